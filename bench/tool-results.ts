@@ -3,7 +3,7 @@
  * `node bench/tool-results.ts [--json]`. Redis times its scripts itself, so the network does not count.
  */
 import type { Redis } from 'ioredis';
-import { openConnection } from '../src/store/connection.ts';
+import { openConnection } from '../src/redis/connection.ts';
 import { Keyspace } from '../src/store/keys.ts';
 import { openStore, type Store } from '../src/store/open-store.ts';
 import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, toWaitFor } from '../test/store/samples.ts';

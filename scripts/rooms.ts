@@ -16,7 +16,8 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   models: ['jobs', 'wire', 'tokens', 'domain'],
   telemetry: ['jobs', 'wire', 'tokens', 'domain'],
   health: ['telemetry', 'domain'],
-  client: ['store', 'queue', 'telemetry', 'jobs', 'tokens', 'domain'],
+  // `redis` for the options of an address and for refusals, which a client must not retry.
+  client: ['store', 'queue', 'redis', 'telemetry', 'jobs', 'tokens', 'domain'],
   config: ['redis', 'domain', 'jobs', 'tokens'],
   'local-redis': ['redis', 'domain'],
   runtime: [
@@ -33,7 +34,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
     'tokens',
     'domain',
   ],
-  index: ['runtime', 'models', 'workers', 'telemetry', 'config', 'jobs', 'domain'],
+  index: ['runtime', 'redis', 'models', 'workers', 'telemetry', 'config', 'jobs', 'domain'],
   http: ['client', 'runtime', 'config', 'jobs', 'tokens', 'domain'],
   demo: ['client', 'runtime', 'models', 'local-redis', 'config', 'jobs', 'wire', 'tokens', 'domain'],
   cli: [

@@ -4,7 +4,7 @@ import { readSetting, type SettingSource } from './config/read-setting.ts';
 import { readRedisTls } from './config/redis-tls.ts';
 import type { SettingName, SettingValue } from './config/settings.ts';
 import type { Durability } from './domain/durability.ts';
-import type { RedisTls } from './domain/redis-tls.ts';
+import type { RedisTls } from './redis/address.ts';
 
 export interface Config {
   readonly redisUrl: string | undefined;

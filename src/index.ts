@@ -44,7 +44,6 @@ export type { ReadPolicy } from './domain/policy-input.ts';
 export type { QuarantinedRecord, QuarantineSet } from './domain/ports/sweep-store.ts';
 export type { ApprovalRefusal } from './domain/proposal.ts';
 export type { WireFormat } from './domain/raw-items.ts';
-export type { RedisTls } from './domain/redis-tls.ts';
 export type { WaitKind } from './domain/turn.ts';
 export type { TurnContext } from './domain/turn-context.ts';
 export {
@@ -68,6 +67,7 @@ export {
   type ScriptedStep,
   scriptedModel,
 } from './models/scripted.ts';
+export type { RedisTls } from './redis/address.ts';
 export type { ListeningOptions } from './runtime/listening.ts';
 export { parsePolicy } from './runtime/policy-text.ts';
 export { type ResolveOptions, resolveModel } from './runtime/resolve-model.ts';

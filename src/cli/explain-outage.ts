@@ -1,8 +1,7 @@
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
-import { readRedisAddress, showAddress } from '../domain/redis-address.ts';
-import { refusalError } from '../domain/redis-refusal.ts';
-import type { RedisLocation } from '../domain/redis-tls.ts';
-import { findRefusal } from '../redis/refusal.ts';
+import { type RedisLocation, readRedisAddress, showAddress } from '../redis/address.ts';
+import { refusalError } from '../redis/errors.ts';
+import { findRefusal } from '../redis/find-refusal.ts';
 
 /** The error of a Redis that is there and refuses us, with what to do; undefined where it is no such. */
 export async function explainRefusal(location: RedisLocation): Promise<TurnfoldError | undefined> {

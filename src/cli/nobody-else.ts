@@ -2,7 +2,7 @@ import { DEMO_PREFIX } from '../demo/demo-agent.ts';
 import type { Agent } from '../domain/agent.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { type ConversationRef, DEFAULT_TENANT } from '../domain/ids.ts';
-import type { RedisLocation } from '../domain/redis-tls.ts';
+import type { RedisLocation } from '../redis/address.ts';
 import { findOthersAtWork } from '../runtime/others-at-work.ts';
 
 /**

@@ -1,9 +1,9 @@
 import { styleText } from 'node:util';
 import { isTurnfoldError } from '../domain/errors.ts';
-import { isRefusal } from '../domain/redis-refusal.ts';
 import { clipText, describeThrown, isError, readSafely } from '../domain/thrown.ts';
 import { escapeActing } from '../domain/visible-text.ts';
 import { LocalRedisError } from '../local-redis/errors.ts';
+import { isRefusal } from '../redis/errors.ts';
 
 /** Where a command writes: results to standard output, everything else to standard error. */
 export interface Output {

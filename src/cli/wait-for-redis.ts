@@ -1,11 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isTurnfoldError } from '../domain/errors.ts';
-import { nameRedisError } from '../domain/redis-errors.ts';
-import { isRefusal } from '../domain/redis-refusal.ts';
-import type { RedisLocation } from '../domain/redis-tls.ts';
 import { LocalRedisError } from '../local-redis/errors.ts';
 import { redactUrl } from '../local-redis/given.ts';
-import { findRefusal } from '../redis/refusal.ts';
+import type { RedisLocation } from '../redis/address.ts';
+import { isRefusal, nameRedisError } from '../redis/errors.ts';
+import { findRefusal } from '../redis/find-refusal.ts';
 import type { Output } from './output.ts';
 
 /** As long as a client tries: a restart of Redis takes a second or two. */

@@ -2,8 +2,8 @@ import { z } from 'zod';
 import { type Durability, durabilitySchema } from '../domain/durability.ts';
 import { ENCODINGS, type Encoding } from '../domain/model.ts';
 import { parseInput } from '../domain/parse.ts';
-import { functionSchema, redisOptions } from '../domain/process-options.ts';
-import type { RedisTls } from '../domain/redis-tls.ts';
+import { functionSchema } from '../domain/process-options.ts';
+import { type RedisTls, redisOptions } from '../redis/address.ts';
 
 export interface ClientOptions {
   /** address of one server, of Sentinels or of a Cluster; with the login where Redis asks for one */

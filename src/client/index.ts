@@ -18,7 +18,6 @@ export type { LogEntry, Message, ToolCall, WeighedMessage, Weight } from '../dom
 export type { Encoding, ToolDescription } from '../domain/model.ts';
 export type { ListedConversation, ListedState, WaitingTurn } from '../domain/ports/listing-store.ts';
 export type { FailedTurn, OpenTurn, OpenTurns } from '../domain/ports/turn-store.ts';
-export type { RedisTls } from '../domain/redis-tls.ts';
 export type { SizeAnchor, SizeRecord } from '../domain/size.ts';
 export type {
   AnswerEnd,
@@ -40,6 +39,7 @@ export type {
 } from '../domain/turn.ts';
 export type { TurnContext } from '../domain/turn-context.ts';
 export type { Segment, Version } from '../domain/version.ts';
+export type { RedisTls } from '../redis/address.ts';
 export type {
   AgentName,
   AgentType,

@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import { isTurnfoldError } from '../domain/errors.ts';
-import { isRefusal } from '../domain/redis-refusal.ts';
+import { isRefusal } from '../redis/errors.ts';
 
 /** A lost connection is back within 50 ms where Redis is. */
 const FIRST_PAUSE_MS = 25;

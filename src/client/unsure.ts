@@ -1,6 +1,6 @@
 import type { Acknowledged, Shortfall } from '../domain/durability.ts';
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
-import { isRefusal } from '../domain/redis-refusal.ts';
+import { isRefusal } from '../redis/errors.ts';
 
 /** What makes the same call again the same. */
 export interface CallName {

@@ -1,5 +1,5 @@
 import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
-import { readRedisAddress, usesTls } from '../domain/redis-address.ts';
+import { readRedisAddress, usesTls } from '../redis/address.ts';
 import { readDurability } from './durability.ts';
 import { fileVariable, findText, readSetting, type SettingSource } from './read-setting.ts';
 import { readRedisTls, TLS_SETTINGS } from './redis-tls.ts';

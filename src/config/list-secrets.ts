@@ -1,7 +1,7 @@
 import { findText, type SettingSource } from './read-setting.ts';
 import { SETTING_NAMES, settingOf } from './settings.ts';
 
-/** Told to whoever connects. */
+/** Acknowledged to whoever connects. */
 const CERTIFICATE = '-----BEGIN CERTIFICATE';
 /** Up to the last `@` before path and query, as `URL` reads it: one that is not encoded belongs to what it stands in. */
 const PASSWORD = /:\/\/[^:/?#]*:(?<password>[^/?#]+)@/;

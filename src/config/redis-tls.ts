@@ -1,6 +1,6 @@
 import { TurnfoldError } from '../domain/errors.ts';
-import type { RedisTls } from '../domain/redis-tls.ts';
-import { findMisfit } from '../redis/tls-options.ts';
+import type { RedisTls } from '../redis/address.ts';
+import { findMisfit } from '../redis/tls.ts';
 import { findText, readSetting, type SettingSource } from './read-setting.ts';
 
 export const TLS_SETTINGS = {

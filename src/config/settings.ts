@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { describeWholeRange, PROCESS_DEFAULTS, PROCESS_RANGES, type WholeRange } from '../domain/process-options.ts';
-import { REDIS_ADDRESS_FORMS, readRedisAddress, showAddress } from '../domain/redis-address.ts';
-import { isCertificate, isPrivateKey, PEM_CERTIFICATE, PEM_KEY, showCertificates } from '../redis/tls-options.ts';
+import { REDIS_ADDRESS_FORMS, readRedisAddress, showAddress } from '../redis/address.ts';
+import { isCertificate, isPrivateKey, PEM_CERTIFICATE, PEM_KEY, showCertificates } from '../redis/tls.ts';
 
 /** One variable of the environment: how its text is read, and what to tell people of it. */
 export interface Setting<Value = unknown> {

@@ -145,3 +145,13 @@ export class TurnfoldError extends Error {
 export function isTurnfoldError(error: unknown, code?: ErrorCode): error is TurnfoldError {
   return hasBrand(error, BRAND) && (code === undefined || (error as TurnfoldError).code === code);
 }
+
+/**
+ * Code of an error from a Redis that can be read but takes no writes now, so nothing was written. Undefined for other errors.
+ * The Redis adapter sets the detail `takesNoWrites`.
+ */
+export function findWriteRefusal(error: unknown): 'redis_full' | 'redis_unavailable' | undefined {
+  if (isTurnfoldError(error, 'redis_full')) return 'redis_full';
+  const takesNoWrites = isTurnfoldError(error, 'redis_unavailable') && error.details?.['takesNoWrites'] === true;
+  return takesNoWrites ? 'redis_unavailable' : undefined;
+}

@@ -1,6 +1,4 @@
 import { z } from 'zod';
-import { REDIS_ADDRESS_FORMS, readRedisAddress } from './redis-address.ts';
-import type { RedisTls } from './redis-tls.ts';
 
 export interface WholeRange {
   readonly least: number;
@@ -41,20 +39,3 @@ export const functionSchema = z.custom<(...args: never[]) => unknown>(
   (value) => typeof value === 'function',
   'expected a function',
 );
-
-const text = z.string().optional();
-/** What is undefined is absent. Whether a text is PEM is looked at where TLS is made with it. */
-const redisTlsSchema = z.strictObject({ ca: text, cert: text, key: text, serverName: text }) as z.ZodType<RedisTls>;
-
-const addressError = `must be ${REDIS_ADDRESS_FORMS}`;
-
-/** Where Redis is, and how it is spread: what workers and clients of it are both told. */
-export const redisOptions = {
-  // The address may hold a password: no message quotes it.
-  redisUrl: z
-    .string({ error: addressError })
-    .refine((url) => readRedisAddress(url) !== undefined, { error: addressError }),
-  redisTls: redisTlsSchema.optional(),
-  shards: wholeNumber(PROCESS_RANGES.shards).default(PROCESS_DEFAULTS.shards),
-  queueShards: wholeNumber(PROCESS_RANGES.queueShards).default(PROCESS_DEFAULTS.queueShards),
-};

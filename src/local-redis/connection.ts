@@ -1,7 +1,7 @@
 import { Cluster, type Redis } from 'ioredis';
-import type { RedisLocation } from '../domain/redis-tls.ts';
+import type { RedisLocation } from '../redis/address.ts';
 import { openRedis } from '../redis/open-redis.ts';
-import { proveWrites } from '../redis/prove-writes.ts';
+import { proveWrites } from '../redis/server-checks.ts';
 
 export interface ServerIdentity {
   readonly name: 'Redis' | 'Valkey';

@@ -1,8 +1,7 @@
 import { isTurnfoldError } from '../domain/errors.ts';
-import { REDIS_ADDRESS_FORMS, readRedisAddress, showAddress } from '../domain/redis-address.ts';
-import { nameRedisError } from '../domain/redis-errors.ts';
-import type { RedisLocation } from '../domain/redis-tls.ts';
-import { findRefusal } from '../redis/refusal.ts';
+import { REDIS_ADDRESS_FORMS, type RedisLocation, readRedisAddress, showAddress } from '../redis/address.ts';
+import { nameRedisError } from '../redis/errors.ts';
+import { findRefusal } from '../redis/find-refusal.ts';
 import { identifyServer, withConnection } from './connection.ts';
 import { describeCause, LocalRedisError } from './errors.ts';
 import type { LocalRedis } from './local-redis.ts';

@@ -3,7 +3,7 @@ import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
-import { isAtLeast, LEAST_REDIS } from '../domain/version-number.ts';
+import { isAtLeast, LEAST_REDIS } from '../redis/server-checks.ts';
 import { identifyServer, type ServerIdentity, withConnection } from './connection.ts';
 import { describeCause, SourceUnavailableError } from './errors.ts';
 import type { LocalRedis, Source, SourceRequest } from './local-redis.ts';

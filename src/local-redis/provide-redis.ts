@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises';
 import { homedir, platform } from 'node:os';
 import { isAbsolute, join } from 'node:path';
-import type { RedisTls } from '../domain/redis-tls.ts';
+import type { RedisTls } from '../redis/address.ts';
 import { startInContainer } from './container.ts';
 import { startFromPackage } from './debian-package.ts';
 import { LocalRedisError, SourceUnavailableError } from './errors.ts';

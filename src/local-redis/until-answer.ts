@@ -1,10 +1,10 @@
 import { setTimeout as delay } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
 import { isTurnfoldError } from '../domain/errors.ts';
-import { nameRedisError } from '../domain/redis-errors.ts';
-import type { RedisLocation } from '../domain/redis-tls.ts';
 import { checkAccess } from '../redis/access.ts';
-import { findRefusal } from '../redis/refusal.ts';
+import type { RedisLocation } from '../redis/address.ts';
+import { nameRedisError } from '../redis/errors.ts';
+import { findRefusal } from '../redis/find-refusal.ts';
 import { proveAllWrites, withConnection } from './connection.ts';
 
 const PAUSE_MS = 500;

@@ -17,7 +17,7 @@ export type Delivery = (job: Job<unknown>, token: string) => Promise<unknown>;
 
 export type Report = (error: unknown) => void;
 
-/** Told of a job that was removed because it cannot be read. */
+/** Acknowledged of a job that was removed because it cannot be read. */
 export type Drop = (job: string, error: unknown) => void;
 
 /** Takes jobs of one queue. */

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { findWriteRefusal } from '../domain/errors.ts';
 import { PASS_LIMITS } from '../domain/pass.ts';
-import { findWriteRefusal, nameRedisError } from '../domain/redis-errors.ts';
+import { nameRedisError } from '../redis/errors.ts';
 import type { Report } from './delivery.ts';
 
 /** ms between two tries of a command that Redis refuses. */

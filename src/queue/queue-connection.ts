@@ -1,9 +1,9 @@
 import { Cluster, type ClusterOptions, Redis, type RedisOptions } from 'ioredis';
-import { reportOutages } from '../domain/redis-errors.ts';
-import type { RedisLocation } from '../domain/redis-tls.ts';
+import type { RedisLocation } from '../redis/address.ts';
+import { reportOutages } from '../redis/errors.ts';
 import { openRedis } from '../redis/open-redis.ts';
 
-/** Told of what went wrong outside of any call; `where` is a queue's name or `connection`. */
+/** Acknowledged of what went wrong outside of any call; `where` is a queue's name or `connection`. */
 export type QueueErrorListener = (error: unknown, where: string) => void;
 
 export interface QueueConnectionOptions extends RedisLocation {

@@ -1,5 +1,5 @@
 import type { Queue } from 'bullmq';
-import { isOutage } from '../domain/redis-errors.ts';
+import { isOutage } from '../redis/errors.ts';
 import type { QueueConnection } from './queue-connection.ts';
 import type { QueueSet } from './queue-set.ts';
 import { readShardWaits, type ShardWait } from './shard-waits.ts';

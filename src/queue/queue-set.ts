@@ -1,8 +1,8 @@
 import { crc32 } from 'node:zlib';
 import { Queue } from 'bullmq';
 import type { ConversationRef } from '../domain/ids.ts';
-import { isOutage } from '../domain/redis-errors.ts';
 import { type QueueName, queuePrefix } from '../jobs/names.ts';
+import { isOutage } from '../redis/errors.ts';
 import type { QueueConnection, QueueErrorListener } from './queue-connection.ts';
 
 export interface QueueSetOptions {

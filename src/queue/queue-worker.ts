@@ -17,7 +17,7 @@ export interface QueueWorkerOptions {
   readonly onError: QueueErrorListener;
   readonly onDrop: Drop;
   /**
-   * a job's lock had lapsed, and it waits again: its worker died, froze, lost Redis or stopped before it was done. Told to one
+   * a job's lock had lapsed, and it waits again: its worker died, froze, lost Redis or stopped before it was done. Acknowledged to one
    * worker of the queue
    */
   readonly onReclaim?: (queue: QueueName) => void;

@@ -1,7 +1,7 @@
 import type { Worker } from 'bullmq';
 import type { PassHandler, SummarizationHandler, TurnHandler } from '../domain/ports/queue.ts';
-import type { RedisLocation } from '../domain/redis-tls.ts';
 import { QUEUES, type QueueName } from '../jobs/names.ts';
+import type { RedisLocation } from '../redis/address.ts';
 import type { Delivery, Drop, Report } from './delivery.ts';
 import { Intake } from './intake.ts';
 import { deliverPasses } from './pass-deliveries.ts';

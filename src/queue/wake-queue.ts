@@ -1,10 +1,10 @@
 import { once } from 'node:events';
 import { TurnfoldError } from '../domain/errors.ts';
 import type { WakeKind, WakeQueue } from '../domain/ports/queue.ts';
-import { nameRedisError } from '../domain/redis-errors.ts';
-import type { RedisLocation } from '../domain/redis-tls.ts';
 import { DEFAULT_PRIORITY, HIGHEST_PRIORITY, QUEUES, type QueueName } from '../jobs/names.ts';
 import { wakePayload } from '../jobs/payloads.ts';
+import type { RedisLocation } from '../redis/address.ts';
+import { nameRedisError } from '../redis/errors.ts';
 import { countJobs, type StateCount } from './job-counts.ts';
 import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
 import { type QueueReport, reportQueues } from './queue-reports.ts';

@@ -1,55 +1,53 @@
 import type { Redis } from 'ioredis';
-import { refusalError } from '../domain/redis-refusal.ts';
+import { refusalError } from './errors.ts';
 
-/** Stands for a key of turnfold in the commands below. */
+/** Placeholder for a key of turnfold in the commands below. */
 const KEY = '$key';
 
 /**
- * One call of each command that workers cannot do without, by themselves, in a script or through BullMQ. A test compares this list
- * with all scripts. INFO, CLIENT LIST and CONFIG are not here: managed servers hide them, and workers go on without.
+ * One call of every command that workers need, directly, in a script or through BullMQ. A test compares this list with all
+ * scripts. INFO, CLIENT LIST and CONFIG are absent: managed servers hide them, and workers run without them.
  */
-const COMMANDS: readonly (readonly string[])[] = `
-  ping; time; client setname x; evalsha x 1 $key; multi; exec
-  publish {tf0}:x x; subscribe {tf0}:x; unsubscribe {tf0}:x
-  exists $key; type $key; del $key; unlink $key; persist $key; pexpire $key 1; pexpireat $key 1; pttl $key
-  get $key; mget $key; set $key x; incr $key; incrby $key 1
-  hget $key x; hmget $key x; hgetall $key; hkeys $key; hlen $key; hexists $key x; hset $key x x; hsetnx $key x x
-  hmset $key x x; hincrby $key x 1; hdel $key x; hscan $key 0
-  llen $key; lindex $key 0; lrange $key 0 0; lpos $key x; lpop $key; rpop $key; lpush $key x; rpush $key x; lrem $key 1 x
-  lset $key 0 x; ltrim $key 0 0; rpoplpush $key $key
-  sadd $key x; srem $key x; scard $key; sismember $key x; smembers $key; spop $key; srandmember $key
-  zadd $key 1 x; zrem $key x; zscore $key x; zcard $key; zcount $key 0 1; zlexcount $key - +; zrange $key 0 0
-  zrevrange $key 0 0; zrangebyscore $key 0 1; zrevrangebyscore $key 1 0; zrangebylex $key - +; zremrangebyscore $key 0 1
-  zremrangebyrank $key 0 1; zpopmin $key; bzpopmin $key 1
-  xadd $key * x x; xlen $key; xrange $key - +; xrevrange $key + -; xread STREAMS $key 0; xtrim $key MAXLEN 1; xdel $key 0-1
-`
-  .trim()
-  .split(/[;\n]/)
-  .map((call) => call.trim().split(' '));
+const COMMANDS: readonly (readonly string[])[] = [
+  'ping / time / client setname x / evalsha x 1 $key / multi / exec / publish {tf0}:x x / subscribe {tf0}:x',
+  'unsubscribe {tf0}:x / exists $key / type $key / del $key / unlink $key / persist $key / pexpire $key 1',
+  'pexpireat $key 1 / pttl $key / get $key / mget $key / set $key x / incr $key / incrby $key 1',
+  'hget $key x / hmget $key x / hgetall $key / hkeys $key / hlen $key / hexists $key x',
+  'hset $key x x / hsetnx $key x x / hmset $key x x / hincrby $key x 1 / hdel $key x',
+  'hscan $key 0 / llen $key / lindex $key 0 / lrange $key 0 0 / lpos $key x / lpop $key',
+  'rpop $key / lpush $key x / rpush $key x / lrem $key 1 x / lset $key 0 x',
+  'ltrim $key 0 0 / rpoplpush $key $key / sadd $key x / srem $key x / scard $key / sismember $key x',
+  'smembers $key / spop $key / srandmember $key / zadd $key 1 x / zrem $key x / zscore $key x',
+  'zcard $key / zcount $key 0 1 / zlexcount $key - + / zrange $key 0 0 / zrevrange $key 0 0',
+  'zrangebyscore $key 0 1 / zrevrangebyscore $key 1 0 / zrangebylex $key - + / zremrangebyscore $key 0 1',
+  'zremrangebyrank $key 0 1 / zpopmin $key / bzpopmin $key 1 / xadd $key * x x / xlen $key',
+  'xrange $key - + / xrevrange $key + - / xread STREAMS $key 0 / xtrim $key MAXLEN 1 / xdel $key 0-1',
+]
+  .flatMap((line) => line.split(' / '))
+  .map((call) => call.split(' '));
 
-/** Names of the commands that `checkAccess` asks for. */
 export const NEEDED_COMMANDS: ReadonlySet<string> = new Set(COMMANDS.map(([name = '']) => name.toUpperCase()));
 
-/** Redis 7.0 and later answer inside a script whether the user that calls it may run a command. Nothing is run. */
-const ASK = `#!lua flags=no-writes
-local refused = {}
-for at, call in ipairs(cjson.decode(ARGV[1])) do
-  -- Fails for a command that this server does not know.
-  local is_known, is_allowed = pcall(redis.acl_check_cmd, unpack(call))
-  if is_known and not is_allowed then refused[#refused + 1] = at - 1 end
-end
-return refused`;
+/** A script in Redis 7.0 or later can test whether its caller may run a command. It runs no command. */
+const ASK = [
+  '#!lua flags=no-writes',
+  'local refused = {}',
+  'for at, call in ipairs(cjson.decode(ARGV[1])) do',
+  '  local is_known, is_allowed = pcall(redis.acl_check_cmd, unpack(call))',
+  '  if is_known and not is_allowed then refused[#refused + 1] = at - 1 end',
+  'end',
+  'return refused',
+].join('\n');
 
-/** A key of the store, and one of the queues. */
+/** A key of the store and a key of the queues. */
 const ROOTS = [
   { key: '{tf0}:x', rule: '~{tf*' },
   { key: '{tq0}:x', rule: '~{tq*' },
 ] as const;
 
 /**
- * Checks that the user of a connection may do all that a worker does: a command that is missing would stop one turn in the
- * middle, and the others for as long as the queue tries.
- * @throws redis_denied, with the rules that are missing; redis_unavailable
+ * Checks that the user of a connection may run all commands of a worker. A missing permission would stop a turn in the middle.
+ * @throws redis_denied, with the missing rules. redis_unavailable
  */
 export async function checkAccess(redis: Redis): Promise<void> {
   const asked = COMMANDS.flatMap((call) =>
@@ -74,7 +72,7 @@ interface Asked {
   readonly rule: string;
 }
 
-/** Where all commands are refused for the keys of one kind, the keys are; else the commands are. */
+/** Names the key rule if every command on such keys is refused, else the commands. */
 function nameRules(refused: readonly Asked[], asked: readonly Asked[]): string[] {
   const keys = ROOTS.map(({ rule }) => rule).filter((rule) => countOf(refused, rule) === countOf(asked, rule));
   const commands = refused.filter(({ rule }) => !keys.some((key) => key === rule)).map(({ call }) => nameRule(call));

@@ -3,52 +3,51 @@ import { TurnfoldError } from '../domain/errors.ts';
 import {
   REDIS_ADDRESS_FORMS,
   type RedisAddress,
+  type RedisLocation,
   type RedisNode,
   readRedisAddress,
   usesTls,
-} from '../domain/redis-address.ts';
-import type { RedisLocation } from '../domain/redis-tls.ts';
-import { makeTlsOptions } from './tls-options.ts';
+} from './address.ts';
+import { makeTlsOptions } from './tls.ts';
 
 export interface ConnectionTerms {
-  /** a command fails while Redis is away; otherwise it waits until Redis is back */
+  /** A command fails while Redis is away. Otherwise it waits until Redis is back. */
   readonly failsFast: boolean;
-  /** ms until a command without an answer fails */
+  /** Milliseconds until a command without an answer fails. */
   readonly commandTimeoutMs?: number;
   readonly connectTimeoutMs?: number;
-  /** connects when it is told to */
+  /** The caller connects. */
   readonly isLazy?: boolean;
-  /** ends at its first failure; a server that is still loading is no failure */
+  /** Gives up at the first failure. A server that is loading its data is no failure. */
   readonly isTriedOnce?: boolean;
-  /** commands of one tick go out together; not to a Cluster */
+  /** Commands of one tick are sent together. No effect on a Cluster. */
   readonly isPipelined?: boolean;
-  /** ms that a server which stands alone may leave a command unanswered before the connection to it is given up (default 5,000) */
+  /** Milliseconds that a single server may leave a command unanswered before the connection is dropped (default 5,000). */
   readonly aloneSilenceMs?: number;
 }
 
 type NodeOptions = Omit<RedisOptions, 'replyMapping'>;
 type SeveralOptions = Omit<ClusterOptions, 'redisOptions'> & { redisOptions: NodeOptions };
 
-/** What a connection is made of, where somebody needs more of it. */
+/** Classes of ioredis, replaced in tests. */
 interface ConnectionClasses {
   readonly Redis: (new (options: NodeOptions) => Redis) & (new (url: string, options: NodeOptions) => Redis);
   readonly Cluster: new (nodes: RedisNode[], options: SeveralOptions) => Cluster;
 }
 
 /**
- * A server on a machine that is gone says nothing, and TCP would wait for it for a quarter of an hour: whoever came in its place
- * (another master, or another machine behind the same address) is found by a new connection only. One that is just slow is
- * connected to again, and what was not answered sent again: sooner than the lease of a turn, 8 s, is over. Our scripts make nothing
- * of being sent twice.
+ * A lost machine sends nothing, and TCP would wait 15 minutes for it. Only a new connection finds its successor: another
+ * master,
+ * or another machine behind the address. A slow server is connected again, and unanswered commands are sent again, within the
+ * lease of a turn (8 s). Our scripts are idempotent.
  */
 export const SILENCE_MS = 5_000;
 const CONNECT_MS = 5_000;
-/** Who is asked for the master, or for the slots, and does not answer must not cost a fail-fast call its second. */
+/** Limit of one question for the master or the slots, so that a fail-fast call keeps its second. */
 const LOOKUP_MS = 500;
 
 /**
- * Opens a connection to a Redis, however it is run. Over Sentinels and in a Cluster it finds the master again after a
- * failover.
+ * Opens a connection to one server, over Sentinels or to a Cluster. The latter two find the new master after a failover.
  * @throws invalid_config, with the field
  */
 export function openRedis(
@@ -71,7 +70,7 @@ export function openRedis(
   if (address.kind === 'cluster') {
     return new classes.Cluster([...nodes], {
       ...makeClusterOptions(terms, { ...node, ...login }),
-      // A certificate is for names.
+      // Certificates name hosts, so the host is not resolved to an IP.
       ...(tls && { dnsLookup: (host, answer) => answer(null, host) }),
     });
   }
@@ -86,12 +85,12 @@ export function openRedis(
     ...(sentinels.password !== undefined && { sentinelPassword: sentinels.password }),
     sentinelRetryStrategy: pickRetries(terms),
     sentinelCommandTimeout: LOOKUP_MS,
-    // No `failoverDetector`: news of the failover, come while a connection looks for the master, ends it for good.
+    // Without `failoverDetector`: news of a failover during the search for the master would end the connection for good.
     ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: tls }),
   });
 }
 
-/** The address may hold a password: the error of whoever parses it would quote it. */
+/** The error never quotes the address, because it may hold a password. */
 function readAddress(url: string): RedisAddress {
   const address = readRedisAddress(url);
   if (address !== undefined) return address;
@@ -103,7 +102,7 @@ function makeNodeOptions(terms: ConnectionTerms): NodeOptions {
   const { failsFast, isTriedOnce = false, commandTimeoutMs, connectTimeoutMs = CONNECT_MS } = terms;
   return {
     maxRetriesPerRequest: failsFast ? 0 : null,
-    // A connection that is away has nothing to finish, and ioredis would keep the process alive for two seconds.
+    // An absent server has nothing to finish. ioredis would keep the process alive for two seconds.
     disconnectTimeout: 100,
     connectTimeout: connectTimeoutMs,
     socketTimeout: SILENCE_MS,
@@ -115,9 +114,8 @@ function makeNodeOptions(terms: ConnectionTerms): NodeOptions {
 }
 
 /**
- * Until a Cluster has voted, a command goes to a node that is gone, then to one that names it again, and each way counts.
- * One that waits goes round every 300 ms, for half a minute: a default Cluster votes after 15 s. One that fails fast has
- * its second.
+ * Until a Cluster has voted, nodes redirect a command to a dead node, and each redirection counts. A waiting connection retries
+ * every 300 ms for half a minute, because a default Cluster votes after 15 s. A fail-fast one retries for a second.
  */
 function makeClusterOptions(terms: ConnectionTerms, redisOptions: NodeOptions): SeveralOptions {
   const { failsFast, isLazy: lazyConnect = false } = terms;
@@ -126,7 +124,7 @@ function makeClusterOptions(terms: ConnectionTerms, redisOptions: NodeOptions): 
     redisOptions,
     lazyConnect,
     enableOfflineQueue: !failsFast,
-    // It asks one of the masters, any, whether all is well: with that one silent nobody is connected, though others answer.
+    // The ready check asks one master. If that one is silent, no connection opens although others answer.
     enableReadyCheck: !failsFast,
     clusterRetryStrategy: pickRetries(terms),
     slotsRefreshTimeout: LOOKUP_MS,
@@ -134,7 +132,7 @@ function makeClusterOptions(terms: ConnectionTerms, redisOptions: NodeOptions): 
     retryDelayOnFailover: pauseMs,
     retryDelayOnClusterDown: pauseMs,
     retryDelayOnTryAgain: pauseMs,
-    // Without it, a pipeline whose node is gone is thrown from node to node until its count is used up, within 30 ms.
+    // Without this delay, the pipeline of a dead node uses up its redirections within 30 ms.
     retryDelayOnMoved: pauseMs / 2,
   };
 }
@@ -143,7 +141,7 @@ function pickRetries({ isTriedOnce = false }: ConnectionTerms): (times: number) 
   return isTriedOnce ? () => null : (times) => Math.min(50 * times, 1_000);
 }
 
-/** A master that was demoted may keep our connection, and would refuse every write: look again for who is master, and send again. */
+/** A demoted master may keep our connection and refuse every write. Reconnecting finds the new master and sends again. */
 function isDemoted(error: Error): 2 | false {
   return error.message.includes('READONLY') ? 2 : false;
 }

@@ -1,6 +1,6 @@
 import type { SweepStore } from '../domain/ports/sweep-store.ts';
 import type { OpenWakeQueue } from '../queue/wake-queue.ts';
-import type { StoreMeasures } from '../store/measures/measures.ts';
+import type { StoreMeasures } from '../store/measures.ts';
 import type { Measures } from '../telemetry/measures.ts';
 import type { Calibrations } from '../workers/calibrations.ts';
 import type { MeasuringLease } from './measuring-lease.ts';

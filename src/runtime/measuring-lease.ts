@@ -1,5 +1,5 @@
 import type { Clock } from '../domain/ports/clock.ts';
-import type { StoreMeasures } from '../store/measures/measures.ts';
+import type { StoreMeasures } from '../store/measures.ts';
 import type { Timers } from '../workers/timers.ts';
 
 /** What the shared state is without a holder for: a worker that held it died, and the others have not looked yet. */

@@ -1,7 +1,7 @@
 import type { ConversationRef } from '../domain/ids.ts';
-import type { RedisLocation } from '../domain/redis-tls.ts';
 import { openWakeQueue } from '../queue/wake-queue.ts';
-import { openInspection } from '../store/inspection/open-inspection.ts';
+import type { RedisLocation } from '../redis/address.ts';
+import { openInspection } from '../store/inspection.ts';
 
 /** Whose work a Redis holds already. */
 export interface OthersAtWork {

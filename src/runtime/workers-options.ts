@@ -4,14 +4,8 @@ import type { Model } from '../domain/model.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { PolicyInput } from '../domain/policy.ts';
 import { readPolicy } from '../domain/policy-input.ts';
-import {
-  functionSchema,
-  PROCESS_DEFAULTS,
-  PROCESS_RANGES,
-  redisOptions,
-  wholeNumber,
-} from '../domain/process-options.ts';
-import type { RedisTls } from '../domain/redis-tls.ts';
+import { functionSchema, PROCESS_DEFAULTS, PROCESS_RANGES, wholeNumber } from '../domain/process-options.ts';
+import { type RedisTls, redisOptions } from '../redis/address.ts';
 import { modelSchema, readAgents } from './agent-schema.ts';
 import type { ListeningOptions } from './listening.ts';
 

@@ -3,9 +3,9 @@ import type { Barriers, Durability, Shortfall } from '../domain/durability.ts';
 
 export interface GuardedCall {
   readonly script: { readonly sha: string; readonly lua: string };
-  /** what follows the script's hash */
+  /** Arguments after the script's hash. */
   readonly args: readonly (string | number)[];
-  /** a key of its slot, to be written before the wait */
+  /** Key in the script's slot, written before the wait. */
   readonly mark: string;
 }
 
@@ -17,29 +17,29 @@ export interface GuardedReply {
 interface Waiting extends GuardedCall {
   readonly resolve: (reply: GuardedReply) => void;
   readonly reject: (error: Error) => void;
-  /** times that it was refused without having run: its server did not know the script, or the slot was elsewhere */
+  /** Refusals before the script ran: the server did not know the script, or the slot had moved. */
   tries: number;
 }
 
 type Result = readonly [error: Error | null, reply: unknown];
 
-/** The hash, the text, and the hash again where the slot has moved. */
+/** Tries with the hash, the text, and the hash again after a moved slot. */
 const MAX_TRIES = 4;
-/** A SET, in a Redis that is full as well: an erase, which makes room, waits behind it. */
+/** A SET that a full Redis accepts too, because an erase, which frees memory, waits behind it. */
 const MARK = "#!lua flags=allow-oom\nredis.call('SET', KEYS[1], '')";
-/** Bounds what one WAIT stands for, and the size of a pipeline. */
+/** Limit of the calls that share a WAIT, and so of a pipeline. */
 const MAX_BATCH = 200;
 
 /**
- * One connection, on which writes and the wait for them alternate. What comes in while it waits goes out together and
- * shares the next wait, as commits to a disk do.
+ * One connection that alternates writes and the wait for them. Calls that arrive during a wait go out together and share the
+ * next wait, like commits that share one fsync.
  *
- * WAIT covers what its own connection wrote, and so:
- * B1. writes, a mark and WAIT go out as one pipeline of one connection; none is sent again by itself.
- * B2. the mark is a write in any case. A turn that is known already was written elsewhere, and since Redis 7.2 WAIT asks for
- *     nothing then (before, any command made it ask for all that was written); behind the mark, which comes later in the
- *     same stream, it covers that turn too.
- * B3. a server that is no longer the master refuses the mark, and then the wait counts for nothing.
+ * WAIT covers the writes of its own connection. Three rules follow:
+ * - B1. Writes, a mark and WAIT go out as one pipeline on one connection, and none is sent again by itself.
+ * - B2. The mark is always a write. A known turn was written on another connection, and since Redis 7.2 WAIT ignores it. The
+ * mark is
+ *   later in the same replication stream, so it covers that turn too.
+ * - B3. A demoted master refuses the mark, and then the wait does not count.
  */
 export class BarrierLane {
   readonly #redis: Redis;
@@ -53,12 +53,12 @@ export class BarrierLane {
     this.#durability = durability;
   }
 
-  /** calls under way; one that cannot send is no choice while there is another */
+  /** Calls in flight. A lane that cannot send is chosen last. */
   get load(): number {
     return this.#redis.status === 'ready' ? this.#sent + this.#waiting.length : Number.MAX_SAFE_INTEGER;
   }
 
-  /** Rejects with what Redis or the network says; the script may have run then. */
+  /** Rejects with the error of Redis or of the network. The script may have run. */
   run(call: GuardedCall): Promise<GuardedReply> {
     const { promise, resolve, reject } = Promise.withResolvers<GuardedReply>();
     this.#waiting.push({ ...call, resolve, reject, tries: 0 });
@@ -68,7 +68,6 @@ export class BarrierLane {
 
   async #drain(): Promise<void> {
     this.#isRunning = true;
-    // Calls of one tick go together.
     await Promise.resolve();
     while (this.#waiting.length > 0) {
       const batch = this.#waiting.slice(0, MAX_BATCH);
@@ -80,7 +79,7 @@ export class BarrierLane {
     this.#isRunning = false;
   }
 
-  /** In a Cluster a pipeline goes to one node. */
+  /** In a Cluster, a pipeline goes to one node. */
   #bySlot(batch: readonly Waiting[]): Waiting[][] {
     return this.#redis.isCluster ? [...Map.groupBy(batch, ({ mark }) => mark).values()] : [[...batch]];
   }
@@ -120,7 +119,7 @@ export class BarrierLane {
       return;
     }
     if (error.message.startsWith('MOVED')) {
-      // A read finds the slot's new place, and the connection remembers it; a pipeline that ends in a WAIT does not.
+      // A read finds the new place of the slot, and the connection remembers it. A pipeline with a WAIT does not.
       this.#redis.exists(call.mark).then(() => this.#again(call), call.reject);
     } else this.#again(call);
   }
@@ -137,7 +136,7 @@ export class BarrierLane {
     return [['wait', replicas, timeoutMs], ...disk];
   }
 
-  /** @param results of the mark, then of each wait */
+  /** @param results reply of the mark, then of each wait */
   #judge(results: readonly Result[]): Shortfall | undefined {
     const { replicas, fsync } = this.#durability;
     const wanted: Barriers = { replicas, ...(fsync !== undefined && { fsynced: 1 }) };
@@ -149,7 +148,7 @@ export class BarrierLane {
   }
 }
 
-/** WAIT answers replicas; WAITAOF the own disk, 0 or 1, and the replicas whose disks have it. */
+/** WAIT replies with replicas. WAITAOF replies with the own disk (0 or 1) and the replicas whose disks have the write. */
 function readReached(replies: readonly unknown[]): Barriers {
   const [first, second] = replies as [number | [number, number], [number, number]?];
   if (Array.isArray(first)) return { replicas: first[1], fsynced: first[0] };

@@ -1,28 +1,26 @@
 import type { Redis } from 'ioredis';
 import type { Acknowledged, Durability } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
+import { connect, duplicateConnection } from '../redis/connection.ts';
 import { BarrierLane } from './barrier-lane.ts';
-import { callRedisOnce, connect, duplicateConnection } from './connection.ts';
+import { callStoreOnce } from './records.ts';
 import { decodeReply, encodeArguments, loadScript, type ScriptDefinition } from './script.ts';
 
-/**
- * WAIT stalls all that comes behind it on its connection: no other operation runs on these. While one waits, the others
- * still take writes at once.
- */
+/** Connections for guarded writes alone, because WAIT blocks its connection. While one waits, the others take writes. */
 const LANES = 4;
-/** What an answer may take besides the wait, as anywhere else where calls fail fast. */
+/** Limit of an answer besides the wait, as for other fail-fast calls. */
 const ANSWER_MS = 900;
 
 export type GuardedScript<Input, Reply> = (input: Input) => Promise<Acknowledged<Reply>>;
 
 interface Guard<Input, Reply> {
-  /** a key of the script's slot, to be written before the wait */
+  /** Key in the script's slot, written before the wait. */
   readonly markOf: (input: Input) => string;
-  /** whether a reply tells of something as done; any other is answered as it is */
+  /** True if a reply reports a write as done. Other replies pass unchanged. */
   readonly tellsOfDone: (reply: Reply) => boolean;
 }
 
-/** Runs scripts whose answers count only once replicas, or disks, hold what they wrote. It owns its connections. */
+/** Runs scripts whose replies count only once replicas or disks have the writes. Owns its connections. */
 export class Barrier {
   readonly #lanes: readonly BarrierLane[];
   readonly #connections: readonly Redis[];
@@ -32,7 +30,7 @@ export class Barrier {
     this.#lanes = connections.map((connection) => new BarrierLane(connection, durability));
   }
 
-  /** @throws redis_unavailable; invalid_config where the server cannot wait for its disk */
+  /** @throws redis_unavailable, invalid_config if the server cannot wait for its disk */
   static async open(redis: Redis, durability: Durability): Promise<Barrier> {
     const timeoutMs = durability.timeoutMs * (durability.fsync === 'local' ? 2 : 1);
     const connections = Array.from({ length: LANES }, () =>
@@ -40,15 +38,15 @@ export class Barrier {
         lazyConnect: true,
         enableAutoPipelining: false,
         enableOfflineQueue: false,
-        // A WAIT that is sent again, on a connection that has written nothing, answers at once: as if all were held.
+        // A WAIT sent again on a connection without writes would succeed at once.
         autoResendUnfulfilledCommands: false,
-        // Nor what a demoted master refused, but the next call looks for the new one.
+        // A refusal of a demoted master is not sent again. The next call finds the new master.
         reconnectOnError: (error) => error.message.startsWith('READONLY'),
         maxRetriesPerRequest: 0,
         commandTimeout: timeoutMs + ANSWER_MS,
       }),
     );
-    // The store's own connection tells of outages; without a listener ioredis would print each.
+    // The store's own connection reports outages. Without a listener, ioredis prints each error.
     for (const connection of connections) connection.on('error', () => undefined);
     const barrier = new Barrier(connections, durability);
     try {
@@ -61,14 +59,14 @@ export class Barrier {
     }
   }
 
-  /** A script as an operation behind the barrier. */
+  /** Binds a script as an operation behind the barrier. */
   bind<Input, Reply extends object>(
     definition: ScriptDefinition<Input, Reply>,
     { markOf, tellsOfDone }: Guard<Input, Reply>,
   ): GuardedScript<Input, Reply> {
     const script = loadScript(definition);
     return async (input) => {
-      const { reply, shortfall } = await callRedisOnce(() =>
+      const { reply, shortfall } = await callStoreOnce(() =>
         this.#pickLane().run({ script, args: encodeArguments(script, input), mark: markOf(input) }),
       );
       const decoded = decodeReply(script, reply, input);
@@ -87,7 +85,7 @@ export class Barrier {
 
 async function checkKnowsDisks(redis: Redis): Promise<void> {
   try {
-    await callRedisOnce(() => redis.call('waitaof', [1, 0, 1]));
+    await callStoreOnce(() => redis.call('waitaof', [1, 0, 1]));
   } catch (cause) {
     const need = NEEDS.find(({ error }) => cause instanceof Error && error.test(cause.message))?.need;
     if (need === undefined) throw cause;
@@ -96,7 +94,7 @@ async function checkKnowsDisks(redis: Redis): Promise<void> {
   }
 }
 
-/** What an error of WAITAOF asks for. */
+/** Settings that an error of WAITAOF asks for. */
 const NEEDS = [
   { error: /unknown command/i, need: 'WAITAOF, which this Redis does not know (7.2 does)' },
   { error: /appendonly is disabled/i, need: 'appendonly yes, which this Redis has not' },

@@ -1,30 +1,29 @@
 import type { Durability } from '../domain/durability.ts';
 import type { PresenceStore } from '../domain/ports/presence-store.ts';
 import type { TextListener } from '../domain/ports/text-deltas.ts';
-import type { RedisLocation } from '../domain/redis-tls.ts';
 import { checkAccess } from '../redis/access.ts';
+import type { RedisLocation } from '../redis/address.ts';
+import { callRedis, connect, openConnection } from '../redis/connection.ts';
+import { checkServer, type MemoryUse, readMemory } from '../redis/server-checks.ts';
+import { Subscriber } from '../redis/subscriber.ts';
 import { Barrier } from './barrier.ts';
-import { checkServer } from './check-server.ts';
-import { callRedis, connect, openConnection } from './connection.ts';
 import { openDatabase } from './database.ts';
 import { guardStore } from './guarded-store.ts';
-import { openMeasures, type StoreMeasures } from './measures/measures.ts';
-import { type MemoryUse, readMemory } from './memory.ts';
+import { openMeasures, type StoreMeasures } from './measures.ts';
 import { type Notices, openNotices } from './notices.ts';
 import { openStore, type Store } from './open-store.ts';
-import { openPresence } from './presence/presence-store.ts';
-import { Subscriber } from './subscriber.ts';
+import { openPresence } from './presence.ts';
 import { openTextListener } from './text-deltas.ts';
 
 export interface StoreOptions extends RedisLocation {
-  /** the shards that the database was made with */
+  /** Shards of the database, fixed when it was created. */
   readonly shards: number;
-  /** for services: no call takes longer than a second; workers wait until Redis is back */
+  /** For services: no call takes longer than a second. Workers wait until Redis is back. */
   readonly failsFast?: boolean;
   readonly onError?: (error: Error) => void;
-  /** what writes that services ask for wait for */
+  /** Replicas and disks that must have a write before the caller is answered. */
   readonly durability?: Durability;
-  /** ends an opening that waits for Redis: it may never be answered then, and keeps no process */
+  /** Ends an opening that waits for Redis. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -32,20 +31,22 @@ export interface ConnectedStore {
   readonly store: Store;
   readonly notices: Notices;
   readonly texts: TextListener;
-  /** for gauges; undefined where there is no limit */
+  /** For gauges. Undefined without a memory limit. */
   readonly readMemory: () => Promise<MemoryUse | undefined>;
-  /** for readiness: @throws redis_unavailable, at once where there is no connection; incompatible_store */
+  /**
+   * For readiness.
+   * @throws redis_unavailable, at once without a connection. incompatible_store
+   */
   readonly checkServer: () => Promise<void>;
-  /** for gauges */
   readonly measures: StoreMeasures;
   readonly presence: PresenceStore;
   readonly close: () => Promise<void>;
 }
 
-/** Leaves the rest of a second to the caller. */
+/** Limit of a fail-fast call. The rest of a second is left to the caller. */
 const FAIL_FAST_MS = 900;
 
-/** @throws invalid_config, incompatible_store, redis_denied; failing fast also redis_unavailable */
+/** @throws invalid_config, incompatible_store, redis_denied, and redis_unavailable if failing fast */
 export async function connectStore(options: StoreOptions): Promise<ConnectedStore> {
   const { url, tls, shards, failsFast = false, onError, durability, signal } = options;
   signal?.throwIfAborted();

@@ -2,74 +2,73 @@ import { z } from 'zod';
 import type { Backoff, ConversationState, StepState } from '../domain/conversation.ts';
 import type { OpenCall } from '../domain/history.ts';
 import { indexOfCallId, seqOfCallId } from '../domain/ids.ts';
-import { MAX_SEQ, type RecordFields, readJson } from './record-fields.ts';
+import type { Forking } from '../domain/ports/version-store.ts';
+import { MAX_SEQ, type RecordFields, readJson } from './records.ts';
 
-/** Above any size that we count. */
 const MAX_COUNT = Number.MAX_SAFE_INTEGER;
 
 /**
- * Fields of `c:<id>`. Figures that change together share one, blanks between: every step answers all of them. Times in ms since
- * epoch.
+ * Fields of `c:<id>`. Numbers that change together share a field, separated by spaces, because every step reads all of
+ * them. Times in ms since epoch.
  *
- * - schema       that made it
- * - agent        whose conversation it is
- * - ttl          how long it may rest, and until when it does
+ * - schema       of the program that created it
+ * - agent        owner of the conversation
+ * - ttl          idle TTL and its end
  *
- * Its owner, while a turn is worked on:
- * - epoch        stays: the next one is higher
- * - owner        of the delivery
- * - lease        until when
- * - attempts     claims since the last recorded outcome, and the claim that recorded it
- * - alone        1 while its last claim runs with nothing else in its process
+ * Turn in progress:
+ * - epoch        stays after the turn: the next epoch is higher
+ * - owner        delivery that has the turn
+ * - lease        end of the lease
+ * - attempts     claims since the last recorded outcome, plus the claim that recorded it
+ * - alone        1 while the last claim runs with nothing else in its process
  *
- * Its mailbox:
- * - wake         the last one that was asked for
- * - sweeps       how often a sweep has looked at it since its last claim
- * - poison       wake of the claim that gave a turn up, which may be sent again
- * - poisoned     the turn
- * - settled      when one of its turns settled last
+ * Mailbox:
+ * - wake         last wake that was requested
+ * - sweeps       pushes by the sweeper since the last claim
+ * - poison       wake of the claim that settled a poison turn, for a repeated call
+ * - poisoned     that turn
+ * - last         outcome and time of the last settlement
  *
- * - last         how its last settled turn ended, and when
- *
- * Its log:
+ * Log:
  * - head         last seq
- * - ht, hb       tokens and bytes of all
+ * - ht, hb       tokens and bytes of all messages
  * - turns        user messages
- * - open         how many calls are open
- * - o:<callId>   an open call: the provider's id as JSON where it has another, else ''
+ * - open         count of open calls
+ * - o:<callId>   open call: the provider's id as JSON if it differs, else ''
  *
- * Its context:
- * - version      the live one
- * - shape        of that: tokens, bytes, base, the log's tokens and bytes up to base
+ * Context:
+ * - version      live version
+ * - shape        its tokens, bytes and base, then the log's tokens and bytes up to base
  * - points       versions that are kept for good
  * - anchor       seq, tokens, version, the log's tokens and bytes, fingerprint, `whole`
- * - answered     newest version that a model answered over
+ * - answered     newest version that a model answered
  * - quarantine   version of the rollback, hash of the refused segments
  *
- * Its passes:
- * - pass         id of the one in progress
- * - lp, lw, lf   the last end, for calls sent again: pass, wake, 1 where a turn waited for it
- * - ls           1 if that end settled the context's size
+ * Passes:
+ * - pass         id of the pass in progress
+ * - lp, lw, lf   last end, for repeated calls: pass, wake, 1 if a turn waited for it
+ * - ls           1 if that end settled the size of the context
  * - passed       head and turns at that end
- * - backoff         shut below, passes without gain, breaker; shut below for appends, where that is known
+ * - backoff      nothingBelowTokens, gainlessPasses, noGainBelowTokens, and appendsBelowMessageTokens if known
+ * - superseded   last owner whose pass was taken away
  *
- * Of a fork:
- * - forking      while it is made: operation, version, head, tenant and id of the source
- * - forked       the same, once it is
- * - forkUntil    while it is made: abandoned from then on
- * - forkAgent    while it is made: whose it will be; until then its agent is nobody
+ * Fork:
+ * - forking      until the end: operation, version, head, tenant and id of the source
+ * - forked       the same, after the end
+ * - forkUntil    until the end: the fork is abandoned from then on
+ * - forkAgent    until the end: its future agent
  */
 export function decodeConversation(fields: RecordFields): ConversationState {
   return { ...decodeStepState(fields), openCalls: readOpenCalls(fields) };
 }
 
-/** What `decodeStepState` reads. */
+/** Fields that `decodeStepState` reads. */
 export const STEP_STATE_FIELDS =
   'agent forkAgent head turns version shape ht hb anchor passed backoff pass quarantine answered forking ttl'.split(
     ' ',
   );
 
-/** The state without its open calls, of which a turn may have 1,000: a step of the turn knows how it changed them. */
+/** State without open calls. A turn may have 1,000, and its worker knows how each step changed them. */
 export function decodeStepState(fields: RecordFields): StepState {
   const [tokens = 0, bytes = 0, , baseTokens = 0, baseBytes = 0] = fields.counts('shape');
   const [passedHead = 0, passedTurns = 0] = fields.counts('passed');
@@ -105,12 +104,12 @@ function readTtl(fields: RecordFields): number {
   return ttl === undefined || ends === undefined ? fields.refuse('ttl', 'it must hold two times') : ttl;
 }
 
-/** A line of `open`, as scripts get it. The provider's id is JSON: it may hold anything but then no line break. */
+/** An opened call as scripts read it. JSON escapes line breaks in the id of the provider. */
 export function encodeOpenCall({ id, providerId }: OpenCall): string {
   return providerId === undefined ? id : `${id} ${JSON.stringify(providerId)}`;
 }
 
-/** Oldest first. */
+/** Open calls, oldest first. */
 export function readOpenCalls(fields: RecordFields): OpenCall[] {
   return fields
     .withPrefix('o:')
@@ -122,7 +121,7 @@ export function readOpenCalls(fields: RecordFields): OpenCall[] {
     });
 }
 
-/** An anchor that cannot be read is none: the size is then our own count. */
+/** A corrupt anchor counts as none: the size is then our own count. */
 function readAnchor(text: string | undefined): Pick<ConversationState['size'], 'anchor'> {
   const [fingerprint = '', whole] = text?.split(' ').slice(5) ?? [];
   const [seq = 0, tokens = 0, version = 0, totalTokens = 0, totalBytes = 0] = text?.split(' ', 5).map(Number) ?? [];
@@ -149,14 +148,13 @@ function readQuarantine(fields: RecordFields): Pick<ConversationState, 'quaranti
   return { quarantine: { version: fields.toCount('quarantine', version), segments } };
 }
 
-/** What workers of schema 1 record tells by its anchor alone: that came with an answer. */
+/** The newest answered version. An anchor came with an answer, so its version was answered too. */
 function readAnswered(fields: RecordFields): Pick<ConversationState, 'answeredVersion'> {
   const told = [fields.count('answered'), readAnchor(fields.text('anchor')).anchor?.version];
   const versions = told.filter((version) => version !== undefined);
   return versions.length === 0 ? {} : { answeredVersion: Math.max(...versions) };
 }
 
-/** Earlier programs know the first three. */
 export function encodeBackoff(backoff: Backoff): string {
   const { nothingBelowTokens, gainlessPasses, noGainBelowTokens, appendsBelowMessageTokens } = backoff;
   const numbers = [nothingBelowTokens, gainlessPasses, noGainBelowTokens];
@@ -170,4 +168,14 @@ function readBackoff(fields: RecordFields): Backoff {
   );
   const backoff = { nothingBelowTokens, gainlessPasses, noGainBelowTokens };
   return appendsBelowMessageTokens === undefined ? backoff : { ...backoff, appendsBelowMessageTokens };
+}
+
+/** Lease of a fork, renewed by each batch. A client gives up a batch within a second. */
+export const FORK_LEASE_MS = 60_000;
+
+/** Reply of `lua/shared/forking.lua`. */
+export type ForkingReply = ['forking', number];
+
+export function decodeForking([status, isAbandoned]: ForkingReply): Forking {
+  return { status, isAbandoned: isAbandoned === 1 };
 }

@@ -1,20 +1,20 @@
 import { type Redis, ReplyError } from 'ioredis';
 import { TurnfoldError } from '../domain/errors.ts';
-import { callRedis } from './connection.ts';
+import { checkEviction, checkServerVersion } from '../redis/server-checks.ts';
 import { Keyspace, STORE_SCHEMA } from './keys.ts';
-import { checkEviction } from './memory.ts';
+import { callStore } from './records.ts';
 import { bindScript, type ScriptDefinition } from './script.ts';
-import { checkServerVersion } from './server-version.ts';
 
 export interface DatabaseSettings {
-  /** how many shards conversations are spread over; written once, by the first that opens a database */
+  /** Shards of the conversations, written once by the process that creates the database. */
   readonly shards: number;
 }
 
 /**
- * Opens a database, or makes it where it is new, and checks that it is one that this program can work on. An older one is
- * raised to this program's schema: programs of that time that are started later refuse it.
- * @throws incompatible_store, invalid_config, with the setting at fault
+ * Opens a database, or creates it, and checks that this program supports it. It raises an older database to this program's
+ * schema, which
+ * older programs then refuse to open.
+ * @throws incompatible_store, invalid_config, with the setting
  */
 export async function openDatabase(redis: Redis, { shards }: DatabaseSettings): Promise<Keyspace> {
   await checkNumber(redis);
@@ -42,12 +42,12 @@ function readSettings(keyspace: Keyspace): ScriptDefinition<DatabaseSettings, Wr
   };
 }
 
-/** Where an address names a database that is not there, ioredis goes on in database 0. */
+/** If the database of the address does not exist, ioredis uses database 0 without an error. */
 async function checkNumber(redis: Redis): Promise<void> {
   const { db: number = 0 } = redis.options;
   if (number === 0) return;
   try {
-    await callRedis(() => redis.select(number));
+    await callStore(() => redis.select(number));
   } catch (cause) {
     if (!(cause instanceof ReplyError)) throw cause;
     const field = 'redisUrl';

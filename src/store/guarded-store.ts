@@ -1,32 +1,30 @@
 import type { ConversationRef } from '../domain/ids.ts';
 import type { Barrier, GuardedScript } from './barrier.ts';
-import { appendLog } from './contexts/append.ts';
-import { bindErase, eraseBatch } from './contexts/erase.ts';
+import { bindErase, eraseBatch } from './contexts.ts';
 import type { Keyspace } from './keys.ts';
+import { appendLog } from './log.ts';
 import type { Store } from './open-store.ts';
-import { requestPassScript } from './passes/request.ts';
-import { decideProposal } from './proposals/decide.ts';
+import { requestPassScript } from './passes.ts';
+import { decideProposal } from './proposals.ts';
 import type { ScriptDefinition } from './script.ts';
-import { acceptTurnScript } from './turns/accept.ts';
-import { cancelTurnScript } from './turns/cancel.ts';
-import { resumeTurn } from './turns/resume.ts';
-import { beginFork } from './versions/begin-fork.ts';
-import { endFork } from './versions/end-fork.ts';
-import { replaceVersion } from './versions/replace.ts';
+import { acceptTurnScript, cancelTurnScript, resumeTurn } from './turn-intake.ts';
+import { beginFork, endFork, replaceVersion } from './versions.ts';
 
 interface OfConversation {
   readonly conversation: ConversationRef;
 }
 
 /**
- * The rule: **whoever asked for a write is told that it is done once it is held as the durability says, or is told that it is
- * unsure.** So behind the barrier stands each script that writes what a service asks for, with the answers that say so, also
- * to the same call made again; the others wrote nothing, and wait for nothing. It does not hold
+ * Puts the writes that services request behind the barrier. The caller is told that a write is done only once it is as durable
+ * as
+ * configured. Otherwise it is told that the write is unsure. A repeated call that finds its write done waits too. Other replies
+ * wrote
+ * nothing and do not wait. These run without the barrier:
  *
- * - what workers write. A step, a settlement or a version that is lost with a master is made again, from what is held here;
- * - reads, which tell what the master has;
- * - batches of a fork: of one call's writes the last is enough, for what comes later in a stream of replication has all
- *   before it. Of an erase it is each, for the last would find nothing left to remove where a failover lost the first.
+ * - Writes of workers. After a failover they are recomputed from the accepted input.
+ * - Reads, which report the state of the master.
+ * - Batches of a fork. The last write of a call is enough, because replication keeps the order. But every erase batch waits for
+ *   replicas: if a failover lost an early batch, the last one could not repeat it.
  */
 export function guardStore(store: Store, barrier: Barrier, keyspace: Keyspace): Store {
   const guard = <Input extends OfConversation, Reply extends { readonly status: string }>(
@@ -54,7 +52,7 @@ export function guardStore(store: Store, barrier: Barrier, keyspace: Keyspace): 
     beginFork: guard(beginFork, 'done'),
     endFork: (conversation, operation, version) => end({ conversation, operation, version }),
     decideProposal: guard(decideProposal, 'decided', 'concluded'),
-    // Without a reason of its own it is a look that nobody has asked for.
+    // A request without reasons comes from an evaluation, not from a service.
     requestPass: (asked) => (asked.reasons.length === 0 ? store.requestPass(asked) : request(asked)),
     erase: bindErase(erase),
   };

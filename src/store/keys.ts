@@ -1,15 +1,13 @@
 import { crc32 } from 'node:zlib';
 import type { ConversationRef } from '../domain/ids.ts';
 
-/**
- * Bump when old programs could misread what new ones write. 2: conversations that are being copied, which a program of 1 would
- * take for whole ones.
- */
-export const STORE_SCHEMA = 2;
+/** Schema of the database. Raise it when older programs could misread new data. */
+export const STORE_SCHEMA = 1;
 
 /**
- * Names of all keys. Everything of a conversation lies under one Cluster slot, by the hash tag `{tf<K>}` with
- * K = crc32(tenant/id) mod shards; so does the `ready` set of its shard, and one script may touch all of them.
+ * Names of all keys. All keys of a conversation lie in one Cluster slot, by the hash tag `{tf<K>}` with K = crc32(tenant/id)
+ * mod shards.
+ * The sets of the shard lie in the same slot, so one script may use all of them.
  */
 export class Keyspace {
   readonly shards: number;
@@ -26,7 +24,7 @@ export class Keyspace {
     return Array.from({ length: this.shards }, (_, shard) => shard);
   }
 
-  /** What every key of a shard begins with. */
+  /** Prefix of all keys of a shard. */
   shardPrefix(shard: number): string {
     return `{tf${shard}}:`;
   }
@@ -35,17 +33,17 @@ export class Keyspace {
     return `{tf${shard}}:ready`;
   }
 
-  /** Failed turns as `tenant|id|turn`; scripts derive its name from `ready`. */
+  /** Failed turns as `tenant|id|turn`. Scripts derive the name from `ready`. */
   failed(shard: number): string {
     return `{tf${shard}}:failed`;
   }
 
-  /** Passes that wait for a worker or have one, by when they were asked for; scripts derive its name from `ready`. */
+  /** Passes that wait for a worker or have one, by time of request. Scripts derive the name from `ready`. */
   openPasses(shard: number): string {
     return `{tf${shard}}:passes`;
   }
 
-  /** Conversations with a time to live, by when they may be erased; scripts derive its name from `ready`. */
+  /** Conversations with an idle TTL, by the end of that TTL. Scripts derive the name from `ready`. */
   idle(shard: number): string {
     return `{tf${shard}}:idle`;
   }
@@ -55,12 +53,12 @@ export class Keyspace {
     return `{tf${shard}}:quarantined`;
   }
 
-  /** All conversations, as `tenant|id`; scripts derive its name from `ready`. */
+  /** All conversations as `tenant|id`. Scripts derive the name from `ready`. */
   conversations(shard: number): string {
     return `{tf${shard}}:conversations`;
   }
 
-  /** Turns that wait for answers from outside, as `tenant|kind|id|turn`; scripts derive its name from `ready`. */
+  /** Turns that wait for outside answers, as `tenant|kind|id|turn`. Scripts derive the name from `ready`. */
   waiting(shard: number): string {
     return `{tf${shard}}:waiting`;
   }
@@ -69,17 +67,17 @@ export class Keyspace {
     return `{tf${shard}}:sweep`;
   }
 
-  /** Written before each wait for replicas: see `Barrier`. */
+  /** Mark that is written before each wait for replicas: see `Barrier`. */
   barrier(conversation: ConversationRef): string {
     return `${this.shardPrefix(this.shardOf(conversation))}barrier`;
   }
 
-  /** Where the settings that must never change are kept. */
+  /** Settings that must never change. */
   database(): string {
     return '{tf}:database';
   }
 
-  /** How far counts are off, per model. */
+  /** Calibrations per model. */
   calibrations(): string {
     return '{tf}:calibrations';
   }
@@ -89,15 +87,15 @@ export class Keyspace {
     return '{tf}:workers';
   }
 
-  /** Who measures the shared state, until when. */
+  /** Lease on measuring the shared state. */
   measuring(): string {
     return '{tf}:measuring';
   }
 
   /**
-   * The keys that every script of a conversation gets, in the order that `lua/shared/keys.lua` unpacks them. Turn, summary
-   * and operation keys are built inside scripts from `base`: which turn is the head is known only there. They lie in the
-   * same slot.
+   * Keys of every script of a conversation, in the order of `lua/shared/key-names.lua`. Scripts build the keys of turns,
+   * summaries and
+   * operations from their prefixes, because only the script knows the head turn. They lie in the same slot.
    */
   conversation(conversation: ConversationRef): string[] {
     const { tenant, id } = conversation;
@@ -120,7 +118,6 @@ export class Keyspace {
     ];
   }
 
-  /** One key of a conversation, for reads without a script. */
   key(conversation: ConversationRef, kind: 'c' | 'log' | 'mb' | 'ver' | 'txt' | 'pass' | 'ix' | 'ev' | 'gone'): string {
     return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:${kind}:${conversation.id}`;
   }
@@ -129,12 +126,12 @@ export class Keyspace {
     return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:t:${conversation.id}:${turn}`;
   }
 
-  /** No key: the channel on which text is told while it is written. */
+  /** Channel that publishes text while a model writes it. It is not a key. */
   textChannel(conversation: ConversationRef): string {
     return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:text:${conversation.id}`;
   }
 
-  /** Where the answer to a decision on a proposal is kept. */
+  /** Outcome of a decision on a proposal. */
   decision(conversation: ConversationRef, operation: string): string {
     return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:op:${conversation.id}:review:${operation}`;
   }
@@ -144,12 +141,10 @@ export class Keyspace {
   }
 }
 
-/** A member of a `ready` set. */
 export function readyMember(kind: 't' | 'p', conversation: ConversationRef): string {
   return `${kind}|${conversation.tenant}|${conversation.id}`;
 }
 
-/** A member of a `idle` set. */
 export function idleMember({ tenant, id }: ConversationRef): string {
   return `r|${tenant}|${id}`;
 }

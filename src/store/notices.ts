@@ -1,18 +1,19 @@
 import type { ConversationRef } from '../domain/ids.ts';
+import type { Subscriber } from '../redis/subscriber.ts';
 import type { Keyspace } from './keys.ts';
-import type { Subscriber } from './subscriber.ts';
 
-/** Listens for events of conversations while somebody waits for one. A notice may be lost: who waits also looks. */
+/** Listens for events of conversations while a caller waits. A notice may be lost, so the caller also polls. */
 export interface Notices {
   /**
-   * Resolves when it is time to look: at a notice of the conversation, once listening has begun (what came before is heard
-   * by nobody), after `ms`, or once the signal aborts.
+   * Resolves at a notice of the conversation, when listening has begun, after `ms`, or when the signal aborts. Listening counts
+   * as a
+   * notice, because earlier events were not heard.
    */
   wait(conversation: ConversationRef, ms: number, signal?: AbortSignal): Promise<void>;
   close(): void;
 }
 
-/** A channel is left a little after its last waiter: who looks and waits again must not miss what comes in between. */
+/** Time that a channel stays subscribed after its last waiter, so that a caller that polls and waits again misses no event. */
 const LINGER_MS = 2_000;
 
 interface Channel {
@@ -67,7 +68,7 @@ class RedisNotices implements Notices {
     };
     const channel: Channel = { waiters, hear };
     this.#channels.set(name, channel);
-    // Not awaited: a subscription that fails costs the waiter its time-out, nothing else.
+    // Not awaited: if the subscription fails, the waiter polls after its timeout.
     this.#subscriber.join(name, hear).then(resolve, () => undefined);
     return channel;
   }

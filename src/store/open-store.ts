@@ -10,18 +10,18 @@ import type { SweepStore } from '../domain/ports/sweep-store.ts';
 import type { TextPublisher } from '../domain/ports/text-deltas.ts';
 import type { TurnIntake, TurnStore } from '../domain/ports/turn-store.ts';
 import type { VersionStore } from '../domain/ports/version-store.ts';
-import { openCalibrationStore } from './calibrations/calibration-store.ts';
-import { openContextStore } from './contexts/context-store.ts';
-import { openEventStore } from './events/event-store.ts';
+import { openCalibrationStore } from './calibrations.ts';
+import { openContextStore } from './contexts.ts';
+import { openEventStore } from './events.ts';
 import type { Keyspace } from './keys.ts';
-import { openListingStore } from './listings/listing-store.ts';
-import { openPassStore } from './passes/pass-store.ts';
-import { openProposalStore } from './proposals/proposal-store.ts';
-import { openSummaryStore } from './summaries/summary-store.ts';
-import { openSweepStore } from './sweep/sweep-store.ts';
+import { openListingStore } from './listings.ts';
+import { openPassStore } from './passes.ts';
+import { openProposalStore } from './proposals.ts';
+import { openSummaryStore } from './summaries.ts';
+import { openSweepStore } from './sweep.ts';
 import { openTextPublisher } from './text-deltas.ts';
-import { openTurnStore } from './turns/turn-store.ts';
-import { openVersionStore } from './versions/version-store.ts';
+import { openTurnStore } from './turns.ts';
+import { openVersionStore } from './versions.ts';
 
 /** Every storage port over one connection. */
 export type Store = TurnStore &
@@ -37,7 +37,7 @@ export type Store = TurnStore &
   CalibrationStore &
   TextPublisher;
 
-/** @param keyspace of a database that was opened, so that its settings are known to fit */
+/** @param keyspace from `openDatabase`, which has checked the settings */
 export function openStore(redis: Redis, keyspace: Keyspace): Store {
   return {
     ...openTurnStore(redis, keyspace),

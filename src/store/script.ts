@@ -2,15 +2,14 @@ import { createHash } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { Redis } from 'ioredis';
 import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
-import { callRedis } from './connection.ts';
-import { corruptRecord, findKeyOfOtherType } from './corrupt-record.ts';
+import { callStore, corruptRecord, findKeyOfOtherType } from './records.ts';
 
-/** How long an operation's answer is known. */
+/** Milliseconds for which an operation's answer is kept. */
 export const OPERATION_MS = 86_400_000;
 
-/** A Lua script as a typed value: argument order and reply decoder stand in one place, beside each other. */
+/** A Lua script with the order of its arguments and the decoder of its reply. */
 export interface ScriptDefinition<Input, Reply> {
-  /** file under `lua/`, without ending */
+  /** Name of the file under `lua/`, without its extension. */
   readonly file: string;
   readonly keys: (input: Input) => string[];
   readonly args: (input: Input) => (string | number)[];
@@ -22,13 +21,13 @@ export interface Script<Input, Reply> extends ScriptDefinition<Input, Reply> {
   readonly sha: string;
 }
 
-/** Called when a store is opened, not at import. */
+/** Reads the file. Called when a store opens, not at import. */
 export function loadScript<Input, Reply>(definition: ScriptDefinition<Input, Reply>): Script<Input, Reply> {
   const lua = readLua(`${definition.file}.lua`);
   return { ...definition, lua, sha: createHash('sha1').update(lua).digest('hex') };
 }
 
-/** Runs a script by its hash; a server that does not know it yet gets its text once. */
+/** Runs a script by its hash, or by its text on a server that does not know it yet. */
 export async function runScript<Input, Reply>(
   redis: Redis,
   script: Script<Input, Reply>,
@@ -41,7 +40,7 @@ export async function runScript<Input, Reply>(
 async function callScript<Input, Reply>(redis: Redis, script: Script<Input, Reply>, input: Input): Promise<unknown> {
   const args = encodeArguments(script, input);
   try {
-    return await callRedis(async () => {
+    return await callStore(async () => {
       try {
         return await redis.call('evalsha', [script.sha, ...args]);
       } catch (error) {
@@ -51,7 +50,7 @@ async function callScript<Input, Reply>(redis: Redis, script: Script<Input, Repl
     });
   } catch (error) {
     if (!isUnnamed(error)) throw error;
-    const key = await callRedis(() => findKeyOfOtherType(redis, script.keys(input)));
+    const key = await callStore(() => findKeyOfOtherType(redis, script.keys(input)));
     throw key === undefined ? error : corruptRecord(key, '', 'the key has another type than it should', error.cause);
   }
 }
@@ -61,7 +60,7 @@ function isUnnamed(error: unknown): error is TurnfoldError {
   return isOfType && (error.cause as Error).message.startsWith('WRONGTYPE');
 }
 
-/** @throws corrupt_record, whatever a decoder meets in a reply. Decoders name the field where they know it. */
+/** @throws corrupt_record for any error of a decoder. Decoders name the field if they know it. */
 export function decodeReply<Input, Reply>(
   script: Pick<ScriptDefinition<Input, Reply>, 'decode' | 'keys'>,
   reply: unknown,
@@ -76,15 +75,16 @@ export function decodeReply<Input, Reply>(
 }
 
 /**
- * What follows a script's hash or text. One list: `evalsha(...args)` puts every argument on the stack, and the 80,000 of an
- * append of 20,000 messages overflow it inside the connection's pipeline, which takes the process down.
+ * Arguments after a script's hash or text, as one list. `evalsha(...args)` would put each on the stack: the 80,000 arguments of
+ * an append
+ * of 20,000 messages overflow it and end the process.
  */
 export function encodeArguments<Input, Reply>(script: Script<Input, Reply>, input: Input): (string | number)[] {
   const keys = script.keys(input);
   return [keys.length, ...keys, ...script.args(input)];
 }
 
-/** A script as the operation that it is, over one connection. */
+/** Binds a script to a connection as an operation. */
 export function bindScript<Input, Reply>(
   redis: Redis,
   definition: ScriptDefinition<Input, Reply>,
@@ -93,12 +93,12 @@ export function bindScript<Input, Reply>(
   return (input) => runScript(redis, script, input);
 }
 
-/** Pairs as arguments, their count before them. */
+/** Encodes pairs as arguments, with their count first. */
 export function encodePairs(pairs: readonly (readonly [string, string])[]): (string | number)[] {
   return [pairs.length, ...pairs.flat()];
 }
 
-/** A file under `lua/`, with the shared parts that it includes in their places. */
+/** Reads a file under `lua/` and inserts its includes. */
 export function readLua(path: string): string {
   const text = readFileSync(new URL(`./lua/${path}`, import.meta.url), 'utf8');
   return text.replace(/^-- @include (\S+)$/gm, (_, part: string) => readLua(`shared/${part}.lua`));

@@ -1,16 +1,15 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../domain/ids.ts';
 import { type TextDelta, type TextListener, type TextPublisher, textDeltaSchema } from '../domain/ports/text-deltas.ts';
-import { callRedis } from './connection.ts';
+import { publish, type Subscriber } from '../redis/subscriber.ts';
 import type { Keyspace } from './keys.ts';
-import { publish } from './publish.ts';
-import type { Subscriber } from './subscriber.ts';
+import { callStore } from './records.ts';
 
-/** Over the connection of the scripts, so that what is recorded is never told of before its text. */
+/** Publishes on the connection of the scripts, so that text arrives before the event of its record. */
 export function openTextPublisher(redis: Redis, keyspace: Keyspace): TextPublisher {
   return {
     async publishText(conversation, delta) {
-      await callRedis(() => publish(redis, nameChannel(redis, keyspace, conversation), JSON.stringify(delta)));
+      await callStore(() => publish(redis, nameChannel(redis, keyspace, conversation), JSON.stringify(delta)));
     },
   };
 }
@@ -23,7 +22,7 @@ export function openTextListener(redis: Redis, keyspace: Keyspace, subscriber: S
         const delta = readDelta(text);
         if (delta !== undefined) hear(delta);
       };
-      // Not awaited: a subscription that fails costs pieces, nothing else.
+      // Not awaited: a failed subscription loses pieces of text, nothing else.
       subscriber.join(name, hearText).catch(() => undefined);
       return {
         catchUp: () => subscriber.catchUp(name).catch(() => undefined),
@@ -33,12 +32,12 @@ export function openTextListener(redis: Redis, keyspace: Keyspace, subscriber: S
   };
 }
 
-/** A channel belongs to the whole server, whichever database its name came from: two may hold conversations of one name. */
+/** Channels span all databases of a server, so the name includes the database. */
 function nameChannel(redis: Redis, keyspace: Keyspace, conversation: ConversationRef): string {
   return `${keyspace.textChannel(conversation)}:${redis.options.db ?? 0}`;
 }
 
-/** Of another release, or of somebody else: what cannot be read is as good as lost. */
+/** A delta that cannot be read counts as lost. */
 function readDelta(text: string): TextDelta | undefined {
   try {
     return textDeltaSchema.parse(JSON.parse(text));

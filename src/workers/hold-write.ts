@@ -1,6 +1,6 @@
+import { findWriteRefusal } from '../domain/errors.ts';
 import type { EventListener, EventScope, HeldWrite } from '../domain/events.ts';
 import type { Clock } from '../domain/ports/clock.ts';
-import { findWriteRefusal } from '../domain/redis-errors.ts';
 import type { Timers } from './timers.ts';
 
 /** ms between two tries of a write that Redis refuses. */

@@ -2,7 +2,7 @@ import type { Redis } from 'ioredis';
 import type { LogEntry } from '../../src/domain/message.ts';
 import type { Version } from '../../src/domain/version.ts';
 import { Keyspace } from '../../src/store/keys.ts';
-import { decodeLogEntry } from '../../src/store/log-entry.ts';
+import { decodeLogEntry } from '../../src/store/log.ts';
 
 /** All that Redis holds of a conversation, as it lies there. */
 export interface StoredConversation {

@@ -8,7 +8,7 @@ test('lists what is set aside, puts one record back and drops another', async ()
   const redis = new Redis(url);
   onTestFinished(() => redis.disconnect());
   const at = Date.UTC(2026, 0, 2);
-  await redis.hset('{tf}:database', { schema: 2, shards: 256 });
+  await redis.hset('{tf}:database', { schema: 1, shards: 256 });
   await redis.hset('{tf3}:quarantined', {
     'ready|t|_|c1': `${at} 5 corrupt {tf3}:_:c:c1 head`,
     'ready|x': `${at} - unknown member`,

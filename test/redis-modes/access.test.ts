@@ -77,7 +77,7 @@ describe.skipIf(!hasServer)('a Redis that refuses us (skipped where PATH has no 
     expect(doctor.stdout).not.toContain('does not answer');
   });
 
-  test('whose ACL misses commands or keys stops a worker before it takes work, and names the rules', async () => {
+  test('a worker without permissions stops before it claims work, and names the missing rules', async () => {
     const server = await startPrivate('~{tf*', '&{tf*', '+@all', '-zadd', '-hset');
     const env = { REDIS_URL: addressOf(server) };
     const worker = await runTurnfold(['worker', '--agents', AGENTS], { env });
@@ -89,7 +89,7 @@ describe.skipIf(!hasServer)('a Redis that refuses us (skipped where PATH has no 
     expect(doctor).toMatchObject({ code: 1, stdout: expect.stringContaining('ACL SETUSER <user> ~{tq* +hset +zadd.') });
   });
 
-  test('whose ACL misses a command of a client fails that call at once, and names the rule', async () => {
+  test('a client call without a permission fails at once and names the missing rule', async () => {
     const server = await startPrivate('~{tf*', '~{tq*', '&{tf*', '+@all', '-evalsha');
     const open = openClient({ redisUrl: addressOf(server), shards: 4 });
     await expect(open).rejects.toMatchObject({

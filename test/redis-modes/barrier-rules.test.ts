@@ -19,7 +19,7 @@ const NO_WAIT_IN_PIPELINE = {
 
 type Open = (timeoutMs?: number) => Promise<OpenClient>;
 
-/** What a call ended with: a code, or that it is sure. */
+/** Result of a call: an error code, or `sure`. */
 function outcomeOf(call: Promise<unknown>): Promise<string> {
   return call.then(
     () => 'sure',
@@ -31,9 +31,9 @@ interface Rule {
   readonly name: string;
   /** fails where the clients that `open` gives break it */
   readonly check: (open: Open) => Promise<void>;
-  /** what breaks it */
+  /** Edits that break the rule. */
   readonly edits: readonly Edit[];
-  /** the mark is the only write of a connection's since 7.2; before, a read moved what WAIT asks for as well */
+  /** the mark is the only write of a connection since 7.2, while a read counted too before */
   readonly needsForgetfulWait?: boolean;
 }
 
@@ -80,7 +80,7 @@ const RULES: readonly Rule[] = [
       expect(await outcomeOf(client.enqueueTurn(turn))).toBe('accepted_unsure');
     },
     edits: [
-      // Of a pipeline ioredis sends nothing again once a part of it is answered; a WAIT by itself it would.
+      // ioredis does not resend a partly answered pipeline, but it would resend a single WAIT.
       NO_WAIT_IN_PIPELINE,
       {
         file: LANE,
@@ -132,7 +132,7 @@ const RULES: readonly Rule[] = [
 
 let master: Server;
 let replica: Server;
-/** Whether WAIT asks for a connection's writes alone, as since 7.2. */
+/** True if WAIT covers its connection's writes alone, as since 7.2. */
 let isForgetful: boolean;
 
 /** Ends the connection that a WAIT blocks. */

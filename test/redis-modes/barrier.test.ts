@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type OpenClient, openClient } from '../../src/client/index.ts';
 import type { Durability } from '../../src/domain/durability.ts';
-import { ERASE_BATCH } from '../../src/store/contexts/erase.ts';
+import { ERASE_BATCH } from '../../src/store/contexts.ts';
 import { Keyspace } from '../../src/store/keys.ts';
 import { hasServer, type Server, startReplicated, until } from './servers.ts';
 
@@ -33,7 +33,7 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
     return client;
   }
 
-  test('an accept and an append are answered once the replica has them', async () => {
+  test('answers an accept and an append once the replica has them', async () => {
     const client = await open();
     const keys = async (): Promise<string[]> => (await replica.redis.keys('*:_:c:*')).toSorted();
     expect(await client.enqueueTurn({ ...turn, turn: 'one' })).toMatchObject({ state: 'queued', isNew: true });
@@ -43,7 +43,7 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
     expect(await keys()).toHaveLength(2);
   });
 
-  test('a replica that stands still makes it unsure, and so do the same calls again, on whatever connection; until it is back', async () => {
+  test('a frozen replica makes a write and its repetitions unsure until it is back', async () => {
     const client = await open();
     // Each on a connection that has written, and none of them this turn.
     await Promise.all(Array.from({ length: 8 }, (_, at) => client.enqueueTurn({ ...turn, conversation: `w${at}` })));
@@ -65,7 +65,7 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
     expect(await replica.redis.lrange((await replica.redis.keys('*:mb:c'))[0] ?? '', 0, -1)).toEqual(['one']);
   });
 
-  test('an append that is unsure names its operation, and the same again appends nothing more', async () => {
+  test('an unsure append names its operation, and a repetition appends nothing', async () => {
     const client = await open();
     replica.signal('SIGSTOP');
     const append = {
@@ -87,7 +87,7 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
     expect(await client.log('c')).toHaveLength(1);
   });
 
-  test('a wait stalls nothing but calls that write', async () => {
+  test('a wait delays only guarded writes', async () => {
     const client = await open({ replicas: 1, timeoutMs: 5_000 });
     await client.enqueueTurn({ ...turn, turn: 'one' });
     replica.signal('SIGSTOP');
@@ -105,7 +105,7 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
     expect(await ended).toHaveLength(300);
   });
 
-  test('a server that has forgotten its scripts gets them again, behind no wait but their own', async () => {
+  test('sends scripts again to a server that lost them, without another wait', async () => {
     const client = await open();
     await client.enqueueTurn(turn);
     await master.redis.script('FLUSH');
@@ -118,7 +118,7 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
     });
   });
 
-  test('an erase of more than a batch goes to its end where Redis is full: it is what makes room', async () => {
+  test('an erase of several batches finishes on a full Redis', async () => {
     const client = await open();
     await client.enqueueTurn({ ...turn, conversation: 'full' });
     const keyspace = new Keyspace(4);
@@ -133,7 +133,7 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
     expect(await master.redis.exists(keyspace.key(ref, 'ix'))).toBe(0);
   });
 
-  test('a wait without an end is refused', async () => {
+  test('refuses a wait without a timeout', async () => {
     await expect(open({ replicas: 1, timeoutMs: 0 })).rejects.toMatchObject({
       code: 'invalid_input',
       field: 'durability.timeoutMs',

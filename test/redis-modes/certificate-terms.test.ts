@@ -1,5 +1,5 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { readCertificateTerms } from '../../src/redis/certificate-terms.ts';
+import { readCertificateTerms } from '../../src/redis/tls.ts';
 import { examineCertificates } from '../../src/runtime/doctor/certificates.ts';
 import { createAuthority, findTlsObstacle } from './certificates.ts';
 import { startServer } from './servers.ts';
@@ -22,7 +22,7 @@ const daysUntil = (until: Date): number => Math.round((until.getTime() - Date.no
 describe.skipIf(obstacle !== undefined)(
   `until when certificates are taken (${obstacle ?? 'it can be tried here'})`,
   () => {
-    test('ours, and that of the server', async () => {
+    test('reads our certificate and that of the server', async () => {
       const { authority, url, node } = await start({ authority: 90, server: 30 });
       const { cert, key } = await authority.issue('DNS:worker', { days: 7 });
       const location = { url, tls: { ca: authority.cert, cert, key } };
@@ -42,13 +42,13 @@ describe.skipIf(obstacle !== undefined)(
       ]);
     });
 
-    test('an authority that ends before what it has signed', async () => {
+    test('counts an authority that ends before its certificate', async () => {
       const { authority, url, node } = await start({ authority: 10, server: 30 });
       const terms = await readCertificateTerms({ url, tls: { ca: authority.cert } });
       expect(terms.map(({ whose, until }) => [whose, daysUntil(until)])).toEqual([[node, 10]]);
     });
 
-    test('nothing of whom we do not trust, who is not there, or who speaks no TLS', async () => {
+    test('leaves out servers that are untrusted, absent or without TLS', async () => {
       const { url } = await start({ authority: 10, server: 10 });
       expect(await readCertificateTerms({ url })).toEqual([]);
       expect(await readCertificateTerms({ url: 'rediss://127.0.0.1:1' })).toEqual([]);

@@ -24,23 +24,23 @@ export interface Authority extends Certificate {
   issue(names: string, options?: { readonly days?: number }): Promise<Certificate>;
 }
 
-/** Why certificates cannot be made here; undefined where they can. */
+/** Reason why certificates cannot be created here, or undefined. */
 export async function findOpensslObstacle(): Promise<string | undefined> {
   const openssl = await findOnPath(['openssl'], process.env['PATH'] ?? '');
   return openssl === undefined ? 'skipped: PATH has no openssl, and Node makes no certificates' : undefined;
 }
 
-/** Why TLS cannot be tried here; undefined where it can. */
+/** Reason why TLS cannot be tested here, or undefined. */
 export async function findTlsObstacle(): Promise<string | undefined> {
   const obstacle = await findOpensslObstacle();
   if (obstacle !== undefined) return obstacle;
   if (serverPath === undefined) return 'skipped: PATH has no server';
-  // A server that was built without TLS does not know the option; one with it does not know the value.
+  // A server without TLS does not know the option. A server with TLS refuses the value.
   const { stderr } = await run(serverPath, ['--tls-cluster', 'maybe']).catch((error: { stderr: string }) => error);
   return /must be 'yes' or 'no'/.test(stderr) ? undefined : 'skipped: the server on PATH was built without TLS';
 }
 
-/** Somebody who signs certificates, until the test is over. */
+/** A certificate authority that lives until the end of the test. */
 export async function createAuthority({ days: ownDays = 2 } = {}): Promise<Authority> {
   const folder = await mkdtemp(join(tmpdir(), 'turnfold-tls-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

@@ -48,7 +48,7 @@ describe.skipIf(!hasServer)('a failover in a Cluster of six (skipped where PATH 
       agent: createLookingAgent(),
       lag: () => {
         replica.signal('SIGSTOP');
-        // What stands in a socket would be read by a replica that goes on.
+        // A replica that continues would read the data in its socket.
         void master.redis.call('CLIENT', 'KILL', 'TYPE', 'replica');
       },
       fail: () => {
@@ -66,7 +66,7 @@ describe.skipIf(!hasServer)('a failover in a Cluster of six (skipped where PATH 
     else expect(figures.lost).toBe(0);
   });
 
-  /** As a machine that is cut off: its connections stay, and nobody answers. */
+  /** Like a disconnected machine: its connections stay open, but silent. */
   test('frozen', { timeout: 240_000 }, async () => {
     const { url, master, expectDeath } = await startAndFindMaster();
     const figures = await measureFailover({
@@ -82,8 +82,8 @@ describe.skipIf(!hasServer)('a failover in a Cluster of six (skipped where PATH 
     expect(figures).toMatchObject({ twice: 0, outOfOrder: 0 });
   });
 
-  /** The Cluster tells of it until it is missed, and who wants to know all clients asks it, too. */
-  test('of a replica: queues are reported all the same', { timeout: 240_000 }, async () => {
+  /** The Cluster lists the replica until it is missed, and a question for all clients goes to it too. */
+  test('a lost replica does not stop the report of the queues', { timeout: 240_000 }, async () => {
     const { master, replica } = await startAndFindMaster();
     await until('the replica is told of', async () => {
       const slots = (await master.redis.cluster('SLOTS')) as unknown[][];

@@ -56,7 +56,7 @@ describe.skipIf(!canWait)(`a barrier of disks${why}`, () => {
     }
   });
 
-  test('a disk that does not get it makes it unsure, and the same call again is sure once it has', async () => {
+  test('a write is unsure without a confirming disk, and its repetition is sure afterwards', async () => {
     const client = await open(master, { fsync: 'local', timeoutMs: 300 });
     await master.redis.config('SET', 'appendfsync', 'no');
     const unsure = { code: 'accepted_unsure', details: { wanted: { fsynced: 1 }, reached: { fsynced: 0 } } };
@@ -66,7 +66,7 @@ describe.skipIf(!canWait)(`a barrier of disks${why}`, () => {
     await expect(client.enqueueTurn({ ...turn, conversation: 'slow' })).resolves.toMatchObject({ isNew: false });
   });
 
-  test('a replica that holds it in memory alone is none of the disks', async () => {
+  test('a replica with the write in memory does not count as a disk', async () => {
     await replica.redis.config('SET', 'appendonly', 'no');
     const inMemory = await open(master, { fsync: 'local', replicas: 1 });
     await expect(inMemory.enqueueTurn({ ...turn, conversation: 'memory' })).resolves.toMatchObject({ isNew: true });
@@ -77,7 +77,7 @@ describe.skipIf(!canWait)(`a barrier of disks${why}`, () => {
     });
   });
 
-  test('a master that appends no file is refused, and not believed where it stopped later', async () => {
+  test('refuses a master without an append-only file, also if it stops later', async () => {
     const before = await open(master, { fsync: 'local' });
     await master.redis.config('SET', 'appendonly', 'no');
     await expect(before.enqueueTurn({ ...turn, conversation: 'none' })).rejects.toMatchObject({

@@ -3,7 +3,7 @@ import { type OpenClient, openClient } from '../../src/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import type { Durability } from '../../src/domain/durability.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
-import type { RedisTls } from '../../src/domain/redis-tls.ts';
+import type { RedisTls } from '../../src/redis/address.ts';
 import { ROLES, startWorkers } from '../../src/runtime/start-workers.ts';
 import { agentOf } from '../runtime/agents.ts';
 import { until } from './servers.ts';
@@ -13,7 +13,7 @@ const BEFORE_MS = 1_000;
 /** How far replicas are behind when the master dies. */
 const LAG_MS = 300;
 const AFTER_MS = 3_000;
-/** of a producer, between two turns */
+/** Pause of a producer between two turns. */
 const PAUSE_MS = 50;
 const GO_ON_MS = 90_000;
 const SHARDS = 4;
@@ -48,7 +48,9 @@ export interface Figures {
   readonly fannedOutPasses: number;
 }
 
-/** Producers and workers before, during and after the death of a master; then what is left of what was acknowledged. */
+/**
+ * Runs producers and workers before, during and after the death of a master. Then counts the acknowledged turns that are left.
+ */
 export async function measureFailover(failover: Failover): Promise<Figures> {
   const { redisUrl, redisTls, durability, agent = agentOf() } = failover;
   const settlements = new Map<string, number>();
@@ -111,7 +113,7 @@ export async function measureFailover(failover: Failover): Promise<Figures> {
   }
 }
 
-/** What a client hears of the dead master's last answers may come a moment later. */
+/** A client may read the last answers of the dead master a moment later. */
 function firstAfter(times: readonly number[], failedAt: number): number | undefined {
   return times.find((at) => at > failedAt + LAG_MS);
 }
@@ -161,7 +163,7 @@ class Producer {
     return true;
   }
 
-  /** Acknowledged turns that are there, once they are settled; one that is there and is never settled fails. */
+  /** Acknowledged turns that exist, once settled. A turn that exists and is never settled is an error. */
   async readKept(): Promise<string[]> {
     const kept: string[] = [];
     for (const turn of this.turns) {

@@ -4,16 +4,12 @@ import type { Server } from './servers.ts';
 
 const KEY = '{tf}:fsynced';
 
-/** Whether it can say what is on its disk: WAITAOF, since Redis 7.2. */
+/** True if the server knows WAITAOF, since Redis 7.2. */
 export async function knowsFsyncs({ redis }: Server): Promise<boolean> {
   return ((await redis.call('COMMAND', 'INFO', 'WAITAOF')) as unknown[])[0] !== null;
 }
 
-/**
- * Whether WAITAOF answers no sooner than its fsync. Under `everysec`, Valkey 8.0.1 and 8.1.1 answer within 100 ms, ten times
- * for each fsync (redis/redis#13793, which Redis 8 has).
- * @param server one that appends a file, `everysec`
- */
+/** True if WAITAOF waits for an fsync. */
 export async function tellsFsyncsTruly({ redis }: Server): Promise<boolean> {
   const write = async (): Promise<number> => {
     const startedAt = Date.now();
@@ -28,13 +24,14 @@ export async function tellsFsyncsTruly({ redis }: Server): Promise<boolean> {
 const EARLY_MS = 500;
 
 /**
- * Knows from the server itself, and not from what is under test, how much of its append-only file is on disk: writes a
- * number, waits until that is, and writes the next.
+ * Learns from the server itself how much of its append-only file is on disk. It writes a number, waits until that is on disk,
+ * and then
+ * writes the next one.
  */
 export class FsyncWatch {
   readonly #redis: Redis;
   #number = 0;
-  /** when the last fsync was told of */
+  /** Time of the last confirmed fsync. */
   toldAt = Date.now();
 
   constructor({ url }: Server) {
@@ -55,7 +52,7 @@ export class FsyncWatch {
     }
   }
 
-  /** Where in a file the number stands that no fsync was told for: a few bytes into its command. What is behind may be lost. */
+  /** Offset in a file of the number without a confirmed fsync, a few bytes into its command. Later bytes may be lost. */
   async findEnd(file: string): Promise<number> {
     const number = String(this.#number);
     const at = (await readFile(file)).lastIndexOf(`${KEY}\r\n$${number.length}\r\n${number}\r\n`);

@@ -78,7 +78,7 @@ describe.skipIf(!hasServer)('a running worker whose access ends (skipped where P
     expect(said).not.toMatch(/redis is back|"pw"|:pw@/);
   });
 
-  test('goes on after a connection that was only cut', { timeout: 120_000 }, async () => {
+  test('continues after a cut connection', { timeout: 120_000 }, async () => {
     const server = await startPrivate();
     const worker = startWorker(`redis://app:pw@127.0.0.1:${server.port}`);
     await worker.started;

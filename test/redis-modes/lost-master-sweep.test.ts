@@ -11,7 +11,7 @@ import { hasServer, until } from './servers.ts';
 import { startSixNodes } from './six-nodes.ts';
 
 const SHARDS = 16;
-/** What a sweep may take while a master is silent: a look, and no more. */
+/** Limit of a sweep while a master is silent. */
 const SWEEP_MS = 5_000;
 
 test.skipIf(!hasServer)(
@@ -67,7 +67,7 @@ test.skipIf(!hasServer)(
     for (const ref of alive) expect(await store.readTurn(ref, 't1')).toMatchObject({ state: 'queued' });
     expect(await store.measureShards(), 'what answers is measured').toMatchObject({ openPasses: 0 });
 
-    // The lost one is told of, once its commands are given up.
+    // The lost shard is reported once its commands have failed.
     let told: unknown;
     await until(
       'the lost shards fail',

@@ -43,7 +43,7 @@ describe.skipIf(!hasServer)('a server is looked at before it is used (skipped wh
     await server.redis.call('hidden-config', 'SET', 'maxmemory-policy', 'noeviction');
   });
 
-  test('a limit that is near is told once, and shown always; none is neither', async () => {
+  test('warns once about a near limit, and shows it always', async () => {
     const told: string[] = [];
     const startAnother = (): Promise<Workers> => start(({ type }) => told.push(type));
     // The one that is read first shows what all workers share.
@@ -66,7 +66,7 @@ describe.skipIf(!hasServer)('a server is looked at before it is used (skipped wh
     await server.redis.call('hidden-config', 'SET', 'maxmemory', 0);
   });
 
-  test('who may not ask for it is let in', async () => {
+  test('accepts a user who may not ask for the memory', async () => {
     await server.redis.acl('SETUSER', 'shut', 'on', '>word', '~*', '&*', '+@all', '-info');
     const client = await openClient({
       redisUrl: server.url.replace('//', '//shut:word@'),

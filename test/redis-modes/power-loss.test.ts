@@ -49,7 +49,7 @@ interface Accepted {
   readonly conversation: string;
   readonly turn: string;
   readonly at: number;
-  /** of the file once it was acknowledged: all of it was written by then */
+  /** Size of the file at the acknowledgement. */
   readonly fileBytes: number;
 }
 
@@ -104,7 +104,7 @@ async function loseServer(
   await Promise.race([producing, delay(WORK_MS)]);
   if (watch) await until('an fsync is a while ago', () => Date.now() - watch.toldAt > UNSYNCED_MS);
   killing.abort();
-  // What it has said is heard, before it dies.
+  // Its last output is read before it dies.
   server.signal('SIGSTOP');
   const failedAt = Date.now();
   await delay(200);
@@ -181,7 +181,7 @@ describe.skipIf(!hasServer)(
         const kept = accepted.filter((turn) => turn.conversation === conversation && !lost.includes(turn));
         expect(inputs.slice(0, kept.length)).toEqual(kept.map(({ turn }) => turn));
         expect(log).toHaveLength(2 * inputs.length);
-        // What was lost is taken as new, and what was not as known.
+        // A lost turn is accepted as new, and a kept turn is known.
         const last = kept.at(-1)?.turn ?? '';
         const repeat = await caller.enqueueTurn({ conversation, agent: 'guide', turn: last, input: last });
         expect(repeat).toMatchObject({ isNew: false, state: 'completed' });

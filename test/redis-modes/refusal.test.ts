@@ -1,8 +1,8 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openClient } from '../../src/client/index.ts';
-import type { RedisLocation } from '../../src/domain/redis-tls.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
-import { findRefusal } from '../../src/redis/refusal.ts';
+import type { RedisLocation } from '../../src/redis/address.ts';
+import { findRefusal } from '../../src/redis/find-refusal.ts';
 import { type Authority, createAuthority, findTlsObstacle } from './certificates.ts';
 import { type Server, type ServerTls, startServer } from './servers.ts';
 
@@ -28,17 +28,17 @@ async function startTls(authority: Authority, { names = NAMES, days = 1, ...choi
 
 type Case = readonly [name: string, message: RegExp, hint: RegExp, open: (own: Authority) => Promise<RedisLocation>];
 
-/** What is told from the connection's own error, or by asking once more within the second of a call. */
+/** Errors found in the connection's own error, or by a probe within the second of a call. */
 const TOLD_AT_ONCE: readonly Case[] = [
   [
     'an authority that nobody named',
-    /^its certificate is signed by nobody whom we trust$/,
+    /^its certificate is not signed by a trusted authority$/,
     /REDIS_CA_FILE/,
     async (own) => ({ url: (await startTls(own)).url }),
   ],
   [
     'another authority than the one that is named',
-    /^its certificate is signed by nobody whom we trust$/,
+    /^its certificate is not signed by a trusted authority$/,
     /REDIS_CA_FILE/,
     async (own) => ({ url: (await startTls(own)).url, tls: { ca: (await createAuthority()).cert } }),
   ],
@@ -56,13 +56,13 @@ const TOLD_AT_ONCE: readonly Case[] = [
   ],
   [
     'no certificate of ours',
-    /^it asks for a certificate of ours$/,
+    /^it requires a client certificate$/,
     /REDIS_CERT_FILE and REDIS_KEY_FILE/,
     async (own) => ({ url: (await startTls(own, { asksClients: true })).url, tls: { ca: own.cert } }),
   ],
   [
     'a certificate of ours that it does not trust',
-    /^it does not take our certificate$/,
+    /^it does not accept our certificate$/,
     /REDIS_CERT/,
     async (own) => {
       const { cert, key } = await (await createAuthority()).issue(NAMES);
@@ -71,13 +71,13 @@ const TOLD_AT_ONCE: readonly Case[] = [
   ],
   [
     'an authority that nobody named, of Sentinels',
-    /^of 127\.0\.0\.1:\d+: its certificate is signed by nobody/,
+    /^of 127\.0\.0\.1:\d+: its certificate is not signed by a trusted authority/,
     /REDIS_CA_FILE/,
     async (own) => ({ url: `rediss+sentinel://127.0.0.1:${(await startTls(own)).port},127.0.0.1:1/main` }),
   ],
   [
     'an authority that nobody named, of a Cluster',
-    /^of 127\.0\.0\.1:\d+: its certificate is signed by nobody/,
+    /^of 127\.0\.0\.1:\d+: its certificate is not signed by a trusted authority/,
     /REDIS_CA_FILE/,
     async (own) => ({ url: `rediss+cluster://127.0.0.1:${(await startTls(own)).port},127.0.0.1:1` }),
   ],
@@ -104,7 +104,7 @@ const FOUND_BY_ASKING: readonly Case[] = [
   ],
 ];
 
-describe.skipIf(obstacle !== undefined)(`who refuses whom over TLS (${obstacle ?? 'it can be tried here'})`, () => {
+describe.skipIf(obstacle !== undefined)(`a refusal over TLS (${obstacle ?? 'it can be tried here'})`, () => {
   test.each([...TOLD_AT_ONCE, ...FOUND_BY_ASKING])('%s', async (_, message, hint, open) => {
     const location = await open(await createAuthority());
     expect(await findRefusal(location)).toEqual({
@@ -121,19 +121,19 @@ describe.skipIf(obstacle !== undefined)(`who refuses whom over TLS (${obstacle ?
     expect(error).toMatchObject({ message: expect.stringMatching(`^Redis cannot be used: ${words}`) as string });
   });
 
-  test('a Redis that is given for a trial is used with them, or refused with what to do', async () => {
+  test('uses a given Redis with the certificates, or says what to do', async () => {
     const authority = await createAuthority();
     const { url } = await startTls(authority);
     const given = await provideRedis({ redisUrl: url, redisTls: { ca: authority.cert } });
     expect(given).toMatchObject({ source: 'given', url });
     await expect(provideRedis({ redisUrl: url })).rejects.toMatchObject({
       code: 'redis_unreachable',
-      message: expect.stringContaining('signed by nobody whom we trust') as string,
+      message: expect.stringContaining('not signed by a trusted authority') as string,
       hint: expect.stringContaining('REDIS_CA_FILE') as string,
     });
   });
 
-  test('nothing is found of one that is as it should be, or away', async () => {
+  test('finds no refusal of a healthy or absent server', async () => {
     const authority = await createAuthority();
     expect(await findRefusal({ url: (await start()).url })).toBeUndefined();
     const { url } = await startTls(authority);

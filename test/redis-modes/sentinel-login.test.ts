@@ -51,7 +51,7 @@ describe.skipIf(!hasServer)('Sentinels (skipped where PATH has no server)', () =
     await expect(connect(`redis+sentinel://${login}@${where}${query}`)).resolves.toBe('connected');
   });
 
-  test.each(['', '?sentinelPassword=wrong'])('that do not take the password are told of: %j', async (query) => {
+  test.each(['', '?sentinelPassword=wrong'])('refuse the password, and the error says so: %j', async (query) => {
     const where = await start(['--requirepass', 'other'], 'other');
     await expect(connect(`redis+sentinel://:pw@${where}${query}`)).rejects.toMatchObject({
       code: 'redis_denied',

@@ -14,7 +14,7 @@ describe.skipIf(!hasServer)('a failover by Sentinels (skipped where PATH has no 
       ...(durability && { durability }),
       lag: () => {
         for (const replica of replicas) replica.signal('SIGSTOP');
-        // What stands in a socket would be read by a replica that goes on.
+        // A replica that continues would read the data in its socket.
         void master.redis.call('CLIENT', 'KILL', 'TYPE', 'replica');
       },
       fail: () => {

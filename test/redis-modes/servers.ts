@@ -27,7 +27,7 @@ export interface ServerOptions {
   /** kept when the server ends */
   readonly dir?: string;
   readonly args?: readonly string[];
-  /** a config file's text, for Sentinels, who write it anew */
+  /** Text of a config file. Sentinels rewrite it. */
   readonly sentinelOf?: string;
   /** that `args` have it ask for */
   readonly password?: string;
@@ -39,12 +39,12 @@ export interface ServerTls {
   readonly certificate: Certificate;
   /** path of whom it trusts */
   readonly caFile: string;
-  /** whether clients need a certificate (not) */
+  /** True if clients need a certificate. Default false. */
   readonly asksClients?: boolean;
 }
 
 export const serverPath = await findOnPath(['redis-server', 'valkey-server'], process.env['PATH'] ?? '');
-/** Whether there is a server to start. */
+/** True if PATH has a server. */
 export const hasServer = serverPath !== undefined;
 
 /** A server on 127.0.0.1 that ends with this process, however that ends. */
@@ -70,7 +70,7 @@ export async function startServer({ args = [], sentinelOf, tls, ...options }: Se
     ...(options.password !== undefined && { password: options.password }),
     retryStrategy: () => 100,
     maxRetriesPerRequest: null,
-    // Of the test's own: whether certificates are looked at is what it asks others.
+    // The test's own connection does not check certificates.
     ...(tls && { tls: { cert: tls.certificate.cert, key: tls.certificate.key, rejectUnauthorized: false } }),
   });
   redis.on('error', () => undefined);

@@ -6,7 +6,7 @@ import { SILENCE_MS } from '../../src/redis/open-redis.ts';
 import { examine } from '../../src/runtime/doctor/doctor.ts';
 import { listWorkerChecks } from '../../src/runtime/worker-checks.ts';
 import { type ConnectedStore, connectStore } from '../../src/store/connect-store.ts';
-import { openInspection } from '../../src/store/inspection/open-inspection.ts';
+import { openInspection } from '../../src/store/inspection.ts';
 import { hasServer, until } from './servers.ts';
 import { startSixNodes } from './six-nodes.ts';
 
@@ -76,7 +76,7 @@ describe.skipIf(!hasServer)('a Cluster that has lost a master and its replica', 
     lost.replica.signal('SIGKILL');
     lost.master.signal('SIGKILL');
     await expectMissing(cluster);
-    // The others tell of its slots all the same.
+    // The other nodes still list its slots.
     await until('the others have noticed', async () =>
       /master,fail /.test(String(await kept.master.redis.cluster('NODES'))),
     );
@@ -100,7 +100,7 @@ describe.skipIf(!hasServer)('a Cluster that has lost a master and its replica', 
       for (const line of gone) await redis.call('CLUSTER', 'FORGET', line.split(' ')[0] ?? '');
     }
     expect(await kept.master.redis.cluster('INFO')).toMatch(/cluster_slots_assigned:1092[23]\r/);
-    // Who was there before still looks for it.
+    // A connection from before still searches for the master.
     expect(await ping(store)).toBe(`redis_unavailable Redis does not answer: ${node}`);
 
     const comer = await connectStore({ url: aliveUrl, shards: 16 });
@@ -119,7 +119,7 @@ describe.skipIf(!hasServer)('a Cluster that has lost a master and its replica', 
     );
   });
 
-  test('frozen: it is missing until it answers again, and whoever comes is connected', {
+  test('reports a frozen master as missing until it answers, and accepts new connections', {
     timeout: 240_000,
   }, async () => {
     const cluster = await startAndConnect();

@@ -19,7 +19,7 @@ const NAMED = [
 ];
 
 export interface Node extends Server {
-  /** what it was started with */
+  /** Options that the node was started with. */
   readonly options: ServerOptions;
 }
 
@@ -27,13 +27,13 @@ export interface SixNodes {
   readonly url: string;
   /** the node that has a key, and its replica */
   ownersOf(key: string): Promise<{ readonly master: Node; readonly replica: Node }>;
-  /** lets the nodes replace this master, which the test kills next, and no other */
+  /** Lets the nodes regard each other as dead until the end of the test. Used for a master without a replica. */
   readonly expectDeath: (master: Node) => void;
-  /** lets the nodes take each other for dead until the test is over: for a master that nobody can replace */
+  /** Lets the nodes regard each other as dead until the end of the test. Used for a master without a replica. */
   readonly expectDeaths: () => Promise<void>;
 }
 
-/** A Cluster of three masters with a replica each, until the test is over; over TLS its nodes are known by name alone. */
+/** A Cluster of three masters with a replica each, until the end of the test. Over TLS its nodes have names alone. */
 export async function startSixNodes(tls?: ServerTls): Promise<SixNodes> {
   const nodes: Node[] = [];
   const busPorts: number[] = [];

@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openClient } from '../../src/client/index.ts';
-import type { RedisTls } from '../../src/domain/redis-tls.ts';
+import type { RedisTls } from '../../src/redis/address.ts';
 import { ROLES, startWorkers } from '../../src/runtime/start-workers.ts';
 import { agentOf } from '../runtime/agents.ts';
 import { type Authority, createAuthority, findTlsObstacle } from './certificates.ts';
@@ -51,7 +51,7 @@ describe.skipIf(obstacle !== undefined)(`TLS (${obstacle ?? 'it can be tried her
     expect(await answerOne(url, { ca: authority.cert })).toContain('hello');
   });
 
-  test('one that asks for our certificate, and is known by another name than its address', async () => {
+  test('connects to a server that requires a client certificate and has another name than its address', async () => {
     const authority = await createAuthority();
     const certificate = await authority.issue('DNS:redis.example');
     const { url } = await start({ certificate, caFile: authority.certFile, asksClients: true });

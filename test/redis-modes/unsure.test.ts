@@ -17,13 +17,13 @@ const history = ['one', 'two', 'three', 'four'].flatMap((part) => [
 
 interface Write {
   readonly name: keyof OpenClient;
-  /** what there must be, held by the replica, before the call */
+  /** State that the replica must have before the call. */
   readonly prepare?: (client: OpenClient, conversation: string) => Promise<unknown>;
   /** @param id that the first call was named by, where the caller gave none */
   readonly call: (client: OpenClient, conversation: string, id?: string) => Promise<unknown>;
   readonly field: 'turn' | 'operation' | 'conversation';
   readonly answer: unknown;
-  /** what would be there twice */
+  /** Count of the writes, which a repetition must not raise. */
   readonly look: (client: OpenClient, conversation: string) => Promise<unknown>;
   readonly once: unknown;
 }
@@ -145,7 +145,7 @@ const WRITES: readonly Write[] = [
     call: (client, conversation) => client.compact(conversation),
     field: 'conversation',
     answer: expect.any(String),
-    // Asked again after its pass has ended it is another one, which finds less to do or nothing; the log keeps all.
+    // A repetition after the end of its pass is another pass, which may find nothing to do. The log keeps all.
     look: countLog,
     once: 12,
   },
@@ -245,7 +245,7 @@ describe.skipIf(!hasServer)('while a replica stands still (skipped where PATH ha
     expect(await write.look(client, conversation)).toEqual(write.once);
   });
 
-  test('a client without durability hears of nothing', async () => {
+  test('a client without durability gets no unsure writes', async () => {
     const client = await openClient({ redisUrl: master.url, shards: SHARDS });
     onTestFinished(() => client.close());
     replica.signal('SIGSTOP');
@@ -255,7 +255,7 @@ describe.skipIf(!hasServer)('while a replica stands still (skipped where PATH ha
     });
   });
 
-  test('each call that writes is one of these', async () => {
+  test('covers each call that writes', async () => {
     const client = await open(200);
     const reads = [
       'result',

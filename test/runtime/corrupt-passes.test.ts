@@ -1,7 +1,7 @@
 import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
 import { DEFAULT_TENANT } from '../../src/domain/ids.ts';
-import { listQuarantined } from '../../src/store/inspection/quarantined.ts';
+import { listQuarantined } from '../../src/store/inspection.ts';
 import { Keyspace } from '../../src/store/keys.ts';
 import { agentOf, words } from './agents.ts';
 import { eventsOf, eventually, type Fixture, openFixture, type RunningWorkers, SHARDS, settled } from './fixture.ts';

@@ -54,7 +54,7 @@ it('a turn whose work breaks off as nobody foresaw fails as poison, and each tim
     await lapseLease(fixture);
   }
   const { failure } = await settled(fixture, REF.id, 't1');
-  expect(failure?.message).toMatch(/died, hung or failed .* their logs say why/);
+  expect(failure?.message).toMatch(/died, hung or failed .* See their logs/);
   const told = { type: 'worker_failed', where: 'turn', ...nameConversation(REF), turn: 't1', error };
   expect(eventsOf(workers, 'worker_failed')).toEqual([told, told, told]);
 }, 60_000);

@@ -11,7 +11,7 @@ import { prepareAgents } from '../../src/runtime/agents.ts';
 import { createIdSource, systemClock } from '../../src/runtime/system.ts';
 import { connectStore } from '../../src/store/connect-store.ts';
 import { Keyspace } from '../../src/store/keys.ts';
-import { decodeLogEntry } from '../../src/store/log-entry.ts';
+import { decodeLogEntry } from '../../src/store/log.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
 import { Shutdown } from '../../src/workers/shutdown.ts';
 import { createSummarizationHandler } from '../../src/workers/summarization/summarization-delivery.ts';

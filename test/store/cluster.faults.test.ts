@@ -3,9 +3,9 @@ import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vit
 import { forkConversation } from '../../src/client/forks.ts';
 import type { ClientPorts } from '../../src/client/ports.ts';
 import { type ConversationRef, nameConversation } from '../../src/domain/ids.ts';
-import { checkEviction, readMemory } from '../../src/store/memory.ts';
+import { checkEviction, readMemory } from '../../src/redis/server-checks.ts';
+import { Subscriber } from '../../src/redis/subscriber.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import { Subscriber } from '../../src/store/subscriber.ts';
 import { openTextListener, openTextPublisher } from '../../src/store/text-deltas.ts';
 import { describeStore, STORE_ROOMS } from './contract/store.ts';
 import { describeTextDeltas } from './contract/text-deltas.ts';
@@ -38,7 +38,7 @@ describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or 
   for (const room of STORE_ROOMS) describeStore(room, 'a Cluster', () => openRedisStoreHarness(openClusterRedis));
   describeTurnStore('a Cluster', () => openRedisHarness(openClusterRedis));
 
-  describe('what is told', () => {
+  describe('reports from a Cluster', () => {
     let subscriber: Subscriber | undefined;
     afterAll(() => subscriber?.close());
     describeTextDeltas('a Cluster', () => {
@@ -51,7 +51,7 @@ describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or 
     });
   });
 
-  test('each of its masters is looked at before it is used', async () => {
+  test('checks each master before it is used', async () => {
     const { cluster, nodes } = opened as RedisCluster;
     const redis = cluster as unknown as Redis;
     await expect(checkEviction(redis)).resolves.toBeUndefined();
@@ -66,7 +66,7 @@ describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or 
     expect(await readMemory(redis)).toMatchObject({ limitBytes: MEMORY_LIMIT });
   });
 
-  test('a fork from each node to each', async () => {
+  test('forks from each node to each node', async () => {
     const { redis, keyspace } = openClusterRedis();
     const store = openStore(redis, keyspace);
     const nodeOf = async (conversation: ConversationRef): Promise<number> => {

@@ -1,9 +1,9 @@
 import { Redis } from 'ioredis';
 import { expect, inject, onTestFinished, test } from 'vitest';
-import { callRedis, openConnection } from '../../src/store/connection.ts';
+import { callRedis, openConnection } from '../../src/redis/connection.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
 
-test('an outage is told once, however often the connection tries to come back', async () => {
+test('reports an outage once, even after many reconnects', async () => {
   const errors: Error[] = [];
   const redis = openConnection({
     url: `redis://127.0.0.1:${await findClosedPort()}`,
@@ -14,7 +14,7 @@ test('an outage is told once, however often the connection tries to come back', 
   expect(errors).toMatchObject([{ code: 'redis_unavailable' }]);
 });
 
-test('a command of a pipeline that was answered in part is sent again once the connection is back', async () => {
+test('sends a command of a partly answered pipeline again once the connection is back', async () => {
   const url = inject('redisUrl');
   const redis = openConnection({ url });
   const other = new Redis(url);

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { contextSize, NO_OVERHEAD } from '../../src/domain/size.ts';
 import { decodeConversation } from '../../src/store/conversation-record.ts';
-import { RecordFields } from '../../src/store/record-fields.ts';
+import { RecordFields } from '../../src/store/records.ts';
 
 const COUNTED = 30_503;
 
-/** Of a conversation that was stored with this anchor at its head. */
+/** Size of a conversation with this anchor at its head. */
 function sizeWith(anchor: string): number {
   const fields = { head: '12', ht: `${COUNTED}`, hb: '90000', version: '0', anchor };
   return contextSize(decodeConversation(new RecordFields('c', new Map(Object.entries(fields)))).size, NO_OVERHEAD)

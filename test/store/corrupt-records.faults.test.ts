@@ -84,7 +84,7 @@ async function serve(store: Store, neighbour: ConversationRef, turn: string): Pr
   expect(settled.status).toBe('settled');
 }
 
-/** What they hand out is decoded behind the script: whole, and their lease lapses. */
+/** The store decodes the replies of these scripts as a whole, and their lease lapses. */
 const HANDING_OUT = new Set(['claim', 'completeAndTake', 'claimPass', 'takeOverPass']);
 
 /** Runs every act over one corrupt record. @returns how many were refused for it */

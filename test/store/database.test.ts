@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { afterAll, afterEach, expect, inject, test } from 'vitest';
-import { openConnection } from '../../src/store/connection.ts';
+import { openConnection } from '../../src/redis/connection.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { STORE_SCHEMA } from '../../src/store/keys.ts';
 
@@ -9,13 +9,13 @@ const redis = openConnection({ url: inject('redisUrl') }).duplicate({ keyPrefix:
 afterEach(() => redis.unlink('{tf}:database'));
 afterAll(() => redis.quit());
 
-test('a new database is made with its settings, once; many may open it at a time', async () => {
+test('creates a database once, even if many processes open it at a time', async () => {
   const opened = await Promise.all([1, 2, 3].map(() => openDatabase(redis, { shards: 64 })));
   expect(opened.map(({ shards }) => shards)).toEqual([64, 64, 64]);
   expect(await redis.hgetall('{tf}:database')).toEqual({ schema: String(STORE_SCHEMA), shards: '64' });
 });
 
-test('another number of shards is refused, with what to do', async () => {
+test('refuses another number of shards and says what to do', async () => {
   await openDatabase(redis, { shards: 64 });
   await expect(openDatabase(redis, { shards: 256 })).rejects.toMatchObject({
     code: 'incompatible_store',
@@ -40,18 +40,18 @@ function sayVersion(version: string): typeof redis {
   });
 }
 
-test('a Redis that is too old for our scripts is refused before it gets one', async () => {
+test('refuses a Redis that is too old before it gets a script', async () => {
   await expect(openDatabase(sayVersion('6.2.14'), { shards: 64 })).rejects.toMatchObject({
     code: 'incompatible_store',
     field: 'redis_version',
-    message: expect.stringContaining('6.2.14; turnfold needs 7.0'),
+    message: expect.stringContaining('6.2.14, and turnfold needs 7.0'),
     details: { found: '6.2.14', wanted: '7.0' },
   });
   expect(await redis.exists('{tf}:database')).toBe(0);
   await openDatabase(sayVersion('7.0.0'), { shards: 64 });
 });
 
-test('a database of a newer turnfold is refused, with what to do', async () => {
+test('refuses a database of a newer turnfold and says what to do', async () => {
   await redis.hset('{tf}:database', 'schema', STORE_SCHEMA + 1);
   await expect(openDatabase(redis, { shards: 64 })).rejects.toMatchObject({
     code: 'incompatible_store',
@@ -64,7 +64,7 @@ test('a database of a newer turnfold is refused, with what to do', async () => {
   expect(await redis.hget('{tf}:database', 'schema'), 'left as it is').toBe(String(STORE_SCHEMA + 1));
 });
 
-test('an older database is raised to this schema, so that older programs refuse it; one of other shards is left', async () => {
+test('raises an older database to this schema, but not one with other shards', async () => {
   await redis.hset('{tf}:database', { schema: STORE_SCHEMA - 1, shards: 64 });
   await expect(openDatabase(redis, { shards: 256 })).rejects.toMatchObject({ field: 'shards' });
   expect(await redis.hget('{tf}:database', 'schema')).toBe(String(STORE_SCHEMA - 1));
@@ -72,7 +72,7 @@ test('an older database is raised to this schema, so that older programs refuse 
   expect(await redis.hgetall('{tf}:database')).toEqual({ schema: String(STORE_SCHEMA), shards: '64' });
 });
 
-test('an address with a database that is not there is refused', async () => {
+test('refuses an address with a missing database', async () => {
   const elsewhere = openConnection({ url: new URL('/99', inject('redisUrl')).href });
   const refusal = expect.objectContaining({ code: 'invalid_config', field: 'redisUrl' }) as Error;
   await expect(openDatabase(elsewhere, { shards: 64 })).rejects.toThrow(refusal);

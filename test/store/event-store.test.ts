@@ -10,7 +10,7 @@ import { openMemoryStoreHarness, openRedisStoreHarness } from './store-harness.t
 describeStore('events', 'memory', openMemoryStoreHarness);
 describeStore('events', 'Redis', openRedisStoreHarness);
 
-test('in Redis as many are kept as is said, and whoever is behind them is told', async () => {
+test('keeps about 500 events in Redis and reports missing ones to a slow reader', async () => {
   const { redis, keyspace, close } = openSuiteRedis();
   const store = openStore(redis, keyspace);
   const conversation = newConversation();

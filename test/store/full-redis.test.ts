@@ -23,7 +23,7 @@ describe.skipIf(!hasServer)('a Redis that is full (skipped where PATH has none)'
     await server.stop();
   });
 
-  test('what has been idle is found and erased; turns keep their time, for none could be woken', async () => {
+  test('expires idle conversations, while turns keep their due times because none could be woken', async () => {
     const { redis } = server;
     const { store } = connected;
     const keyspace = new Keyspace(SHARDS);
@@ -55,12 +55,12 @@ describe.skipIf(!hasServer)('a Redis that is full (skipped where PATH has none)'
     ]);
     expect(await redis.zscore(keyspace.ready(keyspace.shardOf(queued)), `t|_|${queued.id}`)).toBe('1');
 
-    // With nothing left to erase it is told of, once a sweep.
+    // With nothing left to erase, each sweep reports the full Redis.
     await redis.del(...Array.from({ length: SHARDS }, (_, shard) => keyspace.sweep(shard)));
     await expect(sweeper.sweepOnce()).rejects.toMatchObject({ code: 'redis_full' });
   });
 
-  test('what all share is measured: that it is full is not the least of it', async () => {
+  test('leases the measuring of shared state, because gauges must report a full Redis', async () => {
     const { redis } = server;
     const { measures, store } = connected;
     await redis.config('SET', 'maxmemory', 1);

@@ -1,7 +1,7 @@
 import * as fc from 'fast-check';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import { bindReadContext } from '../../src/store/contexts/read-context.ts';
+import { bindReadContext } from '../../src/store/contexts.ts';
 import { openSuiteRedis } from './open-redis.ts';
 import { claimPass, commitOf, makeConversation, summaryOf } from './pass-samples.ts';
 import { openMemoryStoreHarness, openRedisStoreHarness } from './store-harness.ts';
@@ -15,7 +15,7 @@ describe.each([
   ['memory', openMemoryStoreHarness(), 300],
   ['Redis', redis, 120],
 ] as const)('texts of summaries, in %s', (_, harness, numRuns) => {
-  test('whatever is committed, restored, rolled back and forked: those of kept versions are kept, and no others', {
+  test('after commits, restores, rollbacks and forks, exactly the texts of kept versions are kept', {
     timeout: 120_000,
   }, async () => {
     const run = fc.assert(
@@ -68,7 +68,7 @@ describe('texts that versions leave behind', () => {
     return (await suite.redis.hkeys(suite.keyspace.key(conversation, 'txt'))).map((field) => field.slice('k:'.length));
   }
 
-  test('versions larger than what a commit looks through: the look ends all the same', async () => {
+  test('a search ends even if each version is larger than the limit of a commit', async () => {
     const conversation = await makeConversation(store, HEAD);
     const [first = ''] = await commitVersions(conversation);
     for (let number = 1; number <= VERSIONS; number += 1) await swellOne(conversation, number);
@@ -80,7 +80,7 @@ describe('texts that versions leave behind', () => {
     expect(await readKeys(conversation)).not.toContain(first);
   });
 
-  test('large versions: each commit looks through some, and a text goes once it is found in none', async () => {
+  test('each commit searches some large versions, and removes a text that no version shows', async () => {
     const conversation = await makeConversation(store, HEAD);
     const keys = await commitVersions(conversation);
     await swell(conversation);
@@ -101,7 +101,7 @@ describe('texts that versions leave behind', () => {
     ).toEqual([second]);
   });
 
-  test('those that older programs left behind go with the next version that is dropped', async () => {
+  test('loose texts are removed with the next dropped version', async () => {
     const conversation = await makeConversation(store, HEAD);
     const keys = await commitVersions(conversation);
     await suite.redis.hset(suite.keyspace.key(conversation, 'txt'), 'k:left', JSON.stringify(summaryOf(2).summary));
@@ -120,7 +120,7 @@ describe('a version whose texts are read', () => {
     await redis.store.commitVersion(lease, commitOf(live, 4, { keepVersions: 1 }));
   }
 
-  /** Reads contexts; before the texts of one are read, something else happens. */
+  /** Reads contexts. Runs an action before the texts of one are read. */
   function readBehind(act: () => Promise<unknown>) {
     const acting = Object.create(suite.redis, {
       hmget: {
@@ -133,14 +133,14 @@ describe('a version whose texts are read', () => {
     return bindReadContext(acting, suite.keyspace);
   }
 
-  test('and that is dropped meanwhile is not there any more', async () => {
+  test('is not found if it is dropped meanwhile', async () => {
     const conversation = await makeConversation(redis.store, HEAD);
     await commitNext(conversation, 0);
     const read = readBehind(() => commitNext(conversation, 1));
     expect(await read(conversation, { version: 1 })).toBeUndefined();
   });
 
-  test('and that is there, without one of them, is answered without it: that is damage, and no end', async () => {
+  test('is read without a missing text, because a damaged version still exists', async () => {
     const conversation = await makeConversation(redis.store, HEAD);
     await commitNext(conversation, 0);
     const read = readBehind(() => suite.redis.del(suite.keyspace.key(conversation, 'txt')));

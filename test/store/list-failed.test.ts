@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { TURN_LIMITS } from '../../src/domain/turn.ts';
-import { listFailed } from '../../src/store/turns/list-failed.ts';
+import { listFailed } from '../../src/store/failed-turns.ts';
 import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
 import { newConversation } from './samples.ts';
 
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => suite.close());
 
-/** Counts reads of turns, in how many rounds they come, and how many are under way at most; and reads of entries. */
+/** Counts reads of turns, their rounds, the reads in flight, and reads of entries. */
 function countReads(redis: Redis) {
   const reads = { all: 0, rounds: 0, atOnce: 0, underWay: 0, pages: 0 };
   const counted = new Proxy(redis, {
@@ -71,25 +71,22 @@ test.each<[Query, number, number]>([
   [{ limit: 3, code: 'poison' }, 1_600, 6],
   [{ limit: 5_000, code: 'poison' }, TURNS, 10],
   [{ limit: 5_000 }, TURNS, 10],
-])(
-  'of %j: the newest of all shards, and of no more than %i is it read why, in %i rounds',
-  async (query, most, rounds) => {
-    const { redis, reads } = countReads(suite.redis);
-    const found = await listFailed(redis, suite.keyspace, { since: 0, ...query });
-    const wanted = turns.filter(
-      ({ tenant, code, isKept }) =>
-        isKept &&
-        (query.tenant === undefined || tenant === query.tenant) &&
-        (query.code === undefined || code === query.code),
-    );
-    expect(idsOf(found.map(({ conversation: id }) => ({ id })))).toEqual(idsOf(wanted.slice(0, query.limit)));
-    expect(reads.all).toBeLessThanOrEqual(most);
-    expect(reads.atOnce).toBeLessThanOrEqual(200);
-    expect(reads.rounds).toBeLessThanOrEqual(rounds);
-  },
-);
+])('lists the newest of all shards for %j, reading %i failures at most in %i rounds', async (query, most, rounds) => {
+  const { redis, reads } = countReads(suite.redis);
+  const found = await listFailed(redis, suite.keyspace, { since: 0, ...query });
+  const wanted = turns.filter(
+    ({ tenant, code, isKept }) =>
+      isKept &&
+      (query.tenant === undefined || tenant === query.tenant) &&
+      (query.code === undefined || code === query.code),
+  );
+  expect(idsOf(found.map(({ conversation: id }) => ({ id })))).toEqual(idsOf(wanted.slice(0, query.limit)));
+  expect(reads.all).toBeLessThanOrEqual(most);
+  expect(reads.atOnce).toBeLessThanOrEqual(200);
+  expect(reads.rounds).toBeLessThanOrEqual(rounds);
+});
 
-test('none that failed before', async () => {
+test('leaves out turns that failed before `since`', async () => {
   const since = SINCE + TURNS - 20;
   const found = await listFailed(suite.redis, suite.keyspace, { since, limit: 100 });
   expect(idsOf(found.map(({ conversation: id }) => ({ id })))).toEqual(
@@ -97,7 +94,7 @@ test('none that failed before', async () => {
   );
 });
 
-test('what is no longer kept is not read, though its entries stay until another turn of the shard fails', async () => {
+test('does not read expired turns, whose entries stay until another turn of the shard fails', async () => {
   const stale = openSuiteRedis();
   const { keyspace } = stale;
   try {

@@ -10,11 +10,11 @@ import { acceptAndClaim, bring, callsStep, claimHead, textStep, toWaitFor, turnF
 /** A conversation in which everything is there that a conversation can have, and who works on it. */
 export interface LiveConversation {
   readonly conversation: ConversationRef;
-  /** of the head turn `t3` */
+  /** Lease of the head turn. */
   readonly turn: TurnLease;
   readonly pass: PassLease;
   readonly summary: SummaryLease;
-  /** of the call that `t3` has made */
+  /** Id of the call that this turn has made. */
   readonly call: string;
   readonly head: number;
 }
@@ -47,7 +47,7 @@ export async function makeLive(store: Store, conversation: ConversationRef): Pro
   return { conversation, turn: third.lease, pass, summary, call, head: head + 1 };
 }
 
-/** The same, where the head turn waits for its call and the pass for somebody's decision. */
+/** Like `live`, but the head turn waits for its call and the pass for a person's decision. */
 export async function makeWaiting(store: Store, conversation: ConversationRef): Promise<LiveConversation> {
   const live = await makeLive(store, conversation);
   const { turn, pass, call } = live;
@@ -59,7 +59,7 @@ export async function makeWaiting(store: Store, conversation: ConversationRef): 
 
 type Act = (store: Store, live: LiveConversation) => Promise<unknown>;
 
-/** What clients and workers do with a conversation. Each may fail, with a coded error and without a trace. */
+/** Operations of clients and workers on a conversation. */
 export const ACTS: Readonly<Record<string, Act>> = {
   readConversation: (store, { conversation }) => store.readConversation(conversation),
   readContext: (store, { conversation }) => store.readContext(conversation),
@@ -170,7 +170,7 @@ export class KeptKeys {
   /** By name. @param others names of keys that belong to no conversation */
   async read(...others: string[]): Promise<Map<string, KeptKey>> {
     const names = await this.list(others);
-    // What expires meanwhile would pass for a write.
+    // A key that expires meanwhile would count as a write.
     await Promise.all(names.map((name) => this.#redis.persist(name)));
     const kept = await Promise.all(names.map((name) => this.#readKey(name)));
     return new Map(names.flatMap((name, at) => (kept[at] ? [[name, kept[at]] as const] : [])));

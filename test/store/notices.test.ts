@@ -1,6 +1,6 @@
 import { afterAll, expect, test } from 'vitest';
+import { Subscriber } from '../../src/redis/subscriber.ts';
 import { openNotices } from '../../src/store/notices.ts';
-import { Subscriber } from '../../src/store/subscriber.ts';
 import { openSuiteRedis } from './open-redis.ts';
 import { newConversation } from './samples.ts';
 
@@ -14,7 +14,7 @@ afterAll(async () => {
   await close();
 });
 
-test('a wait ends with its signal, another one of the same conversation goes on; the last one leaves the channel', async () => {
+test('a signal ends its own wait alone, and the last wait leaves the channel', async () => {
   const conversation = newConversation();
   const channel = keyspace.key(conversation, 'ev');
   const count = async (): Promise<number> => ((await redis.pubsub('CHANNELS', channel)) as string[]).length;

@@ -49,10 +49,10 @@ export interface Observation {
     readonly events: readonly string[];
     /** `t`, `p` and `d|<turn>` */
     readonly ready: readonly string[];
-    /** of the shard's list of waiting turns: kinds and turns */
+    /** Kinds and turns in the shard's list of waiting turns. */
     readonly waiting: readonly string[];
   };
-  /** ms since epoch; the clock of each store is its own */
+  /** Milliseconds since epoch, by the clock of each store. */
   readonly times: {
     readonly now: number;
     readonly epoch: number;

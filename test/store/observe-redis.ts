@@ -3,9 +3,9 @@ import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { TurnFailure, TurnState, WaitKind } from '../../src/domain/turn.ts';
 import { decodeConversation, readOpenCalls } from '../../src/store/conversation-record.ts';
 import type { Keyspace } from '../../src/store/keys.ts';
-import { decodeLogEntry } from '../../src/store/log-entry.ts';
-import { MAX_SEQ, RecordFields } from '../../src/store/record-fields.ts';
-import { decodeStep } from '../../src/store/turns/turn-record.ts';
+import { decodeLogEntry } from '../../src/store/log.ts';
+import { MAX_SEQ, RecordFields } from '../../src/store/records.ts';
+import { decodeStep } from '../../src/store/turn-record.ts';
 import { type Observation, type ObservedTurn, withoutTimes } from './observation.ts';
 
 type Fields = Readonly<Record<string, string>>;

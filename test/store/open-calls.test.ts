@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { StepOutcome, TurnLease } from '../../src/domain/ports/turn-store.ts';
 import { openStore, type Store } from '../../src/store/open-store.ts';
 import { encodeArguments, loadScript } from '../../src/store/script.ts';
-import { recordStep } from '../../src/store/turns/record-step.ts';
+import { recordStep } from '../../src/store/turn-steps.ts';
 import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
 import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, toWaitFor } from './samples.ts';
 
@@ -94,7 +94,7 @@ describe.each([
 });
 
 describe('open calls', () => {
-  test('are read in the order in which they were made, whatever was answered meanwhile', async () => {
+  test('are read in the order of their creation, even if some were answered meanwhile', async () => {
     const { lease, ids } = await openCalls(200);
     for (const id of [ids[3], ids[150], ids[0]]) await store.recordStep(lease, resultStep(`t:${id}`, id as string));
     const state = await store.readConversation(lease.conversation);
@@ -102,7 +102,7 @@ describe('open calls', () => {
     expect(state?.openCalls).toEqual(left.map((id) => ({ id, providerId: `call_${id}` })));
   });
 
-  test('are answered in the order in which they were made when their turn fails', async () => {
+  test('are answered in the order of their creation if their turn fails', async () => {
     const { lease, ids } = await openCalls(200);
     await store.settle(lease, { state: 'failed', failure: { code: 'model_failed', message: 'm' } }, 'wake');
     const entries = await store.readLog(lease.conversation, [{ from: 3, to: 202 }]);

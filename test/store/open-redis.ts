@@ -2,14 +2,15 @@ import { randomInt } from 'node:crypto';
 import type { Redis } from 'ioredis';
 import { inject } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import { openConnection } from '../../src/store/connection.ts';
+import { openConnection } from '../../src/redis/connection.ts';
 import { Keyspace } from '../../src/store/keys.ts';
 
 const SUITE_SHARDS = 4;
 
 /**
- * Shards that no other suite uses: `ready` sets belong to all conversations of a shard, so a sweeper under test in another
- * file would otherwise push this suite's entries out.
+ * Shards that no other suite uses. All conversations of a shard share its `ready` set, so a sweeper under test in another file
+ * would push
+ * this suite's entries.
  */
 export class SuiteKeyspace extends Keyspace {
   readonly firstShard = randomInt(1_000, 1_000_000) * SUITE_SHARDS;

@@ -1,17 +1,17 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
 import { bindScript } from '../../src/store/script.ts';
-import { promoteTurn } from '../../src/store/sweep/promote.ts';
-import { openTurnStore } from '../../src/store/turns/turn-store.ts';
+import { promoteScheduled } from '../../src/store/sweep.ts';
+import { openTurnStore } from '../../src/store/turns.ts';
 import { openSuiteRedis } from './open-redis.ts';
 import { newConversation, turnFor } from './samples.ts';
 
 const { redis, keyspace, close } = openSuiteRedis();
 const store = openTurnStore(redis, keyspace);
-const promote = bindScript(redis, promoteTurn(keyspace));
+const promote = bindScript(redis, promoteScheduled(keyspace));
 afterAll(close);
 
 describe('open turns in Redis', () => {
-  test('a turn that falls due while they are read is told once, in its place', async () => {
+  test('lists a turn once if it falls due during the read', async () => {
     const conversation = newConversation();
     for (const turn of ['due', 'later']) await store.accept(turnFor(conversation, turn, { delayMs: 60_000 }));
     await store.accept(turnFor(conversation, 'first'));
@@ -33,7 +33,7 @@ describe('open turns in Redis', () => {
     expect(open?.turns[1]).not.toHaveProperty('dueAt');
   });
 
-  test('scheduled turns are found among more entries than one command looks at', async () => {
+  test('finds scheduled turns among more entries than one command reads', async () => {
     const conversation = newConversation();
     const ready = keyspace.ready(keyspace.shardOf(conversation));
     const others = Array.from({ length: 3_000 }, (_, index) => [Date.now() + index, `d|_|other|t${index}`]).flat();

@@ -11,7 +11,7 @@ const WORKERS = ['A', 'B'] as const;
 const KEY = 'key.of.all';
 const FAR_MS = 86_400_000;
 
-/** One store with two workers on one conversation; what they know may be out of date. */
+/** One store with two workers on one conversation. Their knowledge may be stale. */
 export interface Side {
   readonly harness: StoreHarness;
   readonly conversation: ConversationRef;
@@ -25,7 +25,7 @@ export interface Side {
 
 type Perform = (side: Side, id: string) => Promise<unknown>;
 
-/** An operation on both stores; each answers and holds the same, and again where it is sent again. */
+/** Runs an operation on both stores. Replies and records must be equal, also if it is repeated. */
 class Operation implements fc.AsyncCommand<Side, Side> {
   readonly name: string;
   readonly perform: Perform;
@@ -76,7 +76,7 @@ async function look({ harness, conversation, count }: Side): Promise<unknown> {
   return normalize({ state, context, versions, turn, proposal, decisions, events: await events(conversation) });
 }
 
-/** Times are each store's own; objects compare without order. */
+/** Each store has its own times. Objects compare without order. */
 function normalize(value: unknown): unknown {
   const text = JSON.stringify(value ?? null, (name, part: unknown) => {
     if (typeof part === 'number' && part > 1e12) return '<time>';
@@ -96,7 +96,7 @@ function learn(side: Side, worker: (typeof WORKERS)[number], claim: PassClaimRes
   return claim;
 }
 
-/** An operation of a worker under its last lease, which may be another's by now. */
+/** Runs an operation on both stores. Replies and records must be equal, also if it is repeated. */
 function leased(name: string, perform: (side: Side, lease: PassLease, id: string) => Promise<unknown>) {
   return fc.constantFrom(...WORKERS).map(
     (worker) =>

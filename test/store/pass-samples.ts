@@ -93,7 +93,7 @@ export function commitOf(live: number, base: number, changes: Partial<VersionCom
   return { ...endOf({ outcome }), expectedVersion: live, version, ...texts, keepVersions: 200, ...changes };
 }
 
-/** What a pass under review would commit over `live`: one summary in the place of seqs 1…`base`. */
+/** Proposal of a pass under review: one summary for seqs 1 to `to`. */
 export function planOf(head: number, changes: Partial<PassPlan> = {}): PassPlan {
   const evict = [{ from: 1, to: 2 }];
   return {
@@ -114,7 +114,7 @@ export function proposalOf(live: number, base: number, id: string = randomUUID()
   return { id, version, summaries: Object.fromEntries(summaries) };
 }
 
-/** Claims a source for a job of its own; of no pass that is there, unless one is named. */
+/** Claims a source for a new job, of no existing pass unless one is named. */
 export async function claimSummary(
   store: SummaryStore,
   conversation: ConversationRef,

@@ -1,6 +1,6 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { PresenceStore, WorkerPresence } from '../../src/domain/ports/presence-store.ts';
-import { openPresence } from '../../src/store/presence/presence-store.ts';
+import { openPresence } from '../../src/store/presence.ts';
 import { openMemoryPresenceStore } from '../fakes/store/presence-store.ts';
 import { openSuiteRedis } from './open-redis.ts';
 
@@ -58,7 +58,7 @@ describe.each(Object.entries(stores))('presence in %s', (_, open) => {
     expect(lost.map(({ worker }) => worker)).toEqual(['silent']);
   });
 
-  it('looks at no other worker unless it is asked to', async () => {
+  it('removes no other worker unless asked to', async () => {
     const store = open();
     await store.renewPresence({ ...nameWorker('silent') });
     expect(await store.renewPresence(nameWorker('one'))).toEqual([]);

@@ -39,7 +39,7 @@ test.each([
   for (const member of garbage) await redis.zadd(keyspace[keyOf](shard), 5, member);
   const found: unknown[] = [];
   const due: string[] = [];
-  // A set that nobody takes from is looked at in parts.
+  // Each sweep checks a part of a set that no worker takes from.
   await expect
     .poll(
       async () => {
@@ -107,14 +107,14 @@ test('sweeps a shard whose claim has no end or another type', async () => {
   expect(due.map(({ conversation }) => conversation.id)).toEqual([id]);
 });
 
-test('reads no more of a log than there is, however far a range goes', async () => {
+test('reads no more entries than the log has, even if a range goes on', async () => {
   const conversation = newConversation();
   await acceptAndClaim(store, conversation, 't1');
   const entries = await store.readLog(conversation, [{ from: 1, to: 9e15 }]);
   expect(entries.map(({ seq }) => seq)).toEqual([1]);
 });
 
-test('refuses a head of 9e15 and an entry that is missing, with key and field', async () => {
+test('refuses a head of 9e15 and a missing entry, naming key and field', async () => {
   const { redis, keyspace } = suite;
   const conversation = newConversation();
   await acceptAndClaim(store, conversation, 't1');

@@ -10,12 +10,12 @@ const READY_TIMEOUT_MS = 30_000;
 export interface RedisCluster {
   /** a connection that finds the node of each key */
   readonly cluster: Cluster;
-  /** urls of its nodes; each holds an equal share of the slots, in this order */
+  /** URLs of its nodes. Each has an equal share of the slots, in this order. */
   readonly nodes: readonly string[];
   readonly stop: () => Promise<void>;
 }
 
-/** Whether a cluster can be made here. */
+/** True if a Cluster can be started here. */
 export async function hasServer(): Promise<boolean> {
   return (await findOnPath(['redis-server', 'valkey-server'], process.env['PATH'] ?? '')) !== undefined;
 }

@@ -24,7 +24,7 @@ async function open(args: readonly string[] = [], dir?: string) {
   return { server, client, store, isBack: watchReturn(server) };
 }
 
-/** Whether who waits for a Redis that is away would go on now. */
+/** True if a caller that waits for an absent Redis would continue now. */
 function watchReturn({ url }: Server): (waitMs: number) => Promise<boolean> {
   return (waitMs) =>
     Promise.race([
@@ -41,7 +41,7 @@ async function askDoctor({ url }: Server): Promise<Finding | undefined> {
 }
 
 describe.skipIf(!hasServer)('a Redis that answers and refuses writes (skipped where PATH has none)', () => {
-  test('replicas are missing', async () => {
+  test('holds writes while replicas are missing', async () => {
     const { server, client, store, isBack } = await open();
     await server.redis.config('SET', 'min-replicas-to-write', 1);
     const refusal = {
@@ -60,7 +60,7 @@ describe.skipIf(!hasServer)('a Redis that answers and refuses writes (skipped wh
     expect(await client.enqueueTurn(turn)).toMatchObject({ isNew: true });
   });
 
-  test('its disk is full, or gone', async () => {
+  test('holds writes while its disk is full or gone', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'turnfold-no-disk-'));
     const { server, client, store } = await open(['--save', '1 1', '--dbfilename', 'dump.rdb'], dir);
     await rm(dir, { recursive: true });
@@ -73,7 +73,7 @@ describe.skipIf(!hasServer)('a Redis that answers and refuses writes (skipped wh
     await expect(store.checkServer()).rejects.toMatchObject(refusal);
   });
 
-  test('its memory is: that is not one that is away', async () => {
+  test('reports full memory as redis_full and not as an outage', async () => {
     const { server, store, isBack } = await open();
     await server.redis.config('SET', 'maxmemory', 1);
     await expect(store.checkServer()).rejects.toMatchObject({ code: 'redis_full' });

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { TurnfoldError } from '../../src/domain/errors.ts';
 import type { DueEntry } from '../../src/domain/ports/sweep-store.ts';
-import { type ShardSweep, ShardSweeps } from '../../src/store/sweep/shard-sweeps.ts';
+import { type ShardSweep, ShardSweeps } from '../../src/store/shard-sweeps.ts';
 
 const SILENT_MS = 20;
 
-/** Three shards, each of which answers when it is told to; one that is full answers with what is in its `room`. */
+/** Three shards that reply on request. A full shard replies with its entry in `room`. */
 function openShards(room: (shard: number) => DueEntry[] = () => []) {
   const asked: number[] = [];
   const answers = new Map<number, PromiseWithResolvers<ShardSweep>>();
@@ -28,7 +28,7 @@ const entryOf = (id: string): DueEntry => ({ kind: 'turn', conversation: { tenan
 const FULL = new TurnfoldError('redis_full', 'full');
 const AWAY = new TurnfoldError('redis_unavailable', 'away');
 
-test('what the others answer is due, whatever a silent shard does; its answer comes with a later look', async () => {
+test('returns entries of other shards beside a silent one, whose reply comes with a later sweep', async () => {
   const { asked, look, answer } = openShards();
   const first = look();
   answer(0);
@@ -43,7 +43,7 @@ test('what the others answer is due, whatever a silent shard does; its answer co
   expect(asked.slice(5)).toEqual([0, 2]);
 });
 
-test('of one that fails is told once, beside what the others answer', async () => {
+test('reports a failed shard once, beside the replies of the others', async () => {
   const { look, answer, fail } = openShards();
   const first = look();
   fail(0, AWAY);
@@ -55,7 +55,7 @@ test('of one that fails is told once, beside what the others answer', async () =
   expect(await second).toEqual({ due: ['c0', 'c1', 'c2'].map(entryOf), setAside: [] });
 });
 
-test('a full one makes room', async () => {
+test('expires idle conversations on a full Redis', async () => {
   const { look, answer, fail } = openShards((shard) => [entryOf(`room-${shard}`)]);
   const sweep = look();
   fail(0, FULL);
@@ -64,7 +64,7 @@ test('a full one makes room', async () => {
   expect(await sweep).toEqual({ due: [entryOf('c1'), entryOf('c2'), entryOf('room-0')], setAside: [] });
 });
 
-test('a full one is told of, once, where there is no room to make', async () => {
+test('reports a full Redis once if no conversation can be expired', async () => {
   const { look, answer, fail } = openShards();
   const first = look();
   fail(0, FULL);

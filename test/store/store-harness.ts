@@ -33,11 +33,11 @@ export interface StoreHarness {
   readonly endIdleTtl: (conversation: ConversationRef) => Promise<void>;
   /** as if the last sweep were longer ago than a second */
   readonly allowSweep: () => Promise<void>;
-  /** as if nobody had copied to a fork for longer than its lease */
+  /** Lets the lease of a fork lapse. */
   readonly abandonFork: (conversation: ConversationRef) => Promise<void>;
   /** as if a claim or record had expired */
   readonly expireSummary: (conversation: ConversationRef, hash: string) => Promise<void>;
-  /** ms from now until an entry is due; undefined where there is none */
+  /** Milliseconds until an entry is due, or undefined. */
   readonly dueIn: (conversation: ConversationRef, entry: Entry) => Promise<number | undefined>;
   readonly events: (conversation: ConversationRef) => Promise<Readonly<Record<string, string>>[]>;
   /** as a program may that is newer than this one */

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import { PASS_LIMITS } from '../../src/domain/pass.ts';
-import { eraseBatch } from '../../src/store/contexts/erase.ts';
+import { eraseBatch } from '../../src/store/contexts.ts';
 import { idleMember } from '../../src/store/keys.ts';
 import { openStore } from '../../src/store/open-store.ts';
 import { bindScript } from '../../src/store/script.ts';
-import { expireBatch } from '../../src/store/sweep/expire.ts';
+import { expireBatch } from '../../src/store/sweep.ts';
 import { openSuiteRedis } from './open-redis.ts';
 import {
   appendOf,
@@ -62,8 +62,8 @@ async function fillConversation(): Promise<ConversationRef> {
   return conversation;
 }
 
-describe('how long keys live', () => {
-  test('summaries and parts of them a week, refusals a day, claims for eight seconds', async () => {
+describe('lifetimes of keys', () => {
+  test('summaries and their parts live a week, refusals a day, claims eight seconds', async () => {
     const conversation = await makeConversation(store);
     const { summary } = summaryOf(2);
     const weight = { tokens: 1, bytes: 1 };
@@ -96,7 +96,7 @@ describe('how long keys live', () => {
     }
   });
 
-  test('an operation is known for a day, and so is that a conversation was erased', async () => {
+  test('operations and marks of an erase live a day', async () => {
     const conversation = newConversation();
     const request = appendOf(conversation, 0, 1);
     await store.append(request);
@@ -128,7 +128,7 @@ describe('erase', () => {
     expect(await readyOf(conversation)).toEqual([]);
   });
 
-  test('one that was cut off is gone on with by the next', async () => {
+  test('the next erase resumes an interrupted one', async () => {
     const conversation = await fillConversation();
     await redis.set(keyspace.key(conversation, 'gone'), 0, 'PX', DAY_MS);
     await redis.unlink(keyspace.key(conversation, 'c'), keyspace.key(conversation, 'mb'));
@@ -136,7 +136,7 @@ describe('erase', () => {
     expect(await keysOf(conversation)).toEqual([keyspace.key(conversation, 'gone')]);
   });
 
-  test('one that was cut off is ended by a sweep', async () => {
+  test('a sweep finishes an interrupted erase', async () => {
     const conversation = newConversation();
     for (let turn = 0; turn < 450; turn += 1) {
       await store.accept(turnFor(conversation, `t${turn}`, { maxQueuedTurns: 1_000 }));
@@ -147,14 +147,14 @@ describe('erase', () => {
     expect(Number(await redis.zscore(idle, idleMember(conversation))), 'somebody looks').toBeGreaterThan(0);
     await redis.zadd(idle, 1, idleMember(conversation));
     expect(await dueOf(conversation)).toEqual(['idle']);
-    // Whatever else became of the mark: what is left is nobody's.
+    // Without its mark, the rest belongs to no conversation.
     await redis.unlink(keyspace.key(conversation, 'gone'));
     expect(await store.expire(conversation, randomUUID())).toEqual({ status: 'resumed' });
     expect(await keysOf(conversation)).toEqual([keyspace.key(conversation, 'gone')]);
     expect(await redis.zscore(idle, idleMember(conversation))).toBeNull();
   });
 
-  test('what a conversation made anew writes is not removed by an erase from before', async () => {
+  test('an earlier erase removes no key of a conversation created again', async () => {
     const conversation = newConversation();
     for (let turn = 0; turn < 450; turn += 1) {
       await store.accept(turnFor(conversation, `t${turn}`, { maxQueuedTurns: 1_000 }));
@@ -197,7 +197,7 @@ describe('a conversation that has been idle enough', () => {
     return { conversation, keys: (await keysOf(conversation)).length - 1 };
   }
 
-  test('is erased a few batches at a time, and told of at the end by who came to it, with all its keys', async () => {
+  test('is erased a few batches a call, and the last call reports all removed keys', async () => {
     const { conversation, keys } = await makeLarge();
     expect(await store.expire(conversation, 'who dies then')).toEqual({ status: 'more' });
     expect(await store.readConversation(conversation)).toBeUndefined();
@@ -209,7 +209,7 @@ describe('a conversation that has been idle enough', () => {
     expect(await idleOf(conversation)).toBeNull();
   });
 
-  test('and that somebody erases meanwhile is told to that one', async () => {
+  test('is reported to a caller that erases it meanwhile', async () => {
     const { conversation, keys } = await makeLarge();
     const expire = bindScript(redis, expireBatch(keyspace));
     expect(await expire({ conversation, owner: 'one' })).toEqual({ status: 'more' });
@@ -218,7 +218,7 @@ describe('a conversation that has been idle enough', () => {
     expect(await keysOf(conversation)).toEqual([keyspace.key(conversation, 'gone')]);
   });
 
-  test('and that is made anew meanwhile keeps nothing of it', async () => {
+  test('loses all old keys if it is created again meanwhile', async () => {
     const { conversation } = await makeLarge();
     expect(await store.expire(conversation, 'one')).toEqual({ status: 'more' });
     await store.accept(turnFor(conversation, 'anew'));
@@ -227,7 +227,7 @@ describe('a conversation that has been idle enough', () => {
     expect(kinds).toEqual(['c', 'ix', 'mb', 't', 'txt']);
   });
 
-  test('leaves the mark and, for a minute, who tells of it', async () => {
+  test('leaves the mark and, for a minute, the owner of the last batch', async () => {
     const conversation = await makeConversation(store, 4);
     await store.commitVersion((await claimPass(store, conversation)).lease, commitOf(0, 2));
     for (let summary = 0; summary < 450; summary += 1) {
@@ -245,7 +245,7 @@ describe('a conversation that has been idle enough', () => {
     expect(await idleOf(conversation)).toBeNull();
   });
 
-  test('has not where an earlier program, which knows no rest, has written since', async () => {
+  test('is kept if its last log entry is younger than the TTL', async () => {
     const conversation = newConversation();
     await settleWithTtl(conversation, 3_600_000);
     await redis.hset(keyspace.key(conversation, 'c'), 'ttl', '3600000 1');
@@ -254,7 +254,7 @@ describe('a conversation that has been idle enough', () => {
   });
 });
 
-test('one call looks at every shard', async () => {
+test('one call reads every shard', async () => {
   const conversations = Array.from({ length: 20 }, () => newConversation());
   for (const conversation of conversations) {
     await store.accept(turnFor(conversation, 't1'));
@@ -265,7 +265,7 @@ test('one call looks at every shard', async () => {
   expect(ids).toEqual(expect.arrayContaining(conversations.map(({ id }) => id)));
 });
 
-test('a log of 20,000 messages is appended in one call: its 80,000 arguments do not go over the stack', async () => {
+test('appends 20,000 messages in one call, without 80,000 arguments on the stack', async () => {
   const conversation = await makeConversation(store, 20_000);
   expect(await store.readConversation(conversation)).toMatchObject({ head: 20_000, turns: 10_000 });
 });

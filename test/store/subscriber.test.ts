@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test, vi } from 'vitest';
-import { Subscriber } from '../../src/store/subscriber.ts';
+import { Subscriber } from '../../src/redis/subscriber.ts';
 import { FaultyProxy } from '../chaos/faulty-proxy.ts';
 import { openSuiteRedis } from './open-redis.ts';
 
@@ -27,7 +27,7 @@ async function openSubscriber() {
 }
 
 /** ioredis subscribes again by itself without looking at how that ends: a process would die of it. */
-test('listens again where the first attempt after a cut has no answer, and nothing is rejected unheard', async () => {
+test('subscribes again after a failed first attempt, without an unhandled rejection', async () => {
   const unheard: unknown[] = [];
   const note = (reason: unknown): void => void unheard.push(reason);
   process.on('unhandledRejection', note);
@@ -57,7 +57,7 @@ test('listens again where the first attempt after a cut has no answer, and nothi
   expect(unheard).toEqual([]);
 });
 
-test('a subscription that began while nothing was answered is made up for', async () => {
+test('repeats a subscription that began while Redis was silent', async () => {
   const { redis, proxy, subscriber } = await openSubscriber();
   await subscriber.join('first', () => undefined);
   proxy.swallow();
@@ -73,7 +73,7 @@ test('a subscription that began while nothing was answered is made up for', asyn
   );
 });
 
-test('joined after it was closed, it opens nothing that nobody would close', async () => {
+test('opens no connection after it was closed', async () => {
   const { redis, subscriber } = await openSubscriber();
   const connections = async (): Promise<number> => ((await redis.client('LIST')) as string).trim().split('\n').length;
   const before = await connections();

@@ -1,5 +1,5 @@
 import { afterAll, expect, test } from 'vitest';
-import { Subscriber } from '../../src/store/subscriber.ts';
+import { Subscriber } from '../../src/redis/subscriber.ts';
 import { openTextListener, openTextPublisher } from '../../src/store/text-deltas.ts';
 import { MemoryTextChannel } from '../fakes/store/text-channel.ts';
 import { delta, describeTextDeltas, hearFrom, newConversation } from './contract/text-deltas.ts';
@@ -21,7 +21,7 @@ const publisher = openTextPublisher(redis, keyspace);
 describeTextDeltas('memory', () => ({ publisher: memory, listener: memory }));
 describeTextDeltas('Redis', () => ({ publisher, listener }));
 
-test('channels lie in the conversation’s slot and are left with their last listener', async () => {
+test('a channel lies in the conversation’s slot and is left with its last listener', async () => {
   const conversation = newConversation();
   const channels = (): Promise<unknown> => redis.pubsub('CHANNELS', `*${conversation.id}*`);
   const listenings = await Promise.all(Array.from({ length: 20 }, () => hearFrom(listener, conversation)));
@@ -33,7 +33,7 @@ test('channels lie in the conversation’s slot and are left with their last lis
   expect(await channels()).toEqual([]);
 });
 
-test('a conversation of the same name in another database of the server is another one', async () => {
+test('keeps conversations of two databases of a server apart', async () => {
   const conversation = newConversation();
   const here = await hearFrom(listener, conversation);
   await openTextPublisher(otherDatabase, keyspace).publishText(conversation, delta('there'));
@@ -41,7 +41,7 @@ test('a conversation of the same name in another database of the server is anoth
   expect(here.heard).toEqual([]);
 });
 
-test('what cannot be read is passed over', async () => {
+test('skips a delta that it cannot read', async () => {
   const conversation = newConversation();
   const here = await hearFrom(listener, conversation);
   const [channel] = (await redis.pubsub('CHANNELS', `*${conversation.id}*`)) as string[];

@@ -3,15 +3,14 @@ import { randomUUID } from 'node:crypto';
 import * as fc from 'fast-check';
 import { buildContext } from '../../src/domain/context.ts';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import type { Segment, Summary, Version } from '../../src/domain/version.ts';
-import { START_VERSION } from '../../src/domain/version.ts';
-import { shownKeys } from '../../src/store/version-args.ts';
+import { type Segment, START_VERSION, type Summary, type Version } from '../../src/domain/version.ts';
+import { shownKeys } from '../../src/store/version-record.ts';
 import { replacementOver } from './contract/version-replacement.ts';
 import { claimPass, commitOf } from './pass-samples.ts';
 import { acceptAndClaim, newConversation } from './samples.ts';
 import type { StoreHarness } from './store-harness.ts';
 
-/** What a step does; `pick` chooses among the kept versions, and which texts a version shows. */
+/** Operation of a step. `choice` selects a kept version and the texts that a version shows. */
 interface Step {
   readonly kind: 'commit' | 'restore' | 'rollback' | 'fork';
   readonly pick: number;

@@ -2,7 +2,7 @@ import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { TurnIntake, TurnStore } from '../../src/domain/ports/turn-store.ts';
 import { readyMember } from '../../src/store/keys.ts';
 import { bindScript } from '../../src/store/script.ts';
-import { openTurnStore } from '../../src/store/turns/turn-store.ts';
+import { openTurnStore } from '../../src/store/turns.ts';
 import { MemoryDatabase } from '../fakes/store/database.ts';
 import { endWait } from '../fakes/store/mailbox.ts';
 import { openMemoryTurnStore } from '../fakes/store/turn-store.ts';
@@ -26,7 +26,10 @@ export interface TurnHarness {
   readonly pushOut: (conversation: ConversationRef) => Promise<void>;
   /** a pass is in progress, where there is a conversation */
   readonly beginPass: (conversation: ConversationRef) => Promise<void>;
-  /** a pass has ended; @returns whether a turn waited for it */
+  /**
+   * Ends the pass.
+   * @returns true if a turn waited for it
+   */
   readonly endPass: (conversation: ConversationRef, wake: string) => Promise<boolean>;
   /** an erase has begun and removed nothing yet */
   readonly markGone: (conversation: ConversationRef) => Promise<void>;

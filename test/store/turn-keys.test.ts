@@ -3,11 +3,11 @@ import { ulid } from 'ulidx';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import { TURN_LIMITS } from '../../src/domain/turn.ts';
-import { openContextStore } from '../../src/store/contexts/context-store.ts';
+import { openContextStore } from '../../src/store/contexts.ts';
 import { STORE_SCHEMA } from '../../src/store/keys.ts';
 import { runScript } from '../../src/store/script.ts';
-import { CLOSING_RESULT } from '../../src/store/turns/closing-result.ts';
-import { openTurnStore } from '../../src/store/turns/turn-store.ts';
+import { CLOSING_RESULT } from '../../src/store/turn-record.ts';
+import { openTurnStore } from '../../src/store/turns.ts';
 import { bytesOfMessage, countMessage } from '../../src/tokens/message-tokens.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
 import { openSuiteRedis } from './open-redis.ts';
@@ -46,7 +46,7 @@ describe('keys of turns', () => {
     expect(ttl).toBeLessThanOrEqual(TURN_LIMITS.turnRetentionMs);
   });
 
-  test('everything lies in one slot, and erase finds the turns in the index', async () => {
+  test('all keys lie in one slot, and erase finds the turns in the index', async () => {
     const conversation = newConversation();
     await runTurn(conversation, 'turn.1');
     const keys = await keysOf(conversation);
@@ -57,7 +57,7 @@ describe('keys of turns', () => {
     expect(await redis.hget(keyspace.key(conversation, 'c'), 'schema')).toBe(String(STORE_SCHEMA));
   });
 
-  test('an input lies under its own field until it is in the log, or its turn is settled without', async () => {
+  test('an input has its own field until it is in the log or its turn is settled', async () => {
     const conversation = newConversation();
     for (const turn of ['turn.1', 'turn.2']) await store.accept(turnFor(conversation, turn));
     const texts = keyspace.key(conversation, 'txt');
@@ -68,7 +68,7 @@ describe('keys of turns', () => {
     expect(await redis.exists(texts)).toBe(0);
   });
 
-  test('of a failed turn its shard has one entry, as long as turns are kept; an erase takes it', async () => {
+  test('a failed turn has one entry in its shard until it expires or is erased', async () => {
     const conversation = newConversation();
     const failed = keyspace.failed(keyspace.shardOf(conversation));
     const member = (turn: string): string => `_|${conversation.id}|${turn}`;
@@ -103,7 +103,7 @@ describe('keys of turns', () => {
     expect(await indexed(), 'nothing that is there is forgotten').toHaveLength(1 + accepted);
   });
 
-  test('a settled turn is told to those who listen, and kept for a day for those who did not', async () => {
+  test('the event of a settled turn is published, and kept for a day', async () => {
     const conversation = newConversation();
     const channel = keyspace.key(conversation, 'ev');
     const listener = redis.duplicate();
@@ -121,7 +121,7 @@ describe('keys of turns', () => {
     expect(ttl).toBeLessThanOrEqual(DAY_MS);
   });
 
-  test('an erase that was broken off leaves nothing to the conversation made anew', async () => {
+  test('a conversation created again has no keys of an interrupted erase', async () => {
     const conversation = newConversation();
     for (const turn of ['turn.1', 'turn.2']) await store.accept(turnFor(conversation, turn));
     await redis.set(keyspace.key(conversation, 'gone'), '1', 'PX', DAY_MS);
@@ -133,7 +133,7 @@ describe('keys of turns', () => {
     expect((await claimHead(store, conversation)).lease.turn).toBe('turn.3');
   });
 
-  test('a server that does not know a script gets its text', async () => {
+  test('sends the text of a script that a server does not know', async () => {
     const lua = `return '${randomUUID()}'`;
     const definition = { file: 'heartbeat-turn', keys: () => [], args: () => [], decode: (reply: unknown) => reply };
     const unknown = { ...definition, lua, sha: createHash('sha1').update(lua).digest('hex') };
@@ -143,7 +143,7 @@ describe('keys of turns', () => {
     expect(`return '${String(await runScript(redis, unknown, undefined))}'`).toBe(lua);
   });
 
-  test('the closing result weighs what it says', async () => {
+  test('the closing result has the size that its constants say', async () => {
     const message = { content: CLOSING_RESULT.content };
     const counted = await Promise.all(
       (['o200k_base', 'cl100k_base'] as const).map(async (encoding) =>

@@ -11,7 +11,7 @@ const WORKERS = ['A', 'B'] as const;
 type Worker = (typeof WORKERS)[number];
 const FAR = 86_400_000;
 
-/** What a worker knows: its last lease, which may be lost, and the conversation as it was last told. */
+/** A worker's last lease, which may be lost, and its last view of the conversation. */
 interface Memory {
   lease?: TurnLease;
   head: number;
@@ -57,7 +57,7 @@ class Operation implements fc.AsyncCommand<Side, Side> {
   readonly name: string;
   readonly isSentTwice: boolean;
   readonly perform: (side: Side, count: number) => Promise<unknown>;
-  /** whose lease it needs */
+  /** Worker whose lease it needs. */
   readonly by: Worker | undefined;
 
   constructor(name: string, isSentTwice: boolean, perform: Operation['perform'], by?: Worker) {

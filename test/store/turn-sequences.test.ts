@@ -8,7 +8,9 @@ const memory = openMemoryHarness();
 const redis = openRedisHarness();
 afterAll(() => redis.close());
 
-test('any sequence of two workers keeps the invariants, and the fake is Redis', { timeout: 120_000 }, async () => {
+test('any sequence of two workers keeps the invariants, and the memory store equals Redis', {
+  timeout: 120_000,
+}, async () => {
   const run = fc.assert(
     fc.asyncProperty(operations, async (commands) => {
       const conversation = newConversation();

@@ -10,10 +10,10 @@ beforeAll(() => {
 });
 afterAll(() => suite.close());
 
-/** What a program of a later time keeps beside our fields, where it need not raise the schema for it. */
+/** Fields that a newer program may keep beside ours under the same schema. */
 const LATER = { 'later.note': '{"list":[]}' };
 
-test('fields of a later program survive everything that this one writes', async () => {
+test('unknown fields survive every write', async () => {
   const { redis, keyspace } = suite;
   const store = openStore(redis, keyspace);
   const conversation = await makeConversation(store, 4);
@@ -40,7 +40,7 @@ test('fields of a later program survive everything that this one writes', async 
   for (const key of [record, turn]) expect(await redis.hgetall(key)).toMatchObject(LATER);
 });
 
-test('a pass that an earlier program ended, which knew no set of open passes, is not measured as open', async () => {
+test('an ended pass left in the open passes is not measured as open', async () => {
   const { redis, keyspace } = suite;
   const store = openStore(redis, keyspace);
   const conversation = await makeConversation(store, 4);

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { VersionStore } from '../../src/domain/ports/version-store.ts';
+import { FORK_LEASE_MS } from '../../src/store/conversation-record.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import { FORK_LEASE_MS } from '../../src/store/versions/fork-lease.ts';
 import { MemoryDatabase } from '../fakes/store/database.ts';
 import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
 import { describeStore } from './contract/store.ts';
@@ -39,7 +39,7 @@ test('a fork is abandoned a lease after its last batch, by the clock', async () 
   }
 });
 
-test('in Redis each batch holds it for a lease by the clock of Redis', async () => {
+test('each batch renews the lease by the clock of Redis', async () => {
   const { redis, keyspace, close } = openSuiteRedis();
   const store = openStore(redis, keyspace);
   const fork = await beginFork(store);

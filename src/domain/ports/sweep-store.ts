@@ -27,7 +27,7 @@ export interface QuarantinedRecord {
 }
 
 /** An unreadable record of a conversation, to be set aside. */
-export interface QuarantineRequest {
+export interface UnreadableRecord {
   /** Full name of the key. */
   readonly key: string;
   /** Fault of the record, without contents. */
@@ -104,7 +104,7 @@ export interface SweepStore {
    */
   quarantineRecord(
     conversation: ConversationRef,
-    request: QuarantineRequest,
+    request: UnreadableRecord,
   ): Promise<{ readonly setAside: QuarantinedRecord; readonly needsWake: boolean } | undefined>;
   inspectTurn(conversation: ConversationRef): Promise<SweepDecision>;
   inspectPass(conversation: ConversationRef): Promise<SweepDecision>;

@@ -1,6 +1,6 @@
-import type { RedisLocation } from '../../domain/redis-tls.ts';
 import { type Finding, findOk, findWarning, findWrong } from '../../health/finding.ts';
-import { type CertificateTerm, readCertificateTerms } from '../../redis/certificate-terms.ts';
+import type { RedisLocation } from '../../redis/address.ts';
+import { type CertificateTerm, readCertificateTerms } from '../../redis/tls.ts';
 
 const DAY_MS = 86_400_000;
 /** Connections that stand go on past the end; nobody notices before each worker that starts, or a failover, is refused. */

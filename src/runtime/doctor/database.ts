@@ -1,7 +1,6 @@
 import type { ShardMeasure } from '../../domain/ports/sweep-store.ts';
 import { type Finding, findOk, findWarning, findWrong } from '../../health/finding.ts';
-import type { Inspection } from '../../store/inspection/open-inspection.ts';
-import type { QuarantinedRecord } from '../../store/inspection/quarantined.ts';
+import type { Inspection, QuarantinedRecord } from '../../store/inspection.ts';
 
 export interface DatabaseTerms {
   readonly shards: number;

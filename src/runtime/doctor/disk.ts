@@ -1,6 +1,6 @@
 import { stat, statfs } from 'node:fs/promises';
 import { type Finding, findOk, findWarning } from '../../health/finding.ts';
-import type { ServerFacts } from '../../store/inspection/server-facts.ts';
+import type { ServerFacts } from '../../redis/server-facts.ts';
 import { tellBytes } from './server.ts';
 
 /** A rewrite writes a second file beside the first, and the first goes on growing. */

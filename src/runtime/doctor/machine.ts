@@ -2,8 +2,8 @@ import { once } from 'node:events';
 import { readFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import type { Config, ProviderSettings } from '../../config.ts';
-import { isAtLeast } from '../../domain/version-number.ts';
 import { type Finding, findOk, findWarning, findWrong } from '../../health/finding.ts';
+import { isAtLeast } from '../../redis/server-checks.ts';
 
 /** What can be said of this machine without a Redis. */
 export async function examineMachine(config: Config, providers: ProviderSettings): Promise<Finding[]> {

@@ -1,6 +1,6 @@
 import { DEFAULT_REDIS_URL, readConfig, readEnvironment } from '../../config.ts';
-import type { RedisLocation } from '../../domain/redis-tls.ts';
-import { type Inspection, openInspection } from '../../store/inspection/open-inspection.ts';
+import type { RedisLocation } from '../../redis/address.ts';
+import { type Inspection, openInspection } from '../../store/inspection.ts';
 import type { DoctorOptions } from './doctor.ts';
 
 export interface QuarantineAccess extends Pick<DoctorOptions, 'explain'> {

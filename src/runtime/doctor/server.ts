@@ -1,9 +1,9 @@
 import type { Durability } from '../../domain/durability.ts';
-import { isAtLeast, LEAST_REDIS } from '../../domain/version-number.ts';
 import { type Finding, findOk, findWarning, findWrong } from '../../health/finding.ts';
-import type { Inspection } from '../../store/inspection/open-inspection.ts';
-import type { ServerFacts } from '../../store/inspection/server-facts.ts';
-import type { MasterAnswers } from '../../store/server-info.ts';
+import { isAtLeast, LEAST_REDIS } from '../../redis/server-checks.ts';
+import type { ServerFacts } from '../../redis/server-facts.ts';
+import type { MasterAnswers } from '../../redis/servers.ts';
+import type { Inspection } from '../../store/inspection.ts';
 
 /** What has to be right about every Redis that takes our writes. */
 export async function examineServers(
@@ -36,7 +36,7 @@ function tellSilent(whoever: string): Finding {
   return findWrong('redis', `nobody answers for ${whoever}: conversations that lie there wait`, remedy);
 }
 
-/** Told once where all masters of a Cluster are alike, else of each by its name. */
+/** Acknowledged once where all masters of a Cluster are alike, else of each by its name. */
 function lookAtEach(servers: readonly ServerFacts[], look: (server: ServerFacts) => Finding): Finding[] {
   const findings = servers.map(look);
   if (new Set(findings.map(({ what }) => what)).size === 1) return findings.slice(0, 1);

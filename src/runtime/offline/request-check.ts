@@ -14,7 +14,7 @@ export class RequestCheck {
   #last: Context | undefined;
   #invalid = 0;
 
-  /** Told of every message of the log, in order. */
+  /** Acknowledged of every message of the log, in order. */
   note({ toolCalls = [], toolCallId }: Message): void {
     for (const { id } of toolCalls) this.#openCalls.add(id);
     if (toolCallId !== undefined) this.#openCalls.delete(toolCallId);

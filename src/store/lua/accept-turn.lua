@@ -1,8 +1,8 @@
--- Stores a turn, in the mailbox or scheduled (I1, I2). A known turn id answers its present state.
--- ARGV: turn, agent, payload hash, input (`tokens bytes`, JSON behind them on the next line), wake, delayMs,
--- maxQueuedTurns, schema, the failed turn that it is a re-drive of or '', span of who enqueues it or '', context (JSON) or ''
--- Reply: {'accepted'|'known', state, 1 where the wake is to be added} | {'conflict'} | {'other_agent', agent} |
--- {'forking', 1 where it was abandoned} | {'full', queued} | {'not_failed', state of the turn to re-drive or ''}
+-- Stores a turn, in the mailbox or scheduled (I1, I2). A known turn id replies with the present state of that turn.
+-- ARGV: turn, agent, payload hash, input (`tokens bytes`, then JSON on the next line), wake, delayMs, maxQueuedTurns, schema,
+-- redriven failed turn or '', span of the caller or '', context (JSON) or ''
+-- Reply: {'accepted'|'known', state, 1 if the wake is to be added} | {'conflict'} | {'other_agent', agent} |
+-- {'forking', 1 if abandoned} | {'full', queued} | {'not_failed', state of the turn to redrive or ''}
 -- @include keys
 -- @include ready
 -- @include wake
@@ -15,7 +15,7 @@ local is_gone = redis.call('EXISTS', gone) == 1
 local known = is_gone and {} or redis.call('HMGET', key, 'hash', 'state')
 if known[1] then
   if known[1] ~= hash then return { 'conflict' } end
-  -- Its first reply may be lost, and the wake with it.
+  -- The first reply may be lost, and the wake with it.
   local needs_wake = known[2] == 'queued' and redis.call('HGET', c, 'wake') == wake
   return { 'known', known[2], needs_wake and 1 or 0 }
 end
@@ -30,7 +30,7 @@ local is_due = tonumber(delayMs) <= 0
 local queued = redis.call('LLEN', mb)
 if is_due and queued >= tonumber(maxQueuedTurns) then return { 'full', queued } end
 
--- The input lies apart: one value over 64 bytes would cost the hash its compact form for good (712 bytes a turn, not 310).
+-- The input has a field of its own: a value over 64 bytes costs the hash its compact form (712 bytes a turn, not 310).
 redis.call('HSET', cp, 'i:' .. turn, input)
 redis.call('HSET', key, 'agent', agent, 'hash', hash, 'acceptedAt', string.format('%.0f', now),
   'state', is_due and 'queued' or 'scheduled')
@@ -47,5 +47,5 @@ index_key(key)
 if is_due then return { 'accepted', 'queued', push_turn(turn, wake) } end
 local dueAt = now + tonumber(delayMs)
 redis.call('HSET', key, 'dueAt', string.format('%.0f', dueAt))
-look_again(scheduled_member(turn), dueAt)
+schedule(scheduled_member(turn), dueAt)
 return { 'accepted', 'scheduled', 0 }

@@ -1,7 +1,6 @@
--- Appends messages without a turn. Refused while turns wait or run, and where the log has grown since it was read.
--- ARGV: operation, agent, schema, expected head, operationMs; then each with its count before it: lines of opened calls,
--- ids of answered calls, messages
--- Reply: {'appended'|'known', from, to} | {'other_agent', agent} | {'forking', 1 where it was abandoned} | {'busy'} | {'conflict', head}
+-- Appends messages without a turn. Refused while turns wait or run, or if the log has grown since it was read.
+-- ARGV: operation, agent, schema, expected head, operationMs; then counted lists: opened calls, ids of answered calls, messages
+-- Reply: {'appended'|'known', from, to} | {'other_agent', agent} | {'forking', 1 if abandoned} | {'busy'} | {'conflict', head}
 -- @include keys
 -- @include ready
 -- @include create
@@ -13,7 +12,7 @@
 local operation, agent, schema, expected, operationMs = opbase .. take(), take(), take(), tonumber(take()), take()
 local head = 0
 local is_gone = redis.call('EXISTS', gone) == 1
--- An erased conversation is made anew: what is left of it counts for nothing.
+-- An erased conversation is created again: its remains do not count.
 if not is_gone then
   local known = redis.call('GET', operation)
   if known then
@@ -28,7 +27,7 @@ end
 if head ~= expected then return { 'conflict', head } end
 create_conversation(is_gone, schema, agent)
 read_conversation()
-move_calls()
+move_calls(take_list(), take_list())
 append_messages(ARGV, position + 1, '-')
 save_conversation()
 local to = conversation.head

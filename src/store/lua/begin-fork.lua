@@ -1,13 +1,13 @@
--- Makes the conversation that a fork is copied into; it takes nothing else before the fork ends. One that was abandoned
--- gives way to another operation, and what it copied goes.
--- ARGV: operation, schema, agent, its name until the end, plan (version, head, tenant and id of the source), leaseMs, ms of
--- the source's time to live or ''
+-- Creates the conversation that a fork is copied into. It accepts no other writes before the fork ends. Another operation may
+-- replace an abandoned fork, and removes what was copied.
+-- ARGV: operation, schema, agent, agent until the end, plan (version, head, tenant and id of the source), leaseMs, idle TTL of
+-- the source in ms or ''
 -- Reply: {'copying'|'done', its head, plan of the first begin} | {'exists'} | {'forking', 0}
 -- @include keys
 -- @include ready
 -- @include create
 -- @include fork-fence
-local operation, schema, agent, nobody, plan, leaseMs, ttl = unpack(ARGV)
+local operation, schema, agent, fork_agent, plan, leaseMs, ttl = unpack(ARGV)
 local is_gone = redis.call('EXISTS', gone) == 1
 local known = is_gone and {} or redis.call('HMGET', c, 'schema', 'forking', 'forked', 'head', 'forkUntil')
 if known[1] then
@@ -18,10 +18,10 @@ if known[1] then
     return { 'copying', tonumber(known[4]), first_plan }
   end
   if not known[2] then return { 'exists' } end
-  local refusal = tell_forking(known[5])
+  local refusal = forking_reply(known[5])
   if refusal[2] == 0 then return refusal end
 end
-create_conversation(is_gone or known[1], schema, nobody)
+create_conversation(is_gone or known[1], schema, fork_agent)
 redis.call('HSET', c, 'forking', operation .. ' ' .. plan, 'forkAgent', agent)
 lease_fork(leaseMs)
 start_idle_ttl(false, ttl)

@@ -1,6 +1,6 @@
--- Settles a turn as canceled, wherever it stands.
+-- Settles a turn as canceled, in any unsettled state.
 -- ARGV: turn, wake, retentionMs, closing result (content as JSON, tokens, bytes)
--- Reply: {'canceled', 1 where the wake is to be added} | {'settled', state} | {'not_found'}
+-- Reply: {'canceled', 1 if the wake is to be added} | {'settled', state} | {'not_found'}
 -- @include keys
 -- @include conversation
 -- @include ready
@@ -16,7 +16,7 @@ local known = redis.call('HMGET', tbase .. turn, 'state', 'inputSeq', 'canceledB
 if not known[1] or redis.call('EXISTS', gone) == 1 then return { 'not_found' } end
 read_conversation()
 if SETTLED[known[1]] then
-  -- Sent again: this very cancel settled it.
+  -- Sent again: this cancel settled the turn.
   if known[3] == wake then return { 'canceled', needs_wake(wake) } end
   return { 'settled', known[1] }
 end
@@ -29,5 +29,5 @@ if is_head then
   return { 'canceled', pop_head(wake) }
 end
 redis.call('LREM', mb, 1, turn)
-leave_alone(scheduled_member(turn))
+unschedule(scheduled_member(turn))
 return { 'canceled', 0 }

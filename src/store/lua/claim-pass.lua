@@ -1,6 +1,6 @@
--- Hands the pass in progress to an owner; ends it as failed where too many claims brought neither plan nor end.
--- ARGV: owner, job, wake of a turn that waits for it, leaseMs, maxAttempts
--- Reply: {'gone'} | {'empty'} | {'held', untilMs} | {'failed', passId, 1 where the wake is to be added} |
+-- Hands the pass in progress to an owner. Ends it as failed after too many claims without a plan or an end.
+-- ARGV: owner, job, wake of a turn that waits for the pass, leaseMs, maxAttempts
+-- Reply: {'gone'} | {'empty'} | {'held', untilMs} | {'failed', passId, 1 if the wake is to be added} |
 -- {'claimed', the pass's fields, the conversation's fields}
 -- @include keys
 -- @include ready
@@ -18,14 +18,14 @@ local last = redis.call('HMGET', c, 'lp', 'lw', 'lf')
 if last[2] == wake then return { 'failed', last[1], tonumber(last[3]) } end
 local held = redis.call('HMGET', pass, 'passId', 'owner', 'lease', 'attempts', 'parked', 'parkedUntil')
 if not held[1] then
-  leave_alone(pass_member)
+  unschedule(pass_member)
   return { 'empty' }
 end
 if tonumber(held[3] or 0) > now then
   if held[2] == owner then return claimed_pass() end
   return { 'held', held[3] }
 end
--- While its children run, only the job that will hear of their end.
+-- While the children run, only their parent job may claim.
 if held[5] and held[5] ~= job and number_of(pass, 'parkedUntil', held[6]) > now then return { 'held', held[6] } end
 
 local attempts = number_of(pass, 'attempts', held[4]) + 1

@@ -1,5 +1,5 @@
 -- Claims a source for one job, unless its summary is known or another job works on it.
--- ARGV: hash, the owner's claim, what every claim begins with, claimMs
+-- ARGV: hash, the owner's claim, prefix of every claim, claimMs
 -- Reply: {'claimed'} | {'in_flight'} | {'known', record} | {'gone'}
 -- @include keys
 -- @include index

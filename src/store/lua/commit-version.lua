@@ -1,5 +1,5 @@
 -- Makes a version the live one and ends its pass.
--- ARGV: as end-pass; then expected version; texts (field, text) with their count before them; then as put_version
+-- ARGV: as end-pass; expected version; counted pairs of texts (field, text); then as put_version
 -- Reply: as end-pass | {'version_changed', live version}
 -- @include keys
 -- @include ready
@@ -23,7 +23,7 @@ if has_new_reasons(seen) then return { 'reasons_added' } end
 local live = redis.call('HGET', c, 'version') or '0'
 if live ~= expected then return { 'version_changed', tonumber(live) } end
 
--- NX: a text that a kept version names is never changed, or that version would show other words than before.
+-- NX: a text that a kept version names must never change, or that version would render to other bytes (I15).
 for _ = 1, tonumber(take()) do
   local field = take()
   redis.call('HSETNX', cp, field, take())

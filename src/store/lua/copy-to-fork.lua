@@ -1,6 +1,6 @@
--- Copies a batch into a fork: texts, and log entries as they are. Idempotent by the head.
--- ARGV: operation, leaseMs, expected head; texts (field, text) with their count before them; then each with its count before it:
--- entries (1 for a user message, the entry), lines of opened calls, ids of answered calls
+-- Copies a batch into a fork: texts, and log entries byte for byte. A repeated batch is recognized by the head (I5).
+-- ARGV: operation, leaseMs, expected head; counted pairs of texts (field, text); then counted lists: entries (1 for a user
+-- message, the entry), opened calls, ids of answered calls
 -- Reply: {'copied', head} | {'superseded'} | {'gone'}
 -- @include keys
 -- @include args
@@ -25,6 +25,6 @@ for _ = 1, tonumber(take()) do
   conversation.tokens, conversation.bytes = tonumber(tokens), tonumber(bytes)
   redis.call('HSET', log, conversation.head, entry)
 end
-move_calls()
+move_calls(take_list(), take_list())
 save_conversation()
 return { 'copied', conversation.head }

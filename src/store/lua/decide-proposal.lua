@@ -1,7 +1,7 @@
--- Stores what somebody decided on a proposal with its pass, and lets the pass be claimed: a worker acts on it.
--- ARGV: operation, proposal's id, verdict (JSON), wake, event fields (name, value)
--- Reply: {'decided', 1 where the wake is to be added} | {'concluded', answer} |
--- {'stale', 'unknown'|'decided'|'expired'|'version_changed'} | {'not_found'} | {'forking', 1 where it was abandoned} | {'gone'}
+-- Stores a person's decision on a proposal with its pass. The pass can be claimed then, and a worker acts on the decision.
+-- ARGV: operation, id of the proposal, verdict (JSON), wake, event fields (name, value)
+-- Reply: {'decided', 1 if the wake is to be added} | {'concluded', answer} |
+-- {'stale', 'unknown'|'decided'|'expired'|'version_changed'} | {'not_found'} | {'forking', 1 if abandoned} | {'gone'}
 -- @include keys
 -- @include ready
 -- @include events
@@ -14,7 +14,7 @@ local answer = redis.call('GET', opbase .. REVIEW .. operation)
 if answer then return { 'concluded', answer } end
 local state = redis.call('HMGET', c, 'schema', 'forking', 'forkUntil', 'version')
 if not state[1] then return { 'not_found' } end
-if state[2] then return tell_forking(state[3]) end
+if state[2] then return forking_reply(state[3]) end
 local held = redis.call('HMGET', pass, 'proposalId', 'decision', 'wake', 'expiresAt', 'proposedOver')
 if held[2] == operation then return { 'decided', held[3] == wake and 1 or 0 } end
 if held[1] ~= id then return { 'stale', 'unknown' } end
@@ -23,7 +23,7 @@ if number_of(pass, 'expiresAt', held[4]) <= now then return { 'stale', 'expired'
 if held[5] ~= (state[4] or '0') then return { 'stale', 'version_changed' } end
 redis.call('HSET', pass, 'decision', operation, 'verdict', verdict, 'wake', wake)
 redis.call('HDEL', pass, 'parked', 'parkedBy', 'parkedUntil')
-look_again(pass_member, now + WAKE_GRACE_MS)
-count_as_open()
+schedule(pass_member, now + WAKE_GRACE_MS)
+add_open_pass()
 emit('proposal_decided', { unpack(ARGV, 5) })
 return { 'decided', 1 }

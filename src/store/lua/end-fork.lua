@@ -1,6 +1,6 @@
--- Puts the first version of a fork and opens it. Thresholds of turns and messages count from here. One of whose batches some
--- went with a master that did not hand them on is not opened.
--- ARGV: operation, keys of summaries with their count before them; then as put_version
+-- Puts the first version of a fork and opens the conversation. Thresholds of turns and messages count from here.
+-- A fork stays closed if batches are missing: a failover may have lost some.
+-- ARGV: operation, counted keys of summaries, then as put_version
 -- Reply: {'done'} | {'incomplete', its head} | {'superseded'} | {'gone'}
 -- @include keys
 -- @include ready
@@ -18,8 +18,8 @@ end
 local state = redis.call('HMGET', c, 'forking', 'head', 'turns', 'forkAgent', 'ttl')
 local head, planned = tonumber(state[2] or 0), number_of(c, 'forking', string.match(state[1], '^%S+ %S+ (%S+)'))
 local is_complete = head >= planned
-for _ = 1, tonumber(take()) do
-  is_complete = redis.call('HEXISTS', cp, 'k:' .. take()) == 1 and is_complete
+for _, text in ipairs(take_list()) do
+  is_complete = redis.call('HEXISTS', cp, 'k:' .. text) == 1 and is_complete
 end
 if not is_complete then return { 'incomplete', head } end
 put_version()

@@ -1,7 +1,7 @@
 -- Ends a pass without a version.
--- ARGV: passId, owner, outcome, backoff, wake of a turn that waits for it, reasons as they were read, or '*'; ms of the policy's
--- time to live, '0' or ''
--- Reply: {'ended', the wake where it is to be added, else ''} | {'reasons_added'} | {'fenced'} | {'superseded'} | {'gone'}
+-- ARGV: passId, owner, outcome, backoff, wake of a turn that waits for the pass, reasons as they were read or '*', idle TTL of
+-- the policy in ms, '0' or ''
+-- Reply: {'ended', the wake if it is to be added, else ''} | {'reasons_added'} | {'fenced'} | {'superseded'} | {'gone'}
 -- @include keys
 -- @include ready
 -- @include wake

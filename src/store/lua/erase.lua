@@ -1,17 +1,16 @@
 #!lua flags=allow-oom
--- Removes a conversation, a batch of its keys at a time. Called until nothing is left. `gone` counts the keys removed, so that
--- an erase sent again answers the same; where it is not there any more, the conversation was made anew and the keys are the
--- new one's.
--- Runs on a full Redis too: it is what makes room.
+-- Removes a conversation, one batch of keys a call, until no key is left. It runs on a full Redis, because it frees memory.
+-- `gone` counts the removed keys, so an erase sent again gets the same reply. If `gone` is missing, the conversation was
+-- created again, and its keys must stay.
 -- ARGV: 1 for the first call, batch size, goneMs
--- Reply: {keys removed so far, 1 where more is left}
+-- Reply: {keys removed so far, 1 if keys are left}
 -- @include key-names
 -- @include ready
 -- @include erase
 if ARGV[1] == '1' then
   if not tonumber(redis.pcall('GET', gone) or 0) then redis.call('UNLINK', gone) end
   redis.call('SET', gone, 0, 'NX', 'PX', ARGV[3])
-  -- Who asked for it is told of its end.
+  -- This erase reports its own end, so an expiry in flight must not.
   redis.call('UNLINK', expiry)
 end
 if redis.call('EXISTS', gone) == 0 then return { 0, 0 } end

@@ -1,10 +1,9 @@
 #!lua flags=allow-oom
--- Erases a conversation that has been idle for its time to live, a batch of its keys at a time, or goes on with an erase that was
--- cut off. Decides by what is there now: however late it is called, whatever has happened since counts.
--- An expiry is told by one call, the one that removed the last of it, and by that also where it is sent again (I5).
+-- Erases a conversation that was idle for its TTL, one batch of keys a call, or resumes an interrupted erase. It decides by the
+-- present state, so activity since the sweep keeps the conversation.
+-- One call reports the expiry: the call that removed the last key, even if it is sent again (I5).
 -- ARGV: owner (the call), batch size, goneMs
--- Reply: {'kept'} | {'more'}: keys are left | {'expired', keys removed by all calls} | {'resumed'}: it was an erase that
--- somebody asked for
+-- Reply: {'kept'} | {'more'}: keys are left | {'expired', keys removed by all calls} | {'resumed'}: a caller's erase has ended
 -- @include key-names
 -- @include corrupt
 -- @include ready
@@ -12,10 +11,9 @@
 local owner, size, gone_ms = unpack(ARGV)
 local BUSY_MS, RESEND_MS = 60000, 60000
 
--- When the last of its scheduled turns is due, or 0: they are in no mailbox (I2). A walk over `ix`, once in an expiry: 1.5 ms
--- at 1,000 turns, 17 at 10,000, 100 at 100,000, which is a turn every 6 s for the week that turns are kept. (A count in `c`
--- would be wrong where an earlier program accepts turns, and what is wrong here erases one. Over their entries in `ready` it
--- costs what the whole shard has there, and most when all are late: 12 ms at 10,000.)
+-- Latest due time of its scheduled turns, or 0: the mailbox does not name them (I2). This walks `ix` once an expiry: 1.5 ms at
+-- 1,000 turns, 17 at 10,000, 100 at 100,000. Rejected: a search of
+-- `ready`, which costs what the whole shard holds, 12 ms at 10,000 late entries.
 local function find_last_due()
   local last = 0
   for _, key in ipairs(redis.call('SMEMBERS', ix)) do
@@ -25,13 +23,13 @@ local function find_last_due()
   return last
 end
 
--- The earliest time at which it may have been idle enough.
+-- Earliest time at which the conversation may have been idle for its TTL.
 local function find_idle_end(state)
   local ttl, ends = string.match(state[2], '^(%d+) (%d+)$')
   local is_busy = redis.call('LLEN', mb) > 0 or redis.call('EXISTS', pass) == 1 or tonumber(state[4] or 0) > now
-  -- The end of what it is busy with begins a rest, which moves the entry; a worker of before this leaves it there.
+  -- The end of the present work restarts the idle TTL, which moves the entry.
   if is_busy then return now + math.max(ttl, BUSY_MS) end
-  -- What such a worker or client has written is seen by the log's last entry.
+  -- The last entry of the log counts as activity too.
   local entry = redis.call('HGET', log, state[3] or 0)
   local written = entry and string.match(entry, '^%S+ %S+ %S+ %S+ (%d+)') or 0
   ends = math.max(ends, written + ttl)

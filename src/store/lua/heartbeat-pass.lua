@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Extends the lease of a pass's owner. Also on a full Redis: the fields are there already and do not grow, and the worker
--- holds what it finished for as long as it has the lease (I11).
+-- Extends the lease of a pass. It runs on a full Redis, because its fields exist and do not grow. The worker keeps a finished
+-- result only while it has the lease (I11).
 -- ARGV: passId, owner, leaseMs
 -- Reply: 'held' | 'fenced' | 'superseded' | 'gone'
 -- @include keys

@@ -1,6 +1,6 @@
--- Extends a claim.
+-- Extends the claim of a summary.
 -- ARGV: hash, the owner's claim, claimMs
--- Reply: 1 | 0 where it is lost
+-- Reply: 1 | 0 if the claim is lost
 -- @include key-names
 local key = sumbase .. ARGV[1]
 if redis.call('EXISTS', gone) == 1 or redis.call('GET', key) ~= ARGV[2] then return 0 end

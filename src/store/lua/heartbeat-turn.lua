@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Extends the lease of an owner. Also on a full Redis: the fields are there already and do not grow, and the worker
--- holds what it finished for as long as it has the lease (I11).
+-- Extends the lease of a turn. It runs on a full Redis, because its fields exist and do not grow. The worker keeps a finished
+-- result only while it has the lease (I11).
 -- ARGV: turn, owner, epoch, leaseMs
--- Reply: 'held' | what find_loss answers
+-- Reply: 'held' | a loss by find_loss
 -- @include keys
 -- @include conversation
 -- @include ready
@@ -12,5 +12,5 @@ local loss = find_loss(ARGV[1], ARGV[2], ARGV[3])
 if loss then return loss end
 local lease = now + tonumber(ARGV[4])
 redis.call('HSET', c, 'lease', string.format('%.0f', lease))
-look_again(turn_member, lease)
+schedule(turn_member, lease)
 return 'held'

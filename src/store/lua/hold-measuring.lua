@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Gives the lease on measuring the shared state to an owner, or renews it, where no other holds it; for 0 ms it ends. On a full Redis, too:
--- that it is full is what has to be told.
+-- Grants or renews the lease on measuring the shared state, unless another owner has it. 0 ms gives it back.
+-- It runs on a full Redis, because gauges must report that.
 -- KEYS: lease. ARGV: owner, leaseMs
--- Reply: 1 where the owner holds it now
+-- Reply: 1 if the owner has the lease now
 local owner, leaseMs = ARGV[1], tonumber(ARGV[2])
 local holder = redis.call('GET', KEYS[1])
 if holder and holder ~= owner then return 0 end

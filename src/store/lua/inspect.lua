@@ -1,4 +1,4 @@
--- Whether a conversation's turn or pass has lost whoever should work on it.
+-- Tests whether a conversation's turn or pass has lost its worker.
 -- ARGV: 'turn' or 'pass'
 -- Reply: {'lapsed', recorded wake or ''} | {'quiet'}
 -- @include keys

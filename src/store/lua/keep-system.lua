@@ -1,7 +1,7 @@
--- Keeps the system prompt that an agent's function wrote for the head turn. The first one of a turn counts, so that every step
--- of the turn has the same. The conversation keeps the last one: passes count with it.
+-- Keeps the system prompt that an agent's function wrote for the head turn. The first prompt of a turn counts, so every step of
+-- the turn has the same. The conversation keeps the last prompt: passes count it.
 -- ARGV: turn, owner, epoch, system prompt
--- Reply: {'kept', the system prompt of the turn} | {what find_loss answers}
+-- Reply: {'kept', the system prompt of the turn} | {a loss by find_loss}
 -- @include keys
 -- @include conversation
 -- @include fence

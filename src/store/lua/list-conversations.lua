@@ -1,15 +1,16 @@
--- Conversations of one shard, in the order of their names, each with its state. Writes nothing.
--- KEYS: conversations of the shard. ARGV: what the shard's keys begin with, name to go on after or '', tenant and '|' or '',
--- most names that are looked at, most rows, agent or '', state or ''
--- Reply: {the last name that was looked at or '', how many were, 1 where the shard ends there, {name, agent, state, messages, messages of users,
--- unsettled turns of the mailbox, kind of the wait or '', how the last turn ended and when or '', 1 for a fork in progress}…}
+-- Conversations of one shard, ordered by name, each with its state. Writes nothing.
+-- KEYS: conversations of the shard. ARGV: prefix of the shard's keys, name to continue after or '', tenant and '|' or '', limit
+-- of names to examine, limit of rows, agent or '', state or ''
+-- Reply: {last name examined or '', count of names examined, 1 at the end of the shard, {name, agent, state, messages, user
+-- messages, unsettled turns in the mailbox, kind of the wait or '', how the last turn ended and when or '', 1 for a fork in
+-- progress}…}
 -- @include page
 local prefix, after, tenant_prefix, looks, limit, agent, state = unpack(ARGV)
 looks, limit = tonumber(looks), tonumber(limit)
 local names = read_page(KEYS[1], after, tenant_prefix, looks)
 local rows, last, looked = {}, '', 0
 
--- Of a record that cannot be read nothing is told: the others were asked for as well.
+-- A corrupt record is left out, so that the others are listed.
 local function read_state(base, id, last_turn)
   local head = redis.pcall('LINDEX', base .. 'mb:' .. id, 0)
   if type(head) == 'table' then return end

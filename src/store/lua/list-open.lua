@@ -1,23 +1,23 @@
--- Turns that are accepted and not settled (I2), as they stand at one moment: the mailbox, then the scheduled ones.
--- ARGV: limit, then turns that had an entry for a due time a moment ago, by that time. Such an entry may outlive its turn: an
+-- Unsettled turns (I2) at one moment: the mailbox, then the scheduled turns.
+-- ARGV: limit, then turns with a scheduled entry in `ready` a moment ago, by due time. An entry may outlive its turn, because an
 -- erase leaves it to the sweep.
--- Reply: {length of the mailbox, scheduled turns, {turn, state, acceptedAt, dueAt, WAIT_FIELDS in turn-record.ts}…} | {} where
--- there is no conversation
+-- Reply: {length of the mailbox, scheduled turns, {turn, state, acceptedAt, dueAt, WAIT_FIELDS in turn-record.ts}…} | {} without
+-- a conversation
 -- @include key-names
 if redis.call('EXISTS', c) == 0 then return {} end
 local limit = tonumber(ARGV[1])
-local told = {}
-local function tell(turn)
-  if #told >= limit then return end
+local rows = {}
+local function add(turn)
+  if #rows >= limit then return end
   local fields = { 'state', 'acceptedAt', 'dueAt', 'wfor', 'wstep', 'wsince', 'wuntil', 'wcalls', 'wasks' }
-  told[#told + 1] = { turn, unpack(redis.call('HMGET', tbase .. turn, unpack(fields))) }
+  rows[#rows + 1] = { turn, unpack(redis.call('HMGET', tbase .. turn, unpack(fields))) }
 end
-for _, turn in ipairs(redis.call('LRANGE', mb, 0, limit - 1)) do tell(turn) end
+for _, turn in ipairs(redis.call('LRANGE', mb, 0, limit - 1)) do add(turn) end
 local scheduled = 0
 for at = 2, #ARGV do
   if redis.call('HGET', tbase .. ARGV[at], 'state') == 'scheduled' then
     scheduled = scheduled + 1
-    tell(ARGV[at])
+    add(ARGV[at])
   end
 end
-return { redis.call('LLEN', mb), scheduled, unpack(told) }
+return { redis.call('LLEN', mb), scheduled, unpack(rows) }

@@ -1,7 +1,8 @@
--- Turns of one shard that wait for answers from outside, in the order of their names. Writes nothing.
--- KEYS: waiting turns of the shard. ARGV: what the shard's keys begin with, name to go on after or '', what the names begin
--- with or '', most names that are looked at, most rows, kind of the wait or '', most bytes of calls
--- Reply: {the last name that was looked at or '', how many were, 1 where the shard ends there, {name, agent, WAIT_FIELDS in turn-record.ts}…}
+-- Turns of one shard that wait for outside answers, ordered by name. Writes nothing.
+-- KEYS: waiting turns of the shard. ARGV: prefix of the shard's keys, name to continue after or '', prefix of the names or '',
+-- limit of names to examine, limit of rows, kind of the wait or '', limit of bytes of calls
+-- Reply: {last name examined or '', count of names examined, 1 at the end of the shard, {name, agent, WAIT_FIELDS in
+-- turn-record.ts}…}
 -- @include page
 local prefix, after, name_prefix, looks, limit, kind, most_bytes = unpack(ARGV)
 looks, limit, most_bytes = tonumber(looks), tonumber(limit), tonumber(most_bytes)
@@ -12,10 +13,10 @@ for _, name in ipairs(names) do
   last, looked = name, looked + 1
   local tenant, waits_for, id, turn = string.match(name, '^([^|]+)|([^|]+)|([^|]+)|(.+)$')
   if turn and (kind == '' or kind == waits_for) then
-    -- Of a record that cannot be read nothing is told: the others were asked for as well. It has no fields here.
+    -- A corrupt record has no fields here. It is left out, so that the others are listed.
     local fields = redis.pcall('HMGET', prefix .. tenant .. ':t:' .. id .. ':' .. turn, 'state', 'agent', 'wfor', 'wstep',
       'wsince', 'wuntil', 'wcalls', 'wasks')
-    -- An erase that was cut off may leave an entry of a turn that is gone.
+    -- An interrupted erase may leave the entry of a removed turn.
     if fields[1] == 'waiting' and fields[3] == waits_for and fields[8] then
       rows[#rows + 1] = { name, unpack(fields, 2) }
       bytes = bytes + #fields[8]

@@ -1,9 +1,8 @@
--- What of a shard is past its time, which passes are open, how many failed turns are kept, how many conversations have
--- rested for longer than they may, and how many records are set aside. Writes nothing: doctors ask, too.
--- A set of another type counts as empty: the next sweep sets it aside.
--- KEYS: ready, open passes, failed, idle, quarantined. ARGV: most entries that are counted by kind, retentionMs
--- Reply: {overdue turns, passes, scheduled turns, ms of the oldest, open passes, ms of the oldest, failed turns,
--- overdue idle conversations, ms of the oldest, records set aside}
+-- Counts the overdue entries, open passes, failed turns, overdue idle conversations and quarantined records of a shard. Writes
+-- nothing, because `doctor` calls it too. A set of another type counts as empty: the next sweep sets it aside.
+-- KEYS: ready, open passes, failed, idle, quarantined. ARGV: limit of entries counted by kind, retentionMs
+-- Reply: {overdue turns, passes, scheduled turns, age of the oldest in ms, open passes, age of the oldest in ms, failed turns,
+-- overdue idle conversations, age of the oldest in ms, quarantined records}
 -- @include clock
 local ready, open_passes, failed, idle, quarantined = unpack(KEYS)
 local before = '(' .. string.format('%.0f', now)
@@ -29,8 +28,7 @@ local function age_of_first(key)
   return first[2] and age(first[2]) or 0
 end
 
--- By I6 a pass that has not ended has its ready entry; one that has is left in here by a worker of before this set, until a
--- sweep takes it out.
+-- By I6 an unended pass has its ready entry. A pass without one has ended, and the next sweep removes it.
 local open, oldest_open = ask(0, 'ZCARD', open_passes), 0
 local passes = ask({}, 'ZRANGE', open_passes, 0, tonumber(ARGV[1]) - 1, 'WITHSCORES')
 for at = 1, #passes, 2 do

@@ -1,4 +1,4 @@
--- Moves a model's calibration towards a ratio: the mean of the first ones, then by a twentieth each.
+-- Moves a model's calibration towards a ratio: the mean of the first 20, then by a twentieth each.
 -- KEYS: calibrations. ARGV: model, ratio
 -- Reply: the factor
 local known = redis.call('HGET', KEYS[1], ARGV[1])

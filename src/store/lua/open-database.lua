@@ -1,5 +1,5 @@
--- Makes a database's settings where there are none, and raises its schema to that of the newest program that opened it: older
--- ones are refused from then on. One whose shards are others is left as it is.
+-- Writes the settings of a new database. Raises the schema of an older one, so that older programs refuse it from then on.
+-- A database with another number of shards is not changed.
 -- KEYS: database. ARGV: schema, shards
 -- Reply: {schema, shards}
 local database = KEYS[1]

@@ -1,4 +1,4 @@
--- Gives the lease back while children run: for that long only their parent job may claim.
+-- Gives the lease back while children run. During parkMs only their parent job may claim the pass.
 -- ARGV: passId, owner, job, parkMs
 -- Reply: 'parked' | 'fenced' | 'superseded' | 'gone'
 -- @include keys
@@ -7,7 +7,7 @@
 local passId, owner, job, parkMs = unpack(ARGV)
 local loss = find_pass_loss(passId, owner)
 if loss == 'fenced' then
-  -- Sent again: nobody has claimed since. (The owner tells it from a later delivery of the same job that parked it too.)
+  -- Sent again: no owner has claimed since. The owner differs from that of a later delivery of the same job.
   local held = redis.call('HMGET', pass, 'passId', 'owner', 'parked', 'parkedBy')
   if held[1] == passId and not held[2] and held[3] == job and held[4] == owner then return 'parked' end
 end
@@ -15,5 +15,5 @@ if loss then return loss end
 redis.call('HDEL', pass, 'owner', 'lease')
 local untilMs = now + tonumber(parkMs)
 redis.call('HSET', pass, 'parked', job, 'parkedBy', owner, 'parkedUntil', string.format('%.0f', untilMs))
-look_again(pass_member, untilMs)
+schedule(pass_member, untilMs)
 return 'parked'

@@ -1,6 +1,6 @@
--- Keeps the version that a pass would commit until somebody decides on it, and gives the lease back.
--- ARGV: passId, owner, reasons as they were read, live version that it was made over, proposal's id, proposal (JSON),
--- reviewMs; event fields (name, value)
+-- Keeps the version that a pass would commit until a person decides on it, and gives the lease back.
+-- ARGV: passId, owner, reasons as they were read, live version under the proposal, id of the proposal, proposal (JSON),
+-- reviewMs, event fields (name, value)
 -- Reply: {'proposed'} | {'reasons_added'} | {'version_changed', live version} | {'fenced'} | {'superseded'} | {'gone'}
 -- @include keys
 -- @include ready

@@ -1,6 +1,6 @@
--- Sets the entry of a conversation aside whose records cannot be worked on, as the caller found.
--- KEYS: ready or idle. ARGV: what the shard's keys begin with, name of the set, member, why
--- Reply: 1 | 0 where the entry is not there any more
+-- Sets aside the entry of a conversation whose records the caller found corrupt (I12).
+-- KEYS: ready or idle. ARGV: prefix of the shard's keys, name of the set, member, reason
+-- Reply: 1 | 0 if the entry is gone
 -- @include clock
 local shard = ARGV[1]
 -- @include quarantine

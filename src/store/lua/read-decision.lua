@@ -1,4 +1,4 @@
--- What became of a decision.
+-- Reads the outcome of a decision.
 -- ARGV: operation
 -- Reply: its answer | 'pending' | ''
 -- @include key-names

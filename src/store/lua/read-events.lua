@@ -1,7 +1,7 @@
--- A page of a conversation's events, and whether any is missing before it. An id that is kept has all behind it, for only the
--- oldest are trimmed; of one that is not, nobody knows. (That Redis counts what it added and deleted is new in 7.0.)
--- ARGV: id of the last event that was read, '0-0' before all, '' for none that is there; how many at most
--- Reply: {'kept'|'missing'|'expired', id to read after where the page is empty, 1 where there is a conversation or an event,
+-- Reads a page of a conversation's events, and whether an event before the page is missing. A kept id proves that all later
+-- events are kept, because only the oldest are trimmed. An id that is not kept proves nothing.
+-- ARGV: id of the last event read, '0-0' for the beginning, '' for the present end; limit
+-- Reply: {'kept'|'missing'|'expired', id to read after if the page is empty, 1 if the conversation or an event exists,
 -- {id, {name, value…}}…}
 -- @include key-names
 -- @include events
@@ -15,11 +15,11 @@ local found = redis.call('XRANGE', ev, after, '+', 'COUNT', limit + 1)
 if found[1] and found[1][1] == after then
   return { 'kept', after, is_there, unpack(found, 2) }
 end
--- Another one's ids may be smaller, where a clock went back.
+-- A conversation created again may have smaller ids, if the clock went back.
 found = redis.call('XRANGE', ev, '-', '+', 'COUNT', limit)
 local start = 'missing'
 if after == '0-0' then
-  -- What is shorter was never trimmed.
+  -- A shorter stream was never trimmed.
   if redis.call('XLEN', ev) < EVENTS_KEPT then start = 'kept' end
 elseif not found[1] and redis.call('EXISTS', c) == 1 and string.match(after, '^%d+') + EVENT_TTL_MS <= now then
   start = 'expired'

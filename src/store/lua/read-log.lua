@@ -1,6 +1,5 @@
--- A page of a log: entries in the order in which they are asked for, up to the first that is missing, and no more than so many
--- bytes besides the first one.
--- KEYS: log. ARGV: most bytes, seqs
+-- Reads log entries in the requested order, up to the first missing one or a limit of bytes. The first entry is always read.
+-- KEYS: log. ARGV: limit of bytes, seqs
 -- Reply: entries
 local most, bytes, entries = tonumber(ARGV[1]), 0, {}
 for at = 2, #ARGV do

@@ -1,7 +1,7 @@
--- The reasons of a pass as they stand now.
+-- Reads the present reasons of a pass.
 -- ARGV: passId, owner
--- Reply: {'held', reasons, upper bound of the size that a provider refused or '', calibration of
--- who asked or ''} | {'fenced'} | {'superseded'} | {'gone'}
+-- Reply: {'held', reasons, upper bound of the size that a provider refused or '', calibration of the requests or ''} |
+-- {'fenced'} | {'superseded'} | {'gone'}
 -- @include key-names
 -- @include pass-fence
 local loss = find_pass_loss(ARGV[1], ARGV[2])

@@ -1,5 +1,5 @@
--- Keeps a plan, so that later claims go on from it. Attempts count from the one that made the first plan; a plan in its
--- place brings none back, else a version that changes again and again would have the pass summarize for ever.
+-- Keeps a plan, so that later claims continue from it. The first plan resets the attempts. A later plan does not, or a version
+-- that keeps changing would make the pass summarize forever.
 -- ARGV: passId, owner, plan (JSON)
 -- Reply: 'recorded' | 'fenced' | 'superseded' | 'gone'
 -- @include keys

@@ -1,7 +1,7 @@
--- Keeps a summary, a refusal, or a part of a summary that is not finished, for a job that is at work here: its claim stands,
--- or its pass is in progress or ended last. An erase takes both away, so what a job of the erased conversation still brings
--- does not get into the one made anew under its id. The first accepted summary stays, and so does the first part.
--- ARGV: name, record, ttlMs, what a record that stays begins with, hash that the job claimed, its claim, its passId
+-- Keeps a summary, a refusal or a part of a summary. The job must have its claim, or its pass must be in progress or the last
+-- that ended. An erase removes both, so a late job of an erased conversation cannot write into the next one of that id.
+-- The first accepted summary stays, and so does the first part.
+-- ARGV: name, record, ttlMs, prefix of a record that stays, hash that the job claimed, its claim, its passId
 -- Reply: 'recorded' | 'superseded' | 'gone'
 -- @include keys
 -- @include index

@@ -1,6 +1,6 @@
--- Records the wake that the sweeper adds next, unless somebody took over meanwhile. The entry stays where the sweep pushed it.
+-- Records the wake that the sweeper adds next, unless a worker took over meanwhile. The entry stays where the sweep pushed it.
 -- ARGV: 'turn' or 'pass', wake
--- Reply: 1 | 0 where nothing is to be woken
+-- Reply: 1 | 0 if nothing is to be woken
 -- @include keys
 -- @include ready
 -- @include lapse

@@ -1,4 +1,4 @@
--- Answers an approval that cannot be carried out, and leaves the proposal to review again, until it expires.
+-- Answers an approval that cannot be carried out. The proposal is under review again until it expires.
 -- ARGV: passId, owner, refusal (JSON), its code
 -- Reply: 'refused' | 'dropped' | 'fenced' | 'superseded' | 'gone'
 -- @include keys

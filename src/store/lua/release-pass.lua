@@ -1,5 +1,6 @@
 #!lua flags=allow-oom
--- Hands a pass back when its worker stops. The claim counts as no attempt, and the pass is due at once. Also on a full Redis: a worker that stops has no later.
+-- Hands a pass back when its worker stops. The claim is no attempt (I9), and the pass is due at once. It runs on a full Redis,
+-- because a stopping worker cannot try later.
 -- ARGV: passId, owner
 -- Reply: 'released' | 'fenced' | 'superseded' | 'gone'
 -- @include keys
@@ -8,7 +9,7 @@
 local passId, owner = unpack(ARGV)
 local loss = find_pass_loss(passId, owner)
 if loss == 'fenced' then
-  -- Sent again: nobody has claimed since.
+  -- Sent again: no owner has claimed since.
   local held = redis.call('HMGET', pass, 'passId', 'owner', 'parkedBy', 'parked')
   if held[1] == passId and not held[2] and held[3] == owner and not held[4] then return 'released' end
 end
@@ -16,5 +17,5 @@ if loss then return loss end
 local attempts = tonumber(redis.call('HGET', pass, 'attempts'))
 redis.call('HSET', pass, 'attempts', math.max(attempts - 1, 0), 'parkedBy', owner)
 redis.call('HDEL', pass, 'owner', 'lease')
-look_again(pass_member, now)
+schedule(pass_member, now)
 return 'released'

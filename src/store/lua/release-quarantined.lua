@@ -1,6 +1,6 @@
--- Takes a record out of quarantine: back into its set, due now, or away.
--- KEYS: quarantined. ARGV: what the shard's keys begin with, set and member, 1 to put it back
--- Reply: 1 | 0 where there is no such record
+-- Removes a record from quarantine, and may put it back into its set, due now.
+-- KEYS: quarantined. ARGV: prefix of the shard's keys, set and member, 1 to put it back
+-- Reply: 1 | 0 without such a record
 -- @include clock
 -- @include members
 local quarantined = KEYS[1]

@@ -1,6 +1,6 @@
--- Gives a claim back.
+-- Gives the claim of a summary back.
 -- ARGV: hash, the owner's claim
--- Reply: 1 | 0 where it was not the owner's
+-- Reply: 1 | 0 if the owner had no claim
 -- @include key-names
 local key = sumbase .. ARGV[1]
 if redis.call('GET', key) ~= ARGV[2] then return 0 end

@@ -1,8 +1,8 @@
 #!lua flags=allow-oom
--- Renews a worker's presence, and removes workers that have been silent for too long. Runs on a full Redis, too: a worker
--- that cannot renew would be reported as lost.
--- KEYS: workers. ARGV: member, lostAfterMs or '' (look at no other worker)
--- Reply: members that were removed, each followed by the time of its last renewal
+-- Renews a worker's presence and removes workers that were silent too long. It runs on a full Redis: a worker that cannot
+-- renew would be reported as lost.
+-- KEYS: workers. ARGV: member, lostAfterMs, or '' to remove no worker
+-- Reply: removed members, each followed by the time of its last renewal
 -- @include clock
 local workers, member, lostAfterMs = KEYS[1], ARGV[1], ARGV[2]
 local MOST_REMOVED = 100

@@ -1,8 +1,7 @@
--- Makes a pass and its ready entry (I6), or adds the reasons to the pass in progress. A hard one takes its proposal away.
--- ARGV: passId, wake, upper bound of the size that a provider refused or '', calibration of who asks or '', 1 where a reason
--- is hard, reasons
--- Reply: {'requested'|'joined', passId, 1 where the wake is to be added} | {'not_found'} |
--- {'forking', 1 where it was abandoned} | {'gone'}
+-- Creates a pass and its ready entry (I6), or adds reasons to the pass in progress. A hard reason removes its proposal.
+-- ARGV: passId, wake, upper bound of the size that a provider refused or '', calibration of the caller or '', 1 if a reason is
+-- hard, reasons
+-- Reply: {'requested'|'joined', passId, 1 if the wake is to be added} | {'not_found'} | {'forking', 1 if abandoned} | {'gone'}
 -- @include keys
 -- @include ready
 -- @include forking
@@ -12,8 +11,8 @@ local passId, wake, refused, calibration, is_hard = ARGV[1], ARGV[2], ARGV[3], A
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local last = redis.call('HMGET', c, 'schema', 'lp', 'forking', 'forkUntil')
 if not last[1] then return { 'not_found' } end
-if last[3] then return tell_forking(last[4]) end
--- Sent again after the pass that it made has ended.
+if last[3] then return forking_reply(last[4]) end
+-- Sent again: the pass of this request has ended.
 if last[2] == passId then return { 'requested', passId, 0 } end
 
 local current = redis.call('HMGET', pass, 'passId', 'reasons', 'wake', 'refused', 'proposal', 'owner', 'calibration')
@@ -34,10 +33,10 @@ end
 if current[1] then
   if is_hard and current[5] then
     drop_proposal()
-    -- Where a worker has it, that one sees the reasons before it ends the pass.
+    -- A worker that has the pass sees the reasons before it ends the pass.
     if not current[6] then
       redis.call('HSET', pass, 'wake', wake)
-      look_again(pass_member, now + WAKE_GRACE_MS)
+      schedule(pass_member, now + WAKE_GRACE_MS)
       return { 'joined', current[1], 1 }
     end
   end
@@ -46,6 +45,6 @@ if current[1] then
 end
 redis.call('HSET', pass, 'passId', passId, 'wake', wake, 'attempts', 0, 'requestedAt', string.format('%.0f', now))
 redis.call('HSET', c, 'pass', passId)
-count_as_open()
-look_again(pass_member, now + WAKE_GRACE_MS)
+add_open_pass()
+schedule(pass_member, now + WAKE_GRACE_MS)
 return { 'requested', passId, 1 }

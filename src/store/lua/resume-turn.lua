@@ -1,7 +1,7 @@
--- Brings answers and approvals for calls that a turn waits for: all of them are taken, or none. The first answer to a call counts.
--- ARGV: turn, wake; then per answer call id, the kind of wait that it is meant for, JSON, what the log says of it if it is
--- never used: `tokens bytes`, and on the next line its JSON, or nothing for the answer's own
--- Reply: {'fulfilled', 1 where the wake is to be added} | {'not_waiting', call} | {'other_kind', call, kind of the wait} |
+-- Accepts answers and approvals for calls that a turn waits for: all of them, or none. The first answer to a call counts.
+-- ARGV: turn, wake; then per answer call id, kind of wait, JSON, and the result for the log if the answer is never used:
+-- `tokens bytes`, then its JSON on the next line, or nothing for the answer's own
+-- Reply: {'fulfilled', 1 if the wake is to be added} | {'not_waiting', call} | {'other_kind', call, kind of the wait} |
 -- {'partial'|'not_found'|'gone'}
 -- @include keys
 -- @include ready
@@ -14,10 +14,10 @@ local key = tbase .. turn
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local wait = redis.call('HMGET', key, 'state', 'wfor', 'wful', 'wcalls')
 if not wait[1] then return { 'not_found' } end
-prove_calls(key, wait[4] or '')
+check_calls(key, wait[4] or '')
 local is_waiting, is_fulfilled, kind = wait[1] == 'waiting', wait[3], wait[2]
--- A fulfilled wait that a worker has gone on from answers a resume sent again as before. A worker that answers calls past their
--- deadline suspends the turn again for the others, which are awaited meanwhile. If that worker stops, the turn is queued.
+-- A fulfilled wait that a worker has continued from replies as before to a resume sent again. A worker that answers overdue
+-- calls suspends the turn again for the others, which are awaited meanwhile. If that worker stops, the turn is queued.
 local is_open = ANSWERED[kind] and (is_waiting or wait[1] == 'running' or wait[1] == 'queued')
 local awaited, deadlines = {}, {}
 for call, deadline in pairs(select(2, read_awaited(is_open and wait[4] or ''))) do
@@ -37,14 +37,14 @@ for at = 3, #ARGV, 4 do
     return { 'not_waiting', call }
   end
 end
--- Brought again, after the turn has gone on with all of them: whatever it waits for by now, nothing of theirs is awaited.
+-- Sent again: the turn has used all of these answers, so none of them is awaited now.
 if #taken == 0 then return { 'fulfilled', 0 } end
 for _, at in ipairs(taken) do
   if redis.call('HSETNX', key, 'a:' .. ARGV[at], ARGV[at + 2]) == 1 then
     redis.call('HSET', key, 'wa:' .. ARGV[at], ARGV[at + 3])
   end
 end
--- The turn goes on at the earliest deadline of a call that is still open.
+-- The turn continues at the earliest deadline of a call that is still open.
 local untilMs = math.huge
 for _, call in ipairs(awaited) do
   if redis.call('HEXISTS', key, 'a:' .. call) == 0 then untilMs = math.min(untilMs, deadlines[call]) end
@@ -52,7 +52,7 @@ end
 if untilMs < math.huge then
   if is_waiting then
     redis.call('HSET', key, 'wuntil', string.format('%.0f', untilMs))
-    look_again(turn_member, untilMs)
+    schedule(turn_member, untilMs)
   end
   return { 'partial' }
 end

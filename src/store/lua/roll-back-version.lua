@@ -1,8 +1,8 @@
--- Puts a version over the live one, which the head turn's provider refused, and quarantines what that one was made of.
--- One that a model answered over stays: its form was taken.
--- ARGV: turn, owner, epoch, expected version, version whose segments that one shows, hash of these; then as put_version
+-- Puts a version over the live one, which the head turn's provider refused, and quarantines the segments of the refused one.
+-- A version that a model has answered stays, because a provider accepted it.
+-- ARGV: turn, owner, epoch, expected version, version with the refused segments, hash of these segments, then as put_version
 -- Reply: {'rolled_back'|'known', the conversation's fields} | {'version_changed', live version} | {'answered'} |
--- {what find_loss answers}
+-- {a loss by find_loss}
 -- @include keys
 -- @include conversation
 -- @include ready
@@ -18,18 +18,18 @@ local loss = find_loss(turn, owner, epoch)
 if loss then return { loss } end
 local number = ARGV[position + 1]
 local live = redis.call('HGET', c, 'version') or '0'
--- Sent again: only this turn's owner rolls back while it holds the conversation.
+-- Sent again: only this turn's owner rolls back while it has the conversation.
 if live == number and redis.call('HGET', ver, number) == ARGV[position + 2] then
   return { 'known', redis.call('HGETALL', c) }
 end
 if live ~= expected then return { 'version_changed', tonumber(live) } end
 if tonumber(redis.call('HGET', c, 'answered') or -1) >= tonumber(shown) then return { 'answered' } end
--- What a waiting pass has planned or proposed was made over the refused version, and so were the summaries that its children
--- are at: the head turn, which may wait for it next, would take it over before their end, and evict.
+-- A waiting pass has planned or proposed over the refused version, and so have its children. Without this, the head turn would
+-- take the pass over before the children end, and evict.
 local waiting = redis.call('HMGET', pass, 'proposal', 'parked', 'owner')
 if waiting[1] or waiting[2] then
   drop_proposal()
-  if not waiting[3] then look_again(pass_member, now) end
+  if not waiting[3] then schedule(pass_member, now) end
 end
 redis.call('HSET', c, 'quarantine', number .. ' ' .. segments)
 put_version()

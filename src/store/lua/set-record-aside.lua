@@ -1,8 +1,8 @@
--- Sets a record aside that can be created again (I12): the open pass of a conversation, or a summary. The record is kept
--- under another name, for people. A turn that waits for the pass wakes, and asks for another.
--- If another record of the conversation is corrupt too, only the name changes: nothing can be computed with that one.
--- ARGV: key, why, wake of a turn that waits for the pass
--- Reply: {'kept'} | {'set_aside', what `quarantined` says of it, 1 if the wake is to be added}
+-- Sets aside a record that workers can create again (I12): the open pass of a conversation, or a summary. The record stays under
+-- another name, for people. A turn that waits for the pass wakes and requests another one.
+-- If another record of the conversation is corrupt too, only the name changes.
+-- ARGV: key, reason, wake of a turn that waits for the pass
+-- Reply: {'kept'} | {'set_aside', note in `quarantined`, 1 if the wake is to be added}
 -- @include key-names
 -- @include sound
 -- @include ready
@@ -24,6 +24,6 @@ quarantine('key', key, nil, why)
 if find_flaw() then return { 'set_aside', why, 0 } end
 index_key(kept_as)
 if key ~= pass then return { 'set_aside', why, 0 } end
--- The end of the pass answers whoever decided on its proposal.
+-- The end of the pass answers the caller that decided on its proposal.
 if type(decision) == 'string' then redis.call('HSET', pass, 'decision', decision) end
 return { 'set_aside', why, end_pass(redis.call('HGET', c, 'pass') or '', 'failed', wake) }

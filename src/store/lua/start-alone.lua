@@ -1,6 +1,6 @@
--- Records that nothing else runs in the owner's process from now on: if it dies now, the turn itself is to blame (I10).
+-- Records that the owner's process runs nothing else from now on. If it dies now, the turn is the cause (I10).
 -- ARGV: turn, owner, epoch
--- Reply: 'recorded' | what find_loss answers
+-- Reply: 'recorded' | a loss by find_loss
 -- @include keys
 -- @include conversation
 -- @include fence

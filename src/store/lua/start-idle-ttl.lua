@@ -1,4 +1,4 @@
--- Begins the rest of a conversation anew: somebody reads it for longer than one look. Without a time to live it does nothing.
+-- Restarts the idle TTL of a conversation while a client reads it for long. Without a TTL it does nothing.
 -- Reply: 1
 -- @include keys
 -- @include ready

@@ -1,6 +1,6 @@
--- Records that steps begin; what is known already is left as it is.
+-- Records that steps start. A known step stays as it is (I5).
 -- ARGV: turn, owner, epoch, keys
--- Reply: 'recorded' | what find_loss answers
+-- Reply: 'recorded' | a loss by find_loss
 -- @include keys
 -- @include conversation
 -- @include fence

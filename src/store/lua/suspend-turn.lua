@@ -1,7 +1,7 @@
--- Gives the lease back and keeps the head until what it waits for has come, or its deadline.
--- ARGV: turn, owner, epoch, for, step, waitMs, maxSuspensions, span that ends here or '', pass that was asked for or '', calls as
--- the turn keeps them (JSON), calls as the event tells them (JSON); then per call its id and the ms to its deadline
--- Reply: 'suspended' | 'exhausted' | what find_loss answers
+-- Gives the lease back. The turn stays the head until its wait is fulfilled, or until the deadline.
+-- ARGV: turn, owner, epoch, kind, step, waitMs, maxSuspensions, span that ends here or '', requested pass or '', calls as the
+-- turn keeps them (JSON), calls for the event (JSON); then per call its id and the ms to its deadline
+-- Reply: 'suspended' | 'exhausted' | a loss by find_loss
 -- @include keys
 -- @include conversation
 -- @include ready
@@ -10,24 +10,24 @@
 -- @include awaited
 -- @include waiting
 local turn, owner, epoch, kind, step, waitMs, most, span, passId = unpack(ARGV, 1, 9)
-local asks, told, FIRST_CALL = ARGV[10], ARGV[11], 12
+local asks, event_calls, FIRST_CALL = ARGV[10], ARGV[11], 12
 local key = tbase .. turn
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
 if loss == 'fenced' then
-  -- Sent again: this epoch's only owner has left, the wait stands.
+  -- Sent again: this epoch's only owner has left, and its wait exists.
   local wait = redis.call('HMGET', key, 'state', 'wstep')
   local has_left = not conversation.owner and conversation.epoch == epoch
   if has_left and wait[1] == 'waiting' and wait[2] == step then return 'suspended' end
 end
 if loss then return loss end
 local before = redis.call('HMGET', key, 'wfor', 'wcalls')
-prove_calls(key, before[2] or '')
+check_calls(key, before[2] or '')
 local count = tonumber(redis.call('HGET', key, 'sus:' .. step) or 0) + 1
 if not ANSWERED[kind] and count > tonumber(most) then return 'exhausted' end
 
--- The wait may be over before it begins: the pass that was asked for ended since, or all answers came. Then the turn is due at
--- once. A lost race costs one sweep at most. Another pass that is open by now does not know the turn's reasons.
+-- The wait may be over before it begins: the requested pass has ended, or all answers have arrived. Then the turn is due at
+-- once. A lost race costs one sweep at most. Another open pass does not know the turn's reasons.
 local is_over, is_fulfilled = false, false
 if kind == 'compaction' then
   local known = redis.call('HMGET', c, 'pass', 'lp', 'ls')
@@ -40,7 +40,7 @@ elseif ANSWERED[kind] then
   end
   is_fulfilled = is_over
 end
--- A call that the turn waited for before keeps its deadline: that of another call, which has passed, does not move it.
+-- A call from an earlier wait keeps its deadline, even if another call's deadline has passed.
 local earlier, kept = read_awaited(before[2])
 if before[1] ~= kind then kept = {} end
 local untilMs, lines, deadlines = now + tonumber(waitMs), {}, {}
@@ -58,12 +58,12 @@ if not ANSWERED[kind] then redis.call('HSET', key, 'sus:' .. step, count) end
 redis.call('HDEL', key, 'wful', 'wtrace', 'taken')
 if span ~= '' then redis.call('HSET', key, 'wtrace', span) end
 redis.call('HDEL', c, 'owner', 'lease', 'attempts')
-look_again(turn_member, is_over and now or untilMs)
+schedule(turn_member, is_over and now or untilMs)
 if is_over then
   redis.call('HSET', key, 'wful', is_fulfilled and 1 or 0)
 else
   list_waiting(kind, turn)
-  emit('turn_waiting', { 'turn', turn, 'for', kind, 'until', untilText, 'calls', told,
+  emit('turn_waiting', { 'turn', turn, 'for', kind, 'until', untilText, 'calls', event_calls,
     'deadlines', table.concat(deadlines, ',') })
 end
 return 'suspended'

@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- What of a sweep is done on a full Redis, too: an erase is what makes room. Writes but a claim and scores.
--- KEYS: claim of the shard, idle. ARGV: claimMs, what the shard's keys begin with
--- Reply: {members of idle, longest due first; what was set aside: set, member, why}
+-- The part of a sweep that also runs on a full Redis, because an erase frees memory. Writes a claim and scores alone.
+-- KEYS: claim of the shard, idle. ARGV: claimMs, prefix of the shard's keys
+-- Reply: {members of idle, longest due first; set aside: set, member, reason}
 -- @include clock
 -- @include claim-shard
 local claim, idle = unpack(KEYS)

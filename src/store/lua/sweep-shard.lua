@@ -1,13 +1,12 @@
--- Claims a shard for a while and answers its due entries, each pushed out: 1 s, doubling to 60 s until somebody claims it.
--- A sweeper that dies between this and its wakes costs what it had taken that push: with a first one of 5 s the turns of a
--- killed worker took 13.2 s to go on (p99 of 1,815).
--- A full Redis refuses it, and what is due keeps its time: nothing could be woken. sweep-idle runs then.
--- Passes that have ended and are listed as open are taken out of that list.
--- A member or a record that cannot be read is set aside alone; the others go on (I12).
--- Sent again it answers nothing: what was due comes up again after its push.
--- KEYS: claim of the shard, ready, idle, open passes, failed. ARGV: limit, what the shard's keys begin with, claimMs
--- Reply: {members of ready, longest due first; then those of idle, few, for an erase may wait behind turns},
--- {what was set aside: set, member, why}
+-- Claims a shard for claimMs and returns its due entries. Each is pushed out: by 1 s, doubling to 60 s, until a worker claims it.
+-- If a sweeper dies before it adds the wakes, its entries wait for that push. With a first push of 5 s, the turns of a killed
+-- worker took 13.2 s to continue (p99 of 1,815).
+-- A full Redis refuses this script, and due entries keep their times: nothing could be woken. Then sweep-idle runs.
+-- Ended passes are removed from the open passes. Unreadable members and records are set aside one by one (I12).
+-- Sent again it returns nothing: the entries are due again after their push.
+-- KEYS: claim of the shard, ready, idle, open passes, failed. ARGV: limit, prefix of the shard's keys, claimMs
+-- Reply: {members of ready, longest due first, then a few of idle, because an erase may wait behind turns},
+-- {set aside: set, member, reason}
 -- @include clock
 -- @include claim-shard
 local claim, ready, idle, open_passes, failed = unpack(KEYS)
@@ -17,7 +16,7 @@ local shard = ARGV[2]
 -- @include take-idle
 local FIRST_PUSH_MS, LAST_PUSH_MS = 1000, 60000
 local MOST_LOOKED_AT = 10
--- Where the pushes of an entry are counted: the record that its claim resets.
+-- Record that counts the pushes of an entry. A claim resets the count.
 local RECORDS = { t = 'c', p = 'pass', d = 't' }
 if not claim_shard(claim, ARGV[3]) then return { {}, {} } end
 free_sets()
@@ -30,14 +29,14 @@ local function push(member)
   if redis.call('EXISTS', record) == 0 then return redis.call('ZREM', ready, member) end
   local pushes = redis.pcall('HINCRBY', record, 'sweeps', 1)
   if type(pushes) ~= 'number' then
-    local is_other = string.find(pushes.err, 'WRONGTYPE', 1, true)
-    -- Anything else is no fault of the record, and fails the sweep.
-    if not is_other and not string.find(pushes.err, 'integer') and not string.find(pushes.err, 'overflow') then
+    local has_other_type = string.find(pushes.err, 'WRONGTYPE', 1, true)
+    -- Any other error is no fault of the record and fails the sweep.
+    if not has_other_type and not string.find(pushes.err, 'integer') and not string.find(pushes.err, 'overflow') then
       error(pushes, 0)
     end
-    -- Whoever looks after a pass sets its whole record aside: workers can create a pass again.
+    -- The sweeper sets the whole record of a pass aside, because workers can create a pass again.
     if kind ~= 'p' then
-      local field = is_other and '' or 'sweeps'
+      local field = has_other_type and '' or 'sweeps'
       return quarantine_member('ready', member, 'corrupt ' .. record .. ' ' .. field)
     end
     pushes = 1
@@ -50,12 +49,12 @@ end
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', ready, '-inf', now, 'LIMIT', 0, ARGV[1])) do push(member) end
 take_idle(idle, due)
 
--- Nobody takes from this set, so some of its members are looked at, others each time.
+-- Nothing is taken from this set, so each sweep checks other members.
 local start = math.floor(now / 1000) * MOST_LOOKED_AT % math.max(redis.call('ZCARD', failed), 1)
 for _, member in ipairs(redis.call('ZRANGE', failed, start, start + MOST_LOOKED_AT - 1)) do
   if not read_member('failed', member) then quarantine_member('failed', member, 'unknown member') end
 end
--- A worker of before this set ends a pass and leaves it in here. By I6 a pass that has not ended has its ready entry.
+-- By I6 an unended pass has its ready entry. A pass without one has ended.
 for _, member in ipairs(redis.call('ZRANGE', open_passes, 0, MOST_LOOKED_AT - 1)) do
   if not read_member('passes', member) then
     quarantine_member('passes', member, 'unknown member')

@@ -1,5 +1,5 @@
--- Gives the pass in progress to an owner under a new id, whoever holds it: all that the former owner and its children still
--- write is superseded. Its reasons stay; its plan goes, since the new owner settles at once.
+-- Gives the pass in progress to an owner under a new id, even if another owner has it. Later writes of the former owner and its
+-- children are superseded. The reasons stay. The plan is dropped, because the new owner settles at once.
 -- ARGV: owner, passId, leaseMs
 -- Reply: {'gone'} | {'empty'} | {'claimed', the pass's fields, the conversation's fields}
 -- @include keys

@@ -45,15 +45,15 @@ async function answerTask(ports: SummarizationPorts, delivery: SummarizationDeli
 
 interface TaskEnd {
   readonly result: SummarizationResult;
-  readonly told?: Told;
+  readonly told?: Acknowledged;
 }
 
 /** What the event tells of a chain that was tried. */
-type Told = Pick<Extract<WorkerEvent, { readonly type: 'summary_ended' }>, 'tokens' | 'written' | 'why'>;
+type Acknowledged = Pick<Extract<WorkerEvent, { readonly type: 'summary_ended' }>, 'tokens' | 'written' | 'why'>;
 
 type EndedOutcome = Extract<SummarizationResult, { readonly status: 'ended' }>['outcome'];
 
-function endedAs(outcome: EndedOutcome, told: Told = {}): TaskEnd {
+function endedAs(outcome: EndedOutcome, told: Acknowledged = {}): TaskEnd {
   return { result: { status: 'ended', outcome }, told };
 }
 
@@ -161,7 +161,7 @@ function endWith(record: SummaryRecord, summarized: Summarized): TaskEnd {
   return endedAs('written', { tokens: record.weight.tokens, written, ...refusals });
 }
 
-function tellRefusals(summarized: Summarized | undefined): Pick<Told, 'why'> {
+function tellRefusals(summarized: Summarized | undefined): Pick<Acknowledged, 'why'> {
   const { refusals = [] } = summarized ?? {};
   return refusals.length === 0 ? {} : { why: refusals.join('; ') };
 }

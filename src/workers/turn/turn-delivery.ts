@@ -1,8 +1,8 @@
+import { isTurnfoldError } from '../../domain/errors.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
 import type { TurnHandler } from '../../domain/ports/queue.ts';
 import type { SpanSubject } from '../../domain/ports/tracing.ts';
 import { type ClaimedTurn, type ClaimResult, isLost } from '../../domain/ports/turn-store.ts';
-import { isOutage } from '../../domain/redis-errors.ts';
 import { TURN_LIMITS, type WaitKind } from '../../domain/turn.ts';
 import { reportBackoff, requestPass } from '../pass-request.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
@@ -86,7 +86,7 @@ export class TurnDelivery {
       return 'done';
     } catch (error) {
       if (error instanceof LostTurn) return 'lost';
-      if (isOutage(error)) throw error;
+      if (isTurnfoldError(error, 'redis_unavailable')) throw error;
       throw new BrokenDelivery(
         { ...nameConversation(this.#conversation), ...(turn && { turn: turn.lease.turn }) },
         error,

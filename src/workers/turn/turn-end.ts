@@ -1,8 +1,7 @@
-import type { ErrorCode } from '../../domain/errors.ts';
+import { type ErrorCode, findWriteRefusal } from '../../domain/errors.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import { idleTtlOf } from '../../domain/policy.ts';
 import { type ClaimedTurn, isLost, type TurnSettlement } from '../../domain/ports/turn-store.ts';
-import { findWriteRefusal } from '../../domain/redis-errors.ts';
 import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';
 import { holdTurnWrite } from './held-write.ts';
 import type { LeaseKeeper } from './lease-keeper.ts';

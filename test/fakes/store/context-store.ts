@@ -6,7 +6,7 @@ import type {
   ContextStore,
 } from '../../../src/domain/ports/context-store.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
-import { checkHead } from '../../../src/store/contexts/read-context.ts';
+import { checkHead } from '../../../src/store/contexts.ts';
 import { type MemoryConversation, type MemoryDatabase, toConversationState } from './database.ts';
 import { erase } from './erase.ts';
 import { startIdleTtl } from './idle-ttl.ts';

@@ -5,7 +5,7 @@ import {
   type EventStore,
   FIRST_POSITION,
 } from '../../../src/domain/ports/event-store.ts';
-import { decodeEvent } from '../../../src/store/events/decode-event.ts';
+import { decodeEvent } from '../../../src/store/events.ts';
 import type { MemoryDatabase, MemoryEvent } from './database.ts';
 
 /** Events in memory: the same answers as Redis, by the same contract suite. */

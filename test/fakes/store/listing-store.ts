@@ -10,8 +10,7 @@ import type {
   WaitingTurn,
 } from '../../../src/domain/ports/listing-store.ts';
 import { isAnswerKind } from '../../../src/domain/turn.ts';
-import { encodeListedName } from '../../../src/store/listings/list-conversations.ts';
-import { nameOfWaiting } from '../../../src/store/listings/list-waiting.ts';
+import { encodeListedName, nameOfWaiting } from '../../../src/store/listings.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { headTurn } from './mailbox.ts';
 import { viewWaiting } from './waiting.ts';

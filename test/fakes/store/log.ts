@@ -2,7 +2,7 @@ import type { ToolOutput } from '../../../src/domain/agent.ts';
 import type { OpenCall } from '../../../src/domain/history.ts';
 import { indexOfCallId, seqOfCallId } from '../../../src/domain/ids.ts';
 import { addWeights, NO_WEIGHT, type WeighedMessage } from '../../../src/domain/message.ts';
-import { CLOSING_RESULT } from '../../../src/store/turns/closing-result.ts';
+import { CLOSING_RESULT } from '../../../src/store/turn-record.ts';
 import type { MemoryConversation } from './database.ts';
 
 /** As lua/shared/append.lua. @returns the new head */

@@ -17,8 +17,7 @@ import type {
 } from '../../../src/domain/ports/pass-store.ts';
 import type { DecisionAnswer } from '../../../src/domain/ports/proposal-store.ts';
 import { readyMember } from '../../../src/store/keys.ts';
-import { checkNumber } from '../../../src/store/passes/commit-version.ts';
-import { proposalEvent } from '../../../src/store/version-args.ts';
+import { checkNumber, proposalEvent } from '../../../src/store/version-record.ts';
 import { type MemoryConversation, type MemoryDatabase, type MemoryPass, toConversationState } from './database.ts';
 import { startIdleTtl } from './idle-ttl.ts';
 import { emit, endWait, WAKE_GRACE_MS } from './mailbox.ts';

@@ -6,7 +6,7 @@ import type {
   ProposalStore,
 } from '../../../src/domain/ports/proposal-store.ts';
 import { readyMember } from '../../../src/store/keys.ts';
-import { decisionEvent } from '../../../src/store/proposals/decide.ts';
+import { decisionEvent } from '../../../src/store/proposals.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { emit, WAKE_GRACE_MS } from './mailbox.ts';
 

@@ -1,5 +1,5 @@
 import type { Version } from '../../../src/domain/version.ts';
-import { shownKeys, versionEvent } from '../../../src/store/version-args.ts';
+import { shownKeys, versionEvent } from '../../../src/store/version-record.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { emit } from './mailbox.ts';
 

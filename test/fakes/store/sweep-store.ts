@@ -1,9 +1,7 @@
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { DueEntry, ShardMeasure, SweepDecision, SweepStore } from '../../../src/domain/ports/sweep-store.ts';
 import { readyMember, scheduledMember } from '../../../src/store/keys.ts';
-import { decodeDueEntry } from '../../../src/store/sweep/due-entry.ts';
-import { memberOf } from '../../../src/store/sweep/quarantine.ts';
-import { SWEEP_CLAIM_MS } from '../../../src/store/sweep/sweep-shard.ts';
+import { decodeDueEntry, memberOf, SWEEP_CLAIM_MS } from '../../../src/store/sweep.ts';
 import type { MemoryDatabase } from './database.ts';
 import { expire } from './idle-ttl.ts';
 import { headTurn, WAKE_GRACE_MS, wakeTurn } from './mailbox.ts';

@@ -16,8 +16,8 @@ import type {
 } from '../../../src/domain/ports/turn-store.ts';
 import { isAnswerKind, isSettled, TURN_LIMITS, type WaitRequest } from '../../../src/domain/turn.ts';
 import { readyMember } from '../../../src/store/keys.ts';
-import { checkNumber } from '../../../src/store/passes/commit-version.ts';
-import { POISON_FAILURE } from '../../../src/store/turns/claim.ts';
+import { POISON_FAILURE } from '../../../src/store/turn-steps.ts';
+import { checkNumber } from '../../../src/store/version-record.ts';
 import {
   type MemoryConversation,
   type MemoryDatabase,

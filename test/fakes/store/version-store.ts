@@ -11,8 +11,8 @@ import type {
   VersionStore,
 } from '../../../src/domain/ports/version-store.ts';
 import type { Version } from '../../../src/domain/version.ts';
-import { checkNumber } from '../../../src/store/passes/commit-version.ts';
-import { FORK_LEASE_MS } from '../../../src/store/versions/fork-lease.ts';
+import { FORK_LEASE_MS } from '../../../src/store/conversation-record.ts';
+import { checkNumber } from '../../../src/store/version-record.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { startIdleTtl } from './idle-ttl.ts';
 import { moveCalls } from './log.ts';

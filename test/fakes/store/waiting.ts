@@ -1,5 +1,5 @@
 import { isAnswerKind, type Waiting, type WaitRequest } from '../../../src/domain/turn.ts';
-import { encodeToldCalls } from '../../../src/store/turns/suspend.ts';
+import { encodeToldCalls } from '../../../src/store/turn-ends.ts';
 import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
 import { emit } from './mailbox.ts';
 

@@ -4,7 +4,7 @@ import type { StoreHarness } from '../store-harness.ts';
 
 export function describeCalibrationStore(harness: () => StoreHarness): void {
   describe('observeCalibration', () => {
-    test('is the mean of the first ratios', async () => {
+    test('starts as the mean of the first ratios', async () => {
       const { store } = harness();
       const model = `m.${randomUUID()}`;
       expect(await store.observeCalibration(model, 1.2)).toBe(1.2);
@@ -13,7 +13,7 @@ export function describeCalibrationStore(harness: () => StoreHarness): void {
       expect((await store.readCalibrations()).get(model)).toBe(1.2);
     });
 
-    test('moves by a twentieth once it is known', async () => {
+    test('moves by a twentieth after the first ratios', async () => {
       const { store } = harness();
       const model = `m/with: signs ${randomUUID()}`;
       for (let count = 0; count < 20; count += 1) await store.observeCalibration(model, 1);

@@ -14,7 +14,7 @@ import type { StoreHarness } from '../store-harness.ts';
 
 export function describeContextStore(harness: () => StoreHarness): void {
   describe('append', () => {
-    test('makes the conversation and numbers its messages', async () => {
+    test('creates the conversation and numbers its messages', async () => {
       const { store } = harness();
       const conversation = newConversation();
       expect(await store.readConversation(conversation)).toBeUndefined();
@@ -42,7 +42,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
       });
     });
 
-    test('the same operation again is known, changes nothing and answers the same', async () => {
+    test('a repeated operation changes nothing and gets the same reply', async () => {
       const { store } = harness();
       const conversation = newConversation();
       const request = appendOf(conversation, 0, 3);
@@ -52,7 +52,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
       expect((await store.readConversation(conversation))?.head).toBe(5);
     });
 
-    test('another head than expected is a conflict, and nothing is made of it', async () => {
+    test('another head than expected is a conflict and creates nothing', async () => {
       const { store } = harness();
       const conversation = newConversation();
       expect(await store.append(appendOf(conversation, 2, 1))).toEqual({ status: 'conflict', head: 0 });
@@ -63,7 +63,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
       expect(await store.append({ ...stale, expectedHead: 3 }), 'the id is free again').toMatchObject({ from: 4 });
     });
 
-    test('refused for another agent than the conversation’s, also while it is busy', async () => {
+    test('refuses another agent than the conversation’s, even while it is busy', async () => {
       const { store } = harness();
       const conversation = newConversation();
       const first = appendOf(conversation, 0, 3);
@@ -81,7 +81,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
       expect(await store.readConversation(conversation)).toMatchObject({ agent: 'other', head: 1 });
     });
 
-    test('refused while turns wait or run, not for one that is scheduled', async () => {
+    test('refuses while turns wait or run, but not for a scheduled turn', async () => {
       const { store } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
@@ -93,7 +93,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
       expect(await store.append(appendOf(conversation, 4, 1))).toMatchObject({ status: 'appended', from: 5 });
     });
 
-    test('keeps what calls are open; a result that comes over a stale head is refused', async () => {
+    test('keeps the open calls and refuses a result over a stale head', async () => {
       const { store } = harness();
       const conversation = newConversation();
       const toolCalls = [0, 1].map((index) => ({ id: `c1_${index}`, name: 'read', arguments: '{"a":[]}' }));
@@ -116,7 +116,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
       expect((await store.readConversation(conversation))?.openCalls).toEqual([{ id: 'c1_1' }]);
     });
 
-    test('no message is as good as any', async () => {
+    test('accepts an append without messages', async () => {
       const { store } = harness();
       const conversation = newConversation();
       expect(await store.append(appendOf(conversation, 0, 0))).toEqual({ status: 'appended', from: 1, to: 0 });
@@ -125,7 +125,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
   });
 
   describe('reads', () => {
-    test('5,000 entries are read whole and in order', async () => {
+    test('reads 5,000 entries whole and in order', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store, 5_000);
       const source = await store.readContext(conversation);
@@ -133,7 +133,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
       expect(source?.entries.map(({ message }) => message)).toEqual(messagesOf(5_000).map(({ message }) => message));
     });
 
-    test('ranges of a log: several, beyond its end, none', async () => {
+    test('reads several ranges, ranges beyond the end and no range', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store, 10);
       const ranges = [
@@ -145,7 +145,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
       expect(await store.readLog(newConversation(), [{ from: 1, to: 5 }])).toEqual([]);
     });
 
-    test('whole texts by hash; versions of nothing', async () => {
+    test('reads whole texts by hash, and no versions of an unknown conversation', async () => {
       const { store } = harness();
       const conversation = newConversation();
       const { lease } = await acceptAndClaim(store, conversation, 't1');
@@ -158,7 +158,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
   });
 
   describe('erase', () => {
-    test('removes every key and answers how many; sent again it answers the same', async () => {
+    test('removes and counts every key, and gives a repeated call the same reply', async () => {
       const { store, dueIn } = harness();
       const conversation = await makeConversation(store, 4);
       await store.claimSummary(conversation, 'hash', 'owner');
@@ -181,7 +181,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
       }
     });
 
-    test('what still writes to it is answered gone, and leaves nothing behind', async () => {
+    test('answers later writes with gone, and they leave no key', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store, 4);
       const { lease } = await acceptAndClaim(store, conversation, 't1');
@@ -198,7 +198,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
       expect(await store.readConversation(conversation)).toBeUndefined();
     });
 
-    test('an append makes it anew, without its past operations, and ends the mark', async () => {
+    test('an append creates the conversation again, without past operations and without the mark', async () => {
       const { store } = harness();
       const conversation = newConversation();
       const request = appendOf(conversation, 0, 3);
@@ -209,7 +209,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
       await claimPass(store, conversation);
     });
 
-    test('an accept makes it anew; a frozen worker of before stays fenced', async () => {
+    test('an accept creates the conversation again and a frozen worker stays fenced', async () => {
       const { store } = harness();
       const conversation = newConversation();
       const { lease } = await acceptAndClaim(store, conversation, 't1');
@@ -222,7 +222,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
       expect(await store.recordStep(next.lease, textStep('model.1', 1))).toMatchObject({ status: 'recorded' });
     });
 
-    test('of many turns, in batches', async () => {
+    test('removes many turns in batches', async () => {
       const { store } = harness();
       const conversation = newConversation();
       for (let turn = 0; turn < 450; turn += 1) {
@@ -233,7 +233,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
       expect(await store.readTurn(conversation, 't449')).toBeUndefined();
     });
 
-    test('of nothing', async () => {
+    test('removes nothing of an unknown conversation', async () => {
       const { store } = harness();
       expect(await store.erase(newConversation())).toEqual({ removedKeys: 0 });
     });

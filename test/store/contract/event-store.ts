@@ -30,7 +30,7 @@ export function describeEventStore(harness: () => StoreHarness): void {
   }
 
   describe('readEvents', () => {
-    test('tells all that are kept, oldest first, and where to go on', async () => {
+    test('returns all kept events, oldest first, and the next position', async () => {
       const conversation = newConversation();
       await settle(conversation, 't1', 't2', 't3');
       const page = await read(conversation, FIRST_POSITION);
@@ -39,7 +39,7 @@ export function describeEventStore(harness: () => StoreHarness): void {
       for (const { id, at } of page.events) expect(id).toMatch(new RegExp(`^${at}-\\d+$`));
     });
 
-    test('goes on behind an event, so many at a time', async () => {
+    test('returns pages behind an event', async () => {
       const conversation = newConversation();
       const turns = ['t1', 't2', 't3', 't4', 't5'];
       await settle(conversation, ...turns);
@@ -55,7 +55,7 @@ export function describeEventStore(harness: () => StoreHarness): void {
       expect(told).toEqual(turns);
     });
 
-    test('without a place tells none, and where the next one follows', async () => {
+    test('without a position returns no event, and the present end', async () => {
       const conversation = newConversation();
       await settle(conversation, 't1');
       const { position, ...page } = await read(conversation);
@@ -64,7 +64,7 @@ export function describeEventStore(harness: () => StoreHarness): void {
       expect(turnsOf((await read(conversation, position)).events)).toEqual(['t2']);
     });
 
-    test('a conversation without an event is there, one that nobody made is not', async () => {
+    test('finds a conversation without events, but not an unknown one', async () => {
       const { store } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 't1'));
@@ -74,7 +74,7 @@ export function describeEventStore(harness: () => StoreHarness): void {
       expect(await read(newConversation(), FIRST_POSITION)).toEqual({ ...nothing, isThere: false });
     });
 
-    test('every event as it was made', async () => {
+    test('returns every event as it was written', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store, 8);
       const first = await claimPass(store, conversation);
@@ -120,7 +120,7 @@ export function describeEventStore(harness: () => StoreHarness): void {
       ]);
     });
 
-    test('of a newer program: fields that it adds are left out, what this one does not know is told as it is', async () => {
+    test('leaves out unknown fields and returns unknown types as they are', async () => {
       const { store, addEvents } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 't1'));
@@ -138,8 +138,8 @@ export function describeEventStore(harness: () => StoreHarness): void {
     });
   });
 
-  describe('what comes after an event that is not kept', () => {
-    test('may be missing: it says so, and begins with the oldest that is', async () => {
+  describe('events after one that is not kept', () => {
+    test('may be missing, so the page starts with the oldest kept event', async () => {
       const conversation = newConversation();
       await settle(conversation, 't1', 't2', 't3', 't4');
       const [first = '', second = ''] = await readIds(conversation);
@@ -151,7 +151,7 @@ export function describeEventStore(harness: () => StoreHarness): void {
       expect(turnsOf((await read(conversation, page.position)).events)).toEqual(['t4']);
     });
 
-    test('may be missing before the first as well, once there are so many that some were trimmed', async () => {
+    test('may be missing before the first event once the stream was trimmed', async () => {
       const { store, addEvents } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 't1'));
@@ -162,7 +162,7 @@ export function describeEventStore(harness: () => StoreHarness): void {
       expect(await read(conversation, FIRST_POSITION)).toMatchObject({ start: 'missing' });
     });
 
-    test('is missing where the conversation was made anew, also where ids are smaller now', async () => {
+    test('are missing if the conversation was created again, even if ids are smaller now', async () => {
       const { store } = harness();
       const conversation = newConversation();
       await settle(conversation, 't1', 't2', 't3');
@@ -178,7 +178,7 @@ export function describeEventStore(harness: () => StoreHarness): void {
       }
     });
 
-    test('has expired where nothing is kept and it is old enough, else it is missing; so it is where all was erased', async () => {
+    test('are expired if the event is old and none is kept, and missing otherwise', async () => {
       const conversation = newConversation();
       await settle(conversation, 't1');
       await harness().trimEvents(conversation, 0);

@@ -48,8 +48,8 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
     return conversation;
   }
 
-  describe('a rest', () => {
-    test('begins when a turn is settled, and whatever happens then begins it anew', async () => {
+  describe('an idle TTL', () => {
+    test('starts when a turn is settled and restarts with all activity', async () => {
       const { store, makeOverdue } = harness();
       const conversation = newConversation();
       await answerTurn(conversation, 't1', HOUR_MS);
@@ -89,7 +89,7 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
       }
     });
 
-    test('is never noted where no policy has a time to live', async () => {
+    test('has no entry without a TTL in a policy', async () => {
       const { store, dueIn } = harness();
       const conversation = await makeConversation(store);
       await store.commitVersion((await claimPass(store, conversation)).lease, commitOf(0, 2, { conversationTtl: 0 }));
@@ -99,7 +99,7 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
       expect(await store.readConversation(conversation)).not.toHaveProperty('conversationTtl');
     });
 
-    test('is as long as the policy says that was seen last; without one there is none', async () => {
+    test('follows the last policy, and ends with a policy that has none', async () => {
       const { store, dueIn } = harness();
       const conversation = await makeConversation(store);
       const { lease } = await claimPass(store, conversation);
@@ -112,7 +112,7 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
       expect(await store.readConversation(conversation)).not.toHaveProperty('conversationTtl');
     });
 
-    test('begins anew for who reads on in it, where it has a time to live', async () => {
+    test('restarts for a client that keeps reading, if the conversation has a TTL', async () => {
       const { store, makeOverdue, endIdleTtl, dueIn } = harness();
       const [conversation, other] = [newConversation(), await makeConversation(store)];
       await answerTurn(conversation, 't1', HOUR_MS);
@@ -128,7 +128,7 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
       expect(await store.readConversation(conversation)).toBeUndefined();
     });
 
-    test('of a fork begins when it is done, and is as long as its source’s', async () => {
+    test('starts at the end of a fork with the TTL of its source', async () => {
       const { store, endIdleTtl, makeOverdue, abandonFork } = harness();
       const plan = { source: await makeConversation(store, 2), version: 0, head: 0 };
       const begin = async (): Promise<ConversationRef> => {
@@ -151,7 +151,7 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
   });
 
   describe('expire', () => {
-    test('erases what has been idle enough, once', async () => {
+    test('erases a conversation after its idle TTL, once', async () => {
       const { store, dueIn, events } = harness();
       const [conversation, other] = [await makeRested(), newConversation()];
       await answerTurn(other, 't1', HOUR_MS);
@@ -174,7 +174,7 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
       });
     });
 
-    test('tells of it again where the same call is sent again, and never another', async () => {
+    test('reports the expiry again to the same call, but not to another call', async () => {
       const conversation = await makeRested();
       const told = await expire(conversation, 'one');
       expect(told).toMatchObject({ status: 'expired' });
@@ -186,7 +186,7 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
       expect(await expire(conversation, 'one'), 'somebody asked for that').toEqual({ status: 'kept' });
     });
 
-    test('keeps what has not, and is asked again at the end of its rest', async () => {
+    test('keeps a conversation within its TTL and schedules the next check at its end', async () => {
       const { store, makeOverdue } = harness();
       const conversation = newConversation();
       await answerTurn(conversation, 't1', HOUR_MS);
@@ -215,7 +215,7 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
           expect(await harness().store.proposeVersion(lease, waits)).toEqual({ status: 'proposed' });
         },
       ],
-    ])('keeps a conversation where %s, whatever the sweep said', async (_, happen) => {
+    ])('keeps a conversation if %s since the sweep', async (_, happen) => {
       const { store, dueIn } = harness();
       const conversation = await makeRested();
       expect(await sweep()).toEqual([{ kind: 'idle', conversation }]);
@@ -242,7 +242,7 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
       expect(await dueIn(conversation, 'r')).toBeUndefined();
     });
 
-    test('what comes after it makes anew, and an operation of before is unknown', async () => {
+    test('later writes create the conversation again, without past operations', async () => {
       const { store, dueIn, makeOverdue } = harness();
       const conversation = await makeConversation(store, 1);
       await answerTurn(conversation, 't1', HOUR_MS);
@@ -260,7 +260,7 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
       expect(await store.readTurn(conversation, 't1')).toMatchObject({ state: 'running' });
     });
 
-    test('a turn that was settled before a sweeper woke up counts', async () => {
+    test('counts a turn that was settled before a frozen sweeper continued', async () => {
       const conversation = await makeRested();
       expect(await sweep()).toEqual([{ kind: 'idle', conversation }]);
       await answerTurn(conversation, 't2', HOUR_MS);
@@ -268,7 +268,7 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
       await expectIdleTtl(conversation, HOUR_MS);
     });
 
-    test('where there is nothing, nothing is made', async () => {
+    test('creates nothing for an unknown conversation', async () => {
       const { store, makeOverdue, dueIn } = harness();
       const conversation = newConversation();
       await makeOverdue(conversation, 'r', 1);
@@ -277,7 +277,7 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
       expect(await store.append(appendOf(conversation, 0, 1)), 'not marked as erased').toMatchObject({ from: 1 });
     });
 
-    test('erase takes the entry away', async () => {
+    test('an erase removes the entry', async () => {
       const { store, dueIn } = harness();
       const conversation = await makeRested();
       await store.erase(conversation);
@@ -286,7 +286,7 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
   });
 
   describe('sweepShards and measureShards', () => {
-    test('turns come before what has been idle, of which few are taken, pushed out by 5 s', async () => {
+    test('returns turns first, then a few idle conversations, pushed out by 5 s', async () => {
       const { store, shards, makeOverdue, dueIn, allowSweep } = harness();
       const rested = await makeRested();
       const conversation = newConversation();
@@ -304,7 +304,7 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
       expect((await store.sweepShards(shards, 100)).due.length).toBeLessThanOrEqual(10 * shards.length);
     });
 
-    test('counted apart, and older than no turn', async () => {
+    test('counts idle conversations apart from turns', async () => {
       const { store, makeOverdue } = harness();
       const conversation = newConversation();
       await answerTurn(conversation, 't1', HOUR_MS);

@@ -10,7 +10,7 @@ const SLACK_MS = 2_000;
 
 export function describePassClaim(harness: () => StoreHarness): void {
   describe('requestPass', () => {
-    test('makes a pass with an entry of its own, a grace for its wake out', async () => {
+    test('creates a pass with an entry that is due after the grace of its wake', async () => {
       const { store, dueIn } = harness();
       const conversation = await makeConversation(store);
       const request = { conversation, reasons: ['ratio', 'turn_end'], passId: 'p1', wake: 'w1' } as const;
@@ -20,7 +20,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
       expect(await dueIn(conversation, 'p')).toBeLessThanOrEqual(5_000);
     });
 
-    test('sent again answers the same, even after the pass has ended', async () => {
+    test('a repeated request gets the same reply, even after the end of the pass', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store);
       const request = { conversation, reasons: ['ratio'], passId: 'p1', wake: 'w1' } as const;
@@ -33,7 +33,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
       expect((await store.readConversation(conversation))?.passId, 'no pass is made of it').toBeUndefined();
     });
 
-    test('adds its reasons, each once, to the pass in progress, which needs no further wake', async () => {
+    test('adds its reasons once to the pass in progress, without another wake', async () => {
       const { store, dueIn } = harness();
       const conversation = await makeConversation(store);
       const { lease } = await claimPass(store, conversation, { reasons: ['ratio'] });
@@ -48,7 +48,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
       );
     });
 
-    test('of the sizes that a provider refused the smallest is kept', async () => {
+    test('keeps the smallest size that a provider refused', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store);
       const request = { conversation, reasons: ['overflow'], passId: 'p1', wake: 'w1' } as const;
@@ -65,7 +65,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
       expect(await store.readReasons(next), 'of this pass alone').toEqual({ status: 'held', reasons: ['ratio'] });
     });
 
-    test('of the calibrations of those who ask the largest is kept', async () => {
+    test('keeps the largest calibration of the requests', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store);
       const { lease } = await claimPass(store, conversation, { calibration: 1.05 });
@@ -78,7 +78,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
       expect(await store.readReasons(next), 'of this pass alone').toEqual({ status: 'held', reasons: ['ratio'] });
     });
 
-    test('may state no reason: whoever works on it evaluates', async () => {
+    test('may have no reason, and then its worker evaluates', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store);
       await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });
@@ -116,7 +116,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
       expect(await store.claimPass(conversation, 'owner', 'job', 'w'), 'I5').toEqual(claim);
     });
 
-    test('no pass, or one that ended: empty', async () => {
+    test('replies empty without a pass or after its end', async () => {
       const { store, dueIn } = harness();
       const conversation = await makeConversation(store);
       expect(await store.claimPass(conversation, 'o', 'job', 'w')).toEqual({ status: 'empty' });
@@ -126,7 +126,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
       expect(await store.claimPass(newConversation(), 'o', 'job', 'w')).toEqual({ status: 'empty' });
     });
 
-    test('held while another lease is valid; free once it lapsed, and the former owner is fenced', async () => {
+    test('is refused under another lease, and fences the former owner after its lapse', async () => {
       const { store, lapseLease } = harness();
       const conversation = await makeConversation(store);
       const { lease } = await claimPass(store, conversation);
@@ -144,7 +144,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
       expect(await store.endPass(lease, endOf())).toEqual(fenced);
     });
 
-    test('what another owner has ended was lost all the same, to whoever had it before', async () => {
+    test('a former owner stays fenced after another owner ends the pass', async () => {
       const { store, lapseLease } = harness();
       const conversation = await makeConversation(store);
       const { lease } = await claimPass(store, conversation);
@@ -158,7 +158,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
       expect(await store.heartbeatPass(lease), 'another that has ended, too').toEqual({ status: 'fenced' });
     });
 
-    test('so was what another owner had when a turn took it over', async () => {
+    test('a former owner stays fenced after a turn takes the pass over', async () => {
       const { store, lapseLease } = harness();
       const conversation = await makeConversation(store);
       const { lease } = await claimPass(store, conversation);
@@ -191,7 +191,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
       expect(turn).toMatchObject({ status: 'claimed', turn: { waited: { for: 'compaction', isFulfilled: false } } });
     });
 
-    test('a recorded plan is handed on, and attempts count from the one that recorded it', async () => {
+    test('hands on a recorded plan, and attempts count from the claim that recorded it', async () => {
       const { store, lapseLease } = harness();
       const conversation = await makeConversation(store);
       await claimPass(store, conversation);
@@ -204,7 +204,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
       expect(await store.claimPass(conversation, 'o', 'job', 'w')).toMatchObject({ pass: { plan, attempt: 2 } });
     });
 
-    test('a plan in the place of another brings no attempts back', async () => {
+    test('a later plan does not reset the attempts', async () => {
       const { store, lapseLease } = harness();
       const conversation = await makeConversation(store);
       const first = await claimPass(store, conversation);
@@ -243,7 +243,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
   });
 
   describe('parkPass', () => {
-    test('gives the lease back; until its time only the job that it is parked under may claim', async () => {
+    test('gives the lease back, and only its job may claim before the deadline', async () => {
       const { store, dueIn, endParking } = harness();
       const conversation = await makeConversation(store);
       const { lease } = await claimPass(store, conversation, { job: 'parent' });
@@ -261,7 +261,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
       expect(await store.parkPass(lease, 'parent', parkMs)).toEqual({ status: 'fenced' });
     });
 
-    test('sent again after its job was delivered anew, and parked it too, it is fenced', async () => {
+    test('is fenced if sent again after a later delivery of its job parked the pass', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store);
       const first = await claimPass(store, conversation, { job: 'parent' });
@@ -271,7 +271,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
       expect(await store.parkPass(first.lease, 'parent', PASS_LIMITS.parkMs)).toEqual({ status: 'fenced' });
     });
 
-    test('its own job claims at any time, and it is parked no more', async () => {
+    test('its own job claims at any time, which ends the parking', async () => {
       const { store, lapseLease } = harness();
       const conversation = await makeConversation(store);
       const { lease } = await claimPass(store, conversation, { job: 'parent' });
@@ -283,7 +283,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
   });
 
   describe('takeOverPass', () => {
-    test('goes on under a new id, whoever holds it, with its reasons and without its plan', async () => {
+    test('continues under a new id, with its reasons and without its plan', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store);
       const former = await claimPass(store, conversation, { reasons: ['ratio'] });
@@ -308,7 +308,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
       expect(await store.endPass(former.lease, endOf()), 'and stays so').toEqual({ status: 'superseded' });
     });
 
-    test('of nothing: empty; of what is erased: gone', async () => {
+    test('replies empty without a pass, and gone after an erase', async () => {
       const { store, markGone } = harness();
       const conversation = await makeConversation(store);
       expect(await store.takeOverPass(conversation, 'o', 'p')).toEqual({ status: 'empty' });

@@ -20,7 +20,7 @@ const SETTLED: readonly string[] = ['none', 'no_gain', 'infeasible'];
 
 export function describePassEnd(harness: () => StoreHarness): void {
   describe('endPass', () => {
-    test('moves backoff and thresholds, takes the entry away and tells of it', async () => {
+    test('moves backoff and thresholds, removes the entry and emits an event', async () => {
       const { store, dueIn, events } = harness();
       const conversation = await makeConversation(store, 8);
       const { lease } = await claimPass(store, conversation);
@@ -48,7 +48,7 @@ export function describePassEnd(harness: () => StoreHarness): void {
       },
     );
 
-    test('does not end it where reasons were added since they were read: who added one waits for what it makes of it', async () => {
+    test('does not end a pass whose reasons were added to since they were read', async () => {
       const { store, events } = harness();
       const conversation = await makeConversation(store, 8);
       const { lease, reasons } = await claimPass(store, conversation, { reasons: ['ratio'] });
@@ -66,7 +66,7 @@ export function describePassEnd(harness: () => StoreHarness): void {
       expect(await store.endPass(lease, endOf({ seenReasons: reasons })), 'sent again').toEqual({ status: 'ended' });
     });
 
-    test('a reason that is added to a pass without any is seen, too', async () => {
+    test('notices a reason added to a pass without reasons', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store, 8);
       const { lease } = await claimPass(store, conversation, { reasons: [] });
@@ -75,7 +75,7 @@ export function describePassEnd(harness: () => StoreHarness): void {
       expect(await store.endPass(lease, endOf())).toEqual({ status: 'ended' });
     });
 
-    test('sent again answers the same and changes nothing, even where the next pass has begun', async () => {
+    test('a repeated call changes nothing and gets the same reply, even during the next pass', async () => {
       const { store, events } = harness();
       const conversation = await makeConversation(store);
       await waitForPass(store, conversation, 't1');
@@ -118,7 +118,7 @@ export function describePassEnd(harness: () => StoreHarness): void {
       expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ turn: { waited: { isFulfilled: false } } });
     });
 
-    test('a pass other than the one that was asked for does not fulfil the wait', async () => {
+    test('a pass other than the requested one does not fulfil the wait', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store);
       const { lease: turn } = await acceptAndClaim(store, conversation, 't1');
@@ -129,7 +129,7 @@ export function describePassEnd(harness: () => StoreHarness): void {
       expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ turn: { waited: { isFulfilled: false } } });
     });
 
-    test('a commit, too, fulfils it', async () => {
+    test('a commit fulfils the wait', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store);
       await waitForPass(store, conversation, 't1');
@@ -148,7 +148,7 @@ export function describePassEnd(harness: () => StoreHarness): void {
       expect(await store.endPass((await claimPass(store, conversation)).lease, endOf())).toEqual({ status: 'ended' });
     });
 
-    test('another pass, or none: fenced; erased: gone', async () => {
+    test('replies fenced for another pass or none, and gone after an erase', async () => {
       const { store, markGone } = harness();
       const conversation = await makeConversation(store);
       const { lease } = await claimPass(store, conversation);

@@ -40,7 +40,7 @@ export function describePassReview(harness: () => StoreHarness): void {
   }
 
   describe('a proposal', () => {
-    test('waits without a lease until it expires: nobody claims it, and its entry is there for that time (I6)', async () => {
+    test('waits unclaimed until it expires, with its entry at that time (I6)', async () => {
       const { store, dueIn, events } = harness();
       const { conversation, lease, proposal, request } = await propose();
       const waiting = await store.readProposal(conversation);
@@ -57,7 +57,7 @@ export function describePassReview(harness: () => StoreHarness): void {
       ]);
     });
 
-    test('is no open pass while somebody decides, and one again once somebody has', async () => {
+    test('is no open pass during the review, and one again after the decision', async () => {
       const { store } = harness();
       const { conversation, proposal } = await propose();
       expect(await store.measureShards()).toMatchObject({ openPasses: 0, oldestOpenPassMs: 0 });
@@ -65,14 +65,14 @@ export function describePassReview(harness: () => StoreHarness): void {
       expect(await store.measureShards()).toMatchObject({ openPasses: 1 });
     });
 
-    test('is an open pass again once a hard reason has taken it away', async () => {
+    test('is an open pass again after a hard reason removed the proposal', async () => {
       const { store } = harness();
       const { conversation } = await propose();
       await store.requestPass({ conversation, passId: 'hard', reasons: ['hard_limit'], wake: 'w' });
       expect(await store.measureShards()).toMatchObject({ openPasses: 1 });
     });
 
-    test('past its time it is claimed as nobody decided', async () => {
+    test('is claimed without a decision after it expired', async () => {
       const { store, expireProposal } = harness();
       const { conversation, proposal } = await propose();
       await expireProposal(conversation);
@@ -85,7 +85,7 @@ export function describePassReview(harness: () => StoreHarness): void {
       });
     });
 
-    test('is not made over another version, nor where reasons came; another owner makes none', async () => {
+    test('is refused over another version, with new reasons, or to another owner', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store, 8);
       const { lease } = await claimPass(store, conversation);
@@ -98,7 +98,7 @@ export function describePassReview(harness: () => StoreHarness): void {
       expect(await store.readProposal(conversation)).toBeUndefined();
     });
 
-    test('a soft reason joins it', async () => {
+    test('stays if a soft reason is added', async () => {
       const { store } = harness();
       const { conversation, lease } = await propose();
       const asked = await store.requestPass({ conversation, reasons: ['turn_end'], passId: 'p2', wake: 'w2' });
@@ -126,7 +126,7 @@ export function describePassReview(harness: () => StoreHarness): void {
       },
     );
 
-    test('a turn that waits takes the pass over without it', async () => {
+    test('is dropped if a waiting turn takes the pass over', async () => {
       const { store } = harness();
       const { conversation } = await propose();
       const taken = await store.takeOverPass(conversation, 'turn', 'p3');
@@ -135,7 +135,7 @@ export function describePassReview(harness: () => StoreHarness): void {
       expect(await store.readProposal(conversation)).toBeUndefined();
     });
 
-    test('an erase takes it along', async () => {
+    test('is removed by an erase', async () => {
       const { store } = harness();
       const { conversation, proposal } = await approve();
       await store.erase(conversation);
@@ -146,7 +146,7 @@ export function describePassReview(harness: () => StoreHarness): void {
   });
 
   describe('a decision', () => {
-    test('is stored with the pass, which may be claimed then; sent again it answers the same', async () => {
+    test('is stored with the pass, which may be claimed then, and a repeated call gets the same reply', async () => {
       const { store, events } = harness();
       const { conversation, proposal } = await propose();
       const decision = decisionOf(conversation, proposal.id);
@@ -165,7 +165,7 @@ export function describePassReview(harness: () => StoreHarness): void {
       });
     });
 
-    test('of an unknown proposal, or beside another decision, is stale and changes nothing', async () => {
+    test('is stale for an unknown or decided proposal and changes nothing', async () => {
       const { store, events } = harness();
       const { conversation, proposal } = await propose();
       const unknown = await store.decideProposal(decisionOf(conversation, 'another'));
@@ -180,7 +180,7 @@ export function describePassReview(harness: () => StoreHarness): void {
       expect(await store.decideProposal(decisionOf(nowhere, 'x'))).toEqual({ status: 'not_found' });
     });
 
-    test('answers the version that was approved, once it is the live one', async () => {
+    test('is answered with the approved version once that is live', async () => {
       const { store } = harness();
       const { conversation, proposal, pass } = await approve();
       const { version } = proposal;
@@ -205,7 +205,7 @@ export function describePassReview(harness: () => StoreHarness): void {
       expect(await store.readDecision(conversation, 'op')).toEqual({ status });
     });
 
-    test('that cannot be carried out is answered, and the proposal waits on with all its attempts', async () => {
+    test('is answered if it cannot be carried out, and the proposal stays under review', async () => {
       const { store, dueIn } = harness();
       const { conversation, proposal, pass } = await approve();
       expect(await store.refuseApproval(pass.lease, REFUSAL)).toEqual({ status: 'refused' });
@@ -222,7 +222,7 @@ export function describePassReview(harness: () => StoreHarness): void {
       }
     });
 
-    test('a hard reason comes before the worker that carries it out', async () => {
+    test('is superseded by a hard reason before a worker carries it out', async () => {
       const { store } = harness();
       const { conversation, pass } = await approve();
       await store.requestPass({ conversation, reasons: ['hard_limit'], passId: 'p2', wake: 'w2' });
@@ -233,7 +233,7 @@ export function describePassReview(harness: () => StoreHarness): void {
       expect(await store.heartbeatPass(pass.lease), 'the pass is its still').toEqual({ status: 'held' });
     });
 
-    test('a restore ends the pass before it', async () => {
+    test('is superseded if a restore ends the pass', async () => {
       const { store } = harness();
       const { conversation, proposal } = await propose();
       await store.decideProposal(decisionOf(conversation, proposal.id));
@@ -255,7 +255,7 @@ export function describePassReview(harness: () => StoreHarness): void {
       expect(await store.readProposal(conversation)).toBeUndefined();
     });
 
-    test('a version that a provider refused takes the proposal over it away', async () => {
+    test('is superseded if a provider refuses the version under its proposal', async () => {
       const { store, dueIn } = harness();
       const conversation = await makeConversation(store, 8);
       const { lease: first } = await claimPass(store, conversation);

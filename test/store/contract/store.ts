@@ -40,7 +40,7 @@ const SUITES = {
 
 export const STORE_ROOMS = Object.keys(SUITES) as readonly (keyof typeof SUITES)[];
 
-/** What every implementation of the ports behind `room` must do. Each test has a store of its own. */
+/** Contract of every implementation of the ports behind `Store`. */
 export function describeStore(room: keyof typeof SUITES, name: string, open: () => StoreHarness): void {
   describe(`${room} in ${name}`, () => {
     let harness: StoreHarness | undefined;

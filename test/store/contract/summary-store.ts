@@ -38,7 +38,7 @@ export function describeSummaryStore(harness: () => StoreHarness): void {
       expect(await store.claimSummary(conversation, 'h', 'b')).toEqual({ status: 'claimed' });
     });
 
-    test('a record answers every later claim, and is no claim to heartbeat or to release', async () => {
+    test('a record answers every later claim and cannot be renewed or released', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store);
       const record = accepted();
@@ -52,7 +52,7 @@ export function describeSummaryStore(harness: () => StoreHarness): void {
       expect(await store.readSummaries(conversation, ['h'])).toEqual([record]);
     });
 
-    test('the first accepted text stays; a refusal gives way', async () => {
+    test('keeps the first accepted text, and replaces a refusal', async () => {
       const { store, expireSummary } = harness();
       const conversation = await makeConversation(store);
       const first = accepted('first');
@@ -66,7 +66,7 @@ export function describeSummaryStore(harness: () => StoreHarness): void {
       expect(await store.readSummaries(conversation, ['h'])).toEqual([undefined]);
     });
 
-    test('a part of one that is not finished is found again by its key; the first stays, and it is no summary', async () => {
+    test('keeps the first part of an unfinished summary by its key, apart from summaries', async () => {
       const { store, expireSummary } = harness();
       const conversation = await makeConversation(store);
       const lease = await claimSummary(store, conversation, 'h');
@@ -83,7 +83,7 @@ export function describeSummaryStore(harness: () => StoreHarness): void {
       expect(await store.readPart(conversation, 'k')).toBe('third');
     });
 
-    test('a part goes with its conversation, and none is kept for one that is gone', async () => {
+    test('an erase removes parts, and none is kept afterwards', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store);
       const lease = await claimSummary(store, conversation, 'h');
@@ -94,7 +94,7 @@ export function describeSummaryStore(harness: () => StoreHarness): void {
       expect(await store.readPart(conversation, 'k')).toBeUndefined();
     });
 
-    test('who neither holds its claim nor is of the pass in progress or the last one records nothing', async () => {
+    test('a job without its claim, and of neither the present nor the last pass, records nothing', async () => {
       const { store, expireSummary } = harness();
       const conversation = await makeConversation(store);
       const { lease: pass } = await claimPass(store, conversation);
@@ -115,7 +115,7 @@ export function describeSummaryStore(harness: () => StoreHarness): void {
       expect(await store.readSummaries(conversation, ['h'])).toEqual([accepted('in time')]);
     });
 
-    test('what comes late from a conversation that was erased does not get into the one made anew', async () => {
+    test('a late job of an erased conversation cannot write into the next one of that id', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store);
       const { lease: pass } = await claimPass(store, conversation);
@@ -130,7 +130,7 @@ export function describeSummaryStore(harness: () => StoreHarness): void {
       expect(await store.claimSummary(conversation, 'h', 'of the new one')).toEqual({ status: 'claimed' });
     });
 
-    test('many are read at once, in order; a claim is no summary', async () => {
+    test('reads many summaries in order, and a claim as none', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store);
       const record = accepted();

@@ -22,7 +22,10 @@ export function describeSweepStore(harness: () => StoreHarness): void {
     return (await store.sweepShards(shards, limit)).due;
   }
 
-  /** Sweeps while an entry is overdue; answers in how many ms it is due again. */
+  /**
+   * Sweeps while an entry is overdue.
+   * @returns milliseconds until it is due again
+   */
   async function pushOut(conversation: ConversationRef, entry: 't' | 'p'): Promise<number> {
     const { makeOverdue, dueIn } = harness();
     await makeOverdue(conversation, entry, 1);
@@ -31,7 +34,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
   }
 
   describe('sweepShards', () => {
-    test('answers what is due, of every kind, and nothing else', async () => {
+    test('returns due entries of every kind, and no others', async () => {
       const { store, makeOverdue } = harness();
       const conversation = await makeConversation(store);
       await store.accept(turnFor(conversation, 't1'));
@@ -49,7 +52,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       expect(await sweep(), 'each was pushed out').toEqual([]);
     });
 
-    test('a shard is swept once a second, however many ask', async () => {
+    test('sweeps a shard once a second, even if many workers ask', async () => {
       const { store, shards, makeOverdue, allowSweep } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 't1'));
@@ -60,7 +63,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       expect(await sweep()).toEqual([{ kind: 'turn', conversation }]);
     });
 
-    test('pushes out by 1 s, doubling to 60 s; a claim starts anew', async () => {
+    test('pushes entries out by 1 s, doubling to 60 s, until a claim resets the count', async () => {
       const { store, lapseLease } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 't1'));
@@ -76,7 +79,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       for (const entry of ['t', 'p'] as const) expectAbout(await pushOut(conversation, entry), 1_000);
     });
 
-    test('takes so many of a shard, longest overdue first', async () => {
+    test('returns at most `limit` entries, longest overdue first', async () => {
       const { store, shards, makeOverdue, allowSweep } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 'a', { delayMs: 60_000 }));
@@ -89,7 +92,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       expect(await sweep(1)).toEqual([{ kind: 'scheduled', conversation, turn: 'a' }]);
     });
 
-    test('an entry without what it stands for goes, and nothing is made of it', async () => {
+    test('removes an entry without a record and creates nothing', async () => {
       const { store, makeOverdue, dueIn } = harness();
       const conversation = newConversation();
       const entries = ['t', 'p', { scheduled: 'x' }] as const;
@@ -101,7 +104,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
   });
 
   describe('inspectTurn and inspectPass', () => {
-    test('lapsed with the recorded wake, where nobody holds it', async () => {
+    test('reports the recorded wake if no worker has the lease', async () => {
       const { store } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 't1', { wake: 'w1' }));
@@ -110,7 +113,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       expect(await store.inspectPass(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w2' });
     });
 
-    test('quiet under a valid lease, and due again when it ends; lapsed after it', async () => {
+    test('is quiet under a valid lease, and lapsed after its end', async () => {
       const { store, makeOverdue, dueIn, lapseLease } = harness();
       const conversation = newConversation();
       await acceptAndClaim(store, conversation, 't1');
@@ -165,7 +168,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       expect(await store.claimPass(conversation, 'o', 'w9', 'w')).toMatchObject({ pass: { attempt: 2 } });
     });
 
-    test('nothing left, or erased: quiet, and its entry goes', async () => {
+    test('is quiet without work or after an erase, and removes the entry', async () => {
       const { store, makeOverdue, dueIn, markGone } = harness();
       const conversation = await makeConversation(store);
       for (const entry of ['t', 'p'] as const) await makeOverdue(conversation, entry, 1);
@@ -193,7 +196,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       expectAbout((await harness().dueIn(conversation, 't')) ?? 0, 2_000);
     });
 
-    test('not where a lease was taken meanwhile', async () => {
+    test('records nothing if a lease was taken meanwhile', async () => {
       const { store } = harness();
       const conversation = newConversation();
       await acceptAndClaim(store, conversation, 't1');
@@ -205,7 +208,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
   });
 
   describe('promoteScheduled', () => {
-    test('moves a turn that is due to the tail, with a wake where the mailbox was empty', async () => {
+    test('moves a due turn to the tail, with a wake if the mailbox was empty', async () => {
       const { store, passDueTime, dueIn } = harness();
       const conversation = newConversation();
       for (const turn of ['a', 'b']) {
@@ -226,7 +229,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       expect(await store.claim(conversation, 'o2', 'w')).toMatchObject({ turn: { lease: { turn: 'b' } } });
     });
 
-    test('and its claim tells when it was due: it has waited since then, another since its acceptance', async () => {
+    test('reports the due time at the claim, because the turn has waited since then', async () => {
       const { store } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 'now'));
@@ -246,7 +249,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       expect(claimed).toEqual([0, 50]);
     });
 
-    test('not before its time, whatever the entry says', async () => {
+    test('moves no turn before its due time', async () => {
       const { store, makeOverdue, dueIn } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 'a', { delayMs: 60_000 }));
@@ -256,7 +259,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       expectAbout((await dueIn(conversation, { scheduled: 'a' })) ?? 0, 60_000);
     });
 
-    test('not once it was canceled or erased', async () => {
+    test('moves no canceled or erased turn', async () => {
       const { store, passDueTime } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 'a', { delayMs: 60_000 }));
@@ -280,7 +283,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       quarantined: 0,
     };
 
-    test('counts what is past its time and tells how long the oldest is', async () => {
+    test('counts overdue entries and reports the age of the oldest', async () => {
       const { store, makeOverdue } = harness();
       expect(await store.measureShards()).toEqual(nothing);
       const conversations = [newConversation(), newConversation(), newConversation()];
@@ -294,7 +297,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       expect(oldestOverdueMs).toBeLessThan(60_000 + SLACK_MS);
     });
 
-    test('a pass is open from its request to its end, however often it is asked for', async () => {
+    test('a pass is open from its first request to its end', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store);
       for (const passId of ['p1', 'p2']) {

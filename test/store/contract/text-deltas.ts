@@ -25,7 +25,7 @@ export interface TextHarness {
   readonly listener: TextListener;
 }
 
-/** What tells and listens to text, whatever it is made of. */
+/** A publisher and a listener of text. */
 export function describeTextDeltas(name: string, open: () => TextHarness): void {
   describe(`text deltas in ${name}`, () => {
     let texts: TextPublisher;
@@ -34,7 +34,7 @@ export function describeTextDeltas(name: string, open: () => TextHarness): void 
       ({ publisher: texts, listener: from } = open());
     });
 
-    test('are heard as they were told, in order, by all who listen to their conversation', async () => {
+    test('reach all listeners of their conversation, in order and unchanged', async () => {
       const [one, other] = [newConversation(), newConversation()];
       const [first, second, elsewhere] = [
         await hearFrom(from, one),
@@ -49,10 +49,10 @@ export function describeTextDeltas(name: string, open: () => TextHarness): void 
       expect(elsewhere.heard).toEqual([]);
     });
 
-    test('are told to nobody without complaint, and not kept for later', async () => {
+    test('are dropped without listeners', async () => {
       const conversation = newConversation();
       await texts.publishText(conversation, delta('early'));
-      // In a Cluster it may still be on its way round; behind this it is not.
+      // In a Cluster the text may still be in flight, and this wait covers that.
       (await hearFrom(from, conversation)).stop();
       const late = await hearFrom(from, conversation);
       await texts.publishText(conversation, delta('late'));
@@ -60,7 +60,7 @@ export function describeTextDeltas(name: string, open: () => TextHarness): void 
       expect(late.heard).toEqual([delta('late')]);
     });
 
-    test('are heard by those who stay when another leaves, and by no one who left', async () => {
+    test('reach the remaining listeners after one has left', async () => {
       const conversation = newConversation();
       const [gone, here] = [await hearFrom(from, conversation), await hearFrom(from, conversation)];
       gone.stop();
@@ -75,7 +75,7 @@ export function describeTextDeltas(name: string, open: () => TextHarness): void 
       expect([here.heard, again.heard]).toEqual([[delta('x')], [delta('y')]]);
     });
 
-    test('are heard in the order of the calls, though nobody waited in between', async () => {
+    test('arrive in the order of the calls, even if none was awaited', async () => {
       const conversation = newConversation();
       const here = await hearFrom(from, conversation);
       const told = Array.from({ length: 200 }, (_, index) => delta(`${index}`, index));

@@ -16,7 +16,7 @@ export function describeAccept(harness: () => TurnHarness): void {
       expect([shape.mailbox, shape.wake, shape.ready]).toEqual([['t1', 't2'], 'wake-t1', ['t']]);
     });
 
-    test('sent again it is known, and still asks for the wake of the first reply', async () => {
+    test('a repeated turn is known, and still needs the wake of the first reply', async () => {
       const { store, observe } = harness();
       const conversation = newConversation();
       const request = turnFor(conversation, 't1');
@@ -27,7 +27,7 @@ export function describeAccept(harness: () => TurnHarness): void {
       expect((await observe(conversation)).shape).toEqual(before.shape);
     });
 
-    test('a known turn answers its present state, however far it has come', async () => {
+    test('a known turn gets its present state as reply', async () => {
       const { store } = harness();
       const conversation = newConversation();
       const request = turnFor(conversation, 't1');
@@ -58,7 +58,7 @@ export function describeAccept(harness: () => TurnHarness): void {
       expect(await store.accept(third)).toMatchObject({ status: 'accepted' });
     });
 
-    test('a turn for later is scheduled: not in the mailbox, not counted, no wake', async () => {
+    test('a delayed turn is scheduled, without a place in the mailbox and without a wake', async () => {
       const { store, observe } = harness();
       const conversation = newConversation();
       const before = (await observe(conversation)).times.now;
@@ -75,7 +75,7 @@ export function describeAccept(harness: () => TurnHarness): void {
       });
     });
 
-    test('a turn for later is taken while the mailbox is full', async () => {
+    test('a delayed turn is accepted while the mailbox is full', async () => {
       const { store } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 't1'));
@@ -89,7 +89,7 @@ export function describeAccept(harness: () => TurnHarness): void {
       expect(await store.accept(turnFor(conversation, 't1', { delayMs: 0 }))).toMatchObject({ state: 'queued' });
     });
 
-    test('to an erased conversation it creates anew; nothing of the old one comes back', async () => {
+    test('creates an erased conversation again, without anything of the old one', async () => {
       const { store, observe, markGone } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 'old'));

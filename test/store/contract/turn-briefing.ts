@@ -57,7 +57,7 @@ export function describeBriefing(harness: () => TurnHarness): void {
       expect(await store.keepSystem(first.lease, 'one')).toStrictEqual({ status: 'fenced' });
     });
 
-    test('keeps an empty system prompt, too', async () => {
+    test('keeps an empty system prompt', async () => {
       const { store } = harness();
       const conversation = newConversation();
       const { lease } = await acceptAndClaim(store, conversation, 't1');

@@ -1,19 +1,19 @@
 import { describe, expect, test } from 'vitest';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
-import { CLOSING_RESULT } from '../../../src/store/turns/closing-result.ts';
+import { CLOSING_RESULT } from '../../../src/store/turn-record.ts';
 import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, textStep, turnFor } from '../samples.ts';
 import type { TurnHarness } from '../turn-harness.ts';
 
 export function describeClaim(harness: () => TurnHarness): void {
   describe('claim', () => {
-    test('of an empty mailbox answers so and leaves no entry', async () => {
+    test('replies empty for an empty mailbox and removes its entry', async () => {
       const { store, observe } = harness();
       const conversation = newConversation();
       expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'empty' });
       expect((await observe(conversation)).shape.ready).toEqual([]);
     });
 
-    test('of an erased conversation answers gone', async () => {
+    test('replies gone for an erased conversation', async () => {
       const { store, markGone } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 't1'));
@@ -21,7 +21,7 @@ export function describeClaim(harness: () => TurnHarness): void {
       expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'gone' });
     });
 
-    test('hands out the head; its user message enters the log, once', async () => {
+    test('hands out the head and appends its user message once', async () => {
       const { store, observe, lapseLease } = harness();
       const conversation = newConversation();
       const request = turnFor(conversation, 't1');
@@ -121,7 +121,7 @@ export function describeClaim(harness: () => TurnHarness): void {
       expect(await store.settle(other, { state: 'completed', answerSeq: 1 }, 'w')).toEqual({ status: 'fenced' });
     });
 
-    test('goes on from what was recorded', async () => {
+    test('continues from the recorded steps', async () => {
       const { store, lapseLease } = harness();
       const conversation = newConversation();
       const { lease } = await acceptAndClaim(store, conversation, 't1');
@@ -150,7 +150,7 @@ export function describeClaim(harness: () => TurnHarness): void {
   });
 
   describe('poison', () => {
-    test('three dead claims settle the turn and the next is not blocked', async () => {
+    test('settles a turn after three dead claims without blocking the next', async () => {
       const { store, observe, lapseLease } = harness();
       const conversation = newConversation();
       for (const turn of ['bad', 'good']) await store.accept(turnFor(conversation, turn));
@@ -174,7 +174,7 @@ export function describeClaim(harness: () => TurnHarness): void {
       expect(await claimHead(store, conversation)).toMatchObject({ lease: { turn: 'good' }, attempt: 1 });
     });
 
-    test('with nothing behind it asks for no wake', async () => {
+    test('needs no wake without a next turn', async () => {
       const { store, lapseLease, observe } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 'bad'));
@@ -190,7 +190,7 @@ export function describeClaim(harness: () => TurnHarness): void {
       expect((await observe(conversation)).shape.ready).toEqual([]);
     });
 
-    test('closes the open round', async () => {
+    test('answers the open calls', async () => {
       const { store, lapseLease, observe } = harness();
       const conversation = newConversation();
       const { lease } = await acceptAndClaim(store, conversation, 'bad');
@@ -208,7 +208,7 @@ export function describeClaim(harness: () => TurnHarness): void {
       expect(openCalls).toEqual({});
     });
 
-    test('an outcome leaves one claim counted: its own may still die', async () => {
+    test('an outcome leaves one claim counted, because its worker may still die', async () => {
       const { store, lapseLease } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 't1'));

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { TURN_STATES, type TurnFailure } from '../../../src/domain/turn.ts';
-import { CLOSING_RESULT } from '../../../src/store/turns/closing-result.ts';
+import { CLOSING_RESULT } from '../../../src/store/turn-record.ts';
 import {
   acceptAndClaim,
   bring,
@@ -18,7 +18,7 @@ const FAILURE: TurnFailure = { code: 'model_failed', message: 'it broke: "[]"', 
 
 export function describeEnd(harness: () => TurnHarness): void {
   describe('settle', () => {
-    test('completed: the answer is shown, the next turn woken, order kept', async () => {
+    test('a completed turn shows its answer and wakes the next turn in order', async () => {
       const { store, observe } = harness();
       const conversation = newConversation();
       for (const turn of ['t1', 't2', 't3']) await store.accept(turnFor(conversation, turn));
@@ -46,7 +46,7 @@ export function describeEnd(harness: () => TurnHarness): void {
       expect(shape.log).toHaveLength(6);
     });
 
-    test('its time never runs back: not behind the turn before, nor behind its acceptance', async () => {
+    test('the time of a settlement is never before the previous one or the acceptance', async () => {
       const { store, turnClockBack } = harness();
       const conversation = newConversation();
       const settled = { state: 'completed', answerSeq: 1 } as const;
@@ -62,7 +62,7 @@ export function describeEnd(harness: () => TurnHarness): void {
       for (const view of views) expect(view?.settledAt).toBeGreaterThanOrEqual(view?.acceptedAt ?? Infinity);
     });
 
-    test('sent again it is known, with the same answer; also after the next claim', async () => {
+    test('a repeated settlement gets the same reply, even after the next claim', async () => {
       const { store, observe } = harness();
       const conversation = newConversation();
       for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
@@ -76,7 +76,7 @@ export function describeEnd(harness: () => TurnHarness): void {
       expect((await observe(conversation)).shape).toEqual(before.shape);
     });
 
-    test('without a wake takes the next turn in the same write, and again where it is sent again', async () => {
+    test('without a wake claims the next turn in the same write, and again if repeated', async () => {
       const { store, observe } = harness();
       const conversation = newConversation();
       for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
@@ -104,7 +104,7 @@ export function describeEnd(harness: () => TurnHarness): void {
       expect((await observe(conversation)).shape.owner).toBeUndefined();
     });
 
-    test('failed: the failure is shown as given, the open round closed, the epoch raised', async () => {
+    test('a failed turn shows its failure, answers open calls and raises the epoch', async () => {
       const { store, observe } = harness();
       const conversation = newConversation();
       const { lease } = await acceptAndClaim(store, conversation, 't1');
@@ -124,7 +124,7 @@ export function describeEnd(harness: () => TurnHarness): void {
       expect(times.epoch).toBeGreaterThan(lease.epoch);
     });
 
-    test('drops what only an unsettled turn needs, and the turn before it is left as it is', async () => {
+    test('drops the fields of an unsettled turn, and leaves the previous turn unchanged', async () => {
       const { store, observe } = harness();
       const conversation = newConversation();
       const { lease } = await acceptAndClaim(store, conversation, 't1');
@@ -141,7 +141,7 @@ export function describeEnd(harness: () => TurnHarness): void {
   });
 
   describe('cancel', () => {
-    test('of a scheduled turn removes it', async () => {
+    test('removes a scheduled turn', async () => {
       const { store, observe } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
@@ -150,7 +150,7 @@ export function describeEnd(harness: () => TurnHarness): void {
       expect(await store.readTurn(conversation, 'later')).toMatchObject({ state: 'canceled' });
     });
 
-    test('of a queued turn leaves the running one alone', async () => {
+    test('removes a queued turn without touching the running one', async () => {
       const { store, observe } = harness();
       const conversation = newConversation();
       for (const turn of ['t1', 't2', 't3']) await store.accept(turnFor(conversation, turn));
@@ -160,7 +160,7 @@ export function describeEnd(harness: () => TurnHarness): void {
       expect(await store.heartbeat(lease)).toEqual({ status: 'held' });
     });
 
-    test('of a queued head wakes the next', async () => {
+    test('wakes the next turn after a queued head', async () => {
       const { store, observe } = harness();
       const conversation = newConversation();
       for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
@@ -169,7 +169,7 @@ export function describeEnd(harness: () => TurnHarness): void {
       expect([shape.mailbox, shape.wake, shape.log]).toEqual([['t2'], 'w', []]);
     });
 
-    test('of a running head closes its round, tells its worker and wakes the next', async () => {
+    test('answers open calls of a running head, fences its worker and wakes the next turn', async () => {
       const { store, observe } = harness();
       const conversation = newConversation();
       for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
@@ -193,7 +193,7 @@ export function describeEnd(harness: () => TurnHarness): void {
       expect(await store.readTurn(conversation, 't1')).toMatchObject({ state: 'canceled' });
     });
 
-    test('of a waiting head ends its wait', async () => {
+    test('ends the wait of a waiting head', async () => {
       const { store } = harness();
       const conversation = newConversation();
       for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
@@ -203,7 +203,7 @@ export function describeEnd(harness: () => TurnHarness): void {
       expect((await claimHead(store, conversation)).lease.turn).toBe('t2');
     });
 
-    test('of a settled turn says how it ended; of an unknown one that there is none', async () => {
+    test('reports the end of a settled turn, and not_found for an unknown one', async () => {
       const { store } = harness();
       const conversation = newConversation();
       const { lease } = await acceptAndClaim(store, conversation, 't1');

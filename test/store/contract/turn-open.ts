@@ -12,7 +12,7 @@ function statesOf(open: OpenTurns | undefined): string[] {
 
 export function describeOpenTurns(harness: () => TurnHarness): void {
   describe('listOpen', () => {
-    test('tells the mailbox in its order, then scheduled turns by due time; what is settled not', async () => {
+    test('lists the mailbox in order, then scheduled turns by due time, without settled turns', async () => {
       const { store } = harness();
       const conversation = newConversation();
       const first = await acceptAndClaim(store, conversation, 'done');
@@ -29,7 +29,7 @@ export function describeOpenTurns(harness: () => TurnHarness): void {
       expect(open).toMatchObject({ mailbox: 2, scheduled: 2 });
     });
 
-    test('tells of each when it was accepted, and of a scheduled one when it is due', async () => {
+    test('reports the time of acceptance, and the due time of a scheduled turn', async () => {
       const { store } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 'now'));
@@ -45,7 +45,7 @@ export function describeOpenTurns(harness: () => TurnHarness): void {
       });
     });
 
-    test('tells what the first one waits for, until it goes on', async () => {
+    test('reports the wait of the head until it continues', async () => {
       const { store } = harness();
       const conversation = newConversation();
       const { lease } = await acceptAndClaim(store, conversation, 't1');
@@ -79,7 +79,7 @@ export function describeOpenTurns(harness: () => TurnHarness): void {
       expect(running).not.toHaveProperty('waiting');
     });
 
-    test('tells so many as are asked for, and how many there are', async () => {
+    test('lists at most `limit` turns and counts all', async () => {
       const { store } = harness();
       const conversation = newConversation();
       for (const turn of ['t1', 't2', 't3']) await store.accept(turnFor(conversation, turn));
@@ -93,7 +93,7 @@ export function describeOpenTurns(harness: () => TurnHarness): void {
       expect(statesOf(four)).toEqual(['t1 queued', 't2 queued', 't3 queued', 's1 scheduled']);
     });
 
-    test('tells nothing of another conversation, also where its name begins alike', async () => {
+    test('lists no turn of a conversation whose name has the same beginning', async () => {
       const { store } = harness();
       const conversation = newConversation();
       const others = [
@@ -106,7 +106,7 @@ export function describeOpenTurns(harness: () => TurnHarness): void {
       expect(statesOf(await store.listOpen(conversation, ALL))).toEqual(['ours scheduled']);
     });
 
-    test('tells no turn of an erased conversation, also once it was made anew', async () => {
+    test('lists no turn of an erased conversation, even if it was created again', async () => {
       const { store, markGone } = harness();
       const conversation = newConversation();
       for (const turn of ['old', 'same']) await store.accept(turnFor(conversation, turn, { delayMs: 60_000 }));

@@ -15,7 +15,7 @@ export function describeRedrive(harness: () => TurnHarness): void {
   }
 
   describe('a re-drive', () => {
-    test('of a failed turn goes to the tail, and both turns tell of it', async () => {
+    test('appends the new turn to the mailbox, and each turn names the other', async () => {
       const { store } = harness();
       const conversation = newConversation();
       await fail(conversation, 't1');
@@ -32,7 +32,7 @@ export function describeRedrive(harness: () => TurnHarness): void {
       expect(await store.readTurn(conversation, 'again')).toMatchObject({ redriveOf: 't1' });
     });
 
-    test('sent again is known, however far it has come', async () => {
+    test('is known if sent again, in any state', async () => {
       const { store, observe } = harness();
       const conversation = newConversation();
       await fail(conversation, 't1');
@@ -46,7 +46,7 @@ export function describeRedrive(harness: () => TurnHarness): void {
       expect(await store.accept(again)).toEqual({ status: 'known', state: 'failed', needsWake: false });
     });
 
-    test('of a turn that has not failed, or is not there, is refused and changes nothing', async () => {
+    test('refuses a turn that has not failed or is unknown', async () => {
       const { store, observe, markGone } = harness();
       const conversation = newConversation();
       const again = turnFor(conversation, 'again', { redriveOf: 't1' });
@@ -72,7 +72,7 @@ export function describeRedrive(harness: () => TurnHarness): void {
       return { tenant: id, id };
     }
 
-    test('tells each failed turn and why, newest first; others not', async () => {
+    test('lists failed turns and their failures, newest first', async () => {
       const { store, lapseLease } = harness();
       const conversation = newTenant();
       const { tenant } = conversation;

@@ -78,7 +78,7 @@ export function describeRelease(harness: () => TurnHarness): void {
       expect(await claimHead(store, conversation)).toMatchObject({ attempt: 2 });
     });
 
-    test('however often it happens, a turn does not become poison', async () => {
+    test('never makes a turn poison', async () => {
       const { store } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 't1'));
@@ -112,7 +112,7 @@ export function describeRelease(harness: () => TurnHarness): void {
       expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'poison', turn: 'bad' });
     });
 
-    test('says nothing of a later claim', async () => {
+    test('does not count for a later claim', async () => {
       const { store, lapseLease } = harness();
       const conversation = newConversation();
       const lease = await claimLast(conversation);

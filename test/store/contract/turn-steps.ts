@@ -4,7 +4,7 @@ import type { TurnHarness } from '../turn-harness.ts';
 
 export function describeSteps(harness: () => TurnHarness): void {
   describe('startSteps', () => {
-    test('records what begins and leaves what is known', async () => {
+    test('records started steps and leaves known steps unchanged', async () => {
       const { store, observe } = harness();
       const conversation = newConversation();
       const { lease } = await acceptAndClaim(store, conversation, 't1');
@@ -37,7 +37,7 @@ export function describeSteps(harness: () => TurnHarness): void {
       expect((await observe(conversation)).shape).toEqual(before.shape);
     });
 
-    test('a known step answers the present state of the conversation', async () => {
+    test('a known step gets the present state of the conversation as reply', async () => {
       const { store, observe } = harness();
       const conversation = newConversation();
       const { lease } = await acceptAndClaim(store, conversation, 't1');
@@ -78,7 +78,7 @@ export function describeSteps(harness: () => TurnHarness): void {
       expect((await observe(conversation)).shape).toEqual(before.shape);
     });
 
-    test('extends the lease and says when to look again', async () => {
+    test('extends the lease and schedules the next check', async () => {
       const { store, observe, lapseLease } = harness();
       const conversation = newConversation();
       const { lease } = await acceptAndClaim(store, conversation, 't1');
@@ -116,7 +116,7 @@ export function describeSteps(harness: () => TurnHarness): void {
       expect(headTotal.tokens - (anchor?.total.tokens ?? 0), 'what came after the anchor').toBe('answer'.length + 4);
     });
 
-    test('keeps the newest version that a model answered over, told with usage or without', async () => {
+    test('keeps the newest answered version, with or without usage', async () => {
       const { store } = harness();
       const { lease, conversation } = await acceptAndClaim(store, newConversation(), 't1');
       expect(conversation).not.toHaveProperty('answeredVersion');
@@ -129,7 +129,7 @@ export function describeSteps(harness: () => TurnHarness): void {
       const tool = await store.recordStep(lease, textStep('s4', 4));
       expect(tool).toMatchObject({ status: 'recorded', conversation: { answeredVersion: 3 } });
       const counted = await store.recordStep(lease, { ...textStep('s5', 5), anchor: { tokens: 9, version: 4 } });
-      expect(counted, 'as a worker of schema 1 tells it').toMatchObject({ conversation: { answeredVersion: 4 } });
+      expect(counted, 'by its anchor').toMatchObject({ conversation: { answeredVersion: 4 } });
     });
 
     test('an anchor without a fingerprint comes back without one', async () => {
@@ -197,7 +197,7 @@ export function describeSteps(harness: () => TurnHarness): void {
     });
   });
 
-  test('what still writes to an erased conversation is answered gone', async () => {
+  test('answers writes to an erased conversation with gone', async () => {
     const { store, markGone } = harness();
     const conversation = newConversation();
     const { lease } = await acceptAndClaim(store, conversation, 't1');

@@ -12,7 +12,7 @@ import { describeTraces } from './turn-traces.ts';
 import { describeTransitions } from './turn-transitions.ts';
 import { describeWaits } from './turn-waits.ts';
 
-/** What every implementation of `TurnStore` and `TurnIntake` must do. */
+/** Contract of every implementation of `TurnStore` and `TurnIntake`. */
 export function describeTurnStore(name: string, open: () => TurnHarness): void {
   describe(`turns in ${name}`, () => {
     let harness: TurnHarness | undefined;

@@ -10,7 +10,7 @@ export function describeTraces(harness: () => TurnHarness): void {
   describe('spans', () => {
     const wait: WaitRequest = { for: 'retry', step: 'model-1', waitMs: 0, calls: [] };
 
-    test('of who enqueues a turn: told at every claim, and to nobody who reads it', async () => {
+    test('reports the span of the caller at every claim, but not to readers', async () => {
       const { store } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 't1', { askedIn: ASKED_IN }));
@@ -21,7 +21,7 @@ export function describeTraces(harness: () => TurnHarness): void {
       expect(JSON.stringify(await store.readTurn(conversation, 't1'))).not.toContain(ASKED_IN);
     });
 
-    test('of a turn that is taken with the settling of the one before', async () => {
+    test('reports the span of a turn claimed by the previous settlement', async () => {
       const { store } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 't1'));
@@ -32,7 +32,7 @@ export function describeTraces(harness: () => TurnHarness): void {
       expect(settled).toMatchObject({ next: { askedIn: ASKED_IN } });
     });
 
-    test('of the claim that suspended a turn: the last one, told to the next claim alone', async () => {
+    test('reports the span of the last suspension to the next claim alone', async () => {
       const { store } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 't1'));

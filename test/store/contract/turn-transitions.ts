@@ -26,8 +26,8 @@ type Event = (typeof EVENTS)[number];
 const FAILURE = { code: 'model_failed', message: 'it broke' } as const;
 
 /**
- * Pairs that the state machine allows and the store has no way to: a turn fails under the lease of a claim, so it is running
- * by then. (`become_due` is the sweeper's.)
+ * Pairs that the state machine allows but no operation reaches. A turn fails under the lease of a claim, so it is running by
+ * then.
  */
 const UNREACHED = new Set(['queued fail', 'waiting fail']);
 

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { TurnLease } from '../../../src/domain/ports/turn-store.ts';
 import { TURN_LIMITS, type Waiting, type WaitRequest } from '../../../src/domain/turn.ts';
-import { CLOSING_RESULT } from '../../../src/store/turns/closing-result.ts';
+import { CLOSING_RESULT } from '../../../src/store/turn-record.ts';
 import {
   acceptAndClaim,
   bring,
@@ -79,7 +79,7 @@ export function describeWaits(harness: () => TurnHarness): void {
       expect((await observe(conversation)).times.ready['t']).toBe(waiting.until);
     });
 
-    test('a wait after one that was fulfilled begins anew', async () => {
+    test('a wait after a fulfilled one starts unfulfilled', async () => {
       const { store } = harness();
       const { conversation } = await waitForTools();
       await store.resume({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w' });
@@ -88,7 +88,7 @@ export function describeWaits(harness: () => TurnHarness): void {
       expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ status: 'waiting' });
     });
 
-    test('sent again changes nothing; after the next claim it is fenced', async () => {
+    test('a repeated call changes nothing, and is fenced after the next claim', async () => {
       const { store, observe, passDeadline } = harness();
       const { conversation, lease, wait, waiting } = await waitForTools();
       const before = await observe(conversation);
@@ -112,7 +112,7 @@ export function describeWaits(harness: () => TurnHarness): void {
       }
     });
 
-    test('one step may be suspended 20 times; the 21st writes nothing', async () => {
+    test('suspends a step 20 times and refuses the 21st', async () => {
       const { store, observe, passDeadline } = harness();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 't1'));
@@ -242,7 +242,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     });
   });
 
-  describe('going on', () => {
+  describe('continuing', () => {
     test('past the deadline the claim says that nothing came, also when it is sent again', async () => {
       const { store, passDeadline } = harness();
       const { conversation } = await waitForTools();
@@ -304,7 +304,7 @@ export function describeWaits(harness: () => TurnHarness): void {
       expect(await store.resume(second), 'after the claim: no wake any more').toEqual({ status: 'fulfilled' });
     });
 
-    test('brought again after the turn has gone on, waits once more or is settled, they are known', async () => {
+    test('repeated answers are known after the turn has continued, waits again or is settled', async () => {
       const { store, observe } = harness();
       const { conversation } = await waitForTools();
       const known = { conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w1' };
@@ -341,7 +341,7 @@ export function describeWaits(harness: () => TurnHarness): void {
       expect((await claimHead(store, conversation)).answers.get('c2_0')).toBe('1');
     });
 
-    test('calls that nobody waits for are refused and not kept', async () => {
+    test('refuses answers to calls that are not awaited', async () => {
       const { store, observe } = harness();
       const { conversation } = await waitForTools();
       const stranger = { conversation, turn: 't1', answers: bring(['c9_0']), wake: 'w' };
@@ -349,7 +349,7 @@ export function describeWaits(harness: () => TurnHarness): void {
       expect((await observe(conversation)).shape.turns['t1']?.answers).toEqual({});
     });
 
-    test('one that is awaited for beside one that is not: neither is kept, in whatever order', async () => {
+    test('keeps no answer if one of the calls is not awaited, in any order', async () => {
       const { store, observe } = harness();
       const { conversation } = await waitForTools();
       const before = await observe(conversation);
@@ -363,7 +363,7 @@ export function describeWaits(harness: () => TurnHarness): void {
       expect((await observe(conversation)).shape).toEqual(before.shape);
     });
 
-    test('one that is awaited beside one that came in an earlier wait is taken', async () => {
+    test('accepts an answer beside one that an earlier wait accepted', async () => {
       const { store } = harness();
       const { conversation } = await waitForTools();
       await store.resume({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w' });
@@ -509,7 +509,7 @@ export function describeWaits(harness: () => TurnHarness): void {
       expect((await claimHead(store, conversation)).waited).toMatchObject({ for: 'compaction', isFulfilled: true });
     });
 
-    test('a pass that is not open any more is not waited for, and fulfils nothing by being away', async () => {
+    test('an ended pass is not awaited and does not fulfil a wait', async () => {
       const { store, observe } = harness();
       const conversation = newConversation();
       const { lease } = await acceptAndClaim(store, conversation, 't1');

@@ -51,7 +51,7 @@ export function describeVersionCommit(harness: () => StoreHarness): void {
       ]);
     });
 
-    test('sent again answers the same and commits nothing twice', async () => {
+    test('a repeated commit gets the same reply and commits once', async () => {
       const { store, events } = harness();
       const conversation = await makeConversation(store);
       const { lease } = await claimPass(store, conversation);
@@ -63,7 +63,7 @@ export function describeVersionCommit(harness: () => StoreHarness): void {
       expect(await events(conversation)).toHaveLength(4);
     });
 
-    test('another live version: nothing is written and the pass goes on', async () => {
+    test('writes nothing over another live version, and the pass continues', async () => {
       const { store, events } = harness();
       const conversation = await makeConversation(store);
       await commitNext(conversation, commitOf(0, 2));
@@ -75,7 +75,7 @@ export function describeVersionCommit(harness: () => StoreHarness): void {
       expect(await store.commitVersion(lease, commitOf(1, 4))).toEqual({ status: 'ended' });
     });
 
-    test('a number that does not follow is refused', async () => {
+    test('refuses a number that does not follow', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store);
       const { lease } = await claimPass(store, conversation);
@@ -88,7 +88,7 @@ export function describeVersionCommit(harness: () => StoreHarness): void {
       expect(await store.heartbeatPass(lease)).toEqual({ status: 'held' });
     });
 
-    test('keeps so many versions and always the live one; what a kept one names is never lost', async () => {
+    test('keeps `keepVersions` versions and the live one, with all their texts', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store, 8);
       for (let live = 0; live < 5; live += 1) await commitNext(conversation, commitOf(live, 4, { keepVersions: 3 }));

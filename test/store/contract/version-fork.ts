@@ -29,7 +29,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
   }
 
   describe('forks', () => {
-    test('give the same log, version and context', async () => {
+    test('have the log, version and context of their source', async () => {
       const { store, events } = harness();
       const source = await makeConversation(store, 8);
       const commit = commitOf(0, 4);
@@ -62,7 +62,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
       expect((await events(fork)).map(({ cause }) => cause)).toEqual(['fork']);
     });
 
-    test('until they are done nothing else is taken', async () => {
+    test('accept nothing else before their end', async () => {
       const { store } = harness();
       const source = await makeConversation(store, 4);
       const fork = await beginFork(source, 4);
@@ -78,7 +78,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
       expect(inputSeq).toBe(5);
     });
 
-    test('a batch sent again, or out of its place, writes nothing', async () => {
+    test('a repeated or misplaced batch writes nothing', async () => {
       const { store } = harness();
       const source = await makeConversation(store, 6);
       const fork = await beginFork(source, 6);
@@ -91,7 +91,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
       expect(await store.readConversation(fork)).toMatchObject({ head: 3, turns: 2 });
     });
 
-    test('the same operation goes on with the plan that it began with; another is refused', async () => {
+    test('the same operation continues with its first plan, and another is refused', async () => {
       const { store } = harness();
       const source = await makeConversation(store, 6);
       const conversation = await beginFork(source, 6);
@@ -119,7 +119,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
       expect(await store.endFork(conversation, OPERATION, firstVersion(START_VERSION))).toEqual({ status: 'done' });
     });
 
-    test('one that ends before its plan is not opened', async () => {
+    test('a fork shorter than its plan is not opened', async () => {
       const { store } = harness();
       const source = await makeConversation(store, 4);
       const fork = await beginFork(source, 4);
@@ -131,7 +131,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
       expect(await store.endFork(fork, OPERATION, firstVersion(START_VERSION))).toEqual({ status: 'done' });
     });
 
-    test('one whose summary went with a failed master is not opened', async () => {
+    test('a fork whose summary was lost in a failover is not opened', async () => {
       const { store } = harness();
       const source = await makeConversation(store, 4);
       const fork = await beginFork(source, 4);
@@ -144,7 +144,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
       expect(await store.endFork(fork, OPERATION, version)).toEqual({ status: 'done' });
     });
 
-    test('calls that the log leaves open are open in the fork, until a turn closes them', async () => {
+    test('calls that are open in the log are open in the fork until a turn answers them', async () => {
       const { store } = harness();
       const source = await makeConversation(store, 2);
       const { messages, opens } = callsStep('s', 2, 2);
@@ -159,7 +159,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
       expect(conversation).toMatchObject({ head: 6, openCalls: [] });
     });
 
-    test('only the operation that began it writes, and only until its end', async () => {
+    test('accepts writes of its own operation alone, until its end', async () => {
       const { store } = harness();
       const source = await makeConversation(store, 2);
       const fork = await beginFork(source, 2);
@@ -173,7 +173,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
       expect(await store.readConversation(fork)).toMatchObject({ head: 2 });
     });
 
-    test('it is nobody’s before its end, and says that not all of it is there', async () => {
+    test('has no agent before its end, and is marked as incomplete', async () => {
       const { store } = harness();
       const source = await makeConversation(store, 2);
       const fork = await beginFork(source, 2);
@@ -185,7 +185,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
       expect(other).toEqual({ status: 'other_agent', agent: 'agent' });
     });
 
-    test('one that was abandoned says so to everybody, until its operation goes on', async () => {
+    test('reports an abandoned fork to all callers until its operation continues', async () => {
       const { store, abandonFork } = harness();
       const source = await makeConversation(store, 4);
       const fork = await beginFork(source, 4);
@@ -210,7 +210,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
       expect(await store.accept(turnFor(fork, 't1')), 'so does a begin').toEqual({ ...forking, isAbandoned: false });
     });
 
-    test('one that was abandoned gives way to another operation, with all that was copied', async () => {
+    test('another operation replaces an abandoned fork and removes its copies', async () => {
       const { store, abandonFork, events } = harness();
       const source = await makeConversation(store, 4);
       const conversation = await beginFork(source, 4);
@@ -235,7 +235,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
       expect(turn).toMatchObject({ status: 'accepted' });
     });
 
-    test('one that was abandoned can be erased, and its name taken by a turn', async () => {
+    test('an abandoned fork can be erased, and a turn can reuse its name', async () => {
       const { store, abandonFork } = harness();
       const source = await makeConversation(store, 2);
       const conversation = await beginFork(source, 2);
@@ -245,7 +245,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
       expect((await acceptAndClaim(store, conversation, 't1')).inputSeq).toBe(1);
     });
 
-    test('an erased one says so, and its name can be taken again', async () => {
+    test('an erased fork replies gone, and its name can be used again', async () => {
       const { store } = harness();
       const source = await makeConversation(store, 2);
       const conversation = await beginFork(source, 2);

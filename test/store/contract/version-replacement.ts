@@ -53,7 +53,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
   }
 
   describe('replaceVersion', () => {
-    test('puts the version over the live one, shuts the backoff and tells of it', async () => {
+    test('puts the version over the live one, starts the backoff and emits an event', async () => {
       const { store, events } = harness();
       const conversation = await makeCompacted();
       const replacement = replacementOver(conversation, 1, 8);
@@ -71,7 +71,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
       ]);
     });
 
-    test('sent again it is known and writes nothing, even after the next version', async () => {
+    test('a repeated call is known and writes nothing, even after the next version', async () => {
       const { store, events } = harness();
       const conversation = await makeCompacted();
       const replacement = replacementOver(conversation, 1, 8);
@@ -82,7 +82,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
       expect([await store.readConversation(conversation), await events(conversation)]).toEqual(before);
     });
 
-    test('another live version or head: nothing is written', async () => {
+    test('writes nothing over another live version or head', async () => {
       const { store } = harness();
       const conversation = await makeCompacted();
       await store.append(appendOf(conversation, 8, 1));
@@ -93,7 +93,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
       expect(await store.readConversation(conversation)).toEqual(before);
     });
 
-    test('a running turn keeps its context, its lease lapsed or not; a queued one does not mind', async () => {
+    test('is refused during a running turn, even after its lease, but not during a queued one', async () => {
       const { store, lapseLease } = harness();
       const conversation = await makeCompacted();
       await store.accept(turnFor(conversation, 't1'));
@@ -104,7 +104,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
       expect(await store.replaceVersion(replacementOver(conversation, 2, 9))).toEqual({ status: 'busy' });
     });
 
-    test('a waiting turn and open calls go on over a version that keeps their messages, and over no other', async () => {
+    test('a waiting turn and open calls allow only a version that keeps their messages', async () => {
       const { store } = harness();
       const conversation = await makeCompacted();
       const { lease } = await acceptAndClaim(store, conversation, 't1');
@@ -116,7 +116,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
       expect(await store.replaceVersion(replacementOver(conversation, 1, 10))).toMatchObject({ status: 'replaced' });
     });
 
-    test('calls that a caller of its own loop left open are not taken away', async () => {
+    test('open calls of a caller’s own loop are kept', async () => {
       const { store } = harness();
       const conversation = await makeConversation(store, 2);
       const { messages, opens } = callsStep('s', 2, 1);
@@ -129,7 +129,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
       expect(await store.replaceVersion(after)).toMatchObject({ status: 'replaced' });
     });
 
-    test('ends the pass in progress: its owner is superseded, not answered as if it had ended it', async () => {
+    test('ends the pass in progress and supersedes its owner', async () => {
       const { store, dueIn, events } = harness();
       const conversation = await makeCompacted();
       const { lease } = await claimPass(store, conversation);
@@ -152,7 +152,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
       expect(await claimPass(store, conversation)).toMatchObject({ attempt: 1 });
     });
 
-    test('who had lost a pass to another owner before is not superseded', async () => {
+    test('an owner that lost the pass earlier is fenced and not superseded', async () => {
       const { store, lapseLease } = harness();
       const conversation = await makeCompacted();
       const { lease } = await claimPass(store, conversation);
@@ -164,7 +164,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
       expect(await store.heartbeatPass(next)).toEqual({ status: 'superseded' });
     });
 
-    test('wakes the turn that waits for the pass, does not fulfil its wait, and says so again', async () => {
+    test('wakes the turn that waits for the pass without fulfilling its wait', async () => {
       const { store } = harness();
       const conversation = await makeCompacted();
       await waitForPass(store, conversation, 't1');
@@ -175,7 +175,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
       expect((await claimHead(store, conversation)).waited).toMatchObject({ for: 'compaction', isFulfilled: false });
     });
 
-    test('a version whose text is gone is refused', async () => {
+    test('refuses a version with a missing text', async () => {
       const { store } = harness();
       const conversation = await makeCompacted();
       const before = await store.readConversation(conversation);
@@ -186,7 +186,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
       expect(await store.readConversation(conversation)).toEqual(before);
     });
 
-    test('restore points are kept besides the others, and so is what they were put over', async () => {
+    test('keeps restore points and the versions under them besides the others', async () => {
       const { store } = harness();
       const conversation = await makeCompacted();
       for (let live = 1; live <= 8; live += 1) {
@@ -200,7 +200,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
       expect(kept).toEqual([3, 4, 8, 9]);
     });
 
-    test('there has to be a conversation', async () => {
+    test('needs a conversation', async () => {
       const { store } = harness();
       expect(await store.replaceVersion(replacementOver(newConversation(), 0, 0))).toEqual({ status: 'not_found' });
       const conversation = await makeCompacted();
@@ -209,7 +209,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
       expect(await store.replaceVersion(replacementOver(conversation, 1, 8))).toEqual({ status: 'gone' });
     });
 
-    test('a number that leaves a gap is refused', async () => {
+    test('refuses a number that leaves a gap', async () => {
       const { store } = harness();
       const conversation = await makeCompacted();
       const { version } = replacementOver(conversation, 4, 8);

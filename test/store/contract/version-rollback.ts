@@ -24,7 +24,7 @@ export function describeVersionRollback(harness: () => StoreHarness): void {
   }
 
   describe('rollBackVersion', () => {
-    test('puts the version over the refused one, quarantines that, and goes on with the turn', async () => {
+    test('puts the version over the refused one, quarantines it, and continues the turn', async () => {
       const { store, events } = harness();
       const { conversation, lease } = await runTurn();
       const rollback = rollbackOver(1);
@@ -49,7 +49,7 @@ export function describeVersionRollback(harness: () => StoreHarness): void {
     test.each([
       ['the provider told its usage', { anchor: { tokens: 107, version: 1 } }],
       ['the provider told no usage', {}],
-    ])('one that a model answered over stays: %s', async (_, counted) => {
+    ])('keeps a version that a model answered: %s', async (_, counted) => {
       const { store, events } = harness();
       const { conversation, lease } = await runTurn();
       await store.recordStep(lease, { ...textStep('model.1', 9), answeredVersion: 1, ...counted });
@@ -60,7 +60,7 @@ export function describeVersionRollback(harness: () => StoreHarness): void {
       expect(await events(conversation)).toEqual(told);
     });
 
-    test('a pass that is parked on its children plans anew: what it had planned was made over the refused version', async () => {
+    test('a pass parked on its children plans again, because its plan was made over the refused version', async () => {
       const { store, dueIn } = harness();
       const { conversation, lease } = await runTurn();
       const parked = await claimPass(store, conversation, { job: 'parent' });
@@ -73,7 +73,7 @@ export function describeVersionRollback(harness: () => StoreHarness): void {
       expect(claim).not.toHaveProperty('pass.plan');
     });
 
-    test('a pass that a worker has goes on', async () => {
+    test('a pass with a worker continues', async () => {
       const { store } = harness();
       const { conversation, lease } = await runTurn();
       const { lease: pass } = await claimPass(store, conversation);
@@ -81,7 +81,7 @@ export function describeVersionRollback(harness: () => StoreHarness): void {
       expect(await store.heartbeatPass(pass)).toEqual({ status: 'held' });
     });
 
-    test('so does one that shows again what was answered over', async () => {
+    test('keeps a version that shows an answered one again', async () => {
       const { store } = harness();
       const { conversation, lease } = await runTurn();
       await store.recordStep(lease, { ...textStep('model.1', 9), answeredVersion: 1 });
@@ -93,7 +93,7 @@ export function describeVersionRollback(harness: () => StoreHarness): void {
       expect(await store.readConversation(conversation)).toMatchObject({ size: { version: 3 } });
     });
 
-    test('sent again it is known and writes nothing', async () => {
+    test('a repeated call is known and writes nothing', async () => {
       const { store, events } = harness();
       const { conversation, lease } = await runTurn();
       await store.rollBackVersion(lease, rollbackOver(1));
@@ -105,7 +105,7 @@ export function describeVersionRollback(harness: () => StoreHarness): void {
       expect(await events(conversation)).toEqual(told);
     });
 
-    test('another live version: nothing is written', async () => {
+    test('writes nothing over another live version', async () => {
       const { store } = harness();
       const { conversation, lease } = await runTurn();
       const { lease: pass } = await claimPass(store, conversation);
@@ -115,7 +115,7 @@ export function describeVersionRollback(harness: () => StoreHarness): void {
       expect(await store.readConversation(conversation)).toEqual(before);
     });
 
-    test('who lost the turn is told so', async () => {
+    test('replies fenced to an owner that lost the turn', async () => {
       const { store } = harness();
       const { conversation, lease } = await runTurn();
       expect(await store.rollBackVersion({ ...lease, owner: 'another' }, rollbackOver(1))).toEqual({
@@ -128,7 +128,7 @@ export function describeVersionRollback(harness: () => StoreHarness): void {
       expect(await store.rollBackVersion(lease, rollbackOver(1))).toEqual({ status: 'gone' });
     });
 
-    test('a number that leaves a gap is refused', async () => {
+    test('refuses a number that leaves a gap', async () => {
       const { store } = harness();
       const { lease } = await runTurn();
       const gap = { ...rollbackOver(1), version: { ...rollbackOver(1).version, number: 5 } };

@@ -80,7 +80,7 @@ describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/t
       const wire = toWire(body) as AnthropicBody;
       expect(findFaults(wire)).toEqual([]);
       expect(sayRead(readAnthropic(wire, marks))).toEqual(sayRequest(request, marks));
-      // Told from the wire, but for blank texts: nothing else of a recorded conversation has to be kept aside.
+      // Acknowledged from the wire, but for blank texts: nothing else of a recorded conversation has to be kept aside.
       const aside = [...marks.replaced.values()].filter(({ content }) => content.trim() !== '');
       expect(aside).toEqual([]);
     }

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../../src/domain/agent.ts';
+import { TurnfoldError } from '../../../src/domain/errors.ts';
 import { nameConversation } from '../../../src/domain/ids.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
 import type { TurnDependencies } from '../../../src/workers/turn/turn-dependencies.ts';
@@ -176,10 +177,9 @@ describe('a lost lease', () => {
   });
 
   it.each([
-    ['ECONNREFUSED', undefined],
-    ['WRONGTYPE', { scope: nameConversation(ref) }],
-  ])('is not what a claim without an answer means: %s is thrown', async (said, told) => {
-    const failed = new Error(said);
+    [new TurnfoldError('redis_unavailable', 'Redis does not answer'), undefined],
+    [new Error('WRONGTYPE'), { scope: nameConversation(ref) }],
+  ])('is not what a claim without an answer means: %s is thrown', async (failed, told) => {
     const world = await Fixture.open({
       model: scriptedModel({ decide: () => ({ content: 'ok' }) }),
       wrap: (ports) => ({ ...ports, turns: { ...ports.turns, claim: () => Promise.reject(failed) } }),

@@ -1,6 +1,13 @@
--- Reads ARGV in order.
+-- Requires: nothing. Defines: position, take, take_list. Reads ARGV in order.
 local position = 0
 local function take()
   position = position + 1
   return ARGV[position]
+end
+
+-- Takes a count and that many values.
+local function take_list()
+  local list = {}
+  for at = 1, tonumber(take()) do list[at] = take() end
+  return list
 end

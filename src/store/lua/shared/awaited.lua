@@ -1,5 +1,6 @@
--- The calls that a turn waits for, as its field `wcalls` holds them: a line for each, its id and its deadline in ms.
--- Answers the ids in their order, and the deadlines by id.
+-- Requires: keys. Defines: read_awaited, keep_open_calls, count_steps.
+-- Reads the field `wcalls` of a waiting turn: a line per call, with its id and its deadline in ms.
+-- Returns the ids in order, and the deadlines by id.
 local function read_awaited(lines)
   local calls, deadlines = {}, {}
   for call, deadline in string.gmatch(lines or '', '(%S+) (%d+)') do
@@ -9,8 +10,8 @@ local function read_awaited(lines)
   return calls, deadlines
 end
 
--- Needs: keys. Keeps a field `w:` of a turn for each awaited call that is open, in place of those of its earlier wait. The calls
--- lie in ARGV from `first` on, a call in every second place. Answers how many are open.
+-- Writes a field `w:` of the turn for each open call of this wait, in place of those of an earlier wait.
+-- The calls lie in every second place of ARGV from `first` on. Returns how many are open.
 local function keep_open_calls(key, earlier, first)
   local open = 0
   for _, call in ipairs(earlier) do redis.call('HDEL', key, 'w:' .. call) end
@@ -20,7 +21,7 @@ local function keep_open_calls(key, earlier, first)
   return open
 end
 
--- How many steps a turn has recorded or started.
+-- Number of steps that a turn has recorded or started.
 local function count_steps(key)
   local steps = 0
   for _, name in ipairs(redis.call('HKEYS', key)) do

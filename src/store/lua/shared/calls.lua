@@ -1,9 +1,9 @@
--- Needs: keys. Each open call is a field of c of its own, so that a result costs the same however many calls are open: `o:` and
--- the call's id (ours, c<seq>_<index>: safe inside JSON), with the provider's id as JSON where it has another, else ''. Field
--- `open` counts them.
+-- Requires: keys. Defines: read_open_calls.
+-- Each open call is a field of c, so a result costs the same however many calls are open. The field is `o:` and our call id
+-- (c<seq>_<index>, safe inside JSON). Its value is the provider's id as JSON if that differs, else ''. Field `open` counts them.
 local OPEN_CALL = '^o:c(%d+)_(%d+)$'
 
--- The ids of the open calls, in the order in which they were made. Refuses one that would not be safe inside JSON.
+-- Ids of the open calls, oldest first. An id that is not safe inside JSON is a corrupt record.
 local function read_open_calls()
   local calls, places = {}, {}
   if (redis.call('HGET', c, 'open') or '0') == '0' then return calls end

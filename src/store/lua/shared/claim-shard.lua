@@ -1,4 +1,5 @@
--- Whether a shard is the caller's to sweep. A claim of another type or without an end would keep the shard from ever being swept.
+-- Requires: nothing. Defines: claim_shard.
+-- Claims a shard for one sweep. A claim without an expiry, or of another type, would end all sweeps, so it is removed.
 local function claim_shard(claim, claimMs)
   if redis.call('PTTL', claim) == -1 then redis.call('UNLINK', claim) end
   return redis.call('SET', claim, 1, 'NX', 'PX', claimMs)

@@ -1,6 +1,7 @@
--- Needs: keys, append, calls. Answers every open call, oldest call first, so that no later message follows an unanswered call; the
--- caller saves where the log ends then. A call whose answer was acknowledged gets that answer, any other the same error result.
--- closing: { content as JSON, tokens, bytes }.
+-- Requires: keys, append, calls. Defines: close_open_calls.
+-- Answers every open call, oldest first, because no message may follow an unanswered call. The caller saves the end of the log.
+-- A call whose answer was accepted gets that answer. Every other call gets the same error result.
+-- closing: { content as JSON, tokens, bytes } of that error result.
 local function find_result(turn, call, closing)
   local brought = redis.call('HMGET', tbase .. turn, 'wa:' .. call, 'a:' .. call)
   if not brought[1] then return closing[2], closing[3], '{"content":' .. closing[1] .. ',"isError":true}' end

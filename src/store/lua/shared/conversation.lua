@@ -1,13 +1,14 @@
--- Needs: keys. What every turn script knows of its conversation, read once: who holds it, where its log ends, its time to
--- live, when a turn of it settled last; the head turn and the one behind it.
+-- Requires: keys. Defines: conversation, head_turn, next_turn, read_conversation, save_conversation.
+-- read_conversation fills the three variables. The first holds owner, epoch, end of the log, idle TTL and the time
+-- of the last settlement. The others are the first two turns of the mailbox.
 local conversation, head_turn, next_turn
 
 local TURN_COUNTS = { 'ui', 'uo', 'wuntil', 'dueAt', 'sus', 'wleft' }
 
--- A script may write to both before it reads all of them.
-local function prove_turn(turn)
+-- A script may write to both turns before it reads all of their fields.
+local function check_turn(turn)
   local key = tbase .. turn
-  if is_other('HLEN', key) then refuse(key, '') end
+  if has_other_type('HLEN', key) then refuse(key, '') end
   local field = find_no_number(key, TURN_COUNTS)
   if field then refuse(key, field) end
   if not redis.call('HGET', key, 'state') then refuse(key, 'state') end
@@ -20,11 +21,11 @@ local function read_conversation()
     bytes = tonumber(bytes or 0), turns = tonumber(turns or 0), ttl = ttl,
     settled = tonumber(string.match(last or '', '%d+$') or 0) }
   head_turn, next_turn = unpack(redis.call('LRANGE', mb, 0, 1))
-  if head_turn then prove_turn(head_turn) end
-  if next_turn then prove_turn(next_turn) end
+  if head_turn then check_turn(head_turn) end
+  if next_turn then check_turn(next_turn) end
 end
 
--- Writes where the log ends and, in the same HSET, what else changes: names and values.
+-- Writes the end of the log, and further fields (names and values) in the same HSET.
 local function save_conversation(...)
   redis.call('HSET', c, 'head', conversation.head, 'ht', string.format('%.0f', conversation.tokens),
     'hb', string.format('%.0f', conversation.bytes), 'turns', conversation.turns, ...)

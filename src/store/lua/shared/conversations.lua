@@ -1,4 +1,5 @@
--- Needs: keys, ready. All conversations of a shard, as tenant|id: all scores are 0, so that the set is in the order of its members.
+-- Requires: keys, ready. Defines: conversations, list_conversation, forget_conversation.
+-- The set holds all conversations of a shard as tenant|id. All scores are 0, so the set is ordered by its members.
 local conversations = string.gsub(ready, 'ready$', 'conversations')
 
 local function list_conversation()

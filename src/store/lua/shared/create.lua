@@ -1,23 +1,23 @@
--- Needs: keys, ready.
+-- Requires: keys, ready. Defines: find_refusal, create_conversation.
 -- @include forking
 -- @include failed
 -- @include idle-ttl
 -- @include conversations
 
--- The reply to who may not write here: the conversation is another agent's (one pass has one policy, and it is that
--- agent's), or is being copied.
+-- Reply to a writer of another agent, or during a fork, else nil. One agent owns a conversation, because a
+-- pass has one policy.
 local function find_refusal(is_gone, agent)
   local known = is_gone and {} or redis.call('HMGET', c, 'agent', 'forking', 'forkUntil')
-  -- First: until its end a fork is nobody's.
-  if known[2] then return tell_forking(known[3]) end
+  -- Checked first, because an unfinished fork has no agent yet.
+  if known[2] then return forking_reply(known[3]) end
   if known[1] and known[1] ~= agent then return { 'other_agent', known[1] } end
 end
 
--- Makes the conversation where there is none.
--- An erased one (or a fork that was abandoned) is made anew: what an erase under way has not removed yet is removed here, then its mark `gone`. So an
--- erase must look at its mark in every batch and stop once it is not its own: the keys are a new conversation's by then.
--- At once, and so it may hold Redis: for 0.5 s where 20,000 turns are left. (Set aside by another name of `ix` and removed in
--- batches, they would be the new conversation's: a turn's key has the same name in both.)
+-- Creates the conversation if it does not exist.
+-- After an erase, or in place of an abandoned fork, it removes what is left and then the mark `gone`. Every batch of an erase
+-- checks that mark, because the keys now belong to the new conversation.
+-- All keys go in one call, which holds Redis for 0.5 s at 20,000 turns. Removal in batches is impossible: turns of the old and
+-- the new conversation have the same key names.
 local function create_conversation(is_gone, schema, agent)
   if is_gone then
     for _, key in ipairs(redis.call('SMEMBERS', ix)) do
@@ -25,8 +25,8 @@ local function create_conversation(is_gone, schema, agent)
       if string.sub(key, 1, #tbase) == tbase then forget_turn(string.sub(key, #tbase + 1)) end
     end
     redis.call('UNLINK', c, log, mb, ver, cp, pass, ix, ev, gone, expiry)
-    leave_alone(turn_member)
-    leave_alone(pass_member)
+    unschedule(turn_member)
+    unschedule(pass_member)
     forget_idle_ttl()
   end
   if redis.call('HSETNX', c, 'schema', schema) == 1 then

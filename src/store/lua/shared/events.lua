@@ -1,5 +1,6 @@
--- Needs: keys. Makes an event durable for a day and tells those who listen now; the telling may be lost.
--- fields: flat list of names and values. The channel is the stream's key, its text the type and the first value.
+-- Requires: keys. Defines: emit, EVENT_TTL_MS, EVENTS_KEPT.
+-- Writes an event that is kept for a day, and publishes it to present listeners. The publication may be lost.
+-- fields: names and values. The channel is the key of the stream. The message is the type and the first value.
 local EVENT_TTL_MS, EVENTS_KEPT = 86400000, 500
 
 local function emit(type, fields)

@@ -1,4 +1,5 @@
--- Needs: keys, ready. The failed turns of a shard by when they were settled: in its slot, and as long as the turns are kept.
+-- Requires: keys, ready. Defines: failed, list_failed, forget_turn.
+-- The set holds the failed turns of a shard by the time of their settlement, for as long as the turns are kept.
 -- @include waiting
 local failed = string.gsub(ready, 'ready$', 'failed')
 
@@ -11,9 +12,9 @@ local function list_failed(turn, at, retentionMs)
   redis.call('ZADD', failed, at, failed_member(turn))
 end
 
--- Of an erased turn nothing stays in the sets of the shard.
+-- Removes an erased turn from the sets of its shard.
 local function forget_turn(turn)
   forget_waiting(turn)
-  leave_alone(scheduled_member(turn))
+  unschedule(scheduled_member(turn))
   redis.call('ZREM', failed, failed_member(turn))
 end

@@ -1,4 +1,5 @@
--- Needs: keys. The reply to who may not write to a fork yet: 1 where nobody has copied for as long as its lease.
-local function tell_forking(untilMs)
+-- Requires: keys. Defines: forking_reply.
+-- Reply to a writer that a fork does not accept yet. The second value is 1 if the fork's lease has lapsed.
+local function forking_reply(untilMs)
   return { 'forking', tonumber(untilMs or 0) <= now and 1 or 0 }
 end

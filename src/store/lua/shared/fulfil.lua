@@ -1,6 +1,7 @@
--- Needs: keys, ready, wake. Ends the wait of the head turn if the turn waits for `kind`. Answers true if the caller has to add `wake`.
--- is_fulfilled: what the turn waits for has come. If false, the turn only wakes, and looks for itself (I13).
--- A wait that ended before keeps its end and its wake.
+-- Requires: keys, ready, wake. Defines: end_wait.
+-- Ends the wait of the head turn if the turn waits for `kind`. Returns true if the caller has to add `wake`.
+-- With is_fulfilled = false, the turn wakes and must check for itself (I13).
+-- A wait that already ended keeps its end and its wake.
 local function end_wait(kind, wake, is_fulfilled)
   local turn = redis.call('LINDEX', mb, 0)
   if not turn then return false end

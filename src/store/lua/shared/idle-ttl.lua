@@ -1,10 +1,9 @@
--- Needs: keys, ready. A conversation whose policy gives it a time to live is erased once nothing has happened in it for so
--- long. Field `ttl` holds that time and the end of the rest, both in ms; the shard's set says when the sweeper must look.
--- A set of its own: a worker of before this would fail at a kind in `ready` that it does not know, with all of the shard.
+-- Requires: keys, ready. Defines: idle, expiry, schedule_idle_check, forget_idle_ttl, start_idle_ttl.
+-- A conversation with an idle TTL is erased after that time without activity.
 local idle = string.gsub(ready, 'ready$', 'idle')
 local idle_member = 'r|' .. tenant .. '|' .. id
--- There while an erase is an expiry; then, for as long as its last batch may be sent again, whose that was. (No part of `gone`:
--- earlier programs add to that, which must be a number for it.)
+-- Exists while an erase is an expiry. Afterwards it names the owner of the last batch, for as long as that batch may be sent
+-- again. A key of its own, because `gone` must stay a number.
 local expiry = gone .. ':expiry'
 
 local function schedule_idle_check(at)
@@ -15,8 +14,9 @@ local function forget_idle_ttl()
   redis.call('ZREM', idle, idle_member)
 end
 
--- Something has happened: a rest begins anew. known: field `ttl`, or false; given: ms by the policy, '0' for never, '' or nil
--- where the caller knows no policy, so that what was given last stands.
+-- Restarts the idle TTL after activity.
+-- The parameter `known` is the field `ttl`, or false. The parameter `given` is the TTL in ms,
+-- '0' for none, '' or nil to keep the last one.
 local function start_idle_ttl(known, given)
   local ttl = given ~= '' and given or string.match(known or '0', '^%d+')
   if ttl ~= '0' then

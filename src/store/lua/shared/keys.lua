@@ -1,4 +1,4 @@
--- The keys of one conversation and the time, once its records are known to be sound.
+-- Requires: nothing. Defines: as key-names. Ends the script with an error if a record is corrupt.
 -- @include key-names
 -- @include sound
 local flaw = find_flaw()

@@ -1,21 +1,22 @@
--- Needs: keys, ready. What the sweeper may wake. A valid lease, a wait before its deadline, a parked pass: put back to its
--- own time; nothing left: taken out of `ready`. Both answer nothing, else the recorded wake or ''.
+-- Requires: keys, ready. Defines: find_lapsed.
+-- Returns the recorded wake, or '', of a turn or pass that the sweeper may wake. Returns nothing in two cases. With a valid
+-- lease, a wait before its deadline or a parked pass, the entry is rescheduled. With nothing to do, the entry is removed.
 local function find_lapsed_turn()
   local turn = redis.call('LINDEX', mb, 0)
-  if not turn or redis.call('EXISTS', gone) == 1 then return leave_alone(turn_member) end
+  if not turn or redis.call('EXISTS', gone) == 1 then return unschedule(turn_member) end
   local held = redis.call('HMGET', c, 'lease', 'wake')
   local wait = redis.call('HMGET', tbase .. turn, 'state', 'wuntil', 'wful')
   local untilMs = tonumber(held[1] or 0)
   if wait[1] == 'waiting' and not wait[3] then untilMs = math.max(untilMs, number_of(tbase .. turn, 'wuntil', wait[2])) end
-  if untilMs > now then return look_again(turn_member, untilMs) end
+  if untilMs > now then return schedule(turn_member, untilMs) end
   return held[2] or ''
 end
 
 local function find_lapsed_pass()
   local held = redis.call('HMGET', pass, 'passId', 'lease', 'parkedUntil', 'wake')
-  if not held[1] or redis.call('EXISTS', gone) == 1 then return leave_alone(pass_member) end
+  if not held[1] or redis.call('EXISTS', gone) == 1 then return unschedule(pass_member) end
   local untilMs = math.max(tonumber(held[2] or 0), tonumber(held[3] or 0))
-  if untilMs > now then return look_again(pass_member, untilMs) end
+  if untilMs > now then return schedule(pass_member, untilMs) end
   return held[4] or ''
 end
 

@@ -1,18 +1,19 @@
--- Needs: keys. The text of a summary goes once no kept version shows it. Those of dropped versions are looked for in the
--- kept ones, oldest first, so much of these with each commit, but two, for each adds one: all 200 of a conversation of 600 summaries are 30 MB, and
--- held Redis for a third of a second. Whatever shows one again meanwhile, put by this program or an older one, is a version
--- of a higher number, and comes before the end.
+-- Requires: keys. Defines: drop_versions, remove_loose_texts.
+-- The text of a summary is removed once no kept version shows it. After versions are dropped, each commit searches a part of the
+-- kept versions, oldest first, for their texts. The part is limited by bytes, but has at least two versions, because each
+-- commit adds one. All 200 versions of a conversation with 600 summaries are 30 MB, and one search held Redis for a third of a
+-- second. A version that shows a text again has a higher number, so it is searched before the end.
 local LOOK_BYTES = 1000000
 
--- Fields of cp, beside the texts. LOOSE: the number of the version looked at last, and the keys not found so far; it stays
--- without keys, as a sign that all texts were looked for once. DROPPED: keys that have their turn after these.
+-- Fields of cp. LOOSE: number of the last version searched, and the keys not found so far. It stays without keys as a sign that
+-- all texts were searched once. DROPPED: keys to search afterwards.
 local LOOSE, DROPPED = 'loose', 'dropped'
 
--- Nothing in a key is escaped, and none holds a quote.
+-- Keys are not escaped, and no key holds a quote.
 local function read_keys(field)
   local looked, list = string.match(redis.call('HGET', cp, field) or '0', '^(%d+)(.*)$')
   local keys = {}
-  -- A corrupt list costs the room of the texts that it named.
+  -- A corrupt list costs the memory of its texts, nothing else.
   if not looked then return keys, 0 end
   for key in string.gmatch(list, '[^"]+') do keys[key] = true end
   return keys, tonumber(looked)
@@ -24,15 +25,15 @@ local function keep_keys(field, keys, looked)
   redis.call('HSET', cp, field, table.concat(list, '"'))
 end
 
--- Calls `act` with each key that a version shows; answers the version's bytes. It is read as text, from the x of "text" on.
+-- Calls `act` with each key that a version shows. Returns the version's bytes. The JSON is searched as text: a decoded version
+-- costs far more.
 local function each_shown(number, act)
   local version = redis.call('HGET', ver, number)
   for key in string.gmatch(version, 'xt":"([^"]+)"') do act(key) end
   return #version
 end
 
--- The next version shows most of what a dropped one did. At the first time all texts are loose: programs from before this
--- one dropped versions without their texts.
+-- The next version shows most of what a dropped one did. The first call treats all texts as loose.
 local function drop_versions(numbers, next_number)
   local keys = read_keys(DROPPED)
   local function loosen(key) keys[key] = true end
@@ -47,7 +48,7 @@ local function drop_versions(numbers, next_number)
   keep_keys(DROPPED, keys, 0)
 end
 
--- kept: numbers of all versions, ascending
+-- kept: numbers of all versions, ascending.
 local function remove_loose_texts(kept)
   local keys, looked = read_keys(LOOSE)
   if not next(keys) then

@@ -1,4 +1,5 @@
--- Members of a shard's sets, by kind: turn, pass, scheduled turn, idle conversation. Ids are [A-Za-z0-9_.-]{1,128}.
+-- Requires: nothing. Defines: FORMS, read_member.
+-- Members of the sets of a shard: turn, pass, scheduled turn, idle conversation. Ids are [A-Za-z0-9_.-]{1,128}.
 local ID = '[%w_.%-]+'
 local CONVERSATION = '|(' .. ID .. ')|(' .. ID .. ')$'
 local FORMS = {
@@ -8,7 +9,7 @@ local FORMS = {
   failed = { '^(' .. ID .. ')|(' .. ID .. ')|(' .. ID .. ')$' },
 }
 
--- Kind, tenant, and id (of a scheduled turn with the turn's); nothing for a member that no script writes.
+-- Returns kind, tenant and id (a scheduled turn has its turn in the id); nothing for an unknown member.
 local function read_member(set, member)
   for _, form in ipairs(FORMS[set]) do
     local kind, tenant, name = string.match(member, form)

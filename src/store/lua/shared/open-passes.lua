@@ -1,11 +1,12 @@
--- Needs: keys, ready. The passes of a shard that wait for a worker or have one, by when they were asked for: to be measured,
--- nothing else. One that waits for somebody's decision is not among them.
+-- Requires: keys, ready. Defines: open_passes, add_open_pass, remove_open_pass.
+-- The set holds the passes of a shard that wait for a worker or have one, by the time of their request. Only gauges read it.
+-- A pass under review is not in the set.
 local open_passes = string.gsub(ready, 'ready$', 'passes')
 
-local function count_as_open()
+local function add_open_pass()
   redis.call('ZADD', open_passes, 'NX', string.format('%.0f', now), pass_member)
 end
 
-local function count_no_more()
+local function remove_open_pass()
   redis.call('ZREM', open_passes, pass_member)
 end

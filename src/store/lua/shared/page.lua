@@ -1,8 +1,9 @@
--- A page of a set whose scores are all 0, in the order of its members.
--- after: the member that the page before ended at, or ''; prefix: what the members begin with, ending in '|', or ''
+-- Requires: nothing. Defines: read_page. Reads a page of a set whose scores are all 0, in the order of its members.
+-- The page starts behind `after`, the last member of the previous page, or ''. All members begin with `prefix`, which ends in
+-- '|', or is ''.
 local function read_page(set, after, prefix, count)
   local from = after ~= '' and '(' .. after or prefix ~= '' and '[' .. prefix or '-'
-  -- '}' is the character behind '|'.
+  -- '}' follows '|' in ASCII.
   local to = prefix ~= '' and '(' .. string.sub(prefix, 1, -2) .. '}' or '+'
   return redis.call('ZRANGEBYLEX', set, from, to, 'LIMIT', 0, count)
 end

@@ -1,7 +1,7 @@
--- Needs: keys. I4: only the present owner of the present pass writes for it. 'superseded': a restore ended the pass while it had
--- it, or a turn took it over under another id; of several owners that is known of the last. 'fenced': its lease lapsed, and
--- another has claimed the pass since, whatever came of it; or the conversation was erased and made anew, or an older program
--- took the pass away, which marks nobody.
+-- Requires: keys. Defines: find_pass_loss, supersede_owner, has_new_reasons.
+-- I4: only the present owner of the present pass writes for it. Returns nil, 'gone', 'superseded' or 'fenced'.
+-- The loss is 'superseded' if a restore ended the pass, or a turn took it over under another id. This is known of the last owner alone.
+-- The loss is 'fenced' if the lease lapsed and another owner has claimed the pass, or the conversation was erased and created again.
 local function find_pass_loss(passId, owner)
   if redis.call('EXISTS', gone) == 1 then return 'gone' end
   local held = redis.call('HMGET', pass, 'passId', 'owner')
@@ -9,15 +9,15 @@ local function find_pass_loss(passId, owner)
   return redis.call('HGET', c, 'superseded') == owner and 'superseded' or 'fenced'
 end
 
--- Before the pass is taken away from who has it, or parked it.
+-- Marks the present owner, or the owner that parked the pass, before the pass is taken away.
 local function supersede_owner()
   local held = redis.call('HMGET', pass, 'owner', 'parkedBy')
   local owner = held[1] or held[2]
   if owner then redis.call('HSET', c, 'superseded', owner) end
 end
 
--- Whether reasons were added since the owner read them: who added one waits for what this pass makes of it. '*': whatever
--- they are; a pass may have been asked for without any.
+-- True if reasons were added after the owner read them: their callers wait for this pass. The value '*' accepts all reasons, because a
+-- pass may be requested without any.
 local function has_new_reasons(seen)
   return seen ~= '*' and redis.call('HGET', pass, 'reasons') ~= seen
 end

@@ -1,8 +1,9 @@
--- Needs: keys, ready. Gives the pass to an owner until the lease lapses, with its ready entry (I6).
+-- Requires: keys, ready. Defines: lease_pass, claimed_pass.
+-- Leases the pass to an owner, and schedules its ready entry for the end of the lease (I6).
 local function lease_pass(owner, leaseMs)
   local lease = now + tonumber(leaseMs)
   redis.call('HSET', pass, 'owner', owner, 'lease', string.format('%.0f', lease))
-  look_again(pass_member, lease)
+  schedule(pass_member, lease)
 end
 
 local function claimed_pass()

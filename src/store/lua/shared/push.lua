@@ -1,10 +1,11 @@
--- Needs: keys, ready, wake. Puts a turn at the tail of the mailbox (I1, I3). Answers 1 where `wake` is to be added.
+-- Requires: keys, ready, wake. Defines: push_turn.
+-- Appends a turn to the mailbox (I1, I3). Returns 1 if the caller has to add `wake`.
 local function push_turn(turn, wake)
   if redis.call('RPUSH', mb, turn) == 1 then
     wake_turn(wake)
     return 1
   end
-  -- The turns before it have their own wake; one more for each accept was a storm.
+  -- The turns before it have a wake. One wake per accept overloads the queue.
   redis.call('ZADD', ready, 'NX', string.format('%.0f', now + WAKE_GRACE_MS), turn_member)
   return 0
 end

@@ -1,9 +1,10 @@
--- Needs: clock. `shard`: what the keys of the shard begin with.
--- Sets bad records of a shard aside (I12), in a hash that nothing reads but people: set and member, then when, the score, why.
+-- Requires: clock, and `shard`, the prefix of the shard's keys. Defines: quarantined, set_aside, move_key, quarantine,
+-- quarantine_member, free_sets. Sets bad records of a shard aside (I12), in a hash that only people read. Field: set and
+-- member. Value: time, score, reason. `set_aside` collects set, name and reason for the reply.
 local quarantined = shard .. 'quarantined'
 local set_aside = {}
 
--- Keeps a key of another type under another name, so that its own is free again.
+-- Renames a key of the wrong type, so that its name is free again.
 local function move_key(key)
   local kept_as = key .. ':bad:' .. string.format('%.0f', now)
   redis.call('RENAME', key, kept_as)

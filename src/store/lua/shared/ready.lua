@@ -1,18 +1,19 @@
--- When somebody must look again, in ms. Members: t|tenant|id (turns), p|tenant|id (pass), d|tenant|id|turn (scheduled).
--- Ids hold no ':' and no '|', so the conversation is read back from the name of its key.
+-- Requires: keys. Defines: tenant, id, turn_member, pass_member, scheduled_member, schedule, unschedule, WAKE_GRACE_MS.
+-- The set `ready` holds the time in ms at which a worker must check an entry again. Members: t|tenant|id (turns), p|tenant|id
+-- (pass), d|tenant|id|turn (scheduled turn). Ids hold no ':' and no '|', so the key's name yields tenant and id.
 local tenant, id = string.match(c, '^{tf%d+}:([^:]+):c:(.+)$')
 local turn_member, pass_member = 't|' .. tenant .. '|' .. id, 'p|' .. tenant .. '|' .. id
--- How long a wake that was recorded may take to arrive before the sweeper looks after it.
+-- Time that a recorded wake may take to arrive before the sweeper checks it.
 local WAKE_GRACE_MS = 5000
 
 local function scheduled_member(turn)
   return 'd|' .. tenant .. '|' .. id .. '|' .. turn
 end
 
-local function look_again(member, at)
+local function schedule(member, at)
   redis.call('ZADD', ready, string.format('%.0f', at), member)
 end
 
-local function leave_alone(member)
+local function unschedule(member)
   redis.call('ZREM', ready, member)
 end

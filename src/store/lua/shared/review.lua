@@ -1,22 +1,23 @@
--- Needs: keys, ready, index. A pass whose proposal waits for somebody's decision is parked, under no job's id: nobody claims
--- it before it expires, a decision comes or a hard reason takes the proposal away.
+-- Requires: keys, ready, index. Defines: REVIEW, await_review, is_left_to_review, answer_decision, drop_proposal.
+-- A pass whose proposal waits for a decision is parked under no job. It can be claimed once the proposal expires, a decision
+-- arrives, or a hard reason removes the proposal.
 -- @include open-passes
 local REVIEW, DECISION_MS = 'review:', 86400000
 
 local function await_review(owner, untilMs)
   redis.call('HDEL', pass, 'owner', 'lease')
   redis.call('HSET', pass, 'attempts', 0, 'parked', REVIEW, 'parkedBy', owner, 'parkedUntil', untilMs)
-  look_again(pass_member, untilMs)
-  count_no_more()
+  schedule(pass_member, untilMs)
+  remove_open_pass()
 end
 
--- Sent again: nobody has claimed since.
+-- True for a call that is sent again: no owner has claimed the pass since.
 local function is_left_to_review(passId, owner)
   local held = redis.call('HMGET', pass, 'passId', 'owner', 'parked', 'parkedBy')
   return held[1] == passId and not held[2] and held[3] == REVIEW and held[4] == owner
 end
 
--- Whoever decided reads there what became of it.
+-- Keeps the outcome for the caller that decided.
 local function answer_decision(answer)
   local operation = redis.call('HGET', pass, 'decision')
   if not operation then return end
@@ -25,11 +26,11 @@ local function answer_decision(answer)
   redis.call('HDEL', pass, 'decision', 'verdict')
 end
 
--- The pass goes on as if it had never planned, proposed or parked, with a plan of its own; its summaries are known.
+-- The pass continues with a new plan, as if it had never planned, proposed or parked. Its summaries are known.
 local function drop_proposal()
   answer_decision('superseded')
   redis.call('HDEL', pass, 'proposal', 'proposalId', 'proposedOver', 'proposedAt', 'expiresAt', 'plan', 'parked',
     'parkedBy', 'parkedUntil')
   redis.call('HSET', pass, 'attempts', 0)
-  count_as_open()
+  add_open_pass()
 end

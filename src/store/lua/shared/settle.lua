@@ -1,14 +1,13 @@
--- Needs: keys, conversation, ready, wake, events.
+-- Requires: keys, conversation, ready, wake, events. Defines: SETTLED, settle_turn, pop_head, needs_wake.
 -- @include failed
 -- @include idle-ttl
 local SETTLED = { completed = true, failed = true, canceled = true }
 
--- Drops what only an unsettled turn needs, keeps the turn for its retention, tells who waits for it.
--- ttl: as start_idle_ttl is given it
+-- Drops what only an unsettled turn needs, keeps the turn for its retention, emits the event. ttl: `given` of start_idle_ttl.
 local function settle_turn(turn, state, retentionMs, field, value, ttl)
   local key = tbase .. turn
   local kept = redis.call('HMGET', key, 'inputSeq', 'sus', 'ctx', 'acceptedAt')
-  -- The clock may run back, as after a failover. Settlements of a conversation never do.
+  -- The clock may run back after a failover. The settlements of a conversation must not.
   local at = string.format('%.0f', math.max(now, conversation.settled, tonumber(kept[4] or '') or 0))
   if not kept[1] then redis.call('HDEL', cp, 'i:' .. turn) end
   redis.call('HDEL', key, 'taken')
@@ -16,8 +15,8 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
     redis.call('HDEL', cp, 'c:' .. turn)
     redis.call('HDEL', key, 'ctx')
   end
-  -- Only a turn that was suspended has answers, counts of suspensions and what it waited for. Of answers it stays known that
-  -- they came: one that is brought again is told so.
+  -- Only a suspended turn has answers, counts of suspensions and fields of its wait. The name of each answer stays, so that an
+  -- answer sent again is recognized.
   if kept[2] then
     for _, name in ipairs(redis.call('HKEYS', key)) do
       local is_dropped = string.find(name, '^sus') or string.find(name, '^w')
@@ -34,20 +33,20 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
   start_idle_ttl(conversation.ttl, ttl)
 end
 
--- Takes the settled head off the mailbox, ends its lease and wakes the next turn (I3). Answers 1 where there is one: the
--- caller adds `wake`.
+-- Removes the settled head from the mailbox, ends its lease and wakes the next turn (I3). Returns 1 if there is a next turn:
+-- the caller adds `wake`.
 local function pop_head(wake)
   redis.call('LPOP', mb)
   redis.call('HDEL', c, 'owner', 'lease', 'attempts')
   if not next_turn then
-    leave_alone(turn_member)
+    unschedule(turn_member)
     return 0
   end
   wake_turn(wake)
   return 1
 end
 
--- Answers 1 where a call sent again recorded this wake the first time, and it is still to be added.
+-- Returns 1 if a call that is sent again recorded this wake the first time, and the wake is still to be added.
 local function needs_wake(wake)
   return wake ~= '' and head_turn and redis.call('HGET', c, 'wake') == wake and 1 or 0
 end

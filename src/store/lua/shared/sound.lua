@@ -1,17 +1,17 @@
--- Needs: key-names.
+-- Requires: key-names. Defines: find_no_number, has_other_type, find_flaw.
 -- @include corrupt
 
--- A script that fails in the middle keeps what it has written. So every record that a script computes with is looked at
--- before the first write.
+-- A script that fails in the middle keeps what it has written. So every record that a script computes with is checked before
+-- the first write.
 local LARGEST = 9007199254740991
 local COUNTS = { 'head', 'ht', 'hb', 'turns', 'epoch', 'lease', 'attempts', 'version', 'answered', 'forkUntil', 'open' }
 local PASS_COUNTS = { 'attempts', 'lease', 'parkedUntil', 'expiresAt', 'requestedAt', 'proposedAt', 'sweeps' }
 local PASS_SIZES = { 'refused', 'calibration' }
--- Several numbers in one field, as `conversation-record.ts` reads them.
+-- Fields with several numbers, as `conversation-record.ts` reads them.
 local LISTS = { 'shape', 'passed', 'backoff', 'ttl', 'quarantine' }
 local FORMS = { '^%d+ %d+ %d+ %d+ %d+$', '^%d+ %d+$', '^[%d.]+ %d+ [%d.]+ ?[%d.]*$', '^%d+ %d+$', '^%d+ ' }
 
--- The first of these fields that is there and holds no integer, or with `form` nothing of that form; the values.
+-- Returns the first present field that is not an integer, or that does not match `form`; and the values of all fields.
 local function find_no_number(key, fields, form)
   local values = redis.call('HMGET', key, unpack(fields))
   for at, text in ipairs(values) do
@@ -27,29 +27,29 @@ local function find_bad_list()
 end
 
 -- Each of these commands fails on a key of another type.
-local function is_other(command, key)
+local function has_other_type(command, key)
   return type(redis.pcall(command, key)) ~= 'number'
 end
 
 local function find_other_type()
   local shard = string.match(ready, '^(.*)ready$')
   local idle, passes, failed = shard .. 'idle', shard .. 'passes', shard .. 'failed'
-  return is_other('HLEN', c) and c or is_other('HLEN', log) and log or is_other('LLEN', mb) and mb
-    or is_other('HLEN', ver) and ver or is_other('HLEN', cp) and cp or is_other('HLEN', pass) and pass
-    or is_other('SCARD', ix) and ix or is_other('XLEN', ev) and ev or is_other('ZCARD', ready) and ready
-    or is_other('ZCARD', idle) and idle or is_other('ZCARD', passes) and passes
-    or is_other('ZCARD', failed) and failed
+  return has_other_type('HLEN', c) and c or has_other_type('HLEN', log) and log or has_other_type('LLEN', mb) and mb
+    or has_other_type('HLEN', ver) and ver or has_other_type('HLEN', cp) and cp or has_other_type('HLEN', pass) and pass
+    or has_other_type('SCARD', ix) and ix or has_other_type('XLEN', ev) and ev or has_other_type('ZCARD', ready) and ready
+    or has_other_type('ZCARD', idle) and idle or has_other_type('ZCARD', passes) and passes
+    or has_other_type('ZCARD', failed) and failed
 end
 
--- The error reply that names the first corrupt record, or nothing.
+-- Returns the error reply for the first corrupt record, or nothing.
 local function find_flaw()
   local key = find_other_type()
   if key then return corrupt(key, '') end
   local head = redis.call('LINDEX', mb, 0)
-  if head and is_other('HLEN', tbase .. head) then return corrupt(tbase .. head, '') end
+  if head and has_other_type('HLEN', tbase .. head) then return corrupt(tbase .. head, '') end
   local field, values = find_no_number(c, COUNTS)
   if field then return corrupt(c, field) end
-  -- Entries are removed by an erase alone: with another count the next message would be written over an older one.
+  -- Only an erase removes entries. With a wrong count, the next message would overwrite an older one.
   local is_wrong = tonumber(values[1] or 0) ~= redis.call('HLEN', log)
   if is_wrong and redis.call('EXISTS', gone) == 0 then return corrupt(c, 'head') end
   field = find_bad_list()

@@ -1,7 +1,7 @@
--- Needs: keys, conversation, ready, append, calls, close, fence.
+-- Requires: keys, conversation, ready, append, calls, close, fence. Defines: head_reply, check_input, take_head.
 
--- The turn's fields, the conversation's fields, and the user message while it is the log's last entry, else ''.
-local function tell_head(turn)
+-- Returns the turn's fields, the conversation's fields, and the user message while it is the last entry of the log, else ''.
+local function head_reply(turn)
   local key = tbase .. turn
   local seq = redis.call('HGET', key, 'inputSeq')
   local entry = tonumber(seq) == conversation.head and redis.call('HGET', log, seq) or '\n'
@@ -10,14 +10,14 @@ end
 
 local INPUT = '^(%d+) (%d+)\n()'
 
--- Before the first write of a script that takes the turn.
-local function prove_input(turn)
+-- Runs before the first write of a script that takes the turn.
+local function check_input(turn)
   read_open_calls()
   local input = redis.call('HGET', cp, 'i:' .. turn)
   if input and not string.find(input, INPUT) then refuse(cp, 'i:' .. turn) end
 end
 
--- At its first claim the turn's user message enters the log. Answers the message, or nil where it is there already.
+-- Appends the turn's user message at its first claim. Returns the message, or nil if it is in the log already.
 local function enter_input(turn, closing)
   local key, field = tbase .. turn, 'i:' .. turn
   local input = redis.call('HGET', cp, field)
@@ -25,7 +25,7 @@ local function enter_input(turn, closing)
     redis.call('HSET', key, 'state', 'running')
     return nil
   end
-  -- A caller's own loop may have left a round open: no user message may follow an unanswered call.
+  -- A caller's own loop may have left calls open. No user message may follow an unanswered call.
   close_open_calls(turn, closing)
   local tokens, bytes, at = string.match(input, INPUT)
   local message = string.sub(input, at)
@@ -35,14 +35,14 @@ local function enter_input(turn, closing)
   return message
 end
 
--- Makes an owner the head turn's under a new epoch. Answers as tell_head.
+-- Gives the head turn to an owner under a new epoch. Returns as head_reply.
 local function take_head(turn, owner, leaseMs, attempts, closing)
   local lease = now + tonumber(leaseMs)
-  look_again(turn_member, lease)
+  schedule(turn_member, lease)
   local message = enter_input(turn, closing)
   save_conversation('epoch', raise_epoch(), 'owner', owner, 'lease', string.format('%.0f', lease), 'attempts', attempts)
   redis.call('HDEL', c, 'poison', 'poisoned', 'sweeps', 'alone')
   redis.call('HSETNX', tbase .. turn, 'taken', owner)
-  if not message then return tell_head(turn) end
+  if not message then return head_reply(turn) end
   return redis.call('HGETALL', tbase .. turn), redis.call('HGETALL', c), message
 end

@@ -1,5 +1,5 @@
--- Needs: clock, members, quarantine. Adds to `due` some of the conversations that have been idle for their time to live, each
--- pushed out until its erase has ended.
+-- Requires: clock, members, quarantine. Defines: take_idle.
+-- Adds to `due` some conversations that were idle for their TTL. Each is rescheduled until its erase has ended.
 local RESTING_PUSH_MS, MOST_RESTING = 5000, 10
 
 local function take_idle(idle, due)

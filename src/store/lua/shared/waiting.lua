@@ -1,5 +1,6 @@
--- Needs: keys, ready. The turns of a shard that wait for answers from outside, as tenant|kind|id|turn: all scores are 0, so that
--- the set is in the order of its members. Every end of such a wait removes its entry, in the script that ends the wait.
+-- Requires: keys, ready. Defines: ANSWERED, list_waiting, forget_waiting.
+-- The set holds the turns of a shard that wait for outside answers, as tenant|kind|id|turn. All scores are 0, so it is ordered
+-- by its members. The script that ends such a wait removes the entry.
 local waiting = string.gsub(ready, 'ready$', 'waiting')
 local ANSWERED = { tools = true, approval = true }
 

@@ -1,5 +1,6 @@
--- Needs: keys, ready. Records the id of the wake that the caller adds next, and when to look should it be lost (I3).
+-- Requires: keys, ready. Defines: wake_turn.
+-- Records the wake that the caller adds next, and schedules a check in case the wake is lost (I3).
 local function wake_turn(wake)
   redis.call('HSET', c, 'wake', wake)
-  look_again(turn_member, now + WAKE_GRACE_MS)
+  schedule(turn_member, now + WAKE_GRACE_MS)
 end

@@ -1,0 +1,280 @@
+import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
+
+/**
+ * Errors of the network, of ioredis and of Redis that mean an outage, each with our words. The first match counts, so errors of
+ * the network precede the errors that ioredis derives from them. Callers see our words, because those of a library may change.
+ */
+const OUTAGES: readonly (readonly [pattern: RegExp, words: string])[] = [
+  [/ECONNREFUSED/, 'nothing accepts connections there (ECONNREFUSED)'],
+  [/ENOTFOUND/, 'the host name of its address is unknown (ENOTFOUND)'],
+  [/EAI_AGAIN/, 'the host name of its address cannot be looked up now (EAI_AGAIN)'],
+  [/EHOSTUNREACH|ENETUNREACH/, 'there is no route to its host (EHOSTUNREACH)'],
+  [/LOADING/, 'it is loading its data (LOADING)'],
+  [/BUSY Redis/, 'a script keeps it busy (BUSY)'],
+  [/MASTERDOWN/, 'it is a replica that has lost its master (MASTERDOWN)'],
+  [/UNBLOCKED/, 'it changed its role meanwhile (UNBLOCKED)'],
+  [/sentinels are unreachable/, 'no Sentinel names a master'],
+  [/CLUSTERDOWN/, 'the Cluster does not serve now (CLUSTERDOWN)'],
+  [
+    /TRYAGAIN|^ASK \d|Too many Cluster redirections|startup nodes|slots cache|Cluster isn't ready|No master node/,
+    'no node of the Cluster answers for these keys',
+  ],
+  [/ETIMEDOUT|Socket timeout|Command timed out/, 'there was no answer in time'],
+  [/ECONN|EPIPE|connection close|connection ended/i, 'the connection was lost'],
+  [
+    /Connection is closed|isn't writeable|max retries per request|(Cluster|Node) is (ended|disconnect)/,
+    'there is no connection to it',
+  ],
+];
+
+/** Errors of a Redis that can be read but takes no writes. */
+const READ_ONLY: readonly (readonly [pattern: RegExp, words: string])[] = [
+  [/READONLY/, 'it is a replica (READONLY)'],
+  [/MISCONF/, 'it cannot save to its disk (MISCONF)'],
+  [/NOREPLICAS/, 'fewer replicas are connected than its min-replicas-to-write asks for (NOREPLICAS)'],
+];
+
+/** True if an error means that Redis is away, and nothing about the call. */
+export function isOutage(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const said = describe(error);
+  return findWords([...READ_ONLY, ...OUTAGES], said) !== undefined || findTlsFault(said) !== undefined;
+}
+
+/** Codes the failure of a call as `redis_full`, `redis_denied` or `redis_unavailable`. Other errors are returned unchanged. */
+export function nameRedisError(cause: unknown): unknown {
+  if (!(cause instanceof Error)) return cause;
+  if (cause.message.startsWith('OOM')) {
+    return new TurnfoldError(
+      'redis_full',
+      'Redis refuses writes: its maxmemory is reached. Nothing was written. Raise the limit or free memory.',
+      { cause },
+    );
+  }
+  return findDenial(cause) ?? (isOutage(cause) ? outage(cause) : cause);
+}
+
+/** Codes an error of connecting: a denial, or else an outage, even if its message is unknown. */
+export function outage(cause: Error): TurnfoldError {
+  const said = describe(cause);
+  const fault = findTlsFault(said);
+  if (fault !== undefined) return refusalError(fault, cause);
+  const denial = findDenial(cause);
+  if (denial !== undefined) return denial;
+  const readOnly = findWords(READ_ONLY, said);
+  if (readOnly !== undefined) {
+    const message = `Redis takes no writes: ${readOnly}`;
+    return new TurnfoldError('redis_unavailable', message, { cause, details: { takesNoWrites: true } });
+  }
+  return outageBecause(findWords(OUTAGES, said) ?? 'the connection to it failed', cause);
+}
+
+/**
+ * Outage that we detected ourselves.
+ * @param words cause, as half a sentence
+ */
+export function outageBecause(words: string, cause?: Error): TurnfoldError {
+  return new TurnfoldError('redis_unavailable', `Redis does not answer: ${words}`, { cause });
+}
+
+function findWords(table: readonly (readonly [RegExp, string])[], said: string): string | undefined {
+  const found = table.find(([pattern]) => pattern.test(said));
+  if (found === undefined) return undefined;
+  const [, words] = found;
+  // The address tells several servers apart. Node writes it behind the code of the failed call.
+  const [, address] = /\bE[A-Z]+ (\S+:\d+)$/.exec(said) ?? [];
+  return address === undefined ? words : `${words} at ${address}`;
+}
+
+/**
+ * Reports an outage at its first error only, because ioredis emits an error at every reconnect. Other errors are reported once
+ * too.
+ * @returns listeners for the `error` and `ready` events of a connection
+ */
+export function reportOutages(report: (error: Error) => void): {
+  onError: (error: Error) => void;
+  onReady: () => void;
+} {
+  let isAway = false;
+  return {
+    onError(error) {
+      if (!isAway) report(nameRedisError(error) as Error);
+      isAway = true;
+    },
+    onReady() {
+      isAway = false;
+    },
+  };
+}
+
+/**
+ * A refused connection to a name with several addresses has a code and no message. A Cluster keeps the error of its last node.
+ */
+function describe(error: Error): string {
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  const message = error.message.includes(code) ? error.message : `${code} ${error.message}`.trim();
+  const { lastNodeError } = error as { lastNodeError?: unknown };
+  return lastNodeError instanceof Error ? `${message} ${describe(lastNodeError)}` : message;
+}
+
+/** Refusal of a Redis that answers. A person must change the server or the settings. */
+export interface RedisRefusal {
+  /** Cause, as half a sentence. */
+  readonly message: string;
+  /** Next step. */
+  readonly hint: string;
+}
+
+export const PLAIN_PORT: RedisRefusal = {
+  message: 'it speaks no TLS on this port',
+  hint: 'Write redis instead of rediss into the address, or the port that takes TLS.',
+};
+
+export const TLS_PORT: RedisRefusal = {
+  message: 'it speaks TLS on this port, and nothing else',
+  hint: 'Write rediss instead of redis into the address.',
+};
+
+/** TLS errors by code or text of Node and OpenSSL. Which of the two arrives depends on the layer that reports it. */
+const TLS_FAULTS: readonly (readonly [RegExp, RedisRefusal])[] = [
+  [
+    /CERT_HAS_EXPIRED|certificate has expired/,
+    {
+      message: 'its certificate has expired',
+      hint: 'Renew it there. If it has not expired, correct the clock of this machine.',
+    },
+  ],
+  [
+    /CERT_NOT_YET_VALID|certificate is not yet valid/,
+    { message: 'its certificate is not valid yet', hint: 'Correct the clocks of both machines.' },
+  ],
+  [
+    /ERR_TLS_CERT_ALTNAME_INVALID|does not match certificate's altnames/,
+    {
+      message: 'its certificate is for another name than that of the address',
+      hint: 'Write the name that it is for into the address, or into REDIS_SERVER_NAME (`redisTls.serverName`).',
+    },
+  ],
+  [
+    /SELF_SIGNED_CERT|UNABLE_TO_(GET|VERIFY)|INVALID_PURPOSE|self-signed certificate|unable to (get|verify)|unsuitable certificate/,
+    {
+      message: 'its certificate is not signed by a trusted authority',
+      hint: 'Name its authority: REDIS_CA_FILE, or REDIS_CA (`redisTls.ca`).',
+    },
+  ],
+  [
+    /ALERT_CERTIFICATE_REQUIRED|alert certificate required|ALERT_HANDSHAKE_FAILURE|alert handshake failure/,
+    {
+      message: 'it requires a client certificate',
+      hint: 'Set one and its key: REDIS_CERT_FILE and REDIS_KEY_FILE (`redisTls.cert`, `redisTls.key`).',
+    },
+  ],
+  [
+    /ALERT_(UNKNOWN_CA|BAD_CERTIFICATE|CERTIFICATE_|UNSUPPORTED_CERTIFICATE|ACCESS_DENIED)|alert (unknown ca|bad certificate|certificate|unsupported certificate|access denied)/,
+    {
+      message: 'it does not accept our certificate',
+      hint: 'Check that REDIS_CERT (`redisTls.cert`) has not expired, and that Redis trusts its authority.',
+    },
+  ],
+  [/WRONG_VERSION_NUMBER|wrong version number|PACKET_LENGTH_TOO_LONG|packet length too long/, PLAIN_PORT],
+];
+
+/** Finds the TLS error in a message, or undefined. */
+export function findTlsFault(said: string): RedisRefusal | undefined {
+  return TLS_FAULTS.find(([pattern]) => pattern.test(said))?.[1];
+}
+
+/** Rules of a Redis ACL for the keys and channels of turnfold. */
+const KEY_RULES = '~{tf* ~{tq*';
+const CHANNEL_RULES = '&{tf*';
+
+/** Errors of Redis that refuse a login. Retries do not help until a person changes the address or the server. */
+const LOGIN_DENIALS: readonly (readonly [RegExp, RedisRefusal])[] = [
+  [
+    /^(?=.*sentinels are unreachable).*(NOAUTH|WRONGPASS)/s,
+    {
+      message: 'its Sentinels refuse the password',
+      hint: 'Sentinels get the password of the address. Append ?sentinelPassword=… to the address to use another.',
+    },
+  ],
+  [
+    /^(?=.*sentinels are unreachable).*DENIED/s,
+    {
+      message: 'its Sentinels are in protected mode (DENIED) and accept clients of their own machine only',
+      hint: 'Set a password there (requirepass) and append ?sentinelPassword=… to the address.',
+    },
+  ],
+  [
+    /without any password configured/,
+    {
+      message: 'the address has a password, and Redis has none configured for its default user',
+      hint: 'Remove the password from REDIS_URL (`redisUrl`), or set requirepass on the server.',
+    },
+  ],
+  [
+    /NOAUTH|HELLO must be called with the client already authenticated/,
+    {
+      message: 'it asks for a password, and the address has none (NOAUTH)',
+      hint: 'Put the login into REDIS_URL (`redisUrl`): redis://user:password@host:port, or redis://:password@host:port.',
+    },
+  ],
+  [
+    /WRONGPASS|invalid password/,
+    {
+      message: 'it refuses the user name or the password of the address (WRONGPASS)',
+      hint: 'Correct the login in REDIS_URL (`redisUrl`), and see that its user is enabled (ACL LIST).',
+    },
+  ],
+];
+
+const ALL_RULES = 'docs/how-to/secure-redis.md lists all rules that turnfold needs.';
+
+/** Codes a refused login (NOAUTH, WRONGPASS) or a missing permission (NOPERM). Returns undefined for other errors. */
+function findDenial(cause: Error): TurnfoldError | undefined {
+  const login = LOGIN_DENIALS.find(([pattern]) => pattern.test(cause.message))?.[1];
+  const denial = login ?? findMissingRule(cause);
+  return denial && refusalError(denial, cause, 'redis_denied');
+}
+
+/** Redis writes `user` or `User name`, depending on its version, and other words inside a script. */
+function findMissingRule({ message }: Error): RedisRefusal | undefined {
+  const isInScript = /user executing the script can't|ACL failure in script/.test(message);
+  if (!isInScript && !message.startsWith('NOPERM')) return undefined;
+  const [, command] = /run the '([^']+)' command/.exec(message) ?? [];
+  if (command !== undefined) {
+    return {
+      message: `its ACL does not allow our user the command ${command.replace('|', ' ').toUpperCase()} (NOPERM)`,
+      hint: `Allow it: ACL SETUSER <user> +${command}. ${ALL_RULES}`,
+    };
+  }
+  if (/channel/.test(message)) {
+    return {
+      message: 'its ACL does not allow our user the channels of turnfold (NOPERM)',
+      hint: `Allow them: ACL SETUSER <user> ${CHANNEL_RULES}. ${ALL_RULES}`,
+    };
+  }
+  if (/\bkeys?\b/.test(message)) {
+    return {
+      message: 'its ACL does not allow our user the keys of turnfold (NOPERM)',
+      hint: `Allow them: ACL SETUSER <user> ${KEY_RULES}. ${ALL_RULES}`,
+    };
+  }
+  return {
+    message: 'its ACL does not allow our user a command that a script of turnfold runs (NOPERM)',
+    hint: ALL_RULES,
+  };
+}
+
+/** True if retries cannot help, because a person must act first. */
+export function isRefusal(error: unknown): boolean {
+  return isTurnfoldError(error) && (error.code === 'redis_denied' || error.details?.['isRefused'] === true);
+}
+
+export function refusalError(
+  { message, hint }: RedisRefusal,
+  cause?: unknown,
+  code: 'redis_unavailable' | 'redis_denied' = 'redis_unavailable',
+): TurnfoldError {
+  const details = code === 'redis_unavailable' ? { details: { isRefused: true } } : {};
+  return new TurnfoldError(code, `Redis cannot be used: ${message}. ${hint}`, { cause, ...details });
+}

@@ -1,0 +1,120 @@
+import { connect, type Socket } from 'node:net';
+import { connect as connectTls } from 'node:tls';
+import { listNodes, type RedisLocation, type RedisNode, readRedisAddress, usesTls } from './address.ts';
+import { findTlsFault, PLAIN_PORT, type RedisRefusal, TLS_PORT } from './errors.ts';
+import { makeTlsOptions, type TlsOptions } from './tls.ts';
+
+/** Milliseconds to wait for a message before the first command. A Redis that refuses a client says so at once. */
+const UNASKED_MS = 1_000;
+const ANSWER_MS = 500;
+
+export const PROTECTED_MODE: RedisRefusal = {
+  message: 'it is in protected mode (DENIED): without a password it takes clients of its own machine only',
+  hint: 'Set a password there (requirepass) and put it into REDIS_URL, or, in a network that you trust, protected-mode no.',
+};
+
+/**
+ * Finds whether a server refuses the connection, or we refuse the server.
+ * Causes are protected mode, certificates, or TLS on one side only.
+ * ioredis reports EPIPE, ECONNRESET or "Connection is closed" instead. It writes at once, and then the kernel drops the last
+ * words
+ * of the server. Sentinels and a Cluster hide the cause too. So this probe connects and listens before it writes.
+ */
+export async function findRefusal({ url, tls }: RedisLocation): Promise<RedisRefusal | undefined> {
+  const address = readRedisAddress(url);
+  if (address === undefined) return undefined;
+  const nodes = listNodes(address);
+  const options = usesTls(address) ? makeTlsOptions(tls) : undefined;
+  const refusals = await Promise.all(
+    nodes.map(async (node) => {
+      const refusal = await (options === undefined ? askPlainly(node) : askOverTls(node, options));
+      if (refusal === undefined || nodes.length === 1) return refusal;
+      return { ...refusal, message: `of ${node.host}:${node.port}: ${refusal.message}` };
+    }),
+  );
+  return refusals.find((refusal) => refusal !== undefined);
+}
+
+async function askPlainly(node: RedisNode): Promise<RedisRefusal | undefined> {
+  const answer = await talk(connect(node), async (line) => {
+    const unasked = await line.hear('data', UNASKED_MS);
+    if (unasked.kind !== 'silence') return unasked;
+    return await line.ask('PING');
+  });
+  // A TLS server treats plain text as a broken handshake and closes, with or without a message.
+  if (answer.kind === 'silence' || isRedisTalk(answer)) return findProtectedMode(answer);
+  return (await takesTls(node)) ? TLS_PORT : undefined;
+}
+
+async function askOverTls(node: RedisNode, options: TlsOptions): Promise<RedisRefusal | undefined> {
+  const [handshake, answer] = await talk(connectTls({ ...node, ...options }), async (line) => {
+    const shaken = await line.hear('secureConnect', UNASKED_MS);
+    // In TLS 1.3, a server that misses our certificate says so after the handshake.
+    return [shaken, shaken.kind === 'heard' ? await line.hear('data', UNASKED_MS) : shaken];
+  });
+  const refusal = answer.kind === 'failed' ? findTlsFault(answer.said) : findProtectedMode(answer);
+  if (refusal !== undefined || handshake.kind === 'heard') return refusal;
+  return (await takesPlainWords(node)) ? PLAIN_PORT : undefined;
+}
+
+/** The certificate is not checked, because nothing is sent. */
+async function takesTls(node: RedisNode): Promise<boolean> {
+  const socket = connectTls({ ...node, rejectUnauthorized: false });
+  const answer = await talk(socket, (line) => line.hear('secureConnect', ANSWER_MS));
+  return answer.kind === 'heard' || (answer.kind === 'failed' && /alert/i.test(answer.said));
+}
+
+async function takesPlainWords(node: RedisNode): Promise<boolean> {
+  return isRedisTalk(await talk(connect(node), (line) => line.ask('PING')));
+}
+
+type Heard =
+  | { readonly kind: 'heard'; readonly words: string }
+  | { readonly kind: 'failed'; readonly said: string }
+  | { readonly kind: 'silence' };
+
+interface Line {
+  /** Resolves with the next event, the end of the socket, or silence. */
+  hear(event: 'data' | 'secureConnect', ms: number): Promise<Heard>;
+  ask(words: string): Promise<Heard>;
+}
+
+async function talk<T>(socket: Socket, use: (line: Line) => Promise<T>): Promise<T> {
+  const ended = new Promise<Heard>((resolve) => {
+    socket.on('error', (error) => {
+      const code = 'code' in error ? `${String(error.code)} ` : '';
+      resolve({ kind: 'failed', said: `${code}${error.message}` });
+    });
+    socket.on('close', () => resolve({ kind: 'failed', said: '' }));
+  });
+  const line: Line = {
+    async hear(event, ms) {
+      const { promise, resolve } = Promise.withResolvers<Heard>();
+      const timer = setTimeout(resolve, ms, { kind: 'silence' });
+      socket.once(event, (data?: Buffer) => resolve({ kind: 'heard', words: String(data ?? '') }));
+      try {
+        return await Promise.race([promise, ended]);
+      } finally {
+        clearTimeout(timer);
+      }
+    },
+    async ask(words) {
+      socket.write(`${words}\r\n`);
+      return await line.hear('data', ANSWER_MS);
+    },
+  };
+  try {
+    return await use(line);
+  } finally {
+    socket.destroy();
+  }
+}
+
+function findProtectedMode(heard: Heard): RedisRefusal | undefined {
+  return heard.kind === 'heard' && /^-DENIED .*protected mode/.test(heard.words) ? PROTECTED_MODE : undefined;
+}
+
+/** `+PONG` or an error reply. */
+function isRedisTalk(heard: Heard): boolean {
+  return heard.kind === 'heard' && /^[+-]/.test(heard.words);
+}

@@ -1,0 +1,216 @@
+import type { Redis } from 'ioredis';
+import { type ContextSource, rangesToRead } from '../domain/context.ts';
+import type { Acknowledged } from '../domain/durability.ts';
+import { TurnfoldError } from '../domain/errors.ts';
+import type { ConversationRef } from '../domain/ids.ts';
+import type { ContextReader, ContextStore } from '../domain/ports/context-store.ts';
+import type { Sliced } from '../domain/sliced.ts';
+import { type SeqRange, START_VERSION, type Summary, summarySchema, type Version } from '../domain/version.ts';
+import { eventLoopShare } from '../tokens/event-loop-share.ts';
+import { decodeConversation } from './conversation-record.ts';
+import type { Keyspace } from './keys.ts';
+import { appendLog, bindReadLog } from './log.ts';
+import { callStore, corruptRecord, MAX_SEQ, RecordFields, readJson } from './records.ts';
+import { bindScript, type ScriptDefinition } from './script.ts';
+import { readSystem } from './turn-steps.ts';
+import { decodeVersion, shownKeys } from './version-record.ts';
+
+/** Logs, versions and texts in Redis. */
+export function openContextStore(redis: Redis, keyspace: Keyspace): ContextStore {
+  return {
+    readConversation: async (conversation) => {
+      const key = keyspace.key(conversation, 'c');
+      const values = new Map(Object.entries(await callStore(() => redis.hgetall(key))));
+      return values.size === 0 ? undefined : decodeConversation(new RecordFields(key, values));
+    },
+    readContext: bindReadContext(redis, keyspace),
+    readLog: bindReadLog(redis, keyspace),
+    readText: async (conversation, hash) =>
+      (await callStore(() => redis.hget(keyspace.key(conversation, 'txt'), `x:${hash}`))) ?? undefined,
+    readSystem: (conversation) => readSystem(redis, keyspace, conversation),
+    append: bindScript(redis, appendLog(keyspace)),
+    listVersions: (conversation) => listVersionRecords(redis, keyspace, conversation),
+    readVersion: (conversation, number) => readVersion(redis, keyspace, conversation, number),
+    erase: bindErase(bindScript(redis, eraseBatch(keyspace))),
+  };
+}
+
+interface VersionRequest {
+  readonly conversation: ConversationRef;
+  readonly version?: number | undefined;
+}
+
+/** Head of the log and a version at one moment. */
+interface VersionSnapshot {
+  readonly head: number;
+  readonly version: Version;
+}
+
+/**
+ * Reads head and version together. The other parts of a context never change, so they are read afterwards. If an erase or the
+ * drop of
+ * that version comes between, the context does not exist any more.
+ */
+export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader['readContext'] {
+  const readSnapshot = bindScript(redis, snapshotScript(keyspace));
+  const readLog = bindReadLog(redis, keyspace);
+  return async (conversation, at = {}) => {
+    const snapshot = await readSnapshot({ conversation, version: at.version });
+    if (snapshot === undefined) return undefined;
+    const { version } = snapshot;
+    const head = at.head ?? snapshot.head;
+    checkHead(head, snapshot);
+    const ranges = rangesToRead(version, head);
+    const [entries, summaries] = await Promise.all([
+      readLog(conversation, ranges),
+      readSummaries(redis, keyspace.key(conversation, 'txt'), version),
+    ]);
+    const source: ContextSource = { version, head, entries, summaries };
+    const expected = ranges.reduce((count, { from, to }) => count + to - from + 1, 0);
+    if (entries.length < expected) {
+      const again = await readSnapshot({ conversation, version: version.number });
+      if (again === undefined || again.head < head) return undefined;
+      // The conversation was not erased meanwhile, and a log has no gaps.
+      throw corruptRecord(keyspace.key(conversation, 'log'), findMissing(ranges, entries), 'an entry is missing');
+    }
+    const isWhole = shownKeys(version).every((key) => summaries.has(key));
+    const isThere = isWhole || (await readSnapshot({ conversation, version: version.number })) !== undefined;
+    return isThere ? source : undefined;
+  };
+}
+
+/**
+ * A version covers seqs up to its base, so it cannot be rendered at an earlier head, or past the end of the log.
+ * @throws invalid_input
+ */
+export function checkHead(head: number, { head: last, version }: VersionSnapshot): void {
+  if (Number.isInteger(head) && head >= version.base && head <= last) return;
+  throw new TurnfoldError(
+    'invalid_input',
+    `head: version ${version.number} can be shown at ${version.base}…${last}, not at ${head}`,
+    { field: 'head', details: { head, version: version.number, base: version.base, last } },
+  );
+}
+
+function snapshotScript(keyspace: Keyspace): ScriptDefinition<VersionRequest, VersionSnapshot | undefined> {
+  return {
+    file: 'read-version',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ version }) => [version ?? ''],
+    decode: (reply, { conversation }) => {
+      const found = reply as [number | null, number | null, string] | [];
+      if (found.length === 0) return undefined;
+      const [head, number, text] = found;
+      if (!isSeq(head))
+        throw corruptRecord(keyspace.key(conversation, 'c'), 'head', 'it must be the number of a message');
+      if (!isSeq(number))
+        throw corruptRecord(keyspace.key(conversation, 'c'), 'version', 'it must be the number of a version');
+      if (number === START_VERSION.number) return { head, version: START_VERSION };
+      if (text === '') return undefined;
+      const version = decodeVersion({ key: keyspace.key(conversation, 'ver'), field: String(number) }, text);
+      if (version.base > head) throw corruptRecord(keyspace.key(conversation, 'ver'), String(number), OVER_HEAD);
+      return { head, version };
+    },
+  };
+}
+
+const OVER_HEAD = 'it describes more messages than the log has';
+
+function isSeq(value: number | null): value is number {
+  return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_SEQ;
+}
+
+/** First seq of the ranges without an entry. */
+function findMissing(ranges: readonly SeqRange[], { length }: readonly unknown[]): string {
+  let left = length;
+  for (const { from, to } of ranges) {
+    if (left <= to - from) return String(from + left);
+    left -= to - from + 1;
+  }
+  return '';
+}
+
+async function readSummaries(redis: Redis, key: string, version: Version): Promise<Map<string, Summary>> {
+  const names = shownKeys(version);
+  if (names.length === 0) return new Map();
+  const texts = await callStore(() => redis.hmget(key, ...names.map((name) => `k:${name}`)));
+  return new Map(
+    names.flatMap((name, index): [string, Summary][] => {
+      const text = texts[index] ?? null;
+      return text === null ? [] : [[name, readJson({ key, field: `k:${name}` }, text, summarySchema)]];
+    }),
+  );
+}
+
+/** Kept versions, oldest first. Version 0 is never stored. */
+async function listVersionRecords(redis: Redis, keyspace: Keyspace, conversation: ConversationRef): Promise<Version[]> {
+  const key = keyspace.key(conversation, 'ver');
+  const texts = Object.entries(await callStore(() => redis.hgetall(key)));
+  const versions = await eventLoopShare.run(decodeInSlices(key, texts));
+  return versions.toSorted((a, b) => a.number - b.number);
+}
+
+/** Yields after each version, because each of the 200 may have thousands of segments. */
+function* decodeInSlices(key: string, texts: readonly (readonly [string, string])[]): Sliced<Version[]> {
+  const versions: Version[] = [];
+  for (const [field, text] of texts) {
+    versions.push(decodeVersion({ key, field }, text));
+    yield;
+  }
+  return versions;
+}
+
+async function readVersion(
+  redis: Redis,
+  keyspace: Keyspace,
+  conversation: ConversationRef,
+  number: number,
+): Promise<Version | undefined> {
+  const [key, field] = [keyspace.key(conversation, 'ver'), String(number)];
+  const text = await callStore(() => redis.hget(key, field));
+  return text === null ? undefined : decodeVersion({ key, field }, text);
+}
+
+/** Milliseconds during which writers to an erased conversation get `gone`. */
+export const GONE_MS = 86_400_000;
+/** Keys removed by one script, to keep its time short. */
+export const ERASE_BATCH = 200;
+
+interface EraseRequest {
+  readonly conversation: ConversationRef;
+  readonly isFirst: boolean;
+}
+
+interface EraseProgress {
+  readonly removedKeys: number;
+  readonly hasMore: boolean;
+}
+
+/**
+ * Removes batch after batch, until replicas do not confirm one. The next sweep, the next erase or a new accept finishes an
+ * interrupted erase.
+ */
+export function bindErase(run: (batch: EraseRequest) => Promise<Acknowledged<EraseProgress>>): ContextStore['erase'] {
+  return async (conversation) => {
+    let progress = await run({ conversation, isFirst: true });
+    let { removedKeys } = progress;
+    while (progress.hasMore && progress.shortfall === undefined) {
+      progress = await run({ conversation, isFirst: false });
+      removedKeys = Math.max(removedKeys, progress.removedKeys);
+    }
+    const { shortfall } = progress;
+    return { removedKeys, ...(shortfall !== undefined && { shortfall }) };
+  };
+}
+
+export function eraseBatch(keyspace: Keyspace): ScriptDefinition<EraseRequest, EraseProgress> {
+  return {
+    file: 'erase',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ isFirst }) => [isFirst ? 1 : 0, ERASE_BATCH, GONE_MS],
+    decode: (reply) => {
+      const [removedKeys, more] = reply as [number, number];
+      return { removedKeys, hasMore: more === 1 };
+    },
+  };
+}

@@ -1,0 +1,168 @@
+import { readdirSync } from 'node:fs';
+import type { Redis } from 'ioredis';
+import { isTurnfoldError } from '../domain/errors.ts';
+import type { ConversationRef } from '../domain/ids.ts';
+import type { ShardMeasure } from '../domain/ports/sweep-store.ts';
+import { checkAccess } from '../redis/access.ts';
+import type { RedisLocation } from '../redis/address.ts';
+import { callRedis, connect, openConnection } from '../redis/connection.ts';
+import { type AnswerTimes, measureAnswers, readServerFacts, type ServerFacts } from '../redis/server-facts.ts';
+import { askMasters, type MasterAnswers, unlessForbidden } from '../redis/servers.ts';
+import { Keyspace, STORE_SCHEMA } from './keys.ts';
+import { callStore } from './records.ts';
+import { bindScript, readLua, type ScriptDefinition } from './script.ts';
+import { decodeDueEntry, isDueEntry, openSweepStore } from './sweep.ts';
+
+export interface DatabaseFacts {
+  readonly schema: number;
+  readonly shards: number;
+  /** Newest schema that this program supports. */
+  readonly knownSchema: number;
+}
+
+/** Read access to a Redis and its database for `doctor`. Only a release writes. */
+export interface Inspection {
+  readServers(): Promise<MasterAnswers<ServerFacts>>;
+  measureAnswers(count: number): Promise<AnswerTimes>;
+  /** @throws redis_denied if the user lacks a worker's permissions */
+  checkAccess(): Promise<void>;
+  /** True if the server knows WAITAOF. Undefined if the question is forbidden. */
+  canWaitForDisks(): Promise<boolean | undefined>;
+  loadScripts(): Promise<number>;
+  /** Undefined without a database. */
+  readDatabase(): Promise<DatabaseFacts | undefined>;
+  measureShards(shards: number): Promise<ShardMeasure>;
+  /** Some quarantined records of each shard. */
+  listQuarantined(shards: number): Promise<QuarantinedRecord[]>;
+  /** Returns false without such a record. */
+  releaseQuarantined(shards: number, release: Release): Promise<boolean>;
+  /** Agents of conversations with an entry in `ready`, each with one of its conversations. */
+  listWaitingAgents(shards: number): Promise<Map<string, ConversationRef>>;
+  close(): void;
+}
+
+const ANSWER_MS = 5_000;
+
+/** @throws invalid_config, redis_unavailable */
+export async function openInspection(location: RedisLocation): Promise<Inspection> {
+  const redis = openConnection({ ...location, failsFast: true, commandTimeoutMs: ANSWER_MS });
+  try {
+    await connect(redis, location);
+  } catch (error) {
+    redis.disconnect();
+    throw error;
+  }
+  return {
+    readServers: () => readServerFacts(redis),
+    checkAccess: () => callStore(() => checkAccess(redis)),
+    measureAnswers: (count) => measureAnswers(redis, count),
+    canWaitForDisks: () => canWaitForDisks(redis),
+    loadScripts: () => loadScripts(redis),
+    readDatabase: () => readDatabase(redis),
+    measureShards: (shards) => openSweepStore(redis, new Keyspace(shards)).measureShards(),
+    listQuarantined: (shards) => listQuarantined(redis, new Keyspace(shards)),
+    releaseQuarantined: (shards, release) => releaseQuarantined(redis, new Keyspace(shards), release),
+    listWaitingAgents: (shards) => listWaitingAgents(redis, new Keyspace(shards)),
+    close: () => redis.disconnect(),
+  };
+}
+
+async function canWaitForDisks(redis: Redis): Promise<boolean | undefined> {
+  const answer = await callStore(() => unlessForbidden(redis.call('command', ['info', 'waitaof'])));
+  return answer === undefined ? undefined : Array.isArray(answer) && answer[0] !== null;
+}
+
+async function readDatabase(redis: Redis): Promise<DatabaseFacts | undefined> {
+  const key = new Keyspace(1).database();
+  const [schema, shards] = await callStore(() => redis.hmget(key, 'schema', 'shards'));
+  if (!schema || !shards) return undefined;
+  return { schema: Number(schema), shards: Number(shards), knownSchema: STORE_SCHEMA };
+}
+
+/**
+ * Loads every script on every server, and runs none.
+ * @returns count of scripts
+ */
+async function loadScripts(redis: Redis): Promise<number> {
+  const files = readdirSync(new URL('./lua', import.meta.url)).filter((file) => file.endsWith('.lua'));
+  const texts = files.map(readLua);
+  await askMasters(redis, async (master) => {
+    for (const text of texts) await callRedis(() => master.script('LOAD', text));
+    return true;
+  });
+  return texts.length;
+}
+
+export interface QuarantinedRecord {
+  readonly shard: number;
+  /** Set and member, or `key` and the name of a key. */
+  readonly name: string;
+  /** Milliseconds since epoch. Undefined if the note is corrupt. */
+  readonly at: number | undefined;
+  readonly why: string;
+}
+
+/** Limit of records read per shard. */
+const MOST_RECORDS = 100;
+
+export async function listQuarantined(redis: Redis, keyspace: Keyspace): Promise<QuarantinedRecord[]> {
+  const readShard = async (shard: number): Promise<QuarantinedRecord[]> => {
+    const key = keyspace.quarantined(shard);
+    const [, flat] = await callStore(() => redis.hscan(key, '0', 'COUNT', MOST_RECORDS));
+    return flat.flatMap((name, at) => (at % 2 === 0 ? [readNote(shard, name, flat[at + 1] ?? '')] : []));
+  };
+  return (await Promise.all(keyspace.shardNumbers().map(readShard))).flat();
+}
+
+/** Time, score, reason. */
+function readNote(shard: number, name: string, note: string): QuarantinedRecord {
+  const [, at, why] = /^(\d{1,15}) \S+ (.*)$/s.exec(note) ?? [];
+  return { shard, name, at: at === undefined ? undefined : Number(at), why: why ?? note };
+}
+
+export interface Release {
+  readonly shard: number;
+  readonly name: string;
+  /** True puts the record back into its set, due now. False drops it. */
+  readonly isRestored: boolean;
+}
+
+async function releaseQuarantined(redis: Redis, keyspace: Keyspace, release: Release): Promise<boolean> {
+  return await bindScript(redis, releaseScript(keyspace))(release);
+}
+
+function releaseScript(keyspace: Keyspace): ScriptDefinition<Release, boolean> {
+  return {
+    file: 'release-quarantined',
+    keys: ({ shard }) => [keyspace.quarantined(shard)],
+    args: ({ shard, name, isRestored }) => [keyspace.shardPrefix(shard), name, isRestored ? 1 : 0],
+    decode: (reply) => reply === 1,
+  };
+}
+
+/** Limit of entries read per shard, earliest due first. */
+const MOST_ENTRIES = 100;
+
+async function listWaitingAgents(redis: Redis, keyspace: Keyspace): Promise<Map<string, ConversationRef>> {
+  const readShard = async (shard: number): Promise<[string | null, ConversationRef][]> => {
+    const entries = await callStore(() => redis.zrange(keyspace.ready(shard), '0', String(MOST_ENTRIES - 1)));
+    const conversations = entries.filter(isDueEntry).map((entry) => decodeDueEntry(entry).conversation);
+    return await Promise.all(
+      conversations.map(async (conversation) => {
+        return [await readAgent(redis, keyspace.key(conversation, 'c')), conversation];
+      }),
+    );
+  };
+  const found = await Promise.all(keyspace.shardNumbers().map(readShard));
+  return new Map(found.flat().filter((pair): pair is [string, ConversationRef] => pair[0] !== null));
+}
+
+/** null where there is none, or where the record cannot be read: the sweeper sets that one aside. */
+async function readAgent(redis: Redis, key: string): Promise<string | null> {
+  try {
+    return await callStore(() => redis.hget(key, 'agent'));
+  } catch (error) {
+    if (isTurnfoldError(error, 'corrupt_record')) return null;
+    throw error;
+  }
+}

@@ -1,0 +1,258 @@
+import type { Redis } from 'ioredis';
+import { isTurnfoldError } from '../domain/errors.ts';
+import { type ConversationRef, nameConversation } from '../domain/ids.ts';
+import {
+  CONVERSATION_STATES,
+  type ConversationQuery,
+  type ListedConversation,
+  type ListedState,
+  type ListingStore,
+  SETTLED_STATES,
+  type WaitingPosition,
+  type WaitingQuery,
+  type WaitingTurn,
+} from '../domain/ports/listing-store.ts';
+import type { AnswerKind, WaitKind } from '../domain/turn.ts';
+import type { Keyspace } from './keys.ts';
+import { RecordFields } from './records.ts';
+import { bindScript, type ScriptDefinition } from './script.ts';
+import { decodeWaiting, WAIT_FIELDS } from './turn-record.ts';
+
+/** Lists over all shards, with one script per shard. */
+export function openListingStore(redis: Redis, keyspace: Keyspace): ListingStore {
+  const conversations = bindScript(redis, listConversationsScript(keyspace));
+  const waiting = bindScript(redis, listWaitingScript(keyspace));
+  const shards = keyspace.shardNumbers();
+  return {
+    listConversations: async ({ after, ...query }) => {
+      const { items, next } = await walkShards({
+        shards,
+        from: after && { shard: keyspace.shardOf(after), name: encodeListedName(after) },
+        limit: query.limit,
+        read: (shard, name) => conversations({ ...query, shard, after: name }),
+      });
+      return { items, ...(next !== undefined && { next: readName(next) }) };
+    },
+    listWaiting: async ({ after, ...query }) => {
+      const { items, next } = await walkShards({
+        shards,
+        from: after && { shard: keyspace.shardOf(after.conversation), name: nameOfWaiting(after) },
+        limit: query.limit,
+        read: (shard, name) => waiting({ ...query, shard, after: name }),
+      });
+      return { items, ...(next !== undefined && { next: readWaitingName(next) }) };
+    },
+  };
+}
+
+export interface ConversationShardQuery extends Omit<ConversationQuery, 'after'> {
+  readonly shard: number;
+  /** Name in the set, or empty. */
+  readonly after: string;
+}
+
+type ListConversationsRow = readonly [
+  name: string,
+  agent: string,
+  state: ListedState,
+  head: string,
+  turns: string,
+  mailbox: number,
+  waitsFor: WaitKind | '',
+  last: string,
+  isForking: number,
+];
+type ListConversationsReply = readonly [last: string, looked: number, isEnd: number, ...rows: ListConversationsRow[]];
+
+function listConversationsScript(
+  keyspace: Keyspace,
+): ScriptDefinition<ConversationShardQuery, ShardPage<ListedConversation>> {
+  return {
+    file: 'list-conversations',
+    keys: ({ shard }) => [keyspace.conversations(shard)],
+    args: ({ shard, after, tenant, limit, agent = '', state = '' }) => [
+      keyspace.shardPrefix(shard),
+      after,
+      tenant === undefined ? '' : `${tenant}|`,
+      LOOKS_PER_SHARD,
+      limit,
+      agent,
+      state,
+    ],
+    decode: (reply) => {
+      const [last, looked, isEnd, ...rows] = reply as ListConversationsReply;
+      return { last, looked, isEnd: isEnd === 1, rows: readRows(rows, decodeConversationRow) };
+    },
+  };
+}
+
+export function encodeListedName({ tenant, id }: ConversationRef): string {
+  return `${tenant}|${id}`;
+}
+
+function readName(name: string): ConversationRef {
+  const [tenant = '', id = ''] = name.split('|');
+  return { tenant, id };
+}
+
+function decodeConversationRow([
+  name,
+  agent,
+  state,
+  head,
+  turns,
+  mailbox,
+  waitsFor,
+  last,
+  isForking,
+]: ListConversationsRow): ListedConversation {
+  const fields = new RecordFields(
+    name,
+    new Map([
+      ['head', head],
+      ['turns', turns],
+    ]),
+  );
+  const [ended, settledAt] = last.split(' ');
+  return {
+    ...nameConversation(readName(name)),
+    agent,
+    state: fields.check('state', state, CONVERSATION_STATES),
+    head: fields.needCount('head'),
+    turns: fields.needCount('turns'),
+    mailbox,
+    ...(waitsFor !== '' && { waitsFor }),
+    ...(settledAt !== undefined && {
+      lastTurn: {
+        state: fields.check('last', ended, SETTLED_STATES),
+        settledAt: fields.toCount('last', settledAt),
+      },
+    }),
+    ...(isForking === 1 && { isForking: true }),
+  };
+}
+
+export interface WaitingShardQuery extends Omit<WaitingQuery, 'after'> {
+  readonly shard: number;
+  /** Name in the set, or empty. */
+  readonly after: string;
+}
+
+/** Limit of bytes of a page. The arguments of calls are complete, so that a person approves what will run. */
+const PAGE_BYTES = 1_000_000;
+
+type ListWaitingRow = readonly [name: string, agent: string, ...wait: (string | null)[]];
+type ListWaitingReply = readonly [last: string, looked: number, isEnd: number, ...rows: ListWaitingRow[]];
+
+function listWaitingScript(keyspace: Keyspace): ScriptDefinition<WaitingShardQuery, ShardPage<WaitingTurn>> {
+  return {
+    file: 'list-waiting',
+    keys: ({ shard }) => [keyspace.waiting(shard)],
+    args: ({ shard, after, tenant, limit, for: kind }) => [
+      keyspace.shardPrefix(shard),
+      after,
+      tenant === undefined ? '' : `${tenant}|${kind === undefined ? '' : `${kind}|`}`,
+      LOOKS_PER_SHARD,
+      limit,
+      kind ?? '',
+      PAGE_BYTES,
+    ],
+    decode: (reply) => {
+      const [last, looked, isEnd, ...rows] = reply as ListWaitingReply;
+      return { last, looked, isEnd: isEnd === 1, rows: readRows(rows, decodeWaitingRow) };
+    },
+  };
+}
+
+export function nameOfWaiting({ conversation: { tenant, id }, for: kind, turn }: WaitingPosition): string {
+  return `${tenant}|${kind}|${id}|${turn}`;
+}
+
+function readWaitingName(name: string): WaitingPosition {
+  const [tenant = '', kind, id = '', turn = ''] = name.split('|');
+  return { conversation: { tenant, id }, for: kind as AnswerKind, turn };
+}
+
+function decodeWaitingRow([name, agent, ...wait]: ListWaitingRow): WaitingTurn {
+  const { conversation, turn, for: kind } = readWaitingName(name);
+  const fields = RecordFields.ofValues(name, WAIT_FIELDS, wait);
+  const waiting = decodeWaiting(fields);
+  if (waiting === undefined) return fields.refuse('wfor', 'it is missing');
+  return { ...nameConversation(conversation), turn, agent, waiting: { ...waiting, for: kind } };
+}
+
+export interface ShardPage<Row> {
+  readonly rows: readonly { readonly name: string; readonly item: Row }[];
+  /** Last name examined, or empty. */
+  readonly last: string;
+  /** Count of names examined. */
+  readonly looked: number;
+  readonly isEnd: boolean;
+}
+
+/** Decodes the rows of a page. A corrupt row is left out, so that the others are listed. */
+function readRows<Row extends readonly [name: string, ...unknown[]], Item>(
+  rows: readonly Row[],
+  decode: (row: Row) => Item,
+): { readonly name: string; readonly item: Item }[] {
+  return rows.flatMap((row) => {
+    try {
+      return [{ name: row[0], item: decode(row) }];
+    } catch (error) {
+      if (isTurnfoldError(error, 'corrupt_record')) return [];
+      throw error;
+    }
+  });
+}
+
+interface ShardWalk<Row> {
+  readonly shards: readonly number[];
+  /** First shard, and the name after which to start there. Undefined starts at the first shard. */
+  readonly from: { readonly shard: number; readonly name: string } | undefined;
+  readonly limit: number;
+  readonly read: (shard: number, after: string) => Promise<ShardPage<Row>>;
+}
+
+/** Names that one script examines, which blocks Redis for about a millisecond. */
+const LOOKS_PER_SHARD = 250;
+/** Names that one call examines, even if none matches. */
+const LOOKS_PER_CALL = 2_000;
+/** Shards read at once. In a small database most are empty, and a round trip for each would take long. */
+const MOST_AT_ONCE = 64;
+
+/**
+ * Walks the shards in order until it has `limit` rows or has examined enough names.
+ * @returns the rows, and the name to continue after, or undefined at the end of the last shard
+ */
+async function walkShards<Row>({ shards, from, limit, read }: ShardWalk<Row>): Promise<{
+  readonly items: readonly Row[];
+  readonly next?: string;
+}> {
+  const items: Row[] = [];
+  const rest = shards.slice(from === undefined ? 0 : shards.indexOf(from.shard));
+  let [start, after, width, looks] = [from, '', 1, 0];
+  while (rest.length > 0) {
+    const wave = rest.splice(0, width);
+    const begin = start;
+    const pages = await Promise.all(
+      wave.map(async (shard) => ({ shard, ...(await read(shard, shard === begin?.shard ? begin.name : '')) })),
+    );
+    width = Math.min(width * 2, MOST_AT_ONCE);
+    for (const [at, { shard, rows, last, looked, isEnd }] of pages.entries()) {
+      const taken = rows.slice(0, limit - items.length);
+      items.push(...taken.map(({ item }) => item));
+      looks += looked;
+      after = taken.length < rows.length ? (taken.at(-1)?.name ?? after) : last || after;
+      const isWholeShard = isEnd && taken.length === rows.length;
+      const hasMore = !isWholeShard || at < wave.length - 1 || rest.length > 0;
+      if (hasMore && (items.length >= limit || looks >= LOOKS_PER_CALL)) return { items, next: after };
+      if (isWholeShard) continue;
+      // The shard has more names than one script examines. It is continued, and later shards of this wave are read again.
+      start = { shard, name: last };
+      rest.unshift(...wave.slice(at));
+      width = 1;
+      break;
+    }
+  }
+  return { items };
+}

@@ -1,0 +1,201 @@
+import type { Redis } from 'ioredis';
+import type { ConversationRef } from '../domain/ids.ts';
+import type { LogEntry, Message, Weight } from '../domain/message.ts';
+import { isMapping } from '../domain/parse.ts';
+import type { AppendRequest, AppendResult } from '../domain/ports/context-store.ts';
+import type { SeqRange } from '../domain/version.ts';
+import { decodeForking, encodeOpenCall, type ForkingReply } from './conversation-record.ts';
+import { type Keyspace, STORE_SCHEMA } from './keys.ts';
+import { corruptRecord, type Place, parseRecordJson } from './records.ts';
+import { bindScript, OPERATION_MS, type ScriptDefinition } from './script.ts';
+
+type Reply =
+  | ['appended' | 'known', number, number]
+  | ['other_agent', string]
+  | ['busy']
+  | ForkingReply
+  | ['conflict', number];
+
+export function appendLog(keyspace: Keyspace): ScriptDefinition<AppendRequest, AppendResult> {
+  return {
+    file: 'append-log',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ operation, agent, expectedHead, opens, closes, messages }) => [
+      operation,
+      agent,
+      STORE_SCHEMA,
+      expectedHead,
+      OPERATION_MS,
+      opens.length,
+      ...opens.map(encodeOpenCall),
+      closes.length,
+      ...closes,
+      ...encodeMessages(messages),
+    ],
+    decode: (reply) => {
+      const answer = reply as Reply;
+      switch (answer[0]) {
+        case 'other_agent':
+          return { status: 'other_agent', agent: answer[1] };
+        case 'busy':
+          return { status: 'busy' };
+        case 'forking':
+          return decodeForking(answer);
+        case 'conflict':
+          return { status: 'conflict', head: answer[1] };
+        case 'appended':
+        case 'known':
+          return { status: answer[0], from: answer[1], to: answer[2] };
+      }
+    },
+  };
+}
+
+/** Entries of one page. A reply of 10,000 entries would block Redis. */
+const PAGE_ENTRIES = 500;
+/** Bytes of one page. An entry may have 1 MiB. */
+const PAGE_BYTES = 4_000_000;
+
+interface PageRequest {
+  readonly conversation: ConversationRef;
+  readonly seqs: readonly number[];
+}
+
+export type ReadLog = (conversation: ConversationRef, ranges: readonly SeqRange[]) => Promise<LogEntry[]>;
+
+/**
+ * Reads the entries of the ranges in order, page by page. A log has no gaps, so it stops at the first missing seq, even if a
+ * corrupt
+ * range goes on.
+ */
+export function bindReadLog(redis: Redis, keyspace: Keyspace): ReadLog {
+  const readPage = bindScript(redis, pageScript(keyspace));
+  return async (conversation, ranges) => {
+    const entries: LogEntry[] = [];
+    const left = new SeqCursor(ranges);
+    for (let seqs = left.peek(PAGE_ENTRIES); seqs.length > 0; seqs = left.peek(PAGE_ENTRIES)) {
+      const page = await readPage({ conversation, seqs });
+      entries.push(...page);
+      if (page.length === 0) break;
+      left.skip(page.length);
+    }
+    return entries;
+  };
+}
+
+function pageScript(keyspace: Keyspace): ScriptDefinition<PageRequest, LogEntry[]> {
+  return {
+    file: 'read-log',
+    keys: ({ conversation }) => [keyspace.key(conversation, 'log')],
+    args: ({ seqs }) => [PAGE_BYTES, ...seqs],
+    decode: (reply, { conversation, seqs }) => {
+      const key = keyspace.key(conversation, 'log');
+      return (reply as string[]).map((text, at) => decodeLogEntry(seqs[at] ?? 0, text, key));
+    },
+  };
+}
+
+/** Position in a list of ranges. It never lists more seqs than requested, because a corrupt range may end at 9e15. */
+class SeqCursor {
+  readonly #ranges: readonly SeqRange[];
+  #range = 0;
+  /** Seqs of that range that were read. */
+  #done = 0;
+
+  constructor(ranges: readonly SeqRange[]) {
+    this.#ranges = ranges.filter(({ from, to }) => from <= to);
+  }
+
+  /** Returns at most `count` next seqs. */
+  peek(count: number): number[] {
+    const seqs: number[] = [];
+    for (let at = this.#range, done = this.#done; at < this.#ranges.length && seqs.length < count; at += 1, done = 0) {
+      const { from, to } = this.#ranges[at] as SeqRange;
+      for (let seq = from + done; seq <= to && seqs.length < count; seq += 1) seqs.push(seq);
+    }
+    return seqs;
+  }
+
+  skip(count: number): void {
+    this.#done += count;
+    for (let size = this.#size(); size !== undefined && this.#done >= size; size = this.#size()) {
+      this.#done -= size;
+      this.#range += 1;
+    }
+  }
+
+  /** Size of the present range. */
+  #size(): number | undefined {
+    const range = this.#ranges[this.#range];
+    return range && range.to - range.from + 1;
+  }
+}
+
+/** `tokens bytes totalTokens totalBytes at turn` */
+const HEADER = /^(\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\S+)$/;
+
+/**
+ * Decodes an entry of `log:`: `tokens bytes totalTokens totalBytes at turn`, then the JSON of the message on the next line.
+ * Only the script
+ * knows the totals, and it must not re-encode JSON, so it writes them as a first line.
+ * @param key name of the log, for errors
+ * @throws corrupt_record
+ */
+export function decodeLogEntry(seq: number, text: string, key: string): LogEntry {
+  const place = { key, field: String(seq) };
+  const end = text.indexOf('\n');
+  const [, tokens, bytes, totalTokens, totalBytes, at, turn] = HEADER.exec(text.slice(0, Math.max(end, 0))) ?? [];
+  if (turn === undefined) throw corruptRecord(key, place.field, 'it is not an entry of a log');
+  return {
+    seq,
+    message: decodeMessage(place, text.slice(end + 1)),
+    tokens: Number(tokens),
+    bytes: Number(bytes),
+    total: { tokens: Number(totalTokens), bytes: Number(totalBytes) },
+    at: Number(at),
+    ...(turn !== '-' && { turn }),
+  };
+}
+
+/**
+ * Decodes a message. Checked by hand, because a schema takes ten times as long and a log has many messages.
+ * @throws corrupt_record
+ */
+export function decodeMessage(place: Place, text: string): Message {
+  const value = parseRecordJson(place, text);
+  if (!isMessage(value)) throw corruptRecord(place.key, place.field, 'it is not a message');
+  return value;
+}
+
+const ROLES: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant', 'tool', 'summary']);
+
+function isMessage(value: unknown): value is Message {
+  if (!isMapping(value) || !ROLES.has(value.role) || typeof value.content !== 'string') return false;
+  const { toolCalls, toolCallId, parts } = value;
+  return (
+    (toolCalls === undefined || (Array.isArray(toolCalls) && toolCalls.length > 0 && toolCalls.every(isToolCall))) &&
+    (toolCallId === undefined || typeof toolCallId === 'string') &&
+    (parts === undefined || Array.isArray(parts))
+  );
+}
+
+function isToolCall(value: unknown): boolean {
+  if (!isMapping(value)) return false;
+  const { id, name, arguments: given, providerId } = value;
+  const isNamed = typeof id === 'string' && typeof name === 'string' && typeof given === 'string';
+  return isNamed && (providerId === undefined || typeof providerId === 'string');
+}
+
+/** Encodes an entry of another log unchanged. */
+export function encodeLogEntry({ message, tokens, bytes, total, at, turn = '-' }: LogEntry): string {
+  return `${[tokens, bytes, total.tokens, total.bytes, at, turn].join(' ')}\n${JSON.stringify(message)}`;
+}
+
+/** Encodes messages as arguments: the count, then tokens, bytes, 1 for a user message else 0, and JSON of each. */
+export function encodeMessages(messages: readonly (Weight & { readonly message: Message })[]): (string | number)[] {
+  const args: (string | number)[] = [messages.length];
+  for (const { tokens, bytes, message } of messages) {
+    args.push(tokens, bytes, message.role === 'user' ? 1 : 0, JSON.stringify(message));
+  }
+  return args;
+}

@@ -1,0 +1,89 @@
+import { z } from 'zod';
+import { type PassPlan, passPlanSchema } from '../domain/compaction/plan.ts';
+import { REASONS, type Reason } from '../domain/compaction/thresholds.ts';
+import type { ConversationRef } from '../domain/ids.ts';
+import type { ClaimedPass } from '../domain/ports/pass-store.ts';
+import type { Proposal, Verdict } from '../domain/proposal.ts';
+import { summarySchema } from '../domain/version.ts';
+import { decodeConversation } from './conversation-record.ts';
+import type { Keyspace } from './keys.ts';
+import { RecordFields } from './records.ts';
+import { checkVersionRecord } from './version-record.ts';
+
+/** Reply of the scripts that hand out a pass: the fields of the pass and of its conversation. */
+export type ClaimedReply = ['claimed', string[], string[]];
+
+/**
+ * Fields of `pass:<id>`. The key exists while a pass is requested or in progress. Times in ms since epoch.
+ *
+ * The request:
+ * - passId, requestedAt
+ * - reasons      separated by commas
+ * - refused      upper bound of a size that a provider refused, if `overflow` is among the reasons
+ * - calibration  largest calibration of the requests
+ * - wake         wake that was requested last
+ *
+ * Its owner:
+ * - owner, lease, attempts
+ * - parked       job under which the pass is parked, or the mark of a review
+ * - parkedBy     owner that parked the pass or stopped
+ * - parkedUntil  end of that parking: until then only `parked` may claim
+ * - resumed      1 if the job that it was parked under has claimed it
+ * - plan         JSON
+ * - sweeps       pushes by the sweeper since the last claim
+ *
+ * Its review:
+ * - proposal     JSON
+ * - proposalId, proposedAt, expiresAt
+ * - proposedOver live version under the proposal
+ * - decision     operation of the decision
+ * - verdict      JSON
+ */
+export function decodeClaimedPass(keyspace: Keyspace, conversation: ConversationRef, reply: ClaimedReply): ClaimedPass {
+  const pass = RecordFields.ofList(keyspace.key(conversation, 'pass'), reply[1]);
+  const state = decodeConversation(RecordFields.ofList(keyspace.key(conversation, 'c'), reply[2]));
+  return {
+    lease: { conversation, passId: pass.needText('passId'), owner: pass.needText('owner') },
+    reasons: decodeReasons(pass),
+    attempt: pass.needCount('attempts'),
+    requestedAt: pass.needCount('requestedAt'),
+    conversation: state,
+    isResumed: pass.text('resumed') === '1',
+    ...(pass.has('plan') && { plan: readPlan(pass, state.head) }),
+    ...(pass.has('proposal') && {
+      review: {
+        proposal: decodeProposal(pass),
+        ...(pass.has('verdict') && { verdict: pass.json('verdict', verdictSchema) as Verdict }), // exact optional fields
+      },
+    }),
+  };
+}
+
+/** Refuses a plan with ranges beyond the end of the log. */
+function readPlan(pass: RecordFields, head: number): PassPlan {
+  const plan = pass.json('plan', passPlanSchema);
+  const isSound = [...plan.sequences, ...plan.evict].every(({ from, to }) => from <= to && to <= head);
+  return isSound && plan.head <= head ? plan : pass.refuse('plan', `it is not a plan for ${head} messages`);
+}
+
+const verdictSchema = z.discriminatedUnion('kind', [
+  z.object({ kind: z.literal('approve'), edits: z.record(z.string(), z.string()) }),
+  z.object({ kind: z.literal('reject'), reason: z.string().optional() }),
+]);
+
+const shellSchema = z.object({
+  id: z.string(),
+  version: z.unknown(),
+  summaries: z.record(z.string(), summarySchema),
+});
+
+export function decodeProposal(pass: RecordFields): Proposal {
+  const shell = pass.json('proposal', shellSchema);
+  const version = checkVersionRecord({ key: pass.key, field: 'proposal' }, shell.version);
+  return { ...shell, version };
+}
+
+export function decodeReasons(pass: RecordFields): Reason[] {
+  const given = (pass.text('reasons') ?? '').split(',').filter((reason) => reason !== '');
+  return given.map((reason) => pass.check('reasons', reason, REASONS));
+}

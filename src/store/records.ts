@@ -1,0 +1,220 @@
+import type { Redis } from 'ioredis';
+import type { z } from 'zod';
+import { TurnfoldError } from '../domain/errors.ts';
+import { callRedis, callRedisOnce } from '../redis/connection.ts';
+
+/**
+ * Error for a corrupt record.
+ * @param field '' for the whole key
+ * @param why without the value, which may be content
+ */
+export function corruptRecord(key: string, field: string, why: string, cause?: unknown): TurnfoldError {
+  const place = field === '' ? key : `${key}, field ${field}`;
+  return new TurnfoldError(
+    'corrupt_record',
+    `${place}: ${why}. Repair the record, or erase its conversation (docs/runbook.md).`,
+    { ...(field !== '' && { field }), details: { key, field }, ...(cause !== undefined && { cause }) },
+  );
+}
+
+/** Error of `lua/shared/corrupt.lua`. */
+const NAMED = /^CORRUPT (\S+) ([^;]*);/;
+const OTHER_TYPE = /^WRONGTYPE/;
+/** Errors of Redis and of scripts that compute with a malformed value. */
+const OTHER_FORM = /^ERR (user_script:\d+: |(hash )?value is not (an integer|a valid float)|increment or decrement)/;
+
+/** Like `callRedis`, and codes a failure on a corrupt record as `corrupt_record`. */
+export async function callStore<T>(call: () => Promise<T>): Promise<T> {
+  return await nameCorruption(callRedis(call));
+}
+
+/** Like `callStore`, for a call that must not be repeated on another connection. */
+export async function callStoreOnce<T>(call: () => Promise<T>): Promise<T> {
+  return await nameCorruption(callRedisOnce(call));
+}
+
+async function nameCorruption<T>(called: Promise<T>): Promise<T> {
+  try {
+    return await called;
+  } catch (error) {
+    throw findCorruption(error) ?? error;
+  }
+}
+
+function findCorruption(cause: unknown): TurnfoldError | undefined {
+  if (!(cause instanceof Error)) return undefined;
+  const [, key, field = ''] = NAMED.exec(cause.message) ?? [];
+  if (key !== undefined) {
+    const why = field === '' ? 'the key has another type than it should' : 'the value cannot be read';
+    return corruptRecord(key, field, why, cause);
+  }
+  const [first = ''] = keysOf(cause);
+  if (OTHER_TYPE.test(cause.message)) return corruptRecord(first, '', 'the key has another type than it should', cause);
+  return OTHER_FORM.test(cause.message)
+    ? corruptRecord(first, '', 'one of its values cannot be read', cause)
+    : undefined;
+}
+
+/** ioredis adds the failed command to an error reply. */
+function keysOf(cause: Error): string[] {
+  const { name = '', args = [] } = (cause as { command?: { name?: string; args?: unknown[] } }).command ?? {};
+  const isScript = name.startsWith('eval');
+  return (isScript ? args.slice(2, 2 + Number(args[1])) : args.slice(0, 1)).map(String);
+}
+
+/** Names of an index that are examined in search of a key of another type. */
+const MOST_NAMES = 10_000;
+
+/**
+ * Finds the key of another type after a script failed on one. It examines the conversation's keys, in the order of
+ * `Keyspace.conversation`, then the keys in its index.
+ */
+export async function findKeyOfOtherType(redis: Redis, keys: readonly string[]): Promise<string | undefined> {
+  const types = ['hash', 'hash', 'list', 'hash', 'hash', 'hash', 'set', 'stream', 'string', 'zset'];
+  const found = await findOtherType(redis, keys.slice(0, types.length), (_, at) => types[at]);
+  const [, , , , , , index = '', , , , turns = ''] = keys;
+  if (found !== undefined || index === '') return found;
+  const [, names] = await redis.sscan(index, '0', 'COUNT', MOST_NAMES);
+  return await findOtherType(redis, names, (name) => (name.startsWith(turns) ? 'hash' : 'string'));
+}
+
+async function findOtherType(
+  redis: Redis,
+  keys: readonly string[],
+  typeOf: (key: string, at: number) => string | undefined,
+): Promise<string | undefined> {
+  const types = await Promise.all(keys.map((key) => redis.type(key)));
+  return keys.find((key, at) => types[at] !== 'none' && types[at] !== typeOf(key, at));
+}
+
+/** Upper bound of seqs. A larger number in a record is corrupt. */
+export const MAX_SEQ = 1_000_000_000;
+
+/** Fields of one record in Redis. A malformed field throws `corrupt_record`, with key and field. */
+export class RecordFields {
+  readonly key: string;
+  readonly #values: ReadonlyMap<string, string>;
+
+  constructor(key: string, values: ReadonlyMap<string, string>) {
+    this.key = key;
+    this.#values = values;
+  }
+
+  /** From alternating names and values, as HGETALL replies inside Lua. */
+  static ofList(key: string, flat: unknown): RecordFields {
+    if (!Array.isArray(flat)) throw corruptRecord(key, '', 'it is not a hash');
+    const values = new Map<string, string>();
+    for (let at = 0; at + 1 < flat.length; at += 2) values.set(String(flat[at]), String(flat[at + 1]));
+    return new RecordFields(key, values);
+  }
+
+  /** From the reply to HMGET. */
+  static ofValues(key: string, names: readonly string[], values: readonly unknown[]): RecordFields {
+    return new RecordFields(
+      key,
+      new Map(names.flatMap((name, at) => (typeof values[at] === 'string' ? [[name, values[at]]] : []))),
+    );
+  }
+
+  get isEmpty(): boolean {
+    return this.#values.size === 0;
+  }
+
+  has(field: string): boolean {
+    return this.#values.has(field);
+  }
+
+  text(field: string): string | undefined {
+    return this.#values.get(field);
+  }
+
+  needText(field: string): string {
+    return this.text(field) ?? this.refuse(field, 'it is missing');
+  }
+
+  /** Fields with the prefix, without it. */
+  withPrefix(prefix: string): [string, string][] {
+    return [...this.#values]
+      .filter(([name]) => name.startsWith(prefix))
+      .map(([name, value]) => [name.slice(prefix.length), value]);
+  }
+
+  oneOf<Value extends string>(field: string, values: readonly Value[]): Value {
+    return this.check(field, this.text(field), values);
+  }
+
+  check<Value extends string>(field: string, text: string | undefined, values: readonly Value[]): Value {
+    return values.find((value) => value === text) ?? this.refuse(field, `it must be one of ${values.join(', ')}`);
+  }
+
+  /** An integer from 0 to 2^53 − 1, or undefined if the field is missing. */
+  count(field: string): number | undefined {
+    const text = this.text(field);
+    return text === undefined ? undefined : this.toCount(field, text);
+  }
+
+  needCount(field: string): number {
+    return this.count(field) ?? this.refuse(field, 'it is missing');
+  }
+
+  /** Counts separated by spaces. Empty if the field is missing. */
+  counts(field: string): number[] {
+    return (this.text(field) ?? '')
+      .split(' ')
+      .filter((text) => text !== '')
+      .map((text) => this.toCount(field, text));
+  }
+
+  toCount(field: string, text = ''): number {
+    const count = Number(text);
+    if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(count)) this.refuse(field, 'it must hold integers');
+    return count;
+  }
+
+  /** A seq from 1 to `head`. */
+  toSeq(field: string, text: string | undefined, head = MAX_SEQ): number {
+    const seq = this.toCount(field, text);
+    if (seq < 1 || seq > head) this.refuse(field, `it must name messages from 1 to ${head}`);
+    return seq;
+  }
+
+  /** A number ≥ 0. */
+  toNumber(field: string, text: string): number {
+    const number = Number(text);
+    if (!/^\d+(\.\d+)?(e-?\d+)?$/.test(text) || !(number <= Number.MAX_SAFE_INTEGER))
+      this.refuse(field, 'it must hold a number');
+    return number;
+  }
+
+  json<Value>(field: string, schema: z.ZodType<Value>): Value {
+    return readJson({ key: this.key, field }, this.needText(field), schema);
+  }
+
+  refuse(field: string, why: string): never {
+    throw corruptRecord(this.key, field, why);
+  }
+}
+
+/** Key and field of a value. */
+export interface Place {
+  readonly key: string;
+  /** '' for the whole key. */
+  readonly field: string;
+}
+
+/** @throws corrupt_record */
+export function readJson<Value>(place: Place, text: string, schema: z.ZodType<Value>): Value {
+  const read = schema.safeParse(parseRecordJson(place, text));
+  if (!read.success) throw corruptRecord(place.key, place.field, 'its JSON has another form');
+  return read.data;
+}
+
+/** @throws corrupt_record */
+export function parseRecordJson({ key, field }: Place, text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    // The error of the parser would quote content.
+    throw corruptRecord(key, field, 'it is not JSON');
+  }
+}

@@ -1,0 +1,62 @@
+import type { ShardMeasure } from '../domain/ports/sweep-store.ts';
+import { TURN_LIMITS } from '../domain/turn.ts';
+import { outageBecause } from '../redis/errors.ts';
+import { hear, MEASURED_MS } from '../redis/servers.ts';
+import type { Keyspace } from './keys.ts';
+import type { ScriptDefinition } from './script.ts';
+
+/** Limit of overdue entries that are counted by kind in one shard. */
+const COUNTED = 1_000;
+
+type Reply = [number, number, number, number, number, number, number, number, number, number];
+
+export function measureShard(keyspace: Keyspace): ScriptDefinition<number, ShardMeasure> {
+  return {
+    file: 'measure-shard',
+    keys: (shard) => [
+      keyspace.ready(shard),
+      keyspace.openPasses(shard),
+      keyspace.failed(shard),
+      keyspace.idle(shard),
+      keyspace.quarantined(shard),
+    ],
+    args: () => [COUNTED, TURN_LIMITS.turnRetentionMs],
+    decode: (reply) => {
+      const [turn, pass, scheduled, oldestOverdueMs, ...rest] = reply as Reply;
+      const [openPasses, oldestOpenPassMs, failedTurns, idle, oldestIdleMs, quarantined] = rest;
+      const overdue = { turn, pass, scheduled, idle };
+      return { overdue, oldestOverdueMs, openPasses, oldestOpenPassMs, failedTurns, oldestIdleMs, quarantined };
+    },
+  };
+}
+
+/**
+ * Awaits the measures of all shards. Silent shards are left out.
+ * @throws redis_unavailable if no shard answers
+ */
+export async function hearShards(asked: readonly Promise<ShardMeasure>[]): Promise<ShardMeasure[]> {
+  const heard = await Promise.all(asked.map((shard) => hear(shard, MEASURED_MS)));
+  const answers = heard.flatMap(({ answer }) => (answer === undefined ? [] : [answer]));
+  if (answers.length === 0) throw outageBecause('no shard could be measured');
+  return answers;
+}
+
+/** Adds up the counts of the shards, and takes the largest ages. */
+export function joinMeasures(shards: readonly ShardMeasure[]): ShardMeasure {
+  const sum = (of: (shard: ShardMeasure) => number): number => shards.reduce((total, shard) => total + of(shard), 0);
+  const most = (of: (shard: ShardMeasure) => number): number => Math.max(0, ...shards.map(of));
+  return {
+    overdue: {
+      turn: sum(({ overdue }) => overdue.turn),
+      pass: sum(({ overdue }) => overdue.pass),
+      scheduled: sum(({ overdue }) => overdue.scheduled),
+      idle: sum(({ overdue }) => overdue.idle),
+    },
+    oldestOverdueMs: most(({ oldestOverdueMs }) => oldestOverdueMs),
+    openPasses: sum(({ openPasses }) => openPasses),
+    oldestOpenPassMs: most(({ oldestOpenPassMs }) => oldestOpenPassMs),
+    failedTurns: sum(({ failedTurns }) => failedTurns),
+    oldestIdleMs: most(({ oldestIdleMs }) => oldestIdleMs),
+    quarantined: sum(({ quarantined }) => quarantined),
+  };
+}

@@ -1,0 +1,73 @@
+import { isTurnfoldError } from '../domain/errors.ts';
+import type { DueEntry, QuarantinedRecord, Sweep } from '../domain/ports/sweep-store.ts';
+import { inTime } from '../redis/servers.ts';
+
+export interface ShardSweep {
+  readonly due: readonly DueEntry[];
+  readonly setAside: readonly QuarantinedRecord[];
+}
+
+export interface ShardSweepPorts {
+  sweep(shard: number, limit: number): Promise<ShardSweep>;
+  /** Sweeps what a full Redis allows. */
+  makeRoom(shard: number): Promise<ShardSweep>;
+}
+
+/** Milliseconds after which a shard counts as silent. */
+const SILENT_MS = 1_000;
+
+/**
+ * Sweeps shards in parallel. In a Cluster, the shards of a lost master are silent for half a minute, then fail. If a sweep
+ * waited for them,
+ * the entries of other shards, already pushed out by their scripts, would be late. So each sweep returns the replies so far. A
+ * silent
+ * shard is skipped until it replies or fails, and the next sweep returns its reply.
+ */
+export class ShardSweeps {
+  readonly #ports: ShardSweepPorts;
+  readonly #silentMs: number;
+  readonly #asked = new Set<number>();
+  #due: DueEntry[] = [];
+  #setAside: QuarantinedRecord[] = [];
+  #failure: Error | undefined;
+  #fullness: Error | undefined;
+
+  constructor(ports: ShardSweepPorts, silentMs = SILENT_MS) {
+    this.#ports = ports;
+    this.#silentMs = silentMs;
+  }
+
+  async sweep(shards: readonly number[], limit: number): Promise<Sweep> {
+    const free = shards.filter((shard) => !this.#asked.has(shard));
+    await inTime(Promise.all(free.map((shard) => this.#ask(shard, limit))), this.#silentMs, undefined);
+    const [due, setAside] = [this.#due, this.#setAside];
+    // A full Redis is no failure while entries can be expired.
+    const failure = this.#failure ?? (due.length === 0 ? this.#fullness : undefined);
+    [this.#due, this.#setAside, this.#failure, this.#fullness] = [[], [], undefined, undefined];
+    return { due, quarantined: setAside, ...(failure !== undefined && { failure }) };
+  }
+
+  async #ask(shard: number, limit: number): Promise<void> {
+    this.#asked.add(shard);
+    try {
+      const { due, setAside } = await this.#sweepOrMakeRoom(shard, limit);
+      // `this.#due.push(...(await …))` would read `this.#due` before the await and add to a list that was already returned.
+      this.#due.push(...due);
+      this.#setAside.push(...setAside);
+    } catch (error) {
+      this.#failure = error as Error;
+    } finally {
+      this.#asked.delete(shard);
+    }
+  }
+
+  async #sweepOrMakeRoom(shard: number, limit: number): Promise<ShardSweep> {
+    try {
+      return await this.#ports.sweep(shard, limit);
+    } catch (error) {
+      if (!isTurnfoldError(error, 'redis_full')) throw error;
+      this.#fullness = error;
+      return await this.#ports.makeRoom(shard);
+    }
+  }
+}

@@ -1,0 +1,222 @@
+import type { Redis } from 'ioredis';
+import type { ConversationRef } from '../domain/ids.ts';
+import type { BroughtAnswer, ResumeRequest, ResumeResult } from '../domain/ports/brought-answers.ts';
+import type {
+  AcceptRequest,
+  AcceptResult,
+  CancelResult,
+  OpenTurn,
+  OpenTurns,
+  TurnIntake,
+} from '../domain/ports/turn-store.ts';
+import { TURN_LIMITS, type TurnState, type TurnView } from '../domain/turn.ts';
+import { decodeForking, type ForkingReply } from './conversation-record.ts';
+import { type Keyspace, STORE_SCHEMA, scheduledMember } from './keys.ts';
+import { decodeLogEntry } from './log.ts';
+import { callStore, RecordFields } from './records.ts';
+import { bindScript, type ScriptDefinition } from './script.ts';
+import { closingArgs, decodeTurnView, decodeWaiting, readAnswerSeq, VIEW_FIELDS, WAIT_FIELDS } from './turn-record.ts';
+
+type AcceptReply =
+  | ['accepted' | 'known', TurnState, number]
+  | ['conflict']
+  | ForkingReply
+  | ['other_agent', string]
+  | ['full', number]
+  | ['not_failed', TurnState | ''];
+
+export function acceptTurnScript(keyspace: Keyspace): ScriptDefinition<AcceptRequest, AcceptResult> {
+  return {
+    file: 'accept-turn',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ turn, agent, payloadHash, input, wake, delayMs, maxQueuedTurns, redriveOf, askedIn, context }) => [
+      turn,
+      agent,
+      payloadHash,
+      `${input.tokens} ${input.bytes}\n${JSON.stringify(input.message)}`,
+      wake,
+      delayMs ?? 0,
+      maxQueuedTurns,
+      STORE_SCHEMA,
+      redriveOf ?? '',
+      askedIn ?? '',
+      context ?? '',
+    ],
+    decode: (reply) => {
+      const answer = reply as AcceptReply;
+      switch (answer[0]) {
+        case 'conflict':
+          return { status: 'conflict' };
+        case 'forking':
+          return decodeForking(answer);
+        case 'other_agent':
+          return { status: 'other_agent', agent: answer[1] };
+        case 'full':
+          return { status: 'full', queued: answer[1] };
+        case 'not_failed':
+          return { status: 'not_failed', ...(answer[1] !== '' && { state: answer[1] }) };
+        case 'accepted':
+        case 'known':
+          return { status: answer[0], state: answer[1], needsWake: answer[2] === 1 };
+      }
+    },
+  };
+}
+
+type ResumeReply =
+  | ['fulfilled', number]
+  | ['partial' | 'not_found' | 'gone']
+  | ['not_waiting', string]
+  | ['other_kind', string, BroughtAnswer['for']];
+
+export function resumeTurn(keyspace: Keyspace): ScriptDefinition<ResumeRequest, ResumeResult> {
+  return {
+    file: 'resume-turn',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ turn, wake, answers }) => [
+      turn,
+      wake,
+      ...[...answers].flatMap(([call, { for: kind, json, unused }]) => [
+        call,
+        kind,
+        json,
+        `${unused.tokens} ${unused.bytes}\n${unused.json ?? ''}`,
+      ]),
+    ],
+    decode: (reply, { wake }) => {
+      const answer = reply as ResumeReply;
+      switch (answer[0]) {
+        case 'fulfilled':
+          return { status: answer[0], ...(answer[1] === 1 && { wake }) };
+        case 'not_waiting':
+          return { status: answer[0], call: answer[1] };
+        case 'other_kind':
+          return { status: answer[0], call: answer[1], for: answer[2] };
+        default:
+          return { status: answer[0] };
+      }
+    },
+  };
+}
+
+interface CancelRequest {
+  readonly conversation: ConversationRef;
+  readonly turn: string;
+  readonly wake: string;
+}
+
+type CancelReply = ['canceled', number] | ['settled', TurnState] | ['not_found'];
+
+export function cancelTurnScript(keyspace: Keyspace): ScriptDefinition<CancelRequest, CancelResult> {
+  return {
+    file: 'cancel-turn',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ turn, wake }) => [turn, wake, TURN_LIMITS.turnRetentionMs, ...closingArgs()],
+    decode: (reply, { wake }) => {
+      const answer = reply as CancelReply;
+      if (answer[0] === 'settled') return { status: 'settled', state: answer[1] };
+      if (answer[0] === 'not_found') return { status: 'not_found' };
+      return { status: 'canceled', ...(answer[1] === 1 && { wake }) };
+    },
+  };
+}
+
+/** Two reads without a script: a settled turn and the entry of its answer never change. */
+export async function readTurn(
+  redis: Redis,
+  keyspace: Keyspace,
+  conversation: ConversationRef,
+  turn: string,
+): Promise<TurnView | undefined> {
+  const key = keyspace.turn(conversation, turn);
+  const fields = RecordFields.ofValues(key, VIEW_FIELDS, await callStore(() => redis.hmget(key, ...VIEW_FIELDS)));
+  if (fields.isEmpty) return undefined;
+  const seq = readAnswerSeq(fields);
+  const log = keyspace.key(conversation, 'log');
+  const entry = seq === undefined ? null : await callStore(() => redis.hget(log, String(seq)));
+  // The conversation was erased between the two reads.
+  if (seq !== undefined && entry === null) return undefined;
+  const answer = entry === null ? undefined : decodeLogEntry(seq ?? 0, entry, log).message.content;
+  return decodeTurnView(turn, fields, answer);
+}
+
+/** Entries per command. */
+const PAGE = 1_000;
+
+interface OpenRequest {
+  readonly conversation: ConversationRef;
+  readonly limit: number;
+  /** Turns that may be scheduled, by due time. */
+  readonly candidates: readonly string[];
+}
+
+/**
+ * Searches scheduled turns first, then a script reads their states and the mailbox at one moment. A turn that falls due in
+ * between is
+ * listed once.
+ */
+export function bindListOpen(redis: Redis, keyspace: Keyspace): TurnIntake['listOpen'] {
+  const list = bindScript(redis, listScript(keyspace));
+  return async (conversation, limit) => {
+    const candidates = await findScheduled(redis, keyspace, conversation);
+    return list({ conversation, limit, candidates });
+  };
+}
+
+/**
+ * Searches `ready` of the shard a page at a time: 1 ms at 1,000 entries, 10 ms at 10,000. A walk over
+ * the conversation's `ix` would cost as much per turn of seven days. A set of scheduled turns would cost another write per turn.
+ */
+async function findScheduled(redis: Redis, keyspace: Keyspace, conversation: ConversationRef): Promise<string[]> {
+  const ready = keyspace.ready(keyspace.shardOf(conversation));
+  // Ids hold no characters with a meaning in patterns.
+  const prefix = scheduledMember(conversation, '');
+  const found = new Map<string, number>();
+  let cursor = '0';
+  do {
+    const [next, page] = await callStore(() => redis.zscan(ready, cursor, 'MATCH', `${prefix}*`, 'COUNT', PAGE));
+    for (let at = 0; at + 1 < page.length; at += 2) {
+      found.set(page[at]?.slice(prefix.length) ?? '', Number(page[at + 1]));
+    }
+    cursor = next;
+  } while (cursor !== '0');
+  // The order of a sweep, which also orders turns due in the same millisecond.
+  return [...found].toSorted(([a, dueAt], [b, other]) => dueAt - other || (a < b ? -1 : 1)).map(([turn]) => turn);
+}
+
+const FIELDS = ['state', 'acceptedAt', 'dueAt', ...WAIT_FIELDS];
+const OPEN_STATES = ['scheduled', 'queued', 'running', 'waiting'] as const;
+
+type Row = readonly [turn: string, ...values: (string | null)[]];
+
+type ListOpenReply = [mailbox: number, scheduled: number, ...rows: Row[]];
+
+function listScript(keyspace: Keyspace): ScriptDefinition<OpenRequest, OpenTurns | undefined> {
+  return {
+    file: 'list-open',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ limit, candidates }) => [limit, ...candidates],
+    decode: (reply, { conversation }) => {
+      if ((reply as ListOpenReply | []).length === 0) return undefined;
+      const [mailbox, scheduled, ...rows] = reply as ListOpenReply;
+      return {
+        turns: rows.map(([turn, ...values]) => decodeOpenTurn(turn, keyspace.turn(conversation, turn), values)),
+        mailbox,
+        scheduled,
+      };
+    },
+  };
+}
+
+function decodeOpenTurn(turn: string, key: string, values: readonly (string | null)[]): OpenTurn {
+  const fields = RecordFields.ofValues(key, FIELDS, values);
+  const state = fields.oneOf('state', OPEN_STATES);
+  const waiting = state === 'waiting' ? decodeWaiting(fields) : undefined;
+  return {
+    turn,
+    state,
+    acceptedAt: fields.needCount('acceptedAt'),
+    ...(state === 'scheduled' && { dueAt: fields.needCount('dueAt') }),
+    ...(waiting && { waiting }),
+  };
+}

@@ -1,0 +1,240 @@
+import { z } from 'zod';
+import type { TraceParent } from '../domain/ids.ts';
+import type { ClaimedTurn, FailedTurn, TurnLease } from '../domain/ports/turn-store.ts';
+import {
+  ANSWER_ENDS,
+  type AnswerEnd,
+  type StepRecord,
+  TURN_LIMITS,
+  TURN_STATES,
+  type TurnFailure,
+  type TurnView,
+  WAIT_KINDS,
+  type Waiting,
+  type WaitingCall,
+  type WaitRequest,
+  waitingCallSchema,
+} from '../domain/turn.ts';
+import { decodeConversation } from './conversation-record.ts';
+import { decodeMessage } from './log.ts';
+import type { RecordFields } from './records.ts';
+
+/**
+ * Fields of `t:<id>:<turn>`. Times in ms since epoch. A value over 64 bytes costs the hash its compact form for good, so
+ * the fields of every turn stay below that.
+ *
+ * Always:
+ * - agent        owner of the conversation
+ * - hash         of the payload: another payload under the same id is a conflict
+ * - state, acceptedAt
+ * - dueAt        of a scheduled turn
+ * - sweeps       pushes by the sweeper while it is scheduled
+ * - ctx          present until settled if the caller gave a context, which lies in `txt:` as `c:<turn>`
+ * - taken        owner of the first claim since it was accepted or last suspended, until settled
+ * - trace        span of the caller
+ * - inputSeq     seq of its user message. Before the first claim the message lies in `txt:` as `i:<turn>`: `tokens bytes`,
+ *                then its JSON on the next line
+ * - s:<step>     `started <at>` or `done <at> <from> <to> <end>`, the last three only if the step wrote messages
+ * - a:<callId>   accepted answer, empty once the turn is settled
+ * - ui, uo       input and output tokens, as providers counted them
+ * - rt           our tokens of each request to a model
+ * - redriveOf    failed turn whose input it repeats
+ * - redrivenAs   last turn that repeated its input
+ *
+ * Since a suspension, until the wait is used:
+ * - sus          1: further fields of this group exist
+ * - sus:<step>   count of suspensions of the step
+ * - wfor, wstep  kind of the wait and its step
+ * - wsince       time of the suspension
+ * - wuntil       deadline
+ * - wcalls       a line per call: its id and its deadline
+ * - w:<callId>   present while this call is open
+ * - wleft        count of these
+ * - wasks        ids, names and arguments of the calls as JSON. No script reads it
+ * - wsteps       count of steps at the suspension
+ * - wful         1: the wait is fulfilled. 0: its pass ended without settling the size (I13)
+ * - wtrace       suspended span
+ * - wa:<callId>  `tokens bytes` of an accepted answer. The next line is the result for the log if the answer is never used.
+ *                An empty line stands for the answer's own JSON
+ *
+ * Once settled:
+ * - settledAt
+ * - answerSeq    seq of the answer, and how it ended if it is incomplete
+ * - failure      JSON
+ * - canceledBy   wake of the cancel, for a repeated call
+ */
+export function decodeClaimedTurn(
+  lease: Omit<TurnLease, 'epoch'>,
+  turn: RecordFields,
+  conversation: RecordFields,
+  input = '',
+): ClaimedTurn {
+  const waiting = decodeWaiting(turn);
+  const state = decodeConversation(conversation);
+  const acceptedAt = turn.needCount('acceptedAt');
+  const inputSeq = turn.toSeq('inputSeq', turn.needText('inputSeq'), state.head);
+  return {
+    lease: { ...lease, epoch: conversation.needCount('epoch') },
+    agent: turn.needText('agent'),
+    attempt: conversation.needCount('attempts'),
+    isFirstClaim: turn.text('taken') === lease.owner,
+    acceptedAt,
+    dueAt: turn.count('dueAt') ?? acceptedAt,
+    ...(turn.has('trace') && { askedIn: turn.text('trace') as TraceParent }), // read again where a span is made of it
+    claimedAt: conversation.needCount('lease') - TURN_LIMITS.leaseMs,
+    inputSeq,
+    ...(input !== '' && { input: decodeMessage({ key: turn.key, field: 'inputSeq' }, input) }),
+    conversation: state,
+    ...(turn.has('ctx') && { hasContext: true as const }),
+    steps: new Map(
+      turn.withPrefix('s:').map(([key, record]) => [key, decodeStep(turn, { key, record, head: state.head })]),
+    ),
+    ...(waiting && {
+      waited: {
+        ...waiting,
+        isFulfilled: turn.text('wful') === '1',
+        steps: turn.needCount('wsteps'),
+        ...readSuspendedIn(turn),
+      },
+    }),
+    answers: new Map(turn.withPrefix('a:')),
+  };
+}
+
+interface KeptStep {
+  readonly key: string;
+  readonly record: string;
+  /** Head of the log. */
+  readonly head: number;
+}
+
+export function decodeStep(turn: RecordFields, { key, record, head }: KeptStep): StepRecord {
+  const field = `s:${key}`;
+  const [word, time, first, last, end] = record.split(' ');
+  const status = turn.check(field, word, ['started', 'done']);
+  const at = turn.toCount(field, time);
+  if (status === 'started') return { status, at };
+  if (first === undefined) return { status, at };
+  const from = turn.toSeq(field, first, head);
+  const to = turn.toSeq(field, last, head);
+  if (to < from) turn.refuse(field, 'its messages end before they begin');
+  return { status, at, seqs: { from, to }, ...readEnd(turn, field, end) };
+}
+
+export const WAIT_FIELDS = ['wfor', 'wstep', 'wsince', 'wuntil', 'wcalls', 'wasks'] as const;
+
+/** Fields of a view, without steps and input. */
+export const VIEW_FIELDS = [
+  'state',
+  'agent',
+  'acceptedAt',
+  'settledAt',
+  'inputSeq',
+  'answerSeq',
+  'failure',
+  'redriveOf',
+  'redrivenAs',
+  'ui',
+  'uo',
+  'rt',
+  ...WAIT_FIELDS,
+] as const;
+
+/** @param answer content of the log entry at `answerSeq`, if the turn has one */
+export function decodeTurnView(turn: string, fields: RecordFields, answer?: string): TurnView {
+  const state = fields.oneOf('state', TURN_STATES);
+  const settledAt = fields.count('settledAt');
+  const inputSeq = fields.count('inputSeq');
+  const waiting = state === 'waiting' ? decodeWaiting(fields) : undefined;
+  const usage = { inputTokens: fields.count('ui') ?? 0, outputTokens: fields.count('uo') ?? 0 };
+  const view = {
+    turn,
+    state,
+    agent: fields.text('agent') ?? '',
+    acceptedAt: fields.needCount('acceptedAt'),
+    ...(settledAt !== undefined && { settledAt }),
+    ...(waiting && { waiting }),
+    ...(inputSeq !== undefined && { inputSeq }),
+    ...(answer !== undefined && { answer: readAnswer(fields, answer) }),
+    ...(fields.has('failure') && { failure: readFailure(fields) }),
+    ...readRedrive(fields),
+    requestTokens: fields.counts('rt'),
+    ...((fields.has('ui') || fields.has('uo')) && { usage }),
+  };
+  return view as unknown as TurnView; // the scripts write with each state what it has
+}
+
+function readAnswer(fields: RecordFields, content: string): NonNullable<TurnView['answer']> {
+  return {
+    seq: readAnswerSeq(fields) ?? 0,
+    content,
+    ...readEnd(fields, 'answerSeq', fields.text('answerSeq')?.split(' ')[1]),
+  };
+}
+
+/** Undefined for a turn without an answer. */
+export function readAnswerSeq(fields: RecordFields): number | undefined {
+  const text = fields.text('answerSeq');
+  return text === undefined ? undefined : fields.toSeq('answerSeq', text.split(' ')[0]);
+}
+
+const failureSchema = z.looseObject({
+  code: z.string(),
+  message: z.string(),
+  details: z.record(z.string(), z.unknown()).optional(),
+});
+
+export function readFailure(fields: RecordFields): TurnFailure {
+  return fields.json('failure', failureSchema) as TurnFailure; // `details?: undefined` is no other type here
+}
+
+export function readRedrive(fields: RecordFields): Pick<FailedTurn, 'redriveOf' | 'redrivenAs'> {
+  const [redriveOf, redrivenAs] = [fields.text('redriveOf'), fields.text('redrivenAs')];
+  return { ...(redriveOf !== undefined && { redriveOf }), ...(redrivenAs !== undefined && { redrivenAs }) };
+}
+
+function readEnd(fields: RecordFields, field: string, end = ''): { readonly end?: AnswerEnd } {
+  return end === '' ? {} : { end: fields.check(field, end, ANSWER_ENDS) };
+}
+
+function readSuspendedIn(fields: RecordFields): Pick<WaitRequest, 'suspendedIn'> {
+  const suspendedIn = fields.text('wtrace');
+  return suspendedIn === undefined ? {} : { suspendedIn };
+}
+
+const asksSchema = z.array(waitingCallSchema.omit({ until: true }));
+
+/** @param fields at least `WAIT_FIELDS` */
+export function decodeWaiting(fields: RecordFields): Waiting | undefined {
+  if (!fields.has('wfor')) return undefined;
+  return {
+    for: fields.oneOf('wfor', WAIT_KINDS),
+    step: fields.text('wstep') ?? '',
+    since: fields.needCount('wsince'),
+    until: fields.needCount('wuntil'),
+    calls: decodeWaitingCalls(fields),
+  };
+}
+
+function decodeWaitingCalls(fields: RecordFields): WaitingCall[] {
+  const lines = fields.text('wcalls') ?? '';
+  const untils = new Map(lines.split('\n').map((line) => [line.split(' ')[0], line.split(' ')[1]] as const));
+  const calls = fields.has('wasks') ? fields.json('wasks', asksSchema) : [];
+  return calls.map((call) => ({ ...call, until: fields.toCount('wcalls', untils.get(call.id)) }));
+}
+
+/**
+ * Result for calls that were open when their turn was settled without an answer. A started call may have run, so it does not
+ * claim otherwise.
+ * Counted here, because a script cannot count tokens.
+ */
+export const CLOSING_RESULT = {
+  content: 'No result: the conversation went on before this call was answered. It may have taken effect.',
+  tokens: 23,
+  bytes: 92,
+} as const;
+
+/** Last arguments of a script: content as JSON, tokens, bytes. */
+export function closingArgs(): (string | number)[] {
+  return [JSON.stringify(CLOSING_RESULT.content), CLOSING_RESULT.tokens, CLOSING_RESULT.bytes];
+}

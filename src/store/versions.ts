@@ -1,0 +1,207 @@
+import type { Redis } from 'ioredis';
+import type { ConversationRef } from '../domain/ids.ts';
+import { PASS_LIMITS } from '../domain/pass.ts';
+import type {
+  ForkBatch,
+  ForkBegin,
+  ForkBeginResult,
+  ForkEndResult,
+  ForkLost,
+  ForkPlan,
+  VersionReplacement,
+  VersionReplacementResult,
+  VersionStore,
+} from '../domain/ports/version-store.ts';
+import { type Summary, summarySchema, type Version } from '../domain/version.ts';
+import {
+  decodeForking,
+  encodeBackoff,
+  encodeOpenCall,
+  FORK_LEASE_MS,
+  type ForkingReply,
+} from './conversation-record.ts';
+import { type Keyspace, STORE_SCHEMA } from './keys.ts';
+import { encodeLogEntry } from './log.ts';
+import { callStore, corruptRecord, MAX_SEQ, readJson } from './records.ts';
+import { bindScript, encodePairs, OPERATION_MS, type ScriptDefinition } from './script.ts';
+import { checkNumber, encodeTexts, SUMMARY_PREFIX, shownTexts, versionArgs, WHOLE_PREFIX } from './version-record.ts';
+
+/** Versions that services request. Every write is one script over one conversation. */
+export function openVersionStore(redis: Redis, keyspace: Keyspace): VersionStore {
+  const copy = bindScript(redis, copyToFork(keyspace));
+  const end = bindScript(redis, endFork(keyspace));
+  return {
+    replaceVersion: bindScript(redis, replaceVersion(keyspace)),
+    startIdleTtl: bindScript(redis, startIdleTtl(keyspace)),
+    readTexts: bindReadTexts(redis, keyspace),
+    beginFork: bindScript(redis, beginFork(keyspace)),
+    copyToFork: (conversation, operation, batch) => copy({ conversation, operation, batch }),
+    endFork: (conversation, operation, version) => end({ conversation, operation, version }),
+  };
+}
+
+type ReplaceReply =
+  | ['replaced' | 'known', number, string]
+  | ['changed', number, number]
+  | ForkingReply
+  | ['busy' | 'text_gone' | 'not_found' | 'gone'];
+
+export function replaceVersion(keyspace: Keyspace): ScriptDefinition<VersionReplacement, VersionReplacementResult> {
+  return {
+    file: 'replace-version',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: (replacement) => {
+      checkNumber(replacement);
+      const { operation, expectedVersion, expectedHead, version, backoff, keepsNewer, wakeTurn, keepVersions } =
+        replacement;
+      return [
+        operation,
+        OPERATION_MS,
+        expectedVersion,
+        expectedHead,
+        keepsNewer ? 1 : 0,
+        encodeBackoff(backoff),
+        wakeTurn,
+        ...shownTexts(version),
+        ...versionArgs(version, keepVersions),
+      ];
+    },
+    decode: (reply) => {
+      const answer = reply as ReplaceReply;
+      switch (answer[0]) {
+        case 'replaced':
+        case 'known':
+          return { status: answer[0], version: answer[1], ...(answer[2] !== '' && { wakeTurn: answer[2] }) };
+        case 'changed':
+          return { status: 'changed', version: answer[1], head: answer[2] };
+        case 'forking':
+          return decodeForking(answer);
+        default:
+          return { status: answer[0] };
+      }
+    },
+  };
+}
+
+function startIdleTtl(keyspace: Keyspace): ScriptDefinition<ConversationRef, void> {
+  return {
+    file: 'start-idle-ttl',
+    keys: (conversation) => keyspace.conversation(conversation),
+    args: () => [],
+    decode: () => undefined,
+  };
+}
+
+/** Agent of a fork until its end. Ids hold no space, so no agent has this name. */
+const NOBODY = 'nobody yet';
+
+type BeginForkReply = ['copying' | 'done', number, string] | ['exists'] | ForkingReply;
+
+export function beginFork(keyspace: Keyspace): ScriptDefinition<ForkBegin, ForkBeginResult> {
+  return {
+    file: 'begin-fork',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ operation, agent, plan, conversationTtl = '' }) => {
+      const made = [operation, STORE_SCHEMA, agent, NOBODY, encodePlan(plan)];
+      return [...made, FORK_LEASE_MS, conversationTtl];
+    },
+    decode: (reply, { conversation }) => {
+      const answer = reply as BeginForkReply;
+      if (answer[0] === 'forking') return decodeForking(answer);
+      if (answer[0] === 'exists') return { status: 'exists' };
+      const [status, head, plan] = answer;
+      const made = decodePlan(plan, keyspace.key(conversation, 'c'));
+      return status === 'done' ? { status, plan: made } : { status, copied: head, plan: made };
+    },
+  };
+}
+
+function encodePlan({ source, version, head }: ForkPlan): string {
+  return [version, head, source.tenant, source.id].join(' ');
+}
+
+function decodePlan(text: string, key: string): ForkPlan {
+  const [, version, head, tenant = '', id = ''] = PLAN.exec(text) ?? [];
+  if (version === undefined || Number(head) > MAX_SEQ)
+    throw corruptRecord(key, 'forking', 'it is not the plan of a fork');
+  return { source: { tenant, id }, version: Number(version), head: Number(head) };
+}
+
+/** Version, head, tenant and id of the source. */
+const PLAN = /^(\d{1,15}) (\d{1,15}) (\S+) (\S+)$/;
+
+interface CopyRequest {
+  readonly conversation: ConversationRef;
+  readonly operation: string;
+  readonly batch: ForkBatch;
+}
+
+type Copied = { readonly status: 'copied'; readonly head: number } | ForkLost;
+type CopyToForkReply = ['copied', number] | [ForkLost['status']];
+
+function copyToFork(keyspace: Keyspace): ScriptDefinition<CopyRequest, Copied> {
+  return {
+    file: 'copy-to-fork',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ operation, batch: { expectedHead, texts, opens, closes, entries } }) => [
+      operation,
+      FORK_LEASE_MS,
+      expectedHead,
+      ...encodePairs(encodeTexts(texts)),
+      entries.length,
+      ...entries.flatMap((entry) => [entry.message.role === 'user' ? 1 : 0, encodeLogEntry(entry)]),
+      opens.length,
+      ...opens.map(encodeOpenCall),
+      closes.length,
+      ...closes,
+    ],
+    decode: (reply) => {
+      const answer = reply as CopyToForkReply;
+      return answer[0] === 'copied' ? { status: 'copied', head: answer[1] } : { status: answer[0] };
+    },
+  };
+}
+
+interface EndRequest {
+  readonly conversation: ConversationRef;
+  readonly operation: string;
+  readonly version: Version;
+}
+
+type EndForkReply = ['incomplete', number] | [Exclude<ForkEndResult['status'], 'incomplete'>];
+
+export function endFork(keyspace: Keyspace): ScriptDefinition<EndRequest, ForkEndResult> {
+  return {
+    file: 'end-fork',
+    keys: ({ conversation }) => keyspace.conversation(conversation),
+    args: ({ operation, version }) => [
+      operation,
+      ...shownTexts(version),
+      ...versionArgs(version, PASS_LIMITS.keepVersions),
+    ],
+    decode: (reply) => {
+      const answer = reply as EndForkReply;
+      return answer[0] === 'incomplete' ? { status: 'incomplete', head: answer[1] } : { status: answer[0] };
+    },
+  };
+}
+
+/** Approximate texts per command. Each may be as large as a message. */
+const BATCH = 10;
+
+/** Reads without a script, because a text never changes. Other fields of `txt:` are skipped. */
+function bindReadTexts(redis: Redis, keyspace: Keyspace): VersionStore['readTexts'] {
+  return async (conversation, cursor) => {
+    const key = keyspace.key(conversation, 'txt');
+    const [next, flat] = await callStore(() => redis.hscan(key, cursor, 'COUNT', BATCH));
+    const summaries = new Map<string, Summary>();
+    const whole = new Map<string, string>();
+    for (let index = 0; index + 1 < flat.length; index += 2) {
+      const [field, text] = flat.slice(index, index + 2) as [string, string];
+      const name = field.slice(SUMMARY_PREFIX.length);
+      if (field.startsWith(SUMMARY_PREFIX)) summaries.set(name, readJson({ key, field }, text, summarySchema));
+      if (field.startsWith(WHOLE_PREFIX)) whole.set(name, text);
+    }
+    return { summaries, whole, next };
+  };
+}

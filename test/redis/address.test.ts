@@ -1,0 +1,95 @@
+import { expect, test } from 'vitest';
+import { listNodes, readRedisAddress, showAddress } from '../../src/redis/address.ts';
+
+test('keeps the URL of one server', () => {
+  expect(readRedisAddress('rediss://u:p@host:6380/2')).toEqual({ kind: 'single', url: 'rediss://u:p@host:6380/2' });
+});
+
+test('reads the master, database and login of Sentinels', () => {
+  expect(readRedisAddress('redis+sentinel://u:p%40s:x@one:1,two:80,[::1]:3,four/main.one/4')).toEqual({
+    kind: 'sentinel',
+    nodes: [
+      { host: 'one', port: 1 },
+      { host: 'two', port: 80 },
+      { host: '::1', port: 3 },
+      { host: 'four', port: 26_379 },
+    ],
+    master: 'main.one',
+    database: 4,
+    username: 'u',
+    password: 'p@s:x',
+    sentinels: { password: 'p@s:x' },
+    isTls: false,
+  });
+});
+
+test('reads a login for Sentinels', () => {
+  expect(
+    readRedisAddress('redis+sentinel://:p@one/main/1?sentinelUsername=look&sentinelPassword=a+b%40'),
+  ).toMatchObject({
+    password: 'p',
+    database: 1,
+    sentinels: { username: 'look', password: 'a+b@' },
+  });
+});
+
+test('reads nodes and login of a Cluster', () => {
+  expect(readRedisAddress('rediss+cluster://:secret@one,two:7000')).toEqual({
+    kind: 'cluster',
+    nodes: [
+      { host: 'one', port: 6379 },
+      { host: 'two', port: 7000 },
+    ],
+    password: 'secret',
+    isTls: true,
+  });
+  expect(readRedisAddress('redis+cluster://one/')).toMatchObject({ kind: 'cluster', nodes: [{ host: 'one' }] });
+});
+
+test.each([
+  ['redis+sentinel://me:hush@one:1,[::1]:2/main', 'redis+sentinel://***@one:1,[::1]:2/main/0'],
+  ['rediss+cluster://:hush@one,two:7000', 'rediss+cluster://***@one:6379,two:7000'],
+  ['redis+sentinel://one/main?sentinelPassword=hush', 'redis+sentinel://***@one:26379/main/0'],
+  ['redis+cluster://one', 'redis+cluster://one:6379'],
+  ['redis://me@one/2?password=hush', 'redis://***@one/2'],
+])('%s is shown as %s', (text, shown) => {
+  const address = readRedisAddress(text);
+  expect(address && showAddress(address)).toBe(shown);
+});
+
+test.each([
+  ['redis://one', [{ host: 'one', port: 6379 }]],
+  ['redis://[::1]:7', [{ host: '::1', port: 7 }]],
+  [
+    'redis+cluster://one,two:2',
+    [
+      { host: 'one', port: 6379 },
+      { host: 'two', port: 2 },
+    ],
+  ],
+])('%s is asked at its nodes', (text, nodes) => {
+  const address = readRedisAddress(text);
+  expect(address && listNodes(address)).toEqual(nodes);
+});
+
+test.each([
+  'redis+sentinel://one',
+  'redis+sentinel://one/',
+  'redis+sentinel://one/main/x',
+  'redis+sentinel://one/main?password=hush',
+  'redis+sentinel://one/main?sentinelPassword=hush%',
+  'redis+sentinel://one/main?sentinelPassword',
+  'redis+cluster://one?sentinelPassword=hush',
+  'redis+cluster://',
+  'redis+cluster://one,',
+  'redis+cluster://one:port',
+  // A Cluster has no databases, and Sentinels have the masters.
+  'redis+cluster://one,two/0',
+  'redis+cluster://one/main',
+  'redis+cluster://me:hush%@one',
+  'redis+clusters://one',
+  'http://one',
+  'redis://one,two',
+])('%s is no address', (text) => {
+  expect(readRedisAddress(text)).toBeUndefined();
+});
