@@ -1,7 +1,7 @@
 import type { NamedConversation } from './ids.ts';
 import type { ModelErrorKind } from './model.ts';
 import type { PassEvent } from './pass-events.ts';
-import type { QuarantinedRecord } from './ports/sweep-store.ts';
+import type { QuarantineEntry } from './ports/sweep-store.ts';
 import type { WaitKind } from './turn.ts';
 
 /** Ids that a log line may carry, but never a metric label. No event carries contents. */
@@ -231,7 +231,7 @@ type PolicyEvent = {
 /**
  * An unreadable record that was set aside, so that the sweep of its shard continues. Its names are ids, never contents.
  */
-type QuarantineEvent = { readonly type: 'record_quarantined' } & QuarantinedRecord;
+type QuarantineEvent = { readonly type: 'record_quarantined' } & QuarantineEntry;
 
 /** A job with unreadable data that was removed from its queue. */
 type DroppedJobEvent = {

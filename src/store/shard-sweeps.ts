@@ -1,10 +1,10 @@
 import { isTurnfoldError } from '../domain/errors.ts';
-import type { DueEntry, QuarantinedRecord, Sweep } from '../domain/ports/sweep-store.ts';
+import type { DueEntry, QuarantineEntry, Sweep } from '../domain/ports/sweep-store.ts';
 import { inTime } from '../redis/servers.ts';
 
 export interface ShardSweep {
   readonly due: readonly DueEntry[];
-  readonly setAside: readonly QuarantinedRecord[];
+  readonly setAside: readonly QuarantineEntry[];
 }
 
 export interface ShardSweepPorts {
@@ -28,7 +28,7 @@ export class ShardSweeps {
   readonly #silentMs: number;
   readonly #asked = new Set<number>();
   #due: DueEntry[] = [];
-  #setAside: QuarantinedRecord[] = [];
+  #setAside: QuarantineEntry[] = [];
   #failure: Error | undefined;
   #fullness: Error | undefined;
 

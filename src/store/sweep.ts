@@ -4,7 +4,7 @@ import {
   type DueEntry,
   type ExpireResult,
   QUARANTINE_SETS,
-  type QuarantinedRecord,
+  type QuarantineEntry,
   type SweepDecision,
   type SweepStore,
   type UnreadableRecord,
@@ -87,7 +87,7 @@ function decodeSweep([due, texts]: SweepShardReply, shard: number): ShardSweep {
 }
 
 /** Reads triples of set, name and reason. */
-function* readSetAside(texts: readonly string[], shard: number): Generator<QuarantinedRecord> {
+function* readSetAside(texts: readonly string[], shard: number): Generator<QuarantineEntry> {
   for (let at = 0; at + 2 < texts.length; at += 3) {
     const [given, name = '', why = ''] = texts.slice(at, at + 3);
     const set = QUARANTINE_SETS.find((known) => known === given);
@@ -240,7 +240,7 @@ function quarantineRecord(
       const answer = reply as SetRecordAsideReply;
       if (answer[0] === 'kept') return undefined;
       const [, why, needsWake] = answer;
-      const setAside: QuarantinedRecord = { shard: keyspace.shardOf(conversation), set: 'key', name: request.key, why };
+      const setAside: QuarantineEntry = { shard: keyspace.shardOf(conversation), set: 'key', name: request.key, why };
       return { setAside, needsWake: needsWake === 1 };
     },
   };

@@ -4,7 +4,7 @@ import { type ConversationRef, nameConversation } from '../domain/ids.ts';
 import type { IdSource } from '../domain/ports/clock.ts';
 import type { WakeQueue } from '../domain/ports/queue.ts';
 import type { SummaryStore } from '../domain/ports/summary-store.ts';
-import type { DueEntry, QuarantinedRecord, SweepStore } from '../domain/ports/sweep-store.ts';
+import type { DueEntry, QuarantineEntry, SweepStore } from '../domain/ports/sweep-store.ts';
 import { BrokenDelivery } from './turn/broken-delivery.ts';
 
 export interface QuarantinePorts {
@@ -50,7 +50,7 @@ async function quarantineRecord(
 function report(
   { onEvent }: QuarantinePorts,
   conversation: ConversationRef,
-  setAside: QuarantinedRecord | undefined,
+  setAside: QuarantineEntry | undefined,
 ): void {
   if (setAside !== undefined) onEvent({ type: 'record_quarantined', ...setAside, ...nameConversation(conversation) });
 }

@@ -15,7 +15,7 @@ export const QUARANTINE_SETS = ['ready', 'idle', 'passes', 'failed', 'key'] as c
 export type QuarantineSet = (typeof QUARANTINE_SETS)[number];
 
 /** An unreadable record that was set aside, so that the sweep of its shard continues (I12). */
-export interface QuarantinedRecord {
+export interface QuarantineEntry {
   /** Shard of the record. */
   readonly shard: number;
   /** Set that contained the record. */
@@ -38,7 +38,7 @@ export interface UnreadableRecord {
 
 /** Result of one sweep over many shards. */
 export interface Sweep {
-  readonly quarantined: readonly QuarantinedRecord[];
+  readonly quarantined: readonly QuarantineEntry[];
   /** Due entries of the shards that answered, also of late answers to an earlier sweep. */
   readonly due: readonly DueEntry[];
   /** Error of one shard that could not be swept. */
@@ -96,7 +96,7 @@ export interface SweepStore {
    * @param why reason without contents
    * @returns undefined if the entry is gone
    */
-  quarantine(entry: DueEntry, why: string): Promise<QuarantinedRecord | undefined>;
+  quarantine(entry: DueEntry, why: string): Promise<QuarantineEntry | undefined>;
   /**
    * Sets aside a record that workers can create again: a summary, or the open pass, which ends as failed. `needsWake`:
    * the caller adds the wake.
@@ -105,7 +105,7 @@ export interface SweepStore {
   quarantineRecord(
     conversation: ConversationRef,
     request: UnreadableRecord,
-  ): Promise<{ readonly setAside: QuarantinedRecord; readonly needsWake: boolean } | undefined>;
+  ): Promise<{ readonly setAside: QuarantineEntry; readonly needsWake: boolean } | undefined>;
   inspectTurn(conversation: ConversationRef): Promise<SweepDecision>;
   inspectPass(conversation: ConversationRef): Promise<SweepDecision>;
   /** Records the wake that the sweeper is about to add. False if a worker took a lease meanwhile. */
