@@ -46,6 +46,7 @@ export type { ApprovalRefusal } from './domain/proposal.ts';
 export type { WireFormat } from './domain/raw-items.ts';
 export type { WaitKind } from './domain/turn.ts';
 export type { TurnContext } from './domain/turn-context.ts';
+export type { Delays } from './models/answer-stream.ts';
 export {
   type AnthropicModelOptions,
   type AnthropicThinking,
@@ -54,7 +55,6 @@ export {
 export type { AnthropicConnection } from './models/anthropic/client.ts';
 export { type Catalogue, extendCatalogue, findProfile } from './models/catalogue.ts';
 export { type ChainOptions, modelChain } from './models/chain.ts';
-export type { Delays } from './models/first-event.ts';
 export { type ChatModelOptions, type ChatOptions, chatModel } from './models/openai/chat-model.ts';
 export type { OpenAiOptions } from './models/openai/client.ts';
 export { type ResponsesModelOptions, responsesModel } from './models/openai/responses-model.ts';

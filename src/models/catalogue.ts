@@ -1,22 +1,25 @@
 import { TurnfoldError } from '../domain/errors.ts';
 import type { ModelPrices, ModelProfile } from '../domain/model.ts';
 
-/** What is known of models, by `provider/model`. A value: whoever knows more makes a larger one with `extendCatalogue`. */
+/** Profiles by `provider/model`. Extend it with `extendCatalogue`. */
 export type Catalogue = ReadonlyMap<string, Omit<ModelProfile, 'id'>>;
 
-/** Anthropic publishes no tokenizer: its counts are higher than o200k_base's by a fifth to a third, most for code. */
+/** Anthropic publishes no tokenizer. Its counts exceed those of o200k_base by 20 to 33 %, most for code. */
 const CLAUDE = { encoding: 'o200k_base', upperBoundFactor: 1.35, maxRequestBytes: 32_000_000 } as const;
 const LARGE_CLAUDE = { ...CLAUDE, windowTokens: 1_000_000, outputCapTokens: 128_000 } as const;
 const SMALL_CLAUDE = { ...CLAUDE, windowTokens: 200_000, outputCapTokens: 64_000 } as const;
 const GPT = { encoding: 'o200k_base', upperBoundFactor: 1.1, maxRequestBytes: 50_000_000 } as const;
-/** Input and answer have limits of their own, 922,000 and 272,000 for input: the window is that with our reserve behind it. */
+/**
+ * Input and output have separate limits, 922,000 and 272,000 tokens for input. The window is the input limit plus our
+ * reserve.
+ */
 const GPT_6 = { ...GPT, windowTokens: 930_192, outputCapTokens: 128_000 } as const;
 const GPT_5 = { ...GPT, windowTokens: 280_192, outputCapTokens: 128_000 } as const;
 const GPT_4 = { ...GPT, windowTokens: 1_047_576, outputCapTokens: 32_768 } as const;
 
 /**
- * Windows and caps in tokens, prices in US dollars at the lowest tier, as their providers and resellers published them; looked
- * up in November 2026. Rates for very long requests are higher.
+ * Windows and caps in tokens, prices in US dollars at the lowest tier, as published in November 2026. Very long
+ * requests cost more.
  */
 export const CATALOGUE: Catalogue = new Map<string, Omit<ModelProfile, 'id'>>([
   ['anthropic/claude-fable-5-1', { ...LARGE_CLAUDE, prices: claudePrices(10, 50) }],
@@ -44,7 +47,7 @@ export const CATALOGUE: Catalogue = new Map<string, Omit<ModelProfile, 'id'>>([
   ],
 ]);
 
-/** A catalogue with more or other entries; the given ones win. */
+/** Returns a catalogue with added or replaced entries. */
 export function extendCatalogue(
   entries: Readonly<Record<string, Omit<ModelProfile, 'id'>>>,
   base: Catalogue = CATALOGUE,
@@ -53,8 +56,9 @@ export function extendCatalogue(
 }
 
 /**
- * The profile of a model. A dated name (`claude-sonnet-4-5-20250929`, `gpt-4o-2024-08-06`) has its family's.
- * @throws invalid_config, with the field
+ * Returns the profile of a model. A dated name (`claude-sonnet-4-5-20250929`, `gpt-4o-2024-08-06`) has the profile of
+ * its family.
+ * @throws invalid_config with the field
  */
 export function findProfile(provider: string, model: string, catalogue: Catalogue = CATALOGUE): ModelProfile {
   const family = model.replace(/-\d{4}-?\d{2}-?\d{2}$/, '').replace(/-latest$/, '');
@@ -66,17 +70,17 @@ export function findProfile(provider: string, model: string, catalogue: Catalogu
   const wanted = provider === '' ? model : `${provider}/${model}`;
   throw new TurnfoldError(
     'invalid_config',
-    `${field}: nothing is known of ${wanted}: give its profile (window, output cap, encoding). Known: ${(known.length > 0 ? known : all).join(', ')}`,
+    `${field}: the catalogue has no profile of ${wanted}. Pass a profile with window, output cap and encoding. Known: ${(known.length > 0 ? known : all).join(', ')}`,
     { field },
   );
 }
 
-/** Reading the cache costs a tenth of input, writing it a quarter more. */
+/** Cache reads cost 10 % of input, cache writes 125 %. */
 function claudePrices(input: number, output: number): ModelPrices {
   return { input, cachedInput: input / 10, cacheWrite: input * 1.25, output };
 }
 
-/** The newest bill what they write to the cache a quarter higher, the older ones do not: the higher rate is assumed. */
+/** Newer models bill cache writes at 125 % of input, older ones at 100 %. The higher rate is assumed. */
 function gptPrices(input: number, cachedInput: number, output: number): ModelPrices {
   return { input, cachedInput, cacheWrite: input * 1.25, output };
 }

@@ -1,23 +1,22 @@
 import { isModelError, type Model, type ModelError, type ModelPrices, type ModelProfile } from '../domain/model.ts';
 import { checkAnswer, readModelError } from '../domain/model-answer.ts';
-import { type Delays, generateUnlessSilent, systemDelays } from './first-event.ts';
+import { type Delays, generateUnlessSilent, systemDelays } from './answer-stream.ts';
 
 export interface ChainOptions {
-  /** how long a model, the last one aside, may be silent before the first event of its answer (default 120,000) */
+  /** Longest silence before a model's first event, in ms. Does not apply to the last model. Default 120,000. */
   readonly firstEventMs?: number;
-  /** for tests: how time passes */
+  /** Timers. Replaced in tests. */
   readonly timers?: Delays;
 }
 
-/** A fifth of the time that a step has: the next one still has the most of it. */
+/** A fifth of a step's deadline, so that the next model has most of it. */
 const FIRST_EVENT_MS = 120_000;
 
 /**
- * Models that stand in for each other, tried in order. A model that is overloaded, limited, away, silent, or not to be had (its
- * key, its quota) is passed over; one that finds the request too large or malformed is not, since the next would find the same.
- * Where all fail the turn is told the soonest time to come back, and none where one of them names none: that one may be back
- * at any moment. Where no wait helps it is told what the last one said. A chain in a chain has one model's time for all of
- * its own.
+ * Returns a model that tries several models in order. It passes over a model that is overloaded, rate limited,
+ * unreachable, silent, or refuses its key or quota. It does not pass over a model that refuses the request as too large
+ * or malformed, because the next would too. If all fail, the error is the `retry` that may be repeated soonest,
+ * otherwise the last error. A chain inside a chain has one model's time for all of its models.
  */
 export function modelChain(
   models: readonly [Model, ...Model[]],
@@ -28,7 +27,7 @@ export function modelChain(
     async generate(request) {
       const failures: ModelError[] = [];
       for (const [index, model] of models.entries()) {
-        // The last one is nobody's to leave: it has what its caller gives it.
+        // The last model has no silence limit: only the caller's deadline ends it.
         const isLast = index === models.length - 1;
         try {
           const answer = checkAnswer(
@@ -36,7 +35,7 @@ export function modelChain(
           );
           return { ...answer, model: answer.model ?? model.profile.id };
         } catch (thrown) {
-          // Aborted: whatever it throws then says nothing of the model.
+          // Errors after an abort do not describe the model.
           if (request.signal.aborted || !isPassedOver(thrown)) throw thrown;
           const error = readModelError(thrown, Date.now());
           failures.push(error);
@@ -52,14 +51,14 @@ function isPassedOver(error: unknown): error is ModelError {
   return isModelError(error, 'retry') || isModelError(error, 'fatal');
 }
 
-/** One that names no time comes first: its caller's backoff is seconds, a limit may name an hour. */
+/** An error without a time comes first: the caller's backoff is seconds, while a rate limit may name an hour. */
 function soonest(failures: readonly ModelError[]): ModelError {
   const retries = failures.filter(({ kind }) => kind === 'retry');
   const [first] = retries.toSorted((a, b) => (a.retryAt ?? 0) - (b.retryAt ?? 0));
   return first ?? (failures.at(-1) as ModelError); // a chain has at least one model
 }
 
-/** What holds whichever of them answers. They share a format, or have none as a chain. */
+/** Limits that hold for every model. `format` is set only if all models share it. */
 function narrowest(profiles: readonly [ModelProfile, ...ModelProfile[]]): ModelProfile {
   const [first] = profiles;
   const least = (of: (profile: ModelProfile) => number): number => Math.min(...profiles.map(of));

@@ -1,34 +1,33 @@
 import type { ModelErrorKind } from '../domain/model.ts';
 
-/** A way in which providers fail. A failure is of a row by one of three signs. */
+/** A way in which providers fail. A failure matches a row by name, status or text. */
 export interface ErrorRow {
   readonly kind: ModelErrorKind;
-  /** what a person reads */
+  /** Description for people. */
   readonly words: string;
-  /** its code, or its type */
+  /** Error codes or types. */
   readonly types?: readonly string[];
   readonly statuses?: readonly number[];
-  /** in the provider's message */
+  /** Patterns of the provider's message. */
   readonly texts?: readonly RegExp[];
-  /** it is of thinking alone: without any, the same request may be taken */
+  /** Only thinking was refused: the same request may be accepted without it. */
   readonly isOfThinking?: true;
 }
 
 /**
- * Real errors of the providers and what each means for a turn. Which row it is, `findRow` of `provider-errors.ts` decides:
+ * Errors of the providers and what each means for a turn. `findRow` of `provider-errors.ts` matches a failure in this
+ * order:
+ * 1. The code, otherwise the type, except the broad `invalid_request_error`.
+ * 2. The status, except 400, 404 and 422, which say little.
+ * 3. The text, and then one of those three statuses.
  *
- * 1. by the code, else by the type, unless that is the broad `invalid_request_error`;
- * 2. by the status, unless that is 400, 404 or 422, which say little;
- * 3. by the text; else by such a status after all.
- *
- * Where several rows match by the same sign, the first counts. So a rate limit is never an overflow, whatever its text says of
- * "too many tokens".
+ * The first matching row wins. A rate limit is therefore never an overflow, even if its text says "too many tokens".
  */
 export const ERROR_TABLE: readonly ErrorRow[] = [
   {
     kind: 'overflow',
     words: 'the request is larger than the window',
-    // OpenAI; llama.cpp; Copilot, GitHub Models; GLM
+    // OpenAI, llama.cpp, Copilot, GitHub Models, GLM
     types: [
       'context_length_exceeded',
       'exceed_context_size_error',
@@ -39,9 +38,9 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
     texts: [
       /prompt is too long/i, // Anthropic
       /exceeds? (?:the |this |your )?(?:model's |available )?context (?:window|limit|length|size)/i, // Anthropic, llama.cpp
-      // OpenAI: 2,048 messages, 10 MB of text. By the place and not by the code: an id that is too long is bad form
+      // OpenAI: 2,048 messages, 10 MB of text. Matched by place, not by code: a long id is a malformed request.
       /Invalid '(?:messages|input)(?:\[\d+\][^']*\.(?:content|output|text|arguments)(?:\[\d+\])?)?': (?:array|string) too long/,
-      /maximum (?:context|prompt) length/i, // OpenAI, Mistral, DeepSeek; xAI
+      /maximum (?:context|prompt) length/i, // OpenAI, Mistral, DeepSeek, xAI
       /context window of this model/i, // OpenAI Responses
       /model's context length is only/i, // vLLM
       /reduce the length of the (?:messages|input|prompt)/i, // Groq, Cerebras
@@ -71,8 +70,8 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
   },
   {
     kind: 'retry',
-    words: 'a rate limit',
-    // Anthropic; OpenAI; Bedrock
+    words: 'rate limited',
+    // Anthropic, OpenAI, Bedrock
     types: ['rate_limit_error', 'rate_limit_exceeded', 'tokens', 'requests', 'ThrottlingException'],
     statuses: [429],
   },
@@ -84,21 +83,21 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
   },
   {
     kind: 'fatal',
-    words: 'the key is not accepted',
+    words: 'the API key was not accepted',
     types: ['authentication_error', 'invalid_api_key'],
     statuses: [401],
     texts: [/API key not valid/i], // Gemini
   },
-  { kind: 'fatal', words: 'no such model', types: ['not_found_error', 'model_not_found'], statuses: [404] },
+  { kind: 'fatal', words: 'the model does not exist', types: ['not_found_error', 'model_not_found'], statuses: [404] },
   {
     kind: 'fatal',
-    words: 'the key may not do this',
+    words: 'the API key lacks permission',
     types: ['permission_error', 'data_residency_mismatch'],
     statuses: [403],
   },
   {
     kind: 'fatal',
-    words: 'the provider declines the contents',
+    words: 'the provider declined the contents',
     types: [
       'invalid_prompt',
       'content_filter',
@@ -111,7 +110,7 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
   },
   {
     kind: 'fatal',
-    words: 'the provider cannot read a picture',
+    words: 'the provider could not read a picture',
     types: [
       'invalid_image',
       'invalid_image_format',
@@ -136,9 +135,9 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
     ],
   },
   {
-    // What is wrong is the agent's setting: no other version of the context would mend it.
+    // The agent's settings are wrong. Rolling back to another version would not help.
     kind: 'fatal',
-    words: 'the model does not take a setting',
+    words: 'the model does not support a setting',
     types: ['unsupported_parameter', 'unsupported_value', 'invalid_function_parameters'],
     texts: [
       /^tools\.\d+\./, // Anthropic
@@ -163,7 +162,7 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
   },
   {
     kind: 'invalid',
-    words: 'the thinking that is sent back',
+    words: 'the thinking sent back was refused',
     types: ['invalid_encrypted_content'], // OpenAI Responses
     texts: [
       /Invalid `signature` in `(?:redacted_)?thinking` block/, // Anthropic
@@ -174,7 +173,7 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
   },
   {
     kind: 'invalid',
-    words: 'the form of the request',
+    words: 'the request is malformed',
     statuses: [400, 422],
     texts: [/Item with id '[^']{0,80}' not found/], // OpenAI Responses: 404
   },

@@ -10,24 +10,25 @@ import { checkUsage } from '../domain/usage.ts';
 import { hashTexts, timeCall } from './summarizer/model-call.ts';
 
 export interface NativeSummarizerOptions {
-  /** of the agent: no other model takes back what its provider compacted */
+  /** The agent's own model: no other model can read the compaction. */
   readonly model: Model & Required<Pick<Model, 'compact'>>;
   readonly system: string;
   readonly tools: readonly ToolDescription[];
   readonly counter: TokenCounter;
   readonly clock: Clock;
   readonly tracing?: Tracing | undefined;
-  /** writes the text beside a sealed compaction, for people and for other models */
+  /** Writes the text beside an encrypted compaction, for people and other models. */
   readonly fallback: Summarizer;
-  /** for one call (default 40 s, as for every summarizer) */
+  /** Timeout of one call. Default 40 s, as for every summarizer. */
   readonly callTimeoutMs?: number;
 }
 
 const CALL_TIMEOUT_MS = 40_000;
 
 /**
- * Summarizes by the provider's own compaction. It stands first in every later request of this model; beside it is a text, for
- * whoever cannot read it. Refused where something else opens the context: there no provider takes it.
+ * Summarizes with the provider's own compaction. The compaction opens every later request of this model. A text beside
+ * it serves other readers. Refuses a sequence that does not open the context, because providers accept a compaction
+ * only there.
  */
 export function createNativeSummarizer(options: NativeSummarizerOptions): Summarizer {
   const { model, fallback } = options;
@@ -35,14 +36,14 @@ export function createNativeSummarizer(options: NativeSummarizerOptions): Summar
     id: `native ${model.profile.id}`,
     async summarize(request) {
       if (request.opensVersion === undefined) {
-        return { status: 'refused', why: 'a compaction by the provider has to open the context' };
+        return { status: 'refused', why: 'a provider compaction must open the context' };
       }
       const result = await askForCompaction(options, request);
-      if (result.status === 'overflow') return { status: 'refused', why: 'larger than its window' };
+      if (result.status === 'overflow') return { status: 'refused', why: 'larger than the window of the model' };
       if (result.status === 'failed') return result;
       const { text: said, raw, usage } = result.answer;
       const items = readRawItems({ raw });
-      if (items === undefined) return { status: 'failed', why: 'a compaction in no form that is known' };
+      if (items === undefined) return { status: 'failed', why: 'the compaction has an unknown format' };
       const written =
         said === undefined ? await fallback.summarize(request) : ({ status: 'written', text: said } as const);
       if (written.status !== 'written') return written;
@@ -78,7 +79,7 @@ async function askForCompaction(options: NativeSummarizerOptions, request: Summa
   );
 }
 
-/** What the provider counted is what it wrote; what it keeps of the context beside that is counted here. */
+/** Adds the provider's count of what it wrote to our count of the messages that it kept. */
 async function countOwn(counter: TokenCounter, { items }: RawItems, usage: ModelUsage | undefined): Promise<number> {
   const [written, kept] = [items.filter(isWritten), items.filter((item) => !isWritten(item))];
   const writtenTokens = checkUsage(usage)?.output ?? (await counter.count(JSON.stringify(written)));
@@ -89,7 +90,7 @@ function isWritten({ type }: RawItem): boolean {
   return type === 'compaction';
 }
 
-/** The range as the model has read it: what stands for parts of it, and what came between and behind. */
+/** The range as the model has read it: earlier summaries in place of the messages that they cover. */
 function contextOf({ range, messages, earlier = [] }: SummaryRequest): Message[] {
   const context: Message[] = [];
   let next = range.from;

@@ -1,6 +1,6 @@
 import { openAnthropicClient as openAnthropic } from './anthropic/client.ts';
 import { openOpenAiClient as openOpenAi } from './openai/client.ts';
-import { openAgent } from './provider-client.ts';
+import { openAgent } from './provider-call.ts';
 
 export interface ProbedProvider {
   readonly maker: 'anthropic' | 'openai';
@@ -10,13 +10,13 @@ export interface ProbedProvider {
 
 export type ProbeOutcome =
   | { readonly kind: 'answered' }
-  /** an HTTP status other than success: the provider was reached */
+  /** The provider was reached and returned an error status. */
   | { readonly kind: 'refused'; readonly status: number }
   | { readonly kind: 'unreachable' };
 
 const ANSWER_MS = 10_000;
 
-/** Asks for the list of models: it needs the key, and costs no tokens. Never throws; what a provider says is not repeated. */
+/** Lists the models, which needs the key and costs no tokens. Never throws, and never repeats the provider's text. */
 export async function probeProvider({ maker, apiKey, baseUrl }: ProbedProvider): Promise<ProbeOutcome> {
   const dispatcher = openAgent();
   const connection = { apiKey, ...(baseUrl !== undefined && { baseUrl }) };

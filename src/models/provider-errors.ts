@@ -1,35 +1,36 @@
-import { ModelError } from '../domain/model.ts';
+import type { Message } from '../domain/message.ts';
+import { ModelError, type ModelRequest } from '../domain/model.ts';
+import { readRawItems } from '../domain/raw-items.ts';
+import { isThinking } from '../wire/raw-items.ts';
 import { ERROR_TABLE, type ErrorRow } from './error-table.ts';
-import { ThinkingRefused } from './refused-thinking.ts';
-import { readRetryAt } from './retry-time.ts';
 
-/** What a provider's client threw, in no client's own classes. */
+/** An error of any SDK client, in one form. */
 export interface ProviderFailure {
-  /** absent: there was no answer, or the failure came in the middle of a stream */
+  /** Absent if there was no answer, or if the failure came inside a stream. */
   readonly status?: number | undefined;
-  /** as they came: compatible servers send numbers as well, and anything else */
+  /** Unchecked: compatible servers also send numbers and other values. */
   readonly type?: unknown;
   readonly code?: unknown;
-  /** may quote the request: it is searched, and never shown */
+  /** May quote the request, so it is matched but never shown. */
   readonly message: string;
   readonly headers?: { get(name: string): string | null } | undefined;
 }
 
-/** An identifier, or GLM's four digits; whatever else stands in its place could be contents, or a key. */
+/** An identifier, or GLM's four digits. Other values could be contents or a key. */
 const NAME = /^(?:[a-z][\w.-]{0,63}|\d{4})$/i;
-/** So broad a type or status says less than its own text. */
+/** Types and statuses that say less than the message. */
 const BROAD_NAME = 'invalid_request_error';
 const BROAD_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 422]);
 const STATUS = /^[45]\d\d$/;
-/** Searched of a refusal. Providers begin with what was wrong; some go on with the whole request. */
+/** Characters of a message that are matched. Providers name the error first, and some then quote the whole request. */
 const SEARCHED_CHARS = 16_384;
-/** Where in a request a refusal points to: a path, never contents. */
+/** Path in the request that a refusal names, without contents. */
 const PLACE = /\b(?:messages|input|tools|system)(?:[.[]\d+\]?)(?:[.[](?:\d+\]?|[a-z_]+))*/;
 
 /**
- * What a failed request means for its turn.
+ * Classifies a failed request.
  * @param now ms since epoch
- * @param describe the request's form, for a refusal of it
+ * @param describe describes the request's structure, for a refusal of it
  */
 export function classifyFailure(
   failure: ProviderFailure,
@@ -46,7 +47,7 @@ export function classifyFailure(
   const retryAt = kind === 'retry' ? readRetryAt({ headers, message, isRateLimit: status === 429 }, now) : undefined;
   const form = kind === 'invalid' ? describe(message) : '';
   const signs = [status, code].filter((sign) => sign !== undefined).join(' ');
-  const Failure = isOfThinking === true ? ThinkingRefused : ModelError;
+  const Failure = isOfThinking === true ? ThinkingRefusedError : ModelError;
   return new Failure(kind, `${words}${signs === '' ? '' : ` (${signs})`}${place === undefined ? '' : ` at ${place}`}`, {
     ...(code === undefined ? {} : { code }),
     ...(form === '' ? {} : { form }),
@@ -58,12 +59,12 @@ function isName(value: unknown): value is string {
   return typeof value === 'string' && NAME.test(value);
 }
 
-/** Inside of a stream, which has no status of its own: OpenRouter's code is one. */
+/** Inside a stream, OpenRouter sends the status as its code. */
 function readStatus(code: unknown): number | undefined {
   return (typeof code === 'number' || typeof code === 'string') && STATUS.test(String(code)) ? Number(code) : undefined;
 }
 
-/** By code, by type, by status; text last, and only where those leave it open. */
+/** Matches by code, type, status and text, in this order. */
 function findRow(
   { status, message }: Pick<ProviderFailure, 'status' | 'message'>,
   names: readonly string[],
@@ -78,10 +79,124 @@ function findRow(
   return ERROR_TABLE.find(({ texts }) => texts?.some((text) => text.test(message))) ?? byStatus;
 }
 
-/** Without a status the form was taken, and the answer did not come through. */
+/** Without a status the request was accepted, and the answer was lost on the way. */
 function unknownFailure(status: number | undefined): ErrorRow {
-  if (status === undefined) return { kind: 'retry', words: 'no whole answer' };
+  if (status === undefined) return { kind: 'retry', words: 'the answer did not arrive completely' };
   return status >= 400 && status < 500
-    ? { kind: 'fatal', words: 'the provider refuses' }
+    ? { kind: 'fatal', words: 'the provider refused the request' }
     : { kind: 'retry', words: 'the provider failed' };
+}
+
+/** Sources of a retry time: headers, and the message of a failure inside a stream. */
+export interface RetryHints {
+  readonly headers?: { get(name: string): string | null } | undefined;
+  readonly message: string;
+  /** Only a rate limit is worth waiting for its reset. */
+  readonly isRateLimit: boolean;
+}
+
+const MAX_WAIT_MS = 3_600_000;
+const DURATION = /(?<![\d.])(\d+(?:\.\d+)?) ?(ms|s|m|h|sec(?:ond)?s?|min(?:ute)?s?|hours?)(?![a-z])/gi;
+const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
+/**
+ * Wait times in messages: OpenAI's "try again in 1m2.5s.", Gemini's "retry in 34.07s", Azure's "retry after 26
+ * seconds".
+ */
+const SPOKEN = /(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)? ?[a-z]{1,7})+)/i;
+
+interface Limit {
+  readonly remaining: string;
+  readonly reset: string;
+}
+
+const LIMITS: readonly Limit[] = [
+  ...['requests', 'tokens'].map((name) => ({
+    remaining: `x-ratelimit-remaining-${name}`,
+    reset: `x-ratelimit-reset-${name}`,
+  })),
+  ...['requests', 'tokens', 'input-tokens', 'output-tokens'].map((name) => ({
+    remaining: `anthropic-ratelimit-${name}-remaining`,
+    reset: `anthropic-ratelimit-${name}-reset`,
+  })),
+];
+
+/**
+ * Time of the next attempt that the provider asks for, at most an hour away.
+ * @param now ms since epoch
+ * @returns ms since epoch, or undefined if the provider names no time
+ */
+function readRetryAt({ headers, message, isRateLimit }: RetryHints, now: number): number | undefined {
+  const given = (name: string): string | undefined => headers?.get(name) ?? undefined;
+  const waitMs =
+    readNumber(given('retry-after-ms')) ??
+    readWait(given('retry-after'), now) ??
+    readDuration(SPOKEN.exec(message)?.[1]) ??
+    (isRateLimit ? readReset(given, now) : undefined);
+  return waitMs === undefined ? undefined : now + Math.min(MAX_WAIT_MS, Math.max(0, Math.ceil(waitMs)));
+}
+
+function readNumber(text: string | undefined, unitMs = 1): number | undefined {
+  const value = text === undefined || text.trim() === '' ? Number.NaN : Number(text) * unitMs;
+  return Number.isFinite(value) ? value : undefined;
+}
+
+function readWait(text: string | undefined, now: number): number | undefined {
+  return readNumber(text, 1_000) ?? readDate(text, now);
+}
+
+/** A bare number is no date: the parser would read it as a year. */
+function readDate(text: string | undefined, now: number): number | undefined {
+  const date = text === undefined || readNumber(text) !== undefined ? Number.NaN : Date.parse(text);
+  return Number.isNaN(date) ? undefined : date - now;
+}
+
+/** Reads `6m0s`, `20ms`, `26 seconds`. */
+function readDuration(text: string | undefined): number | undefined {
+  const parts = [...(text ?? '').matchAll(DURATION)];
+  if (parts.length === 0) return undefined;
+  return parts.reduce((sum, [, value, unit = 's']) => sum + Number(value) * msOf(unit.toLowerCase()), 0);
+}
+
+function msOf(unit: string): number {
+  return UNIT_MS[unit] ?? UNIT_MS[unit.charAt(0)] ?? 0;
+}
+
+/** Latest reset of the limits that are used up, or that do not say. */
+function readReset(given: (name: string) => string | undefined, now: number): number | undefined {
+  const waits = LIMITS.filter(({ remaining }) => (readNumber(given(remaining)) ?? 0) <= 0)
+    .map(({ reset }) => readDuration(given(reset)) ?? readDate(given(reset), now))
+    .filter((wait) => wait !== undefined);
+  return waits.length === 0 ? undefined : Math.max(...waits);
+}
+
+/** The provider no longer accepts its own thinking: its key changed, or the history was imported. */
+class ThinkingRefusedError extends ModelError {}
+
+/**
+ * Repeats a request without any thinking if the provider refuses its thinking. If the turn failed instead, the
+ * conversation could be stuck: without a pass there is no version to roll back to.
+ * @throws the error of the second attempt
+ */
+export async function retryWithoutThinking<Request extends ModelRequest, Answer>(
+  request: Request,
+  ask: (request: Request) => Promise<Answer>,
+): Promise<Answer> {
+  try {
+    return await ask(request);
+  } catch (error) {
+    if (!(error instanceof ThinkingRefusedError)) throw error;
+    const messages = request.messages.map(withoutThinking);
+    if (messages.every((message, index) => message === request.messages[index])) throw error;
+    return await ask({ ...request, messages });
+  }
+}
+
+/**
+ * Returns the same object if the message has no thinking. Edits the raw items directly, because an imported history has
+ * no versions to compare.
+ */
+function withoutThinking(message: Message): Message {
+  const raw = readRawItems(message);
+  if (raw === undefined || !raw.items.some(isThinking)) return message;
+  return { ...message, raw: { ...raw, items: raw.items.filter((item) => !isThinking(item)) } };
 }

@@ -8,54 +8,53 @@ import {
   type ModelUsage,
 } from '../domain/model.ts';
 
-/** An answer as a script writes it: the rest of `ModelAnswer` has defaults. */
+/** An answer of a script. Other fields of `ModelAnswer` have defaults. */
 export interface ScriptedAnswer {
-  /** a text, told word by word; or its pieces, each told when it comes */
+  /** Text, streamed word by word, or its pieces, streamed as they come. */
   readonly content?: string | AsyncIterable<string>;
-  /** `arguments`: an object, or the text as a model would write it; `id`: `call_<index>` unless given */
+  /** Calls of the answer. */
   readonly toolCalls?: readonly {
-    /** as a provider would give it */
+    /** Provider's id. Default `call_<index>`. */
     readonly id?: string;
-    /** the tool */
+    /** Tool name. */
     readonly name: string;
-    /** an object, or the very text */
+    /** Arguments as an object, or as the exact text. */
     readonly arguments: string | Readonly<Record<string, unknown>>;
   }[];
-  /** how the answer ends where it is not complete */
+  /** End of the answer. Default complete. */
   readonly end?: ModelAnswer['end'];
-  /** what a provider would count */
+  /** Usage as a provider would report it. */
   readonly usage?: ModelUsage;
-  /** the provider's item */
+  /** Item of the provider. */
   readonly raw?: unknown;
 }
 
-/** A throw of the model; a promise holds the call back until it is settled. */
+/** An answer or an error to throw. A promise delays the call until it settles. */
 export type ScriptedOutcome = ScriptedAnswer | Error | Promise<ScriptedAnswer | Error>;
 
 export interface ScriptedStep {
-  /** what the request must be: anything else is a fatal error that says what differs */
+  /** Conditions on the request. A mismatch is a fatal error that names the difference. */
   readonly expect?: {
-    /** of the last message */
+    /** Role of the last message. */
     readonly role?: Role;
-    /** of the last message: its whole text, or a pattern in it */
+    /** Text of the last message, or a pattern that it matches. */
     readonly content?: string | RegExp;
-    /** how many the request has */
+    /** Number of messages. */
     readonly messages?: number;
   };
-  /** what the model answers */
+  /** Answer of the model. */
   readonly answer: ScriptedOutcome | ((request: ModelRequest) => ScriptedOutcome);
 }
 
 export interface ScriptedModelOptions {
-  /** over that of the scripted model */
+  /** Overrides of the scripted model's profile. */
   readonly profile?: Partial<ModelProfile>;
 }
 
 export interface ScriptedModel extends Model {
-  /** calls so far */
+  /** Calls so far. */
   readonly callCount: number;
-  /** @throws Error where steps were not used */
-  /** throws unless all steps were taken */
+  /** Throws an error if steps were not used. */
   assertDone(): void;
 }
 
@@ -68,8 +67,8 @@ export const SCRIPTED_PROFILE: ModelProfile = {
 };
 
 /**
- * A model without a network. `steps`: answers the calls that are expected, in order, and fails on any other.
- * `decide`: answers each request by what it holds, so that a step that is run again gets the same answer.
+ * A model without a network. `steps` answers the expected calls in order, and fails on any other. `decide` answers by
+ * the request's contents, so that a repeated step gets the same answer.
  */
 export function scriptedModel(
   options: ScriptedModelOptions &
@@ -111,14 +110,14 @@ function findDifference(
 ): string | undefined {
   const last = sent.at(-1);
   if (messages !== undefined && sent.length !== messages) return `${sent.length} messages, expected ${messages}`;
-  if (role !== undefined && last?.role !== role) return `last message of ${last?.role ?? 'nobody'}, expected ${role}`;
+  if (role !== undefined && last?.role !== role) return `last message of ${last?.role ?? 'none'}, expected ${role}`;
   if (content === undefined) return undefined;
   const text = last?.content ?? '';
   const isMet = typeof content === 'string' ? text === content : content.test(text);
   return isMet ? undefined : `last message is not ${String(content)}`;
 }
 
-/** Tells the text of an outcome as a provider streams it, then answers it whole. */
+/** Streams the text of an outcome, then returns the whole answer. */
 async function speak(outcome: ScriptedOutcome, request: ModelRequest): Promise<ModelAnswer> {
   const given = await outcome;
   if (given instanceof Error) throw given;
@@ -152,7 +151,7 @@ function completeAnswer(
   };
 }
 
-/** As a provider's client does: an aborted call ends at once, with the reason. */
+/** Rejects at once when the signal is aborted, as a provider's client does. */
 async function untilAborted<T>(outcome: Promise<T>, signal: AbortSignal): Promise<T> {
   const aborted = Promise.withResolvers<never>();
   const stop = (): void => aborted.reject(signal.reason);

@@ -3,7 +3,7 @@ import { TurnfoldError } from '../domain/errors.ts';
 import { jsonSchema, type Message, messageSchema, toolCallSchema } from '../domain/message.ts';
 import { isMapping, parseInput } from '../domain/parse.ts';
 
-/** One conversation of a file that has one per line. */
+/** One conversation of a JSONL file. */
 export interface ConversationLine {
   readonly id: string;
   readonly messages: readonly Message[];
@@ -12,14 +12,14 @@ export interface ConversationLine {
 const idSchema = z.object({ id: z.string().min(1).optional() });
 const messagesSchema = z.object({ messages: z.array(z.unknown()) });
 
-/** A call's arguments as text. Files of others hold the object itself; a record's schema would drop a key `__proto__`. */
+/** Arguments as text. Files from other tools hold the object itself. A record schema would drop the key `__proto__`. */
 const argumentsSchema = z
   .union([z.string(), z.custom<object>(isMapping)], { error: 'expected a JSON object, or its text' })
   .transform((given) => (typeof given === 'string' ? given : JSON.stringify(given)));
 
 const partsSchema = z.array(z.looseObject({ type: z.string(), text: z.string().optional() }));
 
-/** A message as OpenAI's chat format has it, as far as it differs from ours. Dumps hold null where there is nothing. */
+/** Fields of OpenAI's chat format that differ from ours. Dumps write null for absent fields. */
 const chatMessageSchema = z
   .object({
     role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
@@ -28,7 +28,7 @@ const chatMessageSchema = z
       .array(z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: argumentsSchema }) }))
       .nullish(),
     tool_call_id: z.string().nullish(),
-    function_call: z.null({ error: 'retired by its provider; expected tool_calls' }).optional(),
+    function_call: z.null({ error: 'function_call is not supported, use tool_calls' }).optional(),
     ...messageSchema.pick({ isError: true, droppable: true, pinned: true }).shape,
   })
   .refine(({ role, content }) => role === 'assistant' || (content !== undefined && content !== null), {
@@ -36,13 +36,13 @@ const chatMessageSchema = z
     error: 'expected text or a list of parts',
   });
 
-/** What only the chat format has. */
+/** Fields that only the chat format has. */
 const CHAT_FIELDS = ['tool_calls', 'tool_call_id', 'function_call', 'refusal'] as const;
 
-/** What only our form has: in a message that is read as the chat format's it would vanish without a word. */
+/** Fields that only our format has. A message read as chat format would silently lose them. */
 const OWN_FIELDS = ['toolCalls', 'toolCallId', 'parts', 'raw', 'summary'] as const;
 
-/** Our form as files of others write it: arguments as an object, and no text beside calls. */
+/** Our format as other tools write it: arguments as an object, no content beside calls. */
 const ownMessageSchema = messageSchema
   .extend({
     content: z.string().nullish(),
@@ -55,17 +55,17 @@ const ownMessageSchema = messageSchema
   }))
   .pipe(messageSchema);
 
-/** A line whose id is known, so that what is wrong with its messages can be told of it. */
+/** A line whose id is known, so that errors in its messages can name the conversation. */
 export interface OpenedLine {
   readonly id: string;
-  /** @throws invalid_input, with the field */
+  /** @throws invalid_input with the field */
   readonly readMessages: () => Message[];
 }
 
 /**
- * Opens one line. Each message may be in our form or in OpenAI's chat form.
- * @param number of the line, from 1: the id where the line has none
- * @throws invalid_input, with the field
+ * Opens one line. Each message may be in our format or in OpenAI's chat format.
+ * @param number line number from 1, used as the id of a line without one
+ * @throws invalid_input with the field
  */
 export function openConversationLine(line: string, number: number): OpenedLine {
   const value = parseLine(line, `line ${number}`);
@@ -77,7 +77,7 @@ export function openConversationLine(line: string, number: number): OpenedLine {
   };
 }
 
-/** @throws invalid_input, with the field */
+/** @throws invalid_input with the field */
 export function readConversationLine(line: string, number: number): ConversationLine {
   const { id, readMessages } = openConversationLine(line, number);
   return { id, messages: readMessages() };
@@ -102,7 +102,7 @@ function readMessage(value: unknown, at: string): Message {
   return isChatMessage(value) ? readChatMessage(value, at) : parseInput(ownMessageSchema, value, at);
 }
 
-/** Whatever has none of the marks is read as ours: a broken message of ours must not lose its calls as a chat message. */
+/** A message without chat fields is read as ours. Reading a broken message of ours as chat would drop its calls. */
 function isChatMessage(value: unknown): value is Record<string, unknown> {
   if (!isMapping(value)) return false;
   const isMarked = CHAT_FIELDS.some((field) => field in value);
@@ -113,7 +113,11 @@ function readChatMessage(value: Record<string, unknown>, at: string): Message {
   const stray = OWN_FIELDS.find((name) => value[name] !== undefined && value[name] !== null);
   if (stray !== undefined) {
     const field = `${at}.${stray}`;
-    throw new TurnfoldError('invalid_input', `${field}: is of another form than the rest of its message`, { field });
+    throw new TurnfoldError(
+      'invalid_input',
+      `${field}: not a field of the chat format, which the other fields of the message have`,
+      { field },
+    );
   }
   const {
     role,
@@ -124,7 +128,7 @@ function readChatMessage(value: Record<string, unknown>, at: string): Message {
     ...marks
   } = parseInput(chatMessageSchema, value, at);
   const calls = (tool_calls ?? []).map((call) => ({ id: call.id, ...call.function }));
-  // Copied within the bounds of a message's parts.
+  // Copied to enforce the limits on parts.
   const parts = parseInput(z.array(jsonSchema), Array.isArray(content) ? content : [], `${at}.content`);
   const text = Array.isArray(content) ? content.map((part) => part.text ?? '').join('') : (content ?? '');
   return {

@@ -1,62 +1,54 @@
 import type { Message } from '../domain/message.ts';
 import type { ModelAnswer, ToolDescription } from '../domain/model.ts';
 import type { RawItem, WireFormat } from '../domain/raw-items.ts';
-import type { SentPart } from './sent-parts.ts';
+import type { SentPart } from './parts.ts';
 
-/** What is to be sent, in our own form. */
+/** A request in our own form. */
 export interface WireRequest {
-  /** the provider's name of the model */
+  /** Model name of the provider. */
   readonly model: string;
   readonly system: string;
   readonly tools: readonly ToolDescription[];
   readonly messages: readonly Message[];
-  /** number of the version that the messages are the context of; absent: nothing was ever cut */
+  /** Version that the messages are the context of. Absent if nothing was ever compacted. */
   readonly version?: number;
   readonly maxOutputTokens: number;
 }
 
-/** What a body says, in our own form. */
-export interface WireMessages {
-  /** the agent's prompt; '' where there is none */
-  readonly system: string;
-  readonly tools: readonly ToolDescription[];
-  readonly messages: readonly Message[];
-}
-
-/** What a provider's whole answer says, beside the items that it says it with. */
+/** Contents of a provider's answer, and the items that hold them. */
 export type AnswerParts = Pick<ModelAnswer, 'content' | 'toolCalls' | 'end'> & { readonly items: readonly RawItem[] };
 
-/** Index into the request's messages; `NO_ORIGIN` where rendering put something in. */
+/** Index into the request's messages, or `NO_ORIGIN` for added content. */
 export type Origin = number;
 export const NO_ORIGIN: Origin = -1;
 
-/** A call as it is sent: a legal id and name, and arguments that are a JSON object whatever the model wrote. */
+/** A call as it is sent: a legal id, a legal name, and arguments that are a JSON object. */
 export interface WireCall {
   readonly id: string;
   readonly name: string;
   readonly input: Readonly<Record<string, unknown>>;
-  /** the same as text: the model's own where that is an object */
+  /** The same arguments as text. The model's own text if it is an object. */
   readonly arguments: string;
 }
 
-/** One message of a request, the same for every format: nothing empty, calls with their results behind them. */
+/** One message of a request, the same for every format: no empty content, results directly behind their calls. */
 export type ArrangedItem =
   | {
       readonly kind: 'user';
       readonly origin: Origin;
       readonly parts: readonly SentPart[];
-      /** of a summary that this model's provider wrote: its own compaction, to be sent instead where a format allows */
+      /** The provider's own compaction of this summary, sent in its place where the format allows it. */
       readonly raw?: readonly RawItem[];
     }
   | {
       readonly kind: 'assistant';
       readonly origin: Origin;
-      /** '' only beside calls */
+      /** Empty only beside calls. */
       readonly text: string;
       readonly calls: readonly WireCall[];
-      /** how many items of thinking its model wrote with it in this format, sent or not (A7) */
+      /** Number of thinking items that the model wrote in this format, sent or not (A7). */
       readonly thoughts: number;
-      /** the provider's own items where this very model takes them back; without thinking where that no longer holds */
+      /** The provider's own items, if this model takes them back. Thinking that no longer holds is left out. */
       readonly raw?: readonly RawItem[];
     }
   | {
@@ -67,22 +59,28 @@ export type ArrangedItem =
       readonly isError: boolean;
     };
 
-/** What rendering changed besides its format, so that it can be undone. */
+export type ArrangedAssistant = Extract<ArrangedItem, { kind: 'assistant' }>;
+export type ArrangedResult = Extract<ArrangedItem, { kind: 'result' }>;
+
+/** Changes made by rendering, so that they can be undone. */
 export interface Marks {
   readonly format: WireFormat;
-  /** ids as they are sent → ids in the messages */
+  /** Sent id → id in the log. */
   readonly callIds: ReadonlyMap<string, string>;
-  /** messages that the body does not say as they are (summaries, empty texts, broken arguments …), whole */
+  /** Messages that the body does not hold completely: summaries, empty texts, broken arguments. */
   readonly replaced: ReadonlyMap<Origin, Message>;
-  /** messages that are sent as their raw items */
+  /** Messages sent as their raw items. */
   readonly raw: ReadonlySet<Origin>;
-  /** names of tools that were put in, because a call remains of each (X6) */
+  /** Names of added stubs (X6). */
   readonly stubs: ReadonlySet<string>;
-  /** origins of the system's texts, in order, where a format keeps them apart from its messages; `NO_ORIGIN`: the agent's */
+  /**
+   * Origins of the system texts, in order, for a format that separates them from messages. `NO_ORIGIN` is the agent's
+   * prompt.
+   */
   readonly system: readonly Origin[];
-  /** origins of what is sent, in wire order: of each message, and within it of each block */
+  /** Origins by message and block, in the order of sending. */
   readonly origins: readonly (readonly Origin[])[];
-  /** fingerprint of the system texts and tools: an adapter keeps it as `RawItems.prefix` of the answer (A8) */
+  /** Fingerprint of the system texts and tools. An adapter records it as `RawItems.prefix` of the answer (A8). */
   readonly prefix: string;
 }
 
@@ -91,12 +89,12 @@ export interface Rendered<Body> {
   readonly marks: Marks;
 }
 
-/** A rule of a format that a request breaks. */
+/** A rule that a request breaks. */
 export interface Violation {
-  /** as the project's docs number them: X1, A4, C1, R2 … */
+  /** Code as in docs/reference/wire.md: X1, A4, C1, R2 … */
   readonly rule: string;
-  /** in the body, e.g. `messages[3].content[0]` */
+  /** Path in the body, such as `messages[3].content[0]`. */
   readonly path: string;
-  /** without contents */
+  /** Description without contents. */
   readonly message: string;
 }

@@ -4,7 +4,7 @@ import type { Clock } from '../domain/ports/clock.ts';
 import { calibrationRatio } from '../domain/size.ts';
 import type { Timers } from './timers.ts';
 
-/** A factor moves slowly: a worker tells of one answer a second for each model, whatever its load. */
+/** A factor moves slowly, so a worker reports at most one answer a second for each model. */
 const OBSERVE_EVERY_MS = 1_000;
 const REFRESH_EVERY_MS = 15_000;
 
@@ -15,8 +15,8 @@ export interface CalibrationsOptions {
 }
 
 /**
- * This process's copy of the calibrations. Every backoff, plan and request of it counts by the same factors; those of other
- * processes follow within seconds. With Redis away the last known ones stay.
+ * Calibration factors of this process. Every threshold check, plan and request of a process counts by the same factors.
+ * Other processes follow within seconds. While Redis is away the last known factors hold.
  */
 export class Calibrations {
   readonly #options: CalibrationsOptions;
@@ -29,14 +29,14 @@ export class Calibrations {
     this.#options = options;
   }
 
-  /** model → factor */
+  /** Factors by model. */
   get factors(): ReadonlyMap<string, number> {
     return this.#factors;
   }
 
   /**
-   * 1 while nothing is known of a model. A chain's (`a|b`) is the largest of its models', since a request has to fit whichever of
-   * them gets it; what was observed under the chain's own id counts only while nothing is known of any of them.
+   * Factor of a model, 1 while it is unknown. A chain (`a|b`) has the largest factor of its models, since a request must fit
+   * each of them. A factor observed under the chain's own id counts only while all its models are unknown.
    */
   factorOf(model: string): number {
     const known = model.split('|').map((id) => this.#factors.get(id));
@@ -44,7 +44,7 @@ export class Calibrations {
     return isUnknown ? (this.#factors.get(model) ?? 1) : Math.max(...known.map((factor) => factor ?? 1));
   }
 
-  /** Reads the factors now, and again every 15 s until it is stopped. */
+  /** Reads the factors now, and every 15 s until `stop`. */
   async start(store: CalibrationStore): Promise<void> {
     this.#store = store;
     await this.#refresh(store);
@@ -57,8 +57,8 @@ export class Calibrations {
   }
 
   /**
-   * Tells what a provider counted of a request. Nothing waits for it, and its failure costs a factor that is a little older.
-   * @param counted our own size of the same request, without anchor and calibration, in tokens
+   * Records a provider's token count. Nothing waits for this, and a failure only leaves the factor a little older.
+   * @param counted our own count of the same request in tokens, without anchor and calibration
    */
   async observe(model: string, providerTokens: number, counted: number): Promise<void> {
     const store = this.#store;

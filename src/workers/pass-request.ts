@@ -16,7 +16,10 @@ interface RequestPorts {
 
 type PassWhy = Pick<PassRequest, 'reasons' | 'refusedTokens' | 'calibration'>;
 
-/** Asks for a pass, or adds the reasons to the one in progress. Answers its id; undefined: there is no conversation to compact. */
+/**
+ * Requests a pass, or adds the reasons to the one in progress.
+ * @returns its id, or undefined if the conversation is gone
+ */
 export async function requestPass(
   { passes, wakes, ids, onEvent, tracing }: RequestPorts,
   conversation: ConversationRef,
@@ -31,7 +34,7 @@ export async function requestPass(
   return result.passId;
 }
 
-/** The counterpart: there was a reason, and why no pass was asked for. */
+/** Reports why no pass was requested although a reason holds. */
 export function reportBackoff(
   { onEvent }: Pick<RequestPorts, 'onEvent'>,
   conversation: ConversationRef,

@@ -1,6 +1,4 @@
-import { z } from 'zod';
-import type { Agent, Tool } from '../domain/agent.ts';
-import { TurnfoldError } from '../domain/errors.ts';
+import type { Agent } from '../domain/agent.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import { checkLimits, type Limits, resolveLimits } from '../domain/limits.ts';
 import type { Message, WeighedMessage, Weight } from '../domain/message.ts';
@@ -9,53 +7,63 @@ import { completePolicy, mergePolicies, type Policy, type PolicyInput } from '..
 import type { ContextReader } from '../domain/ports/context-store.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import type { RequestOverhead } from '../domain/size.ts';
-import { describeThrown } from '../domain/thrown.ts';
 import { bytesOfMessage, countMessage, countMessageSync } from '../tokens/message-tokens.ts';
-import { checkParameters, checkTools } from './check-tools.ts';
-import { type FixedTexts, fixTexts, hashOf } from './fixed-texts.ts';
+import { checkTools, describeAgentTools } from './agent-tools.ts';
+import { hashOf } from './content-hash.ts';
 import { Recall } from './turn/recall.ts';
 import { TOOL_RESULT_MAX_TOKENS } from './turn/tool-result-clip.ts';
 
-/** An agent with all that is computed from it once, when the worker starts. */
+/** An agent with everything that is computed once, when the worker starts. */
 export interface PreparedAgent {
   readonly agent: Agent;
   readonly policy: Policy;
-  /** its system prompt, without one where a function writes it for each turn, and the pins of its policy */
+  /** System prompt and pins as sent. Without a prompt if a function writes one for each turn. */
   readonly system: string;
   readonly limits: Limits;
-  /** what every request of the agent holds before its first message, and how far counts are off for its model now */
+  /** Size of system, pins and tools, with the model's current calibration. */
   readonly overhead: RequestOverhead;
-  /** its own, and the built-in one where it has that */
+  /** The agent's own tools and the built-in one. */
   readonly tools: readonly ToolDescription[];
   readonly recall?: Recall;
   readonly counter: TokenCounter;
   readonly hashes: FixedTexts['hashes'] & { readonly policy: string };
   readonly texts: FixedTexts['byHash'];
   weigh(message: Message): Promise<WeighedMessage>;
-  /** at once, for a message of at most some thousand tokens */
+  /** Weighs synchronously, for messages of up to some thousand tokens. */
   weighNow(message: Message): Weight;
-  /** the same agent under a system prompt that its function wrote */
+  /** The same agent under a system prompt that its function wrote. */
   withSystem(prompt: string): Promise<PreparedAgent>;
 }
 
-/** The agents that a worker can answer for, by name. */
+/** Agents of a worker, by name. */
 export interface PreparedAgents {
   find(name: string): PreparedAgent | undefined;
 }
 
 export interface AgentSurroundings {
   readonly loadCounter: (encoding: ModelProfile['encoding']) => Promise<TokenCounter>;
-  /** a model's calibration as it is known now */
+  /** Current calibration of a model. */
   readonly factorOf?: (model: string) => number;
 }
 
-/** Counting a system prompt of 10,000 tokens takes about 5 ms, and most turns of an agent share a few. */
+/** Texts that every request of an agent begins with. */
+interface FixedTexts {
+  /** System prompt and pins as sent. */
+  readonly system: string;
+  /** Tools as JSON, or '' without tools. */
+  readonly tools: string;
+  readonly hashes: Readonly<Record<'system' | 'tools' | 'pins', string>>;
+  /** Non-empty texts by hash, so that the texts behind an old version can be shown later. */
+  readonly byHash: ReadonlyMap<string, string>;
+}
+
+/** Prompts kept per agent. Counting 10,000 tokens takes about 5 ms, and most turns of an agent share a few prompts. */
 const KEPT_PROMPTS = 32;
 
 /**
- * @param agent with its policy as `readPolicy` has it, and so `basePolicy`: they are merged, and not read
- * @throws invalid_policy where the agent's policy cannot work with its model, system prompt and tools; invalid_config for its
- * tools (`checkTools`, `checkParameters`)
+ * @param agent its policy, and `basePolicy`, as `readPolicy` returns them
+ * @throws invalid_policy if the policy cannot work with the agent's model, system prompt and tools. invalid_config for its
+ * tools.
  */
 export async function prepareAgent(
   agent: Agent,
@@ -68,7 +76,7 @@ export async function prepareAgent(
   const limits = resolveLimits(policy, agent.model.profile);
   const { toolResultMaxTokens = TOOL_RESULT_MAX_TOKENS } = agent;
   const recall = agent.recall === true ? new Recall(counter, toolResultMaxTokens) : undefined;
-  const tools = describeTools(agent, recall);
+  const tools = describeAgentTools(agent.name, [...agent.tools, ...(recall === undefined ? [] : [recall])]);
   const parts = { agent, policy, limits, tools, counter, factorOf, ...(recall && { recall }) };
   const prompts = new Map<string, Promise<PreparedAgent>>();
   const withSystem = async (prompt: string): Promise<PreparedAgent> => {
@@ -80,7 +88,7 @@ export async function prepareAgent(
     if (prompts.size > KEPT_PROMPTS && oldest !== undefined) prompts.delete(oldest);
     return await fixed;
   };
-  // What a function will write is not known before a turn.
+  // A prompt that a function writes is unknown before a turn.
   const { prepared, tokens } = await fixAgent(parts, typeof agent.system === 'string' ? agent.system : '', withSystem);
   checkLimits(policy, limits, tokens);
   return prepared;
@@ -90,7 +98,7 @@ interface AgentParts extends Pick<PreparedAgent, 'agent' | 'policy' | 'limits' |
   readonly factorOf: (model: string) => number;
 }
 
-/** An agent under one system prompt, with what its parts weigh. */
+/** Fixes an agent under one system prompt, and counts its parts. */
 async function fixAgent(
   { factorOf, ...parts }: AgentParts,
   prompt: string,
@@ -127,9 +135,27 @@ async function fixAgent(
   return { prepared, tokens: { systemTokens, toolTokens, pinTokens } };
 }
 
+/** System prompt, tools and pins as they are sent. Pins come last, so that changed pins keep the provider's cache of the prompt. */
+function fixTexts(prompt: string, { pins }: Policy, descriptions: readonly ToolDescription[]): FixedTexts {
+  const tools = writeList(descriptions);
+  const texts = { system: prompt, tools, pins: writeList(pins) };
+  const hashes = { system: hashOf(texts.system), tools: hashOf(texts.tools), pins: hashOf(texts.pins) };
+  const present = Object.values(texts).filter((text) => text !== '');
+  return {
+    system: [prompt, ...pins].filter((text) => text !== '').join('\n\n'),
+    tools,
+    hashes,
+    byHash: new Map(present.map((text) => [hashOf(text), text])),
+  };
+}
+
+function writeList(items: readonly unknown[]): string {
+  return items.length === 0 ? '' : JSON.stringify(items);
+}
+
 /**
- * The agent as the conversation's last turn had it: for passes, which belong to no turn and have no context. Before the first
- * turn, an agent whose prompt a function writes counts without one.
+ * The agent with the system prompt of the conversation's last turn, for passes, which belong to no turn. Before the first
+ * turn, an agent whose function writes the prompt counts without one.
  */
 export async function prepareAsLastTurn(
   contexts: Pick<ContextReader, 'readSystem'>,
@@ -139,23 +165,4 @@ export async function prepareAsLastTurn(
   if (typeof prepared.agent.system === 'string') return prepared;
   const system = await contexts.readSystem(conversation);
   return system === undefined ? prepared : await prepared.withSystem(system);
-}
-
-/** @throws invalid_config where a tool's input has no schema that providers take: a model could not be told of it */
-function describeTools(agent: Agent, recall: Recall | undefined): ToolDescription[] {
-  return [...agent.tools, ...(recall === undefined ? [] : [recall])].map(({ name, description, input }, index) => {
-    const field = `agents.${agent.name}.tools[${index}].input`;
-    const parameters = describeInput(input, field);
-    checkParameters(parameters, field);
-    return { name, description, parameters };
-  });
-}
-
-function describeInput(input: Tool['input'], field: string): ToolDescription['parameters'] {
-  try {
-    return z.toJSONSchema(input, { io: 'input' });
-  } catch (cause) {
-    const { message } = describeThrown(cause);
-    throw new TurnfoldError('invalid_config', `${field}: ${message}`, { field, cause });
-  }
 }

@@ -15,9 +15,9 @@ export interface QuarantinePorts {
 }
 
 /**
- * Sets aside what cannot be read (I12): the record itself if workers can create it again, else the entry of its conversation.
- * Otherwise every sweep would wake a worker that can only fail. Whoever repairs the record puts the entry back.
- * @returns whether `error` says that a record cannot be read
+ * Sets aside an unreadable record (I12), or the entry of its conversation if workers cannot create the record again.
+ * Otherwise every sweep would wake a worker that can only fail. The operator who repairs the record puts the entry back.
+ * @returns true if `error` reports an unreadable record
  */
 export async function quarantineCorrupt(ports: QuarantinePorts, entry: DueEntry, error: unknown): Promise<boolean> {
   if (!isTurnfoldError(error, 'corrupt_record')) return false;
@@ -29,7 +29,7 @@ export async function quarantineCorrupt(ports: QuarantinePorts, entry: DueEntry,
 
 /**
  * Sets aside the record that `error` names, if workers can create it again: a pass or a summary.
- * @returns whether it is out of the way now
+ * @returns true if the record no longer blocks its conversation
  */
 async function quarantineRecord(
   ports: QuarantinePorts,
@@ -60,8 +60,8 @@ function describePlace({ key = '', field = '' }: Readonly<Record<string, unknown
 }
 
 /**
- * A handler that sets a conversation aside when one of its records cannot be read. What was accepted stays accepted.
- * @param entryOf what the sweeper would look at to have the delivery made again
+ * Wraps a handler: an unreadable record sets its conversation aside. Accepted turns stay accepted.
+ * @param entryOf the due entry by which the sweeper repeats a delivery
  */
 export function withQuarantine<Delivery, Result>(
   ports: QuarantinePorts,
@@ -73,14 +73,14 @@ export function withQuarantine<Delivery, Result>(
       return await handle(delivery);
     } catch (error) {
       const cause = error instanceof BrokenDelivery ? error.cause : error;
-      // If this fails the next sweep meets the conversation again.
+      // If this fails, the next sweep finds the conversation again.
       await quarantineCorrupt(ports, entryOf(delivery), cause).catch(() => false);
       throw error;
     }
   };
 }
 
-/** Summaries whose corrupt records are set aside and read as missing, so that they are written again. */
+/** Wraps a store: corrupt summaries are set aside and read as missing, so that they are written again. */
 export function withReadableSummaries(summaries: SummaryStore, ports: QuarantinePorts): SummaryStore {
   const read = async <T>(conversation: ConversationRef, call: () => Promise<T>): Promise<T> => {
     for (;;) {

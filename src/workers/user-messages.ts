@@ -3,7 +3,7 @@ import type { ContextReader } from '../domain/ports/context-store.ts';
 
 const CHUNK = 16;
 
-/** Seq of the log's first user message: nearly always among the first two, so it is looked for from the front. */
+/** Seq of the log's first user message. It is nearly always among the first two, so the search starts at the front. */
 export async function findFirstUser(
   contexts: Pick<ContextReader, 'readLog'>,
   conversation: ConversationRef,
@@ -17,8 +17,8 @@ export async function findFirstUser(
   return undefined;
 }
 
-/** The text of the user message before `seq`: what was asked. Looked for among the few entries in front of it. */
-export async function findAsked(
+/** Text of the last user message before `seq`, if one of the 16 entries before `seq` is one. */
+export async function findUserTextBefore(
   contexts: Pick<ContextReader, 'readLog'>,
   conversation: ConversationRef,
   seq: number,

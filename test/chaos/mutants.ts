@@ -51,9 +51,9 @@ export const MUTATIONS: readonly Mutation[] = [
         put: '',
       },
       {
-        file: 'src/workers/compaction/pass-run.ts',
-        find: 'const live = await contexts.readContext(lease.conversation);',
-        put: 'const live = await contexts.readContext(lease.conversation, plan);',
+        file: 'src/workers/compaction/pass-actions.ts',
+        find: 'const live = await ports.contexts.readContext(conversation);',
+        put: 'const live = await ports.contexts.readContext(conversation, plan);',
       },
     ],
     options: {

@@ -131,11 +131,11 @@ describe('validate', () => {
     expect(await validate(broken, '--format', 'openai-chat')).toStrictEqual({
       code: 1,
       stdout:
-        'form  messages[1].role: Invalid option: expected one of "system"|"developer"|"user"|"assistant"|"tool"\nX3    messages[0].content: empty or blank text\n',
+        'form  messages[1].role: Invalid option: expected one of "system"|"developer"|"user"|"assistant"|"tool"\nX3    messages[0].content: the text is empty or blank\n',
       stderr: '',
     });
     expect((await validate([], '--format', 'anthropic')).stdout).toContain(
-      'X5    request: no message besides system\n',
+      'X5    request: no message besides system messages\n',
     );
   });
 
@@ -146,7 +146,7 @@ describe('validate', () => {
       {
         violations: [
           { rule: 'form', path: 'messages[1].role', message: expect.any(String) as string },
-          { rule: 'X3', path: 'messages[0].content', message: 'empty or blank text' },
+          { rule: 'X3', path: 'messages[0].content', message: 'the text is empty or blank' },
         ],
       },
     ]);

@@ -8,8 +8,7 @@ import { runToEnd } from '../../src/domain/sliced.ts';
 import { eventLoopShare } from '../../src/tokens/event-loop-share.ts';
 import { bytesOfMessage } from '../../src/tokens/message-tokens.ts';
 import { wireFormats } from '../../src/wire/formats.ts';
-import { checkOpenRound } from '../../src/wire/rules/open-round.ts';
-import { checkPins } from '../../src/wire/rules/pins.ts';
+import { checkOpenRound, checkPins } from '../../src/wire/rules/version-checks.ts';
 import { holdsShortly } from '../setup/held-loop.ts';
 
 const PARTS = 200_000;

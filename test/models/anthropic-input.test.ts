@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import type { Message } from '../../src/domain/message.ts';
 import type { ModelAnswer } from '../../src/domain/model.ts';
-import { readCallArguments } from '../../src/wire/call-arguments.ts';
+import { readCallArguments } from '../../src/wire/calls.ts';
 import { startProvider } from '../provider/provider.ts';
 import { ask, connect } from './fixture.ts';
 import { serveRaw } from './raw-server.ts';
@@ -40,7 +40,7 @@ const text = [
   { type: 'content_block_stop', index: 0 },
 ];
 
-it('arguments are the model’s own text: a long number has all of its digits', async () => {
+it('arguments are the model’s own text, so a long number keeps all of its digits', async () => {
   const { toolCalls } = await hear([
     ...text,
     ...useTool(1, '{"row": 123456', '78901234567890}'),
@@ -54,7 +54,7 @@ it('arguments are the model’s own text: a long number has all of its digits', 
   ]);
 });
 
-it('an answer that was cut off says so, whatever its last call had said', async () => {
+it('an answer that was cut off is marked so, whatever its last call holds', async () => {
   const { end, toolCalls } = await hear(
     [...useTool(0, '{"row": 12345678901234567890}'), ...useTool(1, '{"path":"a","row')],
     'max_tokens',
@@ -69,7 +69,7 @@ it.each([
   ['a line break inside of a text', '{"a": "one\ntwo"}'],
   ['no object', '[1]'],
   ['half a character', '{"a": "\\ud83d"}'],
-])('the model reads back what it wrote, and the answer counts: %s', async (_, written) => {
+])('the model reads back invalid input as it wrote it, and the answer counts: %s', async (_, written) => {
   const answer = await hear([...text, ...useTool(1, written.slice(0, 4), written.slice(4))]);
   expect(answer).toMatchObject({ content: 'I look.', usage: { output: 9 }, end: 'complete' });
   expect(answer.toolCalls).toEqual([{ id: 't1', name: 'read', arguments: written }]);
@@ -88,7 +88,7 @@ it.each([
   ]);
 });
 
-it('what the provider wrote goes back as it wrote it, but for a number that would lose its digits', async () => {
+it('blocks go back as the provider wrote them, except a number that would lose digits', async () => {
   const { content: said, toolCalls, raw } = await hear([...text, ...useTool(1, '{"row": 12345678901234567890}')]);
   await using provider = await startProvider({ answers: [{ text: 'One.' }], strict: false });
   const history: Message[] = [

@@ -1,4 +1,4 @@
-/** What is put together of a stream here, held against what the SDK makes of the same events. */
+/** Compares our assembly of a stream with the SDK's for the same events. */
 import type Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../src/domain/message.ts';
@@ -112,7 +112,7 @@ const streams: Readonly<Record<string, readonly object[]>> = {
   ],
 };
 
-describe('a stream is what the SDK makes of it', () => {
+describe('assembles the same message as the SDK', () => {
   it.each(Object.entries(streams))('%s', async (_, body) => {
     await using server = await serveRaw({ body });
     const client = openAnthropicClient({ apiKey: KEY, baseUrl: server.url });
@@ -124,8 +124,8 @@ describe('a stream is what the SDK makes of it', () => {
     const texts: string[] = [];
     const counts: unknown[] = [];
     const ours = await readMessageStream(await client.messages.create({ ...asked, stream: true }), {
-      tell: (text) => void texts.push(text),
-      tellUsage: (counted) => void counts.push(counted),
+      onText: (text) => void texts.push(text),
+      onUsage: (counted) => void counts.push(counted),
     });
     expect(counts.at(-1), 'told before the end').toEqual(ours.usage);
     expect(counts).toHaveLength(2);
@@ -153,7 +153,7 @@ it.each<[string, readonly (object | string)[]]>([
   ],
   ['a piece of nothing', [start, { type: 'content_block_delta', index: 4, delta: { type: 'text_delta', text: 'x' } }]],
   ['words that are no event', [...begun, '{"type": "content_bl']],
-])('%s is no answer, and is asked for again', async (_, body) => {
+])('retries %s, which is no answer', async (_, body) => {
   await using server = await serveRaw({ body });
   const error = await failureOf(connect('anthropic', server).generate(ask([user])));
   expect(error).toMatchObject({ name: 'ModelError', kind: 'retry' });
@@ -164,13 +164,13 @@ it.each([
   ['rate_limit_error', 'retry'],
   ['invalid_request_error', 'retry'],
   ['authentication_error', 'fatal'],
-])('%s in a stream is %s', async (type, kind) => {
+])('classifies %s in a stream as %s', async (type, kind) => {
   const error = { type: 'error', error: { type, message: 'Not now.' } };
   await using server = await serveRaw({ body: [...begun, error] });
   expect(await failureOf(connect('anthropic', server).generate(ask([user])))).toMatchObject({ kind, code: type });
 });
 
-it('an answer without counts is an answer', async () => {
+it('accepts an answer without usage', async () => {
   const { usage: _, ...message } = start.message;
   await using server = await serveRaw({
     body: [{ ...start, message }, ...sayText(0, 'So.'), end('end_turn', {}), stop],

@@ -30,7 +30,7 @@ it.each([new ModelError('retry', 'overloaded'), new ModelError('fatal', 'the key
   },
 );
 
-it('tells who was passed over, and why, but of the last one, which is nobody’s to leave', async () => {
+it('reports each model that was passed over with the reason, except the last', async () => {
   const told: (readonly [string, string])[] = [];
   const onPassedOver = (model: string, why: string): void => void told.push([model, why]);
   const limited = says(new ModelError('retry', 'limit'), { id: 'a' });
@@ -45,20 +45,20 @@ it('tells who was passed over, and why, but of the last one, which is nobody’s
   ]);
 });
 
-it('asks the first one first, and no other where it answers', async () => {
+it('asks the first model first, and no other if it answers', async () => {
   const second = says('second');
   expect((await modelChain([says('first'), second]).generate(ask([user]))).content).toBe('first');
   expect(second.callCount).toBe(0);
 });
 
-it.each(['overflow', 'invalid'] as const)('tells of what is the request’s own: %s', async (kind) => {
+it.each(['overflow', 'invalid'] as const)('fails with an error about the request itself: %s', async (kind) => {
   const second = says('second');
   const chain = modelChain([says(new ModelError(kind, 'no')), second]);
   await expect(chain.generate(ask([user]))).rejects.toMatchObject({ kind });
   expect(second.callCount).toBe(0);
 });
 
-it('tells the soonest time to come back where all fail', async () => {
+it('fails with the soonest retry time if all models fail', async () => {
   const chain = modelChain([
     says(new ModelError('retry', 'limit', { retryAt: 9_000 })),
     says(new ModelError('retry', 'limit', { retryAt: 5_000 })),
@@ -69,7 +69,7 @@ it('tells the soonest time to come back where all fail', async () => {
   await expect(dead.generate(ask([user]))).rejects.toMatchObject({ kind: 'fatal', message: 'b' });
 });
 
-it('tells no time where one of them names none: that one may be back long before the other’s hour', async () => {
+it('names no retry time if one model names none, because that model may recover first', async () => {
   const overloaded = says(new ModelError('retry', 'overloaded'));
   const limited = says(new ModelError('retry', 'limit', { retryAt: Date.now() + 3_600_000 }));
   for (const models of [[overloaded, limited] as const, [limited, overloaded] as const]) {
@@ -78,14 +78,14 @@ it('tells no time where one of them names none: that one may be back long before
   }
 });
 
-it('names who answered, in a chain of chains as well', async () => {
+it('names the model that answered, also in a chain of chains', async () => {
   const failing = says(new ModelError('retry', 'overloaded'), { id: 'a' });
   const inner = modelChain([failing, says('second', { id: 'b' })]);
   expect(await inner.generate(ask([user]))).toMatchObject({ content: 'second', model: 'b' });
   expect(await modelChain([failing, inner]).generate(ask([user]))).toMatchObject({ model: 'b' });
 });
 
-it('costs what the dearest of them costs, where all say it', () => {
+it('has the highest prices of its models, if all have prices', () => {
   const cheap = { input: 1, cachedInput: 0.5, cacheWrite: 1, output: 9 };
   const dear = { input: 2, cachedInput: 0.1, cacheWrite: 3, output: 8 };
   const { profile } = modelChain([says('', { prices: cheap }), says('', { prices: dear })]);
@@ -93,12 +93,12 @@ it('costs what the dearest of them costs, where all say it', () => {
   expect(modelChain([says('', { prices: cheap }), says('')]).profile).not.toHaveProperty('prices');
 });
 
-it('throws what is no model’s failure', async () => {
+it('rethrows an error that is no model failure', async () => {
   const broken: Model = { profile: SCRIPTED_PROFILE, generate: () => Promise.reject(new TypeError('a bug')) };
   await expect(modelChain([broken, says('second')]).generate(ask([user]))).rejects.toThrow('a bug');
 });
 
-it('promises no more than each of them holds', () => {
+it('promises only limits that every model keeps', () => {
   const { profile } = modelChain([
     says('', { id: 'a', windowTokens: 200_000, outputCapTokens: 8_000, maxRequestBytes: 9, format: 'anthropic' }),
     says('', { id: 'b', windowTokens: 100_000, outputCapTokens: 9_000, upperBoundFactor: 1.3, format: 'openai-chat' }),
@@ -121,7 +121,7 @@ describe('a model that hangs', () => {
     readonly answer: PromiseWithResolvers<ModelAnswer>;
   }
 
-  /** Answers when the test does; its signal is nothing to it. */
+  /** A model that answers when the test tells it to, and ignores its signal. */
   function deaf(): Model & { readonly calls: readonly OpenCall[] } {
     const calls: OpenCall[] = [];
     return {
@@ -135,7 +135,7 @@ describe('a model that hangs', () => {
     };
   }
 
-  it('is left after its time, and hears of it', async () => {
+  it('is passed over after the silence limit, and its signal is aborted', async () => {
     const [timers, first, { signal }] = [new ManualTimers(), deaf(), new AbortController()];
     const asked = modelChain([first, says('second')], { timers }).generate(ask([user], { signal }));
     await timers.advance(119_999);
@@ -147,14 +147,14 @@ describe('a model that hangs', () => {
     expect(timers.pending).toBe(0);
   });
 
-  it('is waited for as long as the chain is told to', async () => {
+  it("is waited for as long as the chain's option says", async () => {
     const timers = new ManualTimers();
     const asked = modelChain([deaf(), says('second')], { timers, firstEventMs: 5_000 }).generate(ask([user]));
     await timers.advance(5_000);
     expect((await asked).content).toBe('second');
   });
 
-  it('is a failure that another try may mend', async () => {
+  it('fails with an error that may be retried', async () => {
     const timers = new ManualTimers();
     const chain = modelChain([deaf(), says(new ModelError('fatal', 'no key'))], { timers });
     const failed = failureOf(chain.generate(ask([user])));
@@ -162,7 +162,7 @@ describe('a model that hangs', () => {
     expect(await failed).toMatchObject({ kind: 'retry', message: 'no event within 120000 ms' });
   });
 
-  it('is no longer heard', async () => {
+  it('can no longer report text', async () => {
     const [timers, first] = [new ManualTimers(), deaf()];
     const told: string[] = [];
     const onText = (piece: string): void => void told.push(piece);
@@ -173,7 +173,7 @@ describe('a model that hangs', () => {
     expect(told.join('')).not.toContain('late');
   });
 
-  it('has the turn’s own time where it is the last', async () => {
+  it('has the caller’s whole time if it is the last model', async () => {
     const [timers, last, stop] = [new ManualTimers(), deaf(), new AbortController()];
     const chain = modelChain([says(new ModelError('retry', 'overloaded')), last], { timers });
     const asked = chain.generate(ask([user], { signal: stop.signal }));
@@ -183,7 +183,7 @@ describe('a model that hangs', () => {
     expect((await asked).content).toBe('at last');
   });
 
-  it('ends with its caller, and no other is asked', async () => {
+  it('ends with its caller, and no other model is asked', async () => {
     const [timers, second, stop] = [new ManualTimers(), says('second'), new AbortController()];
     const asked = modelChain([deaf(), second], { timers }).generate(ask([user], { signal: stop.signal }));
     const failed = failureOf(asked);
@@ -192,7 +192,7 @@ describe('a model that hangs', () => {
     expect([second.callCount, timers.pending]).toEqual([0, 0]);
   });
 
-  it('is one that says nothing, not one that is slow', async () => {
+  it('is a silent model, not a slow one', async () => {
     const [timers, first] = [new ManualTimers(), deaf()];
     let told = '';
     const onText = (piece: string): void => void (told += piece);
@@ -206,7 +206,7 @@ describe('a model that hangs', () => {
 
   const usage = { input_tokens: 1, output_tokens: 1 };
   const message = { id: 'm', type: 'message', role: 'assistant', content: [], stop_reason: null, usage };
-  /** All that is shown is that it began: it thinks. */
+  /** Sends an event without text, as a model that thinks. */
   const streams: Readonly<Record<WireFormat, readonly object[]>> = {
     anthropic: [
       { type: 'message_start', message },
@@ -222,7 +222,7 @@ describe('a model that hangs', () => {
       { type: 'response.completed', response: { output: [] } },
     ],
   };
-  it.each(WIRE_FORMATS)('is none that thinks in silence: %s', async (format) => {
+  it.each(WIRE_FORMATS)('is not a model that thinks without text: %s', async (format) => {
     const end = Promise.withResolvers<void>();
     await using server = await serveRaw({ body: streams[format], until: end.promise });
     const [timers, second] = [new ManualTimers(), says('second')];

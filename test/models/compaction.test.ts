@@ -24,7 +24,7 @@ function goOn(raw: unknown): Message[] {
 }
 
 describe.each(FORMATS)('%s', (format) => {
-  it('compacts, and its provider takes what came back in place of what was said', async () => {
+  it('compacts, and the provider accepts the compaction in place of the messages', async () => {
     await using provider = await startProvider({ answers: [SUMMARY, { text: 'On.' }] });
     const model = connect(format, provider);
     const { text, raw, usage } = (await model.compact?.(ask(history))) ?? {};
@@ -40,13 +40,13 @@ describe.each(FORMATS)('%s', (format) => {
     expect(provider.requests.map(({ refusal }) => refusal)).toEqual([undefined, undefined]);
   });
 
-  it('compacts what the model spoke last in: nothing is to be answered', async () => {
+  it('compacts a context that ends with the assistant, because no answer is needed', async () => {
     await using provider = await startProvider({ answers: [SUMMARY] });
     await connect(format, provider).compact?.(ask([...history, { role: 'assistant', content: 'One.' }]));
     expect(JSON.stringify(provider.requests[0]?.body)).toContain('One.');
   });
 
-  it('compacts again, what was compacted before included', async () => {
+  it('compacts a context that starts with an earlier compaction', async () => {
     await using provider = await startProvider({ answers: [SUMMARY, SUMMARY] });
     const model = connect(format, provider);
     const first = await model.compact?.(ask(history));
@@ -56,7 +56,7 @@ describe.each(FORMATS)('%s', (format) => {
     expect(JSON.stringify(provider.requests[1]?.body)).toContain('"compaction"');
   });
 
-  it('sends another model’s compaction in our own words', async () => {
+  it('sends the text of another model’s compaction', async () => {
     await using provider = await startProvider({ answers: [SUMMARY, { text: 'On.' }] });
     const compacted = await connect(format, provider).compact?.(ask(history));
     const other = connect(format, provider, { profile: { ...PROFILE, id: 'model-2' } });
@@ -73,7 +73,7 @@ describe.each(FORMATS)('%s', (format) => {
     ['overloaded', 'retry'],
     ['invalid', 'invalid'],
     ['unauthorized', 'fatal'],
-  ] as const)('%s is %s', async (fault, kind) => {
+  ] as const)('classifies %s as %s', async (fault, kind) => {
     await using provider = await startProvider({ answers: [{ fault }] });
     const error = await failureOf(Promise.resolve(connect(format, provider).compact?.(ask(history))));
     expect(error).toBeInstanceOf(ModelError);
@@ -85,7 +85,7 @@ describe.each(FORMATS)('%s', (format) => {
     ['another JSON', { fault: 'garbage', as: 'json' }],
     ['a lost connection', { fault: 'reset' }],
     ['a cut answer', { fault: 'cut', answer: { parts: [{ compaction: 'Half.' }] } }],
-  ] as const)('%s is worth another try', async (_, fault) => {
+  ] as const)('retries %s', async (_, fault) => {
     await using provider = await startProvider({ answers: [fault] });
     const error = await failureOf(Promise.resolve(connect(format, provider).compact?.(ask(history))));
     expect(error).toBeInstanceOf(ModelError);
@@ -102,7 +102,7 @@ describe.each(FORMATS)('%s', (format) => {
     expect(await failed).toMatchObject({ message: 'the pass is over' });
   });
 
-  it('does not send what is no history', async () => {
+  it('does not send an invalid history', async () => {
     await using provider = await startProvider();
     const large = connect(format, provider, { profile: { ...PROFILE, maxRequestBytes: 100 } });
     const error = await failureOf(Promise.resolve(large.compact?.(ask(history))));
@@ -110,7 +110,7 @@ describe.each(FORMATS)('%s', (format) => {
   });
 });
 
-it('Anthropic: in the words of every other request, so that its cache serves it', async () => {
+it('Anthropic: sends the same prefix as other requests, so that the cache serves it', async () => {
   await using provider = await startProvider({ answers: [{ text: 'Two.' }, SUMMARY] });
   const model = connect('anthropic', provider);
   await model.generate(ask(history));
@@ -120,7 +120,7 @@ it('Anthropic: in the words of every other request, so that its cache serves it'
   expect(provider.requests.map(({ headers }) => headers['anthropic-beta'])).toEqual([undefined, 'compact-2026-09-04']);
 });
 
-it('Responses: what the endpoint knows, and no more', async () => {
+it('Responses: sends only the fields of the endpoint', async () => {
   await using provider = await startProvider({ answers: [SUMMARY] });
   await connect('openai-responses', provider).compact?.(ask(history, { tools: [READ] }));
   expect(Object.keys(provider.requests[0]?.body ?? {}).toSorted()).toEqual(['input', 'instructions', 'model']);
@@ -130,7 +130,7 @@ it.each([
   ['cut_off', 'max_tokens'],
   ['refusal', 'refusal'],
   ['complete', 'end_turn'],
-] as const)('Anthropic: %s is no compaction', async (end, code) => {
+] as const)('Anthropic: fails if %s comes in place of a compaction', async (end, code) => {
   await using provider = await startProvider({ answers: [{ text: 'So', end, usage: { input: 900, output: 9 } }] });
   const error = await failureOf(Promise.resolve(connect('anthropic', provider).compact?.(ask(history))));
   expect(error).toMatchObject({ kind: 'fatal', code, usage: { inputTotal: 900, output: 9 } });
@@ -157,14 +157,14 @@ function compactionEvents(content: string | null, usage: object): object[] {
   ];
 }
 
-it('Anthropic: a compaction that failed is none', async () => {
+it('Anthropic: fails if the compaction has no content', async () => {
   const iterations = [{ type: 'compaction', input_tokens: 700, output_tokens: 50 }];
   await using server = await serveRaw({ body: compactionEvents(null, { output_tokens: 1, iterations }) });
   const error = await failureOf(Promise.resolve(connect('anthropic', server).compact?.(ask(history))));
   expect(error).toMatchObject({ kind: 'fatal', code: 'no_compaction', usage: { inputTotal: 702, output: 51 } });
 });
 
-it('Anthropic: keeps the block as it came, and counts what its pass read', async () => {
+it('Anthropic: keeps the block as it came, and counts the tokens of its iteration', async () => {
   const iterations = [
     { type: 'message', input_tokens: 2, output_tokens: 1 },
     { type: 'compaction', input_tokens: 700, cache_read_input_tokens: 200, output_tokens: 50 },
@@ -177,13 +177,13 @@ it('Anthropic: keeps the block as it came, and counts what its pass read', async
   });
 });
 
-it('Responses: an answer without a compaction is none', async () => {
+it('Responses: fails if the answer holds no compaction', async () => {
   const usage = { input_tokens: 900, output_tokens: 9 };
   await using server = await serveRaw({ body: { object: 'response.compaction', output: [], usage } });
   const error = await failureOf(Promise.resolve(connect('openai-responses', server).compact?.(ask(history))));
   expect(error).toMatchObject({ kind: 'fatal', code: 'no_compaction', usage: { inputTotal: 900, output: 9 } });
 });
 
-it('Chat Completions has no compaction of its own', () => {
+it('Chat Completions: has no compaction', () => {
   expect(connect('openai-chat', { url: 'http://127.0.0.1:9' })).not.toHaveProperty('compact');
 });

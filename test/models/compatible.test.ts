@@ -22,7 +22,7 @@ function call(fields: { index?: number; id?: string; name?: string; text: string
   };
 }
 
-describe('servers that speak Chat Completions in their own way', () => {
+describe('servers compatible with Chat Completions', () => {
   const whole = [
     { id: 'a', name: 'read', arguments: '{"path":"a"}' },
     { id: 'b', name: 'read', arguments: '{"path":"b"}' },
@@ -45,7 +45,7 @@ describe('servers that speak Chat Completions in their own way', () => {
     expect(usage).toBeUndefined();
   });
 
-  it('nulls, and chunks without a delta', async () => {
+  it('accept nulls, and chunks without a delta', async () => {
     const last = { id: 'c', choices: [{ index: 0, finish_reason: 'stop' }] };
     const body = [chunk({ role: 'assistant', content: 'Yes', tool_calls: null }), chunk({ content: '.' }), last];
     await using server = await serveRaw({ body });
@@ -53,7 +53,7 @@ describe('servers that speak Chat Completions in their own way', () => {
     expect(answer).toMatchObject({ content: 'Yes.', toolCalls: [], end: 'complete' });
   });
 
-  it('thinking in pieces, which are all sent again', async () => {
+  it('get reasoning back that came in pieces', async () => {
     const usage = { prompt_tokens: 9, completion_tokens: 20, completion_tokens_details: { reasoning_tokens: 8 } };
     const thoughts = [chunk({ reasoning_content: 'Two ' }), chunk({ reasoning_content: 'files.' })];
     const inLoop = [...thoughts, chunk(call({ index: 0, id: 'a', name: 'read', text: '{}' })), chunk({}, 'tool_calls')];
@@ -67,7 +67,7 @@ describe('servers that speak Chat Completions in their own way', () => {
     expect(ended).toMatchObject({ output: 20, outputKept: 12 });
   });
 
-  it('usage of the Responses API without its details', async () => {
+  it('may omit the details of the Responses API’s usage', async () => {
     const response = { id: 'r', status: 'completed', output: [], usage: { input_tokens: 3, output_tokens: 1 } };
     await using server = await serveRaw({ body: [{ type: 'response.completed', sequence_number: 0, response }] });
     const { usage } = await connect('openai-responses', server).generate(ask([user]));
@@ -76,7 +76,7 @@ describe('servers that speak Chat Completions in their own way', () => {
 });
 
 describe('Anthropic', () => {
-  it('takes the end of the window for an overflow', async () => {
+  it('fails with an overflow if the window ends the answer', async () => {
     const usage = { input: 9_000, output: 700 };
     await using provider = await startProvider({ answers: [{ text: 'So', end: 'window_full', usage }] });
     expect(await failureOf(connect('anthropic', provider).generate(ask([user])))).toMatchObject({
@@ -86,13 +86,13 @@ describe('Anthropic', () => {
     });
   });
 
-  it('does not read an answer that is no JSON for a sign of what went wrong', async () => {
+  it('does not classify a failure by text that is not JSON', async () => {
     const body = 'event: message_start\ndata: {"type": "the prompt is too long\n\n';
     await using server = await serveRaw({ body, headers: { 'content-type': 'text/event-stream' } });
     expect((await failureOf(connect('anthropic', server).generate(ask([user])))).kind).toBe('retry');
   });
 
-  it('keeps the fingerprint of what thinking is bound to, and OpenAI’s do not (A8)', async () => {
+  it('records the fingerprint of the prefix (A8), which OpenAI’s formats do not', async () => {
     await using provider = await startProvider({ answers: () => ({ text: 'Yes.' }) });
     const rawOf = async (format: Parameters<typeof connect>[0], description: string): Promise<unknown> =>
       (await connect(format, provider).generate(ask([user], { tools: [{ ...READ, description }] }))).raw;

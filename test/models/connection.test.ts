@@ -8,33 +8,30 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-it('sends a key to no address that the environment names behind our back', () => {
+it('sends a key to no address from the environment', () => {
   for (const name of ['ANTHROPIC_BASE_URL', 'OPENAI_BASE_URL']) vi.stubEnv(name, 'http://127.0.0.1:9');
   const { baseURL } = anthropic.openAnthropicClient({ apiKey: 'k' });
   expect(baseURL).toBe('https://api.anthropic.com');
   expect(openAi.openOpenAiClient({ apiKey: 'k' }).baseURL).toBe('https://api.openai.com/v1');
 });
 
-it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
-  '%s: sends the key that it was given',
-  async (format) => {
-    for (const name of ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'OPENAI_API_KEY', 'OPENAI_ADMIN_KEY'])
-      vi.stubEnv(name, 'of-somebody-else');
-    await using server = await serveRaw({ status: 500, body: {} });
-    await failureOf(connect(format, server).generate(ask([{ role: 'user', content: 'Hi' }])));
-    const sent = JSON.stringify(server.requests[0]?.headers);
-    expect(sent).toContain('sk-test-0000');
-    expect(sent).not.toContain('of-somebody-else');
-  },
-);
+it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)('%s: sends the given key', async (format) => {
+  for (const name of ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'OPENAI_API_KEY', 'OPENAI_ADMIN_KEY'])
+    vi.stubEnv(name, 'of-somebody-else');
+  await using server = await serveRaw({ status: 500, body: {} });
+  await failureOf(connect(format, server).generate(ask([{ role: 'user', content: 'Hi' }])));
+  const sent = JSON.stringify(server.requests[0]?.headers);
+  expect(sent).toContain('sk-test-0000');
+  expect(sent).not.toContain('of-somebody-else');
+});
 
 it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
-  '%s: nobody there is worth another try',
+  '%s: retries if no server answers',
   async (format) => {
     const server = await serveRaw({ body: {} });
     await server[Symbol.asyncDispose]();
     const error = await failureOf(connect(format, server).generate(ask([{ role: 'user', content: 'Hi' }])));
-    expect(error).toMatchObject({ kind: 'retry', message: 'no whole answer' });
+    expect(error).toMatchObject({ kind: 'retry', message: 'the answer did not arrive completely' });
   },
 );
 
@@ -48,7 +45,7 @@ const foreign = {
 };
 
 it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
-  '%s: sends what it would have sent without the environment',
+  '%s: sends the same request with and without the environment',
   async (format) => {
     await using server = await serveRaw({ status: 500, body: {} });
     const send = () => failureOf(connect(format, server).generate(ask([{ role: 'user', content: 'Hi' }])));
@@ -62,7 +59,7 @@ it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
 );
 
 it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
-  '%s: a request that is sent again has its first one’s key, another has another',
+  '%s: repeats the idempotency key for a repeated request only',
   async (format) => {
     await using server = await serveRaw({ status: 500, body: {} });
     const model = connect(format, server);

@@ -50,8 +50,8 @@ function open(compact: (request: ModelRequest) => Promise<ModelCompaction>, call
   };
 }
 
-describe('the provider’s own compaction', () => {
-  it('is of the request that the model has read', async () => {
+describe('a provider’s compaction', () => {
+  it('covers the request that the model has read', async () => {
     const { asked, summarizer } = open(async () => ({ text: block.content, raw }));
     await summarizer.summarize(request);
     expect(asked[0]).toMatchObject({
@@ -62,7 +62,7 @@ describe('the provider’s own compaction', () => {
     });
   });
 
-  it('says what it says, and counts what the provider counted', async () => {
+  it('has the provider’s text and token count', async () => {
     const usage = { inputTotal: 30, output: 12, outputKept: 12 };
     const { summarizer } = open(async () => ({ text: block.content, raw, usage }));
     expect(await summarizer.summarize(request)).toEqual({
@@ -73,7 +73,7 @@ describe('the provider’s own compaction', () => {
     });
   });
 
-  it('counts what the provider keeps of the context besides what it wrote', async () => {
+  it('counts the messages that the provider keeps beside its own item', async () => {
     const sealed = { type: 'compaction', encrypted_content: 'sealed' };
     const kept = { type: 'message', role: 'user', content: 'Find the key.' };
     const responses = { format: 'openai-responses', model: 'm', items: [kept, sealed] };
@@ -84,7 +84,7 @@ describe('the provider’s own compaction', () => {
     expect(answer).toMatchObject({ text: 'outline', own: { raw: responses, tokens: 12 + keptTokens } });
   });
 
-  it('goes on from the one before, and from what came behind it', async () => {
+  it('continues from the earlier compaction and the messages behind it', async () => {
     const { asked, summarizer } = open(async () => ({ text: 'more', raw }));
     const earlier = [{ text: 'before', covers: { from: 1, to: 2 }, raw: { ...raw, format: 'anthropic' as const } }];
     expect(await summarizer.summarize({ ...request, earlier })).toMatchObject({ isUpdate: true });
@@ -94,7 +94,7 @@ describe('the provider’s own compaction', () => {
     ]);
   });
 
-  it('is refused, and not asked for, where something stands before it: whoever writes instead is a fallback', async () => {
+  it('is refused without a call if another item stands before it, so that a fallback may write', async () => {
     const { asked, summarizer } = open(async () => ({ text: 'x', raw }));
     const { opensVersion: _, ...behind } = request;
     expect(await summarizer.summarize(behind)).toMatchObject({ status: 'refused' });
@@ -109,17 +109,17 @@ describe('the provider’s own compaction', () => {
     expect(await summarizer.summarize(request)).toMatchObject({ status });
   });
 
-  it('fails where it is of no known form', async () => {
+  it('fails if its format is unknown', async () => {
     const { summarizer } = open(async () => ({ text: 'x', raw: 'sealed' }));
     expect(await summarizer.summarize(request)).toMatchObject({ status: 'failed' });
   });
 
-  it('is asked for again in a while where the provider is limited', async () => {
+  it('is retried later if the provider is rate limited', async () => {
     const { summarizer } = open(() => Promise.reject(new ModelError('retry', 'a rate limit')));
     await expect(summarizer.summarize(request)).rejects.toMatchObject({ kind: 'retry' });
   });
 
-  it('fails where it does not come in time', async () => {
+  it('fails after its timeout', async () => {
     const { summarizer } = open(() => new Promise(() => undefined), 5);
     expect(await summarizer.summarize(request)).toMatchObject({ status: 'failed', why: 'no answer within 5 ms' });
   });

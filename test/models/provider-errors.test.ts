@@ -59,7 +59,7 @@ const overflows = (
   ] as const
 ).map(([name, body]): Seen => [`${name}: too long`, 'overflow', chat, name.startsWith('Together') ? 422 : 400, body]);
 
-/** What another version of the context would not mend. */
+/** Failures that another version of the context would not fix. */
 const fatals = (
   [
     [anthropic, anthropicError('Output blocked by content filtering policy')],
@@ -112,7 +112,7 @@ const fatals = (
   ] as const
 ).map(([format, body]): Seen => [JSON.stringify(body).slice(0, 120), 'fatal', format, 400, body]);
 
-/** Bodies as they were seen on the wire, of what the strict server does not say. */
+/** Bodies seen on the wire that the strict server does not send. */
 const seen: Seen[] = [
   [
     'Anthropic: input and answer together',
@@ -272,7 +272,7 @@ function openAiError(message: string, code: string | null = null, type = 'invali
   return { error: { message, type, param: null, code } };
 }
 
-it.each(seen)('%s is %s', async (...[, kind, format, status, body]) => {
+it.each(seen)('classifies %s as %s', async (...[, kind, format, status, body]) => {
   await using server = await serveRaw({ status, body });
   const error = await failureOf(connect(format, server).generate(ask([{ role: 'user', content: 'Hi' }])));
   expect(error).toBeInstanceOf(ModelError);
@@ -282,7 +282,7 @@ it.each(seen)('%s is %s', async (...[, kind, format, status, body]) => {
 });
 
 it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
-  '%s: nothing of the request, its key or the reply is told',
+  '%s: shows nothing of the request, its key or the reply',
   async (format) => {
     const secret = 'the launch code is 0000';
     const message = `messages.0.content: ${secret} ${KEY}`;
@@ -304,7 +304,7 @@ it.each<[ModelErrorKind, string, string]>([
     'messages.0.content.1.image.source.base64: image exceeds 5 MB maximum',
     'messages.0.content.1.image.source',
   ],
-])('a request that is %s is told by its place: %s', (kind, message, place) => {
+])('describes a request that is %s by its place: %s', (kind, message, place) => {
   const error = classifyFailure({ status: 400, type: 'invalid_request_error', message }, NOW);
   expect(error.kind).toBe(kind);
   expect(error.message).toContain(` at ${place}`);
@@ -316,14 +316,14 @@ it.each<[string, ModelErrorKind, object]>([
   ['a rate limit', 'retry', { code: 429, message: 'Rate limit exceeded' }],
   ['too long', 'overflow', { code: 400, message: "This endpoint's maximum context length is 1000 tokens." }],
   ['a refusal that came late', 'invalid', { code: 400, message: 'Provider returned error' }],
-])('OpenRouter, in a stream: %s is %s', async (_name, kind, error) => {
+])('classifies an error of OpenRouter in a stream: %s as %s', async (_name, kind, error) => {
   await using server = await serveRaw({ body: [{ id: 'c', choices: [], error }] });
   const failed = await failureOf(connect(chat, server).generate(ask([{ role: 'user', content: 'Hi' }])));
   expect(failed).toBeInstanceOf(ModelError);
   expect(failed.kind).toBe(kind);
 });
 
-/** Each that the SDK knows: one that comes with another version of it has to be put here. */
+/** All error types of the SDK. A type that a new SDK version adds must be added here. */
 const responseFailures: Readonly<Record<OpenAI.Responses.ResponseError['code'], ModelErrorKind>> = {
   server_error: 'retry',
   rate_limit_exceeded: 'retry',
@@ -348,26 +348,26 @@ const responseFailures: Readonly<Record<OpenAI.Responses.ResponseError['code'], 
   image_file_not_found: 'fatal',
 };
 
-describe('Responses, in a stream', () => {
+describe('classifies an error of Responses in a stream', () => {
   const fail = async (...events: readonly object[]) => {
     await using server = await serveRaw({ body: events });
     return await failureOf(connect('openai-responses', server).generate(ask([{ role: 'user', content: 'Hi' }])));
   };
 
-  it.each(Object.entries(responseFailures))('%s is %s', async (code, kind) => {
+  it.each(Object.entries(responseFailures))('classifies %s as %s', async (code, kind) => {
     const failed = await fail({ type: 'response.failed', response: { error: { code, message: 'No.' } } });
     expect(failed).toMatchObject({ kind, code });
-    expect(failed.message).not.toContain('no whole answer');
+    expect(failed.message).not.toContain('the answer did not arrive completely');
     expect(await fail({ type: 'error', code, message: 'No.' })).toMatchObject({ kind, code });
   });
 
-  it('a code that nobody knows is told by its type', async () => {
+  it('classifies an unknown code by its type', async () => {
     const error = { code: 'something_new', type: 'authentication_error', message: 'No.' };
     expect(await fail({ type: 'response.failed', response: { error } })).toMatchObject({ kind: 'fatal' });
   });
 });
 
-describe('when to come back', () => {
+describe('the retry time', () => {
   const wait = (
     headers: Record<string, string>,
     message = '',
@@ -414,7 +414,7 @@ describe('when to come back', () => {
     expect(wait(headers)).toBe(expected);
   });
 
-  it('in words, where a stream has nothing else', () => {
+  it('is read from the message in a stream', () => {
     expect(wait({}, 'Limit 30000, Used 14567. Please try again in 18.642s. Visit us.')).toBe(18_642);
     expect(wait({}, 'Please try again in 1m2.5s.')).toBe(62_500);
     expect(wait({}, 'You exceeded your current quota. Please retry in 34.074824224s.')).toBe(34_075); // Gemini
@@ -423,7 +423,7 @@ describe('when to come back', () => {
     expect(wait({}, 'Please try again in 3 steps.')).toBeUndefined();
   });
 
-  it('is not when a limit is whole again that was not met', () => {
+  it('ignores the reset of a limit that was not reached', () => {
     expect(wait({ 'x-ratelimit-reset-tokens': '6m0s' }, '', 500)).toBeUndefined();
     expect(wait({ 'retry-after': '5' }, '', 503)).toBe(5_000);
   });

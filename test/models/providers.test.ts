@@ -18,7 +18,7 @@ async function failureOf(promise: Promise<unknown>): Promise<ModelError> {
 }
 
 describe.each(WIRE_FORMATS)('%s', (format) => {
-  it('answers with text, its usage whole', async () => {
+  it('answers with text and its usage', async () => {
     await using provider = await startProvider({
       answers: [{ text: 'Two.', usage: { input: 1_000, cachedInput: 600, cacheWrite: 0, output: 7 } }],
     });
@@ -28,7 +28,7 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     expect(provider.requests[0]).toMatchObject({ isStream: true, body: { model: 'model-1' } });
   });
 
-  it('thinks, calls tools in parallel, and is sent what it thought with their results', async () => {
+  it('gets its thinking back with the results of parallel calls', async () => {
     await using provider = await startProvider({
       answers: [
         {
@@ -61,8 +61,8 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     );
   });
 
-  // An open model's thinking is bound to nothing: it stays inside of its loop.
-  it.skipIf(format === 'openai-chat')('leaves out what was thought under another version', async () => {
+  // Reasoning of an open model is bound to nothing, so it stays inside its loop.
+  it.skipIf(format === 'openai-chat')('gets no thinking of another version', async () => {
     await using provider = await startProvider({
       answers: [{ thinking: 'Hm.', calls: [{ name: 'read', arguments: {} }] }, { text: 'Done.' }],
     });
@@ -81,7 +81,7 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
   it.each([
     ['cut_off', 'cut_off'],
     ['refusal', 'refusal'],
-  ] as const)('says how it ended: %s', async (end, expected) => {
+  ] as const)('reports how it ended: %s', async (end, expected) => {
     await using provider = await startProvider({ answers: [{ text: 'I can', end }] });
     expect((await connect(format, provider).generate(ask([user]))).end).toBe(expected);
   });
@@ -103,7 +103,7 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     unknown_model: 'fatal',
     invalid: 'invalid',
   };
-  it.each(ERROR_NAMES)('%s leads to its decision', async (fault) => {
+  it.each(ERROR_NAMES)('classifies %s', async (fault) => {
     await using provider = await startProvider({ answers: [{ fault }] });
     const error = await failureOf(connect(format, provider).generate(ask([user])));
     expect(error.kind).toBe(decisions[fault]);
@@ -112,17 +112,17 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     if (error.kind === 'invalid') expect(error.form).toContain('"role"');
   });
 
-  it.each(ERROR_NAMES)('%s in the middle of an answer as well', async (error) => {
+  it.each(ERROR_NAMES)('classifies %s in the middle of an answer', async (error) => {
     await using provider = await startProvider({
       answers: [{ fault: 'stream_error', error, answer: { text: 'This will not be whole.' }, afterEvents: 2 }],
     });
     const failed = await failureOf(connect(format, provider).generate(ask([user])));
-    // The form was taken before the answer began; a page of something in between has no name inside of a stream.
+    // An error page inside a stream has no status.
     const isUnnamed = error === 'invalid' || (error === 'too_many_bytes' && format !== 'anthropic');
     expect(failed.kind).toBe(isUnnamed ? 'retry' : decisions[error]);
   });
 
-  it('comes back when it is told to', async () => {
+  it('reads the retry time', async () => {
     await using provider = await startProvider({ answers: [{ fault: 'rate_limit', retryAfterMs: 42_000 }] });
     const before = Date.now();
     const { retryAt = 0 } = await failureOf(connect(format, provider).generate(ask([user])));
@@ -138,7 +138,7 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     ['a lost connection', { fault: 'reset' }],
     ['a cut stream', { fault: 'cut', answer, afterEvents: 3 }],
     ['a stream that ends as if it were whole', { fault: 'cut', answer, afterEvents: 3, isOrderly: true }],
-  ])('%s is worth another try, and nothing of it is shown', async (_, fault) => {
+  ])('retries %s, and shows nothing of it', async (_, fault) => {
     await using provider = await startProvider({ answers: [fault] });
     const error = await failureOf(connect(format, provider).generate(ask([user])));
     expect(error.kind).toBe('retry');

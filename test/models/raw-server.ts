@@ -7,9 +7,9 @@ import type { ModelError } from '../../src/domain/model.ts';
 export interface RawReply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** an object is sent as JSON, a list as the events of a stream, text as it is */
+  /** An object is sent as JSON, a list as the events of a stream, a string as it is. */
   readonly body: object | string;
-  /** silence before the last event of a stream */
+  /** Silence before the last event of a stream. */
   readonly until?: Promise<void>;
 }
 
@@ -18,7 +18,7 @@ export interface RawServer extends AsyncDisposable {
   readonly requests: { readonly headers: Readonly<Record<string, unknown>> }[];
 }
 
-/** Says the same to everybody, whatever it is: for what no provider of the strict server says. */
+/** A server that sends the same response to every request, for responses that the strict server does not send. */
 export async function serveRaw({ status = 200, headers = {}, body, until }: RawReply): Promise<RawServer> {
   const requests: RawServer['requests'] = [];
   const server = createServer((request, response) => {
@@ -57,7 +57,7 @@ function writeEvent(event: object | string): string {
   return `${name}data: ${JSON.stringify(event)}\n\n`;
 }
 
-/** What a call failed with, of whatever class it is. */
+/** The error of a failed call, of any class. */
 export async function failureOf(promise: Promise<unknown>): Promise<ModelError> {
   return promise.then(
     () => {

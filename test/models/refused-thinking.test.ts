@@ -11,7 +11,7 @@ const user: Message = { role: 'user', content: 'Which files?' };
 const THINKS = { thinking: 'Hm.', calls: [{ name: 'read', arguments: { path: 'a' } }] } as const;
 const SENT_THINKING = /"thinking":"Hm|"type":"reasoning"/;
 
-/** The history behind an answer whose seals its provider will not know: a key of the provider's has changed since. */
+/** History whose signatures the provider rejects because its key has changed. */
 function goOn({ content, toolCalls, raw }: ModelAnswer): Message[] {
   const spoilt = JSON.stringify(raw).replaceAll(/("signature"|"encrypted_content"):"[^"]*"/g, '$1:"Eqspoilt"');
   return [
@@ -70,7 +70,7 @@ describe.each(['anthropic', 'openai-responses'] as const)('%s', (format) => {
     [0, 'behind it', closed],
     [3, 'behind it', closed],
     [undefined, 'behind it', closed],
-  ])('under version %s goes on without the thinking that is refused: %s', async (version, _where, rest) => {
+  ])('answers under version %s without the refused thinking: %s', async (version, _where, rest) => {
     await using provider = await startProvider({ answers: [THINKS, { text: 'Done.' }] });
     const model = connect(format, provider);
     const { version: _, ...asked } = ask([user]);
@@ -86,7 +86,7 @@ describe.each(['anthropic', 'openai-responses'] as const)('%s', (format) => {
     expect(provider.requests).toHaveLength(3);
   });
 
-  it('goes on, step after step', async () => {
+  it('answers several steps in a row', async () => {
     const answers = [THINKS, THINKS, { text: 'Done.' }];
     await using provider = await startProvider({ answers });
     const model = connect(format, provider);
@@ -97,14 +97,14 @@ describe.each(['anthropic', 'openai-responses'] as const)('%s', (format) => {
     expect((await model.generate(ask(history))).content).toBe('Done.');
   });
 
-  it('compacts all the same', async () => {
+  it('compacts', async () => {
     await using provider = await startProvider({ answers: [THINKS, { parts: [{ compaction: 'All.' }] }] });
     const model = connect(format, provider);
     const messages = goOn(await model.generate(ask([user])));
     expect(await model.compact?.(ask(messages))).toMatchObject({ raw: { format } });
   });
 
-  it('is still watched by a chain, and asked by no other in its place', async () => {
+  it('is still watched by a chain, which asks no other model', async () => {
     await using provider = await startProvider({ answers: [THINKS, { text: 'Done.' }] });
     const model = connect(format, provider);
     const chain = modelChain([model, model]);
@@ -114,17 +114,20 @@ describe.each(['anthropic', 'openai-responses'] as const)('%s', (format) => {
   });
 });
 
-it.each(REFUSALS)('%s refuses %s: one more try without, and no third', async (format, _what, status, error) => {
-  await using provider = await startProvider({ answers: [THINKS] });
-  const messages = goOn(await connect(format, provider).generate(ask([user])));
-  await using server = await serveRaw({ status, body: { type: 'error', error } });
-  expect(await failureOf(connect(format, server).generate(ask(messages)))).toMatchObject({ kind: 'invalid' });
-  expect(server.requests).toHaveLength(2);
-  expect(await failureOf(connect(format, server).generate(ask([user])))).toMatchObject({ kind: 'invalid' });
-  expect(server.requests).toHaveLength(3);
-});
+it.each(REFUSALS)(
+  '%s refuses %s: one second attempt without thinking, and no third',
+  async (format, _what, status, error) => {
+    await using provider = await startProvider({ answers: [THINKS] });
+    const messages = goOn(await connect(format, provider).generate(ask([user])));
+    await using server = await serveRaw({ status, body: { type: 'error', error } });
+    expect(await failureOf(connect(format, server).generate(ask(messages)))).toMatchObject({ kind: 'invalid' });
+    expect(server.requests).toHaveLength(2);
+    expect(await failureOf(connect(format, server).generate(ask([user])))).toMatchObject({ kind: 'invalid' });
+    expect(server.requests).toHaveLength(3);
+  },
+);
 
-it('is asked once where something else is refused', async () => {
+it('is asked once if something else is refused', async () => {
   await using provider = await startProvider({ answers: [THINKS, { fault: 'invalid' }, { fault: 'unauthorized' }] });
   const model = connect('anthropic', provider);
   const { content, toolCalls, raw } = await model.generate(ask([user]));

@@ -6,10 +6,10 @@ import { startProvider } from '../provider/provider.ts';
 import { ask, connect } from './fixture.ts';
 import { failureOf, serveRaw } from './raw-server.ts';
 
-/** The package's clock for long times, which its own tests turn on as well. */
+/** undici's clock for long timeouts, which its own tests replace too. */
 const clock = createRequire(import.meta.url)('undici/lib/util/timers.js') as { readonly tick: (ms: number) => void };
 
-/** Longer than the package, and Node with it, waits unless told otherwise. A timer counts from the first turn that sees it. */
+/** Longer than the default timeouts of undici and Node. A timer starts at the first tick that sees it. */
 function passSilence(): void {
   clock.tick(0);
   clock.tick(301_000);
@@ -17,7 +17,7 @@ function passSilence(): void {
 
 const user = { role: 'user', content: 'Hi' } as const;
 
-/** A stream's first words, then its end. */
+/** The first events of a stream, then its end. */
 const STREAMS: Readonly<Record<WireFormat, readonly object[]>> = {
   anthropic: [
     {
@@ -49,7 +49,7 @@ const STREAMS: Readonly<Record<WireFormat, readonly object[]>> = {
   ],
 };
 
-it('a connection of the package’s own making ends in silence', async () => {
+it('a connection with the package’s default agent ends in silence', async () => {
   const end = Promise.withResolvers<void>();
   await using server = await serveRaw({ body: STREAMS['openai-chat'], until: end.promise });
   const { body } = await fetch(server.url, { dispatcher: new Agent() });
@@ -61,7 +61,7 @@ it('a connection of the package’s own making ends in silence', async () => {
   end.resolve();
 });
 
-it.each(WIRE_FORMATS)('%s: a model may be silent for as long as it thinks', async (format) => {
+it.each(WIRE_FORMATS)('%s: waits for a model that thinks silently', async (format) => {
   const end = Promise.withResolvers<void>();
   await using server = await serveRaw({ body: STREAMS[format], until: end.promise });
   const begun = Promise.withResolvers<void>();
@@ -72,7 +72,7 @@ it.each(WIRE_FORMATS)('%s: a model may be silent for as long as it thinks', asyn
   expect(await answer).toMatchObject({ content: 'So.' });
 });
 
-it.each(['anthropic', 'openai-responses'] as const)('%s: before the first byte as well', async (format) => {
+it.each(['anthropic', 'openai-responses'] as const)('%s: waits before the first byte', async (format) => {
   const end = Promise.withResolvers<void>();
   const reply = () => end.promise.then(() => ({ parts: [{ compaction: 'All.' }] }));
   await using provider = await startProvider({ answers: [reply] });
@@ -83,7 +83,7 @@ it.each(['anthropic', 'openai-responses'] as const)('%s: before the first byte a
   expect(await compacted).toMatchObject({ raw: { format } });
 });
 
-it('ends all the same when its caller ends it', async () => {
+it('a silent answer ends with its caller', async () => {
   await using server = await serveRaw({ body: STREAMS.anthropic, until: new Promise(() => {}) });
   const stop = new AbortController();
   const onText = (): void => stop.abort(new Error('the lease is lost'));

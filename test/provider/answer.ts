@@ -3,37 +3,37 @@ import { estimateTokens, type JsonObject, parseJson } from './json.ts';
 
 export interface ScriptedCall {
   readonly name: string;
-  /** an object, or the text that the model wrote, whatever it is */
+  /** An object, or any text that the model wrote. */
   readonly arguments: JsonObject | string;
   readonly id?: string;
 }
 
-/** What the model says, in order. */
+/** Contents of an answer in order. */
 export type ScriptedPart =
   | { readonly thinking: string; readonly isRedacted?: boolean }
   | { readonly text: string }
   | { readonly call: ScriptedCall }
-  /** the provider's own summary of everything before (A10, R8) */
+  /** The provider's own summary of everything before (A10, R8). */
   | { readonly compaction: string };
 
-/** Tokens. What is absent is estimated. */
+/** Numbers of tokens. Absent numbers are estimated. */
 export interface ScriptedUsage {
-  /** everything that was read, cached and newly cached included */
+  /** All input, including cached and newly cached. */
   readonly input?: number;
   readonly cachedInput?: number;
   readonly cacheWrite?: number;
-  /** thinking included */
+  /** Output including thinking. */
   readonly output?: number;
   readonly thinking?: number;
 }
 
-/** An answer in no provider's form. `thinking`, `text` and `calls` are said in this order, then `parts`. */
+/** An answer independent of formats. `thinking`, `text` and `calls` come first in this order, then `parts`. */
 export interface ScriptedAnswer {
   readonly thinking?: string;
   readonly text?: string;
   readonly calls?: readonly ScriptedCall[];
   readonly parts?: readonly ScriptedPart[];
-  /** absent: `complete`. `window_full`: Anthropic's `model_context_window_exceeded` */
+  /** Default `complete`. `window_full` is Anthropic's `model_context_window_exceeded`. */
   readonly end?: 'complete' | 'cut_off' | 'refusal' | 'window_full' | 'paused';
   readonly usage?: ScriptedUsage;
 }
@@ -41,15 +41,15 @@ export interface ScriptedAnswer {
 export interface AnswerCall {
   readonly id: string;
   readonly name: string;
-  /** as the model wrote them */
+  /** Arguments as the model wrote them. */
   readonly arguments: string;
-  /** {} where that is no object */
+  /** {} if the arguments are not an object. */
   readonly input: unknown;
 }
 
 export type AnswerPart = Exclude<ScriptedPart, { call: ScriptedCall }> | { readonly call: AnswerCall };
 
-/** An answer with nothing left open. */
+/** An answer with all defaults filled in. */
 export interface Answer {
   readonly parts: readonly AnswerPart[];
   readonly calls: readonly AnswerCall[];
@@ -61,7 +61,7 @@ export function newId(prefix: string): string {
   return prefix + randomUUID().replaceAll('-', '').slice(0, 24);
 }
 
-/** @param request its body, for what it costs */
+/** @param request body that the usage is estimated from */
 export function completeAnswer(script: ScriptedAnswer, request: JsonObject, callPrefix: string): Answer {
   const scripted: ScriptedPart[] = [
     ...(script.thinking === undefined ? [] : [{ thinking: script.thinking }]),
@@ -91,7 +91,7 @@ function completeCall({ id, name, arguments: given }: ScriptedCall, prefix: stri
   return { id: id ?? newId(prefix), name, arguments: text, input: parseJson(text) ?? {} };
 }
 
-/** A text as it is streamed: pieces that never part a code point. */
+/** Pieces of a streamed text. No piece splits a code point. */
 export function cutText(text: string, size = 12): string[] {
   const points = Array.from(text);
   return Array.from({ length: Math.ceil(points.length / size) }, (_, index) =>

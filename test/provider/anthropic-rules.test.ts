@@ -243,7 +243,7 @@ const broken: readonly BrokenRule[] = [
 
 const headers = { 'anthropic-beta': 'compact-2026-09-04' };
 
-describe('what Anthropic refuses', () => {
+describe('refusals by Anthropic', () => {
   it.each(broken)('$rule: $words', async ({ rule, body, words, strict = {}, status = 400 }) => {
     await using provider = await startProvider({ strict });
     const reply = await postRaw(provider, 'anthropic', body, headers);
@@ -265,19 +265,19 @@ describe('what Anthropic refuses', () => {
     ['four marks', bodyOf(user(marked('1'), marked('2'), marked('3'), marked('4')))],
     ['an image', bodyOf(user({ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } }))],
     ['adaptive thinking over a round without any', { ...bodyOf(...round), thinking: { type: 'adaptive' } }],
-  ])('takes %s', async (_name, body) => {
+  ])('accepts %s', async (_name, body) => {
     await using provider = await startProvider({ answers: [{ text: 'Yes.' }] });
     const reply = await postRaw(provider, 'anthropic', body);
     expect(reply).toMatchObject({ status: 200 });
   });
 
-  it('knows no compaction block without its beta header', async () => {
+  it('refuses a compaction block without its beta header', async () => {
     await using provider = await startProvider();
     const reply = await postRaw(provider, 'anthropic', bodyOf(user(summary, text('On.'))));
     expect(reply.text).toContain("Input tag 'compaction' found using 'type' does not match");
   });
 
-  it('takes all of it when it is not strict', async () => {
+  it('accepts all of it when it is not strict', async () => {
     await using provider = await startProvider({ answers: () => ({ text: 'Yes.' }), strict: false });
     for (const { body } of broken) expect((await postRaw(provider, 'anthropic', body)).status).toBe(200);
   });

@@ -29,7 +29,7 @@ function extend(params: Params, message: Anthropic.Message): Params {
 }
 
 describe('Anthropic through its SDK', () => {
-  it('streams what it answers whole', async () => {
+  it('streams the same answer that it returns whole', async () => {
     const answer = {
       thinking: 'Both, I think.',
       text: 'Reading — ✂️.',
@@ -61,7 +61,7 @@ describe('Anthropic through its SDK', () => {
     expect(provider.requests.map(({ isStream }) => isStream)).toEqual([false, true]);
   });
 
-  it('takes its own thinking back, over several rounds and with other cache marks', async () => {
+  it('accepts its own thinking over several rounds and with other cache marks', async () => {
     const answers = [
       { thinking: 'One.', calls },
       { parts: [{ thinking: '', isRedacted: true }, { text: 'More.' }, { call: { name: 'read', arguments: {} } }] },
@@ -100,7 +100,7 @@ describe('Anthropic through its SDK', () => {
     await expect(client.messages.create(second)).resolves.toMatchObject({ stop_reason: 'end_turn' });
   });
 
-  it('takes an edit where only the block itself is signed', async () => {
+  it('accepts an edit if only the block itself is signed', async () => {
     const answers = [{ thinking: 'One.', calls }, { text: 'Done.' }];
     await using provider = await startProvider({ answers, strict: { signatures: 'block' } });
     const client = connectAnthropic(provider);
@@ -108,7 +108,7 @@ describe('Anthropic through its SDK', () => {
     await expect(client.messages.create({ ...second, system: 'Other.' })).resolves.toBeDefined();
   });
 
-  it('refuses a block that is left out between others, takes the rest where the oldest are gone', async () => {
+  it('refuses a gap between blocks, and accepts a history without the oldest ones', async () => {
     const answers = [
       { thinking: '1', text: 'a' },
       { thinking: '2', text: 'b' },
@@ -150,7 +150,7 @@ describe('Anthropic through its SDK', () => {
     await expect(client.messages.create(off)).resolves.toMatchObject({ stop_reason: 'end_turn' });
   });
 
-  it('compacts, and takes its summary back verbatim only (A10)', async () => {
+  it('compacts, and accepts its compaction only verbatim (A10)', async () => {
     const answers = [{ parts: [{ compaction: 'They spoke of a.' }] }, { text: 'On.' }];
     await using provider = await startProvider({ answers });
     const betas = ['compact-2026-09-04'];

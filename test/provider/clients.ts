@@ -11,7 +11,7 @@ const PATHS: Readonly<Record<Format, string>> = {
   'openai-responses': '/v1/responses',
 };
 
-/** Its own retries off: each fault is to be seen as it is. */
+/** Retries are off, so that each fault is visible. */
 export function connectAnthropic({ url }: Pick<Provider, 'url'>, apiKey = KEY): Anthropic {
   return new Anthropic({ apiKey, baseURL: url, maxRetries: 0, logLevel: 'off' });
 }
@@ -31,7 +31,7 @@ export interface RawReply {
   readonly text: string;
 }
 
-/** Sends what no SDK's types would let through. */
+/** Sends a body that the SDK's types would not allow. */
 export async function postRaw(
   { url }: Pick<Provider, 'url'>,
   format: Format,
@@ -52,7 +52,7 @@ export async function postRaw(
   return { status: response.status, text: await response.text() };
 }
 
-/** One question through the format's own SDK, streamed or whole; resolves to what was said last. */
+/** Asks one question through the format's own SDK, streamed or whole, and resolves to the end of the answer. */
 export type Asking = (provider: Pick<Provider, 'url'>, isStream: boolean, signal?: AbortSignal) => Promise<unknown>;
 
 const question = { role: 'user', content: 'Look.' } as const;

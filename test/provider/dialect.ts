@@ -7,11 +7,11 @@ import type { CheckContext, Refusal } from './refusal.ts';
 
 export interface ServerEvent {
   readonly event?: string;
-  /** text goes out as it is */
+  /** A string is sent as it is. */
   readonly data: JsonObject | string;
 }
 
-/** An answer in a provider's form, whole and as it is streamed. */
+/** An answer in a provider's form, whole and streamed. */
 export interface RenderedAnswer {
   readonly body: JsonObject;
   readonly events: readonly ServerEvent[];
@@ -22,23 +22,23 @@ export interface ErrorDetail {
   readonly message?: string;
 }
 
-/** One wire format as its provider speaks it. */
+/** One wire format, as its provider implements it. */
 export interface Dialect {
   readonly format: 'anthropic' | 'openai-chat' | 'openai-responses';
-  /** how ids of tool calls begin */
+  /** Prefix of ids of tool calls. */
   readonly callPrefix: string;
-  /** name of the header that carries the request's id */
+  /** Name of the header with the request id. */
   readonly requestIdHeader: string;
-  /** @param apiKey the one that is right; absent: any is */
+  /** @param apiKey the valid key. Any key is valid if absent. */
   readonly authorize: (headers: IncomingHttpHeaders, apiKey?: string) => Refusal | undefined;
   readonly refuse: (body: JsonObject, context: CheckContext) => Refusal | undefined;
-  /** whether a refusal comes as an event of a stream that was asked for, its status 200 */
+  /** True if a streamed request is refused by an event, with status 200. */
   readonly refusesInStream?: (refusal: Refusal) => boolean;
   readonly render: (answer: Answer, request: JsonObject, issued: Issued) => RenderedAnswer;
   readonly writeRefusal: (refusal: Refusal) => ErrorReply;
   readonly writeError: (name: ErrorName, detail: ErrorDetail) => ErrorReply;
-  /** an error after the stream has begun */
+  /** An error after the stream has started. */
   readonly writeStreamError: (reply: ErrorReply) => readonly ServerEvent[];
-  /** how long to wait */
+  /** Retry time. */
   readonly writeRetryAfter: (ms: number) => Readonly<Record<string, string>>;
 }

@@ -1,7 +1,7 @@
 import type { ScriptedAnswer } from './answer.ts';
 import type { JsonObject } from './json.ts';
 
-/** Errors that every provider has, each with its own status, type and words. */
+/** Errors that every provider has, each with its own status, type and message. */
 export const ERROR_NAMES = [
   'rate_limit',
   'token_rate_limit',
@@ -21,47 +21,47 @@ export const ERROR_NAMES = [
 ] as const;
 export type ErrorName = (typeof ERROR_NAMES)[number];
 
-/** What a provider does instead of answering. */
+/** A fault in place of an answer. */
 export type Fault =
   | {
       readonly fault: ErrorName;
-      /** how long to wait, in the headers that the provider uses */
+      /** Retry time, in the headers that the provider uses. */
       readonly retryAfterMs?: number;
-      /** instead of the provider's own words */
+      /** Replaces the provider's own message. */
       readonly message?: string;
     }
-  /** a 200 that is no answer: a page, another JSON, an event that is no JSON */
+  /** Status 200 without an answer: a page, other JSON, an event that is not JSON. */
   | { readonly fault: 'garbage'; readonly as: 'page' | 'json' | 'event' }
-  /** the connection ends before a byte */
+  /** Ends the connection before the first byte. */
   | { readonly fault: 'reset' }
-  /** silence, from the beginning or after so many events, until the client goes */
+  /** Stays silent, from the start or after this many events, until the client leaves. */
   | { readonly fault: 'hang'; readonly answer?: ScriptedAnswer; readonly afterEvents?: number }
-  /** the stream (or the body) ends in the middle; orderly: as if it were whole */
+  /** Ends the stream or body in the middle. `orderly` ends it as if it were whole. */
   | {
       readonly fault: 'cut';
       readonly answer: ScriptedAnswer;
       readonly afterEvents?: number;
       readonly isOrderly?: boolean;
     }
-  /** an error inside the stream; where none was asked for, as a status */
+  /** An error inside the stream. Becomes a status if the request asked for no stream. */
   | {
       readonly fault: 'stream_error';
       readonly error: ErrorName;
       readonly answer: ScriptedAnswer;
       readonly afterEvents?: number;
     }
-  /** the whole answer, with a pause before each event */
+  /** Sends the whole answer with a pause before each event. */
   | { readonly fault: 'slow'; readonly answer: ScriptedAnswer; readonly delayMs: number };
 
 export function isErrorFault(fault: Fault): fault is Extract<Fault, { fault: ErrorName }> {
   return (ERROR_NAMES as readonly string[]).includes(fault.fault);
 }
 
-/** An error as it leaves the server. */
+/** An error in the form in which the server sends it. */
 export interface ErrorReply {
   readonly status: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** text: a page of something between the client and the provider */
+  /** A string is the page of a proxy. */
   readonly body: JsonObject | string;
 }
 

@@ -5,7 +5,7 @@ import { startProvider } from './provider.ts';
 
 interface Seen {
   readonly status: number;
-  /** Anthropic's `type`, OpenAI's `code`; absent: the provider gives none */
+  /** Anthropic's `type` or OpenAI's `code`. Absent if the provider sends none. */
   readonly name?: string;
   readonly words?: string;
 }
@@ -81,7 +81,7 @@ describe('errors as an SDK sees them', () => {
     }
   });
 
-  it.each(FORMATS)('%s: how long to wait', async (format) => {
+  it.each(FORMATS)('%s: returns the retry time', async (format) => {
     await using provider = await startProvider({ answers: [{ fault: 'rate_limit', retryAfterMs: 1500 }] });
     const error = await fail(ASKINGS[format](provider, true));
     const headers = (error as Error & { headers: Headers }).headers;
@@ -89,7 +89,7 @@ describe('errors as an SDK sees them', () => {
     expect(headers.get('retry-after-ms')).toBe(format === 'anthropic' ? null : '1500');
   });
 
-  it('words of the test’s own', async () => {
+  it('returns a message of the test', async () => {
     const message = 'messages.7: something new';
     await using provider = await startProvider({ answers: [{ fault: 'invalid', message }] });
     expect((await fail(ASKINGS.anthropic(provider, true))).message).toContain(message);
@@ -97,12 +97,12 @@ describe('errors as an SDK sees them', () => {
 });
 
 describe('faults as an SDK sees them', () => {
-  it.each(ways)('$format, streamed: $isStream: a connection that is dropped', async ({ format, isStream }) => {
+  it.each(ways)('$format, streamed: $isStream: drops the connection', async ({ format, isStream }) => {
     await using provider = await startProvider({ answers: [{ fault: 'reset' }] });
     expect((await fail(ASKINGS[format](provider, isStream))).message).toBe('Connection error.');
   });
 
-  it.each(ways)('$format, streamed: $isStream: silence until the client goes', async ({ format, isStream }) => {
+  it.each(ways)('$format, streamed: $isStream: stays silent until the client leaves', async ({ format, isStream }) => {
     const client = new AbortController();
     const answers = () => {
       client.abort();
@@ -113,28 +113,28 @@ describe('faults as an SDK sees them', () => {
     expect(error.constructor.name).toBe('APIUserAbortError');
   });
 
-  it.each(ways)('$format, streamed: $isStream: cut in the middle', async ({ format, isStream }) => {
+  it.each(ways)('$format, streamed: $isStream: cuts the answer in the middle', async ({ format, isStream }) => {
     await using provider = await startProvider({ answers: [{ fault: 'cut', answer }] });
     expect((await fail(ASKINGS[format](provider, isStream))).message).toMatch(/terminated|Premature close|aborted/i);
   });
 
-  it.each(FORMATS)('%s: a stream that ends early as if it were whole', async (format) => {
+  it.each(FORMATS)('%s: ends a stream early as if it were whole', async (format) => {
     await using provider = await startProvider({ answers: [{ fault: 'cut', answer, isOrderly: true }] });
     const last = await ASKINGS[format](provider, true);
     expect(last).toBeDefined();
     expect(JSON.stringify(last)).not.toMatch(/message_stop|"finish_reason":"stop"|response\.completed/);
   });
 
-  it.each(FORMATS)('%s: a body that ends early as if it were whole', async (format) => {
+  it.each(FORMATS)('%s: ends a body early as if it were whole', async (format) => {
     await using provider = await startProvider({ answers: [{ fault: 'cut', answer, isOrderly: true }] });
     expect((await fail(ASKINGS[format](provider, false))).name).toBe('SyntaxError');
   });
 
-  it.each(FORMATS)('%s: garbage', async (format) => {
+  it.each(FORMATS)('%s: returns garbage', async (format) => {
     const kinds = ['event', 'page', 'json'] as const;
     await using provider = await startProvider({ answers: kinds.map((as) => ({ fault: 'garbage', as })) });
     await expect(ASKINGS[format](provider, true)).rejects.toThrow(SyntaxError);
-    // The page comes back as if it were the answer; only the Responses part of the SDK stumbles over it.
+    // The SDK returns the page as the answer. Only its Responses part fails.
     const page = await ASKINGS[format](provider, false).catch((error: Error) => error.message);
     expect(page).toEqual(expect.stringContaining('<html>'));
     expect(await ASKINGS[format](provider, false)).toMatchObject({ ok: true });
@@ -144,13 +144,13 @@ describe('faults as an SDK sees them', () => {
     ['anthropic', 'overloaded', { type: 'overloaded_error' }],
     ['openai-chat', 'server_error', { error: { type: 'server_error' } }],
     ['openai-responses', 'overflow', { code: 'context_length_exceeded' }],
-  ] as const)('%s: %s in the middle of a stream', async (format, error, seen) => {
+  ] as const)('%s: returns %s in the middle of a stream', async (format, error, seen) => {
     await using provider = await startProvider({ answers: [{ fault: 'stream_error', error, answer }] });
     const failed = await fail(ASKINGS[format](provider, true));
     expect(failed).toMatchObject({ status: undefined, ...seen });
   });
 
-  it('openai-responses: a response that fails in the middle of its stream', async () => {
+  it('openai-responses: fails a response in the middle of its stream', async () => {
     await using provider = await startProvider({ answers: [{ fault: 'stream_error', error: 'rate_limit', answer }] });
     expect(await ASKINGS['openai-responses'](provider, true)).toMatchObject({
       type: 'response.failed',
@@ -158,7 +158,7 @@ describe('faults as an SDK sees them', () => {
     });
   });
 
-  it.each(ways)('$format, streamed: $isStream: slowly, but all of it', async ({ format, isStream }) => {
+  it.each(ways)('$format, streamed: $isStream: answers slowly, but completely', async ({ format, isStream }) => {
     await using provider = await startProvider({ answers: [{ fault: 'slow', answer, delayMs: 1 }] });
     const said = JSON.stringify(await ASKINGS[format](provider, isStream));
     expect(said).toMatch(isStream ? /message_stop|"finish_reason":"stop"|response\.completed/ : /A sentence/);

@@ -1,14 +1,14 @@
 import { type JsonObject, readText } from './json.ts';
 
-/** What the server said earlier, as far as a later request is held to it. */
+/** Items that the server issued, which later requests are checked against. */
 export class Issued {
-  /** id of a tool call → signatures of the thinking blocks of the same answer */
+  /** Id of a tool call → signatures of the thinking blocks in its answer. */
   readonly #thinking = new Map<string, readonly string[]>();
-  /** id of a tool call → `reasoning_content` of the same answer */
+  /** Id of a tool call → `reasoning_content` of its answer. */
   readonly #reasoning = new Map<string, string>();
-  /** id of an item → id of the reasoning item that it came with */
+  /** Id of an item → id of its reasoning item. */
   readonly #reasoningOf = new Map<string, string>();
-  /** id of a reasoning item → the item that came next */
+  /** Id of a reasoning item → the next item. */
   readonly #companions = new Map<string, JsonObject>();
 
   recordThinking(callIds: readonly string[], signatures: readonly string[]): void {
@@ -27,7 +27,7 @@ export class Issued {
     return this.#reasoning.get(callId);
   }
 
-  /** @param items of one response, in order */
+  /** @param items items of one response in order */
   recordItems(items: readonly JsonObject[]): void {
     let reasoning: string | undefined;
     for (const [index, item] of items.entries()) {

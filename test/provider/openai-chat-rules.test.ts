@@ -222,7 +222,7 @@ const broken: readonly BrokenRule[] = [
   },
 ];
 
-describe('what servers of Chat Completions refuse', () => {
+describe('refusals by servers of Chat Completions', () => {
   it.each(broken)('$rule: $words', async ({ rule, body, words, code, param, strict = {} }) => {
     await using provider = await startProvider({ strict });
     const reply = await postRaw(provider, 'openai-chat', body);
@@ -234,7 +234,7 @@ describe('what servers of Chat Completions refuse', () => {
     expect(provider.requests[0]?.refusal?.rule).toBe(rule);
   });
 
-  it('answers a page where the body is too large', async () => {
+  it('answers with a page if the body is too large', async () => {
     await using provider = await startProvider({ strict: { maxBytes: 100 } });
     expect(await postRaw(provider, 'openai-chat', bodyOf(question))).toMatchObject({
       status: 413,
@@ -247,12 +247,12 @@ describe('what servers of Chat Completions refuse', () => {
     ['parallel results in any order', bodyOf(question, assistant(call('a'), call('b')), result('b'), result('a'))],
     ['neighbours of one role', bodyOf(question, question)],
     ['an image of the user', bodyOf(user([image]))],
-  ])('takes %s', async (_name, body) => {
+  ])('accepts %s', async (_name, body) => {
     await using provider = await startProvider({ answers: [{ text: 'Yes.' }] });
     expect(await postRaw(provider, 'openai-chat', body)).toMatchObject({ status: 200 });
   });
 
-  it('takes turns in turn where the template is strict', async () => {
+  it('requires alternating roles with a strict template', async () => {
     await using provider = await startProvider({ answers: [{ text: 'Yes.' }], strict: { hasStrictTemplate: true } });
     const body = bodyOf(question, assistant(call('a')), result('a'), said('So.'), question);
     expect(await postRaw(provider, 'openai-chat', body)).toMatchObject({ status: 200 });

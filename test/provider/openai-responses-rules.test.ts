@@ -185,7 +185,7 @@ const broken: readonly BrokenRule[] = [
   },
 ];
 
-describe('what the Responses API refuses', () => {
+describe('refusals by the Responses API', () => {
   it.each(broken)('$rule: $words', async ({ rule, body, words, code, status = 400, strict = {} }) => {
     await using provider = await startProvider({ strict });
     const reply = await postRaw(provider, 'openai-responses', body);
@@ -204,12 +204,12 @@ describe('what the Responses API refuses', () => {
       bodyOf(question, said('So.', 'msg_1'), { role: 'developer', content: 'Be brief.' }, question),
     ],
     ['an image in an output', bodyOf(question, call('a'), output('a', [{ type: 'input_image', image_url: 'data:,' }]))],
-  ])('takes %s', async (_name, body) => {
+  ])('accepts %s', async (_name, body) => {
     await using provider = await startProvider({ answers: [{ text: 'Yes.' }] });
     expect(await postRaw(provider, 'openai-responses', body)).toMatchObject({ status: 200 });
   });
 
-  it('holds a history that it is told of to its pairs (R2, R3)', async () => {
+  it('requires the pairs of a history that it was given (R2, R3)', async () => {
     const pair = [reasoning('rs_1'), call('a', { id: 'fc_1' }), call('b', { id: 'fc_2' })];
     const outputs = [output('a'), output('b')];
     await using provider = await startProvider({ answers: () => ({ text: 'Yes.' }), strict: unchecked });

@@ -8,7 +8,7 @@ import type { Outcome, ProviderRequest } from './script.ts';
 import type { Sender } from './sender.ts';
 
 const NOTHING: ScriptedAnswer = { text: '…' };
-/** Where a stream breaks off unless told otherwise: after the first piece of what is said, in every format. */
+/** Default end of a broken stream in every format: after the first piece of content. */
 const MIDDLE = 5;
 
 interface Stage {
@@ -18,13 +18,13 @@ interface Stage {
   readonly issued: Issued;
 }
 
-/** Sends what the script says, in the way the request asked for. */
+/** Sends the scripted response in the form that the request asked for. */
 export async function playOutcome(outcome: Outcome, stage: Stage): Promise<void> {
   if ('fault' in outcome) await playFault(outcome, stage);
   else await sendAnswer(render(outcome, stage), stage);
 }
 
-/** A refusal with its status, or as the event that the provider makes of it. */
+/** Sends a refusal with its status, or as the provider's event. */
 export async function playRefusal(refusal: Refusal, { dialect, request, sender, issued }: Stage): Promise<void> {
   const reply = dialect.writeRefusal(refusal);
   if (!request.isStream || dialect.refusesInStream?.(refusal) !== true) return sender.sendError(reply);

@@ -6,7 +6,7 @@ const question = { role: 'user', content: 'Look.' } as const;
 const params = { model: 'claude-opus-5-5', max_tokens: 100, messages: [question] };
 
 describe('the script', () => {
-  it('answers in order, by a function of the request where one stands', async () => {
+  it('answers in order, or by a function of the request', async () => {
     const answers = [{ text: 'one' }, ({ body }: { body: object }) => ({ text: Object.keys(body).join(' ') })];
     await using provider = await startProvider({ answers });
     provider.respond({ text: 'three' });
@@ -19,14 +19,14 @@ describe('the script', () => {
     ]);
   });
 
-  it('costs nothing where the request is refused', async () => {
+  it('is not consumed by a refused request', async () => {
     await using provider = await startProvider({ answers: [{ text: 'one' }] });
     const { messages } = connectAnthropic(provider);
     await expect(messages.create({ ...params, messages: [] })).rejects.toThrow('at least one message');
     await expect(messages.create(params)).resolves.toBeDefined();
   });
 
-  it('fails the test that asks for more, or for less', async () => {
+  it('fails a test that makes more or fewer requests', async () => {
     const empty = await startProvider();
     await expect(connectAnthropic(empty).messages.create(params)).rejects.toMatchObject({ status: 500 });
     await expect(empty[Symbol.asyncDispose]()).rejects.toThrow('no answer is left for a request to /v1/messages');
@@ -34,7 +34,7 @@ describe('the script', () => {
     await expect(full[Symbol.asyncDispose]()).rejects.toThrow('1 scripted answers were not asked for');
   });
 
-  it('fails the test that leaves a request open', async () => {
+  it('fails a test that leaves a request open', async () => {
     const arrived = Promise.withResolvers<void>();
     const answers = () => {
       arrived.resolve();
@@ -47,7 +47,7 @@ describe('the script', () => {
     expect(await asked).toBeInstanceOf(Error);
   });
 
-  it('fails the test that asks for another path', async () => {
+  it('fails a test that asks for another path', async () => {
     const provider = await startProvider();
     await expect(connectOpenAi(provider).models.list()).rejects.toMatchObject({ status: 500 });
     await expect(provider[Symbol.asyncDispose]()).rejects.toThrow('no such path: GET /v1/models');
@@ -55,7 +55,7 @@ describe('the script', () => {
 });
 
 describe('keys', () => {
-  it.each(FORMATS)('%s: keeps none of them', async (format) => {
+  it.each(FORMATS)('%s: are not stored', async (format) => {
     await using provider = await startProvider({ answers: [{ text: 'Yes.' }] });
     await ASKINGS[format](provider, false);
     const [request] = provider.requests;
@@ -67,7 +67,7 @@ describe('keys', () => {
     ['anthropic', 'x-api-key header is required', 'invalid x-api-key'],
     ['openai-chat', "You didn't provide an API key.", 'Incorrect API key provided'],
     ['openai-responses', "You didn't provide an API key.", 'Incorrect API key provided'],
-  ] as const)('%s: wants one, and the right one', async (format, missing, wrong) => {
+  ] as const)('%s: are required and checked', async (format, missing, wrong) => {
     await using provider = await startProvider({ apiKey: 'sk-right', strict: false });
     const none = await postRaw(provider, format, params, { 'x-api-key': '', authorization: '' });
     expect(none).toMatchObject({ status: 401, text: expect.stringContaining(missing) });

@@ -1,7 +1,7 @@
 /**
- * A provider on this machine: it speaks three wire formats, refuses what the real ones refuse, in their words, and answers what
- * a test scripts. Written from what the providers document and are seen to say; it knows nothing of `src/wire`, so that two
- * readings of the same rules check each other.
+ * A provider on this machine with three wire formats. It refuses what the real providers refuse, with their messages,
+ * and sends scripted answers. It was written from the providers' documentation, independent of `src/wire`, so that two
+ * readings of the rules check each other.
  */
 import { once } from 'node:events';
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
@@ -21,11 +21,11 @@ import { type ProviderRequest, type Reply, type ReplyFunction, Script } from './
 import { Sender } from './sender.ts';
 
 export interface ProviderOptions {
-  /** one for each request, all of which have to be asked for; or a function of every request */
+  /** One reply for each request, all of which must be used, or a function of every request. */
   readonly answers?: readonly Reply[] | ReplyFunction;
-  /** `false`: it takes everything that has a key */
+  /** False accepts every request that has a key. */
   readonly strict?: false | Partial<Strictness>;
-  /** the key that is right; absent: any is */
+  /** The valid key. Any key is valid if absent. */
   readonly apiKey?: string;
 }
 
@@ -48,7 +48,7 @@ const STRICTNESS: Strictness = {
 const CLOSE_DEADLINE_MS = 1_000;
 const SECRET_HEADERS: ReadonlySet<string> = new Set(['authorization', 'x-api-key', 'cookie']);
 
-/** @throws at its end (`await using`): requests that are still open, that nothing was scripted for, answers that were not asked for */
+/** @throws on disposal (`await using`) for open requests, unscripted requests and unused answers */
 export async function startProvider(options: ProviderOptions = {}): Promise<Provider> {
   const provider = new Provider(options);
   await provider.listen();
@@ -56,7 +56,7 @@ export async function startProvider(options: ProviderOptions = {}): Promise<Prov
 }
 
 export class Provider implements AsyncDisposable {
-  /** oldest first, refused ones included */
+  /** All requests, oldest first, including refused ones. */
   readonly requests: ProviderRequest[] = [];
   readonly #script: Script;
   readonly #strict: Strictness | undefined;
@@ -73,7 +73,7 @@ export class Provider implements AsyncDisposable {
     this.#server = createServer((request, response) => this.#track(request, response));
   }
 
-  /** Base URL for Anthropic's SDK; OpenAI's wants `/v1` behind it. */
+  /** Base URL for Anthropic's SDK. OpenAI's SDK needs `/v1` behind it. */
   get url(): string {
     return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
@@ -82,7 +82,7 @@ export class Provider implements AsyncDisposable {
     this.#script.add(next);
   }
 
-  /** Makes output items of one response its own, so that R2 and R3 hold for a history that it did not write. */
+  /** Registers items of one response as issued, so that R2 and R3 hold for a prepared history. */
   remember(items: readonly JsonObject[]): void {
     this.#issued.recordItems(items);
   }

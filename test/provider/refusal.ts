@@ -1,48 +1,50 @@
 import type { Issued } from './issued.ts';
 import type { JsonObject } from './json.ts';
 
-/** What the server answers to a request that a provider would not take. */
+/** Response to a request that a provider would refuse. */
 export interface Refusal {
-  /** as the project's docs number them: A4, C1, R2 …; `request` where the request is no request */
+  /** Rule as in docs/reference/wire.md: A4, C1, R2 … `request` for a malformed request. */
   readonly rule: string;
   readonly status: number;
   /** `invalid_request_error` … */
   readonly type: string;
   readonly message: string;
-  /** OpenAI only */
+  /** OpenAI only. */
   readonly code?: string | null;
-  /** OpenAI only */
+  /** OpenAI only. */
   readonly param?: string | null;
-  /** Anthropic only: `error.details` */
+  /** Anthropic's `error.details`. */
   readonly details?: JsonObject;
 }
 
 export interface Strictness {
   /**
-   * What signatures and encrypted contents must be. `prefix`, the default: this server's own, over everything that stood
-   * before them (A8); `block`: its own; `unchecked`: anything, for histories that no server wrote.
+   * Required signatures and encrypted contents:
+   * - `prefix` (default): issued by this server for everything before them (A8)
+   * - `block`: issued by this server
+   * - `unchecked`: any
    */
   readonly signatures: 'prefix' | 'block' | 'unchecked';
-  /** window of every model, in tokens */
+  /** Window of every model in tokens. */
   readonly windowTokens: number;
-  /** largest request, in bytes */
+  /** Largest request in bytes. */
   readonly maxBytes: number;
-  /** Chat: the model's template takes user and assistant in turns only (C5) */
+  /** Chat: the template requires alternating user and assistant messages (C5). */
   readonly hasStrictTemplate: boolean;
-  /** Chat: `reasoning_content` has to come back inside a tool loop (C7) */
+  /** Chat: `reasoning_content` must come back inside a tool loop (C7). */
   readonly needsReasoning: boolean;
-  /** size of a request in tokens */
+  /** Size of a request in tokens. */
   readonly countTokens: (body: JsonObject) => number;
 }
 
 export interface CheckContext extends Strictness {
   readonly issued: Issued;
-  /** values of the `anthropic-beta` header */
+  /** Values of the `anthropic-beta` header. */
   readonly betas: ReadonlySet<string>;
   readonly bytes: number;
 }
 
-/** Yields what a provider would refuse, the first of it first: only that is answered. */
+/** Yields refusals in order. Only the first is sent. */
 export type Check = (body: JsonObject, context: CheckContext) => Iterable<Refusal>;
 
 export function findRefusal(checks: readonly Check[], body: JsonObject, context: CheckContext): Refusal | undefined {

@@ -4,15 +4,15 @@ import type { Fault } from './fault.ts';
 import type { JsonObject } from './json.ts';
 import type { Refusal } from './refusal.ts';
 
-/** A request as it came, keys aside. */
+/** A received request without keys. */
 export interface ProviderRequest {
   readonly format: Dialect['format'];
-  /** with its query */
+  /** Path with its query. */
   readonly path: string;
   readonly headers: Readonly<Record<string, string>>;
   readonly body: JsonObject;
   readonly isStream: boolean;
-  /** why it was not answered */
+  /** Reason of a refusal. */
   readonly refusal: Refusal | undefined;
 }
 
@@ -20,7 +20,7 @@ export type Outcome = ScriptedAnswer | Fault;
 export type ReplyFunction = (request: ProviderRequest) => Outcome | Promise<Outcome>;
 export type Reply = Outcome | ReplyFunction;
 
-/** What is answered next: a list that has to come out even, or a function that answers all. */
+/** Source of replies: a list that must be used up, or a function of every request. */
 export class Script {
   readonly #queue: Reply[];
   readonly #answerAll: ReplyFunction | undefined;
@@ -38,7 +38,7 @@ export class Script {
     this.#queue.push(...replies);
   }
 
-  /** @throws where nothing is left to answer */
+  /** @throws if no answer is left */
   async next(request: ProviderRequest): Promise<Outcome> {
     const reply = this.#queue.shift() ?? this.#answerAll;
     if (reply === undefined) throw new Error(`no answer is left for a request to ${request.path}`);

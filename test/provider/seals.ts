@@ -1,6 +1,6 @@
 /**
- * Stands in for a provider's cryptography: a seal holds hashes of what it is bound to, so that it can be checked without a
- * record of it, by another server too.
+ * Stands in for a provider's cryptography. A seal holds hashes of the contents that it is bound to. Another server can
+ * therefore check it without a record.
  */
 import { createHash } from 'node:crypto';
 import type { JsonObject } from './json.ts';
@@ -11,7 +11,7 @@ export function hash(...parts: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(parts)).digest('base64url').slice(0, HASH_LENGTH);
 }
 
-/** Equal for equal JSON, whatever the order of its keys. */
+/** Equal for equal JSON with any order of keys. */
 export function canonicalize(value: unknown): string {
   return JSON.stringify(value, (_key, member: unknown) =>
     typeof member === 'object' && member !== null && !Array.isArray(member)
@@ -20,15 +20,15 @@ export function canonicalize(value: unknown): string {
   );
 }
 
-/** What a thinking block is bound to. */
+/** Contents that a thinking block is bound to. */
 export interface Bond {
-  /** what the model thought */
+  /** Text of the thinking. */
   readonly thinking: string;
-  /** seal of the thinking block before it; '' where it was the first */
+  /** Seal of the previous thinking block, or ''. */
   readonly previous: string;
   readonly system: string;
   readonly tools: string;
-  /** everything that was sent between the tools and the block, without thinking */
+  /** Everything between the tools and the block, without thinking. */
   readonly messages: string;
 }
 
@@ -38,7 +38,7 @@ export function seal(bond: Bond): string {
   return `Eq${BOUND.map((part) => hash(part, bond[part])).join('')}`;
 }
 
-/** What of the bond the seal was not made for; undefined: it is no seal of ours. */
+/** @returns the parts of the bond that differ from the seal, or undefined if this server did not issue it */
 export function findBroken(given: string, bond: Bond): (keyof Bond)[] | undefined {
   const expected = seal(bond);
   if (given.length !== expected.length || !given.startsWith('Eq')) return undefined;
@@ -46,7 +46,7 @@ export function findBroken(given: string, bond: Bond): (keyof Bond)[] | undefine
   return BOUND.filter((_part, index) => partOf(given, index) !== partOf(expected, index));
 }
 
-/** What Responses calls `encrypted_content`: bound to its item and to the model that wrote it (R6). */
+/** `encrypted_content` of Responses, bound to its item and model (R6). */
 export function encrypt(id: string, model: string): string {
   return `gAAAAA${hash('encrypted', id, model)}`;
 }

@@ -7,7 +7,7 @@ import type { JsonObject } from './json.ts';
 
 const EVENT_STREAM = { 'content-type': 'text/event-stream; charset=utf-8', 'cache-control': 'no-cache' };
 
-/** Writes one response. Every promise ends when the client goes. */
+/** Writes one response. Every promise settles when the client leaves. */
 export class Sender {
   readonly #response: ServerResponse;
   readonly #gone = new AbortController();
@@ -54,7 +54,7 @@ export class Sender {
     return this.sendEvents([{ event: 'message_start', data: '{"type": "mess' }]);
   }
 
-  /** Half of the body, its length said to be the whole's unless the cut is to look orderly. */
+  /** Sends half of the body. The declared length is that of the whole body, unless the cut must look orderly. */
   async sendHalf(body: JsonObject, isOrderly: boolean): Promise<void> {
     const text = JSON.stringify(body);
     const length = isOrderly ? {} : { 'content-length': String(Buffer.byteLength(text)) };
@@ -70,7 +70,7 @@ export class Sender {
     this.#response.destroy();
   }
 
-  /** Until the client goes. */
+  /** Waits until the client leaves. */
   async hang(): Promise<void> {
     this.#response.flushHeaders();
     if (!this.#response.closed) await once(this.#response, 'close');
@@ -85,7 +85,7 @@ export class Sender {
     this.end();
   }
 
-  /** Resolves once the text has left, so that a connection which is dropped next has carried it. */
+  /** Resolves when the text was sent, so that a connection dropped next has delivered it. */
   async #write(text: string): Promise<void> {
     if (this.#response.destroyed) return;
     await new Promise<void>((resolve) => {

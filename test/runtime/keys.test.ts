@@ -55,7 +55,7 @@ it.each(WIRE_FORMATS)('%s: a key is in no job, record, event, error or log', asy
   const refused = await settled(fixture, conversation, 'refused');
   expect([answered, refused]).toMatchObject([{ state: 'completed' }, { state: 'failed' }]);
   await workers.close();
-  for (const sign of ['Answered.', 'the key is not accepted', '{tq0}:turn:']) {
+  for (const sign of ['Answered.', 'the API key was not accepted', '{tq0}:turn:']) {
     await expect.poll(() => database.said.find((command) => command.includes(sign))).toBeDefined();
   }
   database.stop();

@@ -35,7 +35,7 @@ test('users extend the catalogue, and a profile is over it', () => {
 test.each([
   ['claude', 'model', 'anthropic/…'],
   ['google/gemini', 'model', 'anthropic/…'],
-  ['openai/nobody', 'model', 'give its profile'],
+  ['openai/nobody', 'model', 'Pass a profile'],
 ])('%s is refused', (name, field, says) => {
   const error = errorOf(() => resolveModel(name, { settings }));
   expect(error).toMatchObject({ code: 'invalid_config', field });

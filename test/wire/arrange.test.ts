@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest';
 import type { Message, ToolCall } from '../../src/domain/message.ts';
 import type { WireFormat } from '../../src/domain/raw-items.ts';
 import { type ArrangedRequest, arrangeRequest, FIRST_TEXT } from '../../src/wire/arrange.ts';
-import { readCallArguments } from '../../src/wire/call-arguments.ts';
+import { readCallArguments } from '../../src/wire/calls.ts';
 import { NO_ORIGIN } from '../../src/wire/wire-request.ts';
 import { errorOf } from '../domain/error-of.ts';
 
@@ -19,7 +19,7 @@ function arrange(messages: readonly Message[], format: WireFormat = 'anthropic',
 }
 
 describe('order', () => {
-  test('X10: results stand behind their call, system messages in front, and the origins say whence', () => {
+  test('X10: results stand behind their call, system messages come first, and origins name the source', () => {
     const hidden: Message = { role: 'system', content: 'Use French.' };
     const { items, system } = arrange(
       [user('Go'), calls({}), hidden, user('!'), result('a')],
@@ -38,14 +38,14 @@ describe('order', () => {
     ]);
   });
 
-  test('X5: a user message opens it, a summary is one', () => {
+  test('X5: a user message or a summary comes first', () => {
     const placeholder = { kind: 'user', origin: NO_ORIGIN, parts: [{ kind: 'text', text: FIRST_TEXT }] };
     expect(arrange([calls({}), result('a')]).items[0]).toEqual(placeholder);
     expect(arrange([]).items).toEqual([placeholder]);
     expect(arrange([{ role: 'summary', content: 'Done.' }]).items).toMatchObject([{ kind: 'user', origin: 0 }]);
   });
 
-  test('what is no history is refused', () => {
+  test('an invalid history is rejected', () => {
     expect(errorOf(() => arrange([result('a')]))).toMatchObject({
       code: 'orphan_result',
       field: 'messages[0].toolCallId',
@@ -59,12 +59,12 @@ describe('ids of calls', () => {
     ...arrange(messages, format).marks.callIds.keys(),
   ];
 
-  test("the provider's own, unless it stands twice", () => {
+  test('are the provider’s own, unless an id is used twice', () => {
     const provided = [calls({ id: 'c2_0', providerId: 'call_0' }), calls({ id: 'c4_0', providerId: 'call_0' })];
     expect(sent('anthropic', ...provided)).toEqual(['call_0', 'c4_0']);
   });
 
-  test('a foreign one is made legal, and one that is taken is not made', () => {
+  test('are made legal if they are foreign, without reusing an id', () => {
     expect(sent('anthropic', calls({ id: 'a:b_1' }, { id: 'a/b' }, { id: 'a:b' }))).toEqual([
       'a_b_1_1',
       'a_b_1',
@@ -78,14 +78,14 @@ describe('ids of calls', () => {
     ['anthropic', 64],
     ['openai-chat', 40],
     ['openai-responses', 64],
-  ] as const)('%s takes %i characters', (format, length) => {
+  ] as const)('%s takes ids of %i characters', (format, length) => {
     expect(sent(format, calls({ id: 'y'.repeat(length) }))).toEqual(['y'.repeat(length)]);
     expect(sent(format, calls({ id: 'y'.repeat(length + 1) }))).toEqual([`${'y'.repeat(32)}_1`]);
   });
 });
 
 describe('tools', () => {
-  test('X6: a call of a tool that is gone leaves a stub, under a legal name, and the call has that name', () => {
+  test('X6: a call of a tool that no longer exists has a stub with a legal name', () => {
     const { items, tools, marks } = arrange([user('Go'), calls({ name: 'made up.tool' }), result('a')]);
     expect(tools.map(({ name }) => name)).toEqual(['made_up_tool']);
     expect(marks.stubs).toEqual(new Set(['made_up_tool']));
@@ -93,7 +93,7 @@ describe('tools', () => {
     expect(marks.replaced.has(1)).toBe(true);
   });
 
-  test('X6: made-up names beyond a number share one stub, and none that came before them changes', () => {
+  test('X6: invented names above a limit share one stub, and earlier names do not change', () => {
     const names = Array.from({ length: 200 }, (_, index) => `made_up_${index}`);
     const made = names.map((name, index) => calls({ id: `c${index}`, name }));
     const sentNames = (count: number) => {
@@ -109,7 +109,7 @@ describe('tools', () => {
     expect(sentNames(15)).toEqual(names.slice(0, 15));
   });
 
-  test('the prefix changes with tools and system texts, not with messages', () => {
+  test('set a prefix that changes with tools and system texts, not with messages', () => {
     const { prefix } = arrange([user('Go')]).marks;
     expect(arrange([user('Stop'), user('Go')]).marks.prefix).toBe(prefix);
     expect(arrange([user('Go')], 'anthropic', 'Be brief.').marks.prefix).not.toBe(prefix);

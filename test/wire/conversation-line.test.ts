@@ -16,7 +16,7 @@ function refusalOf(act: () => unknown): TurnfoldError {
   throw new Error('nothing was refused');
 }
 
-describe('our form', () => {
+describe('our format', () => {
   const messages: Message[] = [
     { role: 'system', content: 'Be brief.' },
     { role: 'user', content: 'Which files?', pinned: true },
@@ -32,35 +32,32 @@ describe('our form', () => {
     expect(readConversationLine(line, 1)).toStrictEqual({ id: 'talk', messages });
   });
 
-  test('arguments may be an object, and calls need no text beside them', () => {
+  test('may have arguments as an object, and calls without text', () => {
     const call = { id: 'a', name: 'list', arguments: { path: '.' } };
     const expected = { role: 'assistant', content: '', toolCalls: [{ ...call, arguments: '{"path":"."}' }] };
     expect(readOne({ role: 'assistant', content: null, toolCalls: [call] })).toStrictEqual(expected);
     expect(readOne({ role: 'assistant', toolCalls: [call] })).toStrictEqual(expected);
   });
 
-  test('an object of arguments is kept whole', () => {
+  test('keeps an object of arguments whole', () => {
     const given = '{"b":[],"__proto__":{"a":1},"a":{}}';
     const line = `{"messages":[{"role":"assistant","toolCalls":[{"id":"a","name":"x","arguments":${given}}]}]}`;
     expect(readConversationLine(line, 1).messages[0]?.toolCalls?.[0]?.arguments).toBe(given);
   });
 
-  test('a line without an id is named by its number', () => {
+  test('names a line without an id by its number', () => {
     expect(read([{ role: 'user', content: 'hi' }]).id).toBe('line-3');
   });
 
-  test.each([[[{ role: 'robot' }]], ['none'], [undefined]])(
-    'a line is known by its id, its messages being %j',
-    (given) => {
-      const opened = openConversationLine(JSON.stringify({ id: 'talk', messages: given }), 3);
-      expect(opened.id).toBe('talk');
-      expect(refusalOf(() => opened.readMessages()).field).toMatch(/^messages/);
-    },
-  );
+  test.each([[[{ role: 'robot' }]], ['none'], [undefined]])('knows the id of a line whose messages are %j', (given) => {
+    const opened = openConversationLine(JSON.stringify({ id: 'talk', messages: given }), 3);
+    expect(opened.id).toBe('talk');
+    expect(refusalOf(() => opened.readMessages()).field).toMatch(/^messages/);
+  });
 });
 
-describe("OpenAI's chat form", () => {
-  test('calls, results and the developer', () => {
+describe('OpenAI’s chat format', () => {
+  test('has calls, results and the developer role', () => {
     const call = { id: 'call_1', type: 'function', function: { name: 'list', arguments: '{}' } };
     expect(
       read([
@@ -79,14 +76,14 @@ describe("OpenAI's chat form", () => {
     ]);
   });
 
-  test('arguments may be an object here, too', () => {
+  test('may have arguments as an object', () => {
     const call = { id: 'a', type: 'function', function: { name: 'list', arguments: { path: '.' } } };
     expect(readOne({ role: 'assistant', content: null, tool_calls: [call] })?.toolCalls).toStrictEqual([
       { id: 'a', name: 'list', arguments: '{"path":"."}' },
     ]);
   });
 
-  test('parts: the text is the content, and what is no text is kept beside it', () => {
+  test('has parts, whose text is the content and whose other parts are kept', () => {
     const text = { type: 'text', text: 'What is ' };
     const image = { type: 'image_url', image_url: { url: 'https://images.example/1.png' } };
     const parts = [text, image, { type: 'text', text: 'this?' }];
@@ -94,7 +91,7 @@ describe("OpenAI's chat form", () => {
     expect(readOne({ role: 'user', content: [text] })).toStrictEqual({ role: 'user', content: 'What is ' });
   });
 
-  test('our marks stand on its messages too', () => {
+  test('may have our flags on its messages', () => {
     const message = { role: 'tool', tool_call_id: 'a', content: 'no such file', isError: true, pinned: true };
     expect(readOne(message)).toStrictEqual({
       role: 'tool',
@@ -106,7 +103,7 @@ describe("OpenAI's chat form", () => {
   });
 });
 
-describe('a malformed line is refused with the field', () => {
+describe('a malformed line is rejected with the field', () => {
   test.each<[string, string]>([
     ['{"id":', 'line 3'],
     ['5', 'line 3'],
@@ -132,7 +129,7 @@ describe('a malformed line is refused with the field', () => {
     ['messages[1].toolCalls', { role: 'assistant', content: '', toolCalls: [] }],
     ['messages[1].content', { role: 'assistant', content: null }],
     ['messages[1].content', { role: 'user', toolCalls: [{ id: 'a', name: 'x', arguments: '' }] }],
-    // Read as a chat message it would lose its calls without a word.
+    // Read as a chat message, it would silently lose its calls.
     ['messages[1].toolCalls', { role: 'assistant', content: [], toolCalls: [{ id: 'a', name: 'x', arguments: '' }] }],
     ['messages[1].toolCalls', { role: 'assistant', refusal: null, toolCalls: [{ id: 'a', name: 'x', arguments: '' }] }],
     ['messages[1].toolCallId', { role: 'tool', content: [{ type: 'text', text: 'x' }], toolCallId: 'a' }],

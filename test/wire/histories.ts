@@ -9,11 +9,11 @@ const MODEL = 'model-1';
 const VERSION = 3;
 
 export interface HistoryOptions {
-  /** the last message is one that a model may answer (X4); otherwise the end is any, calls without results included */
+  /** The last message may be answered (X4). Otherwise the history may end anywhere, also in calls without results. */
   readonly isSendable?: boolean;
 }
 
-/** What one step of a history is made of; ids are given when the steps are put together. */
+/** One step of a history. Ids are added when the steps are joined. */
 type Step =
   | { readonly kind: 'user' | 'system' | 'summary'; readonly message: Message }
   | { readonly kind: 'answer'; readonly text: string; readonly raw: RawChoice }
@@ -22,9 +22,9 @@ type Step =
       readonly text: string;
       readonly raw: RawChoice;
       readonly calls: readonly CallChoice[];
-      /** the results come in the calls' order, or in the reverse */
+      /** Results come in the order of the calls, or reversed. */
       readonly isReversed: boolean;
-      /** steps between the calls and their results: messages that came in between, other rounds */
+      /** Steps between the calls and their results: other messages, other rounds. */
       readonly lateBy: number;
     };
 
@@ -35,7 +35,7 @@ interface CallChoice {
   readonly result: Pick<Message, 'content' | 'parts' | 'isError'>;
 }
 
-/** Where the raw items of a message come from, if it has any. */
+/** Source of the raw items of a message. */
 interface RawChoice {
   readonly source: 'none' | 'same' | 'same-version' | 'other-version' | 'other-prefix' | 'other-model' | 'other-format';
   readonly hasThinking: boolean;
@@ -59,7 +59,7 @@ const picture = fc.constantFrom<unknown>(
   { type: 'image', source: { type: 'base64', media_type: 'image/tiff', data: 'SUkqAA==' } },
   { type: 'input_audio', input_audio: { data: '', format: 'wav' } },
 );
-/** A content with pictures around its text. */
+/** Content with pictures around its text. */
 const illustrated = fc
   .tuple(maybeBlank, fc.array(picture, { minLength: 1, maxLength: 2 }), fc.boolean())
   .map(([content, pictures, isNamed]) => ({
@@ -137,7 +137,7 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** Random histories as requests: parallel calls 1–8, thinking, pictures, foreign ids, empty results, late results, summaries. */
+/** Random requests with parallel calls 1–8, thinking, pictures, foreign ids, empty results, late results, summaries. */
 export function histories(format: WireFormat, { isSendable = true }: HistoryOptions = {}): fc.Arbitrary<WireRequest> {
   return fc
     .tuple(fc.array(step, { maxLength: 12 }), maybeBlank, fc.boolean(), fc.integer({ min: 0, max: 8 }))
@@ -151,13 +151,13 @@ export function histories(format: WireFormat, { isSendable = true }: HistoryOpti
     }));
 }
 
-/** Whether no round is open but the last one: what a version may be made of. */
+/** True if only the last round may be open, as in a version. */
 export function isOpenAtEndOnly(messages: readonly Message[]): boolean {
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
   return groupMessages(messages).every(({ isOpen, positions }) => !isOpen || positions[0] === last);
 }
 
-/** @param end of a history that need not be sendable: how many of its last results are missing */
+/** @param end number of results that are missing at the end of an unsendable history */
 function endMessages(messages: readonly Message[], isSendable: boolean, end: number): Message[] {
   const last = messages.findLastIndex(({ role }) => role !== 'tool');
   if (!isSendable) return messages.slice(0, Math.max(last + 1, messages.length - end));
@@ -228,7 +228,7 @@ function writeRaw(
   { choice, format, index }: RawSource,
 ): RawItems | undefined {
   const { source, hasThinking, place } = choice;
-  // What a provider wrote itself is well-formed text, and its arguments are JSON objects.
+  // A provider writes well-formed text, and arguments that are JSON objects.
   const isWellFormed = answer.text.isWellFormed() && answer.calls.every(({ arguments: given }) => isObject(given));
   if (source === 'none' || !isWellFormed) return undefined;
   const sent = source === 'other-format' ? otherThan(format) : format;

@@ -1,6 +1,6 @@
 import type { Message } from '../../src/domain/message.ts';
 
-/** Messages as the render tests write them. */
+/** Messages of the render tests. */
 export const user = (content: string): Message => ({ role: 'user', content });
 export const says = (content: string): Message => ({ role: 'assistant', content });
 export const result = (toolCallId: string, content = 'found'): Message => ({ role: 'tool', toolCallId, content });

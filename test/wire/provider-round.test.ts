@@ -1,6 +1,6 @@
 /**
- * What is rendered, before the strict provider server: written from the same rules without a look at the renderers, it refuses
- * none of it.
+ * Sends rendered bodies to the strict provider server, which was written from the same rules without the renderers. The
+ * server must refuse none.
  */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -19,13 +19,13 @@ import { ROUTES, type Route } from './routes.ts';
 import { hasTraces, readConversations } from './traces.ts';
 
 const RUNS = { numRuns: countRuns(1_000) };
-/** Over HTTP; each with a server of its own, since ids of items repeat from history to history. */
+/** Runs over HTTP, each history with its own server, because item ids repeat between histories. */
 const SENT_RUNS = { numRuns: countRuns(60) };
 const PROBE: Message = { role: 'user', content: 'Go on.' };
-/** Nobody's server wrote the histories, and their size is not what is looked at. */
+/** No server issued the items of these histories, and their size is not checked. */
 const LENIENCE = { signatures: 'unchecked', windowTokens: 4_000_000 } as const;
 
-/** What the server says to a body, without the server. */
+/** Returns the server's verdict on a body without HTTP. */
 function refuse(route: Route, request: WireRequest): Refusal | undefined {
   const sent = JSON.stringify(route.render(request));
   const issued = new Issued();
@@ -45,7 +45,7 @@ function refuse(route: Route, request: WireRequest): Refusal | undefined {
   });
 }
 
-/** What the server would have written: items of each answer of a Responses history. */
+/** Items that the server would have issued for each answer of a Responses history. */
 function itemsOf(messages: readonly Message[]): Record<string, unknown>[][] {
   return messages.flatMap((message) => {
     const raw = readRawItems(message);
@@ -57,7 +57,7 @@ describe.each(ROUTES)('$name', (route) => {
   const { validate } = wireFormats[route.format];
   const hasStrictTemplate = route.strict.hasStrictTemplate === true;
 
-  test('no random history is refused, and the validator has nothing against it', () => {
+  test('random histories pass the provider and the validator', () => {
     fc.assert(
       fc.property(histories(route.format), (request) => {
         expect(refuse(route, request)).toBeUndefined();
@@ -67,7 +67,7 @@ describe.each(ROUTES)('$name', (route) => {
     );
   });
 
-  test('nor is one with a probe at its end; where its last round is open, for that alone', () => {
+  test('random histories with a probe pass, except for the results of an open round', () => {
     const contexts = histories(route.format, { isSendable: false }).filter(({ messages }) => isOpenAtEndOnly(messages));
     let open = 0;
     fc.assert(
@@ -83,7 +83,7 @@ describe.each(ROUTES)('$name', (route) => {
     expect(open).toBeGreaterThan(RUNS.numRuns / 20);
   });
 
-  test('nor over HTTP, from its own SDK', async () => {
+  test('random histories pass over HTTP with the provider’s SDK', async () => {
     await fc.assert(
       fc.asyncProperty(histories(route.format), async (request) => {
         await using provider = await startProvider({
@@ -98,7 +98,7 @@ describe.each(ROUTES)('$name', (route) => {
   }, 60_000);
 
   test.skipIf(!hasTraces)(
-    'nor is a recorded conversation (skipped without ../shared/traces)',
+    'recorded conversations pass (skipped without ../shared/traces)',
     () => {
       for (const { id, messages } of readConversations()) {
         const request = {

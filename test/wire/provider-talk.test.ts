@@ -1,6 +1,6 @@
 /**
- * Whole conversations with the strict provider server, whose own thinking, sealed reasoning and item ids come back to it: bound to
- * all that stood before them (A8), to the model that wrote them (R6) and to each other (R2, R3).
+ * Plays whole conversations with the strict provider server. Its thinking, reasoning and item ids come back to it. They
+ * are bound to everything before them (A8), to their model (R6) and to each other (R2, R3).
  */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -13,7 +13,10 @@ import { ROUTES, type Route } from './routes.ts';
 const RUNS = { numRuns: 40 };
 const THINKING = ['none', 'plain', 'redacted', 'between', 'doubled', 'behind text', 'last'] as const;
 
-/** What becomes of the context before a model call; all but `none` and `model` are told by number of the version or prefix. */
+/**
+ * A change of the context before a model call. The log shows all but `none` and `model` by the number of the version or
+ * prefix.
+ */
 const CHANGES = [
   'none',
   'none',
@@ -45,7 +48,7 @@ const step = {
   text: fc.constantFrom('', 'I look.', 'ends blank \n'),
   change: fc.constantFrom(...CHANGES),
 };
-// One of the names is of no tool: its stub changes what stands before everything.
+// One name belongs to no tool, so its stub changes the prefix.
 const callName = fc.oneof({ weight: 9, arbitrary: fc.constant('read') }, fc.constant('gone'));
 const turn: fc.Arbitrary<Turn> = fc.record({
   rounds: fc.array(fc.record({ ...step, callNames: fc.array(callName, { minLength: 1, maxLength: 3 }) }), {
@@ -55,9 +58,9 @@ const turn: fc.Arbitrary<Turn> = fc.record({
 });
 const talks = fc.array(turn, { minLength: 1, maxLength: 4 });
 
-/** Our side of a conversation: the log, what was cut from it, and the model in use. */
+/** Our side of a conversation: the log, the part that was cut, and the model in use. */
 class Talk {
-  /** names of the calls that came, in order */
+  /** Names of the calls in order. */
   readonly called: string[] = [];
   readonly #route: Route;
   readonly #provider: Provider;
@@ -79,7 +82,7 @@ class Talk {
     }
   }
 
-  /** @throws where the server refuses the request */
+  /** @throws if the server refuses the request */
   async #take(taken: Step, callNames: readonly string[]): Promise<void> {
     this.#change(taken.change);
     this.#provider.respond({ parts: partsOf(taken, callNames) });
@@ -126,7 +129,7 @@ function shorten(messages: readonly Message[]): Message[] {
     : [{ role: 'summary', content: 'Files were read.', summary: { from: 1, to: messages.length } }];
 }
 
-/** An answer says something, if only in the end. */
+/** An answer has some text at its end. */
 function partsOf({ thinking, text, change }: Step, callNames: readonly string[]): ScriptedPart[] {
   const thought: ScriptedPart = { thinking: `Hm, ${change}.` };
   const said = text === '' && callNames.length === 0 ? 'Done.' : text;
@@ -150,7 +153,7 @@ function partsOf({ thinking, text, change }: Step, callNames: readonly string[])
   }
 }
 
-/** Chat's servers that want thinking back want it from every call of the loop, whichever model made it. */
+/** Chat servers that require reasoning back require it from every call of the loop, by any model. */
 function needsReasoning(turns: readonly Turn[]): boolean {
   return turns.every(({ rounds, end }) =>
     [...rounds, end].every(({ thinking, change }) => thinking !== 'none' && change !== 'model'),
@@ -163,7 +166,7 @@ function countThinking({ body }: { readonly body: JsonObject }): number {
 }
 
 describe.each(ROUTES)('$name', (route) => {
-  test('takes its own thinking back, whatever was changed before it', async () => {
+  test('takes its own thinking back after any change of the context', async () => {
     let sent = 0;
     await fc.assert(
       fc.asyncProperty(talks, async (turns) => {
@@ -179,7 +182,7 @@ describe.each(ROUTES)('$name', (route) => {
     expect(sent).toBeGreaterThan(RUNS.numRuns);
   }, 60_000);
 
-  test('is sent all of it while nothing changes', async () => {
+  test('is sent all of its thinking while nothing changes', async () => {
     const taken: Step = { thinking: 'plain', text: '', change: 'none' };
     const round: Round = { ...taken, callNames: ['read', 'read'] };
     await using provider = await startProvider({ strict: { ...route.strict, needsReasoning: true } });
@@ -187,7 +190,7 @@ describe.each(ROUTES)('$name', (route) => {
       { rounds: [round, round], end: taken },
       { rounds: [round], end: taken },
     ]);
-    // C7: an open model's goes back inside its loop alone.
+    // C7: reasoning of an open model goes back only inside its loop.
     const expected = route.format === 'openai-chat' ? [0, 1, 2, 0, 1] : [0, 1, 2, 3, 4];
     expect(provider.requests.map(countThinking)).toEqual(expected);
   });

@@ -1,7 +1,7 @@
 import type { ToolCall } from '../../src/domain/message.ts';
 import type { RawItem, WireFormat } from '../../src/domain/raw-items.ts';
 
-/** Where a cap, a server's tool or a model without interleaved thinking may leave thinking. */
+/** Positions in which a cap, a server's tool or a model without interleaved thinking may leave thinking. */
 export const THINKING_PLACES = [
   'first',
   'last',
@@ -12,18 +12,18 @@ export const THINKING_PLACES = [
 ] as const;
 export type ThinkingPlace = (typeof THINKING_PLACES)[number];
 
-/** One answer of a model, to be written as its provider would have. */
+/** One answer of a model, to be written in a provider's form. */
 export interface RawAnswer {
   readonly text: string;
   readonly calls: readonly ToolCall[];
   readonly hasThinking: boolean;
-  /** where Anthropic's thinking stands (`first` by default); the others have one place for it */
+  /** Position of Anthropic's thinking. Default `first`. Other formats have one position. */
   readonly place?: ThinkingPlace;
-  /** makes the server's ids unique */
+  /** Makes the ids of the server unique. */
   readonly index: number;
 }
 
-/** The items of an answer as each provider writes them: what an adapter keeps as `RawItems.items`. */
+/** Items of an answer in each provider's form, as an adapter records them in `RawItems.items`. */
 export function writeRawItems(format: WireFormat, answer: RawAnswer): RawItem[] {
   switch (format) {
     case 'anthropic':

@@ -1,17 +1,18 @@
 import type { Message } from '../../src/domain/message.ts';
 import { readParts } from '../../src/domain/parts.ts';
-import { keptRawItems } from '../../src/wire/kept-items.ts';
-import type { Marks, WireMessages, WireRequest } from '../../src/wire/wire-request.ts';
+import { keptRawItems } from '../../src/wire/raw-items.ts';
+import type { Marks, WireRequest } from '../../src/wire/wire-request.ts';
+import type { WireMessages } from './restore-messages.ts';
 
 /**
- * What a body said, to be compared with `sayRequest`: order, pairing, text, calls, parts, errors, raw items, whatever form
- * parts and arguments are in. What is never sent (pins, provider ids) is left out.
+ * Comparable contents of a body: order, pairs, texts, calls, parts, errors, raw items. Pins and provider ids are left
+ * out, because they are never sent.
  */
 export function sayRead({ system, tools, messages }: WireMessages): unknown {
   return { system, tools: tools.map(({ name }) => name), messages: messages.map(say) };
 }
 
-/** What a request says that was rendered with these marks. A message that the body could not say comes back as it was. */
+/** Comparable contents of a request rendered with these marks. Replaced messages come back unchanged. */
 export function sayRequest({ system, tools, messages, ...request }: WireRequest, marks: Marks): unknown {
   return {
     system: system.trim() === '' ? '' : system.toWellFormed(),
@@ -22,7 +23,7 @@ export function sayRequest({ system, tools, messages, ...request }: WireRequest,
   };
 }
 
-/** Raw items come back where they were sent, without the thinking that no longer held. */
+/** Raw items come back if they were sent, without thinking that no longer holds. */
 function sentRaw(
   message: Message,
   origin: number,

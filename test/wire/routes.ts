@@ -2,11 +2,9 @@ import type { Message } from '../../src/domain/message.ts';
 import type { WireFormat } from '../../src/domain/raw-items.ts';
 import { readAnthropicAnswer } from '../../src/wire/anthropic/answer.ts';
 import type { AnthropicThinking } from '../../src/wire/anthropic/body.ts';
-import { renderAnthropic } from '../../src/wire/anthropic/render.ts';
 import { readChatAnswer } from '../../src/wire/openai-chat/answer.ts';
-import { type ChatOptions, renderChat } from '../../src/wire/openai-chat/render.ts';
+import { type ChatOptions } from '../../src/wire/openai-chat/render.ts';
 import { readResponsesAnswer } from '../../src/wire/openai-responses/answer.ts';
-import { renderResponses } from '../../src/wire/openai-responses/render.ts';
 import type { AnswerParts, Marks, WireRequest } from '../../src/wire/wire-request.ts';
 import { anthropicDialect } from '../provider/anthropic/dialect.ts';
 import { connectAnthropic, connectOpenAi } from '../provider/clients.ts';
@@ -15,17 +13,18 @@ import { chatDialect } from '../provider/openai-chat/dialect.ts';
 import { responsesDialect } from '../provider/openai-responses/dialect.ts';
 import type { Provider } from '../provider/provider.ts';
 import type { Strictness } from '../provider/refusal.ts';
+import { renderAnthropic, renderChat, renderResponses } from './whole.ts';
 
-/** One way in which a request of ours reaches a provider. */
+/** One way for a request to reach a provider. */
 export interface Route {
   readonly name: string;
   readonly format: WireFormat;
   readonly dialect: Dialect;
   readonly strict: Partial<Strictness>;
-  /** what an unanswered call breaks */
+  /** Rule that an unanswered call breaks. */
   readonly openRoundRule: string;
   readonly render: (request: WireRequest) => unknown;
-  /** through the provider's own SDK; resolves to the answer as a turn worker records it */
+  /** Uses the provider's own SDK, and resolves to the answer as a turn worker records it. */
   readonly ask: (provider: Pick<Provider, 'url'>, request: WireRequest) => Promise<Message>;
 }
 

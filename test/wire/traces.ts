@@ -11,7 +11,7 @@ export interface RecordedConversation {
   readonly messages: readonly Message[];
 }
 
-/** The files of recorded conversations beside the project, whole; none where they are absent. */
+/** Files of the recorded conversations beside the project. Empty if they are absent. */
 export function readConversationFiles(): { readonly name: string; readonly conversations: RecordedConversation[] }[] {
   if (!hasTraces) return [];
   return readdirSync(folder)
@@ -25,7 +25,6 @@ export function readConversationFiles(): { readonly name: string; readonly conve
     }));
 }
 
-/** Every recorded conversation. */
 export function readConversations(): RecordedConversation[] {
   return readConversationFiles().flatMap(({ conversations }) => conversations);
 }

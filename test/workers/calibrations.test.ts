@@ -22,7 +22,7 @@ describe('a ratio', () => {
     expect(calibrationRatio(provider, counted)).toBe(ratio);
   });
 
-  it('says nothing of a small request, or of none', () => {
+  it('is undefined for a small or an empty request', () => {
     expect(calibrationRatio(500, 255)).toBeUndefined();
     expect(calibrationRatio(0, 1_000)).toBeUndefined();
     expect(calibrationRatio(499, 1_000)).toBeUndefined();
@@ -30,7 +30,7 @@ describe('a ratio', () => {
 });
 
 describe('calibrations', () => {
-  it('are 1 until a provider has counted, then its ratio', async () => {
+  it('start at a factor of 1 and take the ratio of the first provider count', async () => {
     const { store, calibrations } = open();
     await calibrations.start(store);
     expect(calibrations.factorOf('m')).toBe(1);
@@ -39,7 +39,7 @@ describe('calibrations', () => {
     expect(calibrations.factorOf('other')).toBe(1);
   });
 
-  it('of a chain are the largest of its models', async () => {
+  it('give a chain the largest factor of its models', async () => {
     const { store, calibrations } = open();
     await calibrations.start(store);
     expect(calibrations.factorOf('m|n')).toBe(1);
@@ -52,7 +52,7 @@ describe('calibrations', () => {
     expect(calibrations.factorOf('n|m')).toBe(0.9);
   });
 
-  it('reach other workers within seconds, and one that starts at once', async () => {
+  it('reach running workers within seconds, and starting workers at once', async () => {
     const { store, timers, calibrations, other } = open();
     await Promise.all([calibrations.start(store), other.start(store)]);
     await calibrations.observe('m', 1_200, 1_000);
@@ -61,7 +61,7 @@ describe('calibrations', () => {
     expect(other.factorOf('m')).toBe(1.2);
   });
 
-  it('are told once a second for each model, however many answers come', async () => {
+  it('are recorded at most once a second per model', async () => {
     const { store, timers, calibrations } = open();
     await calibrations.start(store);
     for (const provider of [1_200, 1_400, 1_600]) await calibrations.observe('m', provider, 1_000);
@@ -75,7 +75,7 @@ describe('calibrations', () => {
     expect(calibrations.factorOf('m')).toBe(1.3);
   });
 
-  it('stay as they are while the store fails, and say so', async () => {
+  it('keep their factors while the store fails, and report the failure', async () => {
     const { store, timers, events, calibrations } = open();
     await calibrations.start(store);
     await calibrations.observe('m', 1_200, 1_000);
@@ -86,7 +86,7 @@ describe('calibrations', () => {
     expect(events).toMatchObject([{ type: 'worker_failed', where: 'calibration' }]);
   });
 
-  it('end with their worker', async () => {
+  it('stop refreshing with their worker', async () => {
     const { store, timers, calibrations } = open();
     await calibrations.start(store);
     calibrations.stop();

@@ -30,7 +30,7 @@ test.each<[string, string[], string]>([
   await expect(prepare(...names)).rejects.toMatchObject({ code: 'invalid_config', field });
 });
 
-test('names that every provider takes are taken', async () => {
+test('prepareAgent accepts tool names that every provider takes', async () => {
   await expect(prepare('read', 'Read-2', 'x'.repeat(64))).resolves.toMatchObject({ tools: [{}, {}, {}] });
 });
 
@@ -55,7 +55,7 @@ test.each<[string, z.ZodType, string]>([
   },
 );
 
-test('an object may hold a union, refer to itself, or be read into something else', async () => {
+test('prepareAgent accepts an input with a union, a self-reference or a transform inside an object', async () => {
   const wrapped = z.object({ operation: z.discriminatedUnion('op', [add, not]) });
   const tree = z.object({
     get children() {
@@ -73,7 +73,7 @@ test('an object may hold a union, refer to itself, or be read into something els
   ]);
 });
 
-test('pins of the policy stand behind the system prompt, weigh, and are refused where they leave no room', async () => {
+test('prepareAgent puts pins behind the system prompt, counts them, and refuses pins that leave no room', async () => {
   const prepareWithPins = (system: string, policy: PolicyInput) => {
     const agent = { name: 'guide', system, tools: [], policy, model: scriptedModel({ steps: [] }) };
     return prepareAgent(agent, {}, { loadCounter: loadTokenCounter });
@@ -96,7 +96,7 @@ test('pins of the policy stand behind the system prompt, weigh, and are refused 
   await expect(tooLarge).rejects.toThrow(/pins 3\d = /);
 });
 
-test('more tools than OpenAI takes are refused when the agent is loaded; one place is for those that are gone', async () => {
+test('prepareAgent refuses more tools than OpenAI takes, with one place kept for removed tools', async () => {
   const prepareFor = (format: WireFormat | undefined, count: number, recall = false) => {
     const tools = Array.from({ length: count }, (_, index) =>
       defineTool({ name: `t${index}`, description: '', input: z.object({}) }),
@@ -115,7 +115,7 @@ test('more tools than OpenAI takes are refused when the agent is loaded; one pla
   await expect(prepareFor(undefined, 200)).resolves.toBeDefined();
 });
 
-test('the built-in tool is described and weighed only to the agent that has it, and shares its name with none', async () => {
+test('prepareAgent describes the built-in tool only for agents that have it, and reserves its name', async () => {
   const without = await prepareWith({}, 'read', 'recall');
   expect(without.tools.map(({ name }) => name)).toEqual(['read', 'recall']);
   expect(without.recall).toBeUndefined();

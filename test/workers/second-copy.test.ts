@@ -5,7 +5,7 @@ import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { isModelError, type Model, ModelError, type ModelErrorKind } from '../../src/domain/model.ts';
 import { modelChain } from '../../src/models/chain.ts';
 import { SCRIPTED_PROFILE, scriptedModel } from '../../src/models/scripted.ts';
-import { readSummarizerRetryAt } from '../../src/workers/summarization/attended-summarizer.ts';
+import { readSummarizerRetryAt } from '../../src/workers/summarization/summarization-delivery.ts';
 import { openWorld } from '../models/summarizer/fixture.ts';
 import { Fixture } from './turn/fixture.ts';
 

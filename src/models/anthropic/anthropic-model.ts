@@ -1,31 +1,41 @@
-import { type Model, type ModelAnswer, ModelError, type ModelProfile } from '../../domain/model.ts';
-import { eventLoopShare } from '../../tokens/event-loop-share.ts';
+import type Anthropic from '@anthropic-ai/sdk';
+import type { Message } from '../../domain/message.ts';
+import {
+  type Model,
+  type ModelAnswer,
+  type ModelCompaction,
+  ModelError,
+  type ModelProfile,
+  type ModelRequest,
+} from '../../domain/model.ts';
+import type { RawItems } from '../../domain/raw-items.ts';
 import { readAnthropicAnswer } from '../../wire/anthropic/answer.ts';
-import type { AnthropicThinking } from '../../wire/anthropic/body.ts';
+import type { AnthropicBody, AnthropicThinking } from '../../wire/anthropic/body.ts';
 import { renderAnthropicInSlices } from '../../wire/anthropic/render.ts';
 import { validateAnthropicInSlices } from '../../wire/anthropic/rules.ts';
-import { describeForm } from '../../wire/form.ts';
-import { codeFailures, tellEvents, tellTo } from '../answer-stream.ts';
-import type { WatchedRequest } from '../first-event.ts';
-import { mendThinking } from '../refused-thinking.ts';
-import { callOptions, checkBody, sizeContext, toWireRequest } from '../request.ts';
-import { type AnthropicConnection, codeAnthropicFailure, openAnthropicClient } from './client.ts';
-import { type AnthropicCaller, betaHeader, compactAnthropic } from './compaction.ts';
-import { readMessageStream, type StreamedAnthropicMessage } from './message-stream.ts';
-import { readAnthropicUsage } from './usage.ts';
+import { mapStreamErrors, notifyEvents, textNotifier, type WatchedRequest } from '../answer-stream.ts';
+import { type CheckedBody, callOptions, renderChecked, sizeContext, toWireRequest } from '../provider-call.ts';
+import { retryWithoutThinking } from '../provider-errors.ts';
+import { type AnthropicConnection, classifyAnthropicError, openAnthropicClient } from './client.ts';
+import {
+  type AnthropicUsage,
+  readAnthropicUsage,
+  readMessageStream,
+  type StreamedAnthropicMessage,
+} from './message-stream.ts';
 
 export type { AnthropicThinking };
 
 export interface AnthropicModelOptions extends AnthropicConnection {
-  /** `id` is the provider's name of the model */
+  /** `id` is the provider's name of the model. */
   readonly profile: ModelProfile;
-  /** which form a model takes is its own: newer ones want `adaptive` and no budget. Absent: off */
+  /** Newer models take `adaptive` without a budget. Off if absent. */
   readonly thinking?: AnthropicThinking;
 }
 
 /**
- * A model of the Messages API. Answers are streamed, since a long one outlives idle connections; retries are the turn's, and
- * the deadline is the step's.
+ * A model of the Messages API. Answers are streamed, because idle connections are cut during long ones. The turn
+ * retries, and the step sets the deadline.
  */
 export function anthropicModel({ profile: given, thinking, ...connection }: AnthropicModelOptions): Model {
   const rendering = thinking === undefined ? {} : { renderOptions: { thinking } };
@@ -33,40 +43,45 @@ export function anthropicModel({ profile: given, thinking, ...connection }: Anth
   const caller = { client: openAnthropicClient(connection), profile, thinking };
   return {
     profile,
-    generate: (request) => mendThinking(request, (sent) => answerRequest(caller, sent)),
-    compact: (request) => mendThinking(request, (sent) => compactAnthropic(caller, sent)),
+    generate: (request) => retryWithoutThinking(request, (sent) => answerRequest(caller, sent)),
+    compact: (request) => retryWithoutThinking(request, (sent) => compactAnthropic(caller, sent)),
   };
 }
 
-async function answerRequest(
-  { client, profile, thinking }: AnthropicCaller,
-  request: WatchedRequest,
-): Promise<ModelAnswer> {
-  const { body, marks } = await eventLoopShare.run(
-    renderAnthropicInSlices(toWireRequest(request, profile), thinking === undefined ? {} : { thinking }),
+function renderAnthropicRequest(
+  { profile, thinking }: AnthropicCaller,
+  request: ModelRequest,
+): Promise<CheckedBody<AnthropicBody>> {
+  const rendering = renderAnthropicInSlices(
+    toWireRequest(request, profile),
+    thinking === undefined ? {} : { thinking },
   );
-  const describe = (refusal: string): string => describeForm(body, refusal);
-  checkBody(await eventLoopShare.run(validateAnthropicInSlices(body, sizeContext(profile))), describe);
+  return renderChecked(rendering, (body) => validateAnthropicInSlices(body, sizeContext(profile)));
+}
+
+async function answerRequest(caller: AnthropicCaller, request: WatchedRequest): Promise<ModelAnswer> {
+  const { client, profile } = caller;
+  const { body, marks, describe } = await renderAnthropicRequest(caller, request);
   const { signal, headers } = callOptions(request, body);
-  const code = (error: unknown): ModelError => codeAnthropicFailure(error, { signal, describe });
+  const code = (error: unknown): ModelError => classifyAnthropicError(error, { signal, describe });
   const events = await client.messages
     .create({ ...body, stream: true }, { signal, headers: { ...headers, ...betaHeader(body) } })
     .catch((error: unknown) => Promise.reject(code(error)));
-  const told = codeFailures(tellEvents(events, request.onEvent), signal, code);
-  const message = await readMessageStream(told, {
-    tell: tellTo(request.onText),
-    tellUsage: (usage) => request.onUsage?.(readAnthropicUsage(usage)),
+  const watched = mapStreamErrors(notifyEvents(events, request.onEvent), signal, code);
+  const message = await readMessageStream(watched, {
+    onText: textNotifier(request.onText),
+    onUsage: (usage) => request.onUsage?.(readAnthropicUsage(usage)),
   });
   const version = request.version === undefined ? {} : { version: request.version };
   return readMessage(message, { format: 'anthropic', model: profile.id, prefix: marks.prefix, ...version });
 }
 
-/** @throws ModelError where the stream broke off, or the window ended the answer */
+/** @throws ModelError if the stream broke off, or the window ended the answer */
 function readMessage(message: StreamedAnthropicMessage, raw: Record<string, unknown>): ModelAnswer {
   if (message.stop_reason === null) throw new ModelError('retry', 'the answer broke off');
   if (message.stop_reason === 'model_context_window_exceeded') {
     const paid = { code: message.stop_reason, usage: readAnthropicUsage(message.usage) };
-    throw new ModelError('overflow', 'the answer met the end of the window', paid);
+    throw new ModelError('overflow', 'the window ended the answer', paid);
   }
   const { items, end, ...said } = readAnthropicAnswer(message);
   return {
@@ -74,5 +89,79 @@ function readMessage(message: StreamedAnthropicMessage, raw: Record<string, unkn
     ...(end === undefined ? {} : { end }),
     usage: readAnthropicUsage(message.usage),
     raw: { ...raw, items },
+  };
+}
+
+type BetaMessage = Anthropic.Beta.BetaMessage;
+
+/** Without this beta the API knows neither the parameter nor the block. */
+const COMPACTION_BETA = 'compact-2026-09-04';
+
+const END = '(end of what is to be compacted)';
+
+export interface AnthropicCaller {
+  readonly client: Anthropic;
+  readonly profile: ModelProfile;
+  readonly thinking: AnthropicThinking | undefined;
+}
+
+/** Header for a request that sends a compaction back (A10). */
+function betaHeader({ messages }: AnthropicBody): Readonly<Record<string, string>> {
+  const types: string[] = messages.flatMap(({ content }) => content.map(({ type }) => type));
+  return types.includes('compaction') ? { 'anthropic-beta': COMPACTION_BETA } : {};
+}
+
+/**
+ * Asks the API to compact what `generate` would send. The request has the same prefix, so that the prompt cache serves
+ * it.
+ * @throws ModelError
+ */
+async function compactAnthropic(caller: AnthropicCaller, request: ModelRequest): Promise<ModelCompaction> {
+  const { client, profile } = caller;
+  const asked = { ...request, messages: endWithUser(request.messages) };
+  const { body, describe } = await renderAnthropicRequest(caller, asked);
+  const sent = { ...body, compaction: { type: 'summarize' as const } };
+  const message = await client.beta.messages
+    .stream({ ...sent, betas: [COMPACTION_BETA] }, callOptions(request, sent))
+    .finalMessage()
+    .catch((error: unknown) => Promise.reject(classifyAnthropicError(error, { signal: request.signal, describe })));
+  return readCompaction(message, profile.id);
+}
+
+/**
+ * Newer models refuse a request that ends with an assistant message (X4). The documentation names no exception for
+ * compactions.
+ */
+function endWithUser(messages: readonly Message[]): readonly Message[] {
+  return messages.at(-1)?.role === 'assistant' ? [...messages, { role: 'user', content: END }] : messages;
+}
+
+/** @throws ModelError if the stream broke off, or brought no summary */
+function readCompaction(message: BetaMessage, model: string): ModelCompaction {
+  // A proxy's error page arrives as text in place of an answer.
+  if (!Array.isArray((message as Partial<BetaMessage> | null)?.content))
+    throw new ModelError('retry', 'the response is no answer');
+  const { content, stop_reason: reason } = message;
+  if (reason === null) throw new ModelError('retry', 'the answer broke off');
+  const usage = readAnthropicUsage(sumUsage(message.usage));
+  if (reason !== 'compaction') throw new ModelError('fatal', 'the provider compacted nothing', { code: reason, usage });
+  const block = content.find(({ type }) => type === 'compaction');
+  if (block?.type !== 'compaction' || block.content === null) {
+    throw new ModelError('fatal', 'the compaction failed', { code: 'no_compaction', usage });
+  }
+  const raw: RawItems = { format: 'anthropic', model, items: [{ ...block }] };
+  return { text: block.content, usage, raw };
+}
+
+/** Usage of a compaction is reported beside the counts of the answer, not in them. */
+function sumUsage({ iterations, ...answer }: BetaMessage['usage']): AnthropicUsage {
+  const passes = [answer, ...(iterations ?? []).filter(({ type }) => type === 'compaction')];
+  const sum = (of: (usage: AnthropicUsage) => number | null | undefined): number =>
+    passes.reduce((total, usage) => total + (of(usage) ?? 0), 0);
+  return {
+    input_tokens: sum((usage) => usage.input_tokens),
+    cache_read_input_tokens: sum((usage) => usage.cache_read_input_tokens),
+    cache_creation_input_tokens: sum((usage) => usage.cache_creation_input_tokens),
+    output_tokens: sum((usage) => usage.output_tokens),
   };
 }

@@ -1,21 +1,20 @@
 import Anthropic, { APIError } from '@anthropic-ai/sdk';
 import type { Dispatcher } from 'undici';
 import type { ModelError } from '../../domain/model.ts';
-import { commonOptions, dropForeignHeaders, openAgent } from '../provider-client.ts';
+import { commonOptions, dropForeignHeaders, type FailedCall, openAgent } from '../provider-call.ts';
 import { classifyFailure, type ProviderFailure } from '../provider-errors.ts';
-import type { FailedCall } from '../request.ts';
 
-/** Where the key goes is ours to say: left out, the client would take an address from the environment. */
+/** Always set: otherwise the client would read the address from the environment and send the key there. */
 const BASE_URL = 'https://api.anthropic.com';
 
 export interface AnthropicConnection {
-  /** the key of the API */
+  /** API key. */
   readonly apiKey: string;
-  /** another address than the provider's own */
+  /** Address of a gateway or a compatible server. Default: the provider's own. */
   readonly baseUrl?: string;
 }
 
-/** A client that takes nothing from the environment. */
+/** Opens a client that reads nothing from the environment. */
 export function openAnthropicClient(
   { apiKey, baseUrl = BASE_URL }: AnthropicConnection,
   dispatcher: Dispatcher = openAgent(),
@@ -25,23 +24,23 @@ export function openAnthropicClient(
     apiKey,
     baseURL: baseUrl,
     webhookKey: null,
-    // Its spans may hold what is said where a variable of its own asks for it.
+    // Otherwise an environment variable of the SDK could put contents into its spans.
     openTelemetry: { traces: { contentMode: 'metadata_only' } },
   });
   return dropForeignHeaders(client);
 }
 
 /**
- * What a failed call means for its turn.
- * @throws what the signal was aborted with, where that ended the call
+ * Classifies a failed call.
+ * @throws the signal's reason if it ended the call
  */
-export function codeAnthropicFailure(error: unknown, { signal, describe }: FailedCall): ModelError {
+export function classifyAnthropicError(error: unknown, { signal, describe }: FailedCall): ModelError {
   signal.throwIfAborted();
   return classifyFailure(readApiError(error), Date.now(), describe);
 }
 
 function readApiError(error: unknown): ProviderFailure {
-  // Any other error may quote what could not be parsed: the model's words, which are no sign of what went wrong.
+  // Other errors may quote model output, which must not be matched against the error table.
   if (!(error instanceof APIError)) return { message: '' };
   const { status, type, errorCode, apiMessage, headers } = error as APIError;
   return { status, type, code: errorCode, message: apiMessage ?? '', headers };

@@ -1,27 +1,27 @@
 import type Anthropic from '@anthropic-ai/sdk';
+import type { ModelUsage } from '../../domain/model.ts';
 import type { AnthropicAnswer } from '../../wire/anthropic/answer.ts';
-import type { AnthropicUsage } from './usage.ts';
 
 export interface StreamedAnthropicMessage extends AnthropicAnswer {
   readonly usage: AnthropicUsage;
 }
 
 export interface StreamListeners {
-  readonly tell: (piece: string) => void;
-  readonly tellUsage?: (usage: AnthropicUsage) => void;
+  readonly onText: (piece: string) => void;
+  readonly onUsage?: (usage: AnthropicUsage) => void;
 }
 
-/** Before an event has told its counts. A message that never does has no usage: `checkUsage` passes over it. */
+/** Usage before any event has reported counts. `checkUsage` drops it if none does. */
 const UNCOUNTED: AnthropicUsage = { input_tokens: Number.NaN, output_tokens: Number.NaN };
 
 /**
- * A streamed message, whole; without a reason why it stopped where the stream broke off. Put together here: the client's own
- * helper parses a tool's input, and where that is no JSON it throws the whole answer away.
- * @param listeners told the text as it comes, and what is counted before the answer ends
+ * Assembles a streamed message. `stop_reason` is null if the stream broke off. The SDK's helper is not used: it parses
+ * tool input and drops the whole answer if that is not JSON.
+ * @param listeners called with text as it comes, and with usage before the answer ends
  */
 export async function readMessageStream(
   events: AsyncIterable<Anthropic.MessageStreamEvent>,
-  { tell, tellUsage }: StreamListeners,
+  { onText, onUsage }: StreamListeners,
 ): Promise<StreamedAnthropicMessage> {
   const opened: OpenBlock[] = [];
   let usage = UNCOUNTED;
@@ -31,7 +31,7 @@ export async function readMessageStream(
     switch (event?.type) {
       case 'message_start':
         usage = updateUsage(usage, event.message?.usage);
-        tellUsage?.(usage);
+        onUsage?.(usage);
         break;
       case 'content_block_start':
         opened.push({ block: { ...event.content_block }, input: '' });
@@ -40,12 +40,12 @@ export async function readMessageStream(
         const open = opened[event.index];
         if (open === undefined) break;
         addDelta(open, event.delta);
-        if (event.delta?.type === 'text_delta') tell(event.delta.text);
+        if (event.delta?.type === 'text_delta') onText(event.delta.text);
         break;
       }
       case 'message_delta':
         usage = updateUsage(usage, event.usage);
-        tellUsage?.(usage);
+        onUsage?.(usage);
         reason = event.delta?.stop_reason ?? reason;
         break;
       case 'message_stop':
@@ -64,11 +64,11 @@ export async function readMessageStream(
 
 interface OpenBlock {
   readonly block: BlockFields;
-  /** JSON, as far as it has come */
+  /** JSON received so far. */
   input: string;
 }
 
-/** What of a block comes in pieces. It has more, and its kind may be none that the SDK knows. */
+/** Fields that come in pieces. A block may have others, and a type that the SDK does not know. */
 interface BlockFields {
   readonly type: string;
   text?: string;
@@ -99,12 +99,33 @@ function addDelta(open: OpenBlock, delta: Anthropic.RawContentBlockDelta | undef
   }
 }
 
-/** Each event counts the whole message so far; what it leaves out stands. */
+/** Each event counts the whole message so far. Absent counts keep their value. */
 function updateUsage(before: AnthropicUsage, now: Partial<Anthropic.MessageDeltaUsage> | undefined): AnthropicUsage {
   return {
     input_tokens: now?.input_tokens ?? before.input_tokens,
     cache_read_input_tokens: now?.cache_read_input_tokens ?? before.cache_read_input_tokens ?? null,
     cache_creation_input_tokens: now?.cache_creation_input_tokens ?? before.cache_creation_input_tokens ?? null,
     output_tokens: now?.output_tokens ?? before.output_tokens,
+  };
+}
+
+/** Fields read from the SDK's usage, of an answer or of one iteration. */
+export interface AnthropicUsage {
+  readonly input_tokens: number;
+  readonly cache_read_input_tokens?: number | null;
+  readonly cache_creation_input_tokens?: number | null;
+  readonly output_tokens: number;
+}
+
+export function readAnthropicUsage(usage: AnthropicUsage): ModelUsage {
+  const cachedInput = usage.cache_read_input_tokens ?? 0;
+  const cacheWrite = usage.cache_creation_input_tokens ?? 0;
+  const output = usage.output_tokens;
+  return {
+    inputTotal: usage.input_tokens + cachedInput + cacheWrite,
+    cachedInput,
+    cacheWrite,
+    output,
+    outputKept: output,
   };
 }

@@ -1,49 +1,46 @@
 import type OpenAI from 'openai';
 import { type Model, type ModelAnswer, ModelError, type ModelProfile, type ModelUsage } from '../../domain/model.ts';
-import { eventLoopShare } from '../../tokens/event-loop-share.ts';
-import { describeForm } from '../../wire/form.ts';
 import { readChatAnswer } from '../../wire/openai-chat/answer.ts';
 import { type ChatOptions, renderChatInSlices } from '../../wire/openai-chat/render.ts';
 import { validateChatInSlices } from '../../wire/openai-chat/rules.ts';
-import { codeFailures, tellEvents, tellTo } from '../answer-stream.ts';
-import type { WatchedRequest } from '../first-event.ts';
-import { callOptions, checkBody, sizeContext, toWireRequest } from '../request.ts';
-import { readChatStream, type StreamedAnswer, type StreamedChatMessage } from './chat-stream.ts';
-import { codeOpenAiFailure, type OpenAiOptions, openOpenAiClient } from './client.ts';
+import { mapStreamErrors, notifyEvents, textNotifier, type WatchedRequest } from '../answer-stream.ts';
+import { callOptions, renderChecked, sizeContext, toWireRequest } from '../provider-call.ts';
+import { classifyOpenAiError, type OpenAiOptions, openOpenAiClient } from './client.ts';
 
 export type { ChatOptions };
 
 export interface ChatModelOptions extends OpenAiOptions {
-  /** what a compatible server wants otherwise */
+  /** Settings for a compatible server. */
   readonly chat?: ChatOptions;
 }
 
-/** A model of Chat Completions: OpenAI's own, and every server that speaks the same. */
+/** A model of Chat Completions, by OpenAI or a compatible server. */
 export function chatModel({ profile: given, chat = {}, ...connection }: ChatModelOptions): Model {
   const profile: ModelProfile = { ...given, format: 'openai-chat', renderOptions: chat };
   const client = openOpenAiClient(connection);
   return {
     profile,
     async generate(request: WatchedRequest) {
-      const { body } = await eventLoopShare.run(renderChatInSlices(toWireRequest(request, profile), chat));
-      const describe = (refusal: string): string => describeForm(body, refusal);
       const context = { ...sizeContext(profile), hasStrictTemplate: chat.isStrict === true };
-      checkBody(await eventLoopShare.run(validateChatInSlices(body, context)), describe);
+      const { body, describe } = await renderChecked(
+        renderChatInSlices(toWireRequest(request, profile), chat),
+        (rendered) => validateChatInSlices(rendered, context),
+      );
       const { signal, version } = request;
       const streamed = { ...body, stream: true as const, stream_options: { include_usage: true } };
-      const code = (error: unknown): ModelError => codeOpenAiFailure(error, { signal, describe });
+      const code = (error: unknown): ModelError => classifyOpenAiError(error, { signal, describe });
       const chunks = await client.chat.completions
         .create(streamed, callOptions(request, body))
         .catch((error: unknown) => Promise.reject(code(error)));
-      const events = codeFailures(tellEvents(chunks, request.onEvent), signal, code);
-      const answer = await readChatStream(events, tellTo(request.onText));
+      const events = mapStreamErrors(notifyEvents(chunks, request.onEvent), signal, code);
+      const answer = await readChatStream(events, textNotifier(request.onText));
       const raw = { format: 'openai-chat', model: profile.id, ...(version === undefined ? {} : { version }) };
       return finishAnswer(answer, raw);
     },
   };
 }
 
-/** @throws ModelError where the stream broke off, or brought something that is no answer */
+/** @throws ModelError if the stream broke off, or brought no answer */
 function finishAnswer({ message, finishReason, usage }: StreamedAnswer, raw: Record<string, unknown>): ModelAnswer {
   if (finishReason === null) throw new ModelError('retry', 'the answer broke off');
   const { items, end, ...said } = readChatAnswer({ finish_reason: finishReason, message });
@@ -55,7 +52,7 @@ function finishAnswer({ message, finishReason, usage }: StreamedAnswer, raw: Rec
   };
 }
 
-/** C7: the thinking of an open model goes back inside of its tool loop; any other stays with the provider. */
+/** C7: reasoning of an open model goes back inside its tool loop. Other reasoning stays with the provider. */
 function isThoughtKept({ tool_calls, ...message }: StreamedChatMessage): boolean {
   return tool_calls !== undefined && ('reasoning_content' in message || 'reasoning' in message);
 }
@@ -70,4 +67,116 @@ function readChatUsage(usage: OpenAI.CompletionUsage, isThoughtSentAgain: boolea
     output: completion_tokens,
     outputKept: Math.max(0, completion_tokens - thought),
   };
+}
+
+type Delta = OpenAI.ChatCompletionChunk.Choice.Delta;
+type CallDelta = NonNullable<Delta['tool_calls']>[number];
+
+interface StreamedCall {
+  id: string;
+  readonly type: 'function';
+  readonly function: { name: string; arguments: string };
+  /** Fields of the server, such as a signature that it requires back. */
+  readonly [field: string]: unknown;
+}
+
+export interface StreamedChatMessage {
+  readonly role: 'assistant';
+  readonly content: string | null;
+  readonly tool_calls?: readonly StreamedCall[];
+  readonly [field: string]: unknown;
+}
+
+export interface StreamedAnswer {
+  readonly message: StreamedChatMessage;
+  /** Null if the stream broke off. */
+  readonly finishReason: string | null;
+  readonly usage: OpenAI.CompletionUsage | undefined;
+}
+
+/**
+ * Assembles a streamed answer. The SDK's helper is not used: it keeps only the last piece of `reasoning_content`, and
+ * trusts the call indexes of compatible servers.
+ * @param onText called with each piece of text
+ */
+async function readChatStream(
+  chunks: AsyncIterable<OpenAI.ChatCompletionChunk>,
+  onText: (piece: string) => void,
+): Promise<StreamedAnswer> {
+  const fields: Record<string, unknown> = {};
+  const calls: OpenCall[] = [];
+  let finishReason: string | null = null;
+  let usage: OpenAI.CompletionUsage | undefined;
+  for await (const chunk of chunks) {
+    usage = chunk?.usage ?? usage;
+    const choice = chunk?.choices?.[0];
+    if (choice === undefined) continue;
+    finishReason = choice.finish_reason ?? finishReason;
+    const { tool_calls, role: _, ...said } = choice.delta ?? {};
+    addFields(fields, said);
+    // A refusal's words are the text if there is no other.
+    const text = isEmpty(fields['content']) ? said.refusal : said.content;
+    if (typeof text === 'string') onText(text);
+    for (const delta of tool_calls ?? []) addToCall(calls, delta);
+  }
+  const made = calls.map(({ call }) => call);
+  const message: StreamedChatMessage = {
+    role: 'assistant',
+    content: null,
+    ...fields,
+    // Every stream starts with an empty text, which would hide a refusal.
+    ...(isEmpty(fields['content']) && !isEmpty(fields['refusal']) ? { content: null } : {}),
+    ...(made.length === 0 ? {} : { tool_calls: made }),
+  };
+  return { message, finishReason, usage };
+}
+
+function isEmpty(text: unknown): boolean {
+  return typeof text !== 'string' || text === '';
+}
+
+/**
+ * Strings are appended, objects replaced. Lists are dropped, because no way to join their pieces is documented (C7).
+ */
+function addFields(fields: Record<string, unknown>, said: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(said)) {
+    const before = fields[name];
+    if (typeof value === 'string') fields[name] = (typeof before === 'string' ? before : '') + value;
+    else if (typeof value === 'object' && value !== null && !Array.isArray(value)) fields[name] = value;
+  }
+}
+
+interface OpenCall {
+  readonly number: number | undefined;
+  readonly call: StreamedCall;
+}
+
+function addToCall(calls: OpenCall[], { index, id, type: _, function: said, ...own }: CallDelta): void {
+  const number = index ?? undefined;
+  const name = said?.name ?? '';
+  const call = findCall(calls, { number, id, name }) ?? startCall(calls, number);
+  Object.assign(call, own);
+  call.id ||= id ?? '';
+  // Some servers repeat the whole name with every piece.
+  if (name !== call.function.name) call.function.name += name;
+  call.function.arguments += said?.arguments ?? '';
+}
+
+/**
+ * Returns the call that a piece continues, or undefined if the piece starts one. Compatible servers send no index, or
+ * one index for a whole batch. A piece with a name and a new id starts a new call.
+ */
+function findCall(
+  calls: readonly OpenCall[],
+  { number, id, name }: { readonly number: number | undefined; readonly id: string | undefined; readonly name: string },
+): StreamedCall | undefined {
+  const call = calls.findLast((open) => number === undefined || open.number === number)?.call;
+  const isOther = call !== undefined && name !== '' && Boolean(id) && call.id !== '' && id !== call.id;
+  return isOther ? undefined : call;
+}
+
+function startCall(calls: OpenCall[], number: number | undefined): StreamedCall {
+  const call: StreamedCall = { id: '', type: 'function', function: { name: '', arguments: '' } };
+  calls.push({ number, call });
+  return call;
 }

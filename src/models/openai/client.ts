@@ -1,23 +1,22 @@
 import OpenAI, { APIError } from 'openai';
 import type { Dispatcher } from 'undici';
 import type { ModelError, ModelProfile } from '../../domain/model.ts';
-import { commonOptions, dropForeignHeaders, openAgent } from '../provider-client.ts';
+import { commonOptions, dropForeignHeaders, type FailedCall, openAgent } from '../provider-call.ts';
 import { classifyFailure, type ProviderFailure } from '../provider-errors.ts';
-import type { FailedCall } from '../request.ts';
 
 export interface OpenAiOptions {
-  /** `id` is the provider's name of the model */
+  /** `id` is the provider's name of the model. */
   readonly profile: ModelProfile;
-  /** the key of the API */
+  /** API key. */
   readonly apiKey: string;
-  /** of a compatible server, with its `/v1` */
+  /** Address of a compatible server, with its `/v1`. */
   readonly baseUrl?: string;
 }
 
-/** Where the key goes is ours to say: left out, the client would take an address from the environment. */
+/** Always set: otherwise the client would read the address from the environment and send the key there. */
 const BASE_URL = 'https://api.openai.com/v1';
 
-/** A client that takes nothing from the environment. */
+/** Opens a client that reads nothing from the environment. */
 export function openOpenAiClient(
   { apiKey, baseUrl = BASE_URL }: Pick<OpenAiOptions, 'apiKey' | 'baseUrl'>,
   dispatcher: Dispatcher = openAgent(),
@@ -35,16 +34,16 @@ export function openOpenAiClient(
 }
 
 /**
- * What a failed call means for its turn.
- * @throws what the signal was aborted with, where that ended the call
+ * Classifies a failed call.
+ * @throws the signal's reason if it ended the call
  */
-export function codeOpenAiFailure(error: unknown, { signal, describe }: FailedCall): ModelError {
+export function classifyOpenAiError(error: unknown, { signal, describe }: FailedCall): ModelError {
   signal.throwIfAborted();
   return classifyFailure(readApiError(error), Date.now(), describe);
 }
 
 function readApiError(error: unknown): ProviderFailure {
-  // What a client could not parse may stand in its error's message, whole.
+  // Other errors may quote the whole text that could not be parsed.
   if (!(error instanceof APIError)) return { message: '' };
   const { status, type, code, message, headers } = error as APIError;
   return { status, type, code, message, headers };

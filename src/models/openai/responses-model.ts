@@ -1,34 +1,37 @@
 import type OpenAI from 'openai';
-import { type Model, type ModelAnswer, ModelError, type ModelProfile } from '../../domain/model.ts';
-import { eventLoopShare } from '../../tokens/event-loop-share.ts';
-import { describeForm } from '../../wire/form.ts';
+import {
+  type Model,
+  type ModelAnswer,
+  type ModelCompaction,
+  ModelError,
+  type ModelProfile,
+  type ModelRequest,
+  type ModelUsage,
+} from '../../domain/model.ts';
+import type { RawItems } from '../../domain/raw-items.ts';
 import { readResponsesAnswer } from '../../wire/openai-responses/answer.ts';
 import { renderResponsesInSlices } from '../../wire/openai-responses/render.ts';
 import { validateResponsesInSlices } from '../../wire/openai-responses/rules.ts';
-import { codeFailures, tellEvents, tellTo } from '../answer-stream.ts';
-import type { WatchedRequest } from '../first-event.ts';
-import { classifyFailure } from '../provider-errors.ts';
-import { mendThinking } from '../refused-thinking.ts';
-import { callOptions, checkBody, sizeContext, toWireRequest } from '../request.ts';
-import { codeOpenAiFailure, type OpenAiOptions, openOpenAiClient } from './client.ts';
-import { compactResponses, type ResponsesCaller } from './responses-compaction.ts';
-import { readResponsesUsage } from './responses-usage.ts';
+import { mapStreamErrors, notifyEvents, textNotifier, type WatchedRequest } from '../answer-stream.ts';
+import { callOptions, renderChecked, sizeContext, toWireRequest } from '../provider-call.ts';
+import { classifyFailure, retryWithoutThinking } from '../provider-errors.ts';
+import { classifyOpenAiError, type OpenAiOptions, openOpenAiClient } from './client.ts';
 
 type Response = OpenAI.Responses.Response;
 
 export interface ResponsesModelOptions extends OpenAiOptions {
-  /** false for a model that does not reason: it refuses to be asked for sealed reasoning (default true) */
+  /** Set to false for a model without reasoning, which refuses a request for encrypted reasoning. Default true. */
   readonly isReasoning?: boolean;
 }
 
-/** A model of the Responses API, stateless: the history is ours, and reasoning comes back sealed. */
+/** A stateless model of the Responses API: each request sends the history, with encrypted reasoning. */
 export function responsesModel({ profile: given, isReasoning = true, ...connection }: ResponsesModelOptions): Model {
   const profile: ModelProfile = { ...given, format: 'openai-responses', renderOptions: { isReasoning } };
   const caller = { client: openOpenAiClient(connection), profile, isReasoning };
   return {
     profile,
-    generate: (request) => mendThinking(request, (sent) => answerRequest(caller, sent)),
-    compact: (request) => mendThinking(request, (sent) => compactResponses(caller, sent)),
+    generate: (request) => retryWithoutThinking(request, (sent) => answerRequest(caller, sent)),
+    compact: (request) => retryWithoutThinking(request, (sent) => compactResponses(caller, sent)),
   };
 }
 
@@ -36,44 +39,48 @@ async function answerRequest(
   { client, profile, isReasoning }: ResponsesCaller,
   request: WatchedRequest,
 ): Promise<ModelAnswer> {
-  const { body } = await eventLoopShare.run(renderResponsesInSlices(toWireRequest(request, profile), { isReasoning }));
-  const describe = (refusal: string): string => describeForm(body, refusal);
-  checkBody(await eventLoopShare.run(validateResponsesInSlices(body, sizeContext(profile))), describe);
+  const rendering = renderResponsesInSlices(toWireRequest(request, profile), { isReasoning });
+  const { body, describe } = await renderChecked(rendering, (sent) =>
+    validateResponsesInSlices(sent, sizeContext(profile)),
+  );
   const { signal, version } = request;
-  const code = (error: unknown): ModelError => codeOpenAiFailure(error, { signal, describe });
+  const code = (error: unknown): ModelError => classifyOpenAiError(error, { signal, describe });
   const events = await client.responses
     .create({ ...body, stream: true }, callOptions(request, body))
     .catch((error: unknown) => Promise.reject(code(error)));
-  const told = tellEvents(events, request.onEvent);
-  const response = await readStream(codeFailures(told, signal, code), { describe, tell: tellTo(request.onText) });
+  const watched = notifyEvents(events, request.onEvent);
+  const response = await readStream(mapStreamErrors(watched, signal, code), {
+    describe,
+    onText: textNotifier(request.onText),
+  });
   const raw = { format: 'openai-responses', model: profile.id, ...(version === undefined ? {} : { version }) };
   return readResponse(response, raw);
 }
 
 interface StreamListeners {
   readonly describe: (refusal: string) => string;
-  /** is told the text as it comes */
-  readonly tell: (piece: string) => void;
+  /** Called with each piece of text. */
+  readonly onText: (piece: string) => void;
 }
 
 /**
- * The last event holds the whole answer.
- * @throws ModelError: a failure inside of a stream is told by an event, with no status and no throw
+ * Reads the response from the last event.
+ * @throws ModelError. A failure inside a stream comes as an event without a status.
  */
 async function readStream(
   events: AsyncIterable<OpenAI.Responses.ResponseStreamEvent>,
-  { describe, tell }: StreamListeners,
+  { describe, onText }: StreamListeners,
 ): Promise<Response> {
-  let told: number | undefined;
+  let lastIndex: number | undefined;
   for await (const event of events) {
     switch (event?.type) {
       case 'response.output_text.delta':
       case 'response.refusal.delta':
         if (event.delta === '') break;
-        // As the answer's text is put together of several messages.
-        if (told !== undefined && told !== event.output_index) tell('\n\n');
-        told = event.output_index;
-        tell(event.delta);
+        // The answer's text joins its messages in the same way.
+        if (lastIndex !== undefined && lastIndex !== event.output_index) onText('\n\n');
+        lastIndex = event.output_index;
+        onText(event.delta);
         break;
       case 'response.completed':
       case 'response.incomplete':
@@ -90,14 +97,70 @@ async function readStream(
   throw new ModelError('retry', 'the answer broke off');
 }
 
-/** @throws ModelError where that is no answer */
+/** @throws ModelError if the response is no answer */
 function readResponse(response: Response, raw: Record<string, unknown>): ModelAnswer {
-  if (!Array.isArray((response as Partial<Response> | undefined)?.output)) throw new ModelError('retry', 'no answer');
+  if (!Array.isArray((response as Partial<Response> | undefined)?.output))
+    throw new ModelError('retry', 'the response is no answer');
   const { items, end, ...said } = readResponsesAnswer(response);
   return {
     ...said,
     ...(end === undefined ? {} : { end }),
     ...(response.usage ? { usage: readResponsesUsage(response.usage) } : {}),
     raw: { ...raw, items },
+  };
+}
+
+type CompactedResponse = OpenAI.Responses.CompactedResponse;
+
+export interface ResponsesCaller {
+  readonly client: OpenAI;
+  readonly profile: ModelProfile;
+  readonly isReasoning: boolean;
+}
+
+/**
+ * Asks the API to compact what `generate` would send. The result is the user messages that it keeps, and an encrypted
+ * item. The endpoint takes neither tools nor an output cap.
+ * @throws ModelError
+ */
+async function compactResponses(
+  { client, profile, isReasoning }: ResponsesCaller,
+  request: ModelRequest,
+): Promise<ModelCompaction> {
+  const rendering = renderResponsesInSlices(toWireRequest(request, profile), { isReasoning });
+  // The endpoint writes no answer, so the context may end with any message (X4).
+  const { body, describe } = await renderChecked(rendering, (given) =>
+    validateResponsesInSlices(given, { ...sizeContext(profile), isProbed: true }),
+  );
+  const { model, input, instructions } = body;
+  const sent = { model, input, ...(instructions === undefined ? {} : { instructions }) };
+  const response = await client.responses
+    .compact(sent, callOptions(request, sent))
+    .catch((error: unknown) => Promise.reject(classifyOpenAiError(error, { signal: request.signal, describe })));
+  return readCompaction(response, profile.id);
+}
+
+/** @throws ModelError if the response is no compaction */
+function readCompaction(response: CompactedResponse, model: string): ModelCompaction {
+  // A proxy's error page arrives as text in place of an answer.
+  const { output, usage }: Partial<CompactedResponse> = response ?? {};
+  if (!Array.isArray(output)) throw new ModelError('retry', 'the response is no answer');
+  const items = output.map((item) => ({ ...item }));
+  const paid = usage ? { usage: readResponsesUsage(usage) } : {};
+  if (!items.some(({ type }) => type === 'compaction'))
+    throw new ModelError('fatal', 'the provider compacted nothing', { code: 'no_compaction', ...paid });
+  const raw: RawItems = { format: 'openai-responses', model, items };
+  return { raw, ...paid };
+}
+
+/** Reasoning counts as kept: it is sent again until the version changes. Compatible servers omit the details. */
+function readResponsesUsage({ input_tokens, output_tokens, ...details }: OpenAI.Responses.ResponseUsage): ModelUsage {
+  const input: Partial<typeof details.input_tokens_details> = details.input_tokens_details ?? {};
+  return {
+    inputTotal: input_tokens,
+    cachedInput: input.cached_tokens ?? 0,
+    cacheWrite: input.cache_write_tokens ?? 0,
+    output: output_tokens,
+    outputKept: output_tokens,
   };
 }

@@ -1,26 +1,25 @@
 import { classifyWord, findLiterals, findWords, type Literal } from './literals.ts';
-import { clipCharacters, clipHead, clipMiddle, foldLine, takeEnds } from './text.ts';
+import { clipCharacters, clipHead, clipMiddle, fairShare, foldLine, takeEnds } from './text.ts';
 
-/** One argument of a call. */
 export interface Argument {
   readonly key: string;
-  /** a string as it is, anything else as JSON */
+  /** A string as it is, other values as JSON. */
   readonly value: string;
 }
 
-/** A key whose value names something, whatever it looks like: `branch: main`. */
+/** Keys whose values are names, whatever they look like: `branch: main`. */
 const NAMING_KEY =
   /(?:^|_|[a-z])(?:ids?|path|file|code|number|date|url|ref|branch|Ids?|Path|File|Code|Number|Date|Url)$/;
 const MAX_NAME_CHARS = 64;
 const MAX_WORD_CHARS = 120;
 const MIN_TEXT_CHARS = 16;
-/** Calls with more arguments show the first. */
+/** Most arguments shown. */
 const MAX_SHOWN = 32;
 const JSON_START = /^\s{0,8}[[{]/;
 const JSON_MARKS = /[{}"[\]]+/g;
 const JSON_COMMA = /,(?=\S)/g;
 
-/** Arguments in the order written; text that is not a JSON object is one argument without a key. */
+/** Reads arguments in order. Text that is not a JSON object is one argument without a key. */
 export function readArguments(text: string): Argument[] {
   const value = parseObject(text);
   if (value === undefined) return text.trim() === '' ? [] : [{ key: '', value: text }];
@@ -41,7 +40,7 @@ function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** The literals of all values, and the short values that stand under a naming key. */
+/** Finds the literals of all values, and short values under a naming key. */
 export function* findArgumentLiterals(given: readonly Argument[]): Generator<Literal> {
   for (const { key, value } of given) {
     const isName = NAMING_KEY.test(key) && value.length >= 3 && value.length <= MAX_NAME_CHARS;
@@ -54,8 +53,8 @@ export function* findArgumentLiterals(given: readonly Argument[]): Generator<Lit
 }
 
 /**
- * All arguments on one line of about `maxChars`. Values that are one word stay whole, so that what they name survives; the
- * rest share what is left. The key of a lone argument is left out.
+ * Renders arguments on one line of about `maxChars`. One-word values stay whole, so that the names survive. The others
+ * share the rest. The key of a lone argument is left out.
  */
 export function renderArguments(given: readonly Argument[], maxChars: number): string {
   const isLone = given.length === 1;
@@ -67,11 +66,11 @@ export function renderArguments(given: readonly Argument[], maxChars: number): s
   const used = words.reduce((sum, { value }) => sum + value.length, 0);
   const labels = parts.reduce((sum, { label }) => sum + label.length + 1, 0);
   const lengths = texts.map(({ value }) => value.length);
-  const limit = valueLimit(lengths, maxChars - used - labels);
+  const limit = Math.max(MIN_TEXT_CHARS, fairShare(lengths, maxChars - used - labels));
   return parts.map((part) => part.label + (isWord(part) ? part.value : clipValue(part.value, limit))).join(' ');
 }
 
-/** Of a path too long for a word its end, which names the file; of a text its start and its end. */
+/** Keeps the end of a long path, which names the file, and both ends of a text. */
 function clipValue(value: string, maxChars: number): string {
   return value.includes(' ') ? clipMiddle(value, maxChars) : clipHead(value, maxChars);
 }
@@ -80,7 +79,7 @@ function isWord({ value }: { readonly value: string }): boolean {
   return value.length <= MAX_WORD_CHARS && !value.includes(' ');
 }
 
-/** Folds what a line can show of a text, and leaves out the marks of JSON, which cost a token each. */
+/** Folds as much of a text as a line can show. JSON punctuation is dropped, because each mark costs a token. */
 export function foldValue(text: string, maxChars: number): string {
   return foldMiddle(clipCharacters(text, maxChars * 2), maxChars);
 }
@@ -88,17 +87,4 @@ export function foldValue(text: string, maxChars: number): string {
 function foldMiddle(text: string, maxChars: number): string {
   const part = clipMiddle(text, maxChars * 2);
   return foldLine(JSON_START.test(part) ? part.replace(JSON_MARKS, '').replaceAll(JSON_COMMA, ', ') : part);
-}
-
-/** The length at which values must be clipped so that all of them fit into `budget`: short ones leave theirs to long ones. */
-function valueLimit(lengths: readonly number[], budget: number): number {
-  let left = budget;
-  let limit = Math.max(MIN_TEXT_CHARS, budget);
-  lengths
-    .toSorted((a, b) => a - b)
-    .forEach((length, index) => {
-      limit = Math.max(MIN_TEXT_CHARS, Math.floor(left / (lengths.length - index)));
-      left -= Math.min(length, limit);
-    });
-  return limit;
 }

@@ -1,6 +1,5 @@
 import { type Argument, foldValue, renderArguments } from './call-arguments.ts';
 import type { Line } from './outline.ts';
-import { readStatus } from './result-status.ts';
 import { clipCharacters, foldLine, takeEnds } from './text.ts';
 
 /** All calls of one name with the same arguments. */
@@ -8,13 +7,13 @@ export interface CallRecord {
   readonly name: string;
   readonly arguments: readonly Argument[];
   count: number;
-  /** index of the last message about it */
+  /** Index of the last message about the call. */
   position: number;
-  /** the last result; absent while the call is open */
+  /** Last result. Absent while the call is open. */
   result?: { readonly content: string; readonly isError: boolean };
 }
 
-/** A call as a line shows it; the lines of earlier summaries are read back into it. */
+/** A rendered call. Lines of earlier summaries are parsed into this form. */
 interface CallLine {
   readonly head: string;
   readonly count: number;
@@ -23,10 +22,10 @@ interface CallLine {
 
 const ARROW = ' → ';
 const COUNT = / ×(\d{1,6})$/;
-/** What stands for the signs of a call line where its arguments hold them. */
+/** Replacements for the separators of a call line inside its arguments. */
 const PLAIN_SIGNS: Readonly<Record<string, string>> = { '→': '->', ' ×': ' x' };
 const SIGNS = /→| ×/g;
-/** Of a call line, what its arguments may take when the outcome wants more. */
+/** Share of a call line for the arguments if the outcome needs the rest. */
 const ARGUMENTS_SHARE = 0.65;
 const MIN_SNIPPET_CHARS = 16;
 
@@ -56,7 +55,6 @@ function renderOutcome(result: CallRecord['result'], maxChars: number): string {
   return said === '' ? facts : `${facts}: ${said}`;
 }
 
-/** The first lines that say something, joined. */
 function meaningfulLines(text: string, maxChars: number): string {
   let said = '';
   for (const line of text.split('\n')) {
@@ -68,18 +66,21 @@ function meaningfulLines(text: string, maxChars: number): string {
   return clipCharacters(said, maxChars);
 }
 
-/** The last line that says something: where programs and tracebacks name the error. */
+/** Last line with content. Programs and tracebacks name the error there. */
 export function lastMeaningfulLine(text: string): string {
   return takeEnds(text).split('\n').findLast(isMeaningful) ?? '';
 }
 
-/** Neither only marks, nor a lone tag, nor the wrapping of an exit code. */
+/** False for punctuation only, a lone tag, or a wrapped exit code. */
 function isMeaningful(line: string): boolean {
   const trimmed = line.trim();
   return MEANING.test(trimmed) && !TAG_LINE.test(trimmed) && !CODE_LINE.test(trimmed);
 }
 
-/** Calls whose lines read the same become one with a count and the newest outcome: what merging twice must not double. */
+/**
+ * Merges equal calls into one line with a count and the newest outcome, so that merging summaries twice does not double
+ * them.
+ */
 export function mergeCallLines(lines: readonly Line[]): Line[] {
   const merged = new Map<string, Line & { call: CallLine }>();
   for (const line of lines) {
@@ -112,4 +113,46 @@ function splitCall(text: string): CallLine {
 function renderSize(text: string): string {
   const bytes = Buffer.byteLength(text);
   return bytes < 1024 ? `${bytes} B` : `${Math.round(bytes / 1024)} KB`;
+}
+
+/** Outcome that a result states: `exit code 1`, `returncode 2`, `status 404`. */
+interface ResultStatus {
+  readonly name: string;
+  readonly code: number;
+}
+
+const NAME = 'exit(?:ed)?(?:[ _](?:with|code|status))*|return[ _]?code|status(?:[ _]code)?';
+/** Matches `<returncode>1`, `{"status": 404`, `Exit code: 1`, `Command exited with code 2` at the start of a line. */
+const STATED = `^\\W{0,4}(?:(?:command|process|program|script) )?(${NAME})\\W{1,4}(\\d{1,3})\\b`;
+const AT_HEAD = new RegExp(STATED, 'i');
+const AT_TAIL = new RegExp(`${STATED}\\W{0,4}$`, 'i');
+/** Tag around a result: `<shell_output command="make" exit_code="101">`. */
+const OPENING_TAG = /^\s*<[\w:-]+((?:\s+[\w:-]+="[^"]*")+)\s*>/;
+const ATTRIBUTE = /(?<![\w:-])([\w:-]+)="([^"]*)"/g;
+const ATTRIBUTE_NAME = new RegExp(`^(?:${NAME})$`, 'i');
+
+/**
+ * Reads the status from the tag around a result, its first line or its last line. A code elsewhere belongs to the text
+ * that was read, such as a log.
+ * @returns undefined if no status is stated, or it is 0
+ */
+function readStatus(content: string): ResultStatus | undefined {
+  const text = takeEnds(content);
+  const [name, code] = findInTag(text) ?? findInLines(text) ?? [];
+  return name === undefined || Number(code) === 0 ? undefined : { name, code: Number(code) };
+}
+
+type Found = readonly [name: string, code: string];
+
+function findInTag(text: string): Found | undefined {
+  for (const [, name = '', value = ''] of OPENING_TAG.exec(text)?.[1]?.matchAll(ATTRIBUTE) ?? []) {
+    if (ATTRIBUTE_NAME.test(name) && /^\d{1,3}$/.test(value)) return [name, value];
+  }
+  return undefined;
+}
+
+function findInLines(text: string): Found | undefined {
+  const lines = text.trim().split('\n');
+  const [, name, code] = AT_HEAD.exec(lines[0] ?? '') ?? AT_TAIL.exec(lines.at(-1) ?? '') ?? [];
+  return name === undefined || code === undefined ? undefined : [name, code];
 }

@@ -1,9 +1,9 @@
 import { ELLIPSIS } from './text.ts';
 
-/** `count`: a number that nothing names, as in a table or a listing. */
+/** `count` is a number without a name, as in a table or a listing. */
 export type LiteralKind = 'path' | 'id' | 'date' | 'number' | 'count';
 
-/** Words of a text that a later call may need again, letter by letter. */
+/** A word that a later call may need byte for byte. */
 export interface Literal {
   readonly text: string;
   readonly kind: LiteralKind;
@@ -12,8 +12,8 @@ export interface Literal {
 const MAX_CHARS = 200;
 
 /**
- * URLs, dates with their time, and runs between separators. Each branch is one repeated class behind a fixed start, so that
- * a failed match costs no more than it read: linear in any text.
+ * URLs, dates with time, and runs between separators. Each branch repeats one class behind a fixed start, so matching
+ * is linear in any text.
  */
 const WORDS = /https?:\/\/[^\s"'`<>\\)\]}]+|\d{4}-\d\d-\d\d(?:T[\d:.]+Z?)?|[^\s"'`,;:()[\]{}<>|=\\*&]+/g;
 const OUTER_MARKS = /^[$@!?…-]+(?=[\w/])|(?<![.!?…$+])[.!?…$+]+$/g;
@@ -26,11 +26,11 @@ const ROOTED_PATH = /^(?:~|\.{0,2})\/[\w.@-]/;
 const PATH = /^[\w.@~+/#$%-]+$/;
 const ID = /^#?[\p{L}\p{N}_.@+#/-]+$/u;
 const MEASURE = /^\d[\d.,]*(?:[kmg]?hz|[kmgt]i?b?|[mnµu]?s|px|pts?|r?em|v[hw]|min|x)$/i;
-/** What stands before a number that something names. */
+/** Text before a named number. */
 const NAMING = /[:=$] ?$/;
 const CAPITALS = /^[A-Z]{5,8}$/;
 
-/** The words of a text, without the marks around them, in order; what a cut has touched is left out. */
+/** Finds the words of a text in order, without surrounding punctuation. Clipped words are left out. */
 export function* findWords(text: string): Generator<string> {
   for (const [run] of text.matchAll(WORDS)) {
     const word = readWord(run);
@@ -38,21 +38,24 @@ export function* findWords(text: string): Generator<string> {
   }
 }
 
-/** Every literal of a text, in order, repetitions included. */
+/** Finds every literal of a text in order, with repetitions. */
 export function* findLiterals(text: string): Generator<Literal> {
   let last = Number.NaN;
   for (const { 0: run, index } of text.matchAll(WORDS)) {
     const word = readWord(run);
     const kind = word === undefined ? undefined : classifyAmid(word, text, index + run.indexOf(word));
     if (word === undefined || kind === undefined) continue;
-    // One more than the number before: a listing counts its lines.
+    // A number that follows its predecessor numbers the lines of a listing.
     const isCounting = kind === 'number' && Number(word) === last + 1;
     if (kind === 'number') last = Number(word);
     yield { text: word, kind: isCounting ? 'count' : kind };
   }
 }
 
-/** By the characters around it, too: `"ABCDEF"` is an id, `</title>` no path, `x.ts:12:` and `"price": 152` are named. */
+/**
+ * Also reads the characters around a word: `"ABCDEF"` is an id, `</title>` is no path, `x.ts:12:` and `"price": 152`
+ * are named numbers.
+ */
 function classifyAmid(word: string, text: string, from: number): LiteralKind | undefined {
   const kind = classifyWord(word);
   const [before, after] = [text[from - 1], text[from + word.length]];
@@ -63,33 +66,32 @@ function classifyAmid(word: string, text: string, from: number): LiteralKind | u
   return NAMING.test(text.slice(Math.max(0, from - 2), from)) ? kind : 'count';
 }
 
-/** The word of a run between separators; undefined where it is cut, or longer than any literal. */
+/** Returns undefined for a run that is clipped, or longer than any literal. */
 function readWord(run: string): string | undefined {
   if (run.length > MAX_CHARS) return undefined;
-  // As most do: to look is cheaper than to replace.
+  // Most runs end here. Checking two characters is cheaper than replacing.
   if (isAlphanumeric(run.charCodeAt(0)) && isAlphanumeric(run.charCodeAt(run.length - 1))) return run;
   if (run.startsWith(ELLIPSIS) || run.endsWith(ELLIPSIS)) return undefined;
   return run.replace(OUTER_MARKS, '');
 }
 
-/** In ASCII. */
+/** ASCII only. */
 function isAlphanumeric(unit: number): boolean {
   const small = unit | 32;
   return (small >= 97 && small <= 122) || (unit >= 48 && unit <= 57);
 }
 
-/** What kind of literal a word is, if any. */
 export function classifyWord(word: string): LiteralKind | undefined {
   if (word.length < 3) return undefined;
   const digits = countDigits(word);
-  // Most words: nothing below takes one of these.
+  // Most words end here: no check below matches them.
   if (digits === 0 && !word.includes('/') && !word.includes('.')) return undefined;
   if (DATE.test(word)) return 'date';
   if (NUMBER.test(word)) return digits >= 3 ? 'number' : undefined;
   return URL_WORD.test(word) || isPath(word) ? 'path' : classifyName(word, digits);
 }
 
-/** Customers, orders, reservations, commits: letters with digits, as in `#W123`, `ABC123`, `jo_doe_42`. */
+/** Matches letters with digits: customers, orders, commits, such as `#W123`, `ABC123`, `jo_doe_42`. */
 function classifyName(word: string, digits: number): LiteralKind | undefined {
   if (!ID.test(word) || word.startsWith('0x') || word.length < 5 || MEASURE.test(word)) return undefined;
   if (word.includes('@')) return word.indexOf('@') > 0 && word.includes('.') ? 'id' : undefined;
@@ -111,4 +113,91 @@ function countDigits(word: string): number {
     if (unit >= 48 && unit <= 57) digits += 1;
   }
   return digits;
+}
+
+/** Source of a literal. A model is more likely to repeat what it wrote into a call than what it read. */
+export type LiteralSource = 'argument' | 'result' | 'text';
+
+const SOURCE_WEIGHT: Readonly<Record<LiteralSource, number>> = { argument: 3, text: 0.6, result: 1 };
+const KIND_WEIGHT: Readonly<Record<LiteralKind, number>> = { id: 1, path: 1, date: 1, number: 0.4, count: 0.05 };
+/** Weight of the oldest literal relative to the newest. */
+const OLDEST = 0.5;
+/** Most parent folders of a path that are looked up. */
+const MAX_DEPTH = 16;
+
+interface Entry {
+  readonly kind: LiteralKind;
+  source: LiteralSource;
+  uses: number;
+  position: number;
+}
+
+/** All literals of a sequence, with their uses, last position and source. */
+export class LiteralLedger {
+  readonly #entries = new Map<string, Entry>();
+  /** Cache by line. Every attempt to write the text asks again. */
+  readonly #named = new Map<string, ReadonlySet<string>>();
+  readonly #messageCount: number;
+
+  constructor(messageCount: number) {
+    this.#messageCount = messageCount;
+  }
+
+  note(literals: Iterable<Literal>, source: LiteralSource, position: number): void {
+    this.#named.clear();
+    for (const { text, kind } of literals) {
+      const entry = this.#entries.get(text);
+      if (entry === undefined) {
+        this.#entries.set(text, { kind, source, uses: 1, position });
+      } else {
+        entry.uses += 1;
+        entry.position = position;
+        if (SOURCE_WEIGHT[source] > SOURCE_WEIGHT[entry.source]) entry.source = source;
+      }
+    }
+  }
+
+  weightOf(text: string): number {
+    const entry = this.#entries.get(text);
+    if (entry === undefined) return 0;
+    const recency = OLDEST + (1 - OLDEST) * ((entry.position + 1) / this.#messageCount);
+    return SOURCE_WEIGHT[entry.source] * KIND_WEIGHT[entry.kind] * recency * (1 + Math.log2(entry.uses) / 4);
+  }
+
+  /** Returns the heaviest literals first. Equal weights keep their order. */
+  heaviest(count: number): string[] {
+    const weighed = [...this.#entries.keys()].map((text) => ({ text, weight: this.weightOf(text) }));
+    weighed.sort((a, b) => b.weight - a.weight);
+    return weighed.slice(0, count).map(({ text }) => text);
+  }
+
+  /** Known literals that a line names, as a word or as a folder of a longer path. */
+  namedIn(line: string): ReadonlySet<string> {
+    const known = this.#named.get(line);
+    if (known !== undefined) return known;
+    const named = new Set<string>();
+    this.#named.set(line, named);
+    for (const word of findWords(line)) {
+      for (const text of withFolders(word)) if (this.#entries.has(text)) named.add(text);
+    }
+    return named;
+  }
+}
+
+function withFolders(word: string): string[] {
+  const texts = [word];
+  let end = word.lastIndexOf('/');
+  for (; end > 0 && texts.length < MAX_DEPTH; end = word.lastIndexOf('/', end - 1)) texts.push(word.slice(0, end));
+  return texts;
+}
+
+/** Cache of literals by message and call, because passes read old messages again. */
+export class KnownLiterals {
+  readonly #known = new WeakMap<object, readonly Literal[]>();
+
+  of(source: object, find: () => Iterable<Literal>): readonly Literal[] {
+    const known = this.#known.get(source) ?? [...find()];
+    this.#known.set(source, known);
+    return known;
+  }
 }

@@ -1,9 +1,7 @@
 import { renderSummary } from '../../domain/summary.ts';
 import { foldLine, takeEnds } from './text.ts';
 
-/**
- * The parts of a summary, as they follow each other. `share`: of the cap.
- */
+/** Sections of a summary in their order. `share` is a fraction of the token limit. */
 export const OUTLINE_SECTIONS = {
   asked: { heading: '# Asked', share: 0.06 },
   calls: { heading: '# Calls', share: 0.3 },
@@ -17,15 +15,15 @@ export type OutlineSection = keyof typeof OUTLINE_SECTIONS;
 
 export const sectionNames = Object.keys(OUTLINE_SECTIONS) as OutlineSection[];
 
-/** One fact. Its text is one folded line, so it can open no section. */
+/** One fact. Its text is one folded line, so it cannot start a section. */
 export interface Line {
   readonly section: OutlineSection;
   readonly text: string;
-  /** what it tells besides the literals that it names; only the ratio between lines means something */
+  /** Worth of the line without its literals. Only ratios between lines matter. */
   readonly worth: number;
 }
 
-/** Sections in their order, lines in the order given. */
+/** Renders sections in their order, and lines in the given order. */
 export function renderOutline(lines: readonly Line[]): string {
   const parts = sectionNames.flatMap((section) => {
     const own = lines.filter((line) => line.section === section).map((line) => line.text);
@@ -34,11 +32,14 @@ export function renderOutline(lines: readonly Line[]): string {
   return parts.join('\n');
 }
 
-/** What a summary's frame says, whatever its text. */
+/** Lines of the frame around every summary. */
 const frame = new Set(renderSummary('', { from: 1, to: 1 }).split('\n').filter(Boolean));
 const FRAME_TAG = /^<\/?summary\b[^>]{0,80}>$/;
 
-/** The lines of an earlier summary by section, so that it is merged and not nested. What stands in none was said. */
+/**
+ * Reads the lines of an earlier summary by section, so that it is merged and not nested. Text outside a section counts
+ * as a decision.
+ */
 export function parseOutline(text: string): { section: OutlineSection; text: string }[] {
   let section: OutlineSection = 'decisions';
   return takeEnds(text)

@@ -1,63 +1,60 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Message, ToolCall } from '../../domain/message.ts';
+import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
 import { findArgumentLiterals, readArguments } from './call-arguments.ts';
 import { type CallRecord, lastMeaningfulLine } from './call-lines.ts';
-import { KnownLiterals } from './known-literals.ts';
-import { LiteralLedger } from './literal-ledger.ts';
-import { classifyWord, findLiterals, findWords } from './literals.ts';
+import { classifyWord, findLiterals, findWords, KnownLiterals, LiteralLedger } from './literals.ts';
 import { type Line, type OutlineSection, parseOutline } from './outline.ts';
-import { readSentences, type SentenceKind } from './sentences.ts';
 import { clipCharacters, foldLine, takeEnds } from './text.ts';
 
 const SENTENCE_WORTH: Readonly<Record<SentenceKind, number>> = { decides: 1.4, opens: 0.4, opening: 0.8, tells: 0.3 };
 const ERROR_WORTH = 1.2;
 const OPEN_CALL_WORTH = 3;
 const ASKED_WORTH = 4;
-/** What an earlier summary found worth telling. */
+/** Worth of a line from an earlier summary. */
 const KEPT_WORTH = 1;
-/** The last text tells where things stand. */
+/** The last text describes the current state. */
 const LAST_TEXT_BONUS = 1;
-/** Shorter sentences tell less: "It works." must not outdo what says why. */
+/** Sentences shorter than this are worth less: "It works." must not win over a reason. */
 const TELLING_CHARS = 80;
-/** Questions and plans of earlier texts than these have been answered or done. */
+/** Questions and plans count as open only in this many last texts. */
 const OPEN_TEXTS = 2;
 const CALL_NAME_CHARS = 60;
-/** No line is worth more, however large the budget. */
+/** Longest line, however large the budget. */
 const MAX_LINE_CHARS = 1_000;
 
-/** How results begin that failed without being marked so. */
+/** Start of a failed result that was not marked as an error. */
 const ERROR_START = /^\s{0,8}(?:error|fatal|traceback|exception)\b/i;
 
-interface Sentence {
-  readonly text: string;
-  readonly kind: SentenceKind;
+interface PlacedSentence extends Sentence {
   readonly position: number;
 }
 
-/** What a sequence holds, read message by message: calls, literals, and every other fact as a line. */
+/** Reads a sequence message by message: calls, literals, and every other fact as a line. */
 export class SequenceReader {
   readonly ledger: LiteralLedger;
   readonly #messageCount: number;
   readonly #literals: KnownLiterals;
   readonly #lines: Line[] = [];
-  readonly #sentences: Sentence[] = [];
+  readonly #sentences: PlacedSentence[] = [];
   readonly #textPositions: number[] = [];
-  /** by name and arguments */
+  /** Calls by name and arguments. */
   readonly #calls = new Map<string, CallRecord>();
   readonly #callOf = new Map<string, CallRecord>();
 
-  /** @param literals of messages that were read before */
+  /** @param literals cache of literals from earlier passes */
   constructor(messageCount: number, literals = new KnownLiterals()) {
     this.#messageCount = messageCount;
     this.#literals = literals;
     this.ledger = new LiteralLedger(messageCount);
   }
 
-  /** Calls in the order in which they were first made. */
+  /** Calls in the order of their first use. */
   get calls(): readonly CallRecord[] {
     return [...this.#calls.values()];
   }
 
-  /** Every fact that is neither a call nor a literal, oldest first; the calls of earlier summaries among them. */
+  /** All facts except calls and literals, oldest first. Calls of earlier summaries are included. */
   get lines(): readonly Line[] {
     const open = this.calls
       .filter((call) => call.result === undefined)
@@ -157,13 +154,82 @@ export class SequenceReader {
     if (line !== '') this.#lines.push({ section, text: line, worth: worth + this.#recency(position) });
   }
 
-  /** 0 for the first message, towards 1 for the last. */
+  /** 0 for the first message, rising towards 1. */
   #recency(position: number): number {
     return position / this.#messageCount;
   }
 }
 
-/** Which call a fact is about: its name and the start of its first argument. */
+/** Names a call by its name and the start of its first argument. */
 function nameCall({ name, arguments: [first] }: CallRecord): string {
   return clipCharacters(`${name} ${clipCharacters(first?.value ?? '', CALL_NAME_CHARS)}`.trim(), CALL_NAME_CHARS);
+}
+
+/** Characters read between two yields, about 5 ms. */
+const SLICE_CHARS = 65_536;
+
+/** @throws the signal's reason */
+export async function readSequence(
+  { messages, asked, signal }: Pick<SummaryRequest, 'messages' | 'asked' | 'signal'>,
+  literals?: KnownLiterals,
+): Promise<SequenceReader> {
+  const reader = new SequenceReader(messages.length, literals);
+  if (asked !== undefined) reader.readAsked(asked);
+  let chars = 0;
+  for (const [position, message] of messages.entries()) {
+    chars += countChars(message);
+    if (chars >= SLICE_CHARS) {
+      await nextTurn();
+      signal.throwIfAborted();
+      chars = 0;
+    }
+    reader.read(message, position);
+  }
+  return reader;
+}
+
+function countChars({ content, toolCalls = [] }: Message): number {
+  return toolCalls.reduce((sum, call) => sum + call.arguments.length, content.length);
+}
+
+/** Role of a sentence in an assistant's text. */
+type SentenceKind = 'decides' | 'opens' | 'opening' | 'tells';
+
+interface Sentence {
+  readonly text: string;
+  readonly kind: SentenceKind;
+}
+
+const DECISION =
+  /\b(?:i'll|i’ll|i will|i've|i have|decided?|decision|instead|so we|so i|fixed|confirmed|conclu\w{2,5}|cause is|because|therefore|turns out|works now|passed|done|completed?|success\w{0,6})\b/i;
+const OPEN_END = /\b(?:todo|next step|remaining|not yet|still|later|pending|unclear|would you|do you|could you)\b|\?$/i;
+const SENTENCE_END = /(?<=[.!?])\s+/;
+/** Line ends, including escaped ones in JSON answers. */
+const LINE_END = /\n|\\n/;
+const FENCE_LINE = /^\s{0,3}(?:`{3}|~{3})/;
+const LIST_MARK = /^(?:[-*+]|\d{1,3}[.)])\s+/;
+const MIN_WORDS = 3;
+
+/** Splits an assistant's text into sentences, without code. Each is one folded line. */
+function readSentences(text: string): Sentence[] {
+  const sentences: Sentence[] = [];
+  let isCode = false;
+  for (const line of takeEnds(text).split(LINE_END)) {
+    if (FENCE_LINE.test(line)) isCode = !isCode;
+    else if (!isCode) {
+      for (const part of line.trim().replace(LIST_MARK, '').split(SENTENCE_END)) {
+        const sentence = foldLine(part);
+        if (sentence.split(' ', MIN_WORDS).length === MIN_WORDS) {
+          sentences.push({ text: sentence, kind: classify(sentence, sentences.length === 0) });
+        }
+      }
+    }
+  }
+  return sentences;
+}
+
+function classify(sentence: string, isFirst: boolean): SentenceKind {
+  if (OPEN_END.test(sentence)) return 'opens';
+  if (DECISION.test(sentence)) return 'decides';
+  return isFirst ? 'opening' : 'tells';
 }

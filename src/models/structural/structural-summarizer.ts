@@ -1,27 +1,27 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Summarizer, SummaryAnswer, SummaryRequest } from '../../domain/ports/summarizer.ts';
-import { type Candidate, type LineBudget, LineChoice } from './budget.ts';
-import { findCandidates } from './candidates.ts';
-import { KnownLiterals } from './known-literals.ts';
-import { OUTLINE_SECTIONS, type OutlineSection, renderOutline, sectionNames } from './outline.ts';
-import { readSequence } from './read-sequence.ts';
-import type { SequenceReader } from './sequence-reader.ts';
+import { mergeCallLines, renderCall } from './call-lines.ts';
+import { type Candidate, type LineBudget, LineChoice } from './line-choice.ts';
+import { KnownLiterals } from './literals.ts';
+import { type Line, OUTLINE_SECTIONS, type OutlineSection, renderOutline, sectionNames } from './outline.ts';
+import { readSequence, type SequenceReader } from './sequence-reader.ts';
+import { clipCharacters, foldLine } from './text.ts';
 
 export interface StructuralSummarizerOptions {
-  /** exact, as the model's tokenizer counts */
+  /** Exact count by the model's tokenizer. */
   readonly countTokens: (text: string) => Promise<number>;
 }
 
-/** Below this a heading and a line hardly fit. */
+/** Smallest limit that fits a heading and a line. */
 const MIN_TOKENS = 24;
-/** A summary that fills less of its cap is written again, with more of what the calls returned. */
+/** A summary that fills less of its limit is written again, with longer call lines. */
 const WELL_FILLED = 0.85;
 const MAX_ATTEMPTS = 3;
 
 /**
- * Summarizes without a model: what was asked, each call with its arguments and outcome, files and ids, errors, decisions,
- * open ends. The same request gives the same text. Refused where `maxTokens` is below 24 or the sequence says nothing that
- * would be smaller than itself.
+ * Summarizes without a model: requests, calls with arguments and outcomes, files and ids, errors, decisions, open ends.
+ * The same request gives the same text. Refuses if `maxTokens` is below 24, or if no summary would be smaller than the
+ * sequence.
  */
 export function createStructuralSummarizer({ countTokens }: StructuralSummarizerOptions): Summarizer {
   const literals = new KnownLiterals();
@@ -30,7 +30,7 @@ export function createStructuralSummarizer({ countTokens }: StructuralSummarizer
     async summarize(request) {
       const sourceTokens = await countUpTo(countTokens, request, request.maxTokens);
       const maxTokens = Math.min(request.maxTokens, sourceTokens - 1);
-      if (maxTokens < MIN_TOKENS) return refuse(`${Math.max(0, maxTokens)} tokens are too few to say anything`);
+      if (maxTokens < MIN_TOKENS) return refuse(`${Math.max(0, maxTokens)} tokens are too few for a summary`);
       const reader = await readSequence(request, literals);
       return await writeSummary(countTokens, reader, maxTokens);
     },
@@ -39,7 +39,7 @@ export function createStructuralSummarizer({ countTokens }: StructuralSummarizer
 
 type CountTokens = StructuralSummarizerOptions['countTokens'];
 
-/** Tokens of the source's texts, but counted no further than just over `limit`. */
+/** Counts the tokens of the sequence until they exceed `limit`. */
 async function countUpTo(countTokens: CountTokens, request: SummaryRequest, limit: number): Promise<number> {
   let tokens = 0;
   for (const { content, toolCalls = [] } of request.messages) {
@@ -65,7 +65,7 @@ async function writeSummary(
     if (fullest.tokens >= maxTokens * WELL_FILLED) break;
     shareTokens.calls += maxTokens - written.tokens;
   }
-  return fullest.text === '' ? refuse('nothing to tell') : { status: 'written', text: fullest.text };
+  return fullest.text === '' ? refuse('no line fits') : { status: 'written', text: fullest.text };
 }
 
 function refuse(why: string): SummaryAnswer {
@@ -83,7 +83,7 @@ async function writeText(
   for (;;) {
     const chosen = new Set(choice.lines);
     const text = renderOutline(candidates.filter((line) => chosen.has(line)));
-    // Lines were counted alone. Side by side they count the same or less in nearly all text; where they do not, one goes.
+    // Lines were counted separately. Joined, they rarely count more. If they do, one line is removed.
     const tokens = await countTokens(text);
     if (tokens <= budget.maxTokens) return { text, tokens };
     choice.dropLeast();
@@ -102,4 +102,110 @@ function mapSections(valueOf: (section: OutlineSection, index: number) => number
     OutlineSection,
     number
   >;
+}
+
+export interface CandidateOptions {
+  readonly maxTokens: number;
+  /** Tokens of all call lines together, which set the length of each. */
+  readonly callTokens: number;
+  readonly countTokens: (text: string) => Promise<number>;
+}
+
+const CALL_WORTH = 1.5;
+/** Ids and paths have about three characters per token, prose four to five. */
+const CHARS_A_TOKEN = 3.5;
+const MIN_CALL_TOKENS = 20;
+/** Line end, name and one argument. */
+const SHORTEST_CALL_TOKENS = 4;
+const MIN_LINE_TOKENS = 12;
+/** Smallest line with its line end, which bounds the number of lines read. */
+const SHORTEST_LINE_TOKENS = 2;
+const HEADING_TOKENS = 4;
+/** Share of the limit for a line that is not a call. */
+const LINE_SHARE = 0.12;
+
+/**
+ * Returns all lines that may enter the summary, with their token counts, in the order of the text. Literals are ordered
+ * by weight.
+ */
+async function findCandidates(
+  reader: SequenceReader,
+  { maxTokens, callTokens, countTokens }: CandidateOptions,
+): Promise<Candidate[]> {
+  const lines = [...reader.lines];
+  await nextTurn();
+  lines.push(...renderCalls(reader, callTokens));
+  const lineTokens = Math.max(MIN_LINE_TOKENS, Math.floor(maxTokens * LINE_SHARE));
+  const maxLines = Math.ceil(maxTokens / SHORTEST_LINE_TOKENS);
+  const candidates: Candidate[] = [];
+  for (const section of sectionNames) {
+    const limit = section === 'calls' ? Math.max(MIN_LINE_TOKENS, callTokens - HEADING_TOKENS) : lineTokens;
+    await nextTurn();
+    const own = section === 'literals' ? literalLines(reader, maxLines) : mergeLines(lines, section);
+    const rendered = new Set<string>();
+    for (const line of selectWorthiest(own, maxLines)) {
+      const clipped = await clipLine(line.text, limit, countTokens);
+      const isCutLiteral = section === 'literals' && clipped.text !== line.text;
+      if (isCutLiteral || rendered.has(clipped.text)) continue;
+      rendered.add(clipped.text);
+      candidates.push({ ...line, ...clipped, literals: reader.ledger.namedIn(clipped.text) });
+    }
+  }
+  return candidates;
+}
+
+/** More calls get shorter lines. If they cannot all fit, only the newest are rendered, in their order. */
+function renderCalls({ calls }: SequenceReader, callTokens: number): Line[] {
+  const tokens = Math.max(MIN_CALL_TOKENS, callTokens / Math.max(1, calls.length));
+  const byAge = calls.map(({ position }) => position).toSorted((a, b) => b - a);
+  const newest = Math.max(1, byAge[0] ?? 0);
+  const oldest = byAge[Math.ceil(callTokens / SHORTEST_CALL_TOKENS)] ?? -1;
+  return calls
+    .filter(({ position }) => position > oldest)
+    .map((call) => ({
+      section: 'calls',
+      text: renderCall(call, Math.floor(tokens * CHARS_A_TOKEN)),
+      worth: CALL_WORTH + call.position / newest,
+    }));
+}
+
+function literalLines({ ledger }: SequenceReader, maxLines: number): Line[] {
+  return ledger
+    .heaviest(maxLines)
+    .filter((text) => foldLine(text) === text)
+    .map((text) => ({ section: 'literals', text, worth: 0 }));
+}
+
+/** Lines of a section, each once, at its last place. */
+function mergeLines(lines: readonly Line[], section: OutlineSection): Line[] {
+  const own = lines.filter((line) => line.section === section && line.text !== '');
+  if (section === 'calls') return mergeCallLines(own);
+  const merged = new Map<string, Line>();
+  for (const line of own) {
+    const worth = Math.max(line.worth, merged.get(line.text)?.worth ?? 0);
+    merged.delete(line.text);
+    merged.set(line.text, { ...line, worth });
+  }
+  return [...merged.values()];
+}
+
+function selectWorthiest(lines: readonly Line[], maxLines: number): readonly Line[] {
+  if (lines.length <= maxLines) return lines;
+  const worthiest = new Set(lines.toSorted((a, b) => b.worth - a.worth).slice(0, maxLines));
+  return lines.filter((line) => worthiest.has(line));
+}
+
+/** Clips a line to `maxTokens`. */
+async function clipLine(
+  line: string,
+  maxTokens: number,
+  countTokens: CandidateOptions['countTokens'],
+): Promise<{ text: string; tokens: number }> {
+  let text = line;
+  let tokens = await countTokens(`${text}\n`);
+  while (tokens > maxTokens && text.length > 1) {
+    text = clipCharacters(text, Math.min(text.length - 1, Math.floor((text.length * maxTokens) / tokens)));
+    tokens = await countTokens(`${text}\n`);
+  }
+  return { text, tokens };
 }

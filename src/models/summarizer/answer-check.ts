@@ -1,19 +1,19 @@
 import type { ModelAnswer } from '../../domain/model.ts';
 
-/** What the model was given to summarize. */
-export interface GivenSource {
+/** Input of the summary call. */
+export interface SummarySource {
   readonly tokens: number;
-  /** what it may not simply repeat; an earlier record it may */
+  /** Text that the answer may not repeat. An earlier record may be repeated. */
   readonly transcript: string;
 }
 
-/** Letters that are looked for as they are. Names and paths are shorter, most copied lines longer. */
+/** Characters compared at once. Names and paths are shorter, most copied lines longer. */
 const CHUNK_CHARS = 24;
-/** A record quotes names and errors; one that is copied by half was not written. */
+/** A record quotes names and errors. Above this share it was copied, not written. */
 const MAX_ECHO = 0.5;
-/** Of an answer, what is looked at for copied lines: each place of it is kept in a set. */
+/** Characters of an answer that are checked for copies. Each position is kept in a set. */
 const ECHO_CHARS = 65_536;
-/** A refusal says little besides. Longer texts may begin like one: a user who "cannot log in" is a goal. */
+/** A refusal is short. Longer texts may start like one: a user who "cannot log in" is a goal. */
 const MAX_REFUSAL_CHARS = 400;
 const TASK = '(?:help|assist|summari[sz]e|comply|provide|process|continue|write|create|do (?:that|this|so))';
 const REFUSALS = [
@@ -30,18 +30,19 @@ const REFUSALS = [
   /^(?:申し訳|すみません)/,
 ];
 
-/** Why an answer is no summary; undefined where nothing speaks against it. */
-export function findFault(
+/** @returns why an answer is no summary, or undefined if it passes */
+export function findAnswerFault(
   { content, toolCalls, end }: ModelAnswer,
   answerTokens: number,
-  source: GivenSource,
+  source: SummarySource,
 ): string | undefined {
-  if (toolCalls.length > 0) return 'called a tool';
-  if (end === 'cut_off') return 'cut off';
-  if (end === 'refusal' || isRefusal(content)) return 'declined';
-  if (content.trim() === '') return 'empty';
-  if (answerTokens >= source.tokens) return `${answerTokens} tokens, not smaller than its source of ${source.tokens}`;
-  if (measureEcho(content.slice(0, ECHO_CHARS), source.transcript) > MAX_ECHO) return 'repeats the transcript';
+  if (toolCalls.length > 0) return 'the model called a tool';
+  if (end === 'cut_off') return 'the answer was cut off';
+  if (end === 'refusal' || isRefusal(content)) return 'the model declined';
+  if (content.trim() === '') return 'the answer was empty';
+  if (answerTokens >= source.tokens) return `${answerTokens} tokens, not smaller than the source of ${source.tokens}`;
+  if (measureEcho(content.slice(0, ECHO_CHARS), source.transcript) > MAX_ECHO)
+    return 'the answer repeats the transcript';
   return undefined;
 }
 
@@ -51,8 +52,8 @@ function isRefusal(text: string): boolean {
 }
 
 /**
- * Share of a text that stands in another letter by letter. Linear in both: of the source, which may have megabytes, every chunk
- * is looked at once, side by side, and only those that the text holds anywhere are kept.
+ * Share of a text that is copied from another byte for byte. Linear in both texts: the source may have megabytes, so
+ * its chunks do not overlap, and only chunks found in the text are kept.
  */
 function measureEcho(text: string, source: string): number {
   const said = new Set<string>();

@@ -9,18 +9,18 @@ import { noTracing, type Tracing } from '../../domain/ports/tracing.ts';
 import { describeThrown } from '../../domain/thrown.ts';
 import { describeUsage } from '../../domain/usage.ts';
 
-export interface ModelCallSetup {
+export interface ModelCallPorts {
   readonly model: Model;
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** of its calls; none unless given */
+  /** No spans if absent. */
   readonly tracing?: Tracing | undefined;
 }
 
 export interface ModelCallInput {
   readonly system: string;
   readonly content: string;
-  /** of both texts */
+  /** Tokens of both texts. */
   readonly tokens: number;
   readonly maxOutputTokens: number;
 }
@@ -30,15 +30,15 @@ export type SummaryCallResult<Answer = ModelAnswer> =
   | { readonly status: 'overflow'; readonly tokens: number }
   | { readonly status: 'failed'; readonly why: string };
 
-/** What a message and a request count besides their texts. */
+/** Tokens of a message and a request besides their texts. */
 const FRAME_TOKENS = 4 + FRAMING_TOKENS;
 
 /**
- * Asks the model for a text about a text.
- * @throws ModelError of kind `retry`; the signal's reason
+ * Asks the model to answer one text.
+ * @throws ModelError of kind `retry`, or the signal's reason
  */
 export async function callSummaryModel(
-  setup: ModelCallSetup,
+  setup: ModelCallPorts,
   { system, content, maxOutputTokens, ...input }: ModelCallInput,
   request: Pick<SummaryRequest, 'signal' | 'onCall' | 'onPassedOver'>,
 ): Promise<SummaryCallResult> {
@@ -66,7 +66,7 @@ export async function callSummaryModel(
   );
 }
 
-/** Of what is asked: the same request has the same key. */
+/** The same texts have the same key. */
 export function hashTexts(...texts: readonly string[]): string {
   return createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 32);
 }
@@ -79,24 +79,24 @@ interface CallEnd {
 }
 
 /**
- * One call, within its deadline, whether or not the model heeds its signal.
- * @throws ModelError of kind `retry`; the signal's reason
+ * Runs one call within its timeout, whether or not the model reacts to its signal.
+ * @throws ModelError of kind `retry`, or the signal's reason
  */
 export function timeCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
-  setup: ModelCallSetup,
+  setup: ModelCallPorts,
   input: Pick<ModelCallInput, 'tokens' | 'maxOutputTokens'>,
   request: Pick<SummaryRequest, 'signal' | 'onCall'>,
   call: (signal: AbortSignal, onUsage: OnUsage) => Promise<Answer>,
 ): Promise<SummaryCallResult<Answer>> {
   const { model, tracing = noTracing } = setup;
   const { maxOutputTokens } = input;
-  // What is read here is the log, not a context.
+  // The model reads the log, not a compacted context.
   const about = { kind: 'model_call', profile: model.profile, maxOutputTokens, isCompacted: false } as const;
   return tracing.inSpan(about, () => runCall(setup, input, request, call));
 }
 
 async function runCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
-  { model, clock, timeoutMs }: ModelCallSetup,
+  { model, clock, timeoutMs }: ModelCallPorts,
   { tokens, maxOutputTokens }: Pick<ModelCallInput, 'tokens' | 'maxOutputTokens'>,
   { signal: ended, onCall }: Pick<SummaryRequest, 'signal' | 'onCall'>,
   call: (signal: AbortSignal, onUsage: OnUsage) => Promise<Answer>,
@@ -136,7 +136,10 @@ async function runCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
   }
 }
 
-/** The border to a model that anybody may have written. @throws ModelError, whatever the model throws */
+/**
+ * Maps any error of a model, which may be user code.
+ * @throws ModelError
+ */
 async function callSafely<Answer>(call: () => Promise<Answer>, clock: Clock): Promise<Answer> {
   try {
     return await call();

@@ -1,36 +1,41 @@
 import type { Model } from '../../domain/model.ts';
 import type { Clock } from '../../domain/ports/clock.ts';
-import type { Summarizer } from '../../domain/ports/summarizer.ts';
+import type { Summarizer, SummaryRequest } from '../../domain/ports/summarizer.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import type { Tracing } from '../../domain/ports/tracing.ts';
-import { readCallFacts } from './call-facts.ts';
+import { findArgumentLiterals } from '../structural/call-arguments.ts';
+import { type CallRecord, renderCall } from '../structural/call-lines.ts';
+import { readSequence } from '../structural/sequence-reader.ts';
 import { renderSystem } from './instructions.ts';
-import { RecordWriting, type Written } from './record-writing.ts';
-import { fitSections, renderSections, type Sections } from './sections.ts';
+import { type RecordResult, RecordWriting } from './record-writing.ts';
+import { fitSections, renderSections, type Section, type Sections } from './sections.ts';
 
 export interface ModelSummarizerOptions {
   readonly model: Model;
-  /** of the model's encoding */
+  /** Counter for the model's encoding. */
   readonly counter: TokenCounter;
   readonly clock: Clock;
   readonly tracing?: Tracing | undefined;
-  /** what the record has to take care of besides, in words to the model */
+  /** Further instructions to the model. */
   readonly prompt?: string | undefined;
-  /** for one call; a pass waits a minute for its summaries, and the next in the chain needs time too (default 40 s) */
+  /**
+   * Timeout of one call. A pass waits a minute for its summaries, and the next summarizer needs time too. Default 40 s.
+   */
   readonly callTimeoutMs?: number;
 }
 
 const CALL_TIMEOUT_MS = 40_000;
-/** Below this the sections hardly hold a sentence each. */
+/** Below this, the sections hold hardly a sentence each. */
 const MIN_TOKENS = 100;
-/** Of the user's message before the sequence, which may have a megabyte. */
+/** Tokens kept of the user message before the sequence, which may have a megabyte. */
 const MAX_ASKED_TOKENS = 1_000;
-/** A provider that calls a request too large is given half, so often. */
+/** Number of times that the input is halved when the provider refuses it as too large. */
 const MAX_HALVINGS = 3;
 
 /**
- * Summarizes with a model: a record of sections, some of which code fills from the calls. What does not fit its window is
- * split between groups, summarized in parts and merged. Refused where the model's answer is no record of what it was given.
+ * Summarizes with a model. The model writes a record of sections, and code fills some sections from the calls. A
+ * sequence larger than the window is split between groups, summarized in parts and merged. Refuses an answer that is no
+ * record of its input.
  */
 export function createModelSummarizer(options: ModelSummarizerOptions): Summarizer {
   const { model, counter, prompt, callTimeoutMs: timeoutMs = CALL_TIMEOUT_MS } = options;
@@ -46,17 +51,18 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
       const asked = request.asked === undefined ? undefined : await counter.clipStart(request.asked, MAX_ASKED_TOKENS);
       const writing = new RecordWriting({ ...options, timeoutMs, system, request: { ...request, asked }, maxTokens });
       const written = await writeHalving(writing);
-      if (written.status === 'overflow') return { status: 'refused', why: 'larger than its window in every part' };
+      if (written.status === 'overflow')
+        return { status: 'refused', why: 'every part is larger than the window of the model' };
       if (written.status !== 'written') return written;
       const text = await renderWithin(counter, request.maxTokens, { sections: written.sections, facts });
       return text === undefined
-        ? { status: 'refused', why: `${request.maxTokens} tokens are too few for what it says` }
+        ? { status: 'refused', why: `${request.maxTokens} tokens are too few for any section` }
         : { status: 'written', text, isUpdate: written.isUpdate };
     },
   };
 }
 
-/** Undefined where nothing of the model's sections would be left. What code wrote is small, and stays whole. */
+/** @returns undefined if no section of the model would fit. Sections written by code are small and stay whole. */
 async function renderWithin(
   counter: TokenCounter,
   maxTokens: number,
@@ -67,19 +73,97 @@ async function renderWithin(
     const fitted = await fitSections(counter, sections, room);
     if (fitted.size === 0) return undefined;
     const text = renderSections(new Map([...fitted, ...facts]));
-    // Sections are counted apart. Side by side they count the same but for a token or two at their seams.
+    // Sections are counted separately. Joined, they may count a token or two more.
     const excess = (await counter.count(text)) - maxTokens;
     if (excess <= 0) return text;
     room -= excess;
   }
 }
 
-/** Within the window as its profile has it; where the provider's is smaller, in smaller parts. */
-async function writeHalving(writing: RecordWriting): Promise<Written> {
+/** Starts with the window of the profile. The provider's window may be smaller. */
+async function writeHalving(writing: RecordWriting): Promise<RecordResult> {
   let inputTokens = await writing.measureInput();
   for (let halvings = 0; ; halvings += 1) {
     const written = await writing.write(inputTokens);
     if (written.status !== 'overflow' || halvings === MAX_HALVINGS) return written;
     inputTokens = Math.floor(Math.min(inputTokens, written.tokens) / 2);
   }
+}
+
+/** Largest share of the limit. */
+const ARTIFACTS_SHARE = 0.12;
+const EFFECTS_SHARE = 0.25;
+const LINE_CHARS = 160;
+/** Read-only calls have no side effect that must not happen twice, so they are listed last. */
+const READ_ONLY_NAME =
+  /(?:^|[_.-])(?:get|read|list|search|find|view|show|look|fetch|query|grep|glob|ls|cat|describe|check|inspect|think)(?:$|[_.-]|(?=[A-Z]))/;
+
+/**
+ * Lists paths and ids of calls, and the calls with their outcomes, from the log. A model's own list could make an agent
+ * repeat an action, or believe that it was done.
+ */
+async function readCallFacts(
+  counter: TokenCounter,
+  { messages, signal, maxTokens }: Pick<SummaryRequest, 'messages' | 'signal' | 'maxTokens'>,
+): Promise<Sections> {
+  const { calls } = await readSequence({ messages, signal });
+  const newestFirst = calls.toSorted((a, b) => b.position - a.position);
+  const artifacts = takeArtifacts(counter, newestFirst, Math.floor(maxTokens * ARTIFACTS_SHARE));
+  const effects = takeEffects(counter, newestFirst, Math.floor(maxTokens * EFFECTS_SHARE));
+  const sections: [Section, string][] = [
+    ['artifacts', artifacts.join(', ')],
+    ['effects', effects.join('\n')],
+  ];
+  return new Map(sections.filter(([, text]) => text !== ''));
+}
+
+function takeArtifacts(counter: TokenCounter, calls: readonly CallRecord[], maxTokens: number): string[] {
+  return takeFitting(counter, findNamed(calls), maxTokens);
+}
+
+/** Paths and ids in call arguments, each once. */
+function* findNamed(calls: readonly CallRecord[]): Generator<string> {
+  const named = new Set<string>();
+  for (const call of calls) {
+    for (const { text, kind } of findArgumentLiterals(call.arguments)) {
+      if ((kind !== 'path' && kind !== 'id') || named.has(text)) continue;
+      named.add(text);
+      yield text;
+    }
+  }
+}
+
+function isReadOnly({ name }: CallRecord): boolean {
+  return READ_ONLY_NAME.test(name);
+}
+
+/** Lists calls in order. Calls with side effects are kept before read-only ones. */
+function takeEffects(counter: TokenCounter, calls: readonly CallRecord[], maxTokens: number): string[] {
+  const ranked = [...calls.filter((call) => !isReadOnly(call)), ...calls.filter(isReadOnly)];
+  const lines = takeFitting(
+    counter,
+    ranked.values().map((call) => `- ${renderCall(call, LINE_CHARS)}`),
+    maxTokens,
+  );
+  const listed = ranked
+    .slice(0, lines.length)
+    .map(({ position }, index) => ({ position, line: lines[index] as string }))
+    .toSorted((a, b) => a.position - b.position)
+    .map(({ line }) => line);
+  const left = ranked.length - listed.length;
+  return left === 0 || listed.length === 0 ? listed : [...listed, `- and ${left} more`];
+}
+
+/**
+ * Takes texts until one does not fit. Later texts are not rendered, because rendering a call reads its whole result.
+ */
+function takeFitting(counter: TokenCounter, texts: Iterable<string>, maxTokens: number): string[] {
+  const taken: string[] = [];
+  let left = maxTokens;
+  for (const text of texts) {
+    left -= counter.countSync(text) + 1;
+    if (left < 0) break;
+    taken.push(text);
+  }
+  return taken;
 }

@@ -1,47 +1,52 @@
 import type { EarlierSummary, SummaryRequest } from '../../domain/ports/summarizer.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import type { SeqRange } from '../../domain/version.ts';
-import { findFault } from './answer-check.ts';
+import { findAnswerFault } from './answer-check.ts';
 import { renderTask, type SummaryTask } from './instructions.ts';
-import { callSummaryModel, hashTexts, type ModelCallSetup } from './model-call.ts';
+import { callSummaryModel, hashTexts, type ModelCallPorts } from './model-call.ts';
 import { readSections, renderSections, type Sections } from './sections.ts';
-import { renderRecord, renderTranscript, type TranscriptMessage } from './transcript.ts';
-import { splitTranscript, type TranscriptPart } from './transcript-parts.ts';
+import {
+  renderRecord,
+  renderTranscript,
+  splitTranscript,
+  type TranscriptMessage,
+  type TranscriptPart,
+} from './transcript.ts';
 
-export interface WritingSetup extends ModelCallSetup {
+export interface RecordWritingOptions extends ModelCallPorts {
   readonly counter: TokenCounter;
   readonly system: string;
   readonly request: Omit<SummaryRequest, 'asked'> & { readonly asked: string | undefined };
-  /** of the record without what code adds */
+  /** Tokens of the record without the sections written by code. */
   readonly maxTokens: number;
 }
 
-export type Written =
+export type RecordResult =
   | { readonly status: 'written'; readonly sections: Sections; readonly isUpdate: boolean }
   | { readonly status: 'refused' | 'failed'; readonly why: string }
-  /** a call of so many tokens was too large for the provider */
+  /** Tokens of a call that the provider refused as too large. */
   | { readonly status: 'overflow'; readonly tokens: number };
 
-type WrittenPart = { readonly status: 'written'; readonly text: string } | Exclude<Written, { status: 'written' }>;
+type WrittenPart = { readonly status: 'written'; readonly text: string } | Exclude<RecordResult, { status: 'written' }>;
 
-/** An answer may run over what it is asked for by this, and is clipped then; beyond, the call itself is cut off. */
+/** Factor by which an answer may exceed its limit before the call is cut off. The excess is clipped. */
 const OVERRUN = 2;
-/** What a model thinks before it writes comes out of the same cap. */
+/** Thinking counts against the same output cap. */
 const THINKING_TOKENS = 4_096;
-/** However large the cap: half of a window is for reading. */
+/** Share of the window for output. The rest is for input. */
 const MAX_OUTPUT_SHARE = 0.5;
-/** The instructions around the data. */
+/** Tokens of the instructions around the data. */
 const TASK_TOKENS = 250;
 const MIN_PART_TOKENS = 64;
-/** An earlier record that would leave less room for what is new is not updated: all is read from the log instead. */
+/** Earlier records above this share of the input are not updated: the log is read instead. */
 const MAX_EARLIER_SHARE = 0.25;
 
-/** One sequence on its way to a record: in one call, or in parts that another call merges. */
+/** Writes the record of one sequence, in one call or in parts that another call merges. */
 export class RecordWriting {
-  readonly #setup: WritingSetup;
+  readonly #setup: RecordWritingOptions;
   readonly #maxOutputTokens: number;
 
-  constructor(setup: WritingSetup) {
+  constructor(setup: RecordWritingOptions) {
     const { windowTokens, outputCapTokens } = setup.model.profile;
     this.#setup = setup;
     this.#maxOutputTokens = Math.min(
@@ -51,7 +56,7 @@ export class RecordWriting {
     );
   }
 
-  /** Tokens of data that one call may hold. */
+  /** Tokens of data that fit into one call. */
   async measureInput(): Promise<number> {
     const { counter, model, system, request } = this.#setup;
     const { windowTokens, upperBoundFactor } = model.profile;
@@ -60,14 +65,15 @@ export class RecordWriting {
   }
 
   /**
-   * @param inputTokens of data in one call
-   * @throws as `callModel` does
+   * @param inputTokens tokens of data in one call
+   * @throws as `callSummaryModel` does
    */
-  async write(inputTokens: number): Promise<Written> {
+  async write(inputTokens: number): Promise<RecordResult> {
     const { request, maxTokens } = this.#setup;
     const earlier = await this.#chooseEarlier(inputTokens);
     const roomTokens = inputTokens - earlier.tokens;
-    if (roomTokens < MIN_PART_TOKENS) return { status: 'refused', why: 'larger than its window in every part' };
+    if (roomTokens < MIN_PART_TOKENS)
+      return { status: 'refused', why: 'every part is larger than the window of the model' };
     const parts = await this.#split(earlier.records, roomTokens);
     const isUpdate = earlier.records.length > 0;
     const [part] = parts;
@@ -78,7 +84,7 @@ export class RecordWriting {
     return this.#writeParts(parts, earlier.records, Math.min(maxTokens, Math.floor(roomTokens / parts.length)));
   }
 
-  /** The summaries to be updated: all of them, or none where they would take too much of a call. */
+  /** Returns the summaries to update: all of them, or none if they would take too much of a call. */
   async #chooseEarlier(inputTokens: number): Promise<{ records: readonly EarlierSummary[]; tokens: number }> {
     const { counter, request } = this.#setup;
     const records = (request.earlier ?? []).map(withoutFacts);
@@ -86,7 +92,7 @@ export class RecordWriting {
     return tokens > inputTokens * MAX_EARLIER_SHARE ? { records: [], tokens: 0 } : { records, tokens };
   }
 
-  /** What no record covers, as one transcript or as several. */
+  /** Splits the messages that no record covers. */
   async #split(records: readonly EarlierSummary[], maxTokens: number): Promise<TranscriptPart[]> {
     const { counter, request } = this.#setup;
     const stretches = findUncovered(
@@ -108,12 +114,12 @@ export class RecordWriting {
     parts: readonly TranscriptPart[],
     earlier: readonly EarlierSummary[],
     maxTokens: number,
-  ): Promise<Written> {
+  ): Promise<RecordResult> {
     const { request } = this.#setup;
     if (maxTokens < MIN_PART_TOKENS) return { status: 'refused', why: `${parts.length} parts are too many to merge` };
     const records: EarlierSummary[] = [];
     const { asked } = request;
-    // One after the other: as many calls at once as there are parts would meet the limits that a summarizer shares with turns.
+    // One after the other: parallel calls would hit rate limits that turns share.
     for (const { messages } of parts) {
       const part = await this.#writePart({ messages, records: [], asked, maxTokens });
       if (part.status !== 'written') return part;
@@ -126,7 +132,7 @@ export class RecordWriting {
     );
   }
 
-  /** Once, however often the sequence is begun anew: the call that merges the parts may fail, or that of a later part. */
+  /** Writes a part once, even if the sequence is started again after a later call failed. */
   async #writePart(task: SummaryTask): Promise<WrittenPart> {
     const { model, system, request } = this.#setup;
     const key = hashTexts(model.profile.id, system, renderTask(task));
@@ -139,7 +145,7 @@ export class RecordWriting {
     return { status: 'written', text };
   }
 
-  async #writeOne(task: SummaryTask, isUpdate: boolean): Promise<Written> {
+  async #writeOne(task: SummaryTask, isUpdate: boolean): Promise<RecordResult> {
     const { counter, system, request } = this.#setup;
     const content = renderTask(task);
     const tokens = await counter.count(system + content);
@@ -149,11 +155,11 @@ export class RecordWriting {
     const { answer } = result;
     const transcript = task.messages.length === 0 ? '' : renderTranscript(task.messages);
     const sourceTokens = await counter.count(transcript + task.records.map(renderRecord).join('\n'));
-    const fault = findFault(answer, await counter.count(answer.content), { tokens: sourceTokens, transcript });
+    const fault = findAnswerFault(answer, await counter.count(answer.content), { tokens: sourceTokens, transcript });
     if (fault !== undefined) return { status: 'refused', why: fault };
     const sections = readSections(answer.content);
     return sections.size === 0
-      ? { status: 'refused', why: 'none of the sections asked for' }
+      ? { status: 'refused', why: 'the answer has none of the requested sections' }
       : { status: 'written', sections, isUpdate };
   }
 }
@@ -162,12 +168,12 @@ function coverOf(messages: readonly TranscriptMessage[]): SeqRange {
   return { from: messages[0]?.seq ?? 1, to: messages.at(-1)?.seq ?? 1 };
 }
 
-/** What code added to an earlier record it adds again, from all calls. */
+/** Drops the sections written by code, which are added again from all calls. */
 function withoutFacts({ text, covers }: EarlierSummary): EarlierSummary {
   return { text: renderSections(readSections(text)), covers };
 }
 
-/** The stretches of a range that none of the ascending others covers. */
+/** Parts of a range outside the other ranges, which are in ascending order. */
 function findUncovered({ from, to }: SeqRange, others: readonly SeqRange[]): SeqRange[] {
   const stretches: SeqRange[] = [];
   let next = from;

@@ -1,18 +1,18 @@
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
-import { fairShare } from './fair-share.ts';
+import { fairShare } from '../structural/text.ts';
 
-/** What a record holds, in its order. `asks`: what its model is told to write there; without it code fills the section. */
+/** Sections of a record in their order. `asks` instructs the model. Code fills a section without it. */
 export const SECTIONS = {
-  goal: { heading: '## Goal', asks: 'what all of this is for, in a sentence or two' },
-  requests: { heading: '## User requests', asks: 'what was asked for, with every condition, in the words used' },
-  decisions: { heading: '## Decisions', asks: 'what was decided, each with its reason' },
-  state: { heading: '## State', asks: 'what is done, what is under way, how things stand now' },
+  goal: { heading: '## Goal', asks: 'the purpose of all this, in a sentence or two' },
+  requests: { heading: '## User requests', asks: 'every request, with all of its conditions, in the words used' },
+  decisions: { heading: '## Decisions', asks: 'every decision with its reason' },
+  state: { heading: '## State', asks: 'finished work, unfinished work, and how things stand now' },
   artifacts: { heading: '## Artifacts' },
-  facts: { heading: '## Facts', asks: 'what was found out and may be needed again: names, figures, ids, error texts' },
+  facts: { heading: '## Facts', asks: 'findings that may be needed again: names, figures, ids, error texts' },
   effects: { heading: '## Side effects already done' },
-  failures: { heading: '## Failed attempts', asks: 'what was tried and did not work, and why' },
-  open: { heading: '## Open questions', asks: 'what nobody has answered yet' },
-  next: { heading: '## Next step', asks: 'what the agent was about to do' },
+  failures: { heading: '## Failed attempts', asks: 'attempts that did not work, and why' },
+  open: { heading: '## Open questions', asks: 'questions without an answer yet' },
+  next: { heading: '## Next step', asks: 'the next thing that the agent was about to do' },
 } as const satisfies Readonly<Record<string, { readonly heading: string; readonly asks?: string }>>;
 
 export type Section = keyof typeof SECTIONS;
@@ -22,12 +22,12 @@ const names = Object.keys(SECTIONS) as Section[];
 const headings = new Map(names.map((name) => [foldHeading(SECTIONS[name].heading), name]));
 
 const HEADING = /^ {0,3}(?:#{1,6}\s|\*\*)/;
-/** A model's own lists of what code fills, however it names them. */
+/** A model's own version of a section that code fills. */
 const FILLED = /^(?:artifacts?|side effects?)\b/;
 const LIST_MARKS = /^[-*\s]+/;
 const NOTHING = /^(?:none|nothing|n\/a|[–—])?[.\s]*$/i;
 
-/** Reads what a model wrote. What stands before the first section is dropped, and so are its own sections of what code fills. */
+/** Reads a model's answer. Text before the first section and sections that code fills are dropped. */
 export function readSections(text: string): Sections {
   const bodies = new Map<Section, string[]>();
   let body: string[] = [];
@@ -51,7 +51,7 @@ export function renderSections(sections: Sections): string {
     .join('\n');
 }
 
-/** Clips the longest sections, so that a long list costs neither the others nor the next step. */
+/** Clips the longest sections, so that a long list does not displace the others. */
 export async function fitSections(counter: TokenCounter, sections: Sections, maxTokens: number): Promise<Sections> {
   const bodies = [...sections];
   const framed = bodies.map(([name]) => counter.countSync(`${SECTIONS[name].heading}\n\n`));

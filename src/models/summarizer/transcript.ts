@@ -1,8 +1,10 @@
 import type { Message } from '../../domain/message.ts';
 import { readParts } from '../../domain/parts.ts';
 import type { EarlierSummary } from '../../domain/ports/summarizer.ts';
+import type { TokenCounter } from '../../domain/ports/token-counter.ts';
+import { fairShare } from '../structural/text.ts';
 
-/** A message as data. Only `body` is ever clipped, so that no message can lose its end. */
+/** A message as data. Only `body` is clipped, so that every message keeps its closing tag. */
 export interface TranscriptMessage {
   readonly seq: number;
   readonly open: string;
@@ -10,11 +12,11 @@ export interface TranscriptMessage {
   readonly close: string;
 }
 
-/** The tags of ours: data that holds one shows it broken, and can neither end nor open a message, a transcript or a record. */
+/** Our own tags. They are escaped in data, which therefore cannot open or close a message, a transcript or a record. */
 const OWN_TAG = /<(?=[\s/]*(?:transcript|message|call|record|asked)\b)/gi;
 
-/** @param firstSeq of the first message; they have no gap */
-export function renderMessages(messages: readonly Message[], firstSeq: number): TranscriptMessage[] {
+/** @param firstSeq sequence number of the first message. Numbers have no gap. */
+function renderMessages(messages: readonly Message[], firstSeq: number): TranscriptMessage[] {
   const callNames = new Map(messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id, name }) => [id, name])));
   return messages.map((message, position) => {
     const seq = firstSeq + position;
@@ -60,4 +62,97 @@ function attribute(name: string, value: string): string {
 
 function breakTags(text: string): string {
   return text.replace(OWN_TAG, '&lt;');
+}
+
+/** Messages of one call. */
+export interface TranscriptPart {
+  readonly messages: readonly TranscriptMessage[];
+  /** Tokens without the transcript's own tags. */
+  readonly tokens: number;
+}
+
+interface Counted {
+  readonly message: TranscriptMessage;
+  readonly tokens: number;
+}
+
+/** Line breaks around a body, and the extra tokens of joined texts. */
+const SEAM_TOKENS = 4;
+/** Share of a clipped message for its start. Results say most at their start, errors at their end. */
+const HEAD_SHARE = 0.6;
+const OMISSION = '\n[… left out …]\n';
+const OMISSION_TOKENS = 10;
+
+/**
+ * Splits a transcript between groups into parts of at most `maxTokens`. A call and its results stay in one part. The
+ * largest messages of a larger group are clipped.
+ */
+export async function splitTranscript(
+  counter: TokenCounter,
+  { messages, firstSeq }: { readonly messages: readonly Message[]; readonly firstSeq: number },
+  maxTokens: number,
+): Promise<TranscriptPart[]> {
+  const borders = findBorders(messages);
+  const groups: Counted[][] = [];
+  for (const [position, message] of renderMessages(messages, firstSeq).entries()) {
+    const counted = { message, tokens: await countMessage(counter, message) };
+    if (borders[position] === true) groups.push([counted]);
+    else groups.at(-1)?.push(counted);
+  }
+  const parts: { messages: TranscriptMessage[]; tokens: number }[] = [];
+  for (const group of groups) {
+    const fitted = sumTokens(group) <= maxTokens ? group : await clipGroup(counter, group, maxTokens);
+    const tokens = sumTokens(fitted);
+    const last = parts.at(-1);
+    if (last === undefined || last.tokens + tokens > maxTokens) parts.push({ messages: [], tokens: 0 });
+    const part = parts.at(-1) as (typeof parts)[number];
+    part.messages.push(...fitted.map(({ message }) => message));
+    part.tokens += tokens;
+  }
+  return parts;
+}
+
+/** True where a part may start: every earlier call has its result before. Results without a call may stand anywhere. */
+function findBorders(messages: readonly Message[]): boolean[] {
+  const resultAt = new Map(messages.map(({ toolCallId }, position) => [toolCallId, position]));
+  let reach = -1;
+  return messages.map(({ toolCalls = [] }, position) => {
+    const isBorder = position > reach;
+    for (const { id } of toolCalls) reach = Math.max(reach, resultAt.get(id) ?? position);
+    return isBorder;
+  });
+}
+
+async function clipGroup(counter: TokenCounter, group: readonly Counted[], maxTokens: number): Promise<Counted[]> {
+  const share = fairShare(
+    group.map(({ tokens }) => tokens),
+    maxTokens,
+  );
+  return await Promise.all(
+    group.map(async (counted) => {
+      if (counted.tokens <= share) return counted;
+      const { seq, open, body, close } = counted.message;
+      const frame = counter.countSync(open + close) + SEAM_TOKENS;
+      const message = { seq, open, body: await clipMiddle(counter, body, share - frame), close };
+      return { message, tokens: await countMessage(counter, message) };
+    }),
+  );
+}
+
+async function clipMiddle(counter: TokenCounter, text: string, maxTokens: number): Promise<string> {
+  const kept = Math.max(0, maxTokens - OMISSION_TOKENS);
+  const headTokens = Math.floor(kept * HEAD_SHARE);
+  const [head, tail] = await Promise.all([
+    counter.clipStart(text, headTokens),
+    counter.clipEnd(text, kept - headTokens),
+  ]);
+  return head + OMISSION + tail;
+}
+
+async function countMessage(counter: TokenCounter, { open, body, close }: TranscriptMessage): Promise<number> {
+  return counter.countSync(open + close) + (await counter.count(body)) + SEAM_TOKENS;
+}
+
+function sumTokens(counted: readonly Counted[]): number {
+  return counted.reduce((sum, { tokens }) => sum + tokens, 0);
 }

@@ -1,6 +1,6 @@
 import type { Message } from '../../domain/message.ts';
 import { arrangeRequest } from '../../wire/arrange.ts';
-import type { SentPart } from '../../wire/sent-parts.ts';
+import type { SentPart } from '../../wire/parts.ts';
 import type { ArrangedItem } from '../../wire/wire-request.ts';
 
 /**

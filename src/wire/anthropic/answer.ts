@@ -1,20 +1,23 @@
 import type { ModelAnswer } from '../../domain/model.ts';
 import type { RawItem } from '../../domain/raw-items.ts';
-import { readCallArguments } from '../call-arguments.ts';
+import { readCallArguments } from '../calls.ts';
 import type { AnswerParts } from '../wire-request.ts';
-import { isToolUse, joinTextBlocks } from './blocks.ts';
+import { isToolUse, joinTextBlocks } from './layout.ts';
 
-/** What of a whole (accumulated) answer is read here; the SDK's `Message` is one. */
+/** Fields read from a whole (accumulated) answer. The SDK's `Message` fits. */
 export interface AnthropicAnswer {
   readonly content: readonly { readonly type: string }[];
   readonly stop_reason: string | null;
-  /** what the model wrote as the blocks' inputs: parsed and written again, long numbers lose their digits */
+  /**
+   * Inputs of the blocks as the model wrote them. Parsing and serializing again would change the digits of long
+   * numbers.
+   */
   readonly inputs?: readonly string[];
 }
 
 /**
- * By the reason why the model stopped; any other is `complete`. A paused turn (server tools) is cut off as well, and so is one
- * that met the window's end: whether that is an overflow is the adapter's to say.
+ * Ends by stop reason. Any other reason is `complete`. A paused turn of server tools counts as cut off. The adapter
+ * decides whether the end of the window is an overflow.
  */
 const ENDS: Readonly<Record<string, ModelAnswer['end']>> = {
   max_tokens: 'cut_off',
@@ -24,8 +27,8 @@ const ENDS: Readonly<Record<string, ModelAnswer['end']>> = {
 };
 
 /**
- * Text, calls and verbatim blocks of an answer. An input that is no JSON object stays what the model wrote, and its block has it
- * as it can be sent back (X7).
+ * Reads text, calls and verbatim blocks from an answer. Invalid input JSON stays in the call as written. Its block gets
+ * a form that can be sent back (X7).
  */
 export function readAnthropicAnswer({ content, stop_reason, inputs = [] }: AnthropicAnswer): AnswerParts {
   const read = content.map((block, place) => readBlock(block, inputs[place] ?? ''));
@@ -42,7 +45,7 @@ export function readAnthropicAnswer({ content, stop_reason, inputs = [] }: Anthr
 
 interface ReadBlock {
   readonly item: RawItem;
-  /** of a call, as JSON */
+  /** Input of a call, as JSON. */
   readonly input: string;
 }
 

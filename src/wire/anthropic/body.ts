@@ -1,6 +1,6 @@
-/** What the Messages API takes, as far as we write it. Our own types, so that nothing here depends on its SDK. */
+/** The part of the Messages API that we write. The types are our own, so nothing here depends on the SDK. */
 
-/** Everything up to and with the block that bears it may be cached (A9). */
+/** Marks everything up to and including its block as cacheable (A9). */
 export interface CacheControl {
   readonly type: 'ephemeral';
 }
@@ -49,8 +49,8 @@ export interface RedactedThinkingBlock {
 }
 
 /**
- * The kinds that the code here looks at. Blocks that the provider wrote go back verbatim, and may be of other kinds as well:
- * server tools with their results (A11), its own compaction (A10).
+ * Blocks that this code reads or writes. Verbatim blocks of the provider may have other types: server tools with their
+ * results (A11), compactions (A10).
  */
 export type AnthropicBlock =
   | TextBlock
@@ -72,11 +72,10 @@ export interface AnthropicTool {
   readonly cache_control?: CacheControl;
 }
 
-/** Which values a model takes is the adapter's to know. */
 export type AnthropicThinking =
   | {
       readonly type: 'enabled';
-      /** tokens that may go into thinking */
+      /** Tokens reserved for thinking. */
       readonly budget_tokens: number;
     }
   | { readonly type: 'adaptive' };

@@ -1,31 +1,24 @@
-import type { Message } from '../../domain/message.ts';
 import type { ToolDescription } from '../../domain/model.ts';
-import { runToEnd, type Sliced } from '../../domain/sliced.ts';
-import { type ArrangedRequest, arrangeInSlices } from '../arrange.ts';
-import type { Marks, Origin, Rendered, WireRequest } from '../wire-request.ts';
-import type { AnthropicBody, AnthropicThinking, AnthropicTool } from './body.ts';
-import { markLast, markMessages } from './cache-marks.ts';
-import { hasLostThinking, type LaidTurns, layTurns } from './turns.ts';
+import { type Sliced } from '../../domain/sliced.ts';
+import { type ArrangedRequest, arrangeInSlices, completeMarks } from '../arrange.ts';
+import type { Rendered, WireRequest } from '../wire-request.ts';
+import type { AnthropicBlock, AnthropicBody, AnthropicThinking, AnthropicTool, CacheControl } from './body.ts';
+import { hasLostThinking, type LaidTurns, layTurns, type Turn } from './layout.ts';
 
 export interface AnthropicOptions {
-  /** absent: off */
+  /** Off if absent. */
   readonly thinking?: AnthropicThinking;
-  /** marks for the provider's prompt cache (A9); true by default */
+  /** Sets marks for the provider's prompt cache (A9). Default true. */
   readonly hasCacheMarks?: boolean;
 }
 
-/** The API's least; a request whose output cap leaves no room for it goes without thinking. */
+/** Minimum of the API. A request whose output cap leaves less room goes without thinking. */
 const MIN_THINKING_TOKENS = 1_024;
 
 /**
- * A request as the Messages API takes it: A1–A12 of the wire rules, with the marks that undo it.
- * @throws orphan_result, duplicate_call where the messages are no history
+ * Renders a Messages request by rules A1–A12.
+ * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
-export function renderAnthropic(request: WireRequest, options: AnthropicOptions = {}): Rendered<AnthropicBody> {
-  return runToEnd(renderAnthropicInSlices(request, options));
-}
-
-/** The same, in slices. */
 export function* renderAnthropicInSlices(
   request: WireRequest,
   options: AnthropicOptions = {},
@@ -44,10 +37,15 @@ export function* renderAnthropicInSlices(
     ...(thinking === undefined ? {} : { thinking }),
   };
   yield;
-  return { body, marks: writeMarks(arranged, laid, request.messages) };
+  const marks = completeMarks(arranged, request, {
+    altered: laid.altered,
+    raw: arranged.marks.raw.difference(laid.withoutRaw),
+    origins: turns.map(({ origins }) => origins),
+  });
+  return { body, marks };
 }
 
-/** Tools and system texts, with one cache mark at the end of both: the API reads the tools first. */
+/** Writes tools and system texts, with one cache mark at their end. The API reads the tools first. */
 function writeHead(
   { system, tools }: ArrangedRequest,
   { hasCacheMarks = true }: AnthropicOptions,
@@ -65,7 +63,10 @@ function writeTool({ name, description, parameters }: ToolDescription): Anthropi
   return { name, description, input_schema: { ...parameters, type: 'object' } };
 }
 
-/** A7: off to the end of a tool loop that has lost its thinking, which the API would refuse otherwise. */
+/**
+ * A7: turns thinking off for the rest of a tool loop that lost some of its thinking. The API would refuse the request
+ * otherwise.
+ */
 function fitThinking(
   thinking: AnthropicThinking | undefined,
   laid: LaidTurns,
@@ -77,16 +78,41 @@ function fitThinking(
   return budget < MIN_THINKING_TOKENS ? undefined : { ...thinking, budget_tokens: budget };
 }
 
-function writeMarks(
-  { marks }: ArrangedRequest,
-  { turns, withoutRaw, altered }: LaidTurns,
-  messages: readonly Message[],
-): Marks {
-  const whole = [...altered].map((origin): [Origin, Message] => [origin, messages[origin] as Message]);
-  return {
-    ...marks,
-    replaced: new Map([...marks.replaced, ...whole]),
-    raw: marks.raw.difference(withoutRaw),
-    origins: turns.map(({ origins }) => origins),
-  };
+const MARK: { readonly cache_control: CacheControl } = { cache_control: { type: 'ephemeral' } };
+
+/** Blocks that may carry a cache mark. The API refuses marks on thinking. Unknown blocks go back unchanged. */
+const MARKABLE: ReadonlySet<string> = new Set([
+  'text',
+  'image',
+  'tool_use',
+  'tool_result',
+] satisfies AnthropicBlock['type'][]);
+
+/**
+ * A9: marks the last summary and the last block. The summary stays the same while messages are appended. With the mark
+ * on system or tools that makes three of the four allowed.
+ */
+function markMessages(turns: readonly Turn[], isSummary: (origin: number) => boolean): void {
+  for (const turn of turns.toReversed()) {
+    const index = turn.origins.findLastIndex(isSummary);
+    if (index < 0) continue;
+    markBlock(turn, index);
+    break;
+  }
+  const tail = turns.at(-1);
+  if (tail !== undefined) markBlock(tail, tail.blocks.findLastIndex(isMarkable));
+}
+
+function markLast<T>(list: readonly T[]): T[] {
+  return list.map((entry, index) => (index === list.length - 1 ? { ...entry, ...MARK } : entry));
+}
+
+function markBlock({ blocks }: Turn, index: number): void {
+  const block = blocks[index];
+  if (block === undefined || !isMarkable(block)) return;
+  blocks[index] = { ...block, ...MARK };
+}
+
+function isMarkable(block: AnthropicBlock): boolean {
+  return MARKABLE.has(block.type);
 }

@@ -1,25 +1,11 @@
-import { runToEnd, type Sliced } from '../../domain/sliced.ts';
-import { applyRules, type RuleContext, type Rules } from '../rules/rule.ts';
+import { endsSlice, type Sliced } from '../../domain/sliced.ts';
+import { findOpenable } from '../rules/body-view.ts';
+import { applyRules, type Breach, type RuleContext, type Rules } from '../rules/rule.ts';
 import { sharedRules } from '../rules/shared-rules.ts';
 import type { Violation } from '../wire-request.ts';
-import {
-  flagsErrors,
-  keepsServerToolsTogether,
-  keepsThinking,
-  marksCacheLegally,
-  startsWithCompaction,
-} from './rules/block-rules.ts';
-import {
-  alternates,
-  answersCallsAtOnce,
-  endsTextsCleanly,
-  hasLegalIds,
-  hasSystemAside,
-  startsWithUserTurn,
-} from './rules/turn-rules.ts';
-import { type AnthropicView, viewAnthropic } from './rules/view.ts';
+import { type AnthropicView, isMarked, type PlacedBlock, readBlock, viewAnthropic } from './view.ts';
 
-/** A8 binds a signature to what stood before it: no body shows that, the renderer keeps it (`keptRawItems`). */
+/** A8 is missing: no body shows which prefix its thinking was written under. `checkThinking` checks A8. */
 const anthropicRules: Rules<AnthropicView> = {
   ...sharedRules,
   A1: hasSystemAside,
@@ -35,12 +21,217 @@ const anthropicRules: Rules<AnthropicView> = {
   A12: flagsErrors,
 };
 
-/** The rules that a Messages request breaks, in the order of the rules; none for a request that its provider takes. */
-export function validateAnthropic(body: unknown, context: RuleContext = {}): Violation[] {
-  return runToEnd(validateAnthropicInSlices(body, context));
-}
-
-/** The same, in slices. */
+/** Returns the violations of a Messages body, in the order of the rules. */
 export function* validateAnthropicInSlices(body: unknown, context: RuleContext = {}): Sliced<Violation[]> {
   return yield* applyRules(anthropicRules, yield* viewAnthropic(body), context);
+}
+
+/** A1: the system prompt is a parameter, not a message. */
+function* hasSystemAside({ turns }: AnthropicView): Generator<Breach> {
+  for (const { path, role } of turns) {
+    if (role === 'system') yield { path, message: 'a system message among messages, expected the parameter system' };
+  }
+}
+
+/** A2: the first message is a user message, or starts with a compaction (A10). */
+function* startsWithUserTurn({ turns: [first] }: AnthropicView): Generator<Breach> {
+  if (first?.role === 'assistant' && first.blocks[0]?.type !== 'compaction') {
+    yield { path: first.path, message: 'the first message is not a user message' };
+  }
+}
+
+/** A3: roles alternate. */
+function* alternates({ turns }: AnthropicView): Generator<Breach> {
+  for (const [index, { path, role }] of turns.entries()) {
+    if (index > 0 && turns[index - 1]?.role === role) {
+      yield { path, message: `two ${role} messages in a row, expected one` };
+    }
+  }
+}
+
+/** A4: the turn behind calls starts with one result for each of them, before any other content. */
+function* answersCallsAtOnce(view: AnthropicView, context: RuleContext): Generator<Breach | undefined> {
+  const asked = yield* collectPlaces(view.calls);
+  const answered = yield* collectPlaces(view.results.map(({ position, callId }) => ({ position, id: callId })));
+  const openable = findOpenable(view, context);
+  for (const [index, call] of view.calls.entries()) {
+    if (answered.get(call.position + 1)?.has(call.id) !== true && !openable.has(call)) {
+      yield { path: call.path, message: 'the next message has no result for this call' };
+    }
+    if (endsSlice(index)) yield undefined;
+  }
+  for (const [position, { blocks }] of view.turns.entries()) {
+    if (endsSlice(position)) yield undefined;
+    let isBehindOther = false;
+    for (const block of blocks) {
+      if (block.type !== 'tool_result') isBehindOther = true;
+      else if (asked.get(position - 1)?.has(block.tool_use_id) !== true) {
+        yield { path: block.path, message: 'the previous message has no call with the id of this result' };
+      } else if (isBehindOther) yield { path: block.path, message: 'a result behind other content of its message' };
+    }
+  }
+}
+
+/** Call ids by the position of their turn. */
+function* collectPlaces(
+  placed: readonly { readonly position: number; readonly id: string }[],
+): Generator<undefined, ReadonlyMap<number, ReadonlySet<string>>> {
+  const idsAt = new Map<number, Set<string>>();
+  for (const [index, { position, id }] of placed.entries()) {
+    const ids = idsAt.get(position);
+    if (ids === undefined) idsAt.set(position, new Set([id]));
+    else ids.add(id);
+    if (endsSlice(index)) yield undefined;
+  }
+  return idsAt;
+}
+
+const LEGAL_ID = /^[a-zA-Z0-9_-]{1,64}$/;
+
+/** A5: each id has one result. Ids match [a-zA-Z0-9_-]{1,64}. */
+function* hasLegalIds({ calls, results }: AnthropicView): Generator<Breach | undefined> {
+  const answered = new Set<string>();
+  for (const [index, { path, callId }] of results.entries()) {
+    if (answered.has(callId)) yield { path, message: 'the call has two results' };
+    answered.add(callId);
+    if (endsSlice(index)) yield undefined;
+  }
+  for (const [index, { path, id }] of calls.entries()) {
+    if (!LEGAL_ID.test(id)) yield illegalId(path);
+    if (endsSlice(index)) yield undefined;
+  }
+  for (const [index, { path, callId }] of results.entries()) {
+    if (!LEGAL_ID.test(callId)) yield illegalId(path);
+    if (endsSlice(index)) yield undefined;
+  }
+}
+
+function illegalId(path: string): Breach {
+  return { path, message: 'the id does not match [a-zA-Z0-9_-]{1,64}' };
+}
+
+/** A6: no text is blank, and a final assistant text does not end with white space. */
+function* endsTextsCleanly({ turns, texts }: AnthropicView, { isProbed }: RuleContext): Generator<Breach | undefined> {
+  for (const [index, { path, text }] of texts.entries()) {
+    if (text.trim() === '') yield { path, message: 'the text is blank' };
+    if (endsSlice(index)) yield undefined;
+  }
+  const last = turns.at(-1);
+  if (isProbed === true || last?.role !== 'assistant') return;
+  const block = last.blocks.at(-1);
+  if (block?.type === 'text' && block.text !== block.text.trimEnd()) {
+    yield { path: block.path, message: 'the final assistant text ends with white space' };
+  }
+}
+
+const MAX_CACHE_MARKS = 4;
+
+/** Minimum of the API. */
+const MIN_BUDGET_TOKENS = 1_024;
+
+/**
+ * A7: thinking is complete, and its budget is valid. A turn with thinking starts with it and ends with something else.
+ * With `enabled` thinking, every turn with calls in the current tool loop starts with thinking. Only the provider can
+ * tell whether a block is unmodified.
+ */
+function* keepsThinking(view: AnthropicView): Generator<Breach> {
+  const { turns, loopStart, blocks, requiresThinking, thinkingBudget } = view;
+  if (thinkingBudget !== undefined && !isBudget(thinkingBudget)) {
+    yield {
+      path: 'thinking.budget_tokens',
+      message: `expected at least ${MIN_BUDGET_TOKENS} and less than max_tokens`,
+    };
+  }
+  for (const block of blocks) {
+    if (!isWhole(block)) yield { path: block.path, message: 'thinking without its text or signature' };
+  }
+  const loop = new Set(requiresThinking ? turns.slice(loopStart) : []);
+  for (const turn of turns.filter(({ role }) => role === 'assistant')) {
+    const first = turn.blocks.find(({ type }) => type !== 'compaction');
+    const last = turn.blocks.at(-1);
+    if (last !== undefined && isThinking(last))
+      yield { path: last.path, message: 'thinking at the end of its message' };
+    if (first === undefined || isThinking(first)) continue;
+    const isLost = loop.has(turn) && turn.blocks.some(({ type }) => type === 'tool_use');
+    if (isLost)
+      yield { path: first.path, message: 'a message with calls in the current tool loop does not start with thinking' };
+    else if (turn.blocks.some(isThinking))
+      yield { path: first.path, message: 'a message with thinking does not start with it' };
+  }
+}
+
+function isBudget({ tokens, maxTokens }: NonNullable<AnthropicView['thinkingBudget']>): boolean {
+  return Number(tokens) >= MIN_BUDGET_TOKENS && Number(tokens) < Number(maxTokens);
+}
+
+function isThinking(block: PlacedBlock | undefined): boolean {
+  return block?.type === 'thinking' || block?.type === 'redacted_thinking';
+}
+
+function isWhole(block: PlacedBlock): boolean {
+  if (block.type === 'thinking') return typeof block.thinking === 'string' && isFilled(block.signature);
+  return block.type !== 'redacted_thinking' || isFilled(block.data);
+}
+
+function isFilled(value: unknown): boolean {
+  return typeof value === 'string' && value !== '';
+}
+
+/** A9: at most four cache marks, none on thinking or on a blank text. */
+function* marksCacheLegally({ blocks, texts, cacheMarks }: AnthropicView): Generator<Breach> {
+  for (const path of cacheMarks.slice(MAX_CACHE_MARKS)) {
+    yield { path, message: `more than ${MAX_CACHE_MARKS} cache marks` };
+  }
+  const marked = new Set(cacheMarks);
+  for (const { path, text } of texts) {
+    if (text.trim() === '' && marked.has(path)) yield { path, message: 'a cache mark on a blank text' };
+  }
+  for (const block of blocks) {
+    if (isThinking(block) && isMarked(block)) yield { path: block.path, message: 'a cache mark on thinking' };
+  }
+}
+
+/**
+ * A10: the only compaction with content is the first block of the body. A failed compaction has no content and may
+ * stand anywhere. Only the provider can tell whether it is unmodified.
+ */
+function* startsWithCompaction({ blocks }: AnthropicView): Generator<Breach> {
+  const compactions = blocks.filter((block) => block.type === 'compaction' && block.content !== null);
+  for (const [index, { path }] of compactions.entries()) {
+    if (index > 0) yield { path, message: 'a second compaction block' };
+    else if (path !== blocks[0]?.path)
+      yield { path, message: 'a compaction block that is not the first block of the request' };
+  }
+}
+
+const SERVER_CALL = /^(server|mcp)_tool_use$/;
+const SERVER_RESULT = /_tool_result$/;
+
+/** A11: a call of a provider's tool and its result stand in one turn, in this order. */
+function* keepsServerToolsTogether({ turns }: AnthropicView): Generator<Breach> {
+  for (const { blocks } of turns) {
+    const open = new Map<string, string>();
+    for (const block of blocks) {
+      if (block.type !== 'other') continue;
+      const { kind, path, id = '', tool_use_id = '' } = block;
+      if (SERVER_CALL.test(kind)) open.set(id, path);
+      else if (SERVER_RESULT.test(kind) && !open.delete(tool_use_id)) {
+        yield { path, message: "a result of a provider's tool without its call earlier in the message" };
+      }
+    }
+    for (const path of open.values()) {
+      yield { path, message: "a call of a provider's tool without its result in the message" };
+    }
+  }
+}
+
+/** A12: `is_error` is a boolean, and an error result holds text only. */
+function* flagsErrors({ blocks }: AnthropicView): Generator<Breach> {
+  for (const block of blocks) {
+    if (block.type !== 'tool_result') continue;
+    const { path, content, is_error = false } = block;
+    if (typeof is_error !== 'boolean') yield { path, message: 'is_error is not a boolean' };
+    const isAllText = !Array.isArray(content) || content.every((part) => readBlock(part)?.type === 'text');
+    if (is_error === true && !isAllText) yield { path, message: 'an error result holds content other than text' };
+  }
 }

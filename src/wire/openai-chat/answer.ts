@@ -2,7 +2,7 @@ import type { ModelAnswer } from '../../domain/model.ts';
 import type { RawItem } from '../../domain/raw-items.ts';
 import type { AnswerParts } from '../wire-request.ts';
 
-/** What of a whole (accumulated) answer is read here; a choice of the SDK's `ChatCompletion` is one. */
+/** Fields read from a whole (accumulated) answer. A choice of the SDK's `ChatCompletion` fits. */
 export interface ChatAnswer {
   readonly finish_reason: string | null;
   readonly message: {
@@ -19,7 +19,7 @@ interface ChatAnswerCall {
   readonly custom?: { readonly name: string; readonly input: string };
 }
 
-/** By the reason why the model stopped; any other is `complete`. The last three are words of compatible servers for a break. */
+/** Ends by finish reason. Any other reason is `complete`. Compatible servers use the last three for a broken answer. */
 const ENDS: Readonly<Record<string, ModelAnswer['end']>> = {
   length: 'cut_off',
   content_filter: 'refusal',
@@ -28,7 +28,7 @@ const ENDS: Readonly<Record<string, ModelAnswer['end']>> = {
   error: 'cut_off',
 };
 
-/** Text, calls and the verbatim message of an answer. A refusal's own words are its text. */
+/** Reads text, calls and the verbatim message from an answer. The words of a refusal are its text. */
 export function readChatAnswer({ finish_reason, message }: ChatAnswer): AnswerParts {
   const { content, refusal, tool_calls } = message;
   const isRefusal = typeof refusal === 'string' && refusal !== '';
@@ -39,13 +39,13 @@ export function readChatAnswer({ finish_reason, message }: ChatAnswer): AnswerPa
       name: called?.name ?? custom?.name ?? '',
       arguments: called?.arguments ?? JSON.stringify({ input: custom?.input ?? '' }),
     })),
-    // Without a reason the stream broke off.
+    // A stream that broke off has no reason.
     end: isRefusal ? 'refusal' : finish_reason === null ? 'cut_off' : (ENDS[finish_reason] ?? 'complete'),
     items: [dropEmptyFields(message)],
   };
 }
 
-/** Fields that hold nothing are the SDK's as often as the server's, and some servers refuse to read fields that they did not write. */
+/** Drops empty fields. The SDK adds some, and some servers refuse fields that they did not write. */
 function dropEmptyFields(message: ChatAnswer['message']): RawItem {
   const fields = Object.entries(message).filter(([name, value]) => name === 'content' || isFilled(value));
   return Object.fromEntries(fields);

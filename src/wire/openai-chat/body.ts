@@ -1,4 +1,4 @@
-/** What Chat Completions takes, as far as we write it. Our own types, so that nothing here depends on its SDK. */
+/** The part of Chat Completions that we write. The types are our own, so nothing here depends on the SDK. */
 
 export interface ChatTextPart {
   readonly type: 'text';
@@ -26,10 +26,10 @@ export interface ChatUserMessage {
   readonly content: string | (ChatTextPart | ChatImagePart)[];
 }
 
-/** What its server wrote goes back verbatim, and may have fields that are none of ours: an open model's thinking (C7), signatures. */
+/** A verbatim message may have other fields of its server: reasoning (C7), signatures. */
 export interface ChatAssistantMessage {
   readonly role: 'assistant';
-  /** null beside calls only (C3) */
+  /** Null only beside calls (C3). */
   readonly content: string | null;
   readonly tool_calls?: ChatCall[];
 }
@@ -56,6 +56,6 @@ export interface ChatBody {
   readonly messages: ChatMessage[];
   readonly tools?: ChatTool[];
   readonly max_completion_tokens?: number;
-  /** what compatible servers know it by */
+  /** Name of the output cap on compatible servers. */
   readonly max_tokens?: number;
 }

@@ -1,31 +1,26 @@
-import type { Message } from '../../domain/message.ts';
 import type { ToolDescription } from '../../domain/model.ts';
-import { mapInSlices, runToEnd, type Sliced } from '../../domain/sliced.ts';
-import { type ArrangedSystem, arrangeInSlices } from '../arrange.ts';
-import type { Origin, Rendered, WireRequest } from '../wire-request.ts';
-import type { ChatBody, ChatTextPart, ChatTool } from './body.ts';
-import { type LaidMessage, layMessages, plainText } from './messages.ts';
-import { alternateRoles } from './strict.ts';
-import { keepReasoningInLoop } from './tool-loop.ts';
+import { mapInSlices, type Sliced } from '../../domain/sliced.ts';
+import { type ArrangedSystem, arrangeInSlices, completeMarks } from '../arrange.ts';
+import { NO_ORIGIN, type Origin, type Rendered, type WireRequest } from '../wire-request.ts';
+import type { ChatBody, ChatMessage, ChatTextPart, ChatTool, ChatUserMessage } from './body.ts';
+import { dropReasoning, type LaidMessage, layMessages, plainText } from './layout.ts';
 
 export interface ChatOptions {
-  /** `developer` is what OpenAI's reasoning models call it (`system` by default, which every server knows) */
+  /**
+   * Role of the system prompt. OpenAI's reasoning models call it `developer`. Default `system`, which every server
+   * knows.
+   */
   readonly systemRole?: 'system' | 'developer';
-  /** the server's template wants user and assistant in turns */
+  /** The server's chat template requires alternating user and assistant messages. Default false. */
   readonly isStrict?: boolean;
-  /** what the server calls the output cap (`max_completion_tokens` by default) */
+  /** Name of the output cap on this server. Default `max_completion_tokens`. */
   readonly outputCapField?: 'max_completion_tokens' | 'max_tokens';
 }
 
 /**
- * A request as Chat Completions takes it: C1–C7 of the wire rules, with the marks that undo it.
- * @throws orphan_result, duplicate_call where the messages are no history
+ * Renders a Chat Completions request by rules C1–C7.
+ * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
-export function renderChat(request: WireRequest, options: ChatOptions = {}): Rendered<ChatBody> {
-  return runToEnd(renderChatInSlices(request, options));
-}
-
-/** The same, in slices. */
 export function* renderChatInSlices(request: WireRequest, options: ChatOptions = {}): Sliced<Rendered<ChatBody>> {
   const { systemRole = 'system', isStrict = false, outputCapField = 'max_completion_tokens' } = options;
   const arranged = yield* arrangeInSlices(request, 'openai-chat');
@@ -36,10 +31,6 @@ export function* renderChatInSlices(request: WireRequest, options: ChatOptions =
   yield;
   const laid = [...writeSystem(arranged.system, systemRole), ...turns];
   const origins = yield* mapInSlices(laid, (one) => [...one.origins]);
-  const whole = [...altered, ...dropped].map((origin): [Origin, Message] => [
-    origin,
-    request.messages[origin] as Message,
-  ]);
   return {
     body: {
       model: request.model,
@@ -47,16 +38,15 @@ export function* renderChatInSlices(request: WireRequest, options: ChatOptions =
       ...(arranged.tools.length === 0 ? {} : { tools: arranged.tools.map(writeTool) }),
       [outputCapField]: request.maxOutputTokens,
     },
-    marks: {
-      ...arranged.marks,
-      replaced: new Map([...arranged.marks.replaced, ...whole]),
+    marks: completeMarks(arranged, request, {
+      altered: [...altered, ...dropped],
       raw: withRaw.difference(dropped),
       origins,
-    },
+    }),
   };
 }
 
-/** One message: strict templates take no second one (C5). */
+/** Writes one system message: strict templates take no second one (C5). */
 function writeSystem(system: readonly ArrangedSystem[], role: 'system' | 'developer'): LaidMessage[] {
   if (system.length === 0) return [];
   const parts = system.map(({ text }): ChatTextPart => ({ type: 'text', text }));
@@ -64,8 +54,85 @@ function writeSystem(system: readonly ArrangedSystem[], role: 'system' | 'develo
   return [{ message: { role, content: plainText(parts) ?? parts }, origins }];
 }
 
-/** A schema without properties is refused, even of a tool that takes none. */
+/** A schema without `properties` is refused, even for a tool without parameters. */
 function writeTool({ name, description, parameters }: ToolDescription): ChatTool {
   const schema = { properties: {}, ...parameters, type: 'object' };
   return { type: 'function', function: { name, description, parameters: schema } };
+}
+
+/** Placeholders for a missing role: between two answers, and between results and a user message. */
+const BETWEEN_ANSWERS = '(go on)';
+const BEHIND_RESULTS = '(the results are noted)';
+
+/**
+ * C5: alternates user and assistant for servers with strict templates. Adjacent user messages are merged, and
+ * placeholders fill missing roles. Calls and results are not counted.
+ */
+function alternateRoles(messages: readonly LaidMessage[]): LaidMessage[] {
+  const laid: LaidMessage[] = [];
+  let openCalls = 0;
+  for (const next of messages) {
+    const last = laid.at(-1);
+    if (next.message.role === 'user' && last?.message.role === 'user') {
+      laid[laid.length - 1] = mergeUsers(last, last.message, next, next.message);
+      continue;
+    }
+    // An open round stays open: no answer may follow it.
+    if (next.message.role === 'user' && last?.message.role === 'tool' && openCalls === 0) {
+      laid.push(placeholder({ role: 'assistant', content: BEHIND_RESULTS }));
+    }
+    if (next.message.role === 'assistant' && last?.message.role === 'assistant') {
+      laid.push(placeholder({ role: 'user', content: BETWEEN_ANSWERS }));
+    }
+    if (next.message.role === 'assistant') openCalls = next.message.tool_calls?.length ?? 0;
+    if (next.message.role === 'tool') openCalls -= 1;
+    laid.push(next);
+  }
+  return laid;
+}
+
+function placeholder(message: ChatMessage): LaidMessage {
+  return { message, origins: [NO_ORIGIN] };
+}
+
+function mergeUsers(
+  first: LaidMessage,
+  { content: before }: ChatUserMessage,
+  second: LaidMessage,
+  { content: after }: ChatUserMessage,
+): LaidMessage {
+  return {
+    message: { role: 'user', content: [...partsOf(before), ...partsOf(after)] },
+    origins: [...first.origins, ...second.origins],
+  };
+}
+
+function partsOf(content: ChatUserMessage['content']): Exclude<ChatUserMessage['content'], string> {
+  return typeof content === 'string' ? [{ type: 'text', text: content }] : content;
+}
+
+export interface LoopMessages {
+  readonly messages: readonly LaidMessage[];
+  /** Messages that lost their reasoning. */
+  readonly dropped: ReadonlySet<Origin>;
+}
+
+/**
+ * C7: reasoning of an open model goes back only inside its tool loop. The loop starts at the last user message. A user
+ * message that shows pictures of results does not start a loop.
+ */
+function keepReasoningInLoop(laid: readonly LaidMessage[]): LoopMessages {
+  const dropped = new Set<Origin>();
+  const start = laid.findLastIndex(
+    ({ message, isOfResults }, index) =>
+      message.role === 'user' && !(isOfResults === true && laid[index - 1]?.message.role === 'tool'),
+  );
+  const messages = laid.map((given, index) => {
+    if (index > start || given.message.role !== 'assistant') return given;
+    const message = dropReasoning(given.message);
+    if (message === given.message) return given;
+    for (const origin of given.origins) dropped.add(origin);
+    return { ...given, message };
+  });
+  return { messages, dropped };
 }

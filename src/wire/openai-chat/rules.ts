@@ -1,9 +1,9 @@
-import { runToEnd, type Sliced } from '../../domain/sliced.ts';
+import type { Sliced } from '../../domain/sliced.ts';
+import { findOpenable } from '../rules/body-view.ts';
 import { applyRules, type Breach, type RuleContext, type Rules } from '../rules/rule.ts';
 import { sharedRules } from '../rules/shared-rules.ts';
-import { findOpenable } from '../rules/view.ts';
 import type { Violation } from '../wire-request.ts';
-import { type ChatView, type ViewedChatMessage, viewChat } from './rules/view.ts';
+import { type ChatView, type ViewedChatMessage, viewChat } from './view.ts';
 
 const chatRules: Rules<ChatView> = {
   ...sharedRules,
@@ -16,17 +16,12 @@ const chatRules: Rules<ChatView> = {
   C7: keepsReasoningInLoop,
 };
 
-/** The rules that a Chat Completions request breaks, in the order of the rules; none for one that its provider takes. */
-export function validateChat(body: unknown, context: RuleContext = {}): Violation[] {
-  return runToEnd(validateChatInSlices(body, context));
-}
-
-/** The same, in slices. */
+/** Returns the violations of a Chat Completions body, in the order of the rules. */
 export function* validateChatInSlices(body: unknown, context: RuleContext = {}): Sliced<Violation[]> {
   return yield* applyRules(chatRules, yield* viewChat(body), context);
 }
 
-/** C1: an assistant message with calls is followed at once by one result for each. */
+/** C1: one result for each call directly follows an assistant message with calls. */
 function* answersCallsAtOnce(view: ChatView, context: RuleContext): Generator<Breach> {
   const resultAt = new Map(view.results.map(({ position, callId }) => [position, callId]));
   const openable = findOpenable(view, context);
@@ -40,7 +35,7 @@ function* answersCallsAtOnce(view: ChatView, context: RuleContext): Generator<Br
     }
     for (const call of calls) {
       if (!given.has(call.id) && !openable.has(call)) {
-        yield { path: call.path, message: 'this call is not followed at once by its result' };
+        yield { path: call.path, message: 'the result does not directly follow the call' };
       }
     }
   }
@@ -56,26 +51,29 @@ function* answersNearestCalls({ chat, calls, results }: ChatView): Generator<Bre
     if (made !== undefined) nearest = new Set(made.map(({ id }) => id));
     const result = resultAt.get(position);
     if (result !== undefined && !nearest.has(result.callId)) {
-      yield { path: result.path, message: 'this result answers no call of the nearest assistant message with calls' };
+      yield {
+        path: result.path,
+        message: 'the nearest assistant message with calls has no call with the id of this result',
+      };
     }
   }
 }
 
-/** C3: content is null, or left out, only beside calls. */
+/** C3: content is null or absent only beside calls. */
 function* leavesContentOutBesideCallsOnly({ chat }: ChatView): Generator<Breach> {
   for (const { path, hasContent, hasCalls } of chat) {
-    if (!hasContent && !hasCalls) yield { path, message: 'neither content nor calls' };
+    if (!hasContent && !hasCalls) yield { path, message: 'the message has neither content nor calls' };
   }
 }
 
-/** C4: arguments are sent as text. */
+/** C4: arguments are a string. */
 function* writesArgumentsAsText({ untextedCalls }: ChatView): Generator<Breach> {
-  for (const path of untextedCalls) yield { path, message: 'the arguments are no text' };
+  for (const path of untextedCalls) yield { path, message: 'the arguments are not a string' };
 }
 
 /**
- * C5: system and developer come first; a strict template wants user and assistant in turns behind them, and an answer between
- * results and the user. Nothing can answer a round that is still open.
+ * C5: system and developer messages come first. Behind them, a strict template requires alternating user and assistant
+ * messages, and an answer between results and user. An open round needs no answer.
  */
 function* ordersRoles(view: ChatView, context: RuleContext): Generator<Breach> {
   const { chat } = view;
@@ -84,12 +82,12 @@ function* ordersRoles(view: ChatView, context: RuleContext): Generator<Breach> {
   const start = chat.findIndex(({ role }) => !isSystem(role));
   if (start < 0) return;
   for (const [index, { path, role }] of chat.entries()) {
-    if (index > start && isSystem(role)) yield { path, message: `a message of the ${role} behind others` };
+    if (index > start && isSystem(role)) yield { path, message: `a ${role} message behind other messages` };
     const isTwin = index > 0 && chat[index - 1]?.role === role && role !== 'tool';
-    if (hasStrictTemplate === true && isTwin) yield { path, message: `two messages of the ${role} side by side` };
+    if (hasStrictTemplate === true && isTwin) yield { path, message: `two ${role} messages in a row` };
     const isBehindResult = role === 'user' && chat[index - 1]?.role === 'tool';
     if (hasStrictTemplate === true && isBehindResult && !isOpen) {
-      yield { path, message: 'a message of the user directly behind a result' };
+      yield { path, message: 'a user message directly behind a result' };
     }
   }
 }
@@ -98,22 +96,22 @@ function* ordersRoles(view: ChatView, context: RuleContext): Generator<Breach> {
 function* showsImagesAsUser({ chat }: ChatView): Generator<Breach> {
   for (const { role, images } of chat) {
     if (role === 'user') continue;
-    for (const path of images) yield { path, message: `a picture in a message of the ${role}` };
+    for (const path of images) yield { path, message: `a picture in a ${role} message` };
   }
 }
 
-/** C7: a model's reasoning is sent back inside the current tool loop or not at all. */
+/** C7: reasoning is sent back only inside the current tool loop. */
 function* keepsReasoningInLoop({ chat }: ChatView): Generator<Breach> {
   const loopStart = chat.findLastIndex((message, index) => message.role === 'user' && !showsResult(chat, index));
   for (const [index, { path, reasoning, hasReasoning }] of chat.entries()) {
     if (!hasReasoning) continue;
     if (reasoning !== undefined && typeof reasoning !== 'string')
-      yield { path, message: 'reasoning_content is no text' };
+      yield { path, message: 'reasoning_content is not a string' };
     else if (index < loopStart) yield { path, message: 'reasoning of an earlier turn' };
   }
 }
 
-/** Results cannot hold pictures (C6): a user message behind them shows theirs, and does not end the loop. */
+/** A user message with pictures behind results shows their pictures (C6) and does not end the loop. */
 function showsResult(chat: readonly ViewedChatMessage[], index: number): boolean {
   return (chat[index]?.images.length ?? 0) > 0 && chat[index - 1]?.role === 'tool';
 }

@@ -2,19 +2,19 @@ import type { ModelAnswer } from '../../domain/model.ts';
 import { isMapping } from '../../domain/parse.ts';
 import type { RawItem } from '../../domain/raw-items.ts';
 import type { AnswerParts } from '../wire-request.ts';
-import { isOwnCall, joinOutputTexts } from './own-items.ts';
+import { isOwnCall, joinOutputTexts } from './layout.ts';
 
-/** What of a whole (accumulated) answer is read here; the SDK's `Response` is one. */
+/** Fields read from a whole (accumulated) answer. The SDK's `Response` fits. */
 export interface ResponsesAnswer {
   readonly status?: string | null;
   readonly incomplete_details?: { readonly reason?: string | null } | null;
   readonly output: readonly { readonly type: string }[];
 }
 
-/** Fields of items that the SDK adds or that only answers have: the API refuses to read them. */
+/** Fields that the SDK adds or that only answers have. The API refuses them in a request. */
 const ANSWER_FIELDS: ReadonlySet<string> = new Set(['parsed_arguments', 'created_by']);
 
-/** Text, calls and verbatim items of an answer. A refusal's own words are its text. */
+/** Reads text, calls and verbatim items from an answer. The words of a refusal are its text. */
 export function readResponsesAnswer(response: ResponsesAnswer): AnswerParts {
   const items = response.output.map(readItem);
   return {
@@ -34,7 +34,7 @@ function readItem(item: object): RawItem {
   return Object.fromEntries(fields.map(([name, value]) => [name, name === 'content' ? dropParsed(value) : value]));
 }
 
-/** The SDK's parser leaves its own field in each text. */
+/** The SDK's parser adds a field `parsed` to each text. */
 function dropParsed(content: unknown): unknown {
   if (!Array.isArray(content)) return content;
   return content.map((part: unknown) => {

@@ -1,4 +1,4 @@
-/** What the Responses API takes, as far as we write it. Our own types, so that nothing here depends on its SDK. */
+/** The part of the Responses API that we write. The types are our own, so nothing here depends on the SDK. */
 
 export interface InputText {
   readonly type: 'input_text';
@@ -17,7 +17,7 @@ export interface UserItem {
   readonly content: (InputText | InputImage)[];
 }
 
-/** Without an id: the server's own are only good beside the reasoning that they came with (R3). */
+/** Without an id: a server's id is valid only behind the reasoning that it came with (R3). */
 export interface AssistantItem {
   readonly role: 'assistant';
   readonly content: string;
@@ -37,8 +37,8 @@ export interface FunctionOutputItem {
 }
 
 /**
- * The kinds that the code here writes. Items that the provider wrote go back verbatim, and may be of other kinds as well:
- * reasoning (R2–R6), its own tools' calls, its own compaction (R8).
+ * Items that this code writes. Verbatim items of the provider may have other types: reasoning (R2–R6), calls of its own
+ * tools, compactions (R8).
  */
 export type ResponsesItem = UserItem | AssistantItem | FunctionCallItem | FunctionOutputItem;
 
@@ -56,7 +56,7 @@ export interface ResponsesBody {
   readonly input: ResponsesItem[];
   readonly tools?: ResponsesTool[];
   readonly max_output_tokens: number;
-  /** R7: we keep the history, so nothing refers to what a server kept */
+  /** R7: the log holds the history, so nothing refers to a stored response. */
   readonly store: false;
   readonly include?: 'reasoning.encrypted_content'[];
 }

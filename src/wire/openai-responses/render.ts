@@ -1,29 +1,22 @@
-import type { Message } from '../../domain/message.ts';
 import type { ToolDescription } from '../../domain/model.ts';
-import { mapInSlices, runToEnd, type Sliced } from '../../domain/sliced.ts';
-import { type ArrangedSystem, arrangeInSlices } from '../arrange.ts';
-import { NO_ORIGIN, type Origin, type Rendered, type WireRequest } from '../wire-request.ts';
+import { mapInSlices, type Sliced } from '../../domain/sliced.ts';
+import { type ArrangedSystem, arrangeInSlices, completeMarks } from '../arrange.ts';
+import { NO_ORIGIN, type Rendered, type WireRequest } from '../wire-request.ts';
 import type { ResponsesBody, ResponsesTool } from './body.ts';
-import { type LaidItem, layItems } from './items.ts';
+import { type LaidItem, layItems } from './layout.ts';
 
 export interface ResponsesOptions {
-  /** the model reasons (true by default); one that does not refuses to be asked for its reasoning */
+  /** The model reasons. A model that does not refuses a request for its reasoning. Default true. */
   readonly isReasoning?: boolean;
 }
 
-/** The API's least. */
+/** Minimum of the API. */
 const MIN_OUTPUT_TOKENS = 16;
 
 /**
- * A request as the Responses API takes it: R1–R9 of the wire rules, with the marks that undo it. Stateless: the history is
- * ours (R7), and reasoning comes back sealed (R6).
- * @throws orphan_result, duplicate_call where the messages are no history
+ * Renders a stateless Responses request by rules R1–R9: the whole history is sent (R7), with encrypted reasoning (R6).
+ * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
-export function renderResponses(request: WireRequest, options: ResponsesOptions = {}): Rendered<ResponsesBody> {
-  return runToEnd(renderResponsesInSlices(request, options));
-}
-
-/** The same, in slices. */
 export function* renderResponsesInSlices(
   request: WireRequest,
   { isReasoning = true }: ResponsesOptions = {},
@@ -34,7 +27,6 @@ export function* renderResponsesInSlices(
   yield;
   const laid = [...logged.map(writeLogged), ...items];
   const origins = yield* mapInSlices(laid, (one) => [...one.origins]);
-  const whole = [...altered].map((origin): [Origin, Message] => [origin, request.messages[origin] as Message]);
   return {
     body: {
       model: request.model,
@@ -45,16 +37,11 @@ export function* renderResponsesInSlices(
       store: false,
       ...(isReasoning ? { include: ['reasoning.encrypted_content' as const] } : {}),
     },
-    marks: {
-      ...arranged.marks,
-      replaced: new Map([...arranged.marks.replaced, ...whole]),
-      raw: withRaw,
-      origins,
-    },
+    marks: completeMarks(arranged, request, { altered, raw: withRaw, origins }),
   };
 }
 
-/** The agent's prompt has a field of its own; what the log says beside it stands in front of the input. */
+/** The agent's prompt goes into `instructions`. System messages of the log go before the input. */
 function splitSystem(system: readonly ArrangedSystem[]): [ArrangedSystem | undefined, readonly ArrangedSystem[]] {
   const [first, ...rest] = system;
   return first?.origin === NO_ORIGIN ? [first, rest] : [undefined, system];
@@ -65,7 +52,10 @@ function writeLogged({ origin, text }: ArrangedSystem): LaidItem {
   return { item: { type: 'message', role: 'developer', content }, origins: [origin] };
 }
 
-/** Strict unless told otherwise; a schema without properties is refused, even of a tool that takes none. */
+/**
+ * `strict` defaults to true on the server. A schema without `properties` is refused, even for a tool without
+ * parameters.
+ */
 function writeTool({ name, description, parameters }: ToolDescription): ResponsesTool {
   const schema = { properties: {}, ...parameters, type: 'object' };
   return { type: 'function', name, description, parameters: schema, strict: false };

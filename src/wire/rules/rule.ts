@@ -1,34 +1,34 @@
 import type { Sliced } from '../../domain/sliced.ts';
 import type { Violation } from '../wire-request.ts';
 
-/** What a body does not say by itself. */
+/** Facts that a body does not show. */
 export interface RuleContext {
   /**
-   * The body was rendered with a user message added, to check a context before it is committed: what holds for the last
-   * message only (X4, part of A6) is not asked, and a round that is still open at the end may lack results (X1, X2, A4, C1, R1).
+   * The body was rendered with an extra user message, to check a context before its commit. Rules for the last message
+   * are skipped (X4, part of A6). A round that is still open at the end may lack results (X1, X2, A4, C1, R1).
    */
   readonly isProbed?: boolean;
-  /** upper bound of the request's size; X9 asks for it together with `usableTokens` */
+  /** Upper bound of the request's tokens. X9 compares it with `usableTokens`. */
   readonly tokens?: number;
   readonly usableTokens?: number;
-  /** largest request that the provider takes, in bytes (X9) */
+  /** Largest request of the provider, in bytes (X9). */
   readonly maxBytes?: number;
-  /** nobody's caps on numbers of messages and tools are asked for (X9): which provider takes the body is not known */
+  /** Skips limits on numbers of messages and tools (X9), because the provider is not known. */
   readonly isUncapped?: boolean;
-  /** the model's chat template takes nothing but user and assistant in turns (C5) */
+  /** The model's chat template takes only alternating user and assistant messages (C5). */
   readonly hasStrictTemplate?: boolean;
 }
 
-/** One place where a rule is broken. */
+/** One place that breaks a rule. */
 export type Breach = Omit<Violation, 'rule'>;
 
-/** A rule over what it needs to see of a body. It yields each breach, and undefined where it may be interrupted. */
+/** A rule over a view. It yields each breach, and undefined where it may be interrupted. */
 export type Rule<View> = (view: View, context: RuleContext) => Iterable<Breach | undefined>;
 
-/** Rules by their number. */
+/** Rules by code. */
 export type Rules<View> = Readonly<Record<string, Rule<View>>>;
 
-/** Yields after each rule, and where a rule may be interrupted. */
+/** Yields after each rule and wherever a rule may be interrupted. */
 export function* applyRules<View>(rules: Rules<View>, view: View, context: RuleContext): Sliced<Violation[]> {
   const violations: Violation[] = [];
   for (const [rule, check] of Object.entries(rules)) {

@@ -5,24 +5,24 @@ import type { Summary, Version } from '../../domain/version.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
 export interface VersionInput {
-  /** the last seq that it describes */
+  /** Last seq that the version describes. */
   readonly head: number;
   readonly settled: SettledContext;
   readonly reasons: readonly Reason[];
   readonly live: Version;
-  /** the summaries that it uses, by key */
+  /** Summaries that the version uses, by key. */
   readonly summaries: ReadonlyMap<string, Summary>;
   readonly hashes: PreparedAgent['hashes'];
-  /** the log's total up to head */
+  /** Total of the log up to `head`. */
   readonly baseTotal: Weight;
-  /** bytes of system and tools */
+  /** Bytes of system and tools. */
   readonly overheadBytes: number;
-  /** from the request of the pass to now */
+  /** Time since the request of the pass. */
   readonly durationMs: number;
   readonly now: number;
 }
 
-/** The record of a version that a pass makes over `live`. */
+/** Record of the version that follows `live`. */
 export function buildVersion(parts: VersionInput): Version {
   const { head, settled, live, hashes, now } = parts;
   const models = [...new Set([...parts.summaries.values()].map((summary) => summary.model))];

@@ -7,23 +7,20 @@ import { upperBoundTokens } from '../../domain/size.ts';
 import type { Sliced } from '../../domain/sliced.ts';
 import type { Summary } from '../../domain/version.ts';
 import { wireFormats } from '../../wire/formats.ts';
-import { checkOpenRound } from '../../wire/rules/open-round.ts';
-import { checkOrder } from '../../wire/rules/order.ts';
-import { checkPinned, checkPins } from '../../wire/rules/pins.ts';
 import type { RuleContext } from '../../wire/rules/rule.ts';
-import { checkThinking } from '../../wire/rules/thinking.ts';
+import { checkOpenRound, checkOrder, checkPinned, checkPins, checkThinking } from '../../wire/rules/version-checks.ts';
 import type { Violation } from '../../wire/wire-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
-/** What the next user will say, as far as a form goes: a context between two turns is no request without it. */
+/** Stands for the next user's message. Between two turns a context is not a request without one. */
 const PROBE: Message = { role: 'user', content: 'probe' };
 
 export type CheckedAgent = Pick<PreparedAgent, 'agent' | 'policy' | 'system' | 'tools' | 'limits' | 'overhead'>;
 
 /**
- * The rules that a settled version breaks: an open round or a pin that is not as it was (X12, X13), and what a request over it
- * would, were it sent with one more user message: of form, order (X10), thinking (A8), pins (X13) and size (X9). In the format of the agent's model, as its
- * adapter renders; of a model without one, in every format, and under nobody's caps.
+ * Rules that a settled version breaks. Open rounds and pins must be unchanged (X12, X13). A request over the version, with one
+ * more user message, must keep the rules of form, order (X10), thinking (A8), pins (X13) and size (X9). It is rendered in the
+ * format of the agent's model. A model without a format is checked in every format, without limits of providers.
  * @param summaries texts of the new summaries, by key
  */
 export function* checkVersion(
@@ -67,7 +64,7 @@ function* readMessages(source: ContextSource): Sliced<Message[]> {
   return messagesOf(yield* buildInSlices(source));
 }
 
-/** X9 by the upper bound, as the sender asks: what a version would have refused is not worth its commit. */
+/** Checks X9 by the upper bound, as the sender of a request does. */
 function contextOf({ agent, limits, overhead }: CheckedAgent, { weight }: Pick<SettledContext, 'weight'>): RuleContext {
   const { format, maxRequestBytes } = agent.model.profile;
   const tokens = upperBoundTokens(requestTokens({ overhead }, weight.tokens), limits.upperBoundFactor);

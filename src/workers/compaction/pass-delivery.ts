@@ -3,16 +3,22 @@ import { PASS_LIMITS, type PassOutcome } from '../../domain/pass.ts';
 import type { ClaimedPass, PassClaimResult } from '../../domain/ports/pass-store.ts';
 import type { PassDeliveryResult, PassHandler } from '../../domain/ports/queue.ts';
 import type { SpanSubject } from '../../domain/ports/tracing.ts';
-import { prepareAsLastTurn } from '../prepared-agent.ts';
+import { requestPass } from '../pass-request.ts';
+import { type PreparedAgent, prepareAsLastTurn } from '../prepared-agent.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
+import { findFirstUser } from '../user-messages.ts';
 import { postpone } from '../work-place.ts';
-import { type EndedPass, PassEnding, type WaitingPass } from './pass-ending.ts';
-import { type Fanning, type FanOut, PassRun } from './pass-run.ts';
+import { act } from './pass-actions.ts';
+import { chooseFanning, isFinal, nextStep, startPass } from './pass-machine.ts';
+import { evaluateRequest } from './pass-snapshot.ts';
+import type { Fanning, FinalState, PassState, WorkStep } from './pass-states.ts';
+import { failPass, type PassRun, reportLost } from './pass-writes.ts';
 import type { CompactionPorts } from './ports.ts';
+import { isMeasured, type MeasuredPass } from './shadow.ts';
 
 const DONE: PassDeliveryResult = { status: 'done' };
 
-/** Handles wakes for passes: claims, advances, and either ends the pass or parks it on its children. */
+/** Handles wakes for passes: claims the pass, and carries it to a final state. The states are in `pass-machine.ts`. */
 export function createPassHandler(ports: CompactionPorts): PassHandler {
   return async ({ conversation, job, haveChildrenEnded, askedIn }) => {
     if (ports.shutdown.begun.aborted) return postpone(ports);
@@ -23,12 +29,12 @@ export function createPassHandler(ports: CompactionPorts): PassHandler {
     }
     const { pass } = claim;
     return await ports.tracing.inSpan(describeSpan(pass, askedIn), async () => {
-      const fanning = fanningOf(pass, haveChildrenEnded);
       try {
-        return await unlessAborted(ports.shutdown.workEnds, async () => {
-          const advanced = await advancePass(ports, pass, fanning);
-          return advanced?.status === 'fan_out' ? await park(ports, pass, job, advanced) : DONE;
-        });
+        const fanning = chooseFanning(pass, job, haveChildrenEnded);
+        const final = await unlessAborted(ports.shutdown.workEnds, () => deliverPass(ports, pass, fanning));
+        if (final.step !== 'parked') return DONE;
+        const parent = ports.tracing.current();
+        return { status: 'parked', children: final.children.map((child) => ({ ...child, askedIn: parent })) };
       } catch (error) {
         if (!(error instanceof StoppedWork)) throw error;
         return await handBack(ports, pass);
@@ -37,27 +43,10 @@ export function createPassHandler(ports: CompactionPorts): PassHandler {
   };
 }
 
-/** What still runs for the pass is left behind. It can write nothing more. */
-async function handBack(ports: CompactionPorts, { lease }: ClaimedPass): Promise<PassDeliveryResult> {
-  const { conversation, passId } = lease;
-  const released = await ports.passes.releasePass(lease);
-  // It has ended or parked meanwhile, or has another owner.
-  if (released.status !== 'released') return DONE;
-  ports.shutdown.noteCutOff();
-  ports.onEvent({ type: 'lease_returned', what: 'pass', ...nameConversation(conversation), passId, isCutOff: true });
-  return postpone(ports);
-}
-
-/** Children that were lost may be asked for once more; the last attempt takes what is there. */
-function fanningOf({ attempt, isResumed }: ClaimedPass, haveChildrenEnded: boolean): Fanning {
-  if (attempt >= PASS_LIMITS.maxAttempts) return 'never';
-  return haveChildrenEnded && isResumed ? 'new_plan' : 'any_plan';
-}
-
 /**
- * Ends the open pass now, with the summaries that are there, for a turn that waits no longer. The pass goes on under a new
- * id, so whoever works on it under the old id is superseded.
- * @returns how it ended; undefined if no pass was open, or this owner lost it
+ * Ends the open pass now with the summaries that exist, for a turn that waits no longer. The pass continues under a new id,
+ * so an owner under the old id is superseded.
+ * @returns its outcome, or undefined if no pass was open or this owner lost it
  */
 export async function takeOverPass(
   ports: CompactionPorts,
@@ -68,9 +57,105 @@ export async function takeOverPass(
   const { pass } = claim;
   ports.onEvent({ type: 'pass_taken_over', ...nameConversation(conversation), passId: pass.lease.passId });
   return await ports.tracing.inSpan(describeSpan(pass, ports.tracing.current()), async () => {
-    const advanced = await advancePass(ports, pass, 'never');
-    return advanced.status === 'ended' && advanced.outcome !== 'superseded' ? advanced.outcome : undefined;
+    const final = await deliverPass(ports, pass, { plans: 'none' });
+    return final.step === 'ended' ? final.outcome : undefined;
   });
+}
+
+type DeliveredPass = FinalState | { readonly step: 'ended'; readonly outcome: 'failed' };
+
+/** One delivery of a claimed pass, with what follows from its end. */
+async function deliverPass(ports: CompactionPorts, pass: ClaimedPass, fanning: Fanning): Promise<DeliveredPass> {
+  const { conversation } = pass.lease;
+  const found = ports.agents.find(pass.conversation.agent);
+  if (found === undefined) return await failUnknown(ports, pass);
+  // A copy fixes the calibration for this delivery. A larger one of a requester still counts.
+  const prepared = { ...(await prepareAsLastTurn(ports.contexts, conversation, found)) };
+  const heartbeat = ports.timers.every(PASS_LIMITS.heartbeatMs, async () => {
+    await ports.passes.heartbeatPass(pass.lease);
+  });
+  try {
+    const firstUserSeq = await findFirstUser(ports.contexts, conversation, pass.conversation.head);
+    const run = { ports, pass, prepared, firstUserSeq };
+    const final = await runPass(run, startPass(pass, fanning));
+    await conclude(run, final);
+    return final;
+  } finally {
+    heartbeat.stop();
+  }
+}
+
+/** The loop around the pure machine. */
+async function runPass(run: PassRun, start: PassState): Promise<FinalState> {
+  let state = start;
+  while (!isFinal(state)) state = await advance(run, state);
+  return state;
+}
+
+async function advance<Step extends WorkStep>(run: PassRun, state: PassState<Step>): Promise<PassState> {
+  return nextStep(state, await act(run, state));
+}
+
+async function failUnknown(ports: CompactionPorts, pass: ClaimedPass): Promise<DeliveredPass> {
+  const run = { ports, pass };
+  const result = await failPass(run, { code: 'unknown_agent', reasons: pass.reasons });
+  if (result.status === 'ended') return { step: 'ended', outcome: 'failed' };
+  const why = result.status === 'reasons_added' ? 'superseded' : result.status;
+  reportLost(run, why);
+  return { step: 'lost', why };
+}
+
+async function conclude(run: PassRun, final: FinalState): Promise<void> {
+  switch (final.step) {
+    case 'ended':
+      await requestFollowUp(run, final.snapshot.prepared, final.progress.head);
+      await measure(run, final.outcome, final.measured && { snapshot: final.snapshot, ...final.measured });
+      break;
+    case 'waiting':
+      await measure(run, 'proposed', final.proposed);
+      break;
+    case 'lost':
+      reportLost(run, final.why);
+      break;
+    case 'parked':
+      break;
+  }
+}
+
+/**
+ * Requests the next pass if messages appended behind `head` meet a threshold. Their writer joined this pass, and no other
+ * caller looks. A worker that dies right here leaves that to the next message.
+ */
+async function requestFollowUp({ ports, pass }: PassRun, prepared: PreparedAgent, head: number): Promise<void> {
+  const { conversation } = pass.lease;
+  const state = await ports.contexts.readConversation(conversation);
+  if (state === undefined || state.passId !== undefined || state.head <= head) return;
+  const reasons = evaluateRequest(prepared, state, []);
+  if (reasons.length === 0) return;
+  await requestPass(ports, conversation, { reasons, calibration: prepared.overhead.calibration });
+}
+
+/** Runs the shadow only after the pass has ended or waits, so the shadow's result cannot affect the pass. */
+async function measure(
+  { ports, pass, firstUserSeq }: PassRun,
+  outcome: MeasuredPass['outcome'],
+  measured: Extract<FinalState, { step: 'waiting' }>['proposed'],
+): Promise<void> {
+  if (ports.shadow === undefined || measured === undefined || !isMeasured(outcome)) return;
+  const { conversation, passId } = pass.lease;
+  const { snapshot, source, settled } = measured;
+  await ports.shadow.measure({ conversation, passId, outcome, firstUserSeq, ...snapshot, source, settled });
+}
+
+/** Hands the pass back at a stop. Its work still runs, but can write nothing more. */
+async function handBack(ports: CompactionPorts, { lease }: ClaimedPass): Promise<PassDeliveryResult> {
+  const { conversation, passId } = lease;
+  const released = await ports.passes.releasePass(lease);
+  // The pass has ended or parked meanwhile, or has another owner.
+  if (released.status !== 'released') return DONE;
+  ports.shutdown.noteCutOff();
+  ports.onEvent({ type: 'lease_returned', what: 'pass', ...nameConversation(conversation), passId, isCutOff: true });
+  return postpone(ports);
 }
 
 function describeSpan(
@@ -79,53 +164,6 @@ function describeSpan(
 ): SpanSubject {
   const { conversation, passId } = lease;
   return { kind: 'pass', conversation, passId, agent, attempt, reasons, askedIn };
-}
-
-async function advancePass(
-  ports: CompactionPorts,
-  pass: ClaimedPass,
-  fanning: Fanning,
-): Promise<FanOut | WaitingPass | EndedPass> {
-  const { lease } = pass;
-  const found = ports.agents.find(pass.conversation.agent);
-  if (found === undefined) {
-    return await new PassEnding(ports, pass).fail('unknown_agent', pass.reasons);
-  }
-  const prepared = await prepareAsLastTurn(ports.contexts, lease.conversation, found);
-  const heartbeat = ports.timers.every(PASS_LIMITS.heartbeatMs, async () => {
-    await ports.passes.heartbeatPass(lease);
-  });
-  try {
-    return await new PassRun(ports, pass, prepared).advance(fanning);
-  } finally {
-    heartbeat.stop();
-  }
-}
-
-/** Gives the lease back before the queue is asked for children: a crash in between costs a minute, nothing else. */
-async function park(
-  ports: CompactionPorts,
-  pass: ClaimedPass,
-  job: string,
-  fanOut: FanOut,
-): Promise<PassDeliveryResult> {
-  const { lease } = pass;
-  const parked = await ports.passes.parkPass(lease, job, PASS_LIMITS.parkMs);
-  if (parked.status !== 'parked') {
-    new PassEnding(ports, pass).lose(parked.status);
-    return DONE;
-  }
-  const { conversation, passId } = lease;
-  const { children, sequences } = fanOut;
-  ports.onEvent({
-    type: 'pass_fanned_out',
-    ...nameConversation(conversation),
-    passId,
-    jobs: children.length,
-    sequences,
-  });
-  const askedIn = ports.tracing.current();
-  return { status: 'parked', children: children.map((child) => ({ ...child, askedIn })) };
 }
 
 async function reportFailedClaim(

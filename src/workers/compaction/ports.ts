@@ -10,7 +10,6 @@ import type { Shutdown } from '../shutdown.ts';
 import type { Timers } from '../timers.ts';
 import type { Shadow } from './shadow.ts';
 
-/** What the compaction worker is given. */
 export interface CompactionPorts {
   readonly passes: PassStore;
   readonly contexts: Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog' | 'readSystem'>;
@@ -23,6 +22,6 @@ export interface CompactionPorts {
   readonly onEvent: EventListener;
   readonly tracing: Tracing;
   readonly shutdown: Shutdown;
-  /** a second policy, measured at every pass that ends here */
+  /** Second policy, measured at every pass that ends here. */
   readonly shadow?: Shadow;
 }

@@ -4,16 +4,15 @@ import { buildInSlices } from '../../domain/context.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { prepareAsLastTurn } from '../prepared-agent.ts';
-import { summaryPolicy } from '../summary-policy.ts';
 import type { PassAsked, Recount } from '../turn/turn-dependencies.ts';
 import { findFirstUser } from '../user-messages.ts';
-import { readAccepted } from './accepted-summaries.ts';
-import { planRequest } from './pass-findings.ts';
+import { planRequest } from './pass-snapshot.ts';
 import type { CompactionPorts } from './ports.ts';
+import { readAccepted, summaryPolicy } from './sequence-summaries.ts';
 import { tryPass } from './trial-pass.ts';
 
 /**
- * Plans and settles over a fresh snapshot, with the summaries that are there, and writes nothing: would a pass make room now?
+ * Tries a pass over a fresh snapshot with the summaries that exist, and writes nothing (I14).
  * @returns undefined if the conversation or its agent is gone
  */
 export async function recountContext(

@@ -7,43 +7,60 @@ import {
 import type { Quarantine } from '../../domain/conversation.ts';
 import type { Sliced } from '../../domain/sliced.ts';
 import type { Violation } from '../../wire/wire-request.ts';
-import { hashSegments } from '../segments-hash.ts';
+import { hashSegments } from '../content-hash.ts';
 
-/** Why a settled version is not committed. */
+/** Why a settled version may not be committed. */
 export interface Refusal {
-  /** rules that are broken, or `quarantined` */
+  /** Broken rules, or `quarantined`. */
   readonly codes: readonly string[];
-  /** without contents */
+  /** Message without contents. */
   readonly message: string;
+}
+
+const QUARANTINED: Refusal = { codes: ['quarantined'], message: 'a provider refused these very segments' };
+
+/** The outcome if every settled version breaks a rule, the one without summaries too. */
+export interface RefusedVersion {
+  readonly kind: 'refused';
+  readonly refusal: Refusal;
 }
 
 export interface Sendability {
   readonly quarantine: Quarantine | undefined;
-  /** the rules that a request over it would break */
+  /** Rules that a request over the settled context would break. */
   readonly check: (settled: SettledContext) => Sliced<readonly Violation[]>;
-  readonly onRefusal: (refusal: Refusal) => void;
+  /** Called for each refused version. */
+  readonly onRefusal?: (refusal: Refusal) => void;
 }
 
-/** Settles to what its provider takes: where that is not so with the summaries, without them. `refused`: not so either. */
+/** Settles to a version that its provider takes: with the summaries if possible, else without any. */
 export function* settleSendable(
   request: SettleRequest,
   sendability: Sendability,
-): Sliced<SettleOutcome | { readonly kind: 'refused' }> {
-  const { summaries } = request;
-  for (const used of summaries.length === 0 ? [summaries] : [summaries, []]) {
-    const settled = yield* settleInSlices({ ...request, summaries: used });
-    if (settled.kind !== 'version') return settled;
-    const refusal = yield* findRefusal(settled, sendability);
-    if (refusal === undefined) return settled;
-    sendability.onRefusal(refusal);
-  }
-  return { kind: 'refused' };
+): Sliced<SettleOutcome | RefusedVersion> {
+  const withSummaries = yield* settleAndCheck(request, sendability);
+  if (withSummaries.kind !== 'refused' || request.summaries.length === 0) return withSummaries;
+  return yield* settleAndCheck({ ...request, summaries: [] }, sendability);
 }
 
-function* findRefusal(settled: SettledContext, { quarantine, check }: Sendability): Sliced<Refusal | undefined> {
-  if (quarantine?.segments === hashSegments(settled.segments)) {
-    return { codes: ['quarantined'], message: 'a provider refused these very segments' };
-  }
+function* settleAndCheck(
+  request: SettleRequest,
+  { quarantine, check, onRefusal = () => undefined }: Sendability,
+): Sliced<SettleOutcome | RefusedVersion> {
+  const settled = yield* settleInSlices(request);
+  if (settled.kind !== 'version') return settled;
+  const refusal = yield* findRefusal(settled, quarantine, check);
+  if (refusal === undefined) return settled;
+  onRefusal(refusal);
+  return { kind: 'refused', refusal };
+}
+
+function* findRefusal(
+  settled: SettledContext,
+  quarantine: Sendability['quarantine'],
+  check: Sendability['check'],
+): Sliced<Refusal | undefined> {
+  if (quarantine?.segments === hashSegments(settled.segments)) return QUARANTINED;
   const violations = yield* check(settled);
   const [first] = violations;
   if (first === undefined) return undefined;

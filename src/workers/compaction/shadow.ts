@@ -10,18 +10,18 @@ import type { Segment } from '../../domain/version.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { type PreparedAgent, type PreparedAgents, prepareAsLastTurn } from '../prepared-agent.ts';
 import type { SummarizationPorts } from '../summarization/ports.ts';
-import type { PassLook } from './pass-look.ts';
+import type { PassSnapshot } from './pass-snapshot.ts';
 import { type TrialOutcome, tryPass } from './trial-pass.ts';
 import { TrialSummaries } from './trial-summaries.ts';
 
-/** A pass of the live policy that ended or waits to be approved, and what it had found. */
-export interface MeasuredPass extends PassLook {
+/** A pass of the live policy that ended or waits for approval, with its last snapshot. */
+export interface MeasuredPass extends PassSnapshot {
   readonly conversation: ConversationRef;
   readonly passId: string;
   readonly source: ContextSource;
   readonly firstUserSeq: number | undefined;
   readonly outcome: PassMeasure['outcome'];
-  /** what it committed or proposed */
+  /** Committed or proposed context. */
   readonly settled: SettledContext | undefined;
 }
 
@@ -33,29 +33,27 @@ const MEASURED: ReadonlySet<PassMeasure['outcome']> = new Set([
   'infeasible',
 ]);
 
-/** Whether a pass that ended so has seen a context through: what failed, or nobody wanted, says nothing of a policy. */
+/** Outcomes that compare policies. A failed or unwanted pass does not describe its policy. */
 export function isMeasured(outcome: PassMeasure['outcome']): boolean {
   return MEASURED.has(outcome);
 }
 
-/** Measures a second policy beside the live one. */
 export interface Shadow {
-  /** Tells what a pass came to, and what the shadow would have made of the same context. Never fails, writes nothing. */
+  /** Reports the result of a pass beside the shadow's result for the same context. Never fails and writes nothing. */
   measure(pass: MeasuredPass): Promise<void>;
 }
 
 export interface ShadowPorts extends Pick<SummarizationPorts, 'clock' | 'ids' | 'timers' | 'onEvent'> {
   readonly contexts: Pick<ContextReader, 'readLog' | 'readSystem'>;
-  /** those of the workers, under the second policy */
+  /** The workers' agents, under the second policy. */
   readonly agents: PreparedAgents;
-  /** of which none calls a model: a measure costs nothing */
+  /** Summarizers without a model, so that a measurement costs nothing. */
   readonly summarizers: SummarizationPorts['summarizers'];
 }
 
 /**
- * A shadow over the passes of the live policy: there the context is at hand. Turns' gates do not ask it. From the first pass
- * on that it alone would have made, its context would be another than the one that there is; when it would act is for
- * `replay` to say, which lives a conversation through under it.
+ * Measures only at passes of the live policy, where the context is already read. It does not answer when the second policy
+ * would compact: from its first own pass on, it would work on another context. `replay` answers that.
  */
 export function createShadow(ports: ShadowPorts): Shadow {
   let hasFailed = false;
@@ -64,7 +62,7 @@ export function createShadow(ports: ShadowPorts): Shadow {
       const known = ports.agents.find(pass.state.agent);
       if (known === undefined) return;
       const found = await prepareAsLastTurn(ports.contexts, pass.conversation, known);
-      // As it is now: one measure counts by one calibration.
+      // A copy fixes the calibration for the whole measurement.
       const prepared = { ...found };
       const context = await eventLoopShare.run(buildInSlices(pass.source));
       const { conversation, passId } = pass;
@@ -74,7 +72,7 @@ export function createShadow(ports: ShadowPorts): Shadow {
         ports.onEvent({ type: 'pass_shadowed', ...nameConversation(conversation), passId, live, shadow });
       } catch (error) {
         ports.onEvent({ type: 'pass_shadowed', ...nameConversation(conversation), passId, live });
-        // What fails once may fail at every pass: counted each time, told once.
+        // A failure may repeat at every pass. Each one is counted, the first one reported.
         if (!hasFailed)
           ports.onEvent({ type: 'worker_failed', where: 'shadow', ...nameConversation(conversation), passId, error });
         hasFailed = true;
@@ -90,7 +88,7 @@ async function tryShadow(
   context: Context,
 ): Promise<PassMeasure> {
   const { conversation, source, requested, firstUserSeq, refusedTokens } = pass;
-  // The backoff is shut for what the live policy could not do.
+  // The backoff follows from failures of the live policy, so it does not bind the shadow.
   const state = { ...pass.state, backoff: NO_BACKOFF };
   const summaries = new TrialSummaries({
     ...ports,
@@ -118,7 +116,7 @@ async function tryShadow(
   return measureContext(context, { prepared, settled, outcome: outcomeOf(tried) });
 }
 
-/** Live, a summary that fails is done without; here that would be measured as the policy's doing. */
+/** A live pass goes on without a failed summary. Here the loss would be measured as an effect of the policy. */
 const throwFailure: EventListener = (event) => {
   if (event.type === 'worker_failed') throw event.error;
 };
@@ -128,7 +126,7 @@ function outcomeOf({ kind }: TrialOutcome): PassMeasure['outcome'] {
   return kind === 'refused' ? 'failed' : kind;
 }
 
-/** What a pass leaves of a context: without a version, the context as it was. */
+/** Measures the context after a pass. Without a version it is unchanged. */
 function measureContext(
   { items, version }: Context,
   { prepared, settled, outcome }: Pick<MeasuredPass, 'prepared' | 'settled' | 'outcome'>,
@@ -145,7 +143,7 @@ function measureContext(
   };
 }
 
-/** The items of a context of which nothing is left in the segments; both ascend. */
+/** Items of a context that the segments evict. Both lists ascend. */
 function evictedItems(items: readonly ContextItem[], segments: readonly Segment[]): ContextItem[] {
   let position = 0;
   return items.filter(({ from }) => {

@@ -1,90 +1,66 @@
 import type { BudgetInfeasible } from '../../domain/compaction/budget.ts';
-import { type PassPlan, planInSlices } from '../../domain/compaction/plan.ts';
+import type { PassPlan } from '../../domain/compaction/plan.ts';
 import type { SettledContext } from '../../domain/compaction/settle.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';
-import { type Context, type ContextSource, messagesOf } from '../../domain/context.ts';
+import type { Context, ContextSource } from '../../domain/context.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
-import type { Sliced } from '../../domain/sliced.ts';
 import type { Summary } from '../../domain/version.ts';
-import { eventLoopShare } from '../../tokens/event-loop-share.ts';
-import type { Violation } from '../../wire/wire-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
-import { waitsForAnswer } from '../thinking-loop.ts';
-import type { AcceptedSummaries } from './accepted-summaries.ts';
-import { checkVersion } from './check-version.ts';
-import { evaluateRequest } from './evaluate.ts';
-import { type PassFindings, planRequest } from './pass-findings.ts';
-import { type Refusal, settleSendable } from './settle-sendable.ts';
+import { evaluateRequest, type PassFindings } from './pass-snapshot.ts';
+import { planContext, settleContext } from './plan-and-settle.ts';
+import type { AcceptedSummaries } from './sequence-summaries.ts';
+import type { Refusal } from './settle-sendable.ts';
 
-/** What a pass finds, without a store to find it in. */
+/** State of a conversation that a trial works on instead of a store. */
 export interface TrialRequest extends PassFindings {
   readonly prepared: PreparedAgent;
   readonly state: ConversationState;
   readonly source: ContextSource;
-  /** built from `source` */
+  /** Context built from `source`. */
   readonly context: Context;
   readonly requested: readonly Reason[];
-  /** the rules of the wire are not asked: where nothing is committed, they take more time than all the rest */
+  /** Skips the rules of the wire, which take longer than all the rest. */
   readonly isUnchecked?: boolean;
-  /** writes the summaries of a plan */
+  /** Writes the summaries of a plan. */
   readonly complete: (plan: PassPlan) => Promise<AcceptedSummaries>;
 }
 
-/** How a pass would end, and why it would be made. */
+/** End of the trial, with the reasons for which it ran. */
 export type TrialOutcome = { readonly reasons: readonly Reason[] } & (
   | { readonly kind: 'no_reason' | 'thinking' | 'none' | 'no_gain' }
   | {
       readonly kind: 'version';
       readonly settled: SettledContext;
-      /** those that it uses, by key */
+      /** Summaries that the version uses, by key. */
       readonly summaries: ReadonlyMap<string, Summary>;
     }
   | { readonly kind: 'infeasible'; readonly details: BudgetInfeasible }
-  /** what it would have committed breaks a rule of a format */
+  /** The version would break a rule of a format. */
   | { readonly kind: 'refused'; readonly refusal: Refusal }
 );
 
-/**
- * Evaluates, plans, settles and checks as a pass does, in slices. What comes of it is the
- * caller's: nothing is written anywhere.
- */
+/** Evaluates, plans, settles and checks as a live pass does, and writes nothing. */
 export async function tryPass(trial: TrialRequest): Promise<TrialOutcome> {
-  const { prepared, state, source, context } = trial;
-  const reasons = evaluateRequest(prepared, state, trial.requested);
+  const { prepared, state, source, context, requested, firstUserSeq, refusedTokens } = trial;
+  const reasons = evaluateRequest(prepared, state, requested);
   if (reasons.length === 0) return { kind: 'no_reason', reasons };
-  if (waitsForAnswer(reasons, messagesOf(context))) return { kind: 'thinking', reasons };
-  const request = planRequest(prepared, context, reasons, trial);
-  const plan = await eventLoopShare.run(planInSlices(request));
+  const snapshot = { state, requested, refusedTokens, prepared };
+  const input = { snapshot, reasons, source, context, firstUserSeq };
+  const planned = await planContext(input);
+  if (planned.status === 'thinking') return { kind: 'thinking', reasons };
+  const { plan } = planned;
   if (plan.infeasible !== undefined) return { kind: 'infeasible', details: plan.infeasible, reasons };
   if (plan.kind === 'none' || plan.kind === 'infeasible') return { kind: 'none', reasons };
-  const { summaries, texts } = await trial.complete(plan);
-  let refusal: Refusal = { codes: [], message: '' };
-  const settling = settleSendable(
-    { ...request, plan, summaries },
-    {
-      quarantine: state.quarantine,
-      check: (made) => (trial.isUnchecked === true ? withoutViolations() : checkVersion(prepared, source, made, texts)),
-      onRefusal: (found) => {
-        refusal = found;
-      },
-    },
-  );
-  const settled = await eventLoopShare.run(settling);
+  const accepted = await trial.complete(plan);
+  const settled = await settleContext({ ...input, plan, accepted }, { isUnchecked: trial.isUnchecked === true });
   switch (settled.kind) {
     case 'version': {
-      const used = new Map([...texts].filter(([key]) => settled.texts.includes(key)));
+      const used = new Map([...accepted.texts].filter(([key]) => settled.texts.includes(key)));
       return { kind: 'version', settled, summaries: used, reasons };
     }
-    case 'refused':
-      return { kind: 'refused', refusal, reasons };
-    case 'infeasible':
-      return { kind: 'infeasible', details: settled.details, reasons };
-    default:
+    case 'no_gain':
       return { kind: settled.kind, reasons };
+    default:
+      return { ...settled, reasons };
   }
-}
-
-// oxlint-disable-next-line require-yield -- no work, so nothing to interrupt
-function* withoutViolations(): Sliced<Violation[]> {
-  return [];
 }

@@ -8,22 +8,20 @@ import type { PreparedAgent } from '../prepared-agent.ts';
 import { Shutdown } from '../shutdown.ts';
 import type { SummarizationPorts } from '../summarization/ports.ts';
 import { createSummarizationHandler } from '../summarization/summarization-delivery.ts';
-import { summaryPolicy } from '../summary-policy.ts';
-import { type AcceptedSummaries, readAccepted } from './accepted-summaries.ts';
-import { summaryKey } from './summary-key.ts';
+import { type AcceptedSummaries, readAccepted, summaryKey, summaryPolicy } from './sequence-summaries.ts';
 
-/** The one pass that there is at a time. */
+/** Id of the only pass of a trial. */
 const TRIAL_PASS = 'trial';
 
 export interface TrialSummariesParts
   extends Pick<SummarizationPorts, 'contexts' | 'summarizers' | 'clock' | 'ids' | 'timers'> {
   readonly conversation: ConversationRef;
   readonly prepared: PreparedAgent;
-  /** told of summarizers that failed */
+  /** Receives the failures of summarizers. */
   readonly onEvent?: EventListener;
 }
 
-/** The summaries of one conversation, written by the very worker that writes them live, and kept in memory. */
+/** Summaries of one conversation, written by the handler of live summaries and kept in memory. */
 export class TrialSummaries {
   readonly #conversation: ConversationRef;
   readonly #prepared: PreparedAgent;
@@ -49,7 +47,7 @@ export class TrialSummaries {
     });
   }
 
-  /** Writes what is missing of a plan's summaries, one after the other; answers those that were accepted. */
+  /** Writes the missing summaries of a plan, one after the other, and returns the accepted ones. */
   async complete(plan: PassPlan): Promise<AcceptedSummaries> {
     const conversation = this.#conversation;
     const state = await this.#contexts.readConversation(conversation);
@@ -86,7 +84,7 @@ export class TrialSummaries {
   }
 }
 
-/** A summary is written for the pass in progress: here that is the trial. */
+/** The handler writes only for the pass in progress, so the trial stands in for it. */
 function inTrial(contexts: SummarizationPorts['contexts']): SummarizationPorts['contexts'] {
   return {
     readConversation: async (conversation) => {

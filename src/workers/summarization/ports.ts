@@ -9,14 +9,13 @@ import type { PreparedAgents } from '../prepared-agent.ts';
 import type { Shutdown } from '../shutdown.ts';
 import type { Timers } from '../timers.ts';
 
-/** What the summarization worker is given. */
 export interface SummarizationPorts {
   readonly contexts: Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog'>;
   readonly summaries: Pick<
     SummaryStore,
     'claimSummary' | 'heartbeatSummary' | 'recordSummary' | 'releaseSummary' | 'readPart' | 'recordPart'
   >;
-  /** the chain for a policy: tried in order, the structural summarizer last */
+  /** Chain of summarizers for a policy, tried in order, with the structural one last. */
   readonly summarizers: (policy: Policy, agent: string) => readonly Summarizer[];
   readonly agents: PreparedAgents;
   readonly clock: Clock;

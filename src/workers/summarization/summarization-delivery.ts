@@ -1,21 +1,24 @@
 import type { ConversationState } from '../../domain/conversation.ts';
 import type { WorkerEvent } from '../../domain/events.ts';
 import { nameConversation } from '../../domain/ids.ts';
+import { isModelError } from '../../domain/model.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { SummarizationDelivery, SummarizationHandler, SummarizationResult } from '../../domain/ports/queue.ts';
+import type { Summarizer, SummaryParts } from '../../domain/ports/summarizer.ts';
 import type { SummaryLease, SummaryRecord } from '../../domain/ports/summary-store.ts';
-import { summaryKey } from '../compaction/summary-key.ts';
+import { isRolledBack, summaryKey, summaryPolicy } from '../compaction/sequence-summaries.ts';
 import { holdWrite } from '../hold-write.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
-import { isRolledBack, summaryPolicy } from '../summary-policy.ts';
 import { postpone } from '../work-place.ts';
-import { attendSummarizer, readSummarizerRetryAt } from './attended-summarizer.ts';
 import type { SummarizationPorts } from './ports.ts';
-import { type Summarized, summarizeSequence } from './summarize-sequence.ts';
+import { type ChainResult, summarizeSequence } from './summarize-sequence.ts';
+
+/** Share of the park time that a job waits for a provider's limit. The rest is for the call, and for the next of the chain. */
+const WAIT_SHARE = 0.5;
 
 /**
- * Handles summarization jobs: one sequence each. What must not be paid for twice is claimed by its content, so the same
- * source asked for by two jobs is summarized once.
+ * Handles summarization jobs, one sequence each. A source is claimed by its content, so two jobs for the same source pay for
+ * one summary.
  */
 export function createSummarizationHandler(ports: SummarizationPorts): SummarizationHandler {
   return (delivery) => {
@@ -27,7 +30,7 @@ export function createSummarizationHandler(ports: SummarizationPorts): Summariza
 
 async function answerTask(ports: SummarizationPorts, delivery: SummarizationDelivery): Promise<SummarizationResult> {
   const startedAt = ports.clock.now();
-  const { result, told } = await runTask(ports, delivery);
+  const { result, report } = await runTask(ports, delivery);
   if (result.status === 'ended') {
     const { conversation, passId, sequence } = delivery.task;
     ports.onEvent({
@@ -37,7 +40,7 @@ async function answerTask(ports: SummarizationPorts, delivery: SummarizationDeli
       outcome: result.outcome,
       durationMs: ports.clock.now() - startedAt,
       sourceTokens: sequence.tokens,
-      ...told,
+      ...report,
     });
   }
   return result;
@@ -45,16 +48,16 @@ async function answerTask(ports: SummarizationPorts, delivery: SummarizationDeli
 
 interface TaskEnd {
   readonly result: SummarizationResult;
-  readonly told?: Acknowledged;
+  readonly report?: ChainReport;
 }
 
-/** What the event tells of a chain that was tried. */
-type Acknowledged = Pick<Extract<WorkerEvent, { readonly type: 'summary_ended' }>, 'tokens' | 'written' | 'why'>;
+/** Fields of the event that describe the chain. */
+type ChainReport = Pick<Extract<WorkerEvent, { readonly type: 'summary_ended' }>, 'tokens' | 'written' | 'why'>;
 
 type EndedOutcome = Extract<SummarizationResult, { readonly status: 'ended' }>['outcome'];
 
-function endedAs(outcome: EndedOutcome, told: Acknowledged = {}): TaskEnd {
-  return { result: { status: 'ended', outcome }, told };
+function endedAs(outcome: EndedOutcome, report: ChainReport = {}): TaskEnd {
+  return { result: { status: 'ended', outcome }, report };
 }
 
 async function runTask(ports: SummarizationPorts, delivery: SummarizationDelivery): Promise<TaskEnd> {
@@ -77,7 +80,7 @@ async function runTask(ports: SummarizationPorts, delivery: SummarizationDeliver
   }
 }
 
-/** Asked for before a rollback. Since then code alone writes, and its text would be kept under the key of a model's. */
+/** Tells if the task is older than a rollback. Only code summarizes since, and its text would be kept under a model's key. */
 function isOutdated({ sequence, hash }: SummarizationDelivery['task'], state: ConversationState): boolean {
   return isRolledBack(state) && hash !== summaryKey(sequence, { summarizer: 'structural' });
 }
@@ -89,22 +92,23 @@ async function runClaimed(
   lease: SummaryLease,
 ): Promise<TaskEnd> {
   const { conversation, passId, hash, owner } = lease;
-  const held = holdRecords(ports, delivery);
+  const holding = holdRecords(ports, delivery);
   const heartbeat = ports.timers.every(PASS_LIMITS.heartbeatMs, async () => {
     await ports.summaries.heartbeatSummary(conversation, hash, owner);
   });
   try {
     const prepared = ports.agents.find(state.agent);
     const policy = prepared && summaryPolicy(prepared.policy, state);
-    const setup = policy && { prepared: { ...prepared, policy }, state };
-    const attended = attendChain(held, delivery, lease);
+    const summarizing = policy && { prepared: { ...prepared, policy }, state };
+    const chain = prepareChain(holding, delivery, lease);
     const summarized =
-      setup && (await unlessAborted(ports.shutdown.workEnds, () => summarizeSequence(attended, setup, delivery)));
+      summarizing &&
+      (await unlessAborted(ports.shutdown.workEnds, () => summarizeSequence(chain, summarizing, delivery)));
     if (summarized?.record === undefined) {
       await ports.summaries.releaseSummary(conversation, hash, owner);
-      return endedAs('failed', tellRefusals(summarized));
+      return endedAs('failed', reportRefusals(summarized));
     }
-    const recorded = await held.summaries.recordSummary(lease, summarized.record);
+    const recorded = await holding.summaries.recordSummary(lease, summarized.record);
     return recorded === 'recorded' ? endWith(summarized.record, summarized) : endedAs('superseded');
   } catch (error) {
     await ports.summaries.releaseSummary(conversation, hash, owner);
@@ -119,7 +123,10 @@ async function runClaimed(
   }
 }
 
-/** What was paid for is kept until Redis takes it, or the worker stops. The claim is renewed meanwhile, also on a full Redis. */
+/**
+ * Repeats writes of paid texts until Redis takes them or the worker stops (I11). The claim is renewed meanwhile, also on a full
+ * Redis.
+ */
 function holdRecords(ports: SummarizationPorts, { task }: SummarizationDelivery): SummarizationPorts {
   const { conversation, passId } = task;
   const signal = ports.shutdown.workEnds;
@@ -142,26 +149,54 @@ function handBack(ports: SummarizationPorts, { conversation, passId }: SummaryLe
   return postpone(ports);
 }
 
-function attendChain(
+/** The chain as one job asks it. Parts that were paid for are kept for the next attempt. */
+function prepareChain(
   ports: SummarizationPorts,
   { askedAt }: SummarizationDelivery,
   lease: SummaryLease,
 ): SummarizationPorts {
+  const { summaries } = ports;
+  const waitUntil = askedAt + PASS_LIMITS.parkMs * WAIT_SHARE;
+  const parts: SummaryParts = {
+    read: (key) => summaries.readPart(lease.conversation, key),
+    write: async (key, text) => void (await summaries.recordPart(lease, key, text)),
+  };
   return {
     ...ports,
     summarizers: (policy, agent) =>
-      ports.summarizers(policy, agent).map((summarizer) => attendSummarizer(ports, summarizer, { lease, askedAt })),
+      ports.summarizers(policy, agent).map((summarizer) => prepareSummarizer(summarizer, parts, waitUntil)),
   };
 }
 
-function endWith(record: SummaryRecord, summarized: Summarized): TaskEnd {
-  const refusals = tellRefusals(summarized);
+/** A limit that ends after `waitUntil` counts as a failure, so that the next summarizer is asked at once. */
+function prepareSummarizer(summarizer: Summarizer, parts: SummaryParts, waitUntil: number): Summarizer {
+  return {
+    id: summarizer.id,
+    summarize: async (request) => {
+      try {
+        return await summarizer.summarize({ ...request, parts });
+      } catch (error) {
+        const retryAt = readSummarizerRetryAt(error);
+        if (retryAt === undefined || retryAt <= waitUntil) throw error;
+        return { status: 'failed', why: 'a limit that ends too late for its pass' };
+      }
+    },
+  };
+}
+
+/** Time of the retry that a provider asks for, in ms since epoch. Undefined for other errors. */
+export function readSummarizerRetryAt(error: unknown): number | undefined {
+  return isModelError(error, 'retry') ? error.retryAt : undefined;
+}
+
+function endWith(record: SummaryRecord, summarized: ChainResult): TaskEnd {
+  const refusals = reportRefusals(summarized);
   if (record.status === 'refused') return endedAs('refused', refusals);
   const written = { by: record.summary.model, isFallback: summarized.isFallback };
   return endedAs('written', { tokens: record.weight.tokens, written, ...refusals });
 }
 
-function tellRefusals(summarized: Summarized | undefined): Pick<Acknowledged, 'why'> {
+function reportRefusals(summarized: ChainResult | undefined): Pick<ChainReport, 'why'> {
   const { refusals = [] } = summarized ?? {};
   return refusals.length === 0 ? {} : { why: refusals.join('; ') };
 }

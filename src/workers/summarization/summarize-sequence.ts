@@ -1,89 +1,90 @@
 import type { ConversationState } from '../../domain/conversation.ts';
 import { nameConversation } from '../../domain/ids.ts';
-import type { SummarizationDelivery } from '../../domain/ports/queue.ts';
+import type { Weight } from '../../domain/message.ts';
+import type { SummarizationDelivery, SummarizationTask } from '../../domain/ports/queue.ts';
 import type { Summarizer, SummaryAnswer } from '../../domain/ports/summarizer.ts';
 import type { SummaryRecord } from '../../domain/ports/summary-store.ts';
+import { renderWidestSummary } from '../../domain/summary.ts';
+import type { Summary } from '../../domain/version.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { StoppedWork } from '../shutdown.ts';
-import { acceptSummary } from './accept-summary.ts';
-import { type Earlier, findStanding } from './earlier.ts';
 import type { SummarizationPorts } from './ports.ts';
-import { createRequest, type PreparedRequest } from './summary-request.ts';
+import { createRequest, type EarlierSummaries, findPlace, type PreparedRequest } from './summary-request.ts';
 
-export interface SequenceSetup {
+export interface SummarizedConversation {
+  /** The agent under the policy that summarizes now. */
   readonly prepared: PreparedAgent;
   readonly state: ConversationState;
 }
 
-/** What a chain made of a sequence. */
-export interface Summarized {
-  /** undefined: no text was accepted, and one of the chain failed; a later pass may have better luck */
-  readonly record: SummaryRecord | undefined;
-  /** another was asked before the one that wrote it */
+/** Result of a chain of summarizers for one sequence. */
+export interface ChainResult {
+  /** Absent if no text was accepted and a summarizer failed. A later pass may ask again. */
+  readonly record?: SummaryRecord;
+  /** An earlier summarizer of the chain was asked in vain. */
   readonly isFallback: boolean;
-  /** who did not write it, and why; failures aside */
+  /** Refusals with their summarizers, without failures. */
   readonly refusals: readonly string[];
 }
 
 /**
- * Summarizes one sequence from the log, masks and cuts of the context aside; an earlier summary in it may be updated. Tries
- * the chain until one text is accepted.
- * @throws what a summarizer threw while attempts remain; StoppedWork, when the worker stops
+ * Summarizes one sequence from the log, or updates the summaries in it. Asks the chain until one text is accepted.
+ * @throws the error of a summarizer while attempts remain. StoppedWork if the worker stops.
  */
 export async function summarizeSequence(
   ports: SummarizationPorts,
-  { prepared, state }: SequenceSetup,
+  { prepared, state }: SummarizedConversation,
   delivery: SummarizationDelivery,
-): Promise<Summarized> {
+): Promise<ChainResult> {
   const { task } = delivery;
   const entries = await ports.contexts.readLog(task.conversation, [task.sequence]);
   const { agent, policy } = prepared;
-  const standing = await findStanding(ports.contexts, task, { policy, state });
-  const asking = await createRequest(ports, delivery, { prepared, entries, standing });
-  if (asking.status === 'refused') return refuse([asking.why]);
+  const place = await findPlace(ports.contexts, task, { policy, state });
+  const prompt = await createRequest(ports, delivery, { prepared, entries, place });
+  if (prompt.status === 'refused') return refuse([prompt.why]);
   const refusals: string[] = [];
   let [isFallback, hasFailed] = [false, false];
   for (const summarizer of ports.summarizers(policy, agent.name)) {
     if (ports.shutdown.begun.aborted) throw new StoppedWork();
-    const result = await trySummarizer({ ports, prepared, delivery, summarizer, asking, earlier: standing.earlier });
-    if (result?.status === 'accepted') return { record: result, isFallback, refusals };
-    if (result === undefined) hasFailed = true;
+    const result = await trySummarizer({ ports, prepared, delivery, summarizer, prompt, earlier: place.earlier });
+    if (result.status === 'accepted') return { record: result, isFallback, refusals };
+    if (result.status === 'failed') hasFailed = true;
     else refusals.push(`${summarizer.id}: ${result.why}`);
-    if (result?.status !== 'unfit') isFallback = true;
+    if (result.status !== 'unfit') isFallback = true;
   }
-  return hasFailed ? { record: undefined, isFallback, refusals } : refuse(refusals);
+  return hasFailed ? { isFallback, refusals } : refuse(refusals);
 }
 
-function refuse(refusals: readonly string[]): Summarized {
+function refuse(refusals: readonly string[]): ChainResult {
   return { record: { status: 'refused', why: refusals.join('; ') }, isFallback: false, refusals };
 }
 
-interface Try {
+interface ChainAttempt {
   readonly ports: SummarizationPorts;
   readonly prepared: PreparedAgent;
   readonly delivery: SummarizationDelivery;
   readonly summarizer: Summarizer;
-  readonly asking: PreparedRequest;
-  readonly earlier: Earlier | undefined;
+  readonly prompt: PreparedRequest;
+  readonly earlier: EarlierSummaries | undefined;
 }
 
-/** Undefined: it failed, and waiting for it would not help or is over. */
+/** A failure here is final for this job: asking again would not help, or the last attempt has failed. */
 async function trySummarizer(
-  one: Try,
-): Promise<SummaryRecord | Extract<SummaryAnswer, { status: 'unfit' }> | undefined> {
-  const { prepared, delivery, summarizer, asking } = one;
-  const { request, userTexts } = asking;
-  const answer = await askSummarizer(one);
-  if (answer?.status !== 'written') return answer;
-  const isUpdate = answer.isUpdate === true && one.earlier !== undefined;
-  // A model may overrun what it was asked for.
+  attempt: ChainAttempt,
+): Promise<SummaryRecord | Extract<SummaryAnswer, { status: 'unfit' | 'failed' }>> {
+  const { prepared, delivery, summarizer, prompt } = attempt;
+  const { request, userTexts } = prompt;
+  const answer = await askSummarizer(attempt);
+  if (answer.status !== 'written') return answer;
+  const isUpdate = answer.isUpdate === true && attempt.earlier !== undefined;
+  // A model may ignore the limit of its request.
   const text = await prepared.counter.clipStart(answer.text, request.maxTokens);
   const summary = {
-    // Users' texts alone are no summary.
+    // Users' texts alone are not a summary.
     text: text.trim() === '' ? '' : userTexts + text,
     covers: request.range,
-    sources: isUpdate ? [...one.earlier.keys] : [],
-    depth: isUpdate ? one.earlier.depth : 1,
+    sources: isUpdate ? [...attempt.earlier.keys] : [],
+    depth: isUpdate ? attempt.earlier.depth : 1,
     model: summarizer.id,
   };
   return await acceptSummary(prepared, delivery.task, summary, answer.own);
@@ -93,24 +94,53 @@ async function askSummarizer({
   ports,
   delivery,
   summarizer,
-  asking: { request },
-}: Try): Promise<Exclude<SummaryAnswer, { status: 'failed' }> | undefined> {
+  prompt: { request },
+}: ChainAttempt): Promise<SummaryAnswer> {
   const { conversation, passId } = delivery.task;
-  const where = `summarizer ${summarizer.id}`;
+  const failed = {
+    type: 'worker_failed',
+    where: `summarizer ${summarizer.id}`,
+    ...nameConversation(conversation),
+  } as const;
   try {
     const answer = await summarizer.summarize(request);
-    if (answer.status !== 'failed') return answer;
-    ports.onEvent({
-      type: 'worker_failed',
-      where,
-      ...nameConversation(conversation),
-      passId,
-      error: new Error(answer.why),
-    });
+    if (answer.status === 'failed') ports.onEvent({ ...failed, passId, error: new Error(answer.why) });
+    return answer;
   } catch (error) {
     if (ports.shutdown.callsEnd.aborted) throw new StoppedWork();
     if (!delivery.isLastAttempt) throw error;
-    ports.onEvent({ type: 'worker_failed', where, ...nameConversation(conversation), passId, error });
+    ports.onEvent({ ...failed, passId, error });
+    return { status: 'failed', why: 'the last attempt failed' };
   }
-  return undefined;
+}
+
+/** Accepts a text that is not empty and, in each form it may be sent in, strictly smaller than its source. */
+async function acceptSummary(
+  prepared: Pick<PreparedAgent, 'weigh'>,
+  { sequence }: SummarizationTask,
+  summary: Summary,
+  own: OwnItems,
+): Promise<SummaryRecord> {
+  if (summary.text.trim() === '') return { status: 'refused', why: 'empty' };
+  const weight = await weighSummary(prepared, summary, own);
+  if (weight.tokens >= sequence.tokens)
+    return { status: 'refused', why: `${weight.tokens} tokens, not smaller than ${sequence.tokens}` };
+  return { status: 'accepted', summary: own === undefined ? summary : { ...summary, raw: own.raw }, weight };
+}
+
+/** Sealed items of the provider that stand beside the text. */
+type OwnItems = Extract<SummaryAnswer, { status: 'written' }>['own'];
+
+/** Weighs the larger form. The model, and the messages before the summary, decide which form is sent. */
+async function weighSummary(
+  { weigh }: Pick<PreparedAgent, 'weigh'>,
+  { text, covers }: Summary,
+  own: OwnItems,
+): Promise<Weight> {
+  const { tokens, bytes } = await weigh({ role: 'summary', content: renderWidestSummary(text, covers) });
+  if (own === undefined) return { tokens, bytes };
+  return {
+    tokens: Math.max(tokens, own.tokens),
+    bytes: Math.max(bytes, Buffer.byteLength(JSON.stringify(own.raw.items))),
+  };
 }

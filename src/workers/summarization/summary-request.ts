@@ -1,29 +1,49 @@
+import type { ConversationState } from '../../domain/conversation.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import type { LogEntry } from '../../domain/message.ts';
+import { PASS_LIMITS } from '../../domain/pass.ts';
+import type { Policy } from '../../domain/policy.ts';
 import type { SummarizationDelivery, SummarizationTask } from '../../domain/ports/queue.ts';
-import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
+import type { EarlierSummary, SummaryRequest } from '../../domain/ports/summarizer.ts';
 import { renderWidestSummary } from '../../domain/summary.ts';
+import type { Summary, Version } from '../../domain/version.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
-import { findAsked } from '../user-messages.ts';
-import type { Standing } from './earlier.ts';
+import { findUserTextBefore } from '../user-messages.ts';
 import type { SummarizationPorts } from './ports.ts';
-import { copyUserTexts } from './user-texts.ts';
+import { copyUserTexts, withoutUserTexts } from './user-texts.ts';
 
 const DEFAULT_CAP_TOKENS = 2000;
+/** Largest share of a source that its summary may have. */
 const CAP_SHARE = 0.25;
-/** Of the cap: the users' own words, the rest is for what was done about them. */
+/** Share of the cap for the users' own words. The rest is for the summary. */
 const USER_TEXTS_SHARE = 0.5;
-/** The users' own words have as many whatever the cap is: what is not kept here is evicted without a summary. */
+/** Tokens of users' words whatever the cap is. Words that are not kept here are evicted without a summary. */
 const MIN_USER_TEXTS_TOKENS = 64;
-/** These they leave to the summary all the same. */
+/** Tokens that users' words leave to the summary in any case. */
 const MIN_SUMMARY_TOKENS = 16;
-/** what every message counts besides its text */
+/** Tokens of a message besides its text. */
 const MESSAGE_TOKENS = 4;
+
+/** Summaries in a sequence that may be updated instead of reading the log again. */
+export interface EarlierSummaries {
+  readonly summaries: readonly EarlierSummary[];
+  /** Keys of their texts in versions. */
+  readonly keys: readonly string[];
+  /** Depth of a summary made from them. */
+  readonly depth: number;
+}
+
+/** Place of a sequence in the live version. */
+export interface SequencePlace {
+  readonly earlier?: EarlierSummaries;
+  /** Number of the version, if only the system prompt precedes the sequence. */
+  readonly opensVersion?: number;
+}
 
 export interface PreparedRequest {
   readonly status: 'prepared';
   readonly request: SummaryRequest;
-  /** what code puts before the summary */
+  /** Users' words that code puts before the summary. */
   readonly userTexts: string;
 }
 
@@ -34,16 +54,66 @@ export interface RefusedSource {
 
 export interface RequestParts {
   readonly prepared: PreparedAgent;
-  /** of the range, from the log */
+  /** Log entries of the sequence. */
   readonly entries: readonly LogEntry[];
-  readonly standing: Standing;
+  readonly place: SequencePlace;
 }
 
-/** What a summarizer is asked for one sequence; refused where no text could be smaller than it and keep a word of its users. */
+/** The live version may have changed since the plan. A summary is then still made from the log. */
+export async function findPlace(
+  contexts: Pick<SummarizationPorts['contexts'], 'readContext'>,
+  { conversation, sequence }: SummarizationTask,
+  { policy, state }: { readonly policy: Policy; readonly state: ConversationState },
+): Promise<SequencePlace> {
+  if (policy.summarizer === 'structural') return {};
+  const source = state.size.version === 0 ? undefined : await contexts.readContext(conversation);
+  const opens = opensContext(source?.version.segments ?? [], sequence.from);
+  const opening = opens ? { opensVersion: source?.version.number ?? 0 } : {};
+  if (source === undefined) return opening;
+  const found = source.version.segments.flatMap((segment) => {
+    const isWithin = segment.from >= sequence.from && segment.to <= sequence.to;
+    if (segment.kind !== 'summary' || !isWithin) return [];
+    const summary = source.summaries.get(segment.text);
+    return summary === undefined ? [] : [{ key: segment.text, summary }];
+  });
+  const earlier = chooseEarlier(found, policy);
+  return earlier === undefined ? opening : { ...opening, earlier };
+}
+
+interface FoundSummary {
+  readonly key: string;
+  readonly summary: Summary;
+}
+
+/**
+ * Updating summaries costs only the reading of the new messages. The log is read again if the result would be too far from
+ * the log. It is read again, too, if code wrote one of the summaries: the outline of code holds less than a model finds.
+ * Native summaries have no depth limit. Providers compact their own items again, and the log behind them may exceed the window.
+ */
+function chooseEarlier(found: readonly FoundSummary[], policy: Policy): EarlierSummaries | undefined {
+  const depth = 1 + Math.max(0, ...found.map(({ summary }) => summary.depth));
+  const isTooDeep = depth > PASS_LIMITS.maxSummaryDepth && policy.summarizer !== 'native';
+  const areModelMade = found.every(({ summary }) => summary.model !== 'structural');
+  if (found.length === 0 || isTooDeep || !areModelMade) return undefined;
+  const summaries = found.map(({ summary: { text, covers, raw } }) => ({
+    text: withoutUserTexts(text),
+    covers,
+    ...(raw === undefined ? {} : { raw }),
+  }));
+  return { summaries, keys: found.map(({ key }) => key), depth };
+}
+
+/** Evicted segments are not sent, so they may precede the sequence. */
+function opensContext(segments: Version['segments'], from: number): boolean {
+  if (segments.length === 0) return from === 1;
+  return segments.every((segment) => segment.from >= from || segment.kind === 'evicted');
+}
+
+/** The request to a summarizer. Refused if no text could be smaller than the sequence and keep a word of its users. */
 export async function createRequest(
   { contexts, onEvent, shutdown }: SummarizationPorts,
   { task }: SummarizationDelivery,
-  { prepared, entries, standing }: RequestParts,
+  { prepared, entries, place }: RequestParts,
 ): Promise<PreparedRequest | RefusedSource> {
   const { conversation, passId, sequence } = task;
   const { counter } = prepared;
@@ -54,28 +124,20 @@ export async function createRequest(
   if (userTexts === undefined)
     return refuse(`${sequence.tokens} tokens are too few for a summary with a word of their users`);
   const userTokens = await counter.count(userTexts);
-  // Where the users' words took more than their share, the summary keeps its own.
+  // Users' words above their share do not shrink the summary's share.
   const restTokens = Math.max(cap - userTokens, Math.ceil(cap * (1 - USER_TEXTS_SHARE)));
   const maxTokens = Math.min(restTokens, room - userTokens);
   if (maxTokens < 1) return refuse(`${sequence.tokens} tokens are too small to be summarized`);
-  const asked = await findAsked(contexts, conversation, sequence.from);
-  const { earlier, opensVersion } = standing;
+  const asked = await findUserTextBefore(contexts, conversation, sequence.from);
+  const { earlier, opensVersion } = place;
+  const scope = { purpose: 'summary', ...nameConversation(conversation), passId } as const;
   const request: SummaryRequest = {
     range: { from: sequence.from, to: sequence.to },
     messages: entries.map((entry) => entry.message),
     maxTokens,
     signal: shutdown.callsEnd,
-    onCall: (call) =>
-      onEvent({ type: 'model_called', purpose: 'summary', ...nameConversation(conversation), passId, ...call }),
-    onPassedOver: (model, outcome) =>
-      onEvent({
-        type: 'model_passed_over',
-        purpose: 'summary',
-        ...nameConversation(conversation),
-        passId,
-        model,
-        outcome,
-      }),
+    onCall: (call) => onEvent({ type: 'model_called', ...scope, ...call }),
+    onPassedOver: (model, outcome) => onEvent({ type: 'model_passed_over', ...scope, model, outcome }),
     ...(asked === undefined ? {} : { asked }),
     ...(earlier === undefined ? {} : { earlier: earlier.summaries }),
     ...(opensVersion === undefined ? {} : { opensVersion }),
@@ -87,16 +149,16 @@ function refuse(why: string): RefusedSource {
   return { status: 'refused', why };
 }
 
-/** At most a quarter of what the log holds there. */
+/** At most a quarter of the log's tokens in the range. */
 function summaryCap({ policy }: PreparedAgent, entries: readonly LogEntry[]): number {
   const sourceTokens = entries.reduce((sum, entry) => sum + entry.tokens, 0);
   const cap = typeof policy.summarizer === 'string' ? undefined : policy.summarizer.maxTokens;
   return Math.min(cap ?? DEFAULT_CAP_TOKENS, Math.floor(sourceTokens * CAP_SHARE));
 }
 
-/** Rendered always less than what it replaces. */
+/** Tokens of a text that is still smaller than the sequence when it is rendered. */
 function summaryRoom({ counter }: PreparedAgent, sequence: SummarizationTask['sequence']): number {
-  // Around a text: without one the frame's two line breaks would count as a single token.
+  // The frame is counted around a text: empty, its two line breaks would count as a single token.
   const frameTokens = counter.countSync(renderWidestSummary('x', sequence)) + MESSAGE_TOKENS;
   return sequence.tokens - frameTokens - 1;
 }

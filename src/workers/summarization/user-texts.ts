@@ -3,16 +3,16 @@ import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 
 const OPEN = '<user_messages>';
 const CLOSE = '</user_messages>';
-/** Tags of ours in a text are shown broken: it can neither end its message nor the list. */
+/** Our own tags are escaped in a user's text, so that the text can end neither its message nor the list. */
 const OWN_TAG = /<(?=[\s/]*(?:user_messages|message)\b)/gi;
 
-/** Less of a long text says nothing; a short one is whole with less. */
+/** Least tokens of a clipped text. A shorter clip would mean nothing. */
 const MIN_CLIPPED_TOKENS = 16;
 
 /**
- * What the users said in a range, in their own words: the first of them, which says what all this is about, then the newest
- * that fit. No summarizer can lose or change them. '' where nobody said anything; undefined where somebody did and none of it
- * fits: a summary alone would have dropped it.
+ * Copies the users' words of a range, so that no summarizer can lose or change them. The first text sets the topic, so it comes
+ * first. The newest texts that fit follow.
+ * @returns '' if the users said nothing, undefined if none of their texts fits
  */
 export async function copyUserTexts(
   counter: TokenCounter,
@@ -25,7 +25,7 @@ export async function copyUserTexts(
   let left = maxTokens - counter.countSync(frame.join('\n'));
   const copied: string[] = [];
   for (const entry of [first, ...others.toReversed()]) {
-    // One long text, pasted by its user, leaves room for the others: where half is enough to say something.
+    // A long pasted text gets at most half of the room, if half is enough for a clip. The rest is for the others.
     const half = copied.length < others.length ? await copyText(counter, entry, Math.ceil(left / 2)) : undefined;
     const text = half ?? (await copyText(counter, entry, left));
     if (text === undefined) break;
@@ -39,13 +39,13 @@ export async function copyUserTexts(
   return [OPEN, ...lines, CLOSE, ''].join('\n');
 }
 
-/** What a summarizer wrote, of a text that begins with users' texts. */
+/** A summary's text without the users' texts before it. */
 export function withoutUserTexts(text: string): string {
   const end = text.startsWith(OPEN) ? text.indexOf(CLOSE) : -1;
   return end === -1 ? text : text.slice(end + CLOSE.length).trimStart();
 }
 
-/** Whole, or of a long one the start; undefined where not even that is worth its tag. */
+/** The whole text or its start. Undefined if there is no room for a useful clip. */
 async function copyText(
   counter: TokenCounter,
   { seq, message }: LogEntry,

@@ -3,7 +3,7 @@ import { PASS_LIMITS } from '../../domain/pass.ts';
 import { isLost } from '../../domain/ports/turn-store.ts';
 import { contextSize } from '../../domain/size.ts';
 import { START_VERSION, type Version } from '../../domain/version.ts';
-import { hashSegments } from '../segments-hash.ts';
+import { hashSegments } from '../content-hash.ts';
 import { holdTurnWrite } from './held-write.ts';
 import { LostTurn } from './lost-turn.ts';
 import type { ModelFailure } from './model-call.ts';

@@ -4,9 +4,9 @@ import { holdsShortly, maxHeldMs, measureHeldMs } from '../../setup/held-loop.ts
 import { machineFactor, measureCpuMs } from '../../setup/machine-factor.ts';
 import { type Fixture, openFixture, round, say } from './sequence-messages.ts';
 
-/** in CPU time, on the reference machine */
+/** CPU time on the reference machine. */
 const MAX_TOTAL_MS = 1_000;
-/** More than what is looked at of one text. */
+/** Longer than the part of a text that is read. */
 const HUGE_CHARS = 1 << 18;
 
 let fixture: Fixture;
@@ -31,7 +31,7 @@ function manyMessages(): Message[] {
   ]).flat();
 }
 
-test('5,000 messages of 2 MB take under a second, and no slice over 50 ms', async () => {
+test('summarizes 5,000 messages of 2 MB within a second, in slices below 50 ms', async () => {
   const messages = manyMessages();
   expect(messages).toHaveLength(5_000);
   expect(JSON.stringify(messages).length).toBeGreaterThan(2_000_000);
@@ -43,7 +43,7 @@ test('5,000 messages of 2 MB take under a second, and no slice over 50 ms', asyn
   expect(heldMs).toBeLessThan(maxHeldMs());
 });
 
-// A quadratic rule would need minutes for any of these.
+// A quadratic rule would need minutes for each of these.
 test.each([
   'a',
   ' ',
@@ -62,7 +62,7 @@ test.each([
   '😀',
   'exit code ',
   'a. ',
-])('256 KiB of %j as call, result and text holds the event loop no longer than 50 ms', async (unit) => {
+])('blocks the event loop for at most 50 ms on 256 KiB of %j as call, result and text', async (unit) => {
   const text = unit.repeat(Math.floor(HUGE_CHARS / unit.length));
   const messages = [...round({ id: 'c1', given: { command: text, path: 'src/a.ts' }, result: text }), say(text)];
   expect(await holdsShortly(() => summarize(messages))).toMatchObject({ isShort: true });

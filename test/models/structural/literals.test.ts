@@ -26,7 +26,7 @@ describe('literals', () => {
     expect(find(text)).toEqual(expected);
   });
 
-  test('any text: every word is one of its parts, in order', () => {
+  test('words of any text are its parts, in order', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary', maxLength: 300 }), (text) => {
         let from = 0;
@@ -47,7 +47,7 @@ describe('clips', () => {
   );
 
   test.each([{ clip: clipCharacters }, { clip: clipHead }, { clip: clipMiddle }])(
-    '$clip.name: at most so many units, whole code points',
+    '$clip.name keeps at most the given units, in whole code points',
     ({ clip }) => {
       fc.assert(
         fc.property(anyText, fc.nat(40), (text, maxChars) => {
@@ -60,7 +60,7 @@ describe('clips', () => {
     },
   );
 
-  test('huge text: both ends, and no literal across the gap', () => {
+  test('a huge text keeps both ends, and no literal spans the gap', () => {
     const text = `start ${'😀/abc1234'.repeat(20_000)} end`;
     const taken = takeEnds(text);
     expect(taken.length).toBeLessThan(50_000);

@@ -8,11 +8,10 @@ export type Summarize = (request: Partial<SummaryRequest>) => Promise<SummaryAns
 export interface Fixture {
   readonly counter: BpeTokenCounter;
   readonly summarize: Summarize;
-  /** @throws Error where it is refused or has more tokens than asked for */
+  /** @throws Error if the summary is refused, or has more tokens than allowed */
   readonly write: (request: Partial<SummaryRequest>) => Promise<string>;
 }
 
-/** The summarizer as the fixture runs it: with the exact counter. */
 export async function openFixture(): Promise<Fixture> {
   const counter = await loadTokenCounter('o200k_base');
   const summarizer = createStructuralSummarizer({ countTokens: (text) => counter.count(text) });
@@ -69,7 +68,7 @@ export function round({ id, name = 'read', given = {}, result = 'nothing much', 
   ];
 }
 
-/** Text enough that a cap and not the source limits the summary. */
+/** Text long enough that the cap limits the summary, not the source. */
 export function ballast(words: number): Message {
   return say(Array.from({ length: words }, (_, index) => `word${'abcdefghij'[index % 10]}`).join(' '));
 }

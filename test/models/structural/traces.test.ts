@@ -6,7 +6,7 @@ import { hasTraces, readSequences, type TraceSequence } from './traces.ts';
 const MIN_SOURCE_TOKENS = 256;
 const CAPS = [24, 60, 240, 2_000];
 
-/** Literals as a reader of the arguments would name them: not the summarizer's own rules. */
+/** Finds literals in arguments with rules of the test's own. */
 const WORDS = /https?:\/\/[^\s"'`<>)\\\]}]+|[\w.@~#$%+-]*\/[\w.@/+-]+|[\w#@.-]+/g;
 const PATH = /^[~.]{0,2}\/[\w.]|\/.*\/|\/[\w-]+\.\w+$|\.(?:ts|js|py|md|json|rs|txt|toml|yaml)$/;
 const DATE_OR_NUMBER = /^(?:\d{4}-\d\d-\d\d|\d{3,})$/;
@@ -40,7 +40,7 @@ describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/t
   });
 
   test.each(CAPS)(
-    'at most %i tokens, and fewer than the source',
+    'are summarized in at most %i tokens, and fewer than the source',
     async (maxTokens) => {
       expect(sequences.length).toBeGreaterThan(400);
       for (const { sequence, tokens } of sequences) {
@@ -53,7 +53,7 @@ describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/t
     60_000,
   );
 
-  test('at min(2,000, ¼ of the source): 95 % of the cap filled, 95 % of the literals in arguments still there', async () => {
+  test('fill 95 % of the cap and keep 95 % of the literals in arguments at min(2,000, ¼ of the source)', async () => {
     let fill = 0;
     let kept = 0;
     let literals = 0;
@@ -71,7 +71,7 @@ describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/t
     expect(kept / literals).toBeGreaterThan(0.95);
   }, 60_000);
 
-  test('of literals that stand in a first summary, most outlive a second one with twice the source', async () => {
+  test('keep most literals of a first summary in a second one with twice the source', async () => {
     let kept = 0;
     let literals = 0;
     for (const { sequence, tokens } of sequences) {

@@ -5,17 +5,19 @@ const folder = new URL('../../../../shared/traces/', import.meta.url);
 
 export const hasTraces = existsSync(folder);
 
-/** A maximal run of assistant messages and results between user messages, as one summarization job gets it. */
+/**
+ * A maximal run of assistant messages and results between user messages, which is the input of one summarization job.
+ */
 export interface TraceSequence {
-  /** the conversation's file, without its ending */
+  /** File name of the conversation without its extension. */
   readonly source: string;
   readonly asked: string | undefined;
   readonly messages: readonly Message[];
-  /** what the conversation says after it */
+  /** Messages after the sequence. */
   readonly later: readonly Message[];
 }
 
-/** All sequences of at least two messages, of every recorded conversation. */
+/** All sequences of at least two messages in the recorded conversations. */
 export function readSequences(): TraceSequence[] {
   return readdirSync(folder)
     .filter((name) => name.endsWith('.jsonl'))

@@ -13,7 +13,7 @@ export interface WorldOptions {
   readonly wrap?: (model: Model) => Model;
 }
 
-/** A summarizer over a model without a network, with all that was sent and told. */
+/** A summarizer over a scripted model, with all requests and reports. */
 export async function openWorld({
   decide = () => ({ content: RECORD }),
   profile,
@@ -50,7 +50,7 @@ export async function openWorld({
   };
 }
 
-/** The text of the one message that a request holds. */
+/** Text of the only message of a request. */
 export function contentOf({ messages }: ModelRequest): string {
   return messages.map(({ content }) => content).join('\n');
 }
@@ -82,7 +82,7 @@ export function round({ id, name = 'book_wagon', given = {}, result = 'done', is
   ];
 }
 
-/** Prose of so many words, no two lines alike. */
+/** Prose with the given number of words, without repeated lines. */
 export function prose(words: number, seed = 0): string {
   const names = ['rail', 'road', 'crate', 'shelf', 'lamp', 'clerk', 'ledger', 'gate', 'sign', 'paint', 'roof'];
   return Array.from(

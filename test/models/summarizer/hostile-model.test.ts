@@ -18,7 +18,7 @@ async function ask(generate: () => Promise<ModelAnswer>, isChain = false) {
   return { result, calls };
 }
 
-test.each(HOSTILE_THROWN)('a summary fails by a short reason when its model throws %s', async (_, make) => {
+test.each(HOSTILE_THROWN)('a summary fails with a short reason if its model throws %s', async (_, make) => {
   for (const isChain of [false, true]) {
     const { result, calls } = await ask(async () => {
       throw make();
@@ -28,7 +28,7 @@ test.each(HOSTILE_THROWN)('a summary fails by a short reason when its model thro
   }
 });
 
-test.each(HOSTILE_JSON)('a summary fails by its field when raw of the answer is %s', async (_, make) => {
+test.each(HOSTILE_JSON)('a summary fails with the field if raw of the answer is %s', async (_, make) => {
   for (const isChain of [false, true]) {
     const { result } = await ask(async () => ({ content: '', toolCalls: [], raw: make() }), isChain);
     expect(result).toMatchObject({ status: 'failed', why: expect.stringMatching(/^fatal: answer\.raw.{1,500}$/) });

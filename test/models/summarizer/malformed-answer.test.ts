@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { ModelAnswer } from '../../../src/domain/model.ts';
 import { openWorld } from './fixture.ts';
 
-it('a model of one’s own whose answer lacks a field has failed, by that field', async () => {
+it('an answer without a required field fails with that field', async () => {
   const world = await openWorld({
     wrap: (model) => ({ ...model, generate: async () => ({ content: 'private' }) as ModelAnswer }),
   });

@@ -2,8 +2,7 @@ import * as fc from 'fast-check';
 import { beforeAll, describe, expect, it } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
 import { SECTIONS } from '../../../src/models/summarizer/sections.ts';
-import { renderTranscript } from '../../../src/models/summarizer/transcript.ts';
-import { splitTranscript } from '../../../src/models/summarizer/transcript-parts.ts';
+import { renderTranscript, splitTranscript } from '../../../src/models/summarizer/transcript.ts';
 import { type BpeTokenCounter, loadTokenCounter } from '../../../src/tokens/token-counter.ts';
 import { openWorld, prose, round, say } from './fixture.ts';
 
@@ -60,7 +59,7 @@ beforeAll(async () => {
 });
 
 describe('any messages', () => {
-  it('in parts: each within its size, with whole rounds, in order, none lost', async () => {
+  it('are split into parts within the size, in whole rounds, in order, without loss', async () => {
     await fc.assert(
       fc.asyncProperty(anyMessages, fc.integer({ min: 400, max: 3_000 }), async (messages, maxTokens) => {
         const parts = await splitTranscript(counter, { messages, firstSeq: 5 }, maxTokens);
@@ -80,7 +79,7 @@ describe('any messages', () => {
     );
   });
 
-  it('and any answer: refused, or a record of its sections within the cap, the same twice', async () => {
+  it('and any answer give a refusal, or a repeatable record of its sections within the cap', async () => {
     const headings = new Set<string>(Object.values(SECTIONS).map(({ heading }) => heading));
     let written = 0;
     await fc.assert(

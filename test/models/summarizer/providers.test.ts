@@ -16,7 +16,7 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
     return summarizer.summarize({ range: { from: 11, to: 16 }, messages: HISTORY, maxTokens: 400, signal });
   }
 
-  it('a record is written', async () => {
+  it('writes a record', async () => {
     await using provider = await startProvider({ answers: [{ thinking: 'Let me see.', text: RECORD }] });
     expect(await summarize(provider)).toMatchObject({ status: 'written', text: expect.stringContaining('## Goal') });
     expect(provider.requests.map(({ refusal }) => refusal)).toEqual([undefined]);
@@ -25,17 +25,17 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
   it.each([
     ['rate_limit', 'retry'],
     ['overloaded', 'retry'],
-  ] as const)('%s is thrown, to be asked again', async (fault, kind) => {
+  ] as const)('rethrows %s for a retry', async (fault, kind) => {
     await using provider = await startProvider({ answers: [{ fault }] });
     await expect(summarize(provider)).rejects.toMatchObject({ kind });
   });
 
-  it.each(['unauthorized', 'quota'] as const)('%s is a failure of the summarizer, not of the source', async (fault) => {
+  it.each(['unauthorized', 'quota'] as const)('fails without refusing the source for %s', async (fault) => {
     await using provider = await startProvider({ answers: [{ fault }] });
     expect(await summarize(provider)).toMatchObject({ status: 'failed' });
   });
 
-  it('silence ends', async () => {
+  it('ends a silent call', async () => {
     const silent: Fault = { fault: 'hang' };
     await using provider = await startProvider({ answers: [silent] });
     expect(await summarize(provider)).toMatchObject({
@@ -44,7 +44,7 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
     });
   });
 
-  it('what its provider calls too long is split', async () => {
+  it('splits a request that the provider refuses as too long', async () => {
     let asked = 0;
     await using provider = await startProvider({
       answers: () => {

@@ -3,8 +3,8 @@ import { type Bond, canonicalize } from '../seals.ts';
 import { isThinking, readTurns, toBlocks } from './turns.ts';
 
 /**
- * What a thinking block at this place of a request is bound to. Cache marks are no part of it, nor is where one message ends
- * and the next of the same role begins.
+ * Contents that a thinking block is bound to by its place. Cache marks and borders between messages of one role do not
+ * count.
  */
 export function bondOf(body: JsonObject, turnIndex: number, blockIndex: number): Bond {
   const turns = readTurns(body).slice(0, turnIndex + 1);

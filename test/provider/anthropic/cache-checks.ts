@@ -6,7 +6,7 @@ import { refuse } from './refuse.ts';
 import { blocksOf, readTurns, toBlocks } from './turns.ts';
 
 const MAX_MARKS = 4;
-/** Each asks for blocks of this kind; without one of them they are unknown. */
+/** Betas that make each type of block known. */
 const COMPACTION_BETAS = ['compact-2026-01-12', 'compact-2026-09-04'] as const;
 
 export function* checkCacheMarks(body: JsonObject): Iterable<Refusal> {

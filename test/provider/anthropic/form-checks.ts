@@ -1,10 +1,10 @@
-/** Form: what a schema would say of the request, and the order of its turns (A1–A3, A6, X3, X4, X5, X8). */
+/** Schema of the request and order of its turns (A1–A3, A6, X3, X4, X5, X8). */
 import { isObject, type JsonObject, readObjects, readStrings, readText } from '../json.ts';
 import type { Refusal } from '../refusal.ts';
 import { refuse } from './refuse.ts';
 import { readTurns, type Turn, toBlocks } from './turns.ts';
 
-/** Keys that each kind of block may have; a kind that is not here is none. */
+/** Allowed keys of each type of block. Other types are unknown. */
 const BLOCK_KEYS: Readonly<Record<string, readonly string[]>> = {
   text: ['text', 'cache_control', 'citations'],
   image: ['source', 'cache_control'],
@@ -44,7 +44,7 @@ export function* checkBody(body: JsonObject): Iterable<Refusal> {
 export function* checkRoles(body: JsonObject): Iterable<Refusal> {
   const turns = readTurns(body);
   for (const { role, index } of turns) {
-    // Newest models take system messages in the middle; a context that needs none of them fits all.
+    // The newest models take system messages in the middle. A context without them fits all models.
     if (role === 'system') {
       yield refuse(
         'A1',
@@ -137,7 +137,7 @@ export function* checkTexts(body: JsonObject): Iterable<Refusal> {
   yield* checkLast(turns.at(-1));
 }
 
-/** A result may be empty by leaving `content` out, and in no other way that every gateway takes. */
+/** An empty result must leave `content` out, the only form that every gateway takes. */
 function toResultBlocks({ content }: JsonObject): readonly JsonObject[] {
   if (content === undefined) return [];
   const blocks = toBlocks(content);
@@ -160,7 +160,7 @@ function* checkLast(last: Turn | undefined): Iterable<Refusal> {
   if (text !== text.trimEnd()) {
     yield refuse('A6', 'messages: final assistant content cannot end with trailing whitespace');
   }
-  // Calls that stand at the end are refused for their missing results, paused tools of the provider's go on.
+  // Calls at the end are refused for their missing results. Paused server tools continue.
   if (!last.blocks.some(({ type }) => type === 'tool_use' || type === 'server_tool_use')) {
     yield refuse(
       'X4',

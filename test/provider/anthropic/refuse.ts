@@ -11,7 +11,7 @@ export function refuse(rule: string, message: string, errorCode?: string): Refus
   };
 }
 
-/** A block with its place, as the provider writes it. */
+/** A block with its path in the provider's notation. */
 export interface PlacedBlock {
   readonly block: JsonObject;
   readonly type: string;

@@ -55,7 +55,7 @@ function renderBlocks({ parts }: Answer, request: JsonObject): JsonObject[] {
   return content;
 }
 
-/** A block as far as its signature is bound to it. */
+/** Fields of a block that its signature is bound to. */
 function openBlock(part: AnswerPart): JsonObject {
   return 'thinking' in part ? { type: 'thinking', thinking: part.isRedacted === true ? '' : part.thinking } : {};
 }
@@ -122,7 +122,7 @@ function streamBlock(block: JsonObject, index: number): ServerEvent[] {
   ];
 }
 
-/** What a block begins as, and what is added to it. */
+/** Initial block of a stream, and its deltas. */
 function splitBlock(block: JsonObject): [JsonObject, JsonObject[]] {
   switch (block['type']) {
     case 'text':

@@ -1,4 +1,4 @@
-/** Thinking: where it must stand, and what it is bound to (A7, A8). */
+/** Position and binding of thinking (A7, A8). */
 import { isObject, type JsonObject, readText } from '../json.ts';
 import type { CheckContext, Refusal } from '../refusal.ts';
 import { findBroken } from '../seals.ts';
@@ -45,7 +45,7 @@ export function* checkThinkingFirst(body: JsonObject): Iterable<Refusal> {
     }
   }
   if (!isThinkingOn(body)) return;
-  // With `adaptive` the model may answer without thinking, so that nothing can be asked of the first turn.
+  // With `adaptive` the model may answer without thinking, so the first turn needs none.
   const [opening] = readOpenLoop(turns);
   const [first] = opening?.blocks ?? [];
   const isManual = isObject(body['thinking']) && body['thinking']['type'] === 'enabled';
@@ -57,7 +57,7 @@ export function* checkThinkingFirst(body: JsonObject): Iterable<Refusal> {
   }
 }
 
-/** Inside the open loop every thinking block that this server wrote comes back. */
+/** Inside the open loop, every thinking block of this server must come back. */
 export function* checkThinkingWhole(body: JsonObject, { issued }: CheckContext): Iterable<Refusal> {
   if (!isThinkingOn(body)) return;
   for (const turn of readOpenLoop(readTurns(body))) {
@@ -98,7 +98,7 @@ export function* checkSignatures(body: JsonObject, { signatures }: CheckContext)
   }
 }
 
-/** The first block that is sent back may have lost those before it; one between others may not. */
+/** The first block that comes back may have lost its predecessors. A later block may not. */
 function isMoved(broken: readonly string[], previous: string): boolean {
   return broken.some((part) => part !== 'previous' || previous !== '');
 }

@@ -41,7 +41,7 @@ export function* checkPairs(body: JsonObject): Iterable<Refusal> {
   }
 }
 
-/** The results are the next turn's first blocks: what stands behind a text is not "immediately after". */
+/** Results must be the first blocks of the next turn. Behind a text they are not "immediately after". */
 function* checkAnswered(turn: Turn, next: Turn | undefined): Iterable<Refusal> {
   const leading = next?.blocks.findIndex(({ type }) => type !== 'tool_result') ?? 0;
   const results = next?.blocks.slice(0, leading < 0 ? undefined : leading) ?? [];
@@ -87,15 +87,15 @@ export function* checkDefined(body: JsonObject): Iterable<Refusal> {
     if (names.size === 0 && (type === 'tool_use' || type === 'tool_result')) {
       yield refuse('X6', 'Requests which include `tool_use` or `tool_result` blocks must define tools');
     }
-    // The provider itself takes a name that is gone; gateways in front of other models do not. The words are ours. In the open
-    // loop it has to: to describe the tool there would change what its own thinking is bound to.
+    // Anthropic accepts an undescribed name, but gateways for other models do not. The message is ours. Inside the open
+    // loop the name is accepted, because describing the tool would change the prefix of its thinking.
     if (type === 'tool_use' && !loop.has(placed) && !names.has(block['name'])) {
       yield refuse('X6', `${path}.tool_use.name: \`${readText(block['name'])}\` is not defined in \`tools\``);
     }
   }
 }
 
-/** The provider runs these itself, so call and result stand in one turn. */
+/** The provider runs these tools, so call and result stand in one turn. */
 export function* checkServerTools(body: JsonObject): Iterable<Refusal> {
   const turns = readTurns(body);
   for (const { blocks, index } of turns) {

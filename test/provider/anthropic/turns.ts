@@ -1,7 +1,7 @@
 import { isObject, type JsonObject, readObjects, readText } from '../json.ts';
 import type { PlacedBlock } from './refuse.ts';
 
-/** A message of the request, its content as blocks: a string is short for one text block. */
+/** A message of the request with its content as blocks. A string is one text block. */
 export interface Turn {
   readonly role: string;
   readonly index: number;
@@ -39,7 +39,7 @@ export function isThinkingOn(body: JsonObject): boolean {
   return isObject(thinking) && thinking['type'] !== 'disabled';
 }
 
-/** The assistant turns since the last user message that says anything besides results: the model is still at work on it. */
+/** Assistant turns since the last user message with content other than results. */
 export function readOpenLoop(turns: readonly Turn[]): Turn[] {
   const isQuestion = (turn: Turn): boolean => turn.role === 'user' && blocksOf(turn, 'tool_result').length === 0;
   const start = turns.findLastIndex(isQuestion) + 1;

@@ -31,7 +31,7 @@ export function isSystem({ role }: PlacedMessage): boolean {
   return role === 'system' || role === 'developer';
 }
 
-/** Messages of the tool loop that the model is still in: everything after the last user message. */
+/** Messages of the current tool loop: everything after the last user message. */
 export function readOpenLoop(messages: readonly PlacedMessage[]): PlacedMessage[] {
   return messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
 }

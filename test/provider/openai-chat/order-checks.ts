@@ -1,11 +1,11 @@
-/** Order of the roles, calls and their results, reasoning (X1, X4, X5, X6, C1, C2, C4, C5, C7). */
+/** Order of roles, calls and their results, reasoning (X1, X4, X5, X6, C1, C2, C4, C5, C7). */
 import { type JsonObject, readObjects, readText } from '../json.ts';
 import { refuse, refuseLongText, refuseMissing, refuseType } from '../openai/refuse.ts';
 import { checkArguments, checkName } from '../openai/shared-checks.ts';
 import type { CheckContext, Refusal } from '../refusal.ts';
 import { isSystem, type PlacedMessage, readMessages, readOpenLoop } from './messages.ts';
 
-/** OpenAI's own limit moved to 64 for some models; Azure and Copilot still hold to this one. */
+/** OpenAI allows 64 for some models. Azure and Copilot still have this limit. */
 const MAX_ID_LENGTH = 40;
 
 export function* checkOrder(body: JsonObject): Iterable<Refusal> {
@@ -27,7 +27,10 @@ export function* checkOrder(body: JsonObject): Iterable<Refusal> {
   }
 }
 
-/** Templates of open models: one system message, then user and assistant in turns; calls and results stand between. */
+/**
+ * Templates of open models take one system message, then alternating user and assistant. Calls and results may stand
+ * between.
+ */
 export function* checkTemplate(body: JsonObject, { hasStrictTemplate }: CheckContext): Iterable<Refusal> {
   if (!hasStrictTemplate) return;
   const messages = readMessages(body);
@@ -60,7 +63,7 @@ export function* checkCalls(body: JsonObject): Iterable<Refusal> {
       if (id.length > MAX_ID_LENGTH) yield refuseLongText('X1', `${path}.id`, id, MAX_ID_LENGTH);
       yield* checkName(`${path}.function.name`, readText(called['name']));
       yield* checkArguments('C4', `${path}.function.arguments`, called['arguments']);
-      // Not OpenAI's: it takes a name that is gone. The words are ours.
+      // OpenAI accepts an undescribed name. The message is ours.
       if (!tools.has(called['name'])) {
         yield refuse('X6', `Invalid '${path}.function.name': '${readText(called['name'])}' is not one of 'tools'.`, {
           param: `${path}.function.name`,

@@ -66,7 +66,7 @@ function writeMessage({ parts, calls, end }: Answer): Message {
   };
 }
 
-/** A model that declines in words stops by itself; a filter stops it. */
+/** A model that declines in words stops normally. A filter stops it otherwise. */
 function readFinishReason({ end, calls }: Answer, { refusal }: Message): string {
   if (end === 'complete' && calls.length > 0) return 'tool_calls';
   return refusal === null ? FINISH_REASONS[end] : 'stop';
@@ -90,7 +90,7 @@ function writeUsage({ usage }: Answer): JsonObject {
 interface Said {
   readonly message: Message;
   readonly finish: string;
-  /** undefined: not asked for */
+  /** Undefined if not requested. */
   readonly usage: JsonObject | undefined;
 }
 

@@ -32,7 +32,7 @@ export const responsesDialect: Dialect = {
   writeRetryAfter: writeOpenAiRetryAfter,
 };
 
-/** `/responses/compact`: the same items, but nothing to answer at their end. */
+/** `/responses/compact` takes the same items, but its last item needs no answer. */
 export const compactionDialect: Dialect = {
   ...responsesDialect,
   refuse: (body, context) => findRefusal([...ITEM_CHECKS, checkSize], body, context),

@@ -2,7 +2,7 @@ import { isObject, type JsonObject, readObjects, readText } from '../json.ts';
 
 export interface PlacedItem {
   readonly item: JsonObject;
-  /** a message may leave its type out */
+  /** Optional for messages. */
   readonly type: string;
   readonly id: string;
   readonly index: number;
@@ -22,7 +22,7 @@ export function isAssistant({ item, type }: PlacedItem): boolean {
   return type === 'message' && item['role'] === 'assistant';
 }
 
-/** Calls that the client answers; the provider's own tools need nothing from it. */
+/** Calls that the client answers. The provider's own tools need no output. */
 const ANSWERED_CALLS: ReadonlySet<string> = new Set([
   'function_call',
   'custom_tool_call',
@@ -44,7 +44,7 @@ export function callIdOf({ item }: PlacedItem): string {
   return readText(item['call_id']);
 }
 
-/** Texts and images of a message or of an output, whichever way they are written. */
+/** Texts and images of a message or of an output, in any notation. */
 export function readParts(content: unknown): readonly JsonObject[] {
   if (typeof content === 'string') return [{ type: 'text', text: content }];
   return Array.isArray(content) ? readObjects(content) : isObject(content) ? [content] : [];

@@ -18,7 +18,7 @@ export function renderResponse(answer: Answer, request: JsonObject, issued: Issu
   return { body, events: [...streamResponse(body)] };
 }
 
-/** What `/responses/compact` answers: the user's messages, then the summary of all else. */
+/** Response of `/responses/compact`: the user messages, then the summary of the rest. */
 export function renderCompaction(answer: Answer, request: JsonObject): RenderedAnswer {
   const kept = readItems(request)
     .filter(({ item }) => item['role'] === 'user')

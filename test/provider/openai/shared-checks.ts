@@ -1,4 +1,4 @@
-/** What both of OpenAI's formats ask for (X6, X7, X8). */
+/** Checks that both formats of OpenAI share (X6, X7, X8). */
 import { isObject, type JsonObject, parseJson, readObjects, readStrings, readText } from '../json.ts';
 import type { Refusal } from '../refusal.ts';
 import { refuse, refuseEmptyArray, refuseLongArray, refuseLongText, refuseType, refuseValue } from './refuse.ts';
@@ -19,7 +19,7 @@ export function* checkEncoding(body: JsonObject): Iterable<Refusal> {
   }
 }
 
-/** @param functionOf where a tool keeps its name and schema */
+/** @param functionOf returns the name and schema of a tool */
 export function* checkTools(
   { tools }: JsonObject,
   functionOf: (tool: JsonObject, path: string) => { readonly definition: JsonObject; readonly path: string },
@@ -60,7 +60,7 @@ export function* checkName(param: string, name: string): Iterable<Refusal> {
   } else if (name.length > MAX_NAME_LENGTH) yield refuseLongText('X6', param, name, MAX_NAME_LENGTH);
 }
 
-/** OpenAI itself takes any text; the servers that render it into a template do not. */
+/** OpenAI accepts any text. Servers that render arguments into a template do not. */
 export function* checkArguments(rule: string, param: string, given: unknown): Iterable<Refusal> {
   if (typeof given !== 'string') yield refuseType(rule, param, 'a string', given);
   else if (!isObject(parseJson(given))) {

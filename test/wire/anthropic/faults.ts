@@ -1,6 +1,6 @@
 import type { AnthropicBlock, AnthropicBody, AnthropicMessage } from '../../../src/wire/anthropic/body.ts';
 
-/** What the API would refuse of a body that is about to be sent, read from its rules anew: not the project's validators. */
+/** Faults that the API would refuse in a body, written from its documentation and independent of the validators. */
 export function findFaults(body: AnthropicBody): string[] {
   const { messages } = body;
   const text = JSON.stringify(body);
@@ -57,7 +57,7 @@ function findRepeated(ids: readonly string[]): string[] {
 
 function findUnnamed({ messages, tools = [] }: AnthropicBody): string[] {
   const names = new Set(tools.map(({ name }) => name));
-  // A name made up in the current loop waits for its stub, which would stand before the loop's thinking.
+  // A name invented in the current loop waits for its stub, which would stand before the loop's thinking.
   const earlier = tools.length === 0 ? messages : messages.slice(0, 1 + messages.findLastIndex(isOwn));
   const used = earlier.flatMap(({ content }) => content.flatMap((block) => (block.type === 'tool_use' ? [block] : [])));
   return used.filter(({ name }) => !names.has(name)).map(({ name }) => `X6: ${name}`);

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { readAnthropicAnswer } from '../../../src/wire/anthropic/answer.ts';
-import { readAnthropic } from '../../../src/wire/anthropic/read.ts';
 import { errorOf } from '../../domain/error-of.ts';
+import { readAnthropic } from './read.ts';
 
-describe("another's body", () => {
+describe('a body from elsewhere', () => {
   const thinking = { type: 'thinking', thinking: 'hm', signature: 's=' };
   const use = { type: 'tool_use', id: 'toolu_1', name: 'read', input: { path: 'a' } };
   const image = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };
@@ -63,7 +63,7 @@ describe("another's body", () => {
     ['messages[0].content', { messages: [{ role: 'user' }] }],
     ['messages[0].content[0].id', { messages: [{ role: 'assistant', content: [{ ...use, id: 1 }] }] }],
     ['messages[0].content[0].tool_use_id', { messages: [{ role: 'user', content: [{ type: 'tool_result' }] }] }],
-  ])('that is broken is refused with the field: %s', (field, body) => {
+  ])('is rejected with the field if it is malformed: %s', (field, body) => {
     expect(errorOf(() => readAnthropic(body))).toMatchObject({ code: 'invalid_input', field });
   });
 });
@@ -72,7 +72,7 @@ describe('an answer', () => {
   const thinking = { type: 'thinking', thinking: 'hm', signature: 's=' };
   const use = { type: 'tool_use', id: 'toolu_1', name: 'read', input: {} };
 
-  test('its text, its calls, and its blocks verbatim', () => {
+  test('has its text, its calls, and its blocks verbatim', () => {
     const content = [thinking, { type: 'text', text: 'I ' }, { type: 'text', text: 'read.' }, use];
     expect(readAnthropicAnswer({ content, stop_reason: 'tool_use' })).toEqual({
       content: 'I read.',

@@ -1,12 +1,13 @@
 import { describe, expect, test } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
 import type { AnthropicBody } from '../../../src/wire/anthropic/body.ts';
-import { readAnthropic } from '../../../src/wire/anthropic/read.ts';
-import { type AnthropicOptions, renderAnthropic } from '../../../src/wire/anthropic/render.ts';
+import { type AnthropicOptions } from '../../../src/wire/anthropic/render.ts';
 import { FIRST_TEXT } from '../../../src/wire/arrange.ts';
-import { EMPTY_TEXT } from '../../../src/wire/sent-parts.ts';
+import { EMPTY_TEXT } from '../../../src/wire/parts.ts';
 import type { WireRequest } from '../../../src/wire/wire-request.ts';
 import { calls, result, says, user } from '../messages.ts';
+import { renderAnthropic } from '../whole.ts';
+import { readAnthropic } from './read.ts';
 
 const MODEL = 'model-1';
 const ADAPTIVE = { type: 'adaptive' } as const;
@@ -50,12 +51,12 @@ describe('turns', () => {
     expect(render([user('Hi')])).not.toHaveProperty('system');
   });
 
-  test('A2: a history that opens otherwise gets a user message in front', () => {
+  test('A2: a history that starts with another role gets a user message in front', () => {
     expect(render([says('Hello'), user('Hi')]).messages[0]).toEqual({ role: 'user', content: [text(FIRST_TEXT)] });
     expect(render([summary('Done.'), says('Hello'), user('Hi')]).messages).toHaveLength(3);
   });
 
-  test('A3, A4: results of one round and what the user said meanwhile are one turn, results first', () => {
+  test('A3, A4: results of one round and user text between them share a turn, results first', () => {
     const { messages } = render([user('Go'), calls('a', 'b'), user('Faster'), result('b'), result('a'), user('!')]);
     expect(messages).toEqual([
       { role: 'user', content: [text('Go')] },
@@ -64,7 +65,7 @@ describe('turns', () => {
     ]);
   });
 
-  test('A5: foreign ids are mapped, and the same everywhere', () => {
+  test('A5: foreign ids are mapped the same way everywhere', () => {
     const { messages } = render([user('Go'), calls('call:1'), result('call:1')]);
     expect(messages.slice(1)).toEqual([
       { role: 'assistant', content: [use('call_1_1')] },
@@ -72,7 +73,7 @@ describe('turns', () => {
     ]);
   });
 
-  test('A6: nothing blank, and a text at the very end does not end blank', () => {
+  test('A6: no text is blank, and the final text does not end with white space', () => {
     const { messages } = render([user(' '), says('\n'), user('Go'), says('Well \n')]);
     expect(messages.map(({ content }) => content)).toEqual([
       [text(EMPTY_TEXT)],
@@ -83,12 +84,12 @@ describe('turns', () => {
     expect(render([says('Well \n'), user('Go')]).messages[1]?.content).toEqual([text('Well \n')]);
   });
 
-  test('A12: an error stays one', () => {
+  test('A12: an error stays marked as an error', () => {
     const { messages } = render([user('Go'), calls('a'), { ...result('a', ''), isError: true }]);
     expect(messages[2]?.content).toEqual([{ ...found('a'), content: [text(EMPTY_TEXT)], is_error: true }]);
   });
 
-  test('A12: of an error only the words are sent, and its picture is not forgotten', () => {
+  test('A12: an error is sent as text only, and its picture is restored from the marks', () => {
     const parts = [{ type: 'image_url', image_url: { url: 'https://x.test/a.png' } }];
     const failed: Message = { ...result('a', 'No such page.'), parts, isError: true };
     const history = [user('Go'), calls('a'), failed];
@@ -100,7 +101,7 @@ describe('turns', () => {
     expect(JSON.stringify(shown)).toContain('https://x.test/a.png');
   });
 
-  test('X6: a tool that is gone is named while a call of it remains', () => {
+  test('X6: a tool that no longer exists gets a stub while a call of it remains', () => {
     const history = [user('Go'), calls('a'), result('a')];
     const stub = {
       name: 'read',
@@ -112,8 +113,8 @@ describe('turns', () => {
   });
 });
 
-describe('what the provider wrote', () => {
-  test('A11: goes back verbatim and in order, server tools inside their turn', () => {
+describe('blocks of the provider', () => {
+  test('A11: go back verbatim and in order, with server tools inside their turn', () => {
     const search = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'x' } };
     const hits = { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] };
     const items = [text('I look. '), search, hits, text('So.'), use('a')];
@@ -121,7 +122,7 @@ describe('what the provider wrote', () => {
     expect(render([user('Go'), message, result('a')]).messages[1]?.content).toEqual(items);
   });
 
-  test('another model’s, or another form of the message, does not', () => {
+  test('are not sent for another model, or for an edited message', () => {
     const edited = own(says('Shorter.'), [text('Much longer.')]);
     const foreign = own(calls('a'), [thinking, use('a')], { model: 'model-2' });
     const contents = render([user('Go'), foreign, result('a'), edited, user('Go')]).messages.map(
@@ -130,7 +131,7 @@ describe('what the provider wrote', () => {
     expect(contents.slice(1, 4)).toEqual([[use('a')], [found('a')], [text('Shorter.')]]);
   });
 
-  test('comes back from the wire only where it was sent', () => {
+  test('are restored only where they were sent', () => {
     const kept = own(says('Yes.'), [text('Yes.')]);
     const edited = own(says('Shorter.'), [text('Much longer.')]);
     const { body, marks } = renderAnthropic(requestOf([user('Go'), kept, user('Go'), edited, user('Go')]));
@@ -139,7 +140,7 @@ describe('what the provider wrote', () => {
     expect(messages[3]).toEqual(says('Shorter.'));
   });
 
-  test('blank texts, unsigned thinking and server calls without a result stay out', () => {
+  test('leave out blank texts, unsigned thinking and server calls without a result', () => {
     const cut = { type: 'thinking', thinking: 'hm', signature: '' };
     const paused = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} };
     const message = own(calls('a'), [cut, text('\n'), use('a'), paused]);
@@ -148,7 +149,7 @@ describe('what the provider wrote', () => {
     expect(render([user('Go'), silent, user('Go')]).messages[1]?.content).toEqual([thinking, text(EMPTY_TEXT)]);
   });
 
-  test('a number that JSON of ours cannot hold goes as text, beside its thinking, and comes back as it was', () => {
+  test('keep a number that JSON would change as a string beside the thinking, and restore it', () => {
     const given = '{"id":12345678901234567890}';
     const call: Message = { ...calls('a'), toolCalls: [{ id: 'a', name: 'read', arguments: given }] };
     const lossy = { ...use('a'), input: JSON.parse(given) as unknown };
@@ -163,7 +164,7 @@ describe('what the provider wrote', () => {
     }
   });
 
-  test('A10: its compaction opens the conversation, alone of its kind; elsewhere the summary’s text stands', () => {
+  test('A10: keep a compaction only at the start of the conversation, and else send the summary’s text', () => {
     const block = { type: 'compaction', content: 'Done.', encrypted_content: null, signature: 's=' };
     const failed = { type: 'compaction', content: null, encrypted_content: null };
     const { messages } = render([summary('Done.', [block]), user('Go'), summary('More.', [block]), user('Go')]);
@@ -194,7 +195,7 @@ describe('thinking', () => {
     ['a turn without before one with it', [user('Go'), calls('b'), result('b'), thoughtful('a'), result('a')]],
     ['text behind results does not end the loop', [user('Go'), calls('b'), result('b'), user('Faster')]],
   ])(
-    'A7: where every answer has to begin with it, is off to the end of a loop with one that does not: %s',
+    'A7: is off for the rest of a loop with a turn that does not start with it, if it is required: %s',
     (_case, history) => {
       expect(render(history, { thinking: ENABLED })).not.toHaveProperty('thinking');
       expect(render(history, { thinking: ADAPTIVE }).thinking).toEqual(ADAPTIVE);
@@ -206,7 +207,7 @@ describe('thinking', () => {
     ['by another model', thoughtful('b', { model: 'model-2' })],
     ['and edited since', { ...thoughtful('b'), content: 'Edited.' }],
     ['where no turn may have it', own(calls('b'), [use('b'), thinking])],
-  ])('A7: is off to the end of a loop that lost some, whoever may choose: written %s', (_case, lost) => {
+  ])('A7: is off for the rest of a loop that lost some of it: written %s', (_case, lost) => {
     const history = [...loop, lost, result('b')];
     expect(render(history, { thinking: ADAPTIVE }, { version: 2 })).not.toHaveProperty('thinking');
     const answered = [...history, says('Done.'), user('Next')];
@@ -218,7 +219,7 @@ describe('thinking', () => {
     ['text before it', [text('One.'), thinking, text('Two.')], [text('One.'), text('Two.')]],
     ['a call before it', [use('a'), thinking, text('One.')], [use('a'), text('One.')]],
     ['a blank text before it', [text(' '), thinking, text('One.')], [thinking, text('One.')]],
-  ])('A7: thinking stands first and never last: %s', (_case, items, sent) => {
+  ])('A7: comes first in a turn and never last: %s', (_case, items, sent) => {
     const said = items.map((item) => (typeof item['text'] === 'string' ? item['text'] : '')).join('');
     const called = items.some(({ type }) => type === 'tool_use');
     const message = own(called ? { ...calls('a'), content: said } : says(said), items);
@@ -228,7 +229,7 @@ describe('thinking', () => {
     expect(readAnthropic(body, marks).messages[1]).toEqual(message);
   });
 
-  test('A7: of answers that share a turn, a later one leaves its thinking out where the turn begins without', () => {
+  test('A7: is left out of a later answer in a turn that starts without it', () => {
     const answered = own(says('Done.'), [thinking, text('Done.')]);
     const silent = own(says(''), [thinking]);
     const behindText = [user('Go'), says('Well.'), answered, silent, user('Next')];
@@ -237,7 +238,7 @@ describe('thinking', () => {
     expect(behindThinking).toEqual([thinking, text('Done.'), thinking, text('Done.')]);
   });
 
-  test('A7: the open loop goes without, where that answer began it; its message comes back whole', () => {
+  test('A7: is off in an open loop that started without it, and the message is restored whole', () => {
     const history = [user('Go'), says('Well.'), thoughtful('a'), result('a')];
     const { body, marks } = renderAnthropic(requestOf(history), { thinking: ADAPTIVE });
     expect(body.messages[1]?.content).toEqual([text('Well.'), use('a')]);
@@ -251,21 +252,21 @@ describe('thinking', () => {
     ['under another', { version: 1 }, false],
     ['of no known version', {}, true],
     ['under another prompt or other tools', { version: 2, prefix: 'other' }, false],
-  ])('A8: written %s', (_case, binding, isKept) => {
+  ])('A8: depends on the facts it was written under: %s', (_case, binding, isKept) => {
     const history = [user('Go'), thoughtful('a', binding), result('a')];
     const body = render(history, { thinking: ADAPTIVE }, { version: 2 });
     expect(body.messages[1]?.content).toEqual(isKept ? [thinking, use('a')] : [use('a')]);
     expect(body.thinking).toEqual(isKept ? ADAPTIVE : undefined);
   });
 
-  test('A8: the prefix is that of the request before, until prompt or tools change', () => {
+  test('A8: has the same prefix until prompt or tools change', () => {
     const { prefix } = renderAnthropic(requestOf([user('Go')])).marks;
     const history = [user('Go'), thoughtful('a', { prefix }), result('a')];
     expect(render(history).messages[1]?.content).toHaveLength(2);
     expect(render(history, {}, { system: 'Be brief.' }).messages[1]?.content).toHaveLength(1);
   });
 
-  test('A8: the stub of a name that the model made up waits until the loop has ended that it thinks in', () => {
+  test('A8: survives an invented tool name, whose stub waits until the loop has ended', () => {
     const madeUp = (id: string, items?: Record<string, unknown>[], binding: object = {}): Message => {
       const call: Message = { ...calls(id), toolCalls: [{ id, name: `made_up_${id}`, arguments: '{"path":"a"}' }] };
       return items === undefined ? call : own(call, items, binding);
@@ -281,7 +282,7 @@ describe('thinking', () => {
     const second = render([...first, says('Done.'), user('Next')]);
     expect(names(second)).toEqual(['read', 'made_up_b']);
     expect(second.messages[1]?.content).toEqual([use('a')]);
-    // What was made up before the first thought stood before it.
+    // A name invented before the first thinking already had its stub then.
     const early = [user('Go'), madeUp('b'), result('b')];
     const { prefix: later } = renderAnthropic(requestOf(early)).marks;
     const thought = madeUp('c', [thinking, name('c')], { prefix: later });
@@ -290,7 +291,7 @@ describe('thinking', () => {
     expect(late.messages[3]?.content).toEqual([thinking, name('c')]);
   });
 
-  test('the budget fits the output cap', () => {
+  test('has a budget that fits the output cap', () => {
     const options = { thinking: { type: 'enabled', budget_tokens: 8_000 } } as const;
     expect(render(loop, options).thinking).toEqual({ type: 'enabled', budget_tokens: 4_095 });
     expect(render(loop, options, { maxOutputTokens: 1_024 })).not.toHaveProperty('thinking');
@@ -302,7 +303,7 @@ describe('A9: cache marks', () => {
   const renderMarked = (messages: readonly Message[], system: string): AnthropicBody =>
     renderAnthropic(requestOf(messages, { system })).body;
 
-  test('end of system, end of the last summary, tail', () => {
+  test('stand at the end of system, of the last summary, and of the messages', () => {
     const history = [summary('One.'), user('Go'), summary('Two.'), calls('a'), result('a')];
     const { system, tools, messages } = renderMarked(history, 'Be brief.');
     expect(system).toEqual([{ ...text('Be brief.'), ...mark }]);
@@ -314,7 +315,7 @@ describe('A9: cache marks', () => {
     ]);
   });
 
-  test('on the tools where there is no system text, and never on thinking', () => {
+  test('stand on the tools if there is no system text, and never on thinking', () => {
     const { tools, messages } = renderMarked([user('Go'), own(says(''), [text(' '), thinking])], '');
     expect(tools?.[0]).toMatchObject(mark);
     expect(messages[1]?.content).toEqual([thinking, { ...text(EMPTY_TEXT), ...mark }]);
@@ -328,7 +329,7 @@ test.each([
     { type: 'image_url', image_url: { url: 'data:image/svg+xml,<svg/>' } },
     '(a picture that is not on the web is not shown)',
   ],
-])('what no provider can look at is a line of text: %j', (part, line) => {
+])('a part that no provider takes becomes a line of text: %j', (part, line) => {
   expect(render([{ ...user('Look'), parts: [part] }]).messages[0]?.content).toEqual([text('Look'), text(line)]);
 });
 
@@ -338,7 +339,7 @@ test('a data URL with parameters is a picture', () => {
   expect(render([{ ...user(''), parts: [png] }]).messages[0]?.content).toEqual([{ type: 'image', source }]);
 });
 
-test('pictures are blocks, in results too; what no provider takes is a line of text', () => {
+test('pictures are blocks, also in results, and unsupported parts are a line of text', () => {
   const png = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
   const tiff = { type: 'image', source: { type: 'base64', media_type: 'image/tiff', data: 'AAAA' } };
   const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };

@@ -2,14 +2,14 @@ import type Anthropic from '@anthropic-ai/sdk';
 import * as fc from 'fast-check';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import type { AnthropicBody } from '../../../src/wire/anthropic/body.ts';
-import { readAnthropic } from '../../../src/wire/anthropic/read.ts';
-import { renderAnthropic } from '../../../src/wire/anthropic/render.ts';
 import type { WireRequest } from '../../../src/wire/wire-request.ts';
 import { countRuns } from '../../setup/count-runs.ts';
 import { histories } from '../histories.ts';
 import { sayRead, sayRequest } from '../round-trip.ts';
 import { hasTraces, readConversations } from '../traces.ts';
+import { renderAnthropic } from '../whole.ts';
 import { findFaults } from './faults.ts';
+import { readAnthropic } from './read.ts';
 
 const THINKING = { type: 'enabled', budget_tokens: 2_048 } as const;
 
@@ -17,13 +17,13 @@ function toWire(body: AnthropicBody): unknown {
   return JSON.parse(JSON.stringify(body));
 }
 
-test('the SDK takes every body, its beta too', () => {
+test('every body fits the types of the SDK, including its beta', () => {
   expectTypeOf<AnthropicBody>().toExtend<Anthropic.Messages.MessageCreateParamsNonStreaming>();
   expectTypeOf<AnthropicBody>().toExtend<Anthropic.Beta.Messages.MessageCreateParamsNonStreaming>();
 });
 
 describe('random histories', () => {
-  test('are legal as they are sent', () => {
+  test('are rendered to legal bodies', () => {
     fc.assert(
       fc.property(histories('anthropic'), (request) => {
         const { body } = renderAnthropic(request, { thinking: THINKING });
@@ -33,7 +33,7 @@ describe('random histories', () => {
     );
   });
 
-  test.each([true, false])('come back from the wire (sendable: %s)', (isSendable) => {
+  test.each([true, false])('are restored from the body (sendable: %s)', (isSendable) => {
     fc.assert(
       fc.property(histories('anthropic', { isSendable }), (request) => {
         const { body, marks } = renderAnthropic(request);
@@ -43,7 +43,7 @@ describe('random histories', () => {
     );
   });
 
-  test('a longer history begins as the shorter one did, so that caches and signatures hold', () => {
+  test('keep their prefix when they grow, so that caches and signatures hold', () => {
     fc.assert(
       fc.property(histories('anthropic'), fc.nat(), ({ messages, ...request }, cut) => {
         const ends = messages.flatMap(({ role }, index) => (role === 'user' ? [index + 1] : []));
@@ -70,7 +70,7 @@ function isClosed(messages: WireRequest['messages']): boolean {
 }
 
 describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/traces)', () => {
-  test('are legal, and come back from the wire', () => {
+  test('are legal, and restored from the body', () => {
     const conversations = readConversations();
     expect(conversations.length).toBeGreaterThan(200);
     for (const { messages } of conversations) {
@@ -80,7 +80,7 @@ describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/t
       const wire = toWire(body) as AnthropicBody;
       expect(findFaults(wire)).toEqual([]);
       expect(sayRead(readAnthropic(wire, marks))).toEqual(sayRequest(request, marks));
-      // Acknowledged from the wire, but for blank texts: nothing else of a recorded conversation has to be kept aside.
+      // In recorded conversations, only blank texts need the marks.
       const aside = [...marks.replaced.values()].filter(({ content }) => content.trim() !== '');
       expect(aside).toEqual([]);
     }

@@ -5,7 +5,7 @@ import { readResponsesAnswer } from '../../../src/wire/openai-responses/answer.t
 describe('a Chat answer', () => {
   const call = { id: 'call_1', type: 'function', function: { name: 'read', arguments: '{"path":"a"}' } };
 
-  test('its text, its calls, and its message without the fields that hold nothing', () => {
+  test('has its text, its calls, and its message without empty fields', () => {
     const given = {
       role: 'assistant',
       content: null,
@@ -42,7 +42,7 @@ describe('a Chat answer', () => {
     expect(readChatAnswer({ finish_reason, message: { content: 'Hi.' } }).end).toBe(end);
   });
 
-  test('a refusal’s words are its text', () => {
+  test('has the words of a refusal as its text', () => {
     const message = { content: null, refusal: 'I cannot.' };
     expect(readChatAnswer({ finish_reason: 'stop', message })).toMatchObject({ content: 'I cannot.', end: 'refusal' });
   });
@@ -52,7 +52,7 @@ describe('a Responses answer', () => {
   const text = (value: string, more: object = {}) => ({ type: 'output_text', text: value, annotations: [], ...more });
   const message = (...content: unknown[]) => ({ type: 'message', id: 'msg_1', role: 'assistant', content });
 
-  test('its text, its calls, and its items without the fields that the API refuses to read', () => {
+  test('has its text, its calls, and its items without the fields that the API refuses', () => {
     const reasoning = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'sealed' };
     const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'read', arguments: '{"path":"a"}' };
     const output = [
@@ -81,7 +81,7 @@ describe('a Responses answer', () => {
     expect(readResponsesAnswer(answer)).toMatchObject({ content: '', toolCalls: [], end });
   });
 
-  test('a refusal’s words are its text', () => {
+  test('has the words of a refusal as its text', () => {
     const output = [message({ type: 'refusal', refusal: 'I cannot.' })];
     expect(readResponsesAnswer({ status: 'completed', output })).toMatchObject({
       content: 'I cannot.',

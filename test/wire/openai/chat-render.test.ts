@@ -2,11 +2,12 @@ import { describe, expect, test } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
 import { FIRST_TEXT } from '../../../src/wire/arrange.ts';
 import type { ChatBody } from '../../../src/wire/openai-chat/body.ts';
-import { readChat } from '../../../src/wire/openai-chat/read.ts';
-import { type ChatOptions, renderChat } from '../../../src/wire/openai-chat/render.ts';
-import { EMPTY_TEXT } from '../../../src/wire/sent-parts.ts';
+import { type ChatOptions } from '../../../src/wire/openai-chat/render.ts';
+import { EMPTY_TEXT } from '../../../src/wire/parts.ts';
 import type { WireRequest } from '../../../src/wire/wire-request.ts';
 import { calls, result, says, user } from '../messages.ts';
+import { renderChat } from '../whole.ts';
+import { readChat } from './read-chat.ts';
 
 const MODEL = 'model-1';
 const PICTURE = 'data:image/png;base64,AAAA';
@@ -42,12 +43,12 @@ function contentsOf(messages: readonly Message[], options?: ChatOptions): unknow
 }
 
 describe('order and roles', () => {
-  test('C1, C2: results stand directly behind their call, in the order of their coming', () => {
+  test('C1, C2: results directly follow their call, in the order of their arrival', () => {
     const { messages } = render([user('Go'), calls('a', 'b'), user('Faster'), result('b'), result('a')]);
     expect(messages).toEqual([user('Go'), wireCalls('a', 'b'), found('b'), found('a'), user('Faster')]);
   });
 
-  test('C3, X3: content is null beside calls only; what is blank says so', () => {
+  test('C3, X3: content is null only beside calls, and blank content is a placeholder', () => {
     expect(contentsOf([user(' '), says('\n'), user('Go'), calls('a'), result('a', '')])).toEqual([
       ['user', EMPTY_TEXT],
       ['assistant', EMPTY_TEXT],
@@ -73,11 +74,11 @@ describe('order and roles', () => {
     expect(render(history).messages[0]).toEqual({ role: 'system', content: 'Use French.' });
   });
 
-  test('X5: a history that opens otherwise gets a user message in front', () => {
+  test('X5: a history that starts with another role gets a user message in front', () => {
     expect(render([says('Hello'), user('Hi')]).messages[0]).toEqual(user(FIRST_TEXT));
   });
 
-  test('X6: a schema names an object and its properties; a tool that is gone is named while a call remains', () => {
+  test('X6: a schema has a type and properties, and a tool that no longer exists gets a stub', () => {
     const bare = { name: 'now', description: '', parameters: {} };
     const { tools } = render([user('Go'), calls('a'), result('a')], {}, { tools: [bare] });
     expect(tools?.map(({ function: { name, parameters } }) => [name, parameters])).toEqual([
@@ -87,7 +88,7 @@ describe('order and roles', () => {
     expect(render([user('Go')], {}, { tools: [] })).not.toHaveProperty('tools');
   });
 
-  test('the output cap goes by the name that the server knows', () => {
+  test('the output cap has the server’s name', () => {
     expect(render([user('Go')])).toMatchObject({ max_completion_tokens: 4_096 });
     const older = render([user('Go')], { outputCapField: 'max_tokens' });
     expect(older).toMatchObject({ max_tokens: 4_096 });
@@ -96,12 +97,12 @@ describe('order and roles', () => {
 });
 
 describe('C6: pictures', () => {
-  test('of the user stand where they stood', () => {
+  test('in user messages stay in place', () => {
     const { messages } = render([{ ...user('Look'), parts: [picture, text('Look')] }]);
     expect(messages).toEqual([{ role: 'user', content: [picture, text('Look')] }]);
   });
 
-  test('of results follow the whole round as the user’s, and come back as the results’', () => {
+  test('in results follow the round in a user message, and are restored to the results', () => {
     const history = [user('Go'), calls('a', 'b'), shows('a', text('one'), picture), shows('b', picture), says('Well.')];
     const { body, marks } = renderChat(requestOf(history));
     expect(body.messages.slice(2)).toEqual([
@@ -116,7 +117,7 @@ describe('C6: pictures', () => {
     expect([...marks.replaced.keys()]).toEqual([3]);
   });
 
-  test('texts around them become one, kept beside the body', () => {
+  test('in results leave one joined text, and the marks keep the original', () => {
     const history = [user('Go'), calls('a'), shows('a', text('one'), picture, text('two'))];
     const { body, marks } = renderChat(requestOf(history));
     expect(body.messages[2]).toEqual(found('a', 'one\ntwo'));
@@ -124,17 +125,17 @@ describe('C6: pictures', () => {
   });
 });
 
-test('an error has no field; its mark comes back all the same', () => {
+test('an error has no field, and the marks restore it', () => {
   const failed: Message = { ...result('a'), isError: true };
   const { body, marks } = renderChat(requestOf([user('Go'), calls('a'), failed]));
   expect(body.messages[2]).toEqual(found('a'));
   expect(readChat(body, marks).messages[2]).toEqual(failed);
 });
 
-describe('what the server wrote', () => {
+describe('messages of the server', () => {
   const signature = { extra_content: { google: { thought_signature: 'signed=' } } };
 
-  test('goes back verbatim and comes back as it was, signatures of calls included', () => {
+  test('go back verbatim with signatures of calls, and are restored', () => {
     const message = own(calls('a'), { content: null, tool_calls: [call('a', signature)], refusal: null });
     const { body, marks } = renderChat(requestOf([user('Go'), message, result('a')]));
     expect(body.messages[1]).toEqual({
@@ -147,7 +148,7 @@ describe('what the server wrote', () => {
     expect(readChat(body, marks).messages[1]).toEqual(message);
   });
 
-  test('with ids that had to change, the rest of each call stays', () => {
+  test('keep all other fields of a call whose id had to change', () => {
     const message = own(calls('id é'), { content: null, tool_calls: [call('id é', signature)] });
     const { messages } = render([user('Go'), message, result('id é')]);
     expect(messages[1]).toEqual({ role: 'assistant', content: null, tool_calls: [call('id___1', signature)] });
@@ -159,7 +160,7 @@ describe('what the server wrote', () => {
     ['other arguments', own(calls('a'), { tool_calls: [call('a', { function: { name: 'read', arguments: '{}' } })] })],
     ['fewer calls', own(calls('a'), { content: null, reasoning: 'hm' })],
     ['two messages', { ...says('Hi'), raw: { format: 'openai-chat', model: MODEL, items: [{ content: 'Hi' }, {}] } }],
-  ])('is left out where it says something else than the message: %s', (_case, message) => {
+  ])('are not sent for an edited message: %s', (_case, message) => {
     const history = message.toolCalls === undefined ? [message] : [message, result('a')];
     const { raw: _, ...plain } = message;
     expect(render([user('Go'), ...history, user('Go')])).toEqual(
@@ -167,7 +168,7 @@ describe('what the server wrote', () => {
     );
   });
 
-  test('blank text beside calls is none, an answer that is blank says so', () => {
+  test('have no blank text beside calls, and a placeholder for a blank answer', () => {
     const beside = own(calls('a'), { content: '\n', tool_calls: [call('a')], reasoning: 'hm' });
     const blank = own(says(''), { content: '', reasoning: 'hm' });
     const { messages } = render([user('Go'), beside, result('a'), blank]);
@@ -176,7 +177,7 @@ describe('what the server wrote', () => {
   });
 });
 
-describe('C7: an open model’s thinking', () => {
+describe('C7: reasoning of an open model', () => {
   const thoughtful = (id: string, field = 'reasoning_content'): Message =>
     own(calls(id), { content: null, tool_calls: [call(id)], [field]: `thought ${id}` });
   const thoughts = (messages: readonly Message[], options?: ChatOptions): unknown[] =>
@@ -190,7 +191,7 @@ describe('C7: an open model’s thinking', () => {
     expect(thoughts([...loop, says('Done.'), user('Next'), thoughtful('c'), result('c')])).toEqual(['thought c']);
   });
 
-  test('is dropped behind it in each of its forms, and kept beside the body', () => {
+  test('is dropped after the loop in every form, and kept in the marks', () => {
     for (const field of ['reasoning_content', 'reasoning', 'reasoning_details']) {
       const message = thoughtful('a', field);
       const { body, marks } = renderChat(requestOf([user('Go'), message, result('a'), user('Next')]));
@@ -199,13 +200,13 @@ describe('C7: an open model’s thinking', () => {
     }
   });
 
-  test('a result’s picture does not end the loop; where the roles have to alternate it does', () => {
+  test('survives a picture of a result, except where a strict template requires an answer', () => {
     const loop = [user('Go'), thoughtful('a'), shows('a', picture), thoughtful('b'), result('b')];
     expect(thoughts(loop)).toEqual(['thought a', 'thought b']);
     expect(thoughts(loop, { isStrict: true })).toEqual(['thought b']);
   });
 
-  test('of another model stays out', () => {
+  test('is not sent to another model', () => {
     const foreign: Message = { ...thoughtful('a'), raw: { ...(thoughtful('a').raw as object), model: 'model-2' } };
     expect(thoughts([user('Go'), foreign, result('a')])).toEqual([]);
   });
@@ -214,11 +215,11 @@ describe('C7: an open model’s thinking', () => {
 describe('C5: strict templates', () => {
   const strict = (messages: readonly Message[]): unknown[] => contentsOf(messages, { isStrict: true });
 
-  test('neighbouring user messages become one', () => {
+  test('merge adjacent user messages', () => {
     expect(strict([user('One'), user('Two')])).toEqual([['user', [text('One'), text('Two')]]]);
   });
 
-  test('a placeholder stands between two answers, and between results and what the user said then', () => {
+  test('get a placeholder between two answers, and between results and a user message', () => {
     expect(strict([user('Go'), says('Well'), calls('a'), result('a'), user('Next')])).toEqual([
       ['user', 'Go'],
       ['assistant', 'Well'],
@@ -230,7 +231,7 @@ describe('C5: strict templates', () => {
     ]);
   });
 
-  test('the placeholders are no messages of the history', () => {
+  test('get placeholders that are not restored as messages', () => {
     const history = [user('Go'), says('Well'), calls('a'), result('a'), user('Next'), user('!')];
     const { body, marks } = renderChat(requestOf(history), { isStrict: true });
     expect(readChat(body, marks).messages).toEqual(history);

@@ -1,11 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { readChat } from '../../../src/wire/openai-chat/read.ts';
-import { readResponses } from '../../../src/wire/openai-responses/read.ts';
 import { errorOf } from '../../domain/error-of.ts';
+import { readChat } from './read-chat.ts';
+import { readResponses } from './read-responses.ts';
 
 const PICTURE = 'data:image/png;base64,AAAA';
 
-describe("another's Chat body", () => {
+describe('a Chat body from elsewhere', () => {
   const call = { id: 'call_1', type: 'function', function: { name: 'read', arguments: '{"path":"a"}' } };
 
   test('is read without marks', () => {
@@ -50,7 +50,7 @@ describe("another's Chat body", () => {
     });
   });
 
-  test('fields that hold nothing are no raw items', () => {
+  test('has no raw items for empty fields', () => {
     const plain = { role: 'assistant', content: 'Hi.', refusal: null, tool_calls: null };
     expect(readChat({ messages: [plain] }).messages).toEqual([{ role: 'assistant', content: 'Hi.' }]);
   });
@@ -60,17 +60,17 @@ describe("another's Chat body", () => {
     ['messages[0].role', { messages: [{ role: 'function', content: '' }] }],
     ['messages[0].tool_call_id', { messages: [{ role: 'tool', content: '' }] }],
     ['messages[0].tool_calls[0].id', { messages: [{ role: 'assistant', tool_calls: [{ ...call, id: 1 }] }] }],
-  ])('that is broken is refused with the field: %s', (field, body) => {
+  ])('is rejected with the field if it is malformed: %s', (field, body) => {
     expect(errorOf(() => readChat(body))).toMatchObject({ code: 'invalid_input', field });
   });
 });
 
-describe("another's Responses body", () => {
+describe('a Responses body from elsewhere', () => {
   const reasoning = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'sealed' };
   const call = (id: string) => ({ type: 'function_call', call_id: id, name: 'read', arguments: '{}' });
   const says = (text: string) => ({ type: 'message', role: 'assistant', content: [{ type: 'output_text', text }] });
 
-  test('is read without marks: an answer’s items are one message', () => {
+  test('is read without marks, with an answer’s items as one message', () => {
     const read = readResponses({
       model: 'model-1',
       instructions: 'Be brief.',
@@ -121,7 +121,7 @@ describe("another's Responses body", () => {
     });
   });
 
-  test('a text alone is what the user said', () => {
+  test('may have a string as its input', () => {
     expect(readResponses({ input: 'Hi.' }).messages).toEqual([{ role: 'user', content: 'Hi.' }]);
   });
 
@@ -130,7 +130,7 @@ describe("another's Responses body", () => {
     ['input[0].role', { input: [{ content: 'Hi.' }] }],
     ['input[0].arguments', { input: [{ ...call('a'), arguments: {} }] }],
     ['input[0].call_id', { input: [{ type: 'function_call_output', output: '' }] }],
-  ])('that is broken is refused with the field: %s', (field, body) => {
+  ])('is rejected with the field if it is malformed: %s', (field, body) => {
     expect(errorOf(() => readResponses(body))).toMatchObject({ code: 'invalid_input', field });
   });
 });

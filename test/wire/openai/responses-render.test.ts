@@ -1,12 +1,12 @@
 import { describe, expect, test } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
 import type { RawItem } from '../../../src/domain/raw-items.ts';
-import { readResponses } from '../../../src/wire/openai-responses/read.ts';
-import { type ResponsesOptions, renderResponses } from '../../../src/wire/openai-responses/render.ts';
-import { validateResponses } from '../../../src/wire/openai-responses/rules.ts';
-import { EMPTY_TEXT } from '../../../src/wire/sent-parts.ts';
+import { type ResponsesOptions } from '../../../src/wire/openai-responses/render.ts';
+import { EMPTY_TEXT } from '../../../src/wire/parts.ts';
 import type { WireRequest } from '../../../src/wire/wire-request.ts';
 import { calls, result, says, user } from '../messages.ts';
+import { renderResponses, validateResponses } from '../whole.ts';
+import { readResponses } from './read-responses.ts';
 
 const MODEL = 'model-1';
 
@@ -51,7 +51,7 @@ function bodyOf(messages: readonly Message[], more?: Partial<WireRequest>, optio
   return renderResponses(requestOf(messages, more), options).body;
 }
 
-/** What is sent of messages behind a question; each body is a legal one. */
+/** Renders messages behind a question and checks that the body is legal. */
 function sent(...messages: readonly Message[]): unknown[] {
   const { body } = renderResponses(requestOf([user('Go'), ...messages, user('Next')]));
   expect(validateResponses(body)).toEqual([]);
@@ -59,7 +59,7 @@ function sent(...messages: readonly Message[]): unknown[] {
 }
 
 describe('the request', () => {
-  test('R7: is stateless, asks for sealed reasoning, and describes its tools', () => {
+  test('R7: is stateless, asks for encrypted reasoning, and describes its tools', () => {
     expect(bodyOf([user('Go')], { system: 'Be brief.' })).toEqual({
       model: MODEL,
       instructions: 'Be brief.',
@@ -79,15 +79,15 @@ describe('the request', () => {
     });
   });
 
-  test('of a model that does not reason asks for none', () => {
+  test('asks a model without reasoning for none', () => {
     expect(bodyOf([user('Go')], {}, { isReasoning: false })).not.toHaveProperty('include');
   });
 
-  test('asks for no fewer tokens than the API gives', () => {
+  test('asks for at least the API’s minimum of tokens', () => {
     expect(bodyOf([user('Go')], { maxOutputTokens: 1 })).toMatchObject({ max_output_tokens: 16 });
   });
 
-  test('the log’s system messages are the developer’s, in front, and come back in their places', () => {
+  test('has the log’s system messages in front as developer messages, and restores their places', () => {
     const history: Message[] = [user('Hi'), says('Salut'), { role: 'system', content: 'Use French.' }, user('Go')];
     const { body, marks } = renderResponses(requestOf(history, { system: 'Be brief.' }));
     expect(body).toMatchObject({ instructions: 'Be brief.', input: [{ role: 'developer' }, {}, {}, {}] });
@@ -95,8 +95,8 @@ describe('the request', () => {
   });
 });
 
-describe('items of ours', () => {
-  test('R1: outputs stand directly behind their calls', () => {
+describe('items of our own', () => {
+  test('R1: outputs directly follow their calls', () => {
     const { input } = renderResponses(
       requestOf([user('Go'), { ...calls('a', 'b'), content: 'I read.' }, user('Faster'), result('b'), result('a')]),
     ).body;
@@ -122,7 +122,7 @@ describe('items of ours', () => {
     );
   });
 
-  test('an error has no field; its mark comes back all the same', () => {
+  test('an error has no field, and the marks restore it', () => {
     const failed: Message = { ...result('a'), isError: true };
     const { body, marks } = renderResponses(requestOf([user('Go'), calls('a'), failed]));
     expect(body.input[2]).toEqual(output('a'));
@@ -130,10 +130,10 @@ describe('items of ours', () => {
   });
 });
 
-describe('what the provider wrote', () => {
+describe('items of the provider', () => {
   const pair = [reasoning('rs_1'), call('a', { id: 'fc_1', status: 'completed' })];
 
-  test('R5: goes back verbatim and as one group, and comes back as it was', () => {
+  test('R5: go back verbatim as one group, and are restored', () => {
     const items = [reasoning('rs_1'), search, message('msg_1', 'I read.'), call('a', { id: 'fc_1' })];
     const answer = own({ ...calls('a'), content: 'I read.' }, items);
     expect(sent(answer, result('a'))).toEqual([...items, output('a')]);
@@ -142,7 +142,7 @@ describe('what the provider wrote', () => {
     expect(marks.replaced.size).toBe(0);
   });
 
-  test('R1: a call that had to change its id keeps its place and its pair', () => {
+  test('R1: keep the place and output of a call whose id had to change', () => {
     const items = [reasoning('rs_1'), call('a:1', { id: 'fc_1' })];
     expect(sent(own(calls('a:1'), items), result('a:1'))).toEqual([
       reasoning('rs_1'),
@@ -151,7 +151,7 @@ describe('what the provider wrote', () => {
     ]);
   });
 
-  test('R1: calls that wait for outputs no log of ours has go, and their reasoning with them (R2)', () => {
+  test('R1, R2: lose calls that wait for other outputs, and their reasoning', () => {
     const shell = { type: 'shell_call', id: 'sh_1', call_id: 's', action: {} };
     const items = [reasoning('rs_1'), shell, reasoning('rs_2'), message('msg_1', 'Done.')];
     expect(sent(own(says('Done.'), items))).toEqual([reasoning('rs_2'), message('msg_1', 'Done.')]);
@@ -161,12 +161,12 @@ describe('what the provider wrote', () => {
     ['cut off before it came to anything', [message('msg_1', 'Hm.'), reasoning('rs_1')]],
     ['not sealed (R6)', [reasoning('rs_1', { encrypted_content: null }), message('msg_1', 'Hm.')]],
     ['in front of what was blank', [reasoning('rs_1'), message('msg_0', ' '), message('msg_1', 'Hm.')]],
-  ])('R2: reasoning goes that is %s; the ids of what it led to go with it (R3)', (_case, items) => {
+  ])('R2, R3: lose reasoning that is %s, and the ids of the items behind it', (_case, items) => {
     const content = items.filter(({ type }) => type === 'message').length > 1 ? ' \n\nHm.' : 'Hm.';
     expect(sent(own(says(content), items))).toEqual([message(undefined, 'Hm.')]);
   });
 
-  test('R3: what came before all reasoning, or without any, goes without its id', () => {
+  test('R3: lose ids before all reasoning, or without any', () => {
     const items = [message('msg_1', 'So.'), ...pair];
     expect(sent(own({ ...calls('a'), content: 'So.' }, items), result('a'))).toEqual([
       message(undefined, 'So.'),
@@ -176,7 +176,7 @@ describe('what the provider wrote', () => {
     expect(sent(own(says('Hi.'), [message('msg_1', 'Hi.')]))).toEqual([message(undefined, 'Hi.')]);
   });
 
-  test('R3: a provider’s own tool goes whole where its kind needs the id', () => {
+  test('R3: lose a provider’s own call if its type requires an id', () => {
     const file = { type: 'file_search_call', id: 'fs_1', status: 'completed', queries: [] };
     const { id: _, ...unnamed } = search;
     expect(sent(own(says('So.'), [file, search, message('msg_1', 'So.')]))).toEqual([
@@ -187,12 +187,12 @@ describe('what the provider wrote', () => {
     expect(sent(own(says('So.'), reasoned))).toEqual(reasoned);
   });
 
-  test('R4: of reasoning in a row the last stays', () => {
+  test('R4: keep the last of adjacent reasoning items', () => {
     const items = [reasoning('rs_1'), reasoning('rs_2'), message('msg_1', 'So.')];
     expect(sent(own(says('So.'), items))).toEqual(items.slice(1));
   });
 
-  test('R6: under another version reasoning goes, with the ids; of another model all items go', () => {
+  test('R6: lose reasoning and ids under another version, and are not sent to another model', () => {
     const answer = own(calls('a'), pair, { version: 1 });
     const render = (version: number, model = MODEL): unknown[] =>
       renderResponses(requestOf([user('Go'), answer, result('a')], { version, model })).body.input.slice(1, -1);
@@ -201,7 +201,7 @@ describe('what the provider wrote', () => {
     expect(render(1, 'model-2')).toEqual([call('a')]);
   });
 
-  test('R9: an id stands once', () => {
+  test('R9: repeat no id', () => {
     const answer = own(says('Hi.'), [reasoning('rs_1'), message('msg_1', 'Hi.')]);
     expect(sent(answer, user('Again'), answer)).toEqual([
       reasoning('rs_1'),
@@ -211,7 +211,7 @@ describe('what the provider wrote', () => {
     ]);
   });
 
-  test('X3, X7: blank texts go, arguments are an object', () => {
+  test('X3, X7: have no blank text, and arguments that are an object', () => {
     const items = [reasoning('rs_1'), message('msg_1', 'So.', ''), call('a', { id: 'fc_1', arguments: '' })];
     const toolCalls = [{ id: 'a', name: 'read', arguments: '' }];
     expect(sent(own({ role: 'assistant', content: 'So.', toolCalls }, items), result('a'))).toEqual([
@@ -226,11 +226,11 @@ describe('what the provider wrote', () => {
   test.each<[string, RawItem[]]>([
     ['another text', [message('msg_1', 'Much longer.')]],
     ['a call more', [message('msg_1', 'Shorter.'), call('a')]],
-  ])('is left out where it says something else than the message: %s', (_case, items) => {
+  ])('are not sent for an edited message: %s', (_case, items) => {
     expect(sent(own(says('Shorter.'), items))).toEqual([{ role: 'assistant', content: 'Shorter.' }]);
   });
 
-  test('two messages of one answer are one text, kept beside the body', () => {
+  test('may be two messages, which the marks keep beside their joined text', () => {
     const items = [message(undefined, 'I look.'), message(undefined, 'Done.')];
     const answer = own(says('I look.\n\nDone.'), items);
     expect(sent(answer)).toEqual(items);
@@ -243,28 +243,28 @@ describe('R8: the provider’s compaction', () => {
   const compaction = { type: 'compaction', id: 'cmp_1', encrypted_content: 'sealed', created_by: 'x' };
   const sealed = { type: 'compaction', encrypted_content: 'sealed' };
 
-  test('opens the input, sealed as it came, also where models reason', () => {
+  test('opens the input, encrypted as it came, also for a reasoning model', () => {
     const answer = own(says('Yes.'), [reasoning('rs_1'), message('msg_1', 'Yes.')]);
     const { body } = renderResponses(requestOf([summary([compaction]), user('Go'), answer, user('Next')]));
     expect(body.input[0]).toEqual(sealed);
     expect(validateResponses(body)).toEqual([]);
   });
 
-  test('stands behind the users’ messages that the provider kept', () => {
+  test('stands behind the user messages that the provider kept', () => {
     const kept = { type: 'message', id: 'msg_1', status: 'completed', role: 'user', content: 'Find a.' };
     const { body } = renderResponses(requestOf([summary([kept, compaction]), user('Go')]));
     expect(body.input.slice(0, 2)).toEqual([{ type: 'message', role: 'user', content: 'Find a.' }, sealed]);
     expect(validateResponses(body)).toEqual([]);
   });
 
-  test('elsewhere the summary’s own text stands', () => {
+  test('is replaced by the summary’s text at any other place', () => {
     const [, item] = renderResponses(requestOf([user('Go'), summary([compaction])])).body.input;
     expect(item).toMatchObject({ role: 'user', content: [{ text: expect.stringContaining('Done.') }] });
     const inside = own(says('Yes.'), [compaction, message(undefined, 'Yes.')]);
     expect(sent(inside)).toEqual([message(undefined, 'Yes.')]);
   });
 
-  test('comes back as the summary', () => {
+  test('is restored as the summary', () => {
     const history = [summary([compaction]), user('Go')];
     const { body, marks } = renderResponses(requestOf(history));
     expect(readResponses(body, marks).messages).toEqual(history);

@@ -2,18 +2,16 @@ import * as fc from 'fast-check';
 import type OpenAI from 'openai';
 import { describe, expect, expectTypeOf, test } from 'vitest';
 import type { ChatBody } from '../../../src/wire/openai-chat/body.ts';
-import { readChat } from '../../../src/wire/openai-chat/read.ts';
-import { renderChat } from '../../../src/wire/openai-chat/render.ts';
-import { validateChat } from '../../../src/wire/openai-chat/rules.ts';
 import type { ResponsesBody } from '../../../src/wire/openai-responses/body.ts';
-import { readResponses } from '../../../src/wire/openai-responses/read.ts';
-import { renderResponses } from '../../../src/wire/openai-responses/render.ts';
-import { validateResponses } from '../../../src/wire/openai-responses/rules.ts';
-import type { Rendered, Violation, WireMessages, WireRequest } from '../../../src/wire/wire-request.ts';
+import type { Rendered, Violation, WireRequest } from '../../../src/wire/wire-request.ts';
 import { countRuns } from '../../setup/count-runs.ts';
 import { histories } from '../histories.ts';
+import type { WireMessages } from '../restore-messages.ts';
 import { sayRead, sayRequest } from '../round-trip.ts';
 import { hasTraces, readConversations } from '../traces.ts';
+import { renderChat, renderResponses, validateChat, validateResponses } from '../whole.ts';
+import { readChat } from './read-chat.ts';
+import { readResponses } from './read-responses.ts';
 
 interface Form {
   readonly name: string;
@@ -40,13 +38,13 @@ function toWire(body: unknown): unknown {
   return JSON.parse(JSON.stringify(body));
 }
 
-test('the SDK takes every body', () => {
+test('every body fits the types of the SDK', () => {
   expectTypeOf<ChatBody>().toExtend<OpenAI.Chat.Completions.ChatCompletionCreateParamsNonStreaming>();
   expectTypeOf<ResponsesBody>().toExtend<OpenAI.Responses.ResponseCreateParamsNonStreaming>();
 });
 
 describe.each(FORMS)('$name: random histories', ({ format, render, read, validate }) => {
-  test('are legal as they are sent', () => {
+  test('are rendered to legal bodies', () => {
     fc.assert(
       fc.property(histories(format), (request) => {
         expect(validate(toWire(render(request).body))).toEqual([]);
@@ -55,7 +53,7 @@ describe.each(FORMS)('$name: random histories', ({ format, render, read, validat
     );
   });
 
-  test.each([true, false])('come back from the wire (sendable: %s)', (isSendable) => {
+  test.each([true, false])('are restored from the body (sendable: %s)', (isSendable) => {
     fc.assert(
       fc.property(histories(format, { isSendable }), (request) => {
         const { body, marks } = render(request);
@@ -66,7 +64,7 @@ describe.each(FORMS)('$name: random histories', ({ format, render, read, validat
   });
 });
 
-test('Responses: a longer history begins as the shorter one did, so that caches hold', () => {
+test('Responses: a history keeps its prefix when it grows, so that caches hold', () => {
   fc.assert(
     fc.property(histories('openai-responses'), fc.nat(), ({ messages, ...request }, cut) => {
       const ends = messages.flatMap(({ role }, index) => (role === 'user' ? [index + 1] : []));
@@ -75,7 +73,7 @@ test('Responses: a longer history begins as the shorter one did, so that caches 
         renderResponses({ ...request, messages: messages.slice(0, count) }).body;
       const [short, long] = [render(end), render(messages.length)];
       fc.pre(validateResponses(short).length === 0);
-      // Made-up tools and system messages stand in front of all, whenever they come.
+      // Invented tools and system messages change the start of the body at any time.
       fc.pre(JSON.stringify(headOf(short)) === JSON.stringify(headOf(long)));
       expect(long.input.slice(0, short.input.length)).toEqual(short.input);
     }),
@@ -89,7 +87,7 @@ function headOf({ tools, input }: ResponsesBody): unknown {
 
 describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/traces)', () => {
   test.each(FORMS)(
-    '$name: are legal, and come back from the wire',
+    '$name: are legal, and restored from the body',
     ({ render, read, validate }) => {
       for (const { messages } of readConversations()) {
         const closed = [...messages, { role: 'user' as const, content: 'Go on.' }];

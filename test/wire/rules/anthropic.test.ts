@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { validateAnthropic } from '../../../src/wire/anthropic/rules.ts';
+import { validateAnthropic } from '../whole.ts';
 import { type BrokenCase, garbage, nameViolations } from './broken.ts';
 
 const text = (said: string, more: object = {}) => ({ type: 'text', text: said, ...more });
@@ -258,15 +258,15 @@ test.each(broken)('%s', (_, body, expected) => {
   expect(nameViolations(validateAnthropic(body))).toStrictEqual(expected);
 });
 
-test('a body without messages breaks X5, whatever else it is', () => {
+test('a body without messages breaks X5, whatever else it holds', () => {
   for (const body of garbage('messages')) expect(validateAnthropic(body)).not.toStrictEqual([]);
 });
 
-describe('with a probe', () => {
+describe('a body with a probe', () => {
   const probe = user(result('a'), text('Go on.'));
   const open = says(use('a'), use('b'));
 
-  test('the last round may lack results; at a send it may not', () => {
+  test('may lack results of the last round, which a request may not', () => {
     const body = request([ask, open, probe]);
     expect(validateAnthropic(body, { isProbed: true })).toStrictEqual([]);
     expect(nameViolations(validateAnthropic(body))).toStrictEqual([
@@ -276,7 +276,7 @@ describe('with a probe', () => {
     ]);
   });
 
-  test('an earlier round may not', () => {
+  test('may not lack results of an earlier round', () => {
     const body = request([ask, open, user(result('a')), says(use('c')), user(result('c'), text('Go on.'))]);
     expect(nameViolations(validateAnthropic(body, { isProbed: true }))).toStrictEqual([
       'X1 messages[1].content[1]',
@@ -285,7 +285,7 @@ describe('with a probe', () => {
     ]);
   });
 
-  test('nobody asks what stands last', () => {
+  test('may end with any message', () => {
     const body = request([ask, says(text('<summary messages="1-2">\nWell, '))]);
     expect(validateAnthropic(body, { isProbed: true })).toStrictEqual([]);
     expect(nameViolations(validateAnthropic(body))).toStrictEqual([
@@ -319,7 +319,7 @@ test.each([
   expect(nameViolations(validateAnthropic(body))).toStrictEqual(expected);
 });
 
-test('A5: an id of more than 64 characters', () => {
+test('A5: an id of more than 64 characters is illegal', () => {
   const long = 'a'.repeat(65);
   expect(nameViolations(validateAnthropic(request([ask, says(use(long)), user(result(long))])))).toStrictEqual([
     'A5 messages[1].content[0]',
@@ -327,7 +327,7 @@ test('A5: an id of more than 64 characters', () => {
   ]);
 });
 
-test('messages tell no contents', () => {
+test('violations hold no contents', () => {
   const told = broken.flatMap(([, body]) => validateAnthropic(body).map(({ message }) => message)).join();
   for (const content of ['Read it', 'found', 'Done', 'call:1', 'cut', 'Hi.']) expect(told).not.toContain(content);
 });

@@ -1,13 +1,13 @@
 import type { Violation } from '../../../src/wire/wire-request.ts';
 
-/** A body that breaks something, and all that it breaks: `rule path`. */
+/** A malformed body with all of its violations as `rule path`. */
 export type BrokenCase = readonly [what: string, body: unknown, broken: readonly string[]];
 
 export function nameViolations(violations: readonly Violation[]): string[] {
   return violations.map(({ rule, path }) => `${rule} ${path}`.trim());
 }
 
-/** What must give violations and never a throw. */
+/** Values that must cause violations and never a throw. */
 export function garbage(list: string): unknown[] {
   let deep: unknown = [];
   for (let depth = 0; depth < 50_000; depth += 1) deep = [deep];

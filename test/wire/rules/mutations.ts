@@ -3,11 +3,11 @@ export interface Site {
   readonly holder: Record<string, unknown>;
   readonly key: string;
   readonly value: unknown;
-  /** the key under which the holder itself stands; of what a list holds, the list's */
+  /** Key of the holder. Inside a list, the key of the list. */
   readonly under: string;
 }
 
-/** A change that breaks a valid body, wherever it is made, and the rule that has to see it. */
+/** A change that breaks a valid body at any place, and the rule that must detect it. */
 export interface Mutation {
   readonly name: string;
   readonly rule: string;

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { validateChat } from '../../../src/wire/openai-chat/rules.ts';
+import { validateChat } from '../whole.ts';
 import { type BrokenCase, garbage, nameViolations } from './broken.ts';
 
 const system = { role: 'system', content: 'Be brief.' };
@@ -152,7 +152,7 @@ test.each(broken)('%s', (_, body, expected) => {
   expect(nameViolations(validateChat(body))).toStrictEqual(expected);
 });
 
-test('C5: a strict template takes user and assistant in turns', () => {
+test('C5: a strict template requires alternating user and assistant messages', () => {
   const body = request([system, ask, ask, says('Hi.'), says('Well?'), ask]);
   expect(nameViolations(validateChat(body, { hasStrictTemplate: true }))).toStrictEqual([
     'C5 messages[2]',
@@ -161,12 +161,12 @@ test('C5: a strict template takes user and assistant in turns', () => {
   expect(validateChat(body)).toStrictEqual([]);
 });
 
-test('garbage breaks rules and throws nothing', () => {
+test('a malformed body breaks rules and throws nothing', () => {
   for (const body of garbage('messages')) expect(validateChat(body, { maxBytes: 1e6 })).not.toStrictEqual([]);
 });
 
-describe('with a probe', () => {
-  test('the last round may lack results; at a send it may not', () => {
+describe('a body with a probe', () => {
+  test('may lack results of the last round, which a request may not', () => {
     const body = request([ask, calls(call('a'), call('b')), result('a'), ask]);
     expect(validateChat(body, { isProbed: true })).toStrictEqual([]);
     expect(nameViolations(validateChat(body))).toStrictEqual([
@@ -176,12 +176,12 @@ describe('with a probe', () => {
     ]);
   });
 
-  test('a result of the open round that went astray is told', () => {
+  test('reports a misplaced result of the open round', () => {
     const body = request([ask, calls(call('a')), ask, result('a')]);
     expect(nameViolations(validateChat(body, { isProbed: true }))).toStrictEqual(['C1 messages[1].tool_calls[0]']);
   });
 
-  test('an earlier round may not lack results', () => {
+  test('may not lack results of an earlier round', () => {
     const body = request([ask, calls(call('a')), says('Hi.'), ask]);
     expect(nameViolations(validateChat(body, { isProbed: true }))).toStrictEqual([
       'X1 messages[1].tool_calls[0]',
@@ -190,7 +190,7 @@ describe('with a probe', () => {
   });
 });
 
-test('X9: more messages or tools than OpenAI takes, unless nobody knows who will be sent it', () => {
+test('X9: limits messages and tools as OpenAI does, unless the provider is unknown', () => {
   const talk = Array.from({ length: 2_049 }, () => ask);
   const many = Array.from({ length: 129 }, (_, index) => ({ type: 'function', function: { name: `read_${index}` } }));
   expect(nameViolations(validateChat(request(talk.slice(1))))).toStrictEqual([]);
@@ -204,7 +204,7 @@ test.each(['files.read', 'read all', '', 'x'.repeat(65)])('X6: a tool by the nam
   expect(nameViolations(validateChat(body))).toStrictEqual(['X6 tools[0]']);
 });
 
-test('C5: a strict template wants an answer between results and the user, unless the round is open', () => {
+test('C5: a strict template requires an answer between results and a user message, except in an open round', () => {
   const check = (messages: unknown[], isProbed = false) =>
     nameViolations(validateChat(request(messages), { hasStrictTemplate: true, isProbed }));
   const round = [ask, calls(call('a'), call('b')), result('a'), result('b')];
@@ -214,7 +214,7 @@ test('C5: a strict template wants an answer between results and the user, unless
   expect(check([...round.slice(0, 2), ask], true)).toStrictEqual([]);
 });
 
-test.each(['reasoning_content', 'reasoning', 'reasoning_details'])('C7: %s of an earlier turn', (field) => {
+test.each(['reasoning_content', 'reasoning', 'reasoning_details'])('C7: reports %s of an earlier turn', (field) => {
   const body = request([ask, says('Done.', { [field]: field.endsWith('s') ? [{}] : 'hm' }), ask]);
   expect(nameViolations(validateChat(body))).toStrictEqual(['C7 messages[1]']);
 });

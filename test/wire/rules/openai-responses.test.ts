@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { validateResponses } from '../../../src/wire/openai-responses/rules.ts';
+import { validateResponses } from '../whole.ts';
 import { type BrokenCase, garbage, nameViolations } from './broken.ts';
 
 const ask = { role: 'user', content: 'Read it.' };
@@ -208,11 +208,11 @@ test.each(broken)('%s', (_, body, expected) => {
   expect(nameViolations(validateResponses(body))).toStrictEqual(expected);
 });
 
-test('garbage breaks rules and throws nothing', () => {
+test('a malformed body breaks rules and throws nothing', () => {
   for (const body of garbage('input')) expect(validateResponses(body, { maxBytes: 1e6 })).not.toStrictEqual([]);
 });
 
-test('with a probe the last answer may lack outputs; an earlier one may not', () => {
+test('with a probe, the last answer may lack outputs, but no earlier one', () => {
   const body = (between: unknown[]) => request([ask, call('a'), call('b'), output('a'), ...between, ask]);
   expect(validateResponses(body([]), { isProbed: true })).toStrictEqual([]);
   expect(nameViolations(validateResponses(body([])))).toStrictEqual(['X1 input[2]', 'X2 input[2]', 'R1 input[2]']);

@@ -1,9 +1,7 @@
 import { expect, test } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';
-import { checkOpenRound } from '../../../src/wire/rules/open-round.ts';
-import { checkOrder } from '../../../src/wire/rules/order.ts';
-import { checkThinking } from '../../../src/wire/rules/thinking.ts';
+import { checkOpenRound, checkOrder, checkThinking } from '../../../src/wire/rules/version-checks.ts';
 import type { Marks } from '../../../src/wire/wire-request.ts';
 import { nameViolations } from './broken.ts';
 
@@ -41,7 +39,7 @@ test.each([
   expect(nameViolations(runToEnd(checkOrder({ messages }, { marks })))).toStrictEqual(expected);
 });
 
-test('X10 names items of Responses by their place in input', () => {
+test('X10: names items of Responses by their place in input', () => {
   const marks = { format: 'openai-responses', origins: [[1], [0]] } as unknown as Marks;
   expect(nameViolations(runToEnd(checkOrder({ messages: [ask, says] }, { marks })))).toStrictEqual(['X10 input[1]']);
 });
@@ -58,7 +56,7 @@ test.each([
   expect(nameViolations(runToEnd(checkOpenRound(before, after)))).toStrictEqual(expected);
 });
 
-test('X12 asks for nothing where no round is open', () => {
+test('X12: passes if no round is open', () => {
   expect(runToEnd(checkOpenRound([ask, calls('a'), result('a'), says], [ask]))).toStrictEqual([]);
 });
 

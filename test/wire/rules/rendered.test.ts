@@ -4,26 +4,24 @@ import { adoptMessages } from '../../../src/domain/history.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import { WIRE_FORMATS, type WireFormat } from '../../../src/domain/raw-items.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';
-import { renderAnthropic } from '../../../src/wire/anthropic/render.ts';
-import { validateAnthropic } from '../../../src/wire/anthropic/rules.ts';
 import { wireFormats } from '../../../src/wire/formats.ts';
-import { checkOrder } from '../../../src/wire/rules/order.ts';
-import { checkThinking } from '../../../src/wire/rules/thinking.ts';
+import { checkOrder, checkThinking } from '../../../src/wire/rules/version-checks.ts';
 import { countRuns } from '../../setup/count-runs.ts';
 import { histories, isOpenAtEndOnly } from '../histories.ts';
 import { hasTraces, readConversations } from '../traces.ts';
+import { renderAnthropic, validateAnthropic } from '../whole.ts';
 import { nameViolations } from './broken.ts';
 import { mutations, sitesOf } from './mutations.ts';
 
 const RUNS = { numRuns: countRuns(300) };
-/** For each of the mutations, which are many. */
+/** Fewer runs, because there are many mutations. */
 const MUTATED_RUNS = { numRuns: countRuns(100) };
 const PROBE: Message = { role: 'user', content: 'Go on.' };
 
 describe.each(WIRE_FORMATS)('%s', (format: WireFormat) => {
   const { render, validate } = wireFormats[format];
 
-  test('whatever is rendered breaks no rule', () => {
+  test('every rendered body passes all rules', () => {
     fc.assert(
       fc.property(histories(format), (request) => {
         const rendered = render(request);
@@ -35,7 +33,7 @@ describe.each(WIRE_FORMATS)('%s', (format: WireFormat) => {
     );
   });
 
-  test('a context breaks no rule with a probe, its last round open or not', () => {
+  test('a context with a probe passes all rules, with its last round open or closed', () => {
     const contexts = histories(format, { isSendable: false }).filter(({ messages }) => isOpenAtEndOnly(messages));
     fc.assert(
       fc.property(contexts, (request) => {
@@ -46,7 +44,7 @@ describe.each(WIRE_FORMATS)('%s', (format: WireFormat) => {
     );
   });
 
-  test.skipIf(!hasTraces)('recorded conversations break no rule (skipped without ../shared/traces)', () => {
+  test.skipIf(!hasTraces)('recorded conversations pass all rules (skipped without ../shared/traces)', () => {
     for (const { id, messages } of readConversations()) {
       const sent = [...adoptMessages(messages, 1).messages, PROBE];
       const request = { model: 'm', system: '', tools: [], messages: sent, maxOutputTokens: 4_096 };
@@ -55,7 +53,7 @@ describe.each(WIRE_FORMATS)('%s', (format: WireFormat) => {
     }
   });
 
-  test.each(mutations)('$name: $rule sees it', ({ rule, isPlace, apply, name }) => {
+  test.each(mutations)('$name: $rule detects the mutation', ({ rule, isPlace, apply, name }) => {
     const isElsewhere = name === (format === 'anthropic' ? 'arguments are clipped' : 'arguments are a list');
     let mutated = 0;
     fc.assert(
@@ -75,7 +73,7 @@ describe.each(WIRE_FORMATS)('%s', (format: WireFormat) => {
   });
 });
 
-test.each(['enabled', 'adaptive'] as const)('anthropic with %s thinking breaks no rule', (type) => {
+test.each(['enabled', 'adaptive'] as const)('anthropic with %s thinking passes all rules', (type) => {
   fc.assert(
     fc.property(histories('anthropic'), (request) => {
       const thinking = type === 'enabled' ? { type, budget_tokens: 2_048 } : { type };

@@ -4,7 +4,7 @@ import { scriptedModel } from '../../../src/models/scripted.ts';
 import { bindRoom, Fate, ignoreCrash, type When } from '../fate.ts';
 import { type AllPorts, brief, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from './fixture.ts';
 
-/** What a sweep costs when nothing else is left to do. */
+/** Time until the next sweep finds due entries. */
 const STEP_MS = 5_000;
 const MAX_SWEEPS = 60;
 
@@ -19,7 +19,7 @@ interface Story {
   readonly begin: (world: Fixture) => Promise<void>;
 }
 
-/** A soft pass over five sequences, the third of which nobody can summarize. */
+/** A soft pass over five sequences. No summarizer takes the third. */
 const softPass: Story = {
   begin: async (world) => {
     await world.append(FIVE_SEQUENCES);
@@ -62,7 +62,7 @@ function bindToFate(fate: () => Fate): (ports: AllPorts) => AllPorts {
   });
 }
 
-/** Takes jobs until nothing is left to do, with sweeps where the queue has run dry; the dead are followed by the living. */
+/** Takes jobs until nothing is left to do, and sweeps whenever the queue is empty. A living worker follows a dead one. */
 async function play(story: Story, at = 0, when: When = 'before'): Promise<Run> {
   let fate = new Fate();
   let hasCrashed = false;
@@ -103,7 +103,7 @@ async function run(world: Fixture, job: NonNullable<ReturnType<Fixture['queue'][
   }
 }
 
-/** All that lasts, without ids and times. */
+/** The lasting state, without ids and times. */
 function normalize({ db }: Fixture): unknown {
   const { log, versions, summaries, version, pass, passed, backoff, mailbox, turnRecords } = db.find(ref) ?? {};
   return {
@@ -119,11 +119,11 @@ function normalize({ db }: Fixture): unknown {
   };
 }
 
-describe.each(['before', 'after'] as const)('a worker that dies at any await, %s its effect', (when) => {
+describe.each(['before', 'after'] as const)('a worker that dies at an await, %s its effect', (when) => {
   it.each([
     ['with summaries', softPass, 40],
     ['that evicts', eviction, 8],
-  ] as const)('changes nothing of what becomes of a pass %s', async (_, story, leastAwaits) => {
+  ] as const)('reaches the same state after a crash at any await of a pass %s', async (_, story, leastAwaits) => {
     const reference = await play(story);
     const expected = normalize(reference.world);
     expect(reference.world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed' }]);
@@ -133,13 +133,13 @@ describe.each(['before', 'after'] as const)('a worker that dies at any await, %s
       if (!hasCrashed) break;
       const label = `death ${when} await ${at}`;
       expect(normalize(world), label).toEqual(expected);
-      // Only what was being written when its worker died is paid for twice.
+      // Only the summary in flight at the crash is paid for twice.
       expect(summaries, label).toBeLessThanOrEqual(reference.summaries + 1);
     }
     expect(at, 'awaits at which a worker died').toBeGreaterThan(leastAwaits);
   });
 
-  it('costs a turn that waits for its pass some time, and nothing else', async () => {
+  it('delays a waiting turn, and costs it nothing else', async () => {
     const reference = await play(hardPass);
     expect(reference.world.version).toMatchObject({ strategy: 'summarize' });
     let at = 1;
@@ -150,7 +150,7 @@ describe.each(['before', 'after'] as const)('a worker that dies at any await, %s
       const { turns, log } = normalize(world) as { turns: unknown; log: unknown };
       const expected = normalize(reference.world) as { turns: unknown; log: unknown };
       expect({ turns, log }, label).toEqual({ turns: expected.turns, log: expected.log });
-      // Past its deadline the turn takes the pass over: it then evicts what it has no summary for.
+      // Past its deadline the turn takes the pass over, and evicts the sequences without a summary.
       expect(world.version, label).toMatchObject({ strategy: expect.stringMatching(/summarize|evict/) });
       expect(world.version?.tokensAfter, label).toBeLessThanOrEqual(1_000);
       expect(world.db.find(ref)?.pass, label).toBeUndefined();

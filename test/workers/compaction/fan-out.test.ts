@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
-import { summaryKey } from '../../../src/workers/compaction/summary-key.ts';
+import { summaryKey } from '../../../src/workers/compaction/sequence-summaries.ts';
 import { FIVE_SEQUENCES, Fixture, type FixtureOptions, ref } from './fixture.ts';
 
 async function openPass(options: FixtureOptions = {}): Promise<Fixture> {
@@ -12,8 +12,8 @@ async function openPass(options: FixtureOptions = {}): Promise<Fixture> {
 
 const SEQUENCES = [2, 5, 8, 11, 14].map((from) => ({ from, to: from + 1, tokens: 608 }));
 
-describe('a pass that has sequences to summarize', () => {
-  it('asks for one job per sequence, under ids that no other delivery uses', async () => {
+describe('a pass with sequences', () => {
+  it('asks for one job per sequence, under ids that are unique to the delivery', async () => {
     const world = await openPass();
     const children = await world.fanOut();
     expect(children.map(({ sequence }) => sequence)).toEqual(SEQUENCES);
@@ -29,7 +29,7 @@ describe('a pass that has sequences to summarize', () => {
     expect(world.eventsOf('pass_ended')).toEqual([]);
   });
 
-  it('records its plan before anything is spent', async () => {
+  it('records its plan before it asks for summaries', async () => {
     const world = await openPass({
       wrap: (ports) => ({
         ...ports,
@@ -44,14 +44,14 @@ describe('a pass that has sequences to summarize', () => {
       }),
     });
     await expect(world.deliver()).rejects.toThrow('died here');
-    // The next delivery goes on from the recorded plan, though it would make another one now.
+    // The next delivery continues the recorded plan, although it would now plan otherwise.
     await world.append('u20 a300 a300 u20 a20');
     world.db.advance(PASS_LIMITS.leaseMs + 1);
     await expect(world.deliver('job2')).rejects.toThrow('died here');
     expect.assertions(4);
   });
 
-  it('gives its lease back; only the job that waits for the children may claim', async () => {
+  it('parks without a lease, so that only the parent job of the children may claim', async () => {
     const world = await openPass();
     await world.fanOut('job1');
     const { pass } = world.db.find(ref) ?? {};
@@ -67,7 +67,7 @@ describe('a pass that has sequences to summarize', () => {
     expect(world.eventsOf('pass_ended')).toHaveLength(1);
   });
 
-  it('asks only for what is not there yet', async () => {
+  it('asks only for missing summaries', async () => {
     const world = await openPass();
     const lost = await world.fanOut('job1');
     await world.summarize(lost[1] as (typeof lost)[1]);
@@ -80,7 +80,7 @@ describe('a pass that has sequences to summarize', () => {
     expect(world.eventsOf('pass_fanned_out').at(-1)).toMatchObject({ jobs: 3, sequences: 5 });
   });
 
-  it('settles at once where every summary is known from an earlier pass', async () => {
+  it('settles at once if an earlier pass left every summary', async () => {
     const world = await openPass();
     for (const child of await world.fanOut()) await world.summarize(child);
     await world.store.takeOverPass(ref, 'o', 'p2');
@@ -89,7 +89,7 @@ describe('a pass that has sequences to summarize', () => {
     expect(world.version).toMatchObject({ strategy: 'summarize', archived: 10 });
   });
 
-  it('fans nothing out at the third attempt: it takes what is there', async () => {
+  it('settles with the existing summaries at the third attempt', async () => {
     const world = await openPass();
     const [first] = await world.fanOut('job1');
     if (first !== undefined) await world.summarize(first);
@@ -101,7 +101,7 @@ describe('a pass that has sequences to summarize', () => {
     expect(world.db.find(ref)?.pass).toBeUndefined();
   });
 
-  it('keeps its lease while it works', async () => {
+  it('renews its lease while it works', async () => {
     const gate = Promise.withResolvers<void>();
     const reached = Promise.withResolvers<void>();
     const world = await openPass({
@@ -127,7 +127,7 @@ describe('a pass that has sequences to summarize', () => {
   });
 });
 
-describe('a pass that has nothing to summarize', () => {
+describe('a pass without sequences', () => {
   it('evicts in the delivery that planned it', async () => {
     const world = await Fixture.open({ policy: { minSequenceTokens: 5_000 } });
     await world.append(FIVE_SEQUENCES);
@@ -138,7 +138,7 @@ describe('a pass that has nothing to summarize', () => {
     expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed', strategy: 'evict', sequences: 0 }]);
   });
 
-  it('ends where its reasons no longer hold, shuts the gate, and counts turns and messages on', async () => {
+  it('ends as no_reason if its reasons no longer hold, starts a backoff and keeps the counts', async () => {
     const world = await Fixture.open();
     await world.append('u20 a300 a300 u20 a20');
     await world.request('token_threshold', 'hard_limit');
@@ -152,7 +152,7 @@ describe('a pass that has nothing to summarize', () => {
     expect(backoff).toEqual({ ...shut, gainlessPasses: 0, noGainBelowTokens: 0 });
   });
 
-  it('ends as none where there is nothing to do about its reason, shuts the gate, and counts from there', async () => {
+  it('ends as none if nothing can be removed, starts a backoff and counts from here', async () => {
     const world = await Fixture.open({ policy: { turnThreshold: 2 } });
     await world.append('u20 a20 u20');
     await world.request('turn_threshold');
@@ -166,7 +166,7 @@ describe('a pass that has nothing to summarize', () => {
   it.each([
     ['is switched off', { enabled: false }],
     ['is manual', { mode: 'manual' }],
-  ] as const)('ends without a reason where compaction %s and a threshold is met', async (_, policy) => {
+  ] as const)('ends as no_reason over a threshold if compaction %s', async (_, policy) => {
     const world = await Fixture.open({ policy });
     await world.append(FIVE_SEQUENCES);
     await world.request('token_threshold', 'turn_end');
@@ -174,7 +174,7 @@ describe('a pass that has nothing to summarize', () => {
     expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'no_reason', reasons: [] }]);
   });
 
-  it('goes on in mode manual where somebody asked for it', async () => {
+  it('compacts in mode manual on request', async () => {
     const world = await Fixture.open({ policy: { mode: 'manual' } });
     await world.append(FIVE_SEQUENCES);
     await world.request('manual');
@@ -182,7 +182,7 @@ describe('a pass that has nothing to summarize', () => {
     expect(world.version).toMatchObject({ strategy: 'summarize', reasons: ['manual'] });
   });
 
-  it('ends as infeasible where nothing may go', async () => {
+  it('ends as infeasible if every message is protected', async () => {
     const world = await Fixture.open();
     await world.append('u2000');
     await world.request('manual');
@@ -192,8 +192,8 @@ describe('a pass that has nothing to summarize', () => {
   });
 });
 
-describe('a wake without a pass for it', () => {
-  it('does nothing where the pass has ended, or the conversation is erased', async () => {
+describe('a wake of a pass', () => {
+  it('does nothing if the pass has ended or the conversation is erased', async () => {
     const world = await openPass();
     await world.store.erase(ref);
     expect(await world.deliver()).toEqual({ status: 'done' });
@@ -203,7 +203,7 @@ describe('a wake without a pass for it', () => {
     expect([...world.events, ...other.events]).toEqual([]);
   });
 
-  it('ends the pass of an agent that nobody here knows', async () => {
+  it('fails the pass of an agent that this worker does not know', async () => {
     const world = await Fixture.open();
     await world.append(FIVE_SEQUENCES, 'stranger');
     await world.request('token_threshold');

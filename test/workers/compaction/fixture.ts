@@ -36,7 +36,7 @@ import { type Child, MemoryQueue } from './memory-queue.ts';
 
 export const ref: ConversationRef = { tenant: '_', id: 'talk' };
 
-/** Five sequences of 608 tokens, each behind a user message of 24; the last two messages are the retention window. */
+/** Five sequences of 608 tokens, each behind a user message of 24. The last two messages are the retention window. */
 export const FIVE_SEQUENCES = 'u20 a300 a300 '.repeat(5).concat('u20 a20');
 
 export type AllPorts = TurnDependencies & CompactionPorts & SummarizationPorts & SweeperPorts;
@@ -46,11 +46,11 @@ export interface FixtureOptions {
   readonly model?: Model;
   readonly profile?: Partial<ModelProfile>;
   readonly summarizers?: readonly Summarizer[];
-  /** puts something between the workers and their ports */
+  /** Wraps the ports of the workers. */
   readonly wrap?: (ports: AllPorts) => AllPorts;
 }
 
-/** A text of so many tokens: each word is one. */
+/** A text of this many tokens, one per word. */
 export function words(count: number): string {
   return ' word'.repeat(count);
 }
@@ -69,8 +69,8 @@ export function brief(id = 'brief'): Summarizer & { readonly requests: SummaryRe
 }
 
 /**
- * Every worker over the stores in memory; time, queue, summarizers and events are in the test's hands. Unless told
- * otherwise a pass is wanted from 1,500 tokens, brings them down to 1,000 and leaves the last two messages alone.
+ * Every worker over the stores in memory. The test controls time, queue, summarizers and events. By default, a pass is wanted
+ * from 1,500 tokens. It compacts to 1,000 tokens and keeps the last two messages.
  */
 export class Fixture {
   readonly timers = new ManualTimers();
@@ -86,7 +86,7 @@ export class Fixture {
   readonly summarization: SummarizationHandler;
   readonly sweeper: Sweeper;
   summarizers: readonly Summarizer[];
-  /** for which summarizers were asked for */
+  /** Policies that a chain of summarizers was created for. */
   readonly policies: Policy[] = [];
   #ids = 0;
 
@@ -138,7 +138,7 @@ export class Fixture {
     return `id${this.#ids}`;
   }
 
-  /** Appends messages written as `u20 a300`: role and words of each. Four more tokens go for each message. */
+  /** Appends messages written as `u20 a300`: role and words of each. Each message has four more tokens. */
   async append(script: string, agent = 'guide'): Promise<void> {
     const roles: Readonly<Record<string, Message['role']>> = { u: 'user', a: 'assistant' };
     const messages = script
@@ -171,7 +171,7 @@ export class Fixture {
     if (accepted.status === 'accepted' && accepted.needsWake) await this.queue.wake('turn', ref, wake);
   }
 
-  /** A head turn that waits for the pass, with the pass that it asked for. */
+  /** Creates a head turn that waits for its pass. */
   async waitForPass(reasons: readonly Reason[] = ['manual'], tokens = 20): Promise<void> {
     await this.accept('t1', words(tokens));
     const claim = await this.store.claim(ref, this.nextId(), this.nextId());
@@ -214,7 +214,7 @@ export class Fixture {
     return this.summarization({ task, askedAt: this.timers.now(), isLastAttempt });
   }
 
-  /** A whole pass with one delivery before its children and one behind. */
+  /** Runs a whole pass: a delivery, its children, and the delivery after them. */
   async runPass(job = 'job1'): Promise<void> {
     const result = await this.deliver(job);
     if (result.status !== 'parked') return;
@@ -222,7 +222,7 @@ export class Fixture {
     await this.deliver(job, true);
   }
 
-  /** Makes a version the live one behind everybody's back. */
+  /** Writes a live version without a pass. */
   writeVersion(segments: readonly Segment[]): void {
     const conversation = this.db.find(ref);
     if (conversation === undefined) throw new Error('no conversation');
@@ -243,7 +243,7 @@ export class Fixture {
     Object.assign(conversation, { version: number, base, baseTotal, weight });
   }
 
-  /** Segment of log entries as they are, or without them. */
+  /** A segment that keeps or evicts log entries. */
   segment(kind: 'raw' | 'evicted', from: number, to: number): Segment {
     const entries = (this.db.find(ref)?.log ?? []).slice(from - 1, to);
     const weight = kind === 'evicted' ? NO_WEIGHT : entries.reduce((sum, entry) => addWeights(sum, entry), NO_WEIGHT);

@@ -14,7 +14,7 @@ export type Job =
     }
   | { readonly kind: 'summary'; readonly child: Child; readonly parent: Family };
 
-/** A parked job and how many of its children still run. */
+/** A parked job and the number of its running children. */
 interface Family {
   readonly job: Extract<Job, { kind: 'pass' }>;
   pending: number;
@@ -36,7 +36,7 @@ export class MemoryQueue implements WakeQueue {
     return Promise.resolve(this.#holds(wake));
   }
 
-  /** The wakes that are waiting, in their order. */
+  /** Waiting wakes in their order. */
   get wakes(): { readonly kind: WakeKind; readonly wake: string }[] {
     return this.#jobs.flatMap((job) => (job.kind === 'summary' ? [] : [{ kind: job.kind, wake: job.id }]));
   }
@@ -50,7 +50,7 @@ export class MemoryQueue implements WakeQueue {
     this.#jobs.push(job);
   }
 
-  /** Loses everything, as a queue that was emptied by hand. */
+  /** Loses every job, like a queue that an operator emptied. */
   clear(): void {
     this.#jobs.length = 0;
   }
@@ -60,7 +60,7 @@ export class MemoryQueue implements WakeQueue {
     this.#jobs.push(...children.map((child): Job => ({ kind: 'summary', child, parent })));
   }
 
-  /** A child has ended; its parent is delivered again behind the last one. */
+  /** Ends a child. The parent is delivered again after its last child. */
   endChild({ parent }: Extract<Job, { kind: 'summary' }>): void {
     parent.pending -= 1;
     if (parent.pending === 0) this.#jobs.push({ ...parent.job, haveChildrenEnded: true });

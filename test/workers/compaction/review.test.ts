@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
 import type { Verdict } from '../../../src/domain/proposal.ts';
-import { hashSegments } from '../../../src/workers/segments-hash.ts';
+import { hashSegments } from '../../../src/workers/content-hash.ts';
 import { type AllPorts, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from './fixture.ts';
 
 const WEEK_MS = 604_800_000;
@@ -22,7 +22,7 @@ async function appendMessages(world: Fixture, messages: readonly Message[]): Pro
   await world.store.append({ ...append, messages: weighed, opens: [], closes: [] });
 }
 
-/** Does something before a version is committed. */
+/** Acts before each commit of a version. */
 function beforeCommit(ports: AllPorts, act: () => Promise<void>): AllPorts {
   const commitVersion: AllPorts['passes']['commitVersion'] = async (lease, commit) => {
     await act();
@@ -49,7 +49,7 @@ const approve = (world: Fixture, edits: Readonly<Record<string, string>> = {}, o
   decide(world, { kind: 'approve', edits }, operation);
 
 describe('a soft pass under review', () => {
-  it('proposes its version instead of committing it, texts and all, and waits without a lease', async () => {
+  it('proposes its version with all texts instead of committing it, and waits without a lease', async () => {
     const world = await propose();
     expect(world.version).toBeUndefined();
     expect(world.eventsOf('pass_ended')).toEqual([]);
@@ -67,7 +67,7 @@ describe('a soft pass under review', () => {
     expect(await proposalOf(world)).toBe(waiting?.proposal.id);
   });
 
-  it('commits that very text once it is approved; what was appended stays behind it', async () => {
+  it('commits the proposed text after its approval, and keeps messages appended since behind it', async () => {
     const world = await propose();
     const proposal = (await world.store.readProposal(ref))?.proposal;
     await world.append('u20 a20');
@@ -82,7 +82,7 @@ describe('a soft pass under review', () => {
     expect((await world.store.readConversation(ref))?.passId).toBeUndefined();
   });
 
-  it('weighs an edit anew and commits it under a key of its own; the summary that it stands for stays as it was', async () => {
+  it('weighs an edited text and commits it under its own key, and leaves the recorded summary unchanged', async () => {
     const world = await propose();
     const proposal = (await world.store.readProposal(ref))?.proposal;
     const proposed = proposal?.version;
@@ -104,10 +104,10 @@ describe('a soft pass under review', () => {
   });
 
   it.each([
-    ['says nothing', { '2-3': ' \n' }, 'edits.2-3'],
-    ['is of another range', { '2-4': 'text' }, 'edits.2-4'],
-    ['takes it over maxTokens', { '2-3': words(900) }, 'edits'],
-  ])('an edit that %s is refused, and the proposal waits on for another', async (_, edits, field) => {
+    ['is empty', { '2-3': ' \n' }, 'edits.2-3'],
+    ['has another range', { '2-4': 'text' }, 'edits.2-4'],
+    ['exceeds maxTokens', { '2-3': words(900) }, 'edits'],
+  ])('refuses an edit that %s, and the proposal waits on', async (_, edits, field) => {
     const world = await propose();
     const id = await proposalOf(world);
     expect(await approve(world, edits)).toMatchObject({
@@ -120,7 +120,7 @@ describe('a soft pass under review', () => {
     expect(await approve(world, {}, 'op2')).toEqual({ status: 'approved', version: 1 });
   });
 
-  it('an edit that makes it no smaller than its parent is refused, though no budget was its goal', async () => {
+  it('refuses an edit that makes the version no smaller than its parent, even without a budget', async () => {
     const world = await propose({ policy: { tokenThreshold: 50_000, messageThreshold: 17 } });
     expect(world.eventsOf('pass_proposed')).toMatchObject([{ reasons: ['message_threshold'] }]);
     expect(await approve(world, { '2-3': words(3_000) })).toMatchObject({
@@ -130,7 +130,7 @@ describe('a soft pass under review', () => {
     expect(await approve(world, { '2-3': words(1_200) }, 'op2')).toEqual({ status: 'approved', version: 1 });
   });
 
-  it('is rejected: no version, and the same content is not proposed again before it has grown by 15 %', async () => {
+  it('makes no version after a rejection, and proposes again only after 15 % growth', async () => {
     const world = await propose();
     expect(await decide(world, { kind: 'reject', reason: 'keep it all' })).toEqual({ status: 'rejected' });
     expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'rejected' }]);
@@ -146,7 +146,7 @@ describe('a soft pass under review', () => {
     expect(await world.store.readProposal(ref)).toBeDefined();
   });
 
-  it('expires: at that time, not before, the sweeper wakes it and the pass ends', async () => {
+  it('ends as expired when the sweeper wakes it at its time, and not before', async () => {
     const world = await propose({ policy: { reviewTtl: 3_600_000 } });
     world.queue.clear();
     await world.timers.advance(3_599_000);
@@ -163,7 +163,7 @@ describe('a soft pass under review', () => {
   });
 
   it.each(['manual', 'hard_limit', 'overflow'] as const)(
-    '%s has the waiting pass commit without approval, and pays for no summary twice',
+    'commits without approval for the added reason %s, and pays for no summary twice',
     async (reason) => {
       const profile = { windowTokens: reason === 'hard_limit' ? 3_700 : 100_000, outputCapTokens: 100 };
       const policy = { thresholdRatio: 0.8, hardRatio: 0.95 };
@@ -179,7 +179,7 @@ describe('a soft pass under review', () => {
     },
   );
 
-  it('manual asked of a conversation without a pass commits at once: the caller has decided', async () => {
+  it('commits at once for a manual request without a pass, since the caller has decided', async () => {
     const world = await Fixture.open({ policy: { mode: 'review' } });
     await world.append(FIVE_SEQUENCES);
     await world.request('manual');
@@ -188,7 +188,7 @@ describe('a soft pass under review', () => {
     expect(world.eventsOf('pass_proposed')).toEqual([]);
   });
 
-  it('a hard reason that comes while an approval is carried out has the pass commit for it', async () => {
+  it('commits for a hard reason that is added while an approval is carried out', async () => {
     let onCommit = async (): Promise<void> => undefined;
     const world = await propose({ wrap: (ports) => beforeCommit(ports, () => onCommit()) });
     onCommit = () => world.request('manual');
@@ -200,7 +200,7 @@ describe('a soft pass under review', () => {
     expect(texts).not.toContain('mine');
   });
 
-  it('once a proposal is taken away the pass plans anew, with what has come since', async () => {
+  it('plans again after its proposal was dropped, with the messages appended since', async () => {
     let onCommit = async (): Promise<void> => undefined;
     const world = await propose({ wrap: (ports) => beforeCommit(ports, () => onCommit()) });
     await world.append('a300 a300 u20 a20');
@@ -212,7 +212,7 @@ describe('a soft pass under review', () => {
     ]);
   });
 
-  it('a soft reason that comes meanwhile does not keep the approval from its commit', async () => {
+  it('commits an approval in spite of an added soft reason', async () => {
     let [isApproving, hasCome] = [false, false];
     const world = await propose({
       wrap: (ports) => ({
@@ -234,7 +234,7 @@ describe('a soft pass under review', () => {
     expect(hasCome).toBe(true);
   });
 
-  it('messages behind an approved version that meet a threshold get a pass of their own', async () => {
+  it('requests another pass if the messages behind an approved version meet a threshold', async () => {
     const world = await propose();
     await world.append('u20 a300 a300 '.repeat(3).concat('u20 a20'));
     await approve(world);
@@ -244,7 +244,7 @@ describe('a soft pass under review', () => {
     expect((await world.store.readProposal(ref))?.proposal.version).toMatchObject({ number: 2, parent: 1 });
   });
 
-  it('an approval in the middle of a thinking loop is refused: it would cost the model its thoughts', async () => {
+  it('refuses an approval inside a thinking loop, which an edit would break', async () => {
     const world = await propose();
     const raw = { format: 'anthropic', model: 'm', items: [{ type: 'thinking', thinking: 'hm' }] };
     const toolCalls = [{ id: 'c19_0', name: 'read', arguments: '{}' }];
@@ -259,7 +259,7 @@ describe('a soft pass under review', () => {
     expect(await approve(world, {}, 'op2')).toEqual({ status: 'approved', version: 1 });
   });
 
-  it('a proposal whose very segments a provider has refused meanwhile no longer fits', async () => {
+  it('refuses an approval of segments that a provider has refused meanwhile', async () => {
     const world = await propose();
     const segments = hashSegments((await world.store.readProposal(ref))?.proposal.version.segments ?? []);
     Object.assign(world.db.find(ref) ?? {}, { quarantine: { version: 0, segments } });
@@ -270,12 +270,12 @@ describe('a soft pass under review', () => {
     expect(world.version).toBeUndefined();
   });
 
-  it('is checked on the wire again, over what was appended since', async () => {
+  it('checks an approval by the rules of the wire, over the messages appended since', async () => {
     const world = await propose();
     const pinned = (await world.store.readProposal(ref))?.proposal;
     const review = world.db.find(ref)?.pass?.review;
     if (review === undefined || pinned === undefined) throw new Error('no proposal');
-    // As if it had been made before one of its messages was a pinned one's.
+    // The proposal is older than the pin of one of its messages.
     const [first] = world.db.find(ref)?.log ?? [];
     if (first !== undefined) Object.assign(first.message, { pinned: true });
     const evicted = { kind: 'evicted', from: 1, to: 1, weight: { tokens: 0, bytes: 0 } } as const;
@@ -284,7 +284,7 @@ describe('a soft pass under review', () => {
     expect(world.version).toBeUndefined();
   });
 
-  it('a worker that dies with an approval leaves it to the next', async () => {
+  it('carries an approval out after the first worker died with it', async () => {
     let isDead = false;
     const die = async (): Promise<void> => {
       if (isDead) throw new Error('dead');
@@ -300,7 +300,7 @@ describe('a soft pass under review', () => {
     expect(await world.store.readDecision(ref, 'op')).toEqual({ status: 'approved', version: 1 });
   });
 
-  it('an eviction is proposed like any other version', async () => {
+  it('proposes an eviction like any other version', async () => {
     const world = await propose({ policy: { minSequenceTokens: 10_000 } });
     const waiting = await world.store.readProposal(ref);
     expect(waiting?.proposal).toMatchObject({ summaries: {}, version: { strategy: 'evict' } });
@@ -308,7 +308,7 @@ describe('a soft pass under review', () => {
     expect(world.version?.segments).toEqual(waiting?.proposal.version.segments);
   });
 
-  it('where the worker does not know the agent any more the decision is answered all the same', async () => {
+  it('answers the decision even if the worker no longer knows the agent', async () => {
     let isKnown = true;
     const world = await propose({
       wrap: (ports) => ({ ...ports, agents: { find: (name) => (isKnown ? ports.agents.find(name) : undefined) } }),

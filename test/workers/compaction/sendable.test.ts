@@ -6,12 +6,12 @@ import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';
 import { START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { type Refusal, settleSendable } from '../../../src/workers/compaction/settle-sendable.ts';
-import { hashSegments } from '../../../src/workers/segments-hash.ts';
+import { hashSegments } from '../../../src/workers/content-hash.ts';
 import { contextOf } from '../../domain/alphabet.ts';
 import { acceptedSummary, requestOver } from '../../domain/passes.ts';
 import { brief, FIVE_SEQUENCES, Fixture, ref } from './fixture.ts';
 
-/** Settles `su(a:200)x3 u` with a summary of its sequence, before a check that refuses what it is told to. */
+/** Settles `su(a:200)x3 u` with a summary of its sequence. The check refuses the versions that `isRefused` names. */
 function settle(isRefused: (settled: SettledContext) => boolean, quarantine?: string) {
   const request = requestOver(contextOf('su(a:200)x3 u'), {
     policy: { retentionWindow: 0, maxTokens: 100 },
@@ -38,26 +38,26 @@ function settle(isRefused: (settled: SettledContext) => boolean, quarantine?: st
   return { settled: runToEnd(settling), refusals };
 }
 
-describe('a settled version that its provider would refuse', () => {
-  it('is settled again without its summaries, and told of', () => {
+describe('settleSendable', () => {
+  it('settles again without summaries after a refusal, and reports the refusal', () => {
     const { settled, refusals } = settle(({ strategy }) => strategy === 'summarize');
     expect(settled).toMatchObject({ kind: 'version', strategy: 'evict', explained: ['summaries_missing'] });
     expect(refusals).toEqual([{ codes: ['A4'], message: 'messages[1]: no result' }]);
   });
 
-  it('is not made where that one would be refused, too', () => {
+  it('makes no version if the one without summaries is refused, too', () => {
     const { settled, refusals } = settle(() => true);
-    expect(settled).toEqual({ kind: 'refused' });
+    expect(settled).toEqual({ kind: 'refused', refusal: refusals.at(-1) });
     expect(refusals).toHaveLength(2);
   });
 
-  it('is made as it is where nothing is wrong', () => {
+  it('keeps the summaries of a version that breaks no rule', () => {
     const { settled, refusals } = settle(() => false);
     expect(settled).toMatchObject({ strategy: 'summarize' });
     expect(refusals).toEqual([]);
   });
 
-  it('and one that was refused before is not tried again, whatever the check says', () => {
+  it('refuses segments that a provider refused before, even if they break no rule', () => {
     const { settled } = settle(() => false);
     if (settled.kind !== 'version') throw new Error('no version');
     const again = settle(() => false, hashSegments(settled.segments));
@@ -66,8 +66,8 @@ describe('a settled version that its provider would refuse', () => {
   });
 });
 
-describe('a pass over a version that was rolled back', () => {
-  /** Never the same text twice: a refused one is not sent again, whoever writes it. */
+describe('a pass after a rollback', () => {
+  /** Writes a new text each time, since a refused text is not sent again. */
   function inventive() {
     const summarizer = brief();
     const summarize: Summarizer['summarize'] = async (request) => {
@@ -77,7 +77,7 @@ describe('a pass over a version that was rolled back', () => {
     return { ...summarizer, summarize };
   }
 
-  /** A version is live that a provider will refuse. */
+  /** A conversation whose live version a provider will refuse. */
   async function commitVersion(policy: PolicyInput = { summarizer: { models: ['brief'] } }) {
     const summarizer = inventive();
     const world = await Fixture.open({ policy, summarizers: [summarizer] });
@@ -87,7 +87,7 @@ describe('a pass over a version that was rolled back', () => {
     return { world, summarizer };
   }
 
-  /** The live version is the first one, and is refused. */
+  /** Rolls back version 1, which is live. */
   async function refuseVersion(world: Fixture) {
     const refused = world.version;
     await world.accept('t1', 'go on');
@@ -110,7 +110,7 @@ describe('a pass over a version that was rolled back', () => {
     return { world, summarizer };
   }
 
-  it('asks no model and takes no summary of one: it writes its own', async () => {
+  it('writes structural summaries, and uses no summary of a model', async () => {
     const { world, summarizer } = await rollBack();
     world.policies.length = 0;
     await world.request('token_threshold');
@@ -120,7 +120,7 @@ describe('a pass over a version that was rolled back', () => {
     expect(summarizer.requests, 'nothing of the refused version is used again').toHaveLength(10);
   });
 
-  it('evicts where the refused one was its own, too', async () => {
+  it('evicts if the structural version was refused, too', async () => {
     const { world } = await rollBack({});
     await world.request('token_threshold');
     await world.runPass('job2');
@@ -128,7 +128,7 @@ describe('a pass over a version that was rolled back', () => {
     expect(world.eventsOf('version_rejected')).toMatchObject([{ by: 'check', version: 3, codes: ['quarantined'] }]);
   });
 
-  it('evicts where without a model the refused text comes out again', async () => {
+  it('evicts if the structural summary repeats the refused text', async () => {
     const { world } = await rollBack();
     let told = 0;
     const again: Summarizer['summarize'] = async () => {
@@ -142,7 +142,7 @@ describe('a pass over a version that was rolled back', () => {
     expect(world.eventsOf('version_rejected')).toMatchObject([{ codes: ['quarantined'] }]);
   });
 
-  it('is the last of its kind: the next one asks models again', async () => {
+  it('lets the next pass ask models again', async () => {
     const { world } = await rollBack();
     await world.request('token_threshold');
     await world.runPass('job2');
@@ -154,7 +154,7 @@ describe('a pass over a version that was rolled back', () => {
     expect(world.policies.map((policy) => policy.summarizer)).not.toContain('structural');
   });
 
-  /** A soft pass waits for the summaries of what was appended behind the version that is refused then. */
+  /** A soft pass that is parked when the version before it is refused. */
   async function parkPass() {
     const { world, summarizer } = await commitVersion();
     await world.append(FIVE_SEQUENCES);
@@ -163,7 +163,7 @@ describe('a pass over a version that was rolled back', () => {
     return { world, summarizer, children };
   }
 
-  it('plans anew where it had planned before, and evicts nothing for want of the summaries of then', async () => {
+  it('replans after a rollback behind its plan, and evicts nothing although the old summaries are missing', async () => {
     const { world, children } = await parkPass();
     for (const child of children) await world.summarize(child);
     await refuseVersion(world);
@@ -176,7 +176,7 @@ describe('a pass over a version that was rolled back', () => {
     expect(world.segments.filter((segment) => segment.startsWith('evicted'))).toEqual([]);
   });
 
-  it('plans anew where it was rolled back while it settled', async () => {
+  it('replans after a rollback during its settlement', async () => {
     const { world, children } = await parkPass();
     for (const child of children) await world.summarize(child);
     const passes = { ...world.ports.passes };
@@ -195,7 +195,7 @@ describe('a pass over a version that was rolled back', () => {
     expect(world.version).toMatchObject({ number: 3, strategy: 'summarize', explained: [] });
   });
 
-  it('lets no child of then write another text under the name of the model’s', async () => {
+  it('lets no older child write its text under the key of a model’s summary', async () => {
     const { world, summarizer, children } = await parkPass();
     await refuseVersion(world);
     summarizer.requests.length = 0;

@@ -3,7 +3,7 @@ import { nameConversation } from '../../../src/domain/ids.ts';
 import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
 import { FIVE_SEQUENCES, Fixture, ref, words } from './fixture.ts';
 
-/** Writes summaries of so many words. */
+/** Writes summaries of this many words. */
 function wordy(count: number): Summarizer {
   return { id: 'wordy', summarize: () => Promise.resolve({ status: 'written', text: words(count) }) };
 }
@@ -13,8 +13,8 @@ async function runSoftPass(world: Fixture): Promise<void> {
   await world.runPass(world.nextId());
 }
 
-describe('several passes in a row', () => {
-  it('each make the next version, and leave the log whole', async () => {
+describe('a series of passes', () => {
+  it('makes one version after the other, and leaves the log unchanged', async () => {
     const world = await Fixture.open();
     for (let round = 1; round <= 4; round += 1) {
       await world.append(FIVE_SEQUENCES);
@@ -27,13 +27,13 @@ describe('several passes in a row', () => {
     expect([...(world.db.find(ref)?.versions.keys() ?? [])]).toEqual([1, 2, 3, 4]);
   });
 
-  it('merge a summary with what came behind it, from the log, and not before there is enough', async () => {
+  it('merges a summary with enough newer messages, from the log', async () => {
     const world = await Fixture.open({ policy: { tokenThreshold: 300, maxTokens: 250 }, summarizers: [wordy(150)] });
     await world.append('u20 a300 a300 a10 a10');
     await runSoftPass(world);
     expect(world.segments).toEqual(['raw 1-1', 'summary 2-3', 'raw 4-5']);
 
-    // 156 tokens are new, 256 or as many as the summary has are wanted: until then the new ones are evicted.
+    // Only 156 tokens are new. Below 256, or below the size of the summary, new messages are evicted.
     await world.append('a60 a60 a10 a10');
     await runSoftPass(world);
     expect(world.segments.filter((segment) => segment.startsWith('summary'))).toEqual(['summary 2-3']);
@@ -44,7 +44,7 @@ describe('several passes in a row', () => {
     expect(segments.filter(({ kind }) => kind === 'summary')).toMatchObject([{ depth: 1 }]);
   });
 
-  it('that gain too little three times open the breaker; 15 % growth closes it', async () => {
+  it('starts a backoff after three passes without gain, and ends it after 15 % growth', async () => {
     // Each sequence of 304 tokens becomes one of about 280: less than a tenth of the whole.
     const world = await Fixture.open({
       policy: { tokenThreshold: 1_000, maxTokens: 999, minSequenceMessages: 1, retentionWindow: 3, minGain: 0.5 },
@@ -67,7 +67,7 @@ describe('several passes in a row', () => {
     const { noGainBelowTokens = 0, nothingBelowTokens = 0 } = backoff() ?? {};
     expect(noGainBelowTokens).toBeGreaterThan(nothingBelowTokens - 256);
 
-    // Under the breaker a soft pass is not even evaluated, a manual one is.
+    // A backoff stops the evaluation of soft passes, not of manual ones.
     await runSoftPass(world);
     expect(world.eventsOf('pass_ended').at(-1)).toMatchObject({ outcome: 'no_reason', reasons: [] });
     const size = world.db.find(ref)?.log.at(-1)?.total.tokens ?? 0;
@@ -76,7 +76,7 @@ describe('several passes in a row', () => {
     expect(world.eventsOf('pass_ended').at(-1)?.reasons).toEqual(['token_threshold']);
   });
 
-  it('start from an open backoff once one of them commits', async () => {
+  it('resets the backoff after a commit', async () => {
     const world = await Fixture.open();
     await world.append(FIVE_SEQUENCES);
     const conversation = world.db.find(ref);
@@ -87,7 +87,7 @@ describe('several passes in a row', () => {
     expect(conversation?.backoff).toEqual({ nothingBelowTokens: 0, gainlessPasses: 0, noGainBelowTokens: 0 });
   });
 
-  it('are not caused by turns that were there before the last one', async () => {
+  it('counts no turn from before the last pass', async () => {
     const world = await Fixture.open({ policy: { turnThreshold: 6, tokenThreshold: 50_000 } });
     await world.append(FIVE_SEQUENCES);
     await world.request('turn_threshold');
@@ -100,8 +100,8 @@ describe('several passes in a row', () => {
   });
 });
 
-describe('a pass that nobody brings to an end', () => {
-  it('is ended by the fourth claim without a plan; what nobody knows of it is not made up', async () => {
+describe('a pass whose workers die', () => {
+  it('fails at the fourth claim without a plan, and reports only known figures', async () => {
     const world = await Fixture.open({
       wrap: (ports) => ({
         ...ports,

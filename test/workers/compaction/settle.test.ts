@@ -19,7 +19,7 @@ const refusing: Summarizer = {
   summarize: () => Promise.resolve({ status: 'refused', why: 'will not' }),
 };
 
-/** Puts something before one operation of a room, each time. */
+/** Acts before each call of one operation of a port. */
 function before(room: 'passes' | 'contexts', name: string, act: () => Promise<void> | void) {
   return (ports: AllPorts): AllPorts => {
     const acting = async (operation: (...args: unknown[]) => Promise<unknown>, args: unknown[]): Promise<unknown> => {
@@ -46,7 +46,7 @@ function outcomesOf(world: Fixture): string[] {
   return world.eventsOf('pass_ended').map(({ outcome }) => outcome);
 }
 
-/** As a restore of the start does it. */
+/** Restores version 0. */
 async function restoreStart(world: Fixture): Promise<void> {
   const { status } = await world.store.replaceVersion({
     conversation: ref,
@@ -63,7 +63,7 @@ async function restoreStart(world: Fixture): Promise<void> {
 }
 
 describe('a pass whose children have ended', () => {
-  it('puts a summary in the place of every sequence; user messages and the window stay', async () => {
+  it('replaces every sequence by its summary, and keeps user messages and the retention window', async () => {
     const world = await openPass();
     world.timers.every(500, async () => undefined);
     const children = await world.fanOut();
@@ -122,7 +122,7 @@ describe('a pass whose children have ended', () => {
     });
   });
 
-  it('took no time where its worker’s clock is behind the store’s', async () => {
+  it('reports a duration of 0 if its clock is behind the store’s', async () => {
     const world = await Fixture.open();
     world.db.advance(5_000);
     await world.append(FIVE_SEQUENCES);
@@ -132,7 +132,7 @@ describe('a pass whose children have ended', () => {
     expect(world.eventsOf('pass_ended')).toMatchObject([{ durationMs: 0 }]);
   });
 
-  it('lands the summaries that are good where the third of five failed', async () => {
+  it('uses the other four summaries if the third of five failed', async () => {
     const world = await openPass();
     const children = await world.fanOut();
     for (const [index, child] of children.entries()) {
@@ -149,7 +149,7 @@ describe('a pass whose children have ended', () => {
   it.each([
     ['refused', [refusing]],
     ['empty', [{ id: 'empty', summarize: async () => ({ status: 'written', text: ' \n' }) as const }]],
-  ])('falls to eviction where all of them are %s and the context is too large', async (_, summarizers) => {
+  ])('evicts if all summaries are %s and the context is too large', async (_, summarizers) => {
     const world = await openPass({ summarizers });
     await world.runPass();
     expect(world.version).toMatchObject({ strategy: 'evict', explained: ['summaries_missing'] });
@@ -157,7 +157,7 @@ describe('a pass whose children have ended', () => {
     expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_000);
   });
 
-  it('leaves the context as it is where all of them failed and no size is the reason', async () => {
+  it('leaves the context unchanged if all summaries failed and no reason is about tokens', async () => {
     const world = await Fixture.open({ policy: { turnThreshold: 3 }, summarizers: [refusing] });
     await world.append('u20 a100 a200 u20 a100 a200 u20 a20');
     await world.request('turn_threshold');
@@ -169,7 +169,7 @@ describe('a pass whose children have ended', () => {
     expect(world.db.find(ref)?.log).toHaveLength(8);
   });
 
-  it('keeps what a refused summary was refused for from being asked again', async () => {
+  it('does not ask again for a refused summary', async () => {
     const world = await openPass({ summarizers: [refusing] });
     const [first] = await world.fanOut();
     if (first !== undefined) await world.summarize(first);
@@ -177,7 +177,7 @@ describe('a pass whose children have ended', () => {
     expect(await world.fanOut('job2')).toHaveLength(4);
   });
 
-  it('reads the reasons as they stand then: one that was added makes the budget win over the floor', async () => {
+  it('settles by the reasons of that moment: for an added hard reason the budget wins over the floor', async () => {
     const world = await openPass({ policy: { retentionWindow: 8 }, summarizers: [refusing] });
     for (const child of await world.fanOut()) await world.summarize(child);
     await world.request('manual');
@@ -192,8 +192,8 @@ describe('a pass whose children have ended', () => {
   });
 });
 
-describe('a size that the provider refused', () => {
-  it('is halved at least, whatever our count of it is', async () => {
+describe('a pass for an overflow', () => {
+  it('at least halves the refused size, even if our count of it is small', async () => {
     const world = await Fixture.open({
       policy: { tokenThreshold: 60_000, maxTokens: 50_000 },
       summarizers: [refusing],
@@ -206,7 +206,7 @@ describe('a size that the provider refused', () => {
     expect(tokensAfter).toBeLessThanOrEqual(tokensBefore / 2);
   });
 
-  it('is what was sent, whatever has come or gone since', async () => {
+  it('takes the size of the refused request, even if the context has changed since', async () => {
     const open = () => Fixture.open({ policy: { tokenThreshold: 60_000, maxTokens: 50_000 }, summarizers: [refusing] });
     const talk = 'u20 a300 a300 u20 a300 a300 u20 a20';
     const grown = await open();
@@ -221,12 +221,12 @@ describe('a size that the provider refused', () => {
     await shrunk.append(talk);
     await shrunk.requestOverflow(8_000);
     await shrunk.runPass();
-    expect(shrunk.version, 'half of what was refused is more than there is').toBeUndefined();
+    expect(shrunk.version, 'half of the refused size is more than the context').toBeUndefined();
   });
 });
 
 describe('messages that are appended while a pass runs', () => {
-  it('stay behind its version', async () => {
+  it('stay behind the version of the pass', async () => {
     const world = await openPass();
     const children = await world.fanOut();
     await world.append('u30 a40 u50');
@@ -236,12 +236,12 @@ describe('messages that are appended while a pass runs', () => {
     const source = await world.store.readContext(ref);
     expect(source?.head).toBe(20);
     expect(source?.entries.slice(-3).map(({ seq }) => seq)).toEqual([18, 19, 20]);
-    expect(world.db.find(ref)?.passed, 'what came meanwhile counts from here').toEqual({ head: 20, turns: 8 });
+    expect(world.db.find(ref)?.passed, 'appended messages count from here').toEqual({ head: 20, turns: 8 });
   });
 });
 
-describe('what came while a pass ran', () => {
-  it('counts where a hard reason came with it: the turn that waits needs room for all of it', async () => {
+describe('a pass during which messages were appended', () => {
+  it('covers them if a hard reason was added, since the waiting turn needs room for all of them', async () => {
     const world = await openPass({ policy: { maxTokens: 900, tokenThreshold: 900 } });
     const children = await world.fanOut();
     await world.append('a400 a400 u20 a20');
@@ -252,17 +252,17 @@ describe('what came while a pass ran', () => {
     expect(world.version?.tokensAfter).toBeLessThanOrEqual(900);
   });
 
-  it('is not settled by a job whose children belong to a pass that was taken over', async () => {
+  it('asks for its own children if a job brings the children of a pass that was taken over', async () => {
     const world = await openPass();
     await world.fanOut('job1');
     await takeOverPass(world.ports, ref);
     await world.append(FIVE_SEQUENCES);
     await world.request('token_threshold');
     const delivered = await world.deliver('job1', true);
-    expect(delivered.status, 'it asks for children of its own').toBe('parked');
+    expect(delivered.status, 'asks for its own children').toBe('parked');
   });
 
-  it('has a pass of its own where a threshold is met again: nobody else asks for appended messages', async () => {
+  it('requests the next pass if they meet a threshold, since no other caller does', async () => {
     const world = await openPass();
     const children = await world.fanOut();
     await world.append(FIVE_SEQUENCES);
@@ -279,7 +279,7 @@ describe('what came while a pass ran', () => {
     expect(world.db.find(ref)?.pass, 'and no third one').toBeUndefined();
   });
 
-  it('is not covered by an evaluation that found nothing before it came', async () => {
+  it('requests the next pass for messages appended after its evaluation found no reason', async () => {
     const late = once(() => world.append(FIVE_SEQUENCES));
     const world: Fixture = await Fixture.open({ wrap: before('passes', 'endPass', late) });
     await world.append('u20 a300 a300 u20 a20');
@@ -290,7 +290,7 @@ describe('what came while a pass ran', () => {
     expect(world.db.find(ref)?.pass?.reasons).toEqual(['token_threshold']);
   });
 
-  it('has no pass where no threshold is met', async () => {
+  it('requests no further pass below the thresholds', async () => {
     const world = await openPass();
     const children = await world.fanOut();
     await world.append('u20 a20');
@@ -301,19 +301,19 @@ describe('what came while a pass ran', () => {
   });
 });
 
-describe('a version that changed meanwhile', () => {
-  it('keeps the plan where what it replaces stands there unchanged', async () => {
+describe('a pass whose live version changes', () => {
+  it('keeps a plan whose ranges are unchanged', async () => {
     const world = await openPass();
     for (const child of await world.fanOut()) await world.summarize(child);
     await world.append('u20 a20');
     world.writeVersion([world.segment('evicted', 1, 1), world.segment('raw', 2, 17)]);
     await world.deliver('job1', true);
-    // A new plan would have reached to the log's end.
+    // A new plan would reach to the end of the log.
     expect(world.version).toMatchObject({ number: 2, parent: 1, base: 17, archived: 10, explained: [] });
     expect(world.segments.slice(0, 3)).toEqual(['evicted 1-1', 'summary 2-3', 'raw 4-4']);
   });
 
-  it('has the pass plan again where it took away what was to be replaced', async () => {
+  it('replans if a range of the plan was evicted', async () => {
     const world = await openPass();
     for (const child of await world.fanOut()) await world.summarize(child);
     world.writeVersion([world.segment('raw', 1, 1), world.segment('evicted', 2, 4), world.segment('raw', 5, 17)]);
@@ -322,7 +322,7 @@ describe('a version that changed meanwhile', () => {
     expect(world.segments.slice(0, 4)).toEqual(['raw 1-1', 'evicted 2-4', 'summary 5-6', 'raw 7-7']);
   });
 
-  it('has the pass ask for the summaries of a new plan’s sequences, and not twice for those it has', async () => {
+  it('asks only for the missing summaries of its new plan', async () => {
     const summarizer = brief();
     const world = await openPass({ summarizers: [summarizer] });
     for (const child of await world.fanOut()) await world.summarize(child);
@@ -336,7 +336,7 @@ describe('a version that changed meanwhile', () => {
     expect(summarizer.requests.map(({ range }) => range.from)).toEqual([2, 5, 8, 11, 14, 17]);
   });
 
-  it('again and again has its pass land what it has at the third delivery: no version could have it go on for ever', async () => {
+  it('settles with the existing summaries at the third delivery, so that it ends', async () => {
     const summarizer = brief();
     const world = await openPass({ summarizers: [summarizer] });
     const moveOn = async (evicted: number): Promise<void> => {
@@ -355,7 +355,7 @@ describe('a version that changed meanwhile', () => {
     expect(summarizer.requests.map(({ range }) => range.from)).toEqual([2, 5, 8, 11, 14, 17]);
   });
 
-  it('has the pass plan again where it reaches behind the head of the plan', async () => {
+  it('replans if the new version reaches behind the head of the plan', async () => {
     const world = await openPass();
     for (const child of await world.fanOut()) await world.summarize(child);
     await world.append('u20 a20');
@@ -364,7 +364,7 @@ describe('a version that changed meanwhile', () => {
     expect(world.version).toMatchObject({ number: 2, base: 19, archived: 10 });
   });
 
-  it('in the moment of the commit costs a second try', async () => {
+  it('tries again if the version changes at its commit', async () => {
     const change = once(() => world.writeVersion([world.segment('evicted', 1, 1), world.segment('raw', 2, 17)]));
     const world: Fixture = await openPass({ wrap: before('passes', 'commitVersion', change) });
     await world.runPass();
@@ -372,7 +372,7 @@ describe('a version that changed meanwhile', () => {
     expect(world.eventsOf('pass_ended')).toHaveLength(1);
   });
 
-  it('every time ends the pass as a conflict, after five tries', async () => {
+  it('fails as a conflict after five tries', async () => {
     let tries = 0;
     const change = (): void => {
       tries += 1;
@@ -386,8 +386,8 @@ describe('a version that changed meanwhile', () => {
   });
 });
 
-describe('a pass that is no longer its worker’s', () => {
-  it('writes nothing once another took it over, wherever it stands', async () => {
+describe('a pass that its worker has lost', () => {
+  it('writes nothing after a turn took it over, at any step', async () => {
     for (const step of ['readReasons', 'recordPlan', 'parkPass', 'commitVersion'] as const) {
       const takeOver = once(async () => {
         await takeOverPass(world.ports, ref);
@@ -401,7 +401,7 @@ describe('a pass that is no longer its worker’s', () => {
     }
   });
 
-  it('is no lost lease once a restore has ended it, wherever it stands', async () => {
+  it('ends as superseded, without a lost lease, after a restore at any step', async () => {
     for (const step of ['readReasons', 'recordPlan', 'commitVersion'] as const) {
       const restore = once(() => restoreStart(world));
       const world: Fixture = await openPass({ wrap: before('passes', step, restore) });
@@ -412,7 +412,7 @@ describe('a pass that is no longer its worker’s', () => {
     }
   });
 
-  it('is a lost lease where another worker has claimed it meanwhile, and where that one has ended it', async () => {
+  it('reports a lost lease after another worker claimed it, at any step', async () => {
     for (const step of ['recordPlan', 'parkPass', 'readReasons'] as const) {
       const claim = once(async () => {
         world.db.advance(PASS_LIMITS.leaseMs + 1);
@@ -425,7 +425,7 @@ describe('a pass that is no longer its worker’s', () => {
     }
   });
 
-  it('leaves its summaries to the next one', async () => {
+  it('leaves its summaries to the next owner', async () => {
     const summarizer = brief();
     const world = await openPass({ summarizers: [summarizer] });
     for (const child of await world.fanOut()) await world.summarize(child);
@@ -437,7 +437,7 @@ describe('a pass that is no longer its worker’s', () => {
   });
 
   it.each(['readContext', 'readConversation', 'readLog'] as const)(
-    'writes nothing once it is erased: %s',
+    'writes nothing after its conversation was erased at %s',
     async (read) => {
       const erase = once(async () => void (await world.store.erase(ref)));
       const world: Fixture = await openPass({ wrap: before('contexts', read, erase) });

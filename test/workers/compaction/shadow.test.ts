@@ -18,7 +18,7 @@ interface ShadowOptions extends FixtureOptions {
   readonly shadowSummarizer?: Summarizer;
 }
 
-/** Workers with a shadow; what it asks its ports for is counted, and what it may not have throws. */
+/** Workers with a shadow. Its calls of ports are counted, and forbidden calls throw. */
 async function openShadowed({ shadow, shadowSummarizer = brief('shadow'), ...options }: ShadowOptions) {
   const policy = { tokenThreshold: 1_500, maxTokens: 1_000, retentionWindow: 2, ...options.policy };
   const model = options.model ?? scriptedModel({ profile: { windowTokens: 100_000 }, decide: () => ({}) });
@@ -45,14 +45,14 @@ async function openShadowed({ shadow, shadowSummarizer = brief('shadow'), ...opt
   return world;
 }
 
-/** All that a store holds of a conversation, but for what depends on nothing but the clock. */
+/** The records of a conversation, without times. */
 function stateOf(world: Fixture): string {
   const held = world.db.find(ref);
   return JSON.stringify(held, (_, value: unknown) => (value instanceof Map ? [...value] : value));
 }
 
 describe('a shadow', () => {
-  it('tells what both policies make of the same context', async () => {
+  it('reports the results of both policies for the same context', async () => {
     const world = await openShadowed({ shadow: EVICTING });
     await world.runPass();
     const [measured, ...others] = world.eventsOf('pass_shadowed');
@@ -73,7 +73,7 @@ describe('a shadow', () => {
     expect(evictedTokens).toBe(tokensBefore - tokensAfter);
   });
 
-  it('looks once the pass has ended, and once for each pass', async () => {
+  it('measures once per pass, after its end', async () => {
     const world = await openShadowed({ shadow: EVICTING });
     await world.runPass();
     await world.append('u20 a300 a300 '.repeat(5));
@@ -91,7 +91,7 @@ describe('a shadow', () => {
     expect(second?.shadow?.tokensBefore).toBe(second?.live.tokensBefore);
   });
 
-  it('leaves everything as it is without one', async () => {
+  it('changes neither store nor events of a pass', async () => {
     const plain = await Fixture.open();
     await plain.append(FIVE_SEQUENCES);
     await plain.request('token_threshold');
@@ -103,7 +103,7 @@ describe('a shadow', () => {
     expect(shadowed.eventsOf('pass_ended')).toEqual(plain.eventsOf('pass_ended'));
   });
 
-  it('says so where it would have done nothing', async () => {
+  it('reports that the second policy would do nothing', async () => {
     const world = await openShadowed({ shadow: { tokenThreshold: 50_000 } });
     await world.runPass();
     const [measured] = world.eventsOf('pass_shadowed');
@@ -111,7 +111,7 @@ describe('a shadow', () => {
     expect(measured?.shadow?.tokensAfter).toBe(measured?.live.tokensBefore);
   });
 
-  it('is measured where the live policy had nothing to do, too, and the live backoff does not bind it', async () => {
+  it('measures a pass that found nothing to do, without the backoff of the live policy', async () => {
     const idle = { messageThreshold: 3, tokenThreshold: 60_000, minSequenceTokens: 90_000, strategy: { evict: 0 } };
     const world = await openShadowed({ policy: idle, shadow: EVICTING });
     await world.request('turn_threshold');
@@ -123,7 +123,7 @@ describe('a shadow', () => {
     });
   });
 
-  it('is measured where a proposal is made', async () => {
+  it('measures a pass that proposes its version', async () => {
     const world = await openShadowed({ policy: { mode: 'review' }, shadow: EVICTING });
     await world.runPass();
     expect(world.version).toBeUndefined();
@@ -132,14 +132,14 @@ describe('a shadow', () => {
     ]);
   });
 
-  it('is not asked where an evaluation found no reason', async () => {
+  it('does not measure a pass without a reason', async () => {
     const world = await openShadowed({ policy: { tokenThreshold: 60_000 }, shadow: EVICTING });
     await world.deliver();
     expect(world.eventsOf('pass_ended').map(({ outcome }) => outcome)).toEqual(['no_reason']);
     expect(world.eventsOf('pass_shadowed')).toEqual([]);
   });
 
-  it('that fails leaves the pass alone; it is told once and counted each time', async () => {
+  it('reports its failure once, counts each failure, and leaves the pass alone', async () => {
     const failing: Summarizer = { id: 'failing', summarize: () => Promise.reject(new Error('no shadow today')) };
     const world = await openShadowed({ shadow: { tokenThreshold: 1_000, maxTokens: 900 }, shadowSummarizer: failing });
     await world.runPass();
@@ -151,7 +151,7 @@ describe('a shadow', () => {
     expect(world.eventsOf('worker_failed')).toMatchObject([{ where: 'shadow', error: { message: 'no shadow today' } }]);
   });
 
-  it('that cannot work with an agent is refused at the start, by its field', async () => {
+  it('refuses a policy that cannot work with an agent at the start, and names its field', async () => {
     const model = scriptedModel({ profile: { windowTokens: 10_000 }, decide: () => ({}) });
     const agent = { name: 'guide', system: '', model, tools: [], policy: {} };
     const refused = prepareShadow([agent], { tokenThreshold: 50_000 }, () => 1);

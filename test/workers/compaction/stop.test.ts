@@ -4,7 +4,7 @@ import { FIVE_SEQUENCES, Fixture, ref } from './fixture.ts';
 
 const DEADLINE_MS = 10_000;
 
-it('a stop hands a pass back that does not come on, and the next delivery goes on with it', async () => {
+it('a stop hands a stuck pass back, and the next delivery continues it', async () => {
   let isStuck = true;
   const world = await Fixture.open({
     wrap: (ports) => ({
@@ -30,7 +30,7 @@ it('a stop hands a pass back that does not come on, and the next delivery goes o
   expect(claim).toMatchObject({ status: 'claimed', pass: { attempt: 1 } });
 });
 
-it('a worker that stops claims no pass', async () => {
+it('a stopping worker claims no pass', async () => {
   const world = await Fixture.open();
   await world.append(FIVE_SEQUENCES);
   await world.request('manual');

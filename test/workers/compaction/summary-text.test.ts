@@ -5,7 +5,7 @@ import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
 import { renderWidestSummary } from '../../../src/domain/summary.ts';
 import { Fixture, type FixtureOptions, ref, words } from './fixture.ts';
 
-/** Writes another text each time that it is asked: a long one first, then short ones. */
+/** Writes a new text each time: a long one first, then short ones. */
 function changeable(): Summarizer & { asked: number } {
   const summarizer = {
     id: 'changeable',
@@ -19,7 +19,7 @@ function changeable(): Summarizer & { asked: number } {
   return summarizer;
 }
 
-/** One summary, restored away; its summary has expired, so that the next pass writes another for the same range. */
+/** A restore removed the only summary and its record has expired. The next pass writes another text for the same range. */
 async function openRestored(options: FixtureOptions = {}) {
   const summarizer = changeable();
   const world = await Fixture.open({ ...options, summarizers: [summarizer] });
@@ -41,7 +41,7 @@ async function readSummary(world: Fixture, version = world.version?.number ?? 0)
 }
 
 describe('a second text for a range that a kept version shows', () => {
-  it('is the one that its version shows and was weighed by; the first version shows the first', async () => {
+  it('is shown by its own version, while the first version still shows the first text', async () => {
     const { world, summarizer } = await openRestored();
     await world.request('manual');
     await world.runPass('job2');
@@ -52,7 +52,7 @@ describe('a second text for a range that a kept version shows', () => {
     expect(second.really).toBeLessThan(first.really);
   });
 
-  it('stands where it was approved: that very text', async () => {
+  it('is committed unchanged after its approval', async () => {
     const { world } = await openRestored({ policy: { tokenThreshold: 500, maxTokens: 400, mode: 'review' } });
     await world.request('token_threshold');
     await world.runPass('job2');
@@ -68,7 +68,7 @@ describe('a second text for a range that a kept version shows', () => {
   });
 });
 
-it('the same text for the same range is kept once, whichever version brings it', async () => {
+it('two versions share one record of the same text for the same range', async () => {
   const world = await Fixture.open();
   await world.append('u20 a300 a300 u20 a20');
   for (let pass = 1; pass <= 2; pass += 1) {

@@ -14,26 +14,26 @@ const call = (id: string, raw?: unknown): Message => ({
 });
 const result = (toolCallId: string): Message => ({ role: 'tool', content: 'read', toolCallId });
 
-describe('a thinking loop', () => {
+describe('isThinkingLoopOpen', () => {
   it.each<[string, readonly Message[], boolean]>([
-    ['is open while the model’s calls are answered', [user, call('a', thought()), result('a')], true],
-    ['is open from its first call', [user, call('a', thought())], true],
-    ['is open where only an earlier step was thought over', [user, call('a', thought()), result('a'), call('b')], true],
-    ['knows every provider’s name of thinking', [user, call('a', thought('reasoning')), result('a')], true],
-    ['is none without thinking', [user, call('a'), result('a')], false],
-    ['is none where the raw items hold something else', [user, call('a', thought('text')), result('a')], false],
+    ['is true while results of calls come in', [user, call('a', thought()), result('a')], true],
+    ['is true from the first call', [user, call('a', thought())], true],
+    ['is true if only an earlier step has thinking', [user, call('a', thought()), result('a'), call('b')], true],
+    ['is true for thinking under each provider’s name', [user, call('a', thought('reasoning')), result('a')], true],
+    ['is false without thinking', [user, call('a'), result('a')], false],
+    ['is false for raw items without thinking', [user, call('a', thought('text')), result('a')], false],
     [
-      'has ended with the answer',
+      'is false after the answer',
       [user, call('a', thought()), result('a'), { role: 'assistant', content: 'So.' }],
       false,
     ],
-    ['has ended with the next user message', [user, call('a', thought()), result('a'), user], false],
+    ['is false after the next user message', [user, call('a', thought()), result('a'), user], false],
   ])('%s', (_, messages, isOpen) => {
     expect(isThinkingLoopOpen(messages)).toBe(isOpen);
   });
 });
 
-describe('a pass inside of one', () => {
+describe('a pass inside a thinking loop', () => {
   async function openLoop() {
     const world = await Fixture.open();
     await world.append(FIVE_SEQUENCES);
@@ -53,7 +53,7 @@ describe('a pass inside of one', () => {
     });
   }
 
-  it('that is soft makes no version and spends nothing: turns and messages are counted on, the backoff is as it was', async () => {
+  it('makes no version and asks for no summary if it is soft, and keeps counts and backoff', async () => {
     const world = await openLoop();
     await think(world);
     const before = world.db.find(ref)?.backoff;
@@ -63,7 +63,7 @@ describe('a pass inside of one', () => {
     expect(world.db.find(ref)).toMatchObject({ passed: { head: 0, turns: 0 }, backoff: before });
   });
 
-  it('that is soft comes again when the turn ends, however little its answer adds', async () => {
+  it('runs again at the end of the turn if it is soft, however small the answer', async () => {
     const world = await openLoop();
     await think(world);
     await world.request('token_threshold');
@@ -78,7 +78,7 @@ describe('a pass inside of one', () => {
     expect(world.version).toMatchObject({ number: 1, strategy: 'summarize', explained: [] });
   });
 
-  it('that is soft and has its summaries already keeps them for the next one', async () => {
+  it('keeps its summaries for the next pass if it is soft', async () => {
     const world = await openLoop();
     await world.request('token_threshold');
     for (const child of await world.fanOut()) await world.summarize(child);
@@ -91,7 +91,7 @@ describe('a pass inside of one', () => {
     expect(world.version).toMatchObject({ number: 1, strategy: 'summarize', explained: [] });
   });
 
-  it('that learns in its last moment that a turn waits for it makes one', async () => {
+  it('makes a version if a turn starts to wait for it at the last moment', async () => {
     let isAsked = false;
     const world: Fixture = await Fixture.open({
       wrap: (ports) => ({
@@ -114,7 +114,7 @@ describe('a pass inside of one', () => {
     expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed' }]);
   });
 
-  it('that is hard makes one: the turn could not go on without', async () => {
+  it('makes a version if it is hard, since the turn cannot go on without it', async () => {
     const world = await openLoop();
     await think(world);
     await world.request('manual');

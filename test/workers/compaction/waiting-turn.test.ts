@@ -16,7 +16,7 @@ function deciding(decide: (request: ModelRequest) => ScriptedOutcome = () => ({ 
   return scriptedModel({ profile, decide });
 }
 
-/** Takes every job until none is left; children in between. */
+/** Takes jobs, children included, until the queue is empty. */
 async function drain(world: Fixture): Promise<void> {
   for (let job = world.queue.take(); job !== undefined; job = world.queue.take()) {
     if (job.kind === 'turn') await world.turn(job.conversation);
@@ -36,7 +36,7 @@ interface Ending {
   readonly how: string;
   readonly options?: FixtureOptions;
   readonly reason?: Reason;
-  /** of the turn's message */
+  /** Words of the turn's message. */
   readonly tokens?: number;
   readonly end: (world: Fixture) => Promise<unknown>;
 }
@@ -86,7 +86,7 @@ const ENDINGS: readonly Ending[] = [
 
 describe('every end of a pass', () => {
   it.each(ENDINGS)(
-    'wakes the turn that waits for it, and fulfils its wait if the size is settled: $outcome, $how',
+    'wakes the waiting turn, and fulfils its wait only if the size is settled: $outcome, $how',
     async ({ outcome, options, reason, tokens, end }) => {
       const world = await Fixture.open(options);
       await world.append(outcome === 'infeasible' ? 'u20 a20' : FIVE_SEQUENCES);
@@ -106,7 +106,7 @@ describe('every end of a pass', () => {
     },
   );
 
-  it('wakes nobody where no turn waits for it', async () => {
+  it('wakes no turn if none waits', async () => {
     const world = await Fixture.open();
     await world.append(FIVE_SEQUENCES);
     await world.accept('t1', words(20));
@@ -120,7 +120,7 @@ describe('every end of a pass', () => {
 });
 
 describe('a turn over the hard limit', () => {
-  it('waits for the pass, with its summaries, and goes on with the smaller context', async () => {
+  it('waits for the pass and its summaries, and continues with the smaller context', async () => {
     const sizes: number[] = [];
     const model = deciding(({ tokens, messages }) => {
       sizes.push(tokens);
@@ -140,7 +140,7 @@ describe('a turn over the hard limit', () => {
     expect(world.eventsOf('turn_suspended')).toMatchObject([{ for: 'compaction' }]);
   });
 
-  it('is helped by a compaction worker that counts by an older calibration', async () => {
+  it('gets room from a compaction worker with an older calibration', async () => {
     const world = await Fixture.open({ profile, policy: small, model: deciding() });
     await world.append('u20 a300 a300 u20 a300 a300 u20');
     const newer = { ...world.agent, overhead: { ...world.agent.overhead, calibration: 1.4 } };
@@ -155,7 +155,7 @@ describe('a turn over the hard limit', () => {
     expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed' });
   });
 
-  it('takes the pass over past its deadline: it settles without asking for summaries', async () => {
+  it('takes the pass over past its deadline, and settles without asking for summaries', async () => {
     const summarizer = brief();
     const world = await Fixture.open({ profile, policy: small, model: deciding(), summarizers: [summarizer] });
     await world.append('u20 a300 a300 u20 a300 a300 u20 a300');
@@ -170,14 +170,14 @@ describe('a turn over the hard limit', () => {
     expect(world.eventsOf('pass_taken_over')).toHaveLength(1);
     expect(summarizer.requests).toEqual([]);
 
-    // Who worked on it under its old id has nothing left to write.
+    // The owner under the old id can write nothing more.
     const [child] = children;
     expect(child && (await world.summarize(child))).toMatchObject({ status: 'ended', outcome: 'superseded' });
     expect(await world.deliver('job1', true)).toEqual({ status: 'done' });
     expect(world.db.find(ref)?.versions.size).toBe(1);
   });
 
-  it('is answered although every worker that claimed its pass died', async () => {
+  it('is answered even if every worker that claimed its pass died', async () => {
     const world = await Fixture.open({ profile, policy: small, model: deciding() });
     await world.append('u20 a300 a300 u20 a300 a300 u20 a300');
     await world.accept('t1', words(250));
@@ -195,7 +195,7 @@ describe('a turn over the hard limit', () => {
     expect(world.version).toMatchObject({ strategy: 'summarize' });
   });
 
-  it('takes over with the summaries that came in time', async () => {
+  it('takes the pass over with the summaries that came in time', async () => {
     const world = await Fixture.open({ profile, policy: small, model: deciding() });
     await world.append('u20 a300 a300 u20 a300 a300 u20 a300');
     await world.accept('t1', words(250));
@@ -211,7 +211,7 @@ describe('a turn over the hard limit', () => {
 });
 
 describe('a long turn', () => {
-  it('is compacted from inside, several times, and ends with every step in the log', async () => {
+  it('is compacted several times between its steps, and ends with every step in the log', async () => {
     const sizes: number[] = [];
     const model = deciding(({ tokens, idempotencyKey }) => {
       sizes.push(tokens);
@@ -227,7 +227,7 @@ describe('a long turn', () => {
     expect(world.db.find(ref)?.log).toHaveLength(1 + 20 * 2 + 1);
     expect(world.db.find(ref)?.versions.size).toBeGreaterThanOrEqual(2);
     expect(Math.max(...sizes)).toBeLessThanOrEqual(2_000);
-    // The user message that is being answered stays, and no call is sent without its result.
+    // The answered user message stays, and each sent call has its result.
     const { segments = [] } = world.version ?? {};
     expect(segments[0]).toMatchObject({ kind: 'raw', from: 1 });
   });

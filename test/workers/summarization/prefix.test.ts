@@ -5,14 +5,14 @@ import { brief, Fixture, ref, words } from '../compaction/fixture.ts';
 
 const scope = 'prefix' as const;
 
-/** What a pass would put in place of everything old. */
+/** Policy of one summary for all old messages. */
 async function summaryText(world: Fixture): Promise<string | undefined> {
   const source = await world.store.readContext(ref);
   return [...(source?.summaries.values() ?? [])].at(-1)?.text;
 }
 
-describe('one summary over everything old', () => {
-  it('begins with what the users said, and is brought up to date in its place', async () => {
+describe('scope prefix', () => {
+  it('writes one summary that begins with the users’ words, and updates it in place', async () => {
     const summarizer = brief('guide');
     const world = await Fixture.open({ policy: { scope }, summarizers: [summarizer] });
     await world.append('u20 a300 u30 a300 u20 a300 u20 a20');
@@ -41,7 +41,7 @@ describe('one summary over everything old', () => {
     ['the smallest cap', `${longAnswers}u5 a20`, { tokenThreshold: 3_000, maxTokens: 2_000 }, 16],
     ['short words in a short run', `${'u5 a80 '.repeat(5)}u5 a20`, { tokenThreshold: 300, maxTokens: 250 }, 2_000],
     ['long words in a short run', 'u40 a30 '.repeat(5), { tokenThreshold: 300, maxTokens: 290 }, 2_000],
-  ])('keeps the users’ words with %s, where an eviction would take them', async (_, script, sizes, cap) => {
+  ])('keeps the users’ words with %s, although an eviction would remove them', async (_, script, sizes, cap) => {
     const summarizer = brief();
     const policy = { scope, ...sizes, summarizer: { models: ['brief'], maxTokens: cap } };
     const world = await Fixture.open({ policy, summarizers: [summarizer] });
@@ -55,7 +55,7 @@ describe('one summary over everything old', () => {
     expect(world.version?.explained).toEqual([]);
   });
 
-  it('has a word of the users and one about them over hardly a run', async () => {
+  it('keeps some users’ words and a summary even for a very small range', async () => {
     const summarizer = brief();
     const policy = { scope, tokenThreshold: 130, maxTokens: 125, minSequenceTokens: 16 };
     const world = await Fixture.open({ policy, summarizers: [summarizer] });
@@ -67,7 +67,7 @@ describe('one summary over everything old', () => {
     expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'no_gain' }]);
   });
 
-  it('is none over so little that no word of the users fits; to be within its budget, a pass evicts: the log keeps them', async () => {
+  it('evicts a range that is too small for any of the users’ words', async () => {
     const summarizer = brief();
     const policy = { scope, tokenThreshold: 80, maxTokens: 75, minSequenceTokens: 16 };
     const world = await Fixture.open({ policy, summarizers: [summarizer] });
@@ -84,7 +84,7 @@ describe('one summary over everything old', () => {
     expect(await world.store.readLog(ref, [{ from: 1, to: 4 }])).toHaveLength(4);
   });
 
-  it('is updated without the users’ texts of the earlier one: code copies them again', async () => {
+  it('updates a summary without its users’ texts, which code copies again', async () => {
     const summarizer = brief('guide');
     const policy = { scope, summarizer: { models: ['guide'] } };
     const world = await Fixture.open({ policy, summarizers: [summarizer] });
@@ -96,7 +96,7 @@ describe('one summary over everything old', () => {
     expect(summarizer.requests[1]?.earlier?.map(({ text }) => text)).toEqual(['what happened in 1-4']);
   });
 
-  it('is asked for as what opens the context, unless something stands before it', async () => {
+  it('marks a summary that opens the context, unless other messages precede it', async () => {
     const first = brief();
     const opening = await Fixture.open({ policy: { scope, summarizer: 'native' }, summarizers: [first] });
     await opening.append('u20 a300 a300 u20 a20');
@@ -138,24 +138,24 @@ describe('a provider’s own compaction', () => {
     return { world, requests };
   }
 
-  it('lies beside the text and comes back with the context', async () => {
+  it('is kept beside the text and returns with the context', async () => {
     const { world } = await openCompacted(150);
     const source = await world.store.readContext(ref);
     expect([...(source?.summaries.values() ?? [])][0]).toMatchObject({ raw, model: 'native m' });
   });
 
-  it('counts what the larger of both does', async () => {
+  it('counts with the larger size of items and text', async () => {
     const { world } = await openCompacted(250);
     const [segment] = world.version?.segments ?? [];
     expect(segment?.weight.tokens).toBe(250);
   });
 
-  it('is refused where it is not smaller than what it stands for', async () => {
+  it('is refused if it is not smaller than its source', async () => {
     const { world } = await openCompacted(5_000);
     expect(world.segments.some((segment) => segment.startsWith('summary'))).toBe(false);
   });
 
-  it('is compacted again with what came behind it, however often', async () => {
+  it('is compacted again with newer messages, at any depth', async () => {
     const { world, requests } = await openCompacted(100);
     for (const job of ['job2', 'job3', 'job4']) {
       await world.append('u20 a300 u20 a300 u20 a20');

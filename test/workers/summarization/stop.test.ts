@@ -5,7 +5,7 @@ import type { Child } from '../compaction/memory-queue.ts';
 
 const DEADLINE_MS = 10_000;
 
-/** Asked once, it answers never, but it may listen to its signal. */
+/** Never answers, but may obey its signal. */
 function stuck(listens: boolean) {
   const asked = Promise.withResolvers<void>();
   const summarizer: Summarizer = {
@@ -33,7 +33,7 @@ it.each([
   ['listens to its signal', true],
   ['ignores its signal', false],
 ])(
-  'a stop hands the claim of a summary back whose summarizer %s; no other of the chain is asked',
+  'a stop releases the claim of a summary whose summarizer %s, and asks no other one of the chain',
   async (_, listens) => {
     const { summarizer, asked } = stuck(listens);
     const others: string[] = [];
@@ -45,7 +45,7 @@ it.each([
       },
     };
     const { world, child } = await openChild([summarizer, next]);
-    // Of the last attempt a failure goes to the next of the chain.
+    // A failure of the last attempt would go to the next one of the chain.
     const job = world.summarize(child, true);
     await asked;
     world.shutdown.begin(DEADLINE_MS, world.timers);
@@ -59,7 +59,7 @@ it.each([
   },
 );
 
-it('a summary that is written in time is recorded', async () => {
+it('a summary that is written before the deadline of a stop is recorded', async () => {
   const gate = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();
   const summarizer: Summarizer = {
@@ -79,7 +79,7 @@ it('a summary that is written in time is recorded', async () => {
   expect(world.shutdown.cutOff).toBe(0);
 });
 
-it('a stop that comes before a summarizer is asked loses nothing', async () => {
+it('a stop before the call of a summarizer releases the claim', async () => {
   const { summarizer } = stuck(true);
   const { world, child } = await openChild([summarizer]);
   const job = world.summarize(child);
@@ -89,7 +89,7 @@ it('a stop that comes before a summarizer is asked loses nothing', async () => {
   expect(world.shutdown.cutOff).toBe(0);
 });
 
-it('a worker that stops claims no summary', async () => {
+it('a stopping worker claims no summary', async () => {
   const { summarizer } = stuck(true);
   const { world, child } = await openChild([summarizer]);
   world.shutdown.begin(DEADLINE_MS, world.timers);

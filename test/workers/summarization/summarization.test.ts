@@ -9,7 +9,7 @@ import { settleTasks } from '../turn/manual-timers.ts';
 
 interface World {
   readonly world: Fixture;
-  /** the first sequence: seqs 2…3, 608 tokens */
+  /** The first sequence: seqs 2…3, 608 tokens. */
   readonly child: Child;
 }
 
@@ -22,7 +22,7 @@ async function openChild(options: FixtureOptions = {}, log = FIVE_SEQUENCES): Pr
   return { world, child };
 }
 
-/** Answers when it is told; says when it was asked. */
+/** Reports its call, and answers on release. */
 function gated(answer: SummaryAnswer = { status: 'written', text: 'late' }) {
   const gate = Promise.withResolvers<SummaryAnswer>();
   const asked = Promise.withResolvers<void>();
@@ -52,7 +52,7 @@ async function readRecord({ world, child }: World) {
 }
 
 describe('a summarization job', () => {
-  it('summarizes its sequence from the log, with what was asked before it', async () => {
+  it('summarizes its sequence from the log, with the user message before it', async () => {
     const summarizer = brief();
     const opened = await openChild({ summarizers: [summarizer] }, 'u7 a300 a300 u20 a300 a300 u20 a20');
     const { world, child } = opened;
@@ -73,14 +73,14 @@ describe('a summarization job', () => {
     expect(world.eventsOf('summary_ended')).toMatchObject([{ outcome: 'written', sourceTokens: 608, tokens }]);
   });
 
-  it('has nothing that was asked where the log opens with the sequence', async () => {
+  it('sends no user message if the log opens with the sequence', async () => {
     const summarizer = brief();
     const { world, child } = await openChild({ summarizers: [summarizer] }, 'a300 a300 u20 a20');
     await world.summarize(child);
     expect(summarizer.requests[0]).not.toHaveProperty('asked');
   });
 
-  it('is delivered again in a while where another job works on the same source', async () => {
+  it('is delivered again later if another job works on the same source', async () => {
     const { summarizer, asked, release } = gated();
     const { world, child } = await openChild({ summarizers: [summarizer] });
     const first = world.summarize(child);
@@ -93,7 +93,7 @@ describe('a summarization job', () => {
     expect(world.timers.pending).toBe(0);
   });
 
-  it('keeps its claim while it works, however long that takes', async () => {
+  it('renews its claim while it works', async () => {
     const { summarizer, asked, release } = gated();
     const { world, child } = await openChild({ summarizers: [summarizer] });
     const first = world.summarize(child);
@@ -104,7 +104,7 @@ describe('a summarization job', () => {
     await first;
   });
 
-  it('that lost its claim and answers late does not replace the summary that was accepted', async () => {
+  it('does not replace an accepted summary after it lost its claim', async () => {
     const late = gated();
     const opened = await openChild({ summarizers: [late.summarizer] });
     const { world, child } = opened;
@@ -118,7 +118,7 @@ describe('a summarization job', () => {
     expect(await readRecord(opened)).toMatchObject({ status: 'accepted', summary: { text: 'in time' } });
   });
 
-  it('does nothing for a pass that has ended or was taken over, or in a conversation that is gone', async () => {
+  it('does nothing for a pass that ended or was taken over, or in an erased conversation', async () => {
     const summarizer = brief();
     const { world, child } = await openChild({ summarizers: [summarizer] });
     await world.store.takeOverPass(ref, 'o', 'p2');
@@ -134,7 +134,7 @@ describe('a summarization job', () => {
     expect(summarizer.requests).toEqual([]);
   });
 
-  it('whose conversation is erased while it works leaves nothing behind', async () => {
+  it('writes nothing into a conversation that was erased meanwhile', async () => {
     const { summarizer, asked, release } = gated();
     const { world, child } = await openChild({ summarizers: [summarizer] });
     const running = world.summarize(child);
@@ -145,7 +145,7 @@ describe('a summarization job', () => {
     expect(world.db.find(ref)).toBeUndefined();
   });
 
-  it('whose conversation is erased and made anew while it works leaves nothing of the erased one in it', async () => {
+  it('writes nothing into a conversation that was erased and created again meanwhile', async () => {
     const { asked, release, summarizer } = gated({ status: 'written', text: 'the secret of the erased' });
     const withPart: Summarizer = {
       id: 'parted',
@@ -165,7 +165,7 @@ describe('a summarization job', () => {
     expect([...(world.db.find(ref)?.summaryRecords.keys() ?? [])]).toEqual([]);
   });
 
-  it('that lost its claim is kept as long as its pass goes on: it is paid for', async () => {
+  it('records its paid summary after it lost its claim, while its pass is in progress', async () => {
     const late = gated();
     const opened = await openChild({ summarizers: [late.summarizer] });
     const { world, child } = opened;
@@ -177,7 +177,7 @@ describe('a summarization job', () => {
     expect(await readRecord(opened)).toMatchObject({ status: 'accepted', summary: { text: 'late' } });
   });
 
-  it('of an agent that nobody here knows fails as a value and gives its claim back', async () => {
+  it('returns a failure for an agent that this worker does not know, and releases its claim', async () => {
     const wrap: FixtureOptions['wrap'] = (ports) => ({ ...ports, agents: { find: () => undefined } });
     const knowing = await openChild();
     const world = await Fixture.open({ wrap });
@@ -190,7 +190,7 @@ describe('a summarization job', () => {
 });
 
 describe('a summarizer that throws', () => {
-  it('is asked again while attempts remain: the job fails and its claim is free', async () => {
+  it('is asked again while attempts remain, since the job fails and releases its claim', async () => {
     const opened = await openChild({ summarizers: [throwing(), brief()] });
     const { world, child } = opened;
     await expect(world.summarize(child)).rejects.toThrow('overloaded');
@@ -199,7 +199,7 @@ describe('a summarizer that throws', () => {
     expect(world.timers.pending).toBe(0);
   });
 
-  it('gives way to the next one on the last attempt', async () => {
+  it('is replaced by the next one on the last attempt', async () => {
     const opened = await openChild({ summarizers: [throwing(), brief('second')] });
     const { world, child } = opened;
     expect(await world.summarize(child, true)).toMatchObject({ outcome: 'written' });
@@ -207,7 +207,7 @@ describe('a summarizer that throws', () => {
     expect(world.eventsOf('worker_failed')).toMatchObject([{ where: 'summarizer throwing' }]);
   });
 
-  it('ends the last attempt as failed; the source may be asked for again by the next pass', async () => {
+  it('ends the last attempt as failed, so that the next pass may ask again', async () => {
     const opened = await openChild({ summarizers: [throwing(), refusing] });
     const { world, child } = opened;
     expect(await world.summarize(child, true)).toEqual({ status: 'ended', outcome: 'failed' });
@@ -217,7 +217,7 @@ describe('a summarizer that throws', () => {
     expect(await world.summarize(child)).toMatchObject({ outcome: 'written' });
   });
 
-  it('ends the last attempt as failed where the store is what failed', async () => {
+  it('ends the last attempt as failed, even if the store failed', async () => {
     let isAway = false;
     const { world, child } = await openChild({
       wrap: (ports) => ({
@@ -234,12 +234,12 @@ describe('a summarizer that throws', () => {
   });
 });
 
-describe('a limit that says when it ends', () => {
+describe('a limit with an end', () => {
   function limited(retryAt: number, id = 'limited'): Summarizer {
     return { id, summarize: () => Promise.reject(new ModelError('retry', 'a rate limit', { retryAt })) };
   }
 
-  it('delays the job until then: its claim is free meanwhile, and nothing is told as ended', async () => {
+  it('delays the job until its end, without a claim and without an end event', async () => {
     const opened = await openChild();
     const { world, child } = opened;
     const retryAt = world.timers.now() + PASS_LIMITS.parkMs / 2;
@@ -256,9 +256,9 @@ describe('a limit that says when it ends', () => {
   });
 
   it.each([
-    ['too late for the pass that asked', 1, false],
-    ['soon, at the last attempt', 0, true],
-  ])('%s gives way to the next one at once', async (_, lateMs, isLastAttempt) => {
+    ['ends too late for its pass', 1, false],
+    ['ends soon, but on the last attempt', 0, true],
+  ])('asks the next summarizer at once if it %s', async (_, lateMs, isLastAttempt) => {
     const opened = await openChild();
     const { world, child } = opened;
     world.summarizers = [limited(world.timers.now() + PASS_LIMITS.parkMs / 2 + lateMs), brief('second')];
@@ -267,7 +267,7 @@ describe('a limit that says when it ends', () => {
     expect(world.eventsOf('worker_failed')).toMatchObject([{ where: 'summarizer limited' }]);
   });
 
-  it('too late for its pass is no refusal: the next pass may ask for the same source', async () => {
+  it('is no refusal if it ends too late for its pass, so that the next pass may ask again', async () => {
     const opened = await openChild();
     const { world, child } = opened;
     world.summarizers = [limited(world.timers.now() + PASS_LIMITS.parkMs), refusing];
@@ -276,7 +276,7 @@ describe('a limit that says when it ends', () => {
   });
 });
 
-it('what a summarizer has paid for is kept for the attempt after', async () => {
+it('the paid parts of a summary are kept for the next attempt', async () => {
   const read: (string | undefined)[] = [];
   const { world, child } = await openChild({
     summarizers: [
@@ -300,7 +300,7 @@ describe('a summary is accepted', () => {
   it.each([
     ['refused', refusing, /no: will not/],
     ['empty', writing(' \n\t '), /writing: empty/],
-  ])('never where it is %s: the refusal is kept', async (_, summarizer, why) => {
+  ])('never if it is %s, and the refusal is recorded', async (_, summarizer, why) => {
     const opened = await openChild({ summarizers: [summarizer] });
     const { world, child } = opened;
     expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'refused' });
@@ -309,20 +309,20 @@ describe('a summary is accepted', () => {
     expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'refused' });
   });
 
-  it('of the first in the chain that has one', async () => {
+  it('from the first summarizer of the chain that writes a good text', async () => {
     const opened = await openChild({ summarizers: [refusing, writing(''), writing('good', 'third')] });
     await opened.world.summarize(opened.child);
     expect(await readRecord(opened)).toMatchObject({ status: 'accepted', summary: { model: 'third' } });
   });
 
-  it('clipped to its cap where it is longer than was asked for', async () => {
+  it('clipped to its cap if the summarizer wrote too much', async () => {
     const opened = await openChild({ summarizers: [writing(words(400))] });
     await opened.world.summarize(opened.child);
     expect(await readRecord(opened)).toMatchObject({ status: 'accepted', summary: { text: words(152) } });
   });
 
-  it('only where it is smaller, as rendered, than what it replaces', async () => {
-    // Each tag is broken up as it is rendered, so that a text within its cap takes more room in the context.
+  it('only if it is smaller than its source when rendered', async () => {
+    // Rendering escapes each tag, so a text within its cap grows in the context.
     const policy = { minSequenceTokens: 100, maxTokens: 50, tokenThreshold: 60 };
     const tags = '<summary>'.repeat(30);
     const opened = await openChild({ summarizers: [writing(tags)], policy }, 'u20 a70 a70 u20 a20');
@@ -345,7 +345,7 @@ describe('the cap of a summary', () => {
     expect(summarizer.requests[0]?.maxTokens).toBe(cap);
   });
 
-  it('is the policy’s where it says so', async () => {
+  it('is the cap of the policy if it sets one', async () => {
     const summarizer = brief();
     const policy = { summarizer: { models: ['small'], maxTokens: 90 } };
     const { world, child } = await openChild({ summarizers: [summarizer], policy });
@@ -353,7 +353,7 @@ describe('the cap of a summary', () => {
     expect(summarizer.requests[0]?.maxTokens).toBe(90);
   });
 
-  it('leaves the summary, as rendered, smaller than a merged sequence that is already small', async () => {
+  it('keeps the rendered summary smaller than a small merged sequence', async () => {
     const summarizer = brief();
     const { world, child } = await openChild({ summarizers: [summarizer] });
     const sequence = { ...child.sequence, tokens: 100 };
@@ -364,7 +364,7 @@ describe('the cap of a summary', () => {
     expect((await world.agent.weigh({ role: 'summary', content })).tokens).toBeLessThan(100);
   });
 
-  it('that leaves no room for a word is a refusal, and no summarizer is asked', async () => {
+  it('refuses a source without room for a word, and asks no summarizer', async () => {
     const summarizer = brief();
     const opened = await openChild({ summarizers: [summarizer] });
     const { world, child } = opened;
@@ -376,7 +376,7 @@ describe('the cap of a summary', () => {
   });
 });
 
-it('a heartbeat that the store does not answer is followed by the next', async () => {
+it('the next heartbeat follows one that the store does not answer', async () => {
   let heartbeats = 0;
   const { summarizer, asked, release } = gated();
   const { world, child } = await openChild({

@@ -23,19 +23,19 @@ const user = (content: string): Message => ({ role: 'user', content });
 const says = (content: string): Message => ({ role: 'assistant', content });
 
 describe('users’ texts', () => {
-  it('are copied word for word, in order, each with its seq, and nobody else’s', async () => {
+  it('are copied word for word, in order, each with its seq, without other messages', async () => {
     const entries = logOf(user('Find\n  the key.'), says('Where?'), user(' '), user('In the hall: 0x1F.'));
     expect(await copyUserTexts(counter, entries, 200)).toBe(
       '<user_messages>\n<message seq="1">\nFind\n  the key.\n</message>\n<message seq="4">\nIn the hall: 0x1F.\n</message>\n</user_messages>\n',
     );
   });
 
-  it('are none where nobody said anything; that nothing fits is another answer', async () => {
+  it('are an empty text if the users said nothing, and undefined if no text fits', async () => {
     expect(await copyUserTexts(counter, logOf(says('Well.'), user('  ')), 200)).toBe('');
     expect(await copyUserTexts(counter, logOf(user('Find the key.')), 20)).toBeUndefined();
   });
 
-  it('keep the first and the newest that fit, and say how many are left out', async () => {
+  it('keep the first text and the newest that fit, and state how many are left out', async () => {
     const entries = logOf(
       ...Array.from({ length: 40 }, (_, index) => user(`Question ${index + 1}: what about it, then?`)),
     );
@@ -48,14 +48,14 @@ describe('users’ texts', () => {
     expect(text).toContain(`(${40 - seqs.length} more, in the log)`);
   });
 
-  it('that are short need little room, and the first of them takes what it needs', async () => {
+  it('need little room if they are short, and the first takes the room it needs', async () => {
     const entries = logOf(...Array.from({ length: 5 }, () => user('Why not?')));
     const seqs = [...(await copied(entries, 42)).matchAll(/seq="(\d+)"/g)].map(([, seq]) => Number(seq));
     expect(seqs).toEqual([1, 5]);
     expect(await copied(logOf(user('Why not?')), 22)).toContain('Why not?');
   });
 
-  it('never take more than they may, and a long one only its start', async () => {
+  it('never exceed their tokens, and keep the start of a long text', async () => {
     const entries = logOf(user('a long word '.repeat(300)), user('Then?'), user('b long word '.repeat(300)));
     for (const maxTokens of [80, 100, 300, 900]) {
       const text = await copied(entries, maxTokens);
@@ -73,7 +73,7 @@ describe('users’ texts', () => {
     expect(withoutUserTexts(`${text}## Goal\nFind it.`)).toBe('## Goal\nFind it.');
   });
 
-  it('are taken off a text that has none without a change', () => {
+  it('leave a summary without users’ texts unchanged when they are removed', () => {
     expect(withoutUserTexts('## Goal\nFind it.')).toBe('## Goal\nFind it.');
   });
 });

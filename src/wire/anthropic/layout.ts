@@ -1,0 +1,266 @@
+import type { RawItem } from '../../domain/raw-items.ts';
+import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
+import { hasBigNumber } from '../calls.ts';
+import { EMPTY_TEXT, isBlank, isTextOf, type SentPart, textPart } from '../parts.ts';
+import { isThinking } from '../raw-items.ts';
+import type { ArrangedAssistant, ArrangedItem, ArrangedResult, Origin, WireCall } from '../wire-request.ts';
+import type {
+  AnthropicBlock,
+  AnthropicMessage,
+  AnthropicThinking,
+  ImageBlock,
+  ImageMediaType,
+  TextBlock,
+  ToolResultBlock,
+  ToolUseBlock,
+} from './body.ts';
+
+/** A message of the body under construction. Neighbours of one role share a message (A3). */
+export interface Turn {
+  readonly role: AnthropicMessage['role'];
+  readonly blocks: AnthropicBlock[];
+  /** Origin of each block. */
+  readonly origins: Origin[];
+}
+
+export interface LaidTurns {
+  readonly turns: readonly Turn[];
+  /** Messages whose raw items were not sent. */
+  readonly withoutRaw: ReadonlySet<Origin>;
+  /** Messages that lost content here. */
+  readonly altered: ReadonlySet<Origin>;
+  /** Messages sent with less thinking than the model wrote. */
+  readonly withoutThinking: ReadonlySet<Origin>;
+}
+
+/**
+ * Lays arranged messages out as alternating turns (A2, A3). The arrangement already puts results behind their call and
+ * before later user text (A4).
+ */
+export function* layTurns(items: readonly ArrangedItem[]): Sliced<LaidTurns> {
+  const turns: Turn[] = [];
+  const withoutRaw = new Set<Origin>();
+  const altered = new Set<Origin>();
+  const withoutThinking = new Set<Origin>();
+  yield* forEachInSlices(items, (item, index) => {
+    const { role, blocks: written, ...fate } = writeItem(item, index === 0);
+    const last = turns.at(-1);
+    const turn = last?.role === role ? last : { role, blocks: [], origins: [] };
+    const blocks = beginsOtherwise(turn) ? written.filter((block) => !isThinking(block)) : written;
+    const isAltered = fate.isAltered || blocks.length < written.length;
+    if (!fate.isVerbatim || isAltered) withoutRaw.add(item.origin);
+    if (isAltered) altered.add(item.origin);
+    if (item.kind === 'assistant' && item.thoughts > blocks.filter(isThinking).length) withoutThinking.add(item.origin);
+    if (turn !== last) turns.push(turn);
+    turn.blocks.push(...blocks);
+    turn.origins.push(...blocks.map(() => item.origin));
+  });
+  const trimmed = trimEnd(turns.at(-1));
+  if (trimmed !== undefined) altered.add(trimmed);
+  return { turns, withoutRaw, altered, withoutThinking };
+}
+
+/** A7: a turn with thinking starts with it. A message that is merged behind another one (A3) loses its thinking. */
+function beginsOtherwise({ role, blocks: [first] }: Turn): boolean {
+  return role === 'assistant' && first !== undefined && !isThinking(first);
+}
+
+interface WrittenItem {
+  readonly role: Turn['role'];
+  readonly blocks: readonly AnthropicBlock[];
+  /** The blocks are all raw items, unchanged. */
+  readonly isVerbatim: boolean;
+  /** The blocks leave out content of the message. */
+  readonly isAltered: boolean;
+}
+
+function writeItem(item: ArrangedItem, isFirst: boolean): WrittenItem {
+  const ours = { isVerbatim: false, isAltered: false };
+  switch (item.kind) {
+    case 'assistant': {
+      const raw = item.raw === undefined ? undefined : writeOwnBlocks(item);
+      if (raw === undefined) return { role: 'assistant', blocks: writeAssistant(item), ...ours };
+      const { blocks, isVerbatim } = raw;
+      return { role: 'assistant', blocks, isVerbatim, isAltered: !isVerbatim };
+    }
+    case 'result':
+      return { role: 'user', blocks: [writeResult(item)], ...ours, isAltered: hidesPicture(item) };
+    case 'user': {
+      // A10: the API takes its own compaction only as the very first block, from the assistant.
+      const compaction = isFirst ? findCompactionBlock(item.raw) : undefined;
+      return compaction === undefined
+        ? { role: 'user', blocks: item.parts.map(writePart), ...ours }
+        : { role: 'assistant', blocks: [compaction], isVerbatim: true, isAltered: false };
+    }
+  }
+}
+
+/**
+ * A6: a final assistant text may not end with white space, because the model would continue it.
+ * @returns the origin of a text that was cut
+ */
+function trimEnd(turn: Turn | undefined): Origin | undefined {
+  const block = turn?.blocks.at(-1);
+  if (turn?.role !== 'assistant' || block?.type !== 'text' || block.text === block.text.trimEnd()) return undefined;
+  turn.blocks[turn.blocks.length - 1] = { ...block, text: block.text.trimEnd() };
+  return turn.origins.at(-1);
+}
+
+/**
+ * A7: with thinking on, the API requires all thinking of the current tool loop. With `enabled` thinking, every turn
+ * with calls must start with it. An adaptive model may call without thinking. The tool loop starts behind the last turn
+ * without results. User text behind results does not end it.
+ */
+export function hasLostThinking(
+  { turns, withoutThinking }: LaidTurns,
+  thinking: Pick<AnthropicThinking, 'type'>,
+): boolean {
+  const start = turns.findLastIndex(
+    ({ role, blocks }) => role === 'user' && blocks.every(({ type }) => type !== 'tool_result'),
+  );
+  const loop = turns.slice(start + 1).filter(({ role, blocks }) => role === 'assistant' && hasCall(blocks));
+  return loop.some(({ blocks, origins }) => {
+    const isMissing = thinking.type === 'enabled' && !isThinking(blocks[0] ?? {});
+    return isMissing || origins.some((origin) => withoutThinking.has(origin));
+  });
+}
+
+function hasCall(blocks: readonly AnthropicBlock[]): boolean {
+  return blocks.some(({ type }) => type === 'tool_use');
+}
+
+/** The provider's own summary. Our summary holds the same text. */
+const COMPACTION = 'compaction';
+
+function writePart(part: SentPart): TextBlock | ImageBlock {
+  switch (part.kind) {
+    case 'text':
+      return { type: 'text', text: part.text };
+    case 'image_url':
+      return { type: 'image', source: { type: 'url', url: part.url } };
+    case 'image': {
+      const media_type = part.mediaType as ImageMediaType; // `sendParts` replaces all other media types
+      return { type: 'image', source: { type: 'base64', media_type, data: part.base64 } };
+    }
+  }
+}
+
+function writeResult(item: ArrangedResult): ToolResultBlock {
+  const content = (hidesPicture(item) ? item.parts.map(hidePicture) : item.parts).map(writePart);
+  return { type: 'tool_result', tool_use_id: item.callId, content, ...(item.isError ? { is_error: true } : {}) };
+}
+
+/** A12: an error result may hold text only. */
+function hidesPicture({ parts, isError }: ArrangedResult): boolean {
+  return isError && parts.some(({ kind }) => kind !== 'text');
+}
+
+function hidePicture(part: SentPart): SentPart {
+  return part.kind === 'text' ? part : textPart('(a picture of the failed call is not shown)');
+}
+
+/** Writes an assistant message from our own fields. */
+function writeAssistant({ text, calls }: ArrangedAssistant): AnthropicBlock[] {
+  return [...(text === '' ? [] : [textBlock(text)]), ...calls.map(writeCall)];
+}
+
+export interface OwnBlocks {
+  readonly blocks: readonly AnthropicBlock[];
+  /** The blocks are all raw items, unchanged. */
+  readonly isVerbatim: boolean;
+}
+
+/**
+ * Writes an assistant message as its provider wrote it: verbatim and in order. Call ids may change. Blocks that the API
+ * would refuse are left out:
+ * - blank texts
+ * - thinking without a signature or in an illegal place (A7)
+ * - a server tool's call without its result (A11)
+ * - a compaction that is not first (A10), because earlier messages hold the same content
+ * @returns undefined if the message was edited and no longer matches its raw items
+ */
+function writeOwnBlocks(item: ArrangedAssistant): OwnBlocks | undefined {
+  const { raw = [], calls } = item;
+  if (!saysTheSame(raw, item)) return undefined;
+  const uses = raw.filter(isToolUse);
+  const callOf = new Map(uses.map((use, index) => [use, calls[index] as WireCall]));
+  const answered = new Set(raw.map((given) => given.tool_use_id));
+  const kept = placeThinking(raw.filter((given) => isReadable(given, answered))).map((given) => {
+    const call = callOf.get(given);
+    return call === undefined ? given : fitUse(given, call);
+  });
+  // A message may be neither empty nor thinking only.
+  const blocks = [...kept.map(asBlock), ...(kept.every(isThinking) ? [textBlock(EMPTY_TEXT)] : [])];
+  return { blocks, isVerbatim: blocks.length === raw.length && kept.every((given, index) => given === raw[index]) };
+}
+
+/**
+ * A7: a turn with thinking starts with it and ends with something else. An output cap can leave thinking last. Server
+ * tools can leave it in the middle.
+ */
+function placeThinking(items: readonly RawItem[]): readonly RawItem[] {
+  const last = items.findLastIndex((item) => !isThinking(item));
+  if (last < 0) return items;
+  const kept = items.slice(0, last + 1);
+  return isThinking(kept[0] ?? {}) ? kept : kept.filter((item) => !isThinking(item));
+}
+
+function saysTheSame(raw: readonly RawItem[], { text, calls }: ArrangedAssistant): boolean {
+  const said = joinTextBlocks(raw);
+  const inputs = raw.filter(isToolUse).map((use) => JSON.stringify(use.input));
+  const areSameCalls =
+    inputs.length === calls.length && calls.every((call, index) => rewrite(call.arguments) === inputs[index]);
+  return isTextOf(said, text) && areSameCalls;
+}
+
+/** Serializes arguments as the SDK parsed them. Long numbers lose digits. */
+function rewrite(given: string): string {
+  return JSON.stringify(JSON.parse(given));
+}
+
+/** Sets the sent id, name and long numbers. Returns the same object if nothing changes. */
+function fitUse(use: RawItem, { id, name, input, arguments: given }: WireCall): RawItem {
+  const isSame = use.id === id && use.name === name && !hasBigNumber(given);
+  return isSame ? use : { ...use, id, name, input };
+}
+
+export function joinTextBlocks(items: readonly RawItem[]): string {
+  return items.map((item) => (item.type === 'text' && typeof item.text === 'string' ? item.text : '')).join('');
+}
+
+export function isToolUse(item: RawItem): boolean {
+  return item.type === 'tool_use';
+}
+
+function findCompactionBlock(raw: readonly RawItem[] = []): AnthropicBlock | undefined {
+  const block = raw.findLast((item) => item.type === COMPACTION && item.content !== null);
+  return block === undefined ? undefined : asBlock(block);
+}
+
+/** @param answered ids of calls that have their result in the same answer */
+function isReadable(item: RawItem, answered: ReadonlySet<unknown>): boolean {
+  switch (item.type) {
+    case 'text':
+      return typeof item.text === 'string' && !isBlank(item.text);
+    case 'thinking':
+      return typeof item.signature === 'string' && item.signature !== '';
+    case 'server_tool_use':
+    case 'mcp_tool_use':
+      return answered.has(item.id);
+    default:
+      return item.type !== COMPACTION;
+  }
+}
+
+/** The cast is safe: the provider wrote the item, and unknown types go back unchanged. */
+function asBlock(item: RawItem): AnthropicBlock {
+  return item as unknown as AnthropicBlock;
+}
+
+function textBlock(text: string): TextBlock {
+  return { type: 'text', text };
+}
+
+function writeCall({ id, name, input }: WireCall): ToolUseBlock {
+  return { type: 'tool_use', id, name, input };
+}

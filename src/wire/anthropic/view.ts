@@ -1,0 +1,224 @@
+import { z } from 'zod';
+import { mapInSlices, type Sliced } from '../../domain/sliced.ts';
+import {
+  BodyReader,
+  type BodyView,
+  NO_POSITION,
+  type Position,
+  type ViewedMessage,
+  writeInSlices,
+} from '../rules/body-view.ts';
+
+/** A block with its path. A string content counts as one text block. */
+export type PlacedBlock = Block & { readonly path: string };
+
+export interface AnthropicTurn {
+  readonly path: string;
+  readonly role: 'user' | 'assistant' | 'system';
+  readonly blocks: readonly PlacedBlock[];
+}
+
+export interface AnthropicView extends BodyView {
+  readonly turns: readonly AnthropicTurn[];
+  /** Position behind the last user turn without results. User text behind results does not end the tool loop. */
+  readonly loopStart: Position;
+  /** Blocks of all turns. */
+  readonly blocks: readonly PlacedBlock[];
+  /** Thinking is `enabled`: every answer starts with it. */
+  readonly requiresThinking: boolean;
+  /** Budget of thinking and the output cap that contains it. */
+  readonly thinkingBudget?: { readonly tokens: unknown; readonly maxTokens: unknown };
+  /** Paths of cache marks, in the order in which the provider reads them. */
+  readonly cacheMarks: readonly string[];
+}
+
+const MAX_NAME_LENGTH = 128;
+
+const contentSchema = z.union([z.string(), z.array(z.unknown())]);
+const bodySchema = z.object({
+  messages: z.array(z.unknown()),
+  system: contentSchema.optional(),
+  tools: z.array(z.unknown()).optional(),
+  max_tokens: z.unknown().optional(),
+  thinking: z.object({ type: z.string(), budget_tokens: z.unknown().optional() }).optional(),
+  cache_control: z.unknown().optional(),
+});
+const toolSchema = z.object({ name: z.string().optional(), cache_control: z.unknown().optional() });
+const messageSchema = z.object({ role: z.enum(['user', 'assistant', 'system']), content: contentSchema });
+
+/** Reads a body of any shape. Unreadable parts are reported as malformed, and the rest is read. */
+export function* viewAnthropic(body: unknown): Sliced<AnthropicView> {
+  const reading = new AnthropicReading();
+  const read = reading.read(bodySchema, body, '');
+  const { system = [], messages = [], thinking, max_tokens } = read ?? {};
+  const tools = (read?.tools ?? []).map((tool, index) => reading.read(toolSchema, tool, `tools[${index}]`) ?? {});
+  tools.forEach((tool, index) => reading.seeMark(tool, `tools[${index}]`));
+  if (read?.system !== undefined) reading.readBlocks(system, 'system', NO_POSITION);
+  const turns = yield* mapInSlices(messages, (message, index) => reading.readTurn(message, index));
+  reading.seeMark(read ?? {}, '');
+  const loopStart = 1 + turns.findLastIndex(({ role, blocks }) => role === 'user' && !blocks.some(isResult));
+  const calls = yield* mapInSlices(reading.calls, (call) => ({
+    ...call,
+    mayBeUndescribed: call.position >= loopStart,
+  }));
+  const viewed = yield* mapInSlices(turns, viewTurn);
+  const blocks = turns.flatMap((turn) => turn.blocks);
+  yield;
+  const written = yield* writeInSlices(body, 'messages');
+  return {
+    ...reading.seen,
+    calls,
+    body,
+    written,
+    messages: viewed,
+    turns,
+    loopStart,
+    blocks,
+    tools: tools.flatMap(({ name }, index) => (name === undefined ? [] : [{ path: `tools[${index}]`, name }])),
+    maxNameLength: MAX_NAME_LENGTH,
+    requiresThinking: thinking?.type === 'enabled',
+    ...(thinking?.budget_tokens === undefined
+      ? {}
+      : { thinkingBudget: { tokens: thinking.budget_tokens, maxTokens: max_tokens } }),
+    cacheMarks: reading.cacheMarks,
+  };
+}
+
+class AnthropicReading extends BodyReader {
+  readonly cacheMarks: string[] = [];
+
+  readTurn(value: unknown, position: Position): AnthropicTurn {
+    const path = `messages[${position}]`;
+    const read = this.read(messageSchema, value, path);
+    if (read === undefined) return { path, role: 'user', blocks: [] };
+    const { role, content } = read;
+    const blocks = this.readBlocks(content, `${path}.content`, position);
+    for (const block of blocks) this.#see(block, role, position);
+    return { path, role, blocks };
+  }
+
+  /** Reads the blocks of one list, with their texts and cache marks. */
+  readBlocks(content: string | readonly unknown[], path: string, position: Position): PlacedBlock[] {
+    const blocks: PlacedBlock[] = typeof content === 'string' ? [{ type: 'text', text: content, path }] : [];
+    this.readContent(content, { path, position }, (value, at) => {
+      const block = readBlock(value);
+      if (block === undefined) return this.report(at, 'the block does not match its type');
+      if (block.type === 'text') this.texts.push({ path: at, text: block.text, position });
+      this.seeMark(block, at);
+      blocks.push({ ...block, path: at });
+    });
+    return blocks;
+  }
+
+  seeMark(marked: { readonly cache_control?: unknown }, path: string): void {
+    if (isMarked(marked)) this.cacheMarks.push(path);
+  }
+
+  #see(block: PlacedBlock, role: AnthropicTurn['role'], position: Position): void {
+    const { path } = block;
+    if (block.type === 'tool_use') {
+      if (role !== 'assistant') this.report(path, `a call in a ${role} message`);
+      const { id, name, input } = block;
+      this.calls.push({ path, id, name, input, position, answer: position });
+    }
+    if (block.type === 'tool_result') {
+      if (role !== 'user') this.report(path, `a result in a ${role} message`);
+      this.results.push({ path, callId: block.tool_use_id, position });
+      if (block.content !== undefined) this.readBlocks(block.content, `${path}.content`, position);
+    }
+  }
+}
+
+function viewTurn({ path, role, blocks }: AnthropicTurn, position: Position): ViewedMessage {
+  if (role === 'system') return { path, author: 'system' };
+  if (role === 'assistant') {
+    return { path, author: 'assistant', answer: position, isCompaction: blocks[0]?.type === 'compaction' };
+  }
+  const holdsResults = blocks.length > 0 && blocks.every(isResult);
+  return { path, author: holdsResults ? 'result' : 'user' };
+}
+
+function isResult({ type }: PlacedBlock): boolean {
+  return type === 'tool_result';
+}
+
+/** Schemas of the blocks that rules read. A field is `unknown` where a rule checks its type. */
+const cacheMark = { cache_control: z.unknown().optional() };
+const textSchema = z.object({ type: z.literal('text'), text: z.string(), ...cacheMark });
+const toolUseSchema = z.object({
+  type: z.literal('tool_use'),
+  id: z.string(),
+  name: z.string(),
+  input: z.unknown().optional(),
+  ...cacheMark,
+});
+const toolResultSchema = z.object({
+  type: z.literal('tool_result'),
+  tool_use_id: z.string(),
+  content: z.union([z.string(), z.array(z.unknown())]).optional(),
+  is_error: z.unknown().optional(),
+  ...cacheMark,
+});
+const thinkingSchema = z.object({
+  type: z.literal('thinking'),
+  thinking: z.unknown().optional(),
+  signature: z.unknown().optional(),
+  ...cacheMark,
+});
+const redactedThinkingSchema = z.object({
+  type: z.literal('redacted_thinking'),
+  data: z.unknown().optional(),
+  ...cacheMark,
+});
+const compactionSchema = z.object({ type: z.literal('compaction'), content: z.unknown().optional(), ...cacheMark });
+
+const knownSchema = z.discriminatedUnion('type', [
+  textSchema,
+  toolUseSchema,
+  toolResultSchema,
+  thinkingSchema,
+  redactedThinkingSchema,
+  compactionSchema,
+]);
+
+/** Any other block: pictures, documents, the provider's own tools and future types. */
+const otherSchema = z.object({
+  type: z.string(),
+  id: z.string().optional(),
+  tool_use_id: z.string().optional(),
+  ...cacheMark,
+});
+
+type KnownBlock = z.infer<typeof knownSchema>;
+
+/** A block that no rule reads. All such types share one discriminator. */
+export interface OtherBlock extends Omit<z.infer<typeof otherSchema>, 'type'> {
+  readonly type: 'other';
+  readonly kind: string;
+}
+
+export type Block = KnownBlock | OtherBlock;
+
+const KNOWN_KINDS: ReadonlySet<unknown> = new Set<KnownBlock['type']>([
+  'text',
+  'tool_use',
+  'tool_result',
+  'thinking',
+  'redacted_thinking',
+  'compaction',
+]);
+
+export function isMarked({ cache_control }: { readonly cache_control?: unknown }): boolean {
+  return cache_control !== undefined && cache_control !== null;
+}
+
+/** @returns undefined if the value is no block, or does not match its type */
+export function readBlock(value: unknown): Block | undefined {
+  if (isKnownKind(value)) return knownSchema.safeParse(value).data;
+  const { type: kind, ...rest } = otherSchema.safeParse(value).data ?? {};
+  return kind === undefined ? undefined : { type: 'other', kind, ...rest };
+}
+
+function isKnownKind(value: unknown): boolean {
+  return typeof value === 'object' && value !== null && 'type' in value && KNOWN_KINDS.has(value.type);
+}

@@ -1,0 +1,180 @@
+import { isDeepStrictEqual } from 'node:util';
+import { z } from 'zod';
+import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
+import { readCallArguments } from '../calls.ts';
+import { isTextOf, type SentPart } from '../parts.ts';
+import type { ArrangedAssistant, ArrangedItem, ArrangedResult, Origin, WireCall } from '../wire-request.ts';
+import type { ChatAssistantMessage, ChatImagePart, ChatMessage, ChatTextPart } from './body.ts';
+
+/** A message of the body with the origin of each of its parts. */
+export interface LaidMessage {
+  readonly message: ChatMessage;
+  readonly origins: readonly Origin[];
+  /** Set for a user message that shows pictures of the results before it. */
+  readonly isOfResults?: true;
+}
+
+export interface LaidMessages {
+  readonly messages: readonly LaidMessage[];
+  /** Messages sent as their raw item. */
+  readonly withRaw: ReadonlySet<Origin>;
+  /** Messages that lost content here. */
+  readonly altered: ReadonlySet<Origin>;
+}
+
+/** Text of a result that is only a picture. Pictures may stand in user messages only (C6). */
+const PICTURE_TEXT = '(the picture follows)';
+
+/**
+ * Lays arranged messages out, with each round's results directly behind its calls (C1, C2). Results hold text only, so
+ * a user message with their pictures follows the round. Results have no field for errors.
+ */
+export function* layMessages(items: readonly ArrangedItem[]): Sliced<LaidMessages> {
+  const messages: LaidMessage[] = [];
+  const withRaw = new Set<Origin>();
+  const altered = new Set<Origin>();
+  let pictures: Pictures = [];
+  yield* forEachInSlices(items, (item, index) => {
+    const { origin } = item;
+    if (item.kind === 'assistant') {
+      const own = writeOwnMessage(item);
+      messages.push({ message: own?.message ?? writeAssistant(item), origins: [origin] });
+      if (own?.isVerbatim === true) withRaw.add(origin);
+      else if (own !== undefined) altered.add(origin);
+    } else if (item.kind === 'user') {
+      const content = item.parts.map(writePart);
+      messages.push({
+        message: { role: 'user', content: plainText(content) ?? content },
+        origins: content.map(() => origin),
+      });
+    } else {
+      messages.push({ message: { role: 'tool', tool_call_id: item.callId, content: textOf(item) }, origins: [origin] });
+      if (!isToldByText(item)) altered.add(origin);
+      pictures.push(...picturesOf(item));
+      if (items[index + 1]?.kind === 'result' || pictures.length === 0) return;
+      messages.push(showPictures(pictures));
+      pictures = [];
+    }
+  });
+  return { messages, withRaw, altered };
+}
+
+type Pictures = { readonly origin: Origin; readonly part: ChatImagePart }[];
+
+function writeAssistant({ text, calls }: ArrangedAssistant): ChatAssistantMessage {
+  const toolCalls = calls.map(({ id, name, arguments: given }) => ({
+    id,
+    type: 'function' as const,
+    function: { name, arguments: given },
+  }));
+  return {
+    role: 'assistant',
+    content: text === '' ? null : text,
+    ...(toolCalls.length === 0 ? {} : { tool_calls: toolCalls }),
+  };
+}
+
+/** Joins all texts into one string, which every compatible server takes. */
+function textOf({ parts }: ArrangedResult): string {
+  const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []));
+  return texts.length === 0 ? PICTURE_TEXT : texts.join('\n');
+}
+
+/** Tells whether one text and the pictures behind it hold the whole result. */
+function isToldByText({ parts: [first, ...rest], isError }: ArrangedResult): boolean {
+  return !isError && first?.kind === 'text' && rest.every(({ kind }) => kind !== 'text');
+}
+
+function showPictures(pictures: Pictures): LaidMessage {
+  return {
+    message: { role: 'user', content: pictures.map(({ part }) => part) },
+    origins: pictures.map(({ origin }) => origin),
+    isOfResults: true,
+  };
+}
+
+function picturesOf({ origin, parts }: ArrangedResult): Pictures {
+  return parts.flatMap((part) => {
+    const written = writePart(part);
+    return written.type === 'image_url' ? [{ origin, part: written }] : [];
+  });
+}
+
+function writePart(part: SentPart): ChatTextPart | ChatImagePart {
+  switch (part.kind) {
+    case 'text':
+      return { type: 'text', text: part.text };
+    case 'image_url':
+      return { type: 'image_url', image_url: { url: part.url } };
+    case 'image':
+      return { type: 'image_url', image_url: { url: `data:${part.mediaType};base64,${part.base64}` } };
+  }
+}
+
+/** A lone text part becomes a string, which every compatible server takes. */
+export function plainText(parts: readonly (ChatTextPart | ChatImagePart)[]): string | undefined {
+  const [only] = parts;
+  return parts.length === 1 && only?.type === 'text' ? only.text : undefined;
+}
+
+/** Fields in which servers return the reasoning of open models. */
+const REASONING_FIELDS = ['reasoning_content', 'reasoning', 'reasoning_details'] as const;
+
+/** Fields that are compared with the message. All others go back unchanged. */
+const ownSchema = z.object({
+  content: z.string().nullish(),
+  tool_calls: z
+    .array(z.looseObject({ id: z.string(), function: z.looseObject({ name: z.string(), arguments: z.string() }) }))
+    .nullish(),
+});
+
+type OwnCall = NonNullable<z.infer<typeof ownSchema>['tool_calls']>[number];
+
+export interface OwnMessage {
+  readonly message: ChatAssistantMessage;
+  /** The message is the raw item, unchanged. */
+  readonly isVerbatim: boolean;
+}
+
+/**
+ * Writes an assistant message as its server wrote it, with the server's own fields. A server may refuse a call that
+ * comes back without its signature.
+ * @returns undefined if the message was edited and no longer matches its raw item
+ */
+function writeOwnMessage(item: ArrangedAssistant): OwnMessage | undefined {
+  const [given, ...others] = item.raw ?? [];
+  const read = ownSchema.safeParse(given);
+  if (given === undefined || others.length > 0 || !read.success) return undefined;
+  const { content, tool_calls } = read.data;
+  const own = tool_calls ?? [];
+  if (!isTextOf(content ?? '', item.text) || !areSameCalls(own, item.calls)) return undefined;
+  const { tool_calls: _, ...rest } = given;
+  const calls = own.map((call, index) => rename(call, item.calls[index] as WireCall));
+  const message = {
+    ...rest,
+    role: 'assistant' as const,
+    content: item.text === '' ? null : item.text,
+    ...(calls.length === 0 ? {} : { tool_calls: calls }),
+  };
+  return { message, isVerbatim: isDeepStrictEqual(message, given) };
+}
+
+/** Returns the same object if the message has no reasoning. */
+export function dropReasoning(message: ChatAssistantMessage): ChatAssistantMessage {
+  if (!REASONING_FIELDS.some((field) => field in message)) return message;
+  const fields = Object.entries(message).filter(([name]) => !REASONING_FIELDS.some((field) => field === name));
+  return Object.fromEntries(fields) as unknown as ChatAssistantMessage;
+}
+
+function areSameCalls(own: readonly OwnCall[], calls: readonly WireCall[]): boolean {
+  return own.length === calls.length && calls.every((call, index) => call.arguments === argumentsOf(own[index]));
+}
+
+/** Arguments in their sent form: text that is not a JSON object is wrapped in one (X7). */
+function argumentsOf(call: OwnCall | undefined): string | undefined {
+  return call === undefined ? undefined : readCallArguments(call.function).arguments;
+}
+
+function rename(own: OwnCall, { id, name, arguments: given }: WireCall): OwnCall & { readonly type: 'function' } {
+  return { ...own, id, type: 'function', function: { ...own.function, name, arguments: given } };
+}

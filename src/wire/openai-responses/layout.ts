@@ -1,0 +1,241 @@
+import type { RawItem } from '../../domain/raw-items.ts';
+import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
+import { readCallArguments } from '../calls.ts';
+import { EMPTY_TEXT, isBlank, isTextOf, type SentPart } from '../parts.ts';
+import type { ArrangedAssistant, ArrangedItem, Origin, WireCall } from '../wire-request.ts';
+import type { InputImage, InputText, ResponsesItem } from './body.ts';
+
+export interface LaidItem {
+  readonly item: ResponsesItem;
+  /** One origin for each part of a user message, otherwise one. */
+  readonly origins: readonly Origin[];
+}
+
+export interface LaidItems {
+  readonly items: readonly LaidItem[];
+  /** Messages sent as their raw items. */
+  readonly withRaw: ReadonlySet<Origin>;
+  /** Messages that lost content here. */
+  readonly altered: ReadonlySet<Origin>;
+}
+
+/**
+ * Lays arranged messages out as input items. The arrangement already puts a round's outputs behind its calls (R1, R5).
+ */
+export function* layItems(arranged: readonly ArrangedItem[]): Sliced<LaidItems> {
+  const items: LaidItem[] = [];
+  const withRaw = new Set<Origin>();
+  const altered = new Set<Origin>();
+  const ids = new Set<unknown>();
+  yield* forEachInSlices(arranged, (one, index) => {
+    const written = writeItem(one, index === 0, ids);
+    items.push(...written.items);
+    if (written.raw === 'verbatim') withRaw.add(one.origin);
+    if (written.raw === 'altered' || (one.kind === 'result' && one.isError)) altered.add(one.origin);
+  });
+  return { items, withRaw, altered };
+}
+
+interface WrittenItem {
+  readonly items: readonly LaidItem[];
+  /** Use of the raw items. */
+  readonly raw: 'verbatim' | 'altered' | 'unused';
+}
+
+function writeItem(item: ArrangedItem, isFirst: boolean, ids: Set<unknown>): WrittenItem {
+  const { origin } = item;
+  switch (item.kind) {
+    case 'user': {
+      // R8: the server may drop items before a compaction, so a compaction is sent only as the first item.
+      const compaction = isFirst ? findCompactionItem(item.raw) : undefined;
+      if (compaction !== undefined) {
+        return { items: compaction.map((sent) => ({ item: sent, origins: [origin] })), raw: 'verbatim' };
+      }
+      const content = item.parts.map(writePart);
+      const user = { type: 'message' as const, role: 'user' as const, content };
+      return { items: [{ item: user, origins: content.map(() => origin) }], raw: 'unused' };
+    }
+    case 'assistant': {
+      const own = item.raw === undefined ? undefined : writeOwnItems(item, ids);
+      if (own === undefined) return { items: writeAssistant(item), raw: item.raw === undefined ? 'unused' : 'altered' };
+      const items = own.items.map((sent) => ({ item: sent, origins: [origin] }));
+      return { items, raw: own.isVerbatim ? 'verbatim' : 'altered' };
+    }
+    case 'result': {
+      const content = item.parts.map(writePart);
+      const [only] = content;
+      const output = content.length === 1 && only?.type === 'input_text' ? only.text : content;
+      return {
+        items: [{ item: { type: 'function_call_output', call_id: item.callId, output }, origins: [origin] }],
+        raw: 'unused',
+      };
+    }
+  }
+}
+
+function writeAssistant({ origin, text, calls }: ArrangedAssistant): LaidItem[] {
+  const items: ResponsesItem[] = [
+    ...(text === '' ? [] : [{ role: 'assistant' as const, content: text }]),
+    ...calls.map((call) => ({
+      type: 'function_call' as const,
+      call_id: call.id,
+      name: call.name,
+      arguments: call.arguments,
+    })),
+  ];
+  return items.map((item) => ({ item, origins: [origin] }));
+}
+
+function writePart(part: SentPart): InputText | InputImage {
+  switch (part.kind) {
+    case 'text':
+      return { type: 'input_text', text: part.text };
+    case 'image_url':
+      return { type: 'input_image', image_url: part.url, detail: 'auto' };
+    case 'image':
+      return { type: 'input_image', image_url: `data:${part.mediaType};base64,${part.base64}`, detail: 'auto' };
+  }
+}
+
+/** Items that the server takes back without their id. */
+const TAKEN_WITHOUT_ID: ReadonlySet<unknown> = new Set(['message', 'function_call', 'web_search_call']);
+
+export interface OwnItems {
+  readonly items: readonly ResponsesItem[];
+  /** The items are all raw items, unchanged. */
+  readonly isVerbatim: boolean;
+}
+
+/**
+ * Writes an answer as its provider wrote it: verbatim, in order, as one group (R5). Call ids may change, and items that
+ * the API would refuse are left out. An item keeps its id only behind its reasoning (R3). Without the reasoning, the
+ * item goes without the id, or is dropped if its type requires one.
+ * @param taken ids already in the request. Ids sent here are added (R9).
+ * @returns undefined if the message was edited and no longer matches its raw items
+ */
+function writeOwnItems(item: ArrangedAssistant, taken: Set<unknown>): OwnItems | undefined {
+  const { raw = [], calls } = item;
+  if (!saysTheSame(raw, item)) return undefined;
+  const callOf = new Map(raw.filter(isOwnCall).map((given, index) => [given, calls[index] as WireCall]));
+  const readable = raw.map((given) => isReadable(given, taken));
+  const items: RawItem[] = [];
+  let isReasoned = false;
+  for (const [index, given] of raw.entries()) {
+    const isKept =
+      readable[index] === true &&
+      (!isReasoning(given) || (readable[index + 1] === true && isCompanion(raw[index + 1], taken)));
+    if (isReasoning(given)) isReasoned = isKept;
+    if (!isKept || !(isReasoned || TAKEN_WITHOUT_ID.has(given.type))) continue;
+    const keepsId = isReasoned && !taken.has(given['id']);
+    if (keepsId) taken.add(given['id']);
+    const fitted = fit(given, callOf.get(given));
+    items.push(keepsId || given['id'] === undefined ? fitted : withoutId(fitted));
+  }
+  const isSaid = items.some(isMessage) || items.some(isOwnCall);
+  if (!isSaid) items.push({ role: 'assistant', content: EMPTY_TEXT });
+  const isVerbatim = items.length === raw.length && items.every((sent, index) => sent === raw[index]);
+  // The text between two messages cannot be restored from their joined text.
+  return { items: items.map(asItem), isVerbatim: isVerbatim && items.filter(isMessage).length < 2 };
+}
+
+/** Joins the texts and refusals of all messages. */
+export function joinOutputTexts(items: readonly RawItem[]): string {
+  return items
+    .filter(isMessage)
+    .map(({ content }) => textOfContent(content))
+    .filter((text) => text !== '')
+    .join('\n\n');
+}
+
+export function isOwnCall({ type }: RawItem): boolean {
+  return type === 'function_call';
+}
+
+/**
+ * Returns the provider's compaction of a summary: the user messages that it keeps, and the sealed item (R8). Ids are
+ * left out, because a reasoning model would require reasoning before them (R3).
+ */
+function findCompactionItem(raw: readonly RawItem[] = []): readonly ResponsesItem[] | undefined {
+  const sealed = raw.findLast((item) => item.type === 'compaction' && isSealed(item));
+  if (sealed === undefined) return undefined;
+  return raw.flatMap((item) => {
+    const { role, content, encrypted_content } = item;
+    if (role === 'user') return [asItem({ type: 'message', role, content })];
+    return item === sealed ? [asItem({ type: 'compaction', encrypted_content })] : [];
+  });
+}
+
+function textOfContent(content: unknown): string {
+  return Array.isArray(content) ? content.map((part: unknown) => textOf(part)).join('') : '';
+}
+
+function textOf(part: unknown): string {
+  if (typeof part !== 'object' || part === null) return '';
+  if ('text' in part && typeof part.text === 'string') return part.text;
+  return 'refusal' in part && typeof part.refusal === 'string' ? part.refusal : '';
+}
+
+function saysTheSame(raw: readonly RawItem[], { text, calls }: ArrangedAssistant): boolean {
+  const said = joinOutputTexts(raw);
+  const given = raw.filter(isOwnCall).map(argumentsOf);
+  return (
+    isTextOf(said, text) &&
+    given.length === calls.length &&
+    calls.every((call, index) => call.arguments === given[index])
+  );
+}
+
+/** Arguments in their sent form: text that is not a JSON object is wrapped in one (X7). */
+function argumentsOf({ arguments: given }: RawItem): string {
+  return readCallArguments({ arguments: typeof given === 'string' ? given : '' }).arguments;
+}
+
+function isReasoning({ type }: RawItem): boolean {
+  return type === 'reasoning';
+}
+
+function isMessage({ type, role }: RawItem): boolean {
+  return type === 'message' || role === 'assistant';
+}
+
+/**
+ * Calls of other types wait for outputs that the log does not have (R1). A compaction is sent only as the first item
+ * (R8).
+ */
+function isReadable(item: RawItem, taken: ReadonlySet<unknown>): boolean {
+  if (isReasoning(item)) return isSealed(item) && !taken.has(item['id']);
+  if (isMessage(item)) return !isBlank(textOfContent(item.content));
+  const waits = typeof item['call_id'] === 'string' || item.type === 'mcp_approval_request';
+  return isOwnCall(item) || !(waits || item.type === 'compaction');
+}
+
+/** A server that stores nothing needs the encrypted content of its reasoning (R6). */
+function isSealed({ encrypted_content: sealed }: RawItem): boolean {
+  return typeof sealed === 'string' && sealed !== '';
+}
+
+/** R2, R4: whether an item may follow reasoning. A message belongs to its reasoning only if it has an id. */
+function isCompanion(next: RawItem | undefined, taken: ReadonlySet<unknown>): boolean {
+  if (next === undefined || isReasoning(next)) return false;
+  return !isMessage(next) || (next['id'] !== undefined && !taken.has(next['id']));
+}
+
+/** Sets the sent id, name and arguments, and drops blank texts (X3). Returns the same object if nothing changes. */
+function fit(item: RawItem, call: WireCall | undefined): RawItem {
+  if (call !== undefined) {
+    const sent = { call_id: call.id, name: call.name, arguments: call.arguments };
+    return Object.entries(sent).every(([name, value]) => item[name] === value) ? item : { ...item, ...sent };
+  }
+  if (!isMessage(item) || !Array.isArray(item.content)) return item;
+  const content = item.content.filter((part) => !isBlank(textOf(part)));
+  return content.length === item.content.length ? item : { ...item, content };
+}
+
+function withoutId({ id: _, ...item }: RawItem): RawItem {
+  return item;
+}
+
+/** The cast is safe: the provider wrote the item, and unknown types go back unchanged. */
+function asItem(item: RawItem): ResponsesItem {
+  return item as unknown as ResponsesItem;
+}

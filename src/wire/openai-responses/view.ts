@@ -1,0 +1,195 @@
+import { z } from 'zod';
+import { mapInSlices, type Sliced } from '../../domain/sliced.ts';
+import {
+  type Author,
+  BodyReader,
+  type BodyView,
+  NO_POSITION,
+  type Position,
+  parseBodyJson,
+  type ViewedMessage,
+  type ViewedTool,
+  writeInSlices,
+} from '../rules/body-view.ts';
+import { OPENAI_MAX_TOOLS } from '../tools.ts';
+
+const contentSchema = z.union([z.string(), z.array(z.unknown())]);
+
+/** Fields of items that rules read. A field is `unknown` where a rule checks its type. */
+const itemSchema = z.object({
+  /** Optional for messages. */
+  type: z.string().default('message'),
+  role: z.enum(['user', 'assistant', 'system', 'developer']).optional(),
+  id: z.string().nullish(),
+  call_id: z.string().nullish(),
+  name: z.string().optional(),
+  arguments: z.unknown().optional(),
+  content: z.unknown().optional(),
+  output: z.unknown().optional(),
+  encrypted_content: z.unknown().optional(),
+  summary: z.unknown().optional(),
+});
+
+export type Item = z.infer<typeof itemSchema>;
+
+/**
+ * A call that waits for an output in the input. Calls of the provider's own tools have no `call_id` and hold their
+ * outcome.
+ */
+function isCall({ type, call_id }: Item): boolean {
+  return typeof call_id === 'string' && (type.endsWith('_call') || type === 'program');
+}
+
+function isOutput({ type }: Item): boolean {
+  return type.endsWith('_output');
+}
+
+export function outputTypeOf(callType: string): string {
+  return callType === 'tool_search_call' ? 'tool_search_output' : `${callType}_output`;
+}
+
+function authorOf(item: Item): Author {
+  const { type, role = 'user' } = item;
+  if (type === 'message') return role === 'developer' ? 'system' : role;
+  return isOutput(item) || type === 'mcp_approval_response' ? 'result' : 'assistant';
+}
+
+export function isFilled(value: unknown): value is string {
+  return typeof value === 'string' && value !== '';
+}
+
+export interface PlacedItem extends ViewedMessage, Omit<Item, 'role'> {}
+
+export interface ResponsesView extends BodyView {
+  readonly items: readonly PlacedItem[];
+  /** Fields that make the server add a stored history. */
+  readonly serverHistory: readonly string[];
+  /** The request asks for reasoning, or holds some. */
+  readonly usesReasoning: boolean;
+  /** Nothing is stored: the server knows no item by its id alone. */
+  readonly isStateless: boolean;
+}
+
+const MAX_ID_LENGTH = 64;
+const MAX_NAME_LENGTH = 64;
+
+const bodySchema = z.object({
+  input: contentSchema,
+  instructions: z.string().nullish(),
+  tools: z.array(z.unknown()).nullish(),
+  store: z.boolean().nullish(),
+  reasoning: z.unknown().optional(),
+  previous_response_id: z.unknown().optional(),
+  conversation: z.unknown().optional(),
+});
+const namedSchema = z.object({ name: z.string().optional() });
+/** A namespace holds tools of its own. */
+const toolSchema = namedSchema.extend({ tools: z.array(namedSchema).default([]) });
+const partSchema = z.object({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
+
+/** Reads a body of any shape. Unreadable parts are reported as malformed, and the rest is read. */
+export function* viewResponses(body: unknown): Sliced<ResponsesView> {
+  const reading = new ResponsesReading();
+  const read = reading.read(bodySchema, body, '');
+  const { input = [], instructions, tools, previous_response_id, conversation } = read ?? {};
+  if (typeof instructions === 'string') {
+    reading.texts.push({ path: 'instructions', text: instructions, position: NO_POSITION });
+  }
+  const described = (tools ?? []).map((tool, index) => reading.read(toolSchema, tool, `tools[${index}]`));
+  const items = yield* reading.readInput(input);
+  yield;
+  const written = yield* writeInSlices(body, 'input');
+  return {
+    ...reading.seen,
+    body,
+    written,
+    messages: items,
+    items,
+    tools: described.flatMap((tool, index) => listTools(tool, `tools[${index}]`)),
+    maxIdLength: MAX_ID_LENGTH,
+    maxNameLength: MAX_NAME_LENGTH,
+    maxTools: OPENAI_MAX_TOOLS,
+    serverHistory: Object.entries({ previous_response_id, conversation })
+      .filter(([, value]) => isGiven(value))
+      .map(([name]) => name),
+    usesReasoning: isGiven(read?.reasoning) || items.some(({ type }) => type === 'reasoning'),
+    isStateless: read?.store === false,
+  };
+}
+
+/** Tools of a namespace are called by their own names. */
+function listTools(tool: z.infer<typeof toolSchema> | undefined, path: string): ViewedTool[] {
+  const named = [
+    { path, name: tool?.name },
+    ...(tool?.tools ?? []).map(({ name }, index) => ({ path: `${path}.tools[${index}]`, name })),
+  ];
+  return named.flatMap(({ name, path: at }) => (name === undefined ? [] : [{ path: at, name }]));
+}
+
+function isGiven(value: unknown): boolean {
+  return value !== undefined && value !== null;
+}
+
+class ResponsesReading extends BodyReader {
+  /** Position where the current run of assistant items starts. */
+  #answer: Position | undefined;
+
+  *readInput(input: string | readonly unknown[]): Sliced<PlacedItem[]> {
+    if (typeof input === 'string') {
+      this.texts.push({ path: 'input', text: input, position: 0 });
+      return [{ path: 'input', author: 'user', type: 'message' }];
+    }
+    return yield* mapInSlices(input, (value, position) => this.#readItem(value, position));
+  }
+
+  #readItem(value: unknown, position: Position): PlacedItem {
+    const path = `input[${position}]`;
+    const { role, ...item } = this.read(itemSchema, value, path) ?? { type: 'message', role: 'user' as const };
+    const author = authorOf({ ...item, role });
+    this.#answer = author === 'assistant' ? (this.#answer ?? position) : undefined;
+    if (item.type === 'message') this.#readMessage({ ...item, role }, path, position);
+    if (item.type === 'reasoning' && !Array.isArray(item.summary)) this.report(path, 'reasoning has no summary');
+    if (isCall(item)) this.#readCall(item, path, position);
+    if (isOutput(item)) this.#readOutput(item, path, position);
+    const isCompaction = item.type === 'compaction';
+    return { ...item, path, author, isCompaction, ...(this.#answer === undefined ? {} : { answer: this.#answer }) };
+  }
+
+  #readMessage({ role, content }: Item, path: string, position: Position): void {
+    if (role === undefined) this.report(path, 'the item has neither type nor role');
+    const read = this.read(contentSchema, content ?? [], `${path}.content`);
+    if (read !== undefined) this.#readParts(read, `${path}.content`, position);
+  }
+
+  #readCall({ type, call_id, name, arguments: given }: Item, path: string, position: Position): void {
+    const call = { path, id: call_id ?? '', position, answer: this.#answer ?? position };
+    if (type !== 'function_call') this.calls.push(name === undefined ? call : { ...call, name });
+    else {
+      if (name === undefined) this.report(path, 'the function_call has no name');
+      this.calls.push({
+        ...call,
+        name: name ?? '',
+        input: typeof given === 'string' ? parseBodyJson(given) : undefined,
+      });
+    }
+  }
+
+  #readOutput({ type, call_id, output }: Item, path: string, position: Position): void {
+    if (typeof call_id === 'string') this.results.push({ path, callId: call_id, position });
+    else if (type === 'function_call_output') this.report(path, 'the output has no call_id');
+    // Outputs of other types are no content: screenshots, streams, exit codes.
+    const read = contentSchema.safeParse(output);
+    const isContent = type === 'function_call_output' || type === 'custom_tool_call_output';
+    if (isContent && read.success) this.#readParts(read.data, `${path}.output`, position);
+    else if (isContent) this.report(path, 'the field output is missing or has the wrong type');
+  }
+
+  #readParts(content: string | readonly unknown[], path: string, position: Position): void {
+    this.readContent(content, { path, position }, (value, at) => {
+      const part = this.read(partSchema, value, at);
+      const text = part?.text ?? part?.refusal;
+      if (text !== undefined) this.texts.push({ path: at, text, position });
+      else if (part?.type.endsWith('_text') === true) this.report(at, 'the text part has no text');
+    });
+  }
+}

@@ -1,0 +1,40 @@
+import type { Message } from '../domain/message.ts';
+import { type RawItem, type RawItems, readRawItems, type WireFormat } from '../domain/raw-items.ts';
+
+/** Types of items that hold a model's thinking. */
+const THINKING_TYPES: ReadonlySet<unknown> = new Set(['thinking', 'redacted_thinking', 'reasoning']);
+
+export function isThinking(item: { readonly type?: unknown }): boolean {
+  return THINKING_TYPES.has(item.type);
+}
+
+/** Number of thinking items of a message in this format, from any model. */
+export function countThoughts(message: Message, format: WireFormat): number {
+  const raw = readRawItems(message);
+  return raw?.format === format ? raw.items.filter(isThinking).length : 0;
+}
+
+/** Facts about a request that thinking is bound to. */
+export interface Binding {
+  readonly format: WireFormat;
+  readonly model: string;
+  readonly version: number | undefined;
+  readonly prefix: string;
+}
+
+/**
+ * Returns the raw items that this request may send back. Items of another format or model are dropped (R6). Thinking is
+ * bound to everything before it (A8), so thinking of another version is dropped and the rest is kept. Comparing
+ * versions drops more than comparing positions would, but stays correct while a pass runs.
+ */
+export function keptRawItems(message: Message, binding: Binding): readonly RawItem[] | undefined {
+  const raw = readRawItems(message);
+  if (raw === undefined || raw.format !== binding.format || raw.model !== binding.model) return undefined;
+  return holdsUnder(raw, binding) ? raw.items : raw.items.filter((item) => !isThinking(item));
+}
+
+/** Facts that were not recorded count as unchanged: an imported log, a format without a prefix. */
+function holdsUnder(raw: RawItems, { version, prefix }: Binding): boolean {
+  const isSameVersion = version === undefined || raw.version === undefined || raw.version === version;
+  return isSameVersion && (raw.prefix === undefined || raw.prefix === prefix);
+}

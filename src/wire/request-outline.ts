@@ -1,0 +1,56 @@
+import { isMapping } from '../domain/parse.ts';
+
+/** Keys whose values describe an item without its contents. */
+const FORM_KEYS: ReadonlySet<string> = new Set([
+  'type',
+  'role',
+  'id',
+  'call_id',
+  'tool_call_id',
+  'tool_use_id',
+  'name',
+  'model',
+  'status',
+  'media_type',
+]);
+/** Lists of messages: `messages` in Anthropic and Chat, `input` in Responses. */
+const LISTS = ['messages', 'input'] as const;
+const NEIGHBOURS = 2;
+const SHOWN_WITHOUT_PLACE = 6;
+const MAX_CHARS = 8_000;
+
+/**
+ * Describes a refused request as JSON: roles, types, ids and sizes, without contents. Only the neighbours of the
+ * message that the refusal names are shown, or the last messages if it names none.
+ * @param refusal the provider's message, or the path of a violation
+ */
+export function outlineRequest(body: unknown, refusal: string): string {
+  if (!isMapping(body)) return JSON.stringify(sizeOf(body));
+  const form = Object.entries(body).map(([key, value]): [string, unknown] => {
+    const isList = LISTS.some((list) => list === key);
+    return isList && Array.isArray(value) ? [key, cutList(value, refusal)] : [key, formOf(value, key)];
+  });
+  return JSON.stringify(Object.fromEntries(form)).slice(0, MAX_CHARS);
+}
+
+function cutList(list: readonly unknown[], refusal: string): { of: number; from: number; items: unknown[] } {
+  const named = /(?:messages|input)[.[](\d+)/.exec(refusal)?.[1];
+  const place = named === undefined ? undefined : Number(named);
+  const from = Math.max(0, place === undefined ? list.length - SHOWN_WITHOUT_PLACE : place - NEIGHBOURS);
+  const to = place === undefined ? list.length : place + NEIGHBOURS + 1;
+  return { of: list.length, from, items: list.slice(from, to).map((item) => formOf(item, '')) };
+}
+
+function formOf(value: unknown, key: string): unknown {
+  if (typeof value === 'string') return FORM_KEYS.has(key) ? value : sizeOf(value);
+  if (Array.isArray(value)) return value.map((item) => formOf(item, ''));
+  if (!isMapping(value)) return value;
+  // Arguments and schemas are contents, including their keys.
+  if (key === 'input' || key === 'parameters' || key === 'input_schema') return sizeOf(value);
+  return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, formOf(inner, name)]));
+}
+
+function sizeOf(value: unknown): string {
+  if (typeof value === 'string') return value.trim() === '' ? `blank, ${value.length}` : `text, ${value.length}`;
+  return Array.isArray(value) ? `list, ${value.length}` : `${typeof value}, ${JSON.stringify(value)?.length ?? 0}`;
+}

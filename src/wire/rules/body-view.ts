@@ -1,0 +1,197 @@
+import type { z } from 'zod';
+import { endsSlice, type Sliced } from '../../domain/sliced.ts';
+import type { Breach, RuleContext } from './rule.ts';
+
+/** Index into the messages of a view. */
+export type Position = number;
+/** Position of a text outside the messages: Anthropic's `system`, Responses' `instructions`. */
+export const NO_POSITION: Position = -1;
+
+export type Author = 'system' | 'user' | 'assistant' | 'result';
+
+/** One message of a body, or one item in a format of items. */
+export interface ViewedMessage {
+  readonly path: string;
+  readonly author: Author;
+  /** Position where an assistant answer starts. An answer is one message, or a run of items. */
+  readonly answer?: Position;
+  /** A compaction of the provider, which stands for everything before it. */
+  readonly isCompaction?: boolean;
+}
+
+export interface ViewedCall {
+  readonly path: string;
+  readonly id: string;
+  readonly position: Position;
+  /** Answer that made the call. The calls of one answer are a parallel batch. */
+  readonly answer: Position;
+  /** Absent for a tool of the provider that no request describes. */
+  readonly name?: string;
+  /**
+   * The call belongs to the current tool loop. A new stub would drop the loop's thinking, so any described tool is
+   * enough.
+   */
+  readonly mayBeUndescribed?: boolean;
+  /** Arguments, parsed if the format sends text, and undefined if they are not JSON. Absent for free text. */
+  readonly input?: unknown;
+}
+
+export interface ViewedTool {
+  readonly path: string;
+  readonly name: string;
+}
+
+export interface ViewedResult {
+  readonly path: string;
+  readonly callId: string;
+  readonly position: Position;
+}
+
+export interface ViewedText {
+  readonly path: string;
+  readonly text: string;
+  readonly position: Position;
+}
+
+/** Facts about a body that the shared rules (X1–X11) read, the same for all formats. */
+export interface BodyView {
+  readonly body: unknown;
+  /** Size of the body as JSON. Undefined if it cannot be serialized. */
+  readonly written: WrittenBody | undefined;
+  readonly messages: readonly ViewedMessage[];
+  readonly calls: readonly ViewedCall[];
+  readonly results: readonly ViewedResult[];
+  /** Texts that a model reads, without thinking. */
+  readonly texts: readonly ViewedText[];
+  /** Paths of lists that must not be empty. */
+  readonly emptyLists: readonly string[];
+  readonly tools: readonly ViewedTool[];
+  /** Longest call id in characters. Absent if unknown. */
+  readonly maxIdLength?: number;
+  /** Longest tool name in characters. Absent if unknown. */
+  readonly maxNameLength?: number;
+  /** Most tools and messages of a request. Absent if unknown. */
+  readonly maxTools?: number;
+  readonly maxMessages?: number;
+  /** Parts of the body that could not be read. The rest of the view leaves them out. */
+  readonly malformed: readonly Breach[];
+}
+
+/** Calls that a probed body may leave without a result: unanswered calls of the last answer. */
+export function findOpenable(
+  { messages, calls, results }: BodyView,
+  { isProbed }: RuleContext,
+): ReadonlySet<ViewedCall> {
+  if (isProbed !== true) return new Set();
+  const last = messages.findLast(({ author }) => author === 'assistant');
+  const answered = new Set(results.map(({ callId }) => callId));
+  return new Set(calls.filter(({ answer, id }) => answer === last?.answer && !answered.has(id)));
+}
+
+type Seen = Pick<BodyView, 'calls' | 'results' | 'texts' | 'emptyLists' | 'malformed'>;
+
+/** Collects the shared facts while a format reads a body of any shape. */
+export class BodyReader {
+  readonly calls: ViewedCall[] = [];
+  readonly results: ViewedResult[] = [];
+  readonly texts: ViewedText[] = [];
+  readonly emptyLists: string[] = [];
+  readonly #malformed: Breach[] = [];
+
+  get seen(): Seen {
+    const { calls, results, texts, emptyLists } = this;
+    return { calls, results, texts, emptyLists, malformed: this.#malformed };
+  }
+
+  /**
+   * Reads a value, or reports it as malformed.
+   * @param expected description to use where the schema's own message is unclear
+   */
+  read<T>(schema: z.ZodType<T>, value: unknown, path: string, expected?: string): T | undefined {
+    const read = schema.safeParse(value);
+    if (read.success) return read.data;
+    const [issue] = read.error.issues;
+    const place = expected === undefined ? [path, ...(issue?.path ?? []).map(String)] : [path];
+    this.report(place.filter((name) => name !== '').join('.'), expected ?? issue?.message ?? 'cannot be read');
+    return undefined;
+  }
+
+  report(path: string, message: string): void {
+    this.#malformed.push({ path, message });
+  }
+
+  /** Reads content that is a string or a list of parts. */
+  readContent(
+    content: string | readonly unknown[],
+    { path, position }: { readonly path: string; readonly position: Position },
+    readPart: (part: unknown, path: string) => void,
+  ): void {
+    if (typeof content === 'string') this.texts.push({ path, text: content, position });
+    else if (content.length === 0) this.emptyLists.push(path);
+    else content.forEach((part, index) => readPart(part, `${path}[${index}]`));
+  }
+}
+
+/** @returns undefined if the text is not JSON */
+export function parseBodyJson(text: string): unknown {
+  try {
+    return JSON.parse(text);
+  } catch {
+    return undefined;
+  }
+}
+
+/** Facts about a body as JSON. The JSON of a long conversation may be too long for one string. */
+export interface WrittenBody {
+  readonly bytes: number;
+  /** The JSON may hold a lone surrogate. */
+  readonly hasEscapedSurrogate: boolean;
+}
+
+/** JSON.stringify escapes lone surrogates. It leaves pairs as they are. */
+const ESCAPED_SURROGATE = '\\ud';
+
+/** Characters written between two yields, about 3 ms. */
+const SLICE_CHARACTERS = 1_000_000;
+
+/**
+ * Serializes a body, one item of its message list at a time.
+ * @returns undefined if the body cannot be serialized: nested too deep, or not JSON
+ */
+export function* writeInSlices(body: unknown, list: 'messages' | 'input'): Sliced<WrittenBody | undefined> {
+  const { [list]: given, ...rest } = (isObject(body) ? body : {}) as { [list]?: unknown };
+  const items = Array.isArray(given) ? given : undefined;
+  let isWhole = true;
+  let bytes = 0;
+  let hasEscapedSurrogate = false;
+  const write = (value: unknown): number => {
+    const text = writeBodyJson(value);
+    isWhole &&= text !== undefined;
+    if (text === undefined) return 0;
+    bytes += Buffer.byteLength(text);
+    hasEscapedSurrogate ||= text.includes(ESCAPED_SURROGATE);
+    return text.length;
+  };
+  write(items === undefined ? body : { ...rest, [list]: [] });
+  let characters = 0;
+  for (const [index, item] of (items ?? []).entries()) {
+    characters += write(item ?? null);
+    if (index > 0) bytes += 1;
+    if (!endsSlice(index) && characters < SLICE_CHARACTERS) continue;
+    characters = 0;
+    yield;
+  }
+  return isWhole ? { bytes, hasEscapedSurrogate } : undefined;
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
+}
+
+function writeBodyJson(value: unknown): string | undefined {
+  try {
+    return JSON.stringify(value);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,233 @@
+import { isDeepStrictEqual } from 'node:util';
+import { groupInSlices } from '../../domain/group.ts';
+import type { Message } from '../../domain/message.ts';
+import { readParts } from '../../domain/parts.ts';
+import { readRawItems } from '../../domain/raw-items.ts';
+import { endsSlice, forEachInSlices, type Sliced } from '../../domain/sliced.ts';
+import { isBlank } from '../parts.ts';
+import { isThinking } from '../raw-items.ts';
+import {
+  type Marks,
+  NO_ORIGIN,
+  type Origin,
+  type Rendered,
+  type Violation,
+  type WireRequest,
+} from '../wire-request.ts';
+
+/**
+ * X10: the request's messages are all sent, in their order. Only a result moves, to directly behind its call. System
+ * messages are skipped, because formats gather them in front.
+ * @param rendered the rendered request, whose marks name the origins
+ */
+export function* checkOrder(
+  { messages }: Pick<WireRequest, 'messages'>,
+  { marks }: Pick<Rendered<unknown>, 'marks'>,
+): Sliced<Violation[]> {
+  const violations: Violation[] = [];
+  const callers = yield* findCallers(messages);
+  const seen = new Set<Origin>();
+  let last: Origin = -1;
+  yield* forEachInSlices(marks.origins, (origins, index) => {
+    const report = (message: string) => violations.push({ rule: 'X10', path: pathOf(marks, index), message });
+    for (const origin of origins) {
+      const message = messages[origin];
+      if (message === undefined || message.role === 'system' || seen.has(origin)) continue;
+      seen.add(origin);
+      if (message.role !== 'tool') {
+        if (origin < last) report(`message ${origin} of the request stands behind message ${last}`);
+        last = Math.max(last, origin);
+      } else if (callers.get(message.toolCallId ?? '') !== last) {
+        report(`result ${origin} of the request does not stand behind its call`);
+      }
+    }
+  });
+  yield* forEachInSlices(messages, ({ role }, origin) => {
+    if (role === 'system' || seen.has(origin)) return;
+    violations.push({ rule: 'X10', path: '', message: `message ${origin} of the request is not sent` });
+  });
+  return violations;
+}
+
+/** Origin of the message that makes each call, by call id. */
+function* findCallers(messages: readonly Message[]): Sliced<Map<string, Origin>> {
+  const callers = new Map<string, Origin>();
+  yield* forEachInSlices(messages, ({ toolCalls = [] }, origin) => {
+    for (const { id } of toolCalls) callers.set(id, origin);
+  });
+  return callers;
+}
+
+function pathOf({ format }: Marks, index: number): string {
+  return `${format === 'openai-responses' ? 'input' : 'messages'}[${index}]`;
+}
+
+/**
+ * X12: a pass changes no message of an open round. Paths refer to `before`.
+ * @throws orphan_result or duplicate_call if `before` is not a valid history
+ */
+export function* checkOpenRound(before: readonly Message[], after: readonly Message[]): Sliced<Violation[]> {
+  const kept = new Map<string, Message>();
+  yield* forEachInSlices(after, (message) => {
+    for (const key of keysOf(message)) kept.set(key, message);
+  });
+  const open = (yield* groupInSlices(before)).filter(({ isOpen }) => isOpen);
+  return open
+    .flatMap(({ positions }) => positions)
+    .filter((position) => {
+      const message = before[position] as Message;
+      // One message holds many calls. It is compared once, not once for each of 10,000 calls.
+      const found = new Set(keysOf(message).map((key) => kept.get(key)));
+      return ![...found].every((one) => isDeepStrictEqual(one, message));
+    })
+    .map((position) => ({
+      rule: 'X12',
+      path: `messages[${position}]`,
+      message: 'a message of an open round was removed or changed',
+    }));
+}
+
+/** Keys of a message of a round. Calls and results share ids, so a prefix separates them. */
+function keysOf({ toolCalls = [], toolCallId }: Message): string[] {
+  return toolCallId === undefined ? toolCalls.map(({ id }) => `c${id}`) : [`r${toolCallId}`];
+}
+
+/**
+ * A8: thinking is sent only to the model that wrote it, under the same version, system texts and tools. A body does not
+ * show this. The marks name the message, and the message holds the facts.
+ */
+export function* checkThinking(
+  request: Pick<WireRequest, 'messages' | 'model' | 'version'>,
+  { body, marks }: Rendered<unknown>,
+): Sliced<Violation[]> {
+  const violations: Violation[] = [];
+  const checkBlock = (block: { readonly type?: unknown }, { path, place, index }: Place): void => {
+    if (!isThinking(block)) return;
+    const origins = marks.origins[place] ?? [];
+    const message = request.messages[origins[index] ?? origins[0] ?? NO_ORIGIN];
+    if (message === undefined || isItsOwn(message, request, marks)) return;
+    violations.push({
+      rule: 'A8',
+      path: path(),
+      message: 'thinking that was written under another version, prefix or model',
+    });
+  };
+  // Anthropic has blocks in messages. Responses has items.
+  const { messages = [], input = [] } = body as { messages?: { content: unknown }[]; input?: object[] };
+  yield* forEachInSlices(messages, ({ content }, place) => {
+    const blocks: readonly object[] = Array.isArray(content) ? content : [];
+    for (const [index, block] of blocks.entries()) {
+      checkBlock(block, { path: () => `messages[${place}].content[${index}]`, place, index });
+    }
+  });
+  yield* forEachInSlices(input, (block, place) =>
+    checkBlock(block, { path: () => `input[${place}]`, place, index: 0 }),
+  );
+  return violations;
+}
+
+interface Place {
+  /** Called only for a violation. */
+  readonly path: () => string;
+  readonly place: number;
+  readonly index: number;
+}
+
+function isItsOwn(
+  message: Message,
+  { model, version }: Pick<WireRequest, 'model' | 'version'>,
+  { format, prefix }: Marks,
+): boolean {
+  const raw = readRawItems(message);
+  if (raw === undefined || raw.format !== format || raw.model !== model) return false;
+  const isSameVersion = version === undefined || raw.version === undefined || raw.version === version;
+  return isSameVersion && (raw.prefix === undefined || raw.prefix === prefix);
+}
+
+/** Characters searched between two yields, below 5 ms. */
+const SLICE_CHARACTERS = 1_000_000;
+/** Cost of a search in a short text, in characters. */
+const MIN_SEARCHED = 50;
+
+/** X13: a pass changes no pinned message. Paths refer to `before`. */
+export function* checkPinned(before: readonly Message[], after: readonly Message[]): Sliced<Violation[]> {
+  const kept = new Set<Message>();
+  const byContent = new Map<string, Message[]>();
+  yield* forEachInSlices(after, (message) => {
+    if (message.pinned !== true) return;
+    kept.add(message);
+    const alike = byContent.get(message.content);
+    if (alike === undefined) byContent.set(message.content, [message]);
+    else alike.push(message);
+  });
+  const violations: Violation[] = [];
+  yield* forEachInSlices(before, (message, position) => {
+    if (message.pinned !== true || kept.has(message)) return;
+    const isKept = byContent.get(message.content)?.some((one) => isDeepStrictEqual(one, message)) ?? false;
+    if (!isKept) violations.push(breach(`messages[${position}]`, 'a pinned message was removed or changed'));
+  });
+  return violations;
+}
+
+/**
+ * X13: the policy's pins and the texts of pinned messages are sent byte for byte.
+ * @param pins texts of the policy
+ * @param rendered the rendered request
+ */
+export function* checkPins(
+  { messages }: Pick<WireRequest, 'messages'>,
+  { body }: Pick<Rendered<unknown>, 'body'>,
+  pins: readonly string[],
+): Sliced<Violation[]> {
+  const sought = pins.map((text, index) => ({ path: `pins[${index}]`, text }));
+  yield* forEachInSlices(messages, (message, origin) => {
+    // A provider's own blocks may be left out. A summary is wrapped in a tag, which escapes its text.
+    if (message.pinned !== true || message.raw !== undefined || message.role === 'summary') return;
+    for (const text of textsOf(message)) sought.push({ path: `messages[${origin}]`, text: text.toWellFormed() });
+  });
+  if (sought.length === 0) return [];
+  // Nearly all pinned texts are sent as a whole text. Only the others are searched for in the whole body.
+  const whole = yield* collectTexts(body);
+  const others = sought.filter(({ text }) => !whole.has(text));
+  const lost = new Set(others);
+  let searched = 0;
+  for (const sent of lost.size === 0 ? [] : whole) {
+    for (const one of lost) {
+      if (sent.includes(one.text)) lost.delete(one);
+      searched += Math.max(MIN_SEARCHED, sent.length);
+      if (searched < SLICE_CHARACTERS) continue;
+      searched = 0;
+      yield;
+    }
+  }
+  return [...lost].map(({ path }) => breach(path, 'a pinned text is not sent byte for byte'));
+}
+
+/** All texts of a body, at any depth. */
+function* collectTexts(body: unknown): Sliced<ReadonlySet<string>> {
+  const texts = new Set<string>();
+  const values = [body];
+  let count = 0;
+  for (let value = values.pop(); value !== undefined; value = values.pop(), count += 1) {
+    if (endsSlice(count)) yield;
+    if (typeof value === 'string') texts.add(value);
+    else if (typeof value === 'object' && value !== null) {
+      for (const inner of Object.values(value)) if (inner !== undefined) values.push(inner);
+    }
+  }
+  return texts;
+}
+
+/** Texts that every format sends. Models and the system send text only. */
+function textsOf(message: Message): string[] {
+  const { role, content } = message;
+  const isTextOnly = role === 'assistant' || role === 'system';
+  const texts = isTextOnly
+    ? [content]
+    : readParts(message).flatMap((part) => (part.kind === 'text' ? [part.text] : []));
+  return texts.filter((text) => !isBlank(text));
+}
+
+function breach(path: string, message: string): Violation {
+  return { rule: 'X13', path, message };
+}

@@ -1,0 +1,119 @@
+import { createHash } from 'node:crypto';
+import type { Message } from '../domain/message.ts';
+import type { ToolDescription } from '../domain/model.ts';
+import type { WireFormat } from '../domain/raw-items.ts';
+import { type Binding, countThoughts, isThinking, keptRawItems } from './raw-items.ts';
+import type { Origin, WireRequest } from './wire-request.ts';
+
+/** Characters that some provider refuses in tool names. */
+const ILLEGAL_IN_NAMES = /[^a-zA-Z0-9_-]/g;
+const MAX_NAME_LENGTH = 64;
+
+/** Most tools of one request. OpenAI has the smallest limit. */
+export const OPENAI_MAX_TOOLS = 128;
+
+/** Names that get a stub of their own. Later names share one. */
+const MAX_OWN_STUBS = 15;
+const SHARED_STUB = 'unknown_tool';
+
+export interface SentTools {
+  readonly tools: readonly ToolDescription[];
+  /** Names of the added stubs. */
+  readonly stubs: ReadonlySet<string>;
+  /** Sent name of a tool. */
+  readonly nameOf: (name: string) => string;
+}
+
+/**
+ * Returns the tools of a request, and a stub for each called tool that no longer exists. Providers refuse calls of
+ * undescribed tools (X6). A name that the model invented is made legal. A registered name never changes, because the
+ * answer has to use it. The first names get stubs of their own, so that a later name never changes how an earlier call
+ * is sent.
+ * @param end number of messages whose calls get stubs. Default all.
+ */
+function sendTools(tools: readonly ToolDescription[], messages: readonly Message[], end = messages.length): SentTools {
+  const known = new Set(tools.map((tool) => tool.name));
+  const maxOwn = Math.min(MAX_OWN_STUBS, OPENAI_MAX_TOOLS - 1 - tools.length);
+  const own = new Set<string>();
+  const nameOf = (name: string): string => {
+    const legal = known.has(name) ? name : makeLegal(name);
+    return known.has(legal) || own.has(legal) ? legal : SHARED_STUB;
+  };
+  for (const { toolCalls = [] } of messages) {
+    for (const { name } of toolCalls) if (!known.has(name) && own.size < maxOwn) own.add(makeLegal(name));
+  }
+  const called = messages.slice(0, end).flatMap(({ toolCalls = [] }) => toolCalls.map(({ name }) => nameOf(name)));
+  const stubs = new Set(called.filter((name) => !known.has(name)));
+  return { tools: [...tools, ...[...stubs].map(makeStub)], stubs, nameOf };
+}
+
+function makeLegal(name: string): string {
+  return name.replace(ILLEGAL_IN_NAMES, '_').slice(0, MAX_NAME_LENGTH);
+}
+
+function makeStub(name: string): ToolDescription {
+  return {
+    name,
+    description: 'Not available any more: earlier messages used it. Do not call it.',
+    parameters: { type: 'object', properties: {} },
+  };
+}
+
+export interface DescribedTools extends SentTools {
+  /** Fingerprint of the system texts and of these tools (A8). */
+  readonly prefix: string;
+}
+
+export interface ToolPlace {
+  readonly format: WireFormat;
+  readonly system: readonly string[];
+  /** Origins in the order of sending: results behind their call. */
+  readonly order: readonly Origin[];
+}
+
+/**
+ * Adds stubs to the tools of a request. Anthropic binds thinking to the tools (A7, A8). A stub added in the middle of a
+ * tool loop would drop the loop's thinking. Names first called after the loop's first thinking therefore get their stub
+ * when the loop has ended. Anthropic itself takes undescribed names.
+ */
+export function describeTools(request: WireRequest, { format, system, order }: ToolPlace): DescribedTools {
+  const { tools, messages, model, version } = request;
+  const fingerprint = (sent: SentTools): DescribedTools => ({ ...sent, prefix: fingerprintPrefix(system, sent.tools) });
+  const all = fingerprint(sendTools(tools, messages));
+  if (format !== 'anthropic' || all.stubs.size === 0) return all;
+  const thoughts = findLoop(messages, order).filter((origin) => countThoughts(messages[origin] as Message, format) > 0);
+  for (const origin of thoughts) {
+    const earlier = fingerprint(sendTools(tools, messages, origin));
+    const binding = { format, model, version, prefix: earlier.prefix };
+    if (earlier.tools.length > 0 && keepsThought(messages[origin] as Message, binding)) return earlier;
+  }
+  return all;
+}
+
+/** Origins of assistant messages since the last user message. User text behind results does not end the loop. */
+function findLoop(messages: readonly Message[], order: readonly Origin[]): Origin[] {
+  let loop: Origin[] = [];
+  let isBehindResults = false;
+  for (const origin of order) {
+    const role = messages[origin]?.role;
+    if (role === 'assistant') loop.push(origin);
+    else if ((role === 'user' || role === 'summary') && !isBehindResults) loop = [];
+    if (role === 'assistant' || role === 'tool') isBehindResults = role === 'tool';
+  }
+  return loop;
+}
+
+function keepsThought(message: Message, binding: Binding): boolean {
+  return keptRawItems(message, binding)?.some(isThinking) === true;
+}
+
+/**
+ * Fingerprint of the system texts and tools. Newer models bind their thinking to both (A8). An agent whose prompt or
+ * tools changed keeps its version number, but must not send older thinking.
+ */
+function fingerprintPrefix(system: readonly string[], tools: readonly ToolDescription[]): string {
+  return createHash('sha256')
+    .update(JSON.stringify([system, tools]))
+    .digest('hex')
+    .slice(0, 16);
+}

@@ -1,0 +1,118 @@
+import { excessWeight, requestTokens } from '../../domain/compaction/budget.ts';
+import type { Reason } from '../../domain/compaction/thresholds.ts';
+import { buildInSlices, type ContextItem, type ContextSource, messagesOf, weighItems } from '../../domain/context.ts';
+import { addWeights } from '../../domain/message.ts';
+import {
+  type ApprovalRefusal,
+  type EditedSummary,
+  type Edits,
+  editProposal,
+  type Proposal,
+  rangeName,
+} from '../../domain/proposal.ts';
+import type { Sliced } from '../../domain/sliced.ts';
+import { renderWidestSummary } from '../../domain/summary.ts';
+import type { Segment } from '../../domain/version.ts';
+import { eventLoopShare } from '../../tokens/event-loop-share.ts';
+import { hashSegments } from '../content-hash.ts';
+import type { PreparedAgent } from '../prepared-agent.ts';
+import { isThinkingLoopOpen } from '../thinking-loop.ts';
+import { checkVersion } from './check-version.ts';
+import type { Facts, PassState } from './pass-states.ts';
+import { summaryTextKey } from './sequence-summaries.ts';
+
+/** Applies the edits of an approval and checks the version over the live context, messages appended since included. */
+export async function checkApproval(
+  state: PassState<'check_approval'>,
+  live: ContextSource,
+): Promise<Facts['check_approval']> {
+  const { edits, proposal } = state;
+  const wrong = findWrongEdit(proposal, edits);
+  if (wrong !== undefined) return { status: 'refused', refusal: wrong };
+  const { prepared } = state.snapshot;
+  const { overhead } = prepared;
+  const edited = editProposal(proposal, await weighEdits(prepared, proposal, edits), overhead);
+  // Both sizes use one calibration, which may have moved while the proposal waited.
+  const context = await eventLoopShare.run(buildInSlices(live));
+  const items = context.items.filter(({ to }) => to <= proposal.version.base);
+  const tokensBefore = requestTokens({ overhead }, weighItems(items).tokens);
+  const approved = { ...edited, version: { ...edited.version, tokensBefore } };
+  const refusal = await eventLoopShare.run(findRefusal(state, approved, { live, items: context.items }));
+  return refusal === undefined ? { status: 'accepted', proposal: approved } : { status: 'refused', refusal };
+}
+
+function findWrongEdit({ summaries }: Proposal, edits: Edits): ApprovalRefusal | undefined {
+  const ranges = new Set(Object.values(summaries).map(rangeName));
+  const wrong = Object.keys(edits).find((range) => !ranges.has(range) || edits[range]?.trim() === '');
+  if (wrong === undefined) return undefined;
+  const why = ranges.has(wrong) ? 'the text of a summary must not be empty' : 'no new summary has this range';
+  return { code: 'invalid_input', field: `edits.${wrong}`, message: why };
+}
+
+/** The texts that a person changed. The provider's sealed items for the range are removed: they still hold the old text. */
+async function weighEdits(
+  { weigh }: Pick<PreparedAgent, 'weigh'>,
+  { summaries }: Proposal,
+  edits: Edits,
+): Promise<EditedSummary[]> {
+  const edited: EditedSummary[] = [];
+  for (const [key, summary] of Object.entries(summaries)) {
+    const text = edits[rangeName(summary)];
+    if (text === undefined || text === summary.text) continue;
+    const { raw: _, ...kept } = summary;
+    const changed = { ...kept, text, model: 'edited' };
+    const content = renderWidestSummary(text, summary.covers);
+    const { tokens, bytes } = await weigh({ role: 'summary', content });
+    edited.push({ replaces: key, key: summaryTextKey(changed), summary: changed, weight: { tokens, bytes } });
+  }
+  return edited;
+}
+
+/** A version that a person approved meets the same rules as any other version of a pass (I16). */
+function* findRefusal(
+  { edits, snapshot: { state, prepared } }: PassState<'check_approval'>,
+  { version, summaries }: Proposal,
+  { live, items }: { readonly live: ContextSource; readonly items: readonly ContextItem[] },
+): Sliced<ApprovalRefusal | undefined> {
+  if (isThinkingLoopOpen(messagesOf({ items }))) {
+    const message = 'a model is thinking over this conversation: approve again after its answer';
+    return { code: 'conversation_busy', field: 'conversation', message };
+  }
+  const misfit = findMisfit(version, prepared);
+  if (misfit !== undefined) return refuse(edits, misfit);
+  if (state.quarantine?.segments === hashSegments(version.segments)) {
+    return refuse(edits, 'a provider refused these very segments');
+  }
+  const appended = segmentBehind(version, live.head, items);
+  const segments = [...version.segments, ...appended];
+  const weight = appended.reduce((sum, segment) => addWeights(sum, segment.weight), version.weight);
+  const texts = new Map(Object.entries(summaries));
+  const [violation] = yield* checkVersion(prepared, live, { segments, weight }, texts);
+  return violation && refuse(edits, `${violation.rule}: ${violation.message}`);
+}
+
+/** Why the version is too large, if it is. */
+function findMisfit(version: Proposal['version'], { limits, overhead }: PreparedAgent): string | undefined {
+  const { tokensBefore, tokensAfter } = version;
+  if (tokensAfter >= tokensBefore) return `${tokensAfter} tokens, not smaller than ${tokensBefore}`;
+  // The proposal itself may explain why it is over its budget.
+  if (version.explained.some((why) => why !== 'summaries_missing')) return undefined;
+  const reasons = version.reasons as Reason[];
+  const { tokens, bytes } = excessWeight({ limits, overhead, reasons }, version.weight);
+  if (tokens > 0) return `${tokens} tokens over maxTokens`;
+  return bytes > 0 ? `${bytes} bytes over the request limit of the model` : undefined;
+}
+
+/** An approval with edits is refused for its edits. Without edits, the proposal itself has become stale. */
+function refuse(edits: Edits, message: string): ApprovalRefusal {
+  const hasEdits = Object.keys(edits).length > 0;
+  return hasEdits
+    ? { code: 'invalid_input', field: 'edits', message }
+    : { code: 'proposal_stale', field: 'proposal', message };
+}
+
+/** The messages appended behind the version's base, as one raw segment. */
+function segmentBehind({ base }: Proposal['version'], head: number, items: readonly ContextItem[]): readonly Segment[] {
+  if (head <= base) return [];
+  return [{ kind: 'raw', from: base + 1, to: head, weight: weighItems(items.filter(({ from }) => from > base)) }];
+}

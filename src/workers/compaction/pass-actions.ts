@@ -1,0 +1,128 @@
+import { hasHardReason } from '../../domain/compaction/thresholds.ts';
+import { buildInSlices, messagesOf } from '../../domain/context.ts';
+import { PASS_LIMITS } from '../../domain/pass.ts';
+import { eventLoopShare } from '../../tokens/event-loop-share.ts';
+import { waitsForAnswer } from '../thinking-loop.ts';
+import { checkApproval } from './approval.ts';
+import { readSnapshot } from './pass-snapshot.ts';
+import type { Facts, PassState, WorkStep } from './pass-states.ts';
+import {
+  answerRefusal,
+  commitApproved,
+  commitSettled,
+  endWithoutVersion,
+  failPass,
+  type PassRun,
+  proposeSettled,
+  scopeOf,
+} from './pass-writes.ts';
+import { planContext, settleContext } from './plan-and-settle.ts';
+import { childId, readAccepted, summaryKey, summaryPolicy } from './sequence-summaries.ts';
+
+/** Does what the state asks for, and answers the facts that `nextStep` decides by. */
+export async function act<Step extends WorkStep>(run: PassRun, state: PassState<Step>): Promise<Facts[Step]> {
+  return await ACTIONS[state.step](run, state);
+}
+
+const ACTIONS: {
+  readonly [Step in WorkStep]: (run: PassRun, state: PassState<Step>) => Promise<Facts[Step]>;
+} = {
+  review: readFresh,
+  check_approval: compareAndCheck,
+  commit_approved: commitApproved,
+  refuse_approval: answerRefusal,
+  evaluate: readFresh,
+  plan: planLive,
+  record_plan: ({ ports, pass }, { plan }) => ports.passes.recordPlan(pass.lease, plan),
+  fan_out: findMissing,
+  park: parkPass,
+  rebase: readLive,
+  settle: settleLive,
+  propose: proposeSettled,
+  commit: commitSettled,
+  end: endWithoutVersion,
+  fail: (run, state) => failPass(run, state, run.prepared.policy),
+};
+
+function readFresh({ ports, pass, prepared }: PassRun): Promise<Facts['evaluate']> {
+  return readSnapshot(ports, pass.lease, prepared);
+}
+
+async function compareAndCheck(
+  { ports, pass }: PassRun,
+  state: PassState<'check_approval'>,
+): Promise<Facts['check_approval']> {
+  const live = await ports.contexts.readContext(pass.lease.conversation);
+  if (live === undefined) return { status: 'gone' };
+  if (live.version.number !== state.proposal.version.parent) return { status: 'version_changed' };
+  return await checkApproval(state, live);
+}
+
+async function planLive({ ports, pass, firstUserSeq }: PassRun, state: PassState<'plan'>): Promise<Facts['plan']> {
+  const source = await ports.contexts.readContext(pass.lease.conversation);
+  if (source === undefined) return { status: 'gone' };
+  const context = await eventLoopShare.run(buildInSlices(source));
+  const planned = await planContext({ ...state, source, context, firstUserSeq });
+  return planned.status === 'planned' ? { ...planned, source } : planned;
+}
+
+/** One child job for each sequence without a summary record. A refused sequence has a record. */
+async function findMissing({ ports, pass, prepared }: PassRun, state: PassState<'fan_out'>): Promise<Facts['fan_out']> {
+  const { passId, conversation, owner } = pass.lease;
+  const policy = summaryPolicy(prepared.policy, state.conversation);
+  const tasks = state.plan.sequences.map((sequence) => ({ sequence, hash: summaryKey(sequence, policy) }));
+  const known = await ports.summaries.readSummaries(
+    conversation,
+    tasks.map(({ hash }) => hash),
+  );
+  const missing = tasks.filter((_, index) => known[index] === undefined);
+  return {
+    missing: missing.map((task) => ({ conversation, passId, ...task, child: childId(passId, owner, task.hash) })),
+  };
+}
+
+/** Gives the lease back before the queue is asked for children. A crash in between costs a minute, nothing else. */
+async function parkPass(run: PassRun, { job, children, sequences }: PassState<'park'>): Promise<Facts['park']> {
+  const { passes, onEvent } = run.ports;
+  const parked = await passes.parkPass(run.pass.lease, job, PASS_LIMITS.parkMs);
+  if (parked.status !== 'parked') return parked;
+  onEvent({ type: 'pass_fanned_out', ...scopeOf(run), jobs: children.length, sequences });
+  return parked;
+}
+
+async function readLive({ ports, pass, prepared }: PassRun, { plan }: PassState<'rebase'>): Promise<Facts['rebase']> {
+  const { conversation } = pass.lease;
+  const read = await readSnapshot(ports, pass.lease, prepared);
+  if (read.status !== 'read') return read;
+  const live = await ports.contexts.readContext(conversation);
+  if (live === undefined) return { status: 'gone' };
+  const { version, head } = plan;
+  const planned =
+    version === live.version.number ? live : await ports.contexts.readContext(conversation, { version, head });
+  return { ...read, live, planned: planned?.version };
+}
+
+async function settleLive(run: PassRun, state: PassState<'settle'>): Promise<Facts['settle']> {
+  const { ports, pass, prepared, firstUserSeq } = run;
+  const { conversation } = pass.lease;
+  const { plan, reasons, snapshot, live } = state;
+  const shown = await eventLoopShare.run(buildInSlices(live));
+  if (waitsForAnswer(reasons, messagesOf(shown))) return { status: 'thinking' };
+  // Messages behind the plan stay behind the version, unless a turn waits: then all of them have to fit.
+  const head = hasHardReason(reasons) ? live.head : plan.head;
+  const at = { version: live.version.number, head };
+  const source = live.head === head ? live : await ports.contexts.readContext(conversation, at);
+  if (source === undefined) return { status: 'version_changed' };
+  const policy = summaryPolicy(prepared.policy, snapshot.state);
+  const accepted = await readAccepted(ports.summaries, conversation, plan, policy);
+  const context = source === live ? shown : await eventLoopShare.run(buildInSlices(source));
+  const version = live.version.number + 1;
+  const settled = await settleContext(
+    { snapshot, reasons, source, context, firstUserSeq, plan, accepted },
+    {
+      onRefusal: (refusal) =>
+        ports.onEvent({ type: 'version_rejected', by: 'check', ...scopeOf(run), version, ...refusal }),
+    },
+  );
+  return { status: 'settled', settled, source, texts: accepted.texts };
+}

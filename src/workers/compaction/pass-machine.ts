@@ -1,0 +1,262 @@
+/**
+ * One pass (compaction) as a state machine. `nextStep` is pure: it derives the next state from a state and the facts that
+ * the action of this state read or wrote. `pass-states.ts` has the types of states and facts. `pass-actions.ts` has one
+ * action per state. `pass-delivery.ts` claims a pass and runs the loop: act, next step, act, until a final state.
+ *
+ * ```
+ * first delivery                                                   second delivery
+ *      │                                                                 │
+ *      ▼                                                                 │
+ *  evaluate ──► plan ──► record_plan ──► fan_out ──► park ══► children   │
+ *      ▲         │                          │                            │ recorded plan
+ *      │         │ evict, trim              │ no summary is missing      │
+ *    replan      ▼                          ▼                            ▼
+ *      │◄───── rebase ◄─────────────────────┴────────────────────────────┘
+ *      │         │
+ *      │◄───── settle
+ *      │         │
+ *      └◄───── commit | propose | end
+ * ```
+ *
+ * - `evaluate`: Do the reasons still hold? If not: `end`.
+ * - `plan`: What is to be done? If nothing: `end`.
+ * - `record_plan`: Nothing is spent on a plan that is not recorded.
+ * - `fan_out`: Which sequences have no summary yet? They become children of the queue job.
+ * - `park`: The lease is given back until the children have ended.
+ * - `rebase`: Does the plan fit the live version? If not: replan.
+ * - `settle`: Plan and summaries make the next context. If a rule refuses it: `fail`.
+ * - `commit` writes the version, `propose` a proposal for a person to review, `end` neither.
+ * - Replan: another version went live, or reasons were added, so the write changed nothing. After five replans: `fail`.
+ *
+ * The second delivery only starts elsewhere, and so does a turn that takes the pass over, without any `fan_out`. A job whose
+ * children are not this pass's starts at `fan_out` with the recorded plan: children may have been lost.
+ * A pass with a proposal starts at `review`. A hard reason or a new live version drops the proposal, and the pass goes on at
+ * `evaluate`.
+ *
+ * ```
+ * review ──► end (rejected, expired)
+ *    └─────► check_approval ──► commit_approved
+ *                   └─────────► refuse_approval (the proposal waits on)
+ * ```
+ *
+ * Final states: `ended`, `parked` on children, `waiting` for a person, `lost`. Four words have one meaning each:
+ * reject: a person said no. Refuse: a provider or a rule would not accept. Fail: an attempt ended with an error.
+ * Lose: the pass has another owner now, and this one writes nothing more.
+ */
+import { canRebase, type PassPlan } from '../../domain/compaction/plan.ts';
+import { hasHardReason, REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
+import { PASS_LIMITS, type PassOutcome } from '../../domain/pass.ts';
+import type { ClaimedPass, PassLost, VersionCommitResult } from '../../domain/ports/pass-store.ts';
+import type { Version } from '../../domain/version.ts';
+import { evaluateRequest, type PassSnapshot } from './pass-snapshot.ts';
+import type {
+  Evaluated,
+  Facts,
+  FannedOut,
+  Fanning,
+  FinalState,
+  Measured,
+  PassProgress,
+  PassReview,
+  PassState,
+  ReplanCause,
+  WorkStep,
+} from './pass-states.ts';
+
+/** Replans of one delivery, after which the pass fails as a conflict. */
+const MAX_TRIES = 5;
+
+/** The first state of a delivery. */
+export function startPass(pass: ClaimedPass, fanning: Fanning): PassState<WorkStep> {
+  const { review, plan } = pass;
+  const progress = { fanning, claimed: pass.reasons, tries: 0, head: pass.conversation.head, review };
+  if (review !== undefined) return { step: 'review', progress, review };
+  if (plan === undefined) return { step: 'evaluate', progress, why: 'claimed' };
+  return fanOut({ progress, plan, conversation: pass.conversation }, fanning.plans === 'any');
+}
+
+/** Lost children may be asked for once more. The last attempt settles with the summaries that exist. */
+export function chooseFanning(
+  { attempt, isResumed }: Pick<ClaimedPass, 'attempt' | 'isResumed'>,
+  job: string,
+  haveChildrenEnded: boolean,
+): Fanning {
+  if (attempt >= PASS_LIMITS.maxAttempts) return { plans: 'none' };
+  return { plans: haveChildrenEnded && isResumed ? 'new' : 'any', job };
+}
+
+/** The state after `state`, whose action brought `facts`. */
+export function nextStep<Step extends WorkStep>(state: PassState<Step>, facts: Facts[Step]): PassState {
+  return TRANSITIONS[state.step](state, facts);
+}
+
+export function isFinal(state: PassState): state is FinalState {
+  return state.step === 'ended' || state.step === 'parked' || state.step === 'waiting' || state.step === 'lost';
+}
+
+const TRANSITIONS: {
+  readonly [Step in WorkStep]: (state: PassState<Step>, facts: Facts[Step]) => PassState;
+} = {
+  review: ({ progress, review }, facts) =>
+    facts.status === 'read' ? decideReview(progress, review, facts.snapshot) : lose(facts),
+  check_approval: ({ edits: _, ...state }, facts) => {
+    if (facts.status === 'accepted') return { ...state, step: 'commit_approved', proposal: facts.proposal };
+    const { progress } = state;
+    if (facts.status === 'refused') return { step: 'refuse_approval', progress, refusal: facts.refusal };
+    return facts.status === 'gone' ? lose({ status: 'gone' }) : replan(state, facts.status);
+  },
+  commit_approved: (state, facts) => {
+    const { progress, proposal } = state;
+    // Messages behind the approved version were covered by no plan.
+    const covered = { ...progress, head: proposal.version.base };
+    return afterWrite({ ...state, progress: covered }, 'approved', facts);
+  },
+  refuse_approval: ({ progress }, facts) => {
+    switch (facts.status) {
+      case 'refused':
+        return { step: 'waiting', progress };
+      case 'dropped':
+        return dropProposal(progress);
+      default:
+        return lose(facts);
+    }
+  },
+  evaluate: ({ progress }, facts) => {
+    if (facts.status !== 'read') return lose(facts);
+    const { snapshot } = facts;
+    const reasons = evaluateRequest(snapshot.prepared, snapshot.state, snapshot.requested);
+    if (reasons.length > 0) return { step: 'plan', progress, snapshot, reasons };
+    return { step: 'end', progress, snapshot, reasons, outcome: { kind: 'no_reason' }, sizes: {} };
+  },
+  plan: ({ progress, snapshot, reasons }, facts) => {
+    if (facts.status === 'gone') return lose({ status: 'gone' });
+    const ending = { step: 'end', progress, snapshot, reasons, sizes: {} } as const;
+    if (facts.status === 'thinking') return { ...ending, outcome: { kind: 'thinking' } };
+    const { plan, source } = facts;
+    const planned = { progress, plan, conversation: snapshot.state };
+    if (plan.kind === 'summarize') return { step: 'record_plan', ...planned };
+    if (plan.kind === 'evict' || plan.kind === 'trim') return fanOut(planned, mayAskForNew(progress));
+    return { ...ending, outcome: { kind: plan.kind }, measured: { source, settled: undefined } };
+  },
+  record_plan: (state, facts) =>
+    facts.status === 'recorded' ? fanOut(state, mayAskForNew(state.progress)) : lose(facts),
+  fan_out: ({ progress, plan }, { missing }) => {
+    const { fanning } = progress;
+    if (missing.length === 0 || fanning.plans === 'none') return { step: 'rebase', progress, plan };
+    return { step: 'park', progress, job: fanning.job, children: missing, sequences: plan.sequences.length };
+  },
+  park: ({ children }, facts) => (facts.status === 'parked' ? { step: 'parked', children } : lose(facts)),
+  rebase: ({ progress, plan }, facts) => {
+    if (facts.status !== 'read') return lose(facts);
+    const { snapshot, live, planned } = facts;
+    if (!fits(plan, planned, live.version)) return replan({ progress, snapshot }, 'version_changed');
+    const { prepared, state, requested } = snapshot;
+    const reasons = joinReasons(plan.reasons, evaluateRequest(prepared, state, requested));
+    return { step: 'settle', progress, snapshot, reasons, plan, live };
+  },
+  settle: (state, facts) => {
+    const { progress, snapshot, reasons, plan } = state;
+    const evaluated = { progress, snapshot, reasons };
+    switch (facts.status) {
+      case 'settled':
+        return afterSettling({ ...evaluated, progress: { ...progress, head: facts.source.head } }, plan, facts);
+      case 'thinking':
+        // The summaries stay recorded, for the pass that comes after the thinking loop.
+        return { step: 'end', ...evaluated, outcome: { kind: 'thinking' }, sizes: {} };
+      case 'version_changed':
+        return replan(state, facts.status);
+    }
+  },
+  propose: ({ progress, snapshot, source, settled }, facts) => {
+    if (facts.status === 'proposed') return { step: 'waiting', progress, proposed: { snapshot, source, settled } };
+    return wasVoid(facts) ? replan({ progress, snapshot }, facts.status) : lose(facts);
+  },
+  commit: ({ progress, snapshot, source, settled }, facts) =>
+    afterWrite({ progress, snapshot, measured: { source, settled } }, 'committed', facts),
+  end: (state, facts) => afterWrite(state, state.outcome.kind, facts),
+  fail: (state, facts) =>
+    // A failure ends the pass whatever reasons were added. A store that says otherwise has another owner's pass.
+    facts.status === 'reasons_added' ? lose({ status: 'superseded' }) : afterWrite(state, 'failed', facts),
+};
+
+function decideReview(progress: PassProgress, { proposal, verdict }: PassReview, snapshot: PassSnapshot): PassState {
+  const { state, requested } = snapshot;
+  // A turn waits for a hard pass, so it does not wait for a person. A new version has other segments than the proposal.
+  if (hasHardReason(requested) || state.size.version !== proposal.version.parent) return dropProposal(progress);
+  const evaluated = { progress, snapshot, reasons: joinReasons(proposal.version.reasons, requested) };
+  if (verdict?.kind === 'approve') return { step: 'check_approval', ...evaluated, proposal, edits: verdict.edits };
+  const outcome = { kind: verdict === undefined ? 'expired' : 'rejected' } as const;
+  return { step: 'end', ...evaluated, outcome, sizes: {} };
+}
+
+/** Goes on as a pass without a proposal. */
+function dropProposal(progress: PassProgress): PassState {
+  return { step: 'evaluate', progress: { ...progress, tries: 0, review: undefined }, why: 'proposal_dropped' };
+}
+
+/** Looks for missing summaries if this delivery may ask for them, else settles with those that exist. */
+function fanOut({ progress, plan, conversation }: FannedOut, mayAsk: boolean): PassState<'fan_out' | 'rebase'> {
+  const covered = { ...progress, head: plan.head };
+  if (!mayAsk || plan.sequences.length === 0) return { step: 'rebase', progress: covered, plan };
+  return { step: 'fan_out', progress: covered, plan, conversation };
+}
+
+function mayAskForNew({ fanning }: PassProgress): boolean {
+  return fanning.plans !== 'none';
+}
+
+function fits(plan: PassPlan, planned: Version | undefined, live: Version): boolean {
+  return plan.version === live.number || (planned !== undefined && canRebase(plan, planned, live));
+}
+
+function afterSettling(
+  evaluated: Evaluated,
+  plan: PassPlan,
+  { settled, source, texts }: Extract<Facts['settle'], { readonly status: 'settled' }>,
+): PassState {
+  if (settled.kind === 'refused') return { step: 'fail', ...evaluated, code: 'invalid_context' };
+  if (settled.kind !== 'version') {
+    const { kind } = settled;
+    const sequences = plan.sequences.length;
+    const sizes = kind === 'no_gain' ? { tokensBefore: settled.tokensBefore, tokensAfter: settled.tokensAfter } : {};
+    const measured = { source, settled: undefined };
+    return { step: 'end', ...evaluated, outcome: { kind }, sizes: { sequences, ...sizes }, measured };
+  }
+  const { mode } = evaluated.snapshot.prepared.policy;
+  const step = mode === 'review' && !hasHardReason(evaluated.reasons) ? 'propose' : 'commit';
+  return { step, ...evaluated, plan, settled, source, texts };
+}
+
+/** Ends the pass, or tries again if the write found another live version or new reasons and wrote nothing. */
+function afterWrite(
+  { progress, snapshot, measured }: Seen & { readonly measured?: Measured | undefined },
+  outcome: PassOutcome['kind'],
+  result: VersionCommitResult,
+): PassState {
+  if (result.status === 'ended') return { step: 'ended', progress, outcome, snapshot, measured };
+  return wasVoid(result) ? replan({ progress, snapshot }, result.status) : lose(result);
+}
+
+type Seen = Pick<Evaluated, 'progress' | 'snapshot'>;
+
+function wasVoid<Result extends { readonly status: string }>(
+  result: Result,
+): result is Extract<Result, { readonly status: ReplanCause }> {
+  return result.status === 'reasons_added' || result.status === 'version_changed';
+}
+
+function replan({ progress, snapshot }: Seen, why: ReplanCause): PassState {
+  const next = { ...progress, tries: progress.tries + 1 };
+  if (next.tries === MAX_TRIES)
+    return { step: 'fail', progress, snapshot, reasons: progress.claimed, code: 'conflict' };
+  if (next.review !== undefined) return { step: 'review', progress: next, review: next.review };
+  return { step: 'evaluate', progress: next, why };
+}
+
+function lose({ status }: PassLost): PassState<'lost'> {
+  return { step: 'lost', why: status };
+}
+
+function joinReasons(before: readonly string[], now: readonly Reason[]): Reason[] {
+  return REASONS.filter((reason) => before.includes(reason) || now.includes(reason));
+}

@@ -1,0 +1,238 @@
+import { backOffAppends, nextBackoff } from '../../domain/compaction/backoff.ts';
+import type { PassPlan } from '../../domain/compaction/plan.ts';
+import type { SettledContext } from '../../domain/compaction/settle.ts';
+import type { Reason } from '../../domain/compaction/thresholds.ts';
+import type { EventScope, WorkerEvent } from '../../domain/events.ts';
+import { nameConversation } from '../../domain/ids.ts';
+import { PASS_LIMITS, type PassOutcome } from '../../domain/pass.ts';
+import type { PassFallback } from '../../domain/pass-events.ts';
+import { idleTtlOf, type Policy } from '../../domain/policy.ts';
+import type { ClaimedPass, PassEnd, PassEndResult } from '../../domain/ports/pass-store.ts';
+import { contextSize, NO_OVERHEAD } from '../../domain/size.ts';
+import type { Summary, Version } from '../../domain/version.ts';
+import type { PreparedAgent } from '../prepared-agent.ts';
+import { buildVersion } from './build-version.ts';
+import type { PassSnapshot } from './pass-snapshot.ts';
+import type { Evaluated, Facts, PassState } from './pass-states.ts';
+import type { CompactionPorts } from './ports.ts';
+
+/** One claimed pass and what stays the same for its whole delivery. */
+export interface PassRun {
+  readonly ports: CompactionPorts;
+  readonly pass: ClaimedPass;
+  readonly prepared: PreparedAgent;
+  /** Seq of the log's first user message. */
+  readonly firstUserSeq: number | undefined;
+}
+
+type Run = Pick<PassRun, 'ports' | 'pass'>;
+type EndedEvent = Extract<WorkerEvent, { readonly type: 'pass_ended' }>;
+type Figures = Partial<Omit<EndedEvent, 'type' | 'outcome' | 'code' | 'reasons' | keyof EventScope>>;
+
+export function scopeOf({ pass: { lease } }: Run): EventScope {
+  return { ...nameConversation(lease.conversation), passId: lease.passId };
+}
+
+/** Ends the pass without a version, unless reasons were added since the snapshot. */
+export async function endWithoutVersion(run: Run, state: PassState<'end'>): Promise<PassEndResult> {
+  const { outcome, snapshot, reasons, sizes } = state;
+  const end = describeEnd(run, outcome, snapshot);
+  const result = await run.ports.passes.endPass(run.pass.lease, end);
+  // Rejecting a proposal also starts a backoff. The event reports only the one after passes without gain.
+  const startsBackoff =
+    outcome.kind === 'no_gain' && end.backoff.noGainBelowTokens > snapshot.state.backoff.noGainBelowTokens;
+  return await finish(run, result, {
+    outcome,
+    reasons,
+    figures: { ...sizes, ...(startsBackoff && { startsBackoff }) },
+  });
+}
+
+/**
+ * Ends the pass as failed, even if reasons were added, and leaves the backoff as it was.
+ * @param policy unknown if the agent is unknown
+ */
+export async function failPass(
+  run: Run,
+  { code, reasons }: { readonly code: string; readonly reasons: readonly Reason[] },
+  policy?: Policy,
+): Promise<PassEndResult> {
+  const { ports, pass } = run;
+  const outcome = { kind: 'failed', code } as const;
+  const { backoff } = pass.conversation;
+  const end = { outcome, backoff, wakeTurn: ports.ids.next(), ...idleTtlOf(policy) };
+  return await finish(run, await ports.passes.endPass(pass.lease, end), { outcome, reasons, figures: {} });
+}
+
+export async function commitSettled(run: Run, state: PassState<'commit'>): Promise<Facts['commit']> {
+  const summaries = findUsedSummaries(state);
+  const version = await versionOf(run, state, summaries);
+  if (version === undefined) return { status: 'gone' };
+  const { plan, settled } = state;
+  const figures = { sequences: plan.sequences.length, ...findFallbacks(plan, settled) };
+  return await commitVersion(run, state, { version, summaries, outcome: 'committed', figures });
+}
+
+/** Commits the text that a person approved, under the hashes of today's agent. */
+export async function commitApproved(run: Run, state: PassState<'commit_approved'>): Promise<Facts['commit_approved']> {
+  const { policy: policyHash, system: systemHash, tools: toolsHash, pins: pinsHash } = state.snapshot.prepared.hashes;
+  const hashes = { policyHash, systemHash, toolsHash, pinsHash };
+  const version = { ...state.proposal.version, ...hashes, at: run.ports.clock.now() };
+  const summaries = new Map(Object.entries(state.proposal.summaries));
+  return await commitVersion(run, state, {
+    version,
+    summaries,
+    outcome: 'approved',
+    figures: { sequences: summaries.size },
+  });
+}
+
+/** Proposes a settled version instead of committing it. */
+export async function proposeSettled(run: Run, state: PassState<'propose'>): Promise<Facts['propose']> {
+  const { passes, ids, onEvent } = run.ports;
+  const { plan, settled, reasons, snapshot } = state;
+  const summaries = findUsedSummaries(state);
+  const version = await versionOf(run, state, summaries);
+  if (version === undefined) return { status: 'gone' };
+  const proposal = { id: ids.next(), version, summaries: Object.fromEntries(summaries) };
+  const reviewMs = snapshot.prepared.policy.reviewTtl;
+  const result = await passes.proposeVersion(run.pass.lease, { proposal, seenReasons: snapshot.requested, reviewMs });
+  if (result.status !== 'proposed') return result;
+  const { strategy, tokensBefore, tokensAfter, archived } = settled;
+  const sizes = { tokensBefore, tokensAfter, archived, sequences: plan.sequences.length };
+  onEvent({ type: 'pass_proposed', ...scopeOf(run), reasons, strategy, ...sizes });
+  return result;
+}
+
+/** Answers an approval that cannot be carried out. Its proposal waits on. */
+export async function answerRefusal(
+  run: Run,
+  { refusal }: PassState<'refuse_approval'>,
+): Promise<Facts['refuse_approval']> {
+  const { passes, onEvent } = run.ports;
+  const { status } = await passes.refuseApproval(run.pass.lease, refusal);
+  if (status === 'refused') onEvent({ type: 'approval_refused', ...scopeOf(run), ...refusal });
+  return { status };
+}
+
+/** Reports that the pass has another owner, was ended from outside, or is erased. Its summaries stay for the next pass. */
+export function reportLost(run: Run, why: PassState<'lost'>['why']): void {
+  const { onEvent } = run.ports;
+  if (why !== 'superseded') return onEvent({ type: 'lease_lost', what: 'pass', why, ...scopeOf(run) });
+  // A restore or a turn ended it on purpose, so no lease failed.
+  const { reasons } = run.pass;
+  onEvent({ type: 'pass_ended', ...scopeOf(run), outcome: why, strategy: 'none', reasons, sequences: 0 });
+}
+
+interface Commit {
+  readonly version: Version;
+  readonly summaries: ReadonlyMap<string, Summary>;
+  readonly outcome: 'committed' | 'approved';
+  readonly figures: Figures;
+}
+
+async function commitVersion(
+  run: Run,
+  { snapshot, reasons }: Evaluated,
+  { version, summaries, outcome: kind, figures }: Commit,
+): Promise<Facts['commit']> {
+  const outcome = { kind, version: version.number };
+  const result = await run.ports.passes.commitVersion(run.pass.lease, {
+    ...describeEnd(run, outcome, snapshot),
+    expectedVersion: version.number - 1,
+    version,
+    summaries,
+    whole: snapshot.prepared.texts,
+    keepVersions: PASS_LIMITS.keepVersions,
+  });
+  if (result.status === 'version_changed') return result;
+  const { number, strategy, tokensBefore, tokensAfter, archived, durationMs } = version;
+  const sizes = { version: number, strategy, tokensBefore, tokensAfter, archived, durationMs };
+  return await finish(run, result, { outcome, reasons, figures: { ...figures, ...sizes } });
+}
+
+function describeEnd({ ports }: Run, outcome: PassOutcome, { state, requested, prepared }: PassSnapshot): PassEnd {
+  const { policy, limits, overhead } = prepared;
+  const { tokens } = contextSize(state.size, overhead);
+  const { tokens: messageTokens } = contextSize(state.size, NO_OVERHEAD);
+  const { calibration } = overhead;
+  const { hardTokens } = limits;
+  const next = nextBackoff(state.backoff, outcome, tokens, policy.minSequenceTokens);
+  const backoff = backOffAppends(next, { tokens, messageTokens, calibration, hardTokens });
+  return { outcome, backoff, wakeTurn: ports.ids.next(), seenReasons: requested, ...idleTtlOf(policy) };
+}
+
+interface Ending {
+  readonly outcome: PassOutcome;
+  readonly reasons: readonly Reason[];
+  readonly figures: Figures;
+}
+
+/** Wakes the turn that waited for the pass, and reports its end. */
+async function finish(run: Run, result: PassEndResult, { outcome, reasons, figures }: Ending): Promise<PassEndResult> {
+  if (result.status !== 'ended') return result;
+  const { ports, pass } = run;
+  if (result.wakeTurn !== undefined) await ports.wakes.wake('turn', pass.lease.conversation, result.wakeTurn);
+  ports.onEvent({
+    type: 'pass_ended',
+    ...scopeOf(run),
+    outcome: outcome.kind,
+    ...(outcome.kind === 'failed' ? { code: outcome.code } : {}),
+    strategy: 'none',
+    sequences: 0,
+    reasons,
+    // The time until a person decided does not describe the pass.
+    ...(isReviewEnd(outcome) ? {} : { durationMs: sinceRequest(run) }),
+    ...figures,
+  });
+  return result;
+}
+
+function isReviewEnd({ kind }: PassOutcome): boolean {
+  return kind === 'approved' || kind === 'rejected' || kind === 'expired';
+}
+
+async function versionOf(
+  run: Run,
+  { source, settled, reasons, snapshot: { prepared } }: PassState<'commit' | 'propose'>,
+  summaries: ReadonlyMap<string, Summary>,
+): Promise<Version | undefined> {
+  const { head } = source;
+  const [last] = await run.ports.contexts.readLog(run.pass.lease.conversation, [{ from: head, to: head }]);
+  if (last === undefined) return undefined;
+  return buildVersion({
+    head,
+    settled,
+    reasons,
+    live: source.version,
+    summaries,
+    hashes: prepared.hashes,
+    baseTotal: last.total,
+    overheadBytes: prepared.overhead.bytes,
+    durationMs: sinceRequest(run),
+    now: run.ports.clock.now(),
+  });
+}
+
+/** Time since the request. Store and process have different clocks, so it is clamped at 0. */
+function sinceRequest({ ports, pass }: Run): number {
+  return Math.max(0, ports.clock.now() - pass.requestedAt);
+}
+
+function findUsedSummaries({ texts, settled }: PassState<'commit' | 'propose'>): Map<string, Summary> {
+  return new Map([...texts].filter(([key]) => settled.texts.includes(key)));
+}
+
+/** The ways in which a version does less well than its plan. */
+function findFallbacks(
+  { kind }: PassPlan,
+  { strategy, explained, isFloorRelaxed }: SettledContext,
+): { readonly fallbacks?: readonly PassFallback[] } {
+  const isEvicted = kind === 'summarize' && strategy === 'evict';
+  const fallbacks: PassFallback[] = [
+    ...(isEvicted ? ['evicted' as const] : []),
+    ...(!isEvicted && explained.includes('summaries_missing') ? ['summaries_missing' as const] : []),
+    ...(isFloorRelaxed ? ['floor_relaxed' as const] : []),
+  ];
+  return fallbacks.length === 0 ? {} : { fallbacks };
+}

@@ -1,0 +1,444 @@
+import { describe, expect, it } from 'vitest';
+import type { PassPlan } from '../../../src/domain/compaction/plan.ts';
+import type { SettledContext } from '../../../src/domain/compaction/settle.ts';
+import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
+import type { ContextSource } from '../../../src/domain/context.ts';
+import { type ConversationState, NO_BACKOFF } from '../../../src/domain/conversation.ts';
+import { NO_WEIGHT } from '../../../src/domain/message.ts';
+import { completePolicy } from '../../../src/domain/policy.ts';
+import type { ClaimedPass } from '../../../src/domain/ports/pass-store.ts';
+import type { Proposal } from '../../../src/domain/proposal.ts';
+import { START_VERSION } from '../../../src/domain/version.ts';
+import { chooseFanning, isFinal, nextStep, startPass } from '../../../src/workers/compaction/pass-machine.ts';
+import type { PassSnapshot } from '../../../src/workers/compaction/pass-snapshot.ts';
+import type { Facts, Fanning, PassProgress, PassState, WorkStep } from '../../../src/workers/compaction/pass-states.ts';
+import { Fixture, ref } from './fixture.ts';
+
+const { agent } = await Fixture.open();
+
+/** A conversation of 2,000 tokens under version 0. A soft pass is wanted from 1,500 tokens. */
+const STATE: ConversationState = {
+  agent: 'guide',
+  head: 9,
+  turns: 4,
+  openCalls: [],
+  size: { version: 0, weight: NO_WEIGHT, baseTotal: NO_WEIGHT, headTotal: { tokens: 2_000, bytes: 8_000 } },
+  passed: { head: 0, turns: 0 },
+  backoff: NO_BACKOFF,
+  passId: 'p1',
+};
+const SMALL: ConversationState = { ...STATE, size: { ...STATE.size, headTotal: NO_WEIGHT } };
+
+function snapshotOf(
+  state = STATE,
+  requested: readonly Reason[] = ['token_threshold'],
+  mode: 'auto' | 'review' = 'auto',
+) {
+  const prepared = { ...agent, policy: completePolicy({ ...agent.policy, mode }) };
+  const snapshot: PassSnapshot = { state, requested, refusedTokens: undefined, prepared };
+  return snapshot;
+}
+
+const PLAN: PassPlan = {
+  kind: 'summarize',
+  reasons: ['token_threshold'],
+  version: 0,
+  head: 7,
+  tokens: 2_000,
+  sequences: [{ from: 2, to: 3, tokens: 608 }],
+  evict: [],
+  explained: [],
+};
+const SETTLED: SettledContext = {
+  kind: 'version',
+  strategy: 'summarize',
+  segments: [],
+  weight: NO_WEIGHT,
+  tokensBefore: 2_000,
+  tokensAfter: 900,
+  archived: 2,
+  explained: [],
+  isFloorRelaxed: false,
+  texts: [],
+  steps: [],
+};
+const SOURCE: ContextSource = { version: START_VERSION, head: 8, entries: [], summaries: new Map() };
+const PROPOSAL: Proposal = {
+  id: 'proposal',
+  version: { ...START_VERSION, number: 1, parent: 0, base: 6, reasons: ['token_threshold'] },
+  summaries: {},
+};
+const CHILD = { child: 's-1', conversation: ref, passId: 'p1', sequence: { from: 2, to: 3, tokens: 608 }, hash: 'h' };
+const ANY: Fanning = { plans: 'any', job: 'job' };
+const NEW: Fanning = { plans: 'new', job: 'job' };
+const NEVER: Fanning = { plans: 'none' };
+
+const progress: PassProgress = { fanning: ANY, claimed: ['token_threshold'], tries: 0, head: 5, review: undefined };
+const approving = { proposal: PROPOSAL, verdict: { kind: 'approve', edits: {} } } as const;
+const reviewing: PassProgress = { ...progress, review: approving };
+const snapshot = snapshotOf();
+const reasons = ['token_threshold'] as const;
+const evaluated = { progress, snapshot, reasons };
+const reviewed = { ...evaluated, progress: reviewing, proposal: PROPOSAL };
+const settling = { ...evaluated, plan: PLAN, live: SOURCE };
+const made = { ...evaluated, plan: PLAN, settled: SETTLED, source: SOURCE, texts: new Map() };
+const settled = { status: 'settled', settled: SETTLED, source: SOURCE, texts: new Map() } as const;
+const read = { status: 'read', snapshot } as const;
+const details = { max: 1, fixed: 1, pinned: 1, open: 1, floor: 1 };
+const refusal = { code: 'proposal_stale', field: 'proposal', message: '' } as const;
+
+const at = {
+  evaluate: { step: 'evaluate', progress, why: 'claimed' },
+  plan: { step: 'plan', ...evaluated },
+  fanOut: { step: 'fan_out', progress, plan: PLAN, conversation: STATE },
+  rebase: { step: 'rebase', progress, plan: PLAN },
+  settle: { step: 'settle', ...settling },
+  propose: { step: 'propose', ...made },
+  commit: { step: 'commit', ...made },
+  fail: { step: 'fail', ...evaluated, code: 'conflict' },
+  review: { step: 'review', progress: reviewing, review: approving },
+  check: { step: 'check_approval', ...reviewed, edits: {} },
+  commitApproved: { step: 'commit_approved', ...reviewed },
+  refuse: { step: 'refuse_approval', progress, refusal },
+} as const;
+
+function replanned(why: 'reasons_added' | 'version_changed') {
+  return { step: 'evaluate', why, progress: { tries: 1 } };
+}
+
+/** A transition: from a state and its facts to what the next state holds. */
+type Row<Step extends WorkStep = WorkStep> = {
+  [Each in Step]: readonly [string, PassState<Each>, Facts[Each], object];
+}[Step];
+
+const ROWS: readonly Row[] = [
+  ['evaluate plans for the reasons that hold', at.evaluate, read, { step: 'plan', reasons }],
+  [
+    'evaluate ends a pass whose reasons no longer hold',
+    at.evaluate,
+    { status: 'read', snapshot: snapshotOf(SMALL) },
+    { step: 'end', reasons: [], outcome: { kind: 'no_reason' } },
+  ],
+  [
+    'plan records a plan with sequences',
+    at.plan,
+    { status: 'planned', plan: PLAN, source: SOURCE },
+    { step: 'record_plan', plan: PLAN, conversation: STATE },
+  ],
+  ...(['evict', 'trim'] as const).map((kind): Row => {
+    const plan = { ...PLAN, kind, sequences: [] };
+    const title = `plan goes on to rebase with a plan of kind ${kind}, which needs no summaries`;
+    return [
+      title,
+      at.plan,
+      { status: 'planned', plan, source: SOURCE },
+      { step: 'rebase', plan, progress: { ...progress, head: 7 } },
+    ];
+  }),
+  ...(['none', 'infeasible'] as const).map(
+    (kind): Row => [
+      `plan ends a pass whose plan is ${kind}, and keeps the context for the shadow`,
+      at.plan,
+      { status: 'planned', plan: { ...PLAN, kind }, source: SOURCE },
+      { step: 'end', outcome: { kind }, measured: { source: SOURCE, settled: undefined } },
+    ],
+  ),
+  [
+    'plan ends a pass in an open thinking loop',
+    at.plan,
+    { status: 'thinking' },
+    { step: 'end', outcome: { kind: 'thinking' }, reasons },
+  ],
+  ['plan loses an erased conversation', at.plan, { status: 'gone' }, { step: 'lost', why: 'gone' }],
+  ...(
+    [
+      [ANY, 'fan_out'],
+      [NEW, 'fan_out'],
+      [NEVER, 'rebase'],
+    ] as const
+  ).map(([fanning, step]): Row => {
+    const carried = { ...progress, fanning };
+    const title = `record_plan goes on to ${step} if children of ${fanning.plans} plans may be asked for`;
+    return [
+      title,
+      { step: 'record_plan', progress: carried, plan: PLAN, conversation: STATE },
+      { status: 'recorded' },
+      { step, plan: PLAN, progress: { ...carried, head: 7 } },
+    ];
+  }),
+  [
+    'fan_out parks on the missing summaries',
+    at.fanOut,
+    { missing: [CHILD] },
+    { step: 'park', job: 'job', children: [CHILD], sequences: 1 },
+  ],
+  ['fan_out goes on to rebase if no summary is missing', at.fanOut, { missing: [] }, { step: 'rebase', plan: PLAN }],
+  [
+    'park hands the children to the queue',
+    { step: 'park', progress, job: 'job', children: [CHILD], sequences: 1 },
+    { status: 'parked' },
+    { step: 'parked', children: [CHILD] },
+  ],
+  [
+    'rebase settles for the reasons of the plan and those that were added',
+    at.rebase,
+    { status: 'read', snapshot: snapshotOf(SMALL, ['manual']), live: SOURCE, planned: START_VERSION },
+    { step: 'settle', plan: PLAN, live: SOURCE, reasons: ['token_threshold', 'manual'] },
+  ],
+  [
+    'rebase keeps a plan whose ranges are unchanged in the live version',
+    at.rebase,
+    { ...read, live: { ...SOURCE, version: { ...START_VERSION, number: 1 } }, planned: START_VERSION },
+    { step: 'settle', plan: PLAN },
+  ],
+  [
+    'rebase replans over a live version with a later base',
+    at.rebase,
+    { ...read, live: { ...SOURCE, version: { ...START_VERSION, number: 1, base: 8 } }, planned: START_VERSION },
+    replanned('version_changed'),
+  ],
+  [
+    'rebase replans if the planned version is no longer kept',
+    at.rebase,
+    { ...read, live: { ...SOURCE, version: { ...START_VERSION, number: 1 } }, planned: undefined },
+    replanned('version_changed'),
+  ],
+  [
+    'settle commits a version, covered up to the head of its context',
+    at.settle,
+    settled,
+    { step: 'commit', settled: SETTLED, source: SOURCE, progress: { head: 8 } },
+  ],
+  [
+    'settle proposes the version of a soft pass under review',
+    { ...at.settle, snapshot: snapshotOf(STATE, reasons, 'review') },
+    settled,
+    { step: 'propose', settled: SETTLED },
+  ],
+  [
+    'settle commits the version of a hard pass under review',
+    { ...at.settle, snapshot: snapshotOf(STATE, reasons, 'review'), reasons: ['hard_limit'] },
+    settled,
+    { step: 'commit', settled: SETTLED },
+  ],
+  [
+    'settle fails if a rule refuses the version',
+    at.settle,
+    { ...settled, settled: { kind: 'refused', refusal: { codes: ['A4'], message: '' } } },
+    { step: 'fail', code: 'invalid_context', reasons },
+  ],
+  [
+    'settle ends a pass that finds nothing to do',
+    at.settle,
+    { ...settled, settled: { kind: 'none' } },
+    {
+      step: 'end',
+      outcome: { kind: 'none' },
+      sizes: { sequences: 1 },
+      measured: { source: SOURCE, settled: undefined },
+    },
+  ],
+  [
+    'settle ends a pass without gain, with its sizes',
+    at.settle,
+    { ...settled, settled: { kind: 'no_gain', tokensBefore: 2_000, tokensAfter: 1_990 } },
+    { step: 'end', outcome: { kind: 'no_gain' }, sizes: { sequences: 1, tokensBefore: 2_000, tokensAfter: 1_990 } },
+  ],
+  [
+    'settle ends a pass whose budget is infeasible',
+    at.settle,
+    { ...settled, settled: { kind: 'infeasible', details } },
+    { step: 'end', outcome: { kind: 'infeasible' } },
+  ],
+  [
+    'settle ends a pass in a thinking loop that opened since the plan',
+    at.settle,
+    { status: 'thinking' },
+    { step: 'end', outcome: { kind: 'thinking' }, progress },
+  ],
+  [
+    'settle replans over a version that is gone at its head',
+    at.settle,
+    { status: 'version_changed' },
+    replanned('version_changed'),
+  ],
+  [
+    'propose waits for a person, and keeps the proposal for the shadow',
+    at.propose,
+    { status: 'proposed' },
+    { step: 'waiting', proposed: { snapshot, source: SOURCE, settled: SETTLED } },
+  ],
+  [
+    'propose replans over a changed version',
+    at.propose,
+    { status: 'version_changed', version: 1 },
+    replanned('version_changed'),
+  ],
+  [
+    'commit ends the pass, and keeps the version for the shadow',
+    at.commit,
+    { status: 'ended' },
+    { step: 'ended', outcome: 'committed', measured: { source: SOURCE, settled: SETTLED } },
+  ],
+  [
+    'commit replans over a changed version',
+    at.commit,
+    { status: 'version_changed', version: 1 },
+    replanned('version_changed'),
+  ],
+  ['commit replans for added reasons', at.commit, { status: 'reasons_added' }, replanned('reasons_added')],
+  ['propose replans for added reasons', at.propose, { status: 'reasons_added' }, replanned('reasons_added')],
+  [
+    'commit fails as a conflict after five replans',
+    { step: 'commit', ...made, progress: { ...progress, tries: 4 } },
+    { status: 'version_changed', version: 1 },
+    { step: 'fail', code: 'conflict', reasons: progress.claimed },
+  ],
+  [
+    'end ends the pass with its outcome',
+    { step: 'end', ...evaluated, outcome: { kind: 'no_gain' }, sizes: {} },
+    { status: 'ended' },
+    { step: 'ended', outcome: 'no_gain', snapshot },
+  ],
+  [
+    'end replans for added reasons',
+    { step: 'end', ...evaluated, outcome: { kind: 'no_reason' }, sizes: {} },
+    { status: 'reasons_added' },
+    replanned('reasons_added'),
+  ],
+  [
+    'end reads a rejected proposal again for added reasons',
+    { step: 'end', ...evaluated, progress: reviewing, outcome: { kind: 'rejected' }, sizes: {} },
+    { status: 'reasons_added' },
+    { step: 'review', review: approving, progress: { tries: 1 } },
+  ],
+  ['fail ends the pass as failed', at.fail, { status: 'ended' }, { step: 'ended', outcome: 'failed' }],
+  ['fail never replans', at.fail, { status: 'reasons_added' }, { step: 'lost', why: 'superseded' }],
+  ['review checks an approval', at.review, read, { step: 'check_approval', proposal: PROPOSAL, edits: {}, reasons }],
+  [
+    'review ends a pass whose proposal a person rejected',
+    { step: 'review', progress: reviewing, review: { proposal: PROPOSAL, verdict: { kind: 'reject' } } },
+    read,
+    { step: 'end', outcome: { kind: 'rejected' } },
+  ],
+  [
+    'review ends a pass whose proposal expired',
+    { step: 'review', progress: reviewing, review: { proposal: PROPOSAL } },
+    read,
+    { step: 'end', outcome: { kind: 'expired' } },
+  ],
+  [
+    'review drops the proposal for a hard reason',
+    { step: 'review', progress: { ...reviewing, tries: 2 }, review: approving },
+    { status: 'read', snapshot: snapshotOf(STATE, ['hard_limit']) },
+    { step: 'evaluate', why: 'proposal_dropped', progress: { ...progress, tries: 0 } },
+  ],
+  [
+    'review drops the proposal for a new live version',
+    at.review,
+    { status: 'read', snapshot: snapshotOf({ ...STATE, size: { ...STATE.size, version: 1 } }) },
+    { step: 'evaluate', why: 'proposal_dropped' },
+  ],
+  [
+    'check_approval commits the approved text',
+    at.check,
+    { status: 'accepted', proposal: PROPOSAL },
+    { step: 'commit_approved', proposal: PROPOSAL },
+  ],
+  [
+    'check_approval refuses an approval that breaks a rule',
+    at.check,
+    { status: 'refused', refusal },
+    { step: 'refuse_approval', refusal },
+  ],
+  [
+    'check_approval reads the proposal again over a changed version',
+    at.check,
+    { status: 'version_changed' },
+    { step: 'review', progress: { tries: 1 } },
+  ],
+  ['check_approval loses an erased conversation', at.check, { status: 'gone' }, { step: 'lost', why: 'gone' }],
+  [
+    'commit_approved ends the pass as approved, covered up to the base of the version',
+    at.commitApproved,
+    { status: 'ended' },
+    { step: 'ended', outcome: 'approved', progress: { head: 6 } },
+  ],
+  [
+    'commit_approved reads the proposal again for added reasons',
+    at.commitApproved,
+    { status: 'reasons_added' },
+    { step: 'review', review: approving, progress: { tries: 1 } },
+  ],
+  ['refuse_approval lets the proposal wait on', at.refuse, { status: 'refused' }, { step: 'waiting' }],
+  [
+    'refuse_approval goes on without a proposal that was dropped meanwhile',
+    at.refuse,
+    { status: 'dropped' },
+    { step: 'evaluate', why: 'proposal_dropped' },
+  ],
+];
+
+/** Steps whose action needs no lease. */
+const READ_ONLY: ReadonlySet<WorkStep> = new Set(['plan', 'fan_out', 'settle', 'check_approval']);
+
+function take<Step extends WorkStep>([, state, facts]: Row<Step>): PassState {
+  return nextStep(state, facts);
+}
+
+describe('nextStep', () => {
+  it.each(ROWS.map((row) => ({ title: row[0], row })))('$title', ({ row }) => {
+    expect(take(row)).toMatchObject(row[3]);
+  });
+
+  it.each(['fenced', 'superseded', 'gone'] as const)('writes nothing more once the pass is %s', (status) => {
+    const writes = ROWS.map((row) => row[1]).filter((state) => !READ_ONLY.has(state.step));
+    expect(new Set(writes.map((state) => state.step)).size).toBe(11);
+    // Each of these states takes a loss as its facts, as `evaluate` does.
+    const next = writes.map((state) => nextStep(state as PassState<'evaluate'>, { status }));
+    expect(next).toEqual(writes.map(() => ({ step: 'lost', why: status })));
+  });
+
+  it('ends in ended, parked, waiting and lost alone', () => {
+    const reached = ROWS.map((row) => take(row));
+    expect([...new Set(reached.filter(isFinal).map((state) => state.step))].toSorted()).toEqual([
+      'ended',
+      'lost',
+      'parked',
+      'waiting',
+    ]);
+    // Each state that has an action is a start of some row.
+    const acting = new Set<string>(reached.filter((state) => !isFinal(state)).map((state) => state.step));
+    expect([...acting].filter((name) => !ROWS.some(([, state]) => state.step === name))).toEqual([]);
+  });
+});
+
+describe('startPass', () => {
+  const claimed: ClaimedPass = {
+    lease: { conversation: ref, passId: 'p1', owner: 'me' },
+    reasons: ['token_threshold'],
+    attempt: 1,
+    requestedAt: 0,
+    conversation: STATE,
+    isResumed: false,
+  };
+
+  it.each([
+    ['evaluates a pass without a plan', claimed, ANY, 'evaluate'],
+    ['looks for lost children of a recorded plan', { ...claimed, plan: PLAN }, ANY, 'fan_out'],
+    ['settles a recorded plan whose children have ended', { ...claimed, plan: PLAN }, NEW, 'rebase'],
+    ['settles a recorded plan for a turn that took the pass over', { ...claimed, plan: PLAN }, NEVER, 'rebase'],
+    ['reviews a proposal before its plan', { ...claimed, plan: PLAN, review: approving }, ANY, 'review'],
+  ] as const)('%s', (_, pass, fanning, first) => {
+    expect(startPass(pass, fanning)).toMatchObject({ step: first, progress: { fanning, tries: 0 } });
+  });
+
+  it.each([
+    ['any plan at the first delivery', { attempt: 1, isResumed: false }, false, ANY],
+    ['a new plan alone once the children of this job have ended', { attempt: 1, isResumed: true }, true, NEW],
+    ['any plan if the ended children are not its own', { attempt: 1, isResumed: false }, true, ANY],
+    ['no plan at the third attempt', { attempt: 3, isResumed: true }, true, NEVER],
+  ] as const)('asks for children of %s', (...[, claim, haveChildrenEnded, fanning]) => {
+    expect(chooseFanning(claim, 'job', haveChildrenEnded)).toEqual(fanning);
+  });
+});
