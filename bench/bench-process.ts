@@ -5,7 +5,7 @@ import type { Said } from './scaling-process.ts';
 
 /** A process of scaling-process.ts, which ends with this one. */
 export class BenchProcess implements AsyncDisposable {
-  /** of a provider */
+  /** URL of a provider. */
   readonly url: string;
   readonly #process: ChildProcess;
   #cpuMs = 0;
@@ -15,7 +15,7 @@ export class BenchProcess implements AsyncDisposable {
     this.url = url;
   }
 
-  /** @throws where it ends before it is ready */
+  /** Rejects if the process ends before it is ready. */
   static async start(args: readonly string[]): Promise<BenchProcess> {
     const script = fileURLToPath(new URL('./scaling-process.ts', import.meta.url));
     const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });

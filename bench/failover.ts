@@ -11,7 +11,7 @@ const WORKERS = 3;
 const CONVERSATIONS = 60;
 const KILLS = Number(process.argv.find((argument) => argument.startsWith('--kills='))?.slice(8) ?? 100);
 const KILL_EVERY_MS = 3_000;
-/** what a killed worker's turn may take until another claims it */
+/** Longest time that a killed worker's turn may take until another worker claims it. */
 const BOUND_MS = 12_000;
 const LONGEST_MS = 60_000;
 
@@ -21,11 +21,11 @@ interface Line {
   readonly at: number;
 }
 
-/** What the worker processes say, and from it how long killed turns stood still. */
+/** Output of the worker processes, and from it how long killed turns stood still. */
 class Observer {
   /** turn → the worker that has it */
   readonly #owners = new Map<string, ChildProcess>();
-  /** turn → when its worker was killed, until somebody claims it */
+  /** Time at which a turn's worker was killed, until another worker claims the turn. */
   readonly orphans = new Map<string, number>();
   readonly waitsMs: number[] = [];
   settled = 0;
@@ -89,7 +89,7 @@ async function killInTurns(workers: ChildProcess[], redisUrl: string, observer: 
     const exited = once(victim, 'close');
     victim.kill('SIGKILL');
     const killedAt = Date.now();
-    // Its last lines first: what it had settled stands still for nobody.
+    // The last lines first: settled turns wait for no worker.
     await exited;
     observer.orphan(victim, killedAt);
     workers[at] = await startWorker(redisUrl, observer);
@@ -97,7 +97,7 @@ async function killInTurns(workers: ChildProcess[], redisUrl: string, observer: 
   }
 }
 
-/** A turn that its dead worker had settled without having said so waits for nobody. */
+/** A turn that the dead worker settled without printing so waits for no worker. */
 async function dropSettled(client: OpenClient, { orphans }: Observer): Promise<void> {
   for (const turn of orphans.keys()) {
     const [conversation = '', id = ''] = turn.split('/');
@@ -135,7 +135,7 @@ function report({ waitsMs, orphans, settled }: Observer, where: string): void {
     process.stdout.write(`${KILLS} SIGKILLs among ${WORKERS} workers, ${CONVERSATIONS} conversations, ${where}\n`);
     process.stdout.write(
       `from the kill to the next claim, ms: p50 ${figures.p50}, p99 ${figures.p99}, max ${figures.max} ` +
-        `(${figures.turns} turns; bound ${BOUND_MS}); ${figures.stuck} stuck, ${settled} settled\n`,
+        `(${figures.turns} turns, bound ${BOUND_MS}), ${figures.stuck} stuck, ${settled} settled\n`,
     );
   }
   if (figures.p99 > BOUND_MS || figures.stuck > 0) process.exitCode = 1;

@@ -4,12 +4,12 @@ import { type OpenClient, openClient } from '../src/client/index.ts';
 import { readConfig } from '../src/config.ts';
 import { isSettled } from '../src/domain/turn.ts';
 
-const USAGE = `npm run load -- [--url redis://…] [--turns 1000] [--rate 20] [--conversations 50] [--agent workspace] [--wait 120]
-  turns for the demo's agent, so many a second, spread over conversations; then what came of them.
-  --url   where the workers' Redis is; else REDIS_URL, else redis://127.0.0.1:6379
-  --wait  seconds that a turn may take; exit code 1 where one is not completed by then`;
+const USAGE = `npm run load -- [--url redis://…] [--turns 1000] [--rate 20] [--conversations 50] [--agent workspace] [--wait 120].
+  Enqueues turns for the demo's agent at a rate, spread over conversations, and reports the outcome.
+  --url   Redis of the workers (REDIS_URL, else redis://127.0.0.1:6379).
+  --wait  seconds that a turn may take. Exit code 1 if a turn is not completed by then`;
 
-/** What the demo's agent understands; both of its files exist in a checkout and in the image. */
+/** Commands of the demo's agent. Both files exist in a checkout and in the image. */
 const COMMANDS = ['list .', 'read package.json', 'search version in package.json', 'read package.json'];
 /** Answers without a tool call make no sequence that could be summarized: such conversations are evicted from. */
 const TALK = 'Tell me once more what was agreed, and do not leave out who asked for it. '.repeat(16);

@@ -20,8 +20,8 @@ const agent: Agent = {
 };
 
 /**
- * What a turn takes in a conversation of 10,000 messages, over one of 10: from its accept to its answer, one turn after the
- * other, in turns between the two. The long one was compacted, as it would be; its log is whole.
+ * Time of a turn in a conversation of 10,000 messages divided by that in one of 10. A turn is timed from accept to
+ * answer, and turns of both alternate. The long conversation was compacted, and its log is whole.
  */
 async function main(): Promise<void> {
   const redis = await openBenchRedis();

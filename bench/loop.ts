@@ -61,7 +61,7 @@ function historyOf(length: number): Message[] {
     return [
       { role: 'user', content: `question ${turn}` },
       { role: 'assistant', content: '', toolCalls: [{ id, name: 'read', arguments: '{"path":"a.ts"}' }] },
-      { role: 'tool', content: 'what the file holds', toolCallId: id },
+      { role: 'tool', content: 'content of the file', toolCallId: id },
       { role: 'assistant', content: `answer ${turn}` },
     ];
   }).flat();
@@ -88,7 +88,7 @@ async function measurePass(length: number): Promise<void> {
 
 /** Contents of 1,000 bytes: as JSON 100,000 messages have 100 MB. */
 async function measureCommitCheck(length: number): Promise<void> {
-  const long = 'what the file holds '.repeat(50);
+  const long = 'content of the file '.repeat(50);
   const messages = historyOf(length).map((message) =>
     message.content === '' ? message : { ...message, content: long },
   );

@@ -6,7 +6,7 @@ import { openBenchRedis } from './redis.ts';
 
 const TURNS = 10;
 
-/** What an idle conversation of 10 turns costs in Redis besides its content, in bytes, with its events and without. */
+/** Bytes of an idle conversation of 10 turns in Redis besides its content, with its events and without. */
 async function main(): Promise<void> {
   const redis = await openBenchRedis();
   const agent = {

@@ -1,11 +1,8 @@
-/**
- * How long an ordinary turn waits for a worker beside jobs of a newer program: `npx node bench/newer-payloads.ts [--jobs=5000]`.
- * First alone, then behind the newer jobs that nobody has seen yet, then while these are retried.
- */
+/** Latency of a job alone, then behind newer unseen jobs, then while these are retried. */
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
-import { DEFAULT_PRIORITY, queuePrefix } from '../src/jobs/names.ts';
-import { PAYLOAD_VERSION } from '../src/jobs/payloads.ts';
+import { PAYLOAD_VERSION } from '../src/jobs/job.ts';
+import { DEFAULT_PRIORITY, queuePrefix } from '../src/jobs/queues.ts';
 import { openQueueWorkers } from '../src/queue/queue-workers.ts';
 import { openWakeQueue } from '../src/queue/wake-queue.ts';
 import { openBenchRedis } from './redis.ts';

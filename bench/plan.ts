@@ -36,7 +36,7 @@ function numbersFrom(seed: number): (below: number) => number {
   };
 }
 
-/** Turns of text and tool rounds, one to four calls in parallel; every tenth result comes far behind its call. */
+/** Turns of text and tool rounds, with one to four calls in parallel. Every tenth result comes far behind its call. */
 function mixedHistory(): WeighedMessage[] {
   const below = numbersFrom(7);
   const messages: Message[] = [{ role: 'system', content: '' }];
@@ -130,7 +130,9 @@ const rows = [
 if (process.argv.includes('--json'))
   console.log(JSON.stringify({ messages: MESSAGES, runs: RUNS, targetMs: TARGET_MS, rows }));
 else {
-  console.log(`plan and settle over ${MESSAGES} messages, ${RUNS} runs, ms: median (min–max); a plan has ${TARGET_MS}`);
+  console.log(
+    `plan and settle over ${MESSAGES} messages, ${RUNS} runs, ms: median (min–max), target of a plan ${TARGET_MS}`,
+  );
   console.table(
     rows.map((row) => ({ ...row, planMs: describeSpread(row.planMs), settleMs: describeSpread(row.settleMs) })),
   );

@@ -1,7 +1,4 @@
-/**
- * What Redis had acknowledged and is gone when its process alone is killed: `node bench/redis-kill.ts [--kills 20]
- * [--fsync everysec|always]`. With LD_PRELOAD of a library whose fdatasync sleeps first, the disk is a slow one.
- */
+/** Acknowledged writes that are lost when only the Redis process is killed. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type OpenClient, openClient } from '../src/client/index.ts';

@@ -3,7 +3,7 @@ import type { LocalRedis } from '../src/local-redis/local-redis.ts';
 import { provideRedis } from '../src/local-redis/provide-redis.ts';
 import { startCluster } from '../test/store/redis-cluster.ts';
 
-/** The Redis that a benchmark runs on: AOF everysec, as in production. Never one that somebody else uses. */
+/** Never a Redis in other use. */
 export async function openBenchRedis(): Promise<LocalRedis> {
   readConfig();
   return await provideRedis({
@@ -19,7 +19,7 @@ export interface BenchServers {
   stop(): Promise<void>;
 }
 
-/** @param masters of a Cluster without replicas; 0: one server alone */
+/** Masters of a Cluster without replicas. 0: one server. */
 export async function openBenchServers(masters: number): Promise<BenchServers> {
   if (masters === 0) {
     const redis = await openBenchRedis();

@@ -1,6 +1,6 @@
 /**
  * Replay of the recorded conversations beside the checkout: `node bench/replay.ts [--json]`. Target: 2,000 messages a second over
- * each of them, reading and counting included; budgets from tight to wide, in a window of twice the budget.
+ * each of them, reading and counting included. Budgets go from tight to wide, in a window of twice the budget.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { prepareOfflineAgent, suggestUsableTokens } from '../src/runtime/offline/offline-agent.ts';
@@ -14,7 +14,7 @@ const FOLDER = new URL('../../shared/traces/', import.meta.url);
 const BUDGETS = [4_000, 8_000, 16_000];
 const THRESHOLD_SHARE = 1.3;
 const TARGET_PER_SECOND = 2_000;
-/** of a measured run */
+/** Figures of one measured run. */
 const MIN_MESSAGES = 2_000;
 
 interface Row {
@@ -42,7 +42,7 @@ interface Sums {
   readonly evicted: number;
 }
 
-/** One run over a file, from its text on; nothing that another run counted is known. */
+/** One run over a file, from its text on, without counts of another run. */
 async function replayFile(text: string, maxTokens: number): Promise<Sums> {
   const policy = { maxTokens, tokenThreshold: Math.round(maxTokens * THRESHOLD_SHARE) };
   const counts = new RememberedCounts();
@@ -105,7 +105,7 @@ else if (process.argv.includes('--json'))
 else {
   const least = `${slowest?.messagesPerSecond} on ${slowest?.file} at ${slowest?.maxTokens}`;
   console.log(
-    `${messagesPerSecond} messages/s over all files and budgets, least ${least}; target ${TARGET_PER_SECOND}`,
+    `${messagesPerSecond} messages/s over all files and budgets, least ${least}, target ${TARGET_PER_SECOND}`,
   );
   console.table(rows);
 }

@@ -105,7 +105,7 @@ const gaps = measureGaps();
 const at = (share: number): number | undefined => gaps[Math.min(gaps.length - 1, Math.floor(share * gaps.length))];
 const of = (type: string): Line[] => lines.filter((line) => line.type === type);
 const report = {
-  restarts: `${ROUNDS} of all ${WORKERS} workers, every ${EVERY_MS} ms; calls of ${CALL_MS} ms, shutdown ${SHUTDOWN_MS} ms`,
+  restarts: `${ROUNDS} of all ${WORKERS} workers, every ${EVERY_MS} ms, calls of ${CALL_MS} ms, shutdown ${SHUTDOWN_MS} ms`,
   turns: tally(views.map(({ state, failure }) => failure?.code ?? state)),
   handedBack: tally(of('lease_returned').map(({ what, isCutOff }) => `${what}${isCutOff === true ? ' cut off' : ''}`)),
   gapMs: { count: gaps.length, p50: at(0.5), p99: at(0.99), most: gaps.at(-1) },

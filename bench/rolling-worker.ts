@@ -7,7 +7,7 @@ import type { ModelRequest } from '../src/domain/model.ts';
 import { type ScriptedAnswer, scriptedModel } from '../src/models/scripted.ts';
 import { startWorkers } from '../src/runtime/start-workers.ts';
 
-/** Of every fourth conversation, and of every summary. */
+/** Waits in every fourth conversation and every summary. */
 const LONG_MS = 20_000;
 const SHORT_MS = 1_000;
 const TOOL_MS = 2_000;

@@ -6,7 +6,7 @@ import { chatModel } from '../src/models/openai/chat-model.ts';
 import { startWorkers } from '../src/runtime/start-workers.ts';
 import { startProvider } from '../test/provider/provider.ts';
 
-/** Of a provider: where it is. CPU in ms, of user and system. */
+/** URL of a provider. */
 export type Said = { readonly ready: true; readonly url?: string } | { readonly cpuMs: number };
 
 export const AGENT = 'clerk';

@@ -1,8 +1,8 @@
 /**
- * Turns per second by worker processes, until it bends: `node bench/scaling.ts [--processes 1,2,4,8] [--seconds 15] [--runs 3]
- * [--concurrency 10] [--latency 200] [--masters 0] [--json]`. Workers speak to a provider of their format, of that latency (ms),
- * by its SDK; as many conversations as all workers have hands each ask for one turn after another. With masters all of it runs on
- * a Cluster of so many, with as many queue shards.
+ * Turns per second by number of worker processes, up to saturation: `node bench/scaling.ts [--processes 1,2,4,8] [--seconds 15]
+ * [--runs 3] [--concurrency 10] [--latency 200] [--masters 0] [--json]`. Workers call a provider with that latency (ms) by its
+ * SDK. Each conversation enqueues one turn after another, and there are as many conversations as concurrent jobs. With masters,
+ * the bench runs on a Cluster with as many queue shards.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -37,7 +37,7 @@ interface Measured {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
-  /** of the busiest server; there is one but in a Cluster */
+  /** Figures of the busiest server. Only a Cluster has several. */
   readonly redis: number;
   readonly workers: number;
   /** provider and producers */

@@ -1,6 +1,6 @@
 /**
  * Encoder ÷ js-tiktoken's encoder, on real text of four kinds: `node bench/tokens.ts [--json]`.
- * Both give the same ids (checked first); runs are interleaved, so that a busy machine slows both.
+ * Both give the same ids (checked first). Runs are interleaved, so that a busy machine slows both.
  */
 import { Tiktoken } from 'js-tiktoken/lite';
 import ranks from 'js-tiktoken/ranks/o200k_base';

@@ -24,8 +24,8 @@ const noOpAgent: Agent = {
 };
 
 /**
- * Turns per second, from the first accept to the last settled turn, over raw BullMQ jobs per second, from the first add to
- * the last completed job: same Redis (AOF everysec), same process, same concurrency, runs in turns.
+ * Turns per second divided by raw BullMQ jobs per second. Turns count from the first accept to the last settlement, jobs from the first add to
+ * the last completion. Both use the same Redis (AOF everysec), process and concurrency, and alternate.
  */
 async function main(): Promise<void> {
   const redis = await openBenchRedis();
@@ -124,7 +124,7 @@ async function enqueue(client: OpenClient, conversation: string, index: number):
   await client.enqueueTurn({ conversation, agent: noOpAgent.name, input: `turn ${index}` });
 }
 
-/** Keeps at most so many calls under way. */
+/** Limits the calls in flight. */
 async function runInFlight(count: number, call: (index: number) => Promise<unknown>): Promise<void> {
   let next = 0;
   const lane = async (): Promise<void> => {

@@ -1,6 +1,6 @@
 /**
- * What a request costs before it is sent: render + validate of 200,000 tokens, in each format: `node bench/wire.ts [--json]`.
- * Target: at most 30 ms (median). Beside it, in the same runs, what JSON alone costs: the body written and read once.
+ * Render and validate of a request of 200,000 tokens, in each format: `node bench/wire.ts [--json]`.
+ * Target: at most 30 ms (median). The same runs also measure JSON alone: the body written and read once.
  */
 import type { Message } from '../src/domain/message.ts';
 import { WIRE_FORMATS, type WireFormat } from '../src/domain/raw-items.ts';
@@ -105,7 +105,7 @@ if (process.argv.includes('--json'))
   console.log(JSON.stringify({ tokens: TOKENS, runs: RUNS, targetMs: TARGET_MS, rows }));
 else {
   console.log(
-    `render and validate of ${TOKENS} tokens, ${RUNS} runs, ms: median (min–max); both have ${TARGET_MS}; ratio: both ÷ JSON`,
+    `render and validate of ${TOKENS} tokens, ${RUNS} runs, ms: median (min–max), both have ${TARGET_MS}, ratio: both ÷ JSON`,
   );
   console.table(
     rows.map((row) => ({

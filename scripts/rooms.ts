@@ -15,7 +15,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   queue: ['redis', 'jobs', 'wire', 'tokens', 'domain'],
   models: ['jobs', 'wire', 'tokens', 'domain'],
   telemetry: ['jobs', 'wire', 'tokens', 'domain'],
-  health: ['telemetry', 'domain'],
+  health: ['redis', 'store', 'queue', 'models', 'telemetry', 'config', 'jobs', 'wire', 'tokens', 'domain'],
   // `redis` for the options of an address and for refusals, which a client must not retry.
   client: ['store', 'queue', 'redis', 'telemetry', 'jobs', 'tokens', 'domain'],
   config: ['redis', 'domain', 'jobs', 'tokens'],

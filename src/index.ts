@@ -12,9 +12,9 @@ export type { Reason } from './domain/compaction/thresholds.ts';
 export type { ContentEvent, ContentListener } from './domain/contents.ts';
 export { type ErrorCode, type ErrorContext, isTurnfoldError, TurnfoldError } from './domain/errors.ts';
 export type {
+  DeferredWrite,
   EventListener,
   EventScope,
-  HeldWrite,
   ModelOutcome,
   ToolOutcome,
   WorkerEvent,
@@ -68,7 +68,7 @@ export {
   scriptedModel,
 } from './models/scripted.ts';
 export type { RedisTls } from './redis/address.ts';
-export type { ListeningOptions } from './runtime/listening.ts';
+export type { ListenerOptions } from './runtime/listeners.ts';
 export { parsePolicy } from './runtime/policy-text.ts';
 export { type ResolveOptions, resolveModel } from './runtime/resolve-model.ts';
 export { ROLES, startWorkers, type WorkerRole, type Workers, type WorkersOptions } from './runtime/start-workers.ts';

@@ -2,7 +2,7 @@
 # A password for Redis, in the three forms that docker-compose.yml needs with deploy/compose/secrets.yml. Overwrites none.
 set -euo pipefail
 folder=$(dirname "$0")/secrets
-[[ ! -e $folder/redis_password ]] || { echo "$folder is there already" >&2; exit 1; }
+[[ ! -e $folder/redis_password ]] || { echo "$folder exists already" >&2; exit 1; }
 # The folder keeps other users of this machine out; the files must be readable by the containers' users.
 (umask 077 && mkdir -p "$folder")
 password=$(od -An -N24 -tx1 /dev/urandom | tr -d ' \n')

@@ -4,7 +4,7 @@ import type { Config } from '../config.ts';
 import type { LocalRedis } from '../local-redis/local-redis.ts';
 import { provideRedis } from '../local-redis/provide-redis.ts';
 import { startWorkers, type Workers, type WorkersOptions } from '../runtime/start-workers.ts';
-import { flushSpans } from '../telemetry/flush-spans.ts';
+import { flushSpans } from '../telemetry/traces.ts';
 import { listenForSignals, unlessInterrupted } from './interruption.ts';
 import { checkNobodyElse } from './nobody-else.ts';
 import { type Output, reportError } from './output.ts';

@@ -2,8 +2,8 @@ import { DEMO_PREFIX } from '../demo/demo-agent.ts';
 import type { Agent } from '../domain/agent.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { type ConversationRef, DEFAULT_TENANT } from '../domain/ids.ts';
+import { findActiveWork } from '../health/active-work.ts';
 import type { RedisLocation } from '../redis/address.ts';
-import { findOthersAtWork } from '../runtime/others-at-work.ts';
 
 /**
  * Workers take whatever turn comes, and fail it where they do not know its agent: what is there for others is not to be
@@ -15,7 +15,7 @@ export async function checkNobodyElse(
   agents: readonly Agent[],
   queueShards: number,
 ): Promise<void> {
-  const others = await findOthersAtWork(location, queueShards);
+  const others = await findActiveWork(location, queueShards);
   const known = agents.map(({ name }) => name);
   const foreign = [...others.agents].filter(([agent]) => !known.includes(agent) && !agent.startsWith(DEMO_PREFIX));
   if (foreign[0] !== undefined) {

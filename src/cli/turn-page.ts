@@ -1,4 +1,4 @@
-import type { HeardPart } from '../client/index.ts';
+import type { TextProgress } from '../client/index.ts';
 import type { TurnView } from '../domain/turn.ts';
 import { describeTurn } from './describe-turn.ts';
 import type { Output } from './output.ts';
@@ -13,7 +13,7 @@ export class TurnPage {
     this.#output = output;
   }
 
-  add(part: HeardPart): void {
+  add(part: TextProgress): void {
     if (part.type !== 'text') {
       this.breakLine();
       this.#output.note(part.type === 'restart' ? '(begins again)' : '(a piece was lost)');

@@ -1,39 +1,39 @@
 import { TurnfoldError } from '../domain/errors.ts';
-import type { ResumeResult } from '../domain/ports/brought-answers.ts';
+import type { AnswerResult } from '../domain/ports/turn-answers.ts';
+import { checkDurability, noTurn } from './client-errors.ts';
 import { type CallAnswer, type ConversationName, readAnswers, readConversationName, readTurnId } from './input.ts';
-import { noTurn } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
-import { checkHeld } from './unsure.ts';
 
 /**
- * Brings what a waiting turn waits for: results of tools that run elsewhere, or approvals, by call id. All of them are taken,
- * or none: with `answers.<call>` as field, one that the turn does not wait for is a conflict, one of the other kind than it waits
- * for invalid input.
- * @returns `going_on` once nothing more of these calls' wait is awaited; brought again they change nothing and say `going_on`,
- * whatever the turn waits for by then, and after its end
- * @throws invalid_input, message_too_large, not_found, accepted_unsure, conflict
+ * Answers calls of a waiting turn: results of tools that run elsewhere, or approvals, by call id. All answers are
+ * stored, or none.
+ * @returns `answered` if no call of this wait is open any more, else `still_waiting`. The same answers sent again
+ * change nothing and return `answered`, also after the turn has settled.
+ * @throws invalid_input, with field `answers.<call>`, if an answer is of the wrong kind
+ * @throws conflict if the turn does not wait for a call
+ * @throws message_too_large, not_found, accepted_unsure
  */
-export async function bringAnswers(
+export async function answerTurn(
   ports: ClientPorts,
   name: ConversationName,
   turn: string,
   answers: Readonly<Record<string, CallAnswer>>,
-): Promise<'going_on' | 'still_waiting'> {
+): Promise<'answered' | 'still_waiting'> {
   const conversation = readConversationName(name);
   const { agent = '' } = (await ports.contexts.readConversation(conversation)) ?? {};
-  const result = await ports.turns.resume({
+  const result = await ports.turns.answerTurn({
     conversation,
     turn: readTurnId(turn),
     answers: await readAnswers(await ports.counterFor(agent), answers),
     wake: ports.ids.next(),
   });
   switch (result.status) {
-    case 'fulfilled':
+    case 'answered':
       if (result.wake !== undefined) await ports.wakes.wake('turn', conversation, result.wake);
-      checkHeld(result, { field: 'turn', id: turn });
-      return 'going_on';
-    case 'partial':
-      checkHeld(result, { field: 'turn', id: turn });
+      checkDurability(result, { field: 'turn', id: turn });
+      return 'answered';
+    case 'still_waiting':
+      checkDurability(result, { field: 'turn', id: turn });
       return 'still_waiting';
     case 'not_waiting':
     case 'other_kind':
@@ -43,7 +43,7 @@ export async function bringAnswers(
   }
 }
 
-type Refused = Extract<ResumeResult, { readonly call: string }>;
+type Refused = Extract<AnswerResult, { readonly call: string }>;
 
 function refuseAnswer(turn: string, refused: Refused): TurnfoldError {
   const field = `answers.${refused.call}`;

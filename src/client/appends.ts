@@ -5,36 +5,37 @@ import type { ConversationRef } from '../domain/ids.ts';
 import type { Message } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { AppendResult } from '../domain/ports/context-store.ts';
-import { agentConflict } from './agent-conflict.ts';
+import { agentConflict, beingCopied, checkDurability, nameRepeatable } from './client-errors.ts';
+import { requestEvaluation } from './compaction.ts';
 import { type AppendInput, appendSchema, weighMessage } from './input.ts';
-import { askForEvaluation } from './passes.ts';
 import type { ClientPorts } from './ports.ts';
-import { beingCopied } from './refusals.ts';
-import { checkHeld, nameUnanswered } from './unsure.ts';
 
-/** Seqs that the messages got. */
+/** Seqs of the appended messages. */
 export interface Appended {
-  /** seq of the first message */
+  /** Seq of the first message. */
   readonly from: number;
-  /** seq of the last message */
+  /** Seq of the last message. */
   readonly to: number;
 }
 
-/** Somebody else may append in between; without an expected head the caller does not mind where its messages land. */
+/**
+ * Another writer may append in between. Without an expected head the append is tried again behind that writer's
+ * messages.
+ */
 const APPEND_TRIES = 5;
-/** No log ends here. */
+/** A head that no log has. */
 const NO_HEAD = -1;
 
 /**
- * Adds messages to a log without a turn: for callers with a loop of their own, and for imports.
- * @throws invalid_input, agent_conflict, orphan_result, duplicate_call, message_too_large, conversation_busy, conversation_forking,
- * conflict, accepted_unsure
+ * Appends messages without a turn, for callers with their own loop and for imports.
+ * @throws invalid_input, agent_conflict, orphan_result, duplicate_call, message_too_large, conversation_busy,
+ * conversation_forking, conflict, accepted_unsure
  */
 export async function appendMessages(ports: ClientPorts, input: AppendInput): Promise<Appended> {
   const { conversation: id, tenant, operation = ports.ids.next(), ...rest } = parseInput(appendSchema, input);
   const append = { ...rest, conversation: { tenant, id }, operation };
   const run = (): Promise<Acknowledged<AppendResult>> =>
-    nameUnanswered({ field: 'operation', id: operation }, () => tryAppend(ports, append));
+    nameRepeatable({ field: 'operation', id: operation }, () => tryAppend(ports, append));
   let result = await run();
   for (let tries = 1; isWorthAnother(result, append) && tries < APPEND_TRIES; tries += 1) result = await run();
   return await concludeAppend(ports, append, result);
@@ -62,9 +63,8 @@ async function tryAppend(ports: ClientPorts, append: CheckedAppend): Promise<Ack
   try {
     adopted = adoptMessages(messages, expectedHead + 1, before);
   } catch (refusal) {
-    // Sent again, an operation finds its calls answered, by itself; and against another head than the expected one nothing
-    // can be said of ids. This appends nothing: the store only says whether it knows the operation, whose conversation it
-    // is, and its head.
+    // The messages may be refused because this operation already appended them, or because the log has moved on. An
+    // append of nothing at an impossible head asks the store for the operation, the agent and the head.
     const answer = await ports.contexts.append({
       ...target,
       expectedHead: NO_HEAD,
@@ -109,8 +109,8 @@ async function concludeAppend(
       details: { head },
     });
   }
-  // The messages are in the log: what comes behind them must not tell the caller to append them again.
-  await askForEvaluation(ports, conversation).catch(ports.onError);
-  checkHeld(result, { field: 'operation', id: operation });
+  // The messages are in the log. A failure of the evaluation must not make the caller append them again.
+  await requestEvaluation(ports, conversation).catch(ports.onError);
+  checkDurability(result, { field: 'operation', id: operation });
   return { from: result.from, to: result.to };
 }

@@ -6,30 +6,32 @@ import { functionSchema } from '../domain/process-options.ts';
 import { type RedisTls, redisOptions } from '../redis/address.ts';
 
 export interface ClientOptions {
-  /** address of one server, of Sentinels or of a Cluster; with the login where Redis asks for one */
+  /** Address of one server, of Sentinels or of a Cluster, with credentials if Redis requires them. */
   readonly redisUrl: string;
-  /** for `rediss`: an authority of your own, a certificate of ours */
+  /** TLS settings for `rediss`: a private authority, a client certificate. */
   readonly redisTls?: RedisTls | undefined;
-  /** the shards that the database was made with (256) */
+  /** Shards that the database was created with (256). */
   readonly shards?: number;
-  /** queue shards of the workers (1) */
+  /** Queue shards of the workers (1). */
   readonly queueShards?: number;
-  /** the encoding of an agent's model, where it is not `o200k_base`; another one fails the call that asks for it */
+  /** Encoding of an agent's model (`o200k_base`). An unknown encoding fails the call that needs it. */
   readonly encodingOf?: (agent: string) => Encoding;
-  /** what calls that write wait for before they answer; past it they fail with `accepted_unsure` */
+  /**
+   * Copies that a write must reach before a call returns. A call that times out on them fails with `accepted_unsure`.
+   */
   readonly durability?: Durability | undefined;
   /**
-   * ms that a call goes on trying while Redis is away, under the same ids, so that nothing is written twice (5,000). Then it
-   * fails with `redis_unavailable`
+   * How long a call is retried while Redis is away, in ms (5,000). Retries use the same ids, so nothing is written
+   * twice. Then the call fails with `redis_unavailable`.
    */
   readonly deadlineMs?: number;
-  /** a call fails within a second while Redis is away (default false): for callers with retries of their own */
+  /** Makes calls fail within a second while Redis is away (false), for callers with their own retries. */
   readonly failFast?: boolean;
-  /** told of connection trouble; calls report theirs themselves */
+  /** Receives connection errors and failed wakes. Errors of a call are thrown by the call. */
   readonly onError?: (error: unknown) => void;
 }
 
-/** The options with what is absent from them. */
+/** The options with defaults filled in. */
 export interface ClientSettings {
   readonly redisUrl: string;
   readonly redisTls: RedisTls | undefined;
@@ -37,13 +39,13 @@ export interface ClientSettings {
   readonly queueShards: number;
   readonly encodingOf: (agent: string) => Encoding;
   readonly onError: (error: unknown) => void;
-  /** 0 with `failFast` */
+  /** 0 with `failFast`. */
   readonly deadlineMs: number;
   readonly durability?: Durability;
 }
 
 const DEADLINE_MS = 5_000;
-/** A day: a call that tries for longer is a mistake in the unit. */
+/** One day. A longer deadline is a mistake in the unit. */
 const MAX_DEADLINE_MS = 86_400_000;
 
 const clientSchema = z.strictObject({
@@ -57,7 +59,7 @@ const clientSchema = z.strictObject({
 
 const encodingSchema: z.ZodType<Encoding> = z.enum(ENCODINGS, `must be one of ${ENCODINGS.join(', ')}`);
 
-/** @throws invalid_config; invalid_input for `durability`; with the field */
+/** @throws invalid_config, or invalid_input for `durability`, with the field */
 export function readClientOptions(options: ClientOptions): ClientSettings {
   const parsed = parseInput(clientSchema, options, '', 'invalid_config');
   const { redisUrl, redisTls, shards, queueShards, deadlineMs, failFast } = parsed;
@@ -70,12 +72,12 @@ export function readClientOptions(options: ClientOptions): ClientSettings {
     encodingOf,
     onError,
     deadlineMs: failFast ? 0 : deadlineMs,
-    // WAIT takes 0 ms for ever.
+    // 0 ms would make WAIT block forever.
     ...(durability !== undefined && { durability: parseInput(durabilitySchema, durability, 'durability') }),
   };
 }
 
-/** What `encodingOf` said of an agent. @throws invalid_config */
+/** Validates the encoding that `encodingOf` returned. @throws invalid_config */
 export function readEncoding(encoding: Encoding): Encoding {
   return parseInput(encodingSchema, encoding, 'encodingOf', 'invalid_config');
 }

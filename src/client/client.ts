@@ -4,31 +4,33 @@ import type { FailedTurn, OpenTurns } from '../domain/ports/turn-store.ts';
 import type { TurnState, TurnView } from '../domain/turn.ts';
 import type { Version } from '../domain/version.ts';
 import type { AnyAgents, AppendFor, ConversationsFor, EnqueueFor } from './agent-types.ts';
-import { bringAnswers } from './answers.ts';
+import { answerTurn } from './answers.ts';
 import { type Appended, appendMessages } from './appends.ts';
+import { requestCompaction } from './compaction.ts';
 import {
   type ContextView,
   type ConversationView,
+  describeConversation,
   diff,
   eraseConversation,
   listVersions,
   readContextView,
-  readWholeLog,
+  readLog,
   showVersion,
-  viewConversation,
 } from './contexts.ts';
 import { type EventOptions, type EventOrLoss, followEvents } from './events.ts';
+import { type FailedInput, listFailedTurns, type RedriveInput, redriveTurn } from './failed-turns.ts';
 import { type Fork, type ForkInput, forkConversation } from './forks.ts';
 import { type CallAnswer, type ContextPoint, type ConversationName, readConversationName } from './input.ts';
 import {
   type ConversationPage,
   listConversations,
+  listOpenTurns,
   listWaiting,
+  type OpenTurnsInput,
   type WaitingInput,
   type WaitingPage,
 } from './listings.ts';
-import { listOpenTurns, type OpenTurnsInput } from './open-turns.ts';
-import { requestCompaction } from './passes.ts';
 import type { ClientPorts } from './ports.ts';
 import {
   type ApprovalInput,
@@ -39,94 +41,101 @@ import {
   readProposal,
   rejectProposal,
 } from './proposals.ts';
-import { type FailedInput, listFailedTurns, type RedriveInput, redriveTurn } from './redrive.ts';
 import { type StreamOptions, streamTurn, type TurnProgress } from './stream.ts';
 import { cancelTurn, type EnqueuedTurn, enqueueTurn, readResult } from './turns.ts';
 import { type RestoreInput, type RollbackInput, restoreConversation, rollBackTurn } from './versions.ts';
 
 /**
- * What other services use. Conversations are named by id, or by `{tenant, id}`. Every failure is a `TurnfoldError` with a
- * code; while Redis is away a call goes on trying for `deadlineMs`, then fails with `redis_unavailable`. With a `durability`, each call that writes
- * answers once what it wrote is held so, else fails with `accepted_unsure`, which names the id under which it may be made again.
+ * API for services. A conversation is named by its id, or by `{tenant, id}`.
+ * Every failure is a `TurnfoldError` with a code. While Redis is away, a call is retried for `deadlineMs` and then
+ * fails with `redis_unavailable`. With `durability`, a write returns once its copies exist. Otherwise it fails with
+ * `accepted_unsure`, which names the id to repeat the call under.
  */
 export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
-  /** durably accepts a turn; the same `turn` id again answers its present state */
+  /** Accepts a turn durably. A repeated call with the same `turn` id returns the turn's current state. */
   enqueueTurn(input: EnqueueFor<Agents>): Promise<EnqueuedTurn>;
-  /** the turn as it stands; with `waitMs` not before it is settled or the time is up */
+  /** Returns the current state of a turn. With `waitMs`, waits up to that many ms for the turn to settle. */
   result(conversation: ConversationName, turn: string, options?: { readonly waitMs?: number }): Promise<TurnView>;
   /**
-   * the turn's text as its model writes it, what it waits for whenever it waits, and its result at the end. Pieces are hints: some may be lost, and a step may
-   * begin again; the result comes from the log. Ends with the signal's reason once it is aborted
+   * Streams a turn: its text while the model writes, each wait, and the result at the end. Text pieces may be lost
+   * and a step may restart, but the result comes from the log. Throws the signal's reason once the signal aborts.
    */
   stream(conversation: ConversationName, turn: string, options?: StreamOptions): AsyncIterable<TurnProgress>;
-  /** settles a turn that is not settled as canceled; answers the state that it is in then, `completed` where that came first */
+  /**
+   * Settles an unsettled turn as canceled. Returns the state afterwards, e.g. `completed` if the turn settled first.
+   */
   cancel(conversation: ConversationName, turn: string): Promise<TurnState>;
   /**
-   * turns that are accepted and not settled, with what the first one waits for: what to give `answer` and `cancel`. In the
-   * order in which they will be answered, then scheduled ones by due time; 100, or as many as `limit` says (1,000 at most)
+   * Lists accepted, unsettled turns and the current wait of the first one, for `answer` and `cancel`. Turns come in
+   * the order of processing, scheduled turns last by due time. `limit` defaults to 100, at most 1,000.
    */
   openTurns(conversation: ConversationName, input?: OpenTurnsInput): Promise<OpenTurns>;
   /**
-   * conversations of all tenants or of one, by agent or state, a page at a time (100, or as many as `limit` says). An erase and
-   * the end of an idle TTL take a conversation off the list
+   * Lists conversations of all tenants or one, by agent or state, in pages of `limit` (100). Erased and expired
+   * conversations are not listed.
    */
   conversations(input?: ConversationsFor<Agents>): Promise<ConversationPage>;
   /**
-   * turns of all conversations that wait for a result from outside or for a decision, a page at a time: the calls with their
-   * arguments, since when, and the deadlines. What to show a person, and to give `answer`
+   * Lists turns of all conversations that wait for an external result or a decision, in pages. Each has the calls
+   * with arguments, the start of the wait and the deadlines, so that a person can decide and `answer`.
    */
   waiting(input?: WaitingInput): Promise<WaitingPage>;
-  /** failed turns of all conversations, newest first, as long as their records are kept (7 days) */
+  /** Lists failed turns of all conversations, newest first. Records are kept for 7 days. */
   failedTurns(input?: FailedInput): Promise<FailedTurn[]>;
   /**
-   * brings a failed turn's input again, as a new turn at the tail. The same call again answers the same turn; another
-   * `operation` makes another. A failed pass needs none: `compact` asks for the next
+   * Enqueues the input of a failed turn again, as a new turn at the tail. The same call returns the same turn.
+   * Another `operation` creates another turn. For a failed pass use `compact`.
    */
   redrive(conversation: ConversationName, turn: string, input?: RedriveInput): Promise<EnqueuedTurn>;
   /**
-   * brings results of tools that run elsewhere, or approvals, by call id: those that the turn waits for, all of them or none is
-   * taken. The first answer to a call counts
+   * Answers calls of a waiting turn, by call id: results of external tools, or approvals. All answers are stored, or
+   * none. The first answer to a call counts.
    */
   answer(
     conversation: ConversationName,
     turn: string,
     answers: Readonly<Record<string, CallAnswer>>,
-  ): Promise<'going_on' | 'still_waiting'>;
-  /** adds messages without a turn, for callers with a loop of their own */
+  ): Promise<'answered' | 'still_waiting'>;
+  /** Appends messages without a turn, for callers with their own loop. */
   append(input: AppendFor<Agents>): Promise<Appended>;
-  /** what the agent still knows: the live context, or a kept version's at a head */
+  /** Returns the context that the agent sees: the live one, or that of a kept version at a head. */
   context(conversation: ConversationName, at?: ContextPoint): Promise<ContextView>;
-  /** the context of one kept version, as it was when it was made */
+  /** Returns the context of a kept version at the moment that version was made. */
   show(conversation: ConversationName, version: number): Promise<ContextView>;
-  /** Kept versions, oldest first. */
+  /** Lists kept versions, oldest first. */
   versions(conversation: ConversationName): Promise<Version[]>;
-  /** what changed from one kept version to another; 0 is the whole log */
+  /** Lists changes between two kept versions. Version 0 is the whole log. */
   diff(conversation: ConversationName, before: number, after: number): Promise<VersionChange[]>;
-  /** the whole log, archived messages included */
+  /** Returns the whole log, archived messages included. */
   log(conversation: ConversationName): Promise<LogEntry[]>;
   /**
-   * what was settled, committed, proposed and decided: durable events, oldest first, about the last 500 and for 24 h. Give `after`
-   * the id of the last one that you handled, and none is missed over a crash; where some are no longer kept, `lost` says so.
-   * Ends with the signal's reason once it is aborted
+   * Follows durable events, oldest first: settled turns, commits, proposals, decisions. About 500 events are kept,
+   * for 24 h. Pass the id of the last handled event as `after` to miss none after a crash. A `lost` entry marks
+   * events that are no longer kept. Throws the signal's reason once the signal aborts.
    */
   events(conversation: ConversationName, options?: EventOptions): AsyncIterable<EventOrLoss>;
-  /** head, size, open calls and the pass in progress, without messages */
+  /** Returns head, size, open calls and the pass in progress, without messages. */
   describe(conversation: ConversationName): Promise<ConversationView>;
-  /** puts a kept version over the live one, with everything newer or without */
+  /** Makes a kept version live again. Newer messages are kept or dropped. */
   restore(conversation: ConversationName, input: RestoreInput): Promise<Version>;
-  /** the context as it was before a settled turn */
+  /** Restores the context from before a settled turn. */
   rollBackTurn(conversation: ConversationName, turn: string, input?: RollbackInput): Promise<Version>;
-  /** copies a conversation into a new one, which takes no turns before that is done */
+  /** Copies a conversation into a new one, which takes no turns until the copy is complete. */
   fork(from: ConversationName, to: ConversationName, input?: ForkInput): Promise<Fork>;
-  /** asks for a pass now, whatever the thresholds say; answers the pass's id */
+  /** Requests a pass now, below any threshold. Returns the id of the pass. */
   compact(conversation: ConversationName): Promise<string>;
-  /** what a pass under review would commit; undefined where nothing waits */
+  /** Returns the proposal that waits for review, if any. */
   proposal(conversation: ConversationName): Promise<ProposalView | undefined>;
-  /** has a proposal committed, with other texts for some of its summaries if need be; with `waitMs` answers how that ended */
+  /** Approves a proposal, with optional edits of its summaries. With `waitMs`, waits for the outcome. */
   approve(conversation: ConversationName, proposal: string, input?: ApprovalInput): Promise<DecisionView>;
-  /** ends the pass that made a proposal; the same content is not proposed again before the context has grown by 15 % */
+  /**
+   * Rejects a proposal and ends its pass. The same content is not proposed again until the context has grown by 15 %.
+   */
   reject(conversation: ConversationName, proposal: string, input?: RejectionInput): Promise<DecisionView>;
-  /** removes the conversation and everything that belongs to it; made again, also what came under its name since */
+  /**
+   * Erases the conversation with all its data. A repeated call also erases a conversation created under that id
+   * since.
+   */
   erase(conversation: ConversationName): Promise<{ readonly removedKeys: number }>;
 }
 
@@ -141,15 +150,15 @@ export function createClient(ports: ClientPorts): TurnfoldClient {
     waiting: (input) => listWaiting(ports, input),
     failedTurns: (input) => listFailedTurns(ports, input),
     redrive: (conversation, turn, input) => redriveTurn(ports, conversation, turn, input),
-    answer: (conversation, turn, answers) => bringAnswers(ports, conversation, turn, answers),
+    answer: (conversation, turn, answers) => answerTurn(ports, conversation, turn, answers),
     append: (input) => appendMessages(ports, input),
     context: (conversation, at) => readContextView(ports, conversation, at),
     show: (conversation, version) => showVersion(ports, conversation, version),
     versions: (conversation) => listVersions(ports, conversation),
     diff: (conversation, before, after) => diff(ports, conversation, before, after),
-    log: (conversation) => readWholeLog(ports, conversation),
+    log: (conversation) => readLog(ports, conversation),
     events: (conversation, options) => followEvents(ports, conversation, options),
-    describe: (conversation) => viewConversation(ports, conversation),
+    describe: (conversation) => describeConversation(ports, conversation),
     restore: (conversation, input) => restoreConversation(ports, conversation, input),
     rollBackTurn: (conversation, turn, input) => rollBackTurn(ports, conversation, turn, input),
     fork: (from, to, input) => forkConversation(ports, from, to, input),

@@ -10,6 +10,7 @@ import type { ToolDescription } from '../domain/model.ts';
 import { parseInput } from '../domain/parse.ts';
 import { START_VERSION, type Version } from '../domain/version.ts';
 import { eventLoopShare } from '../tokens/event-loop-share.ts';
+import { checkDurability, noConversation, noVersion, versionGone } from './client-errors.ts';
 import {
   type ContextPoint,
   type ConversationName,
@@ -17,46 +18,46 @@ import {
   readConversationName,
   versionNumberSchema,
 } from './input.ts';
-import { noConversation, noVersion } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
-import { versionGone } from './refusals.ts';
-import { checkHeld } from './unsure.ts';
 
-/** What every request of an agent holds before the messages. */
+/** The part of every request that precedes the messages. */
 export interface AgentSetup {
-  /** the system prompt */
+  /** The system prompt. */
   readonly system: string;
-  /** the policy's, which stand behind the system prompt */
+  /** Pins of the policy, which follow the system prompt. */
   readonly pins: readonly string[];
-  /** the tools as the model saw them */
+  /** Tools as the model saw them. */
   readonly tools: readonly ToolDescription[];
 }
 
-/** What the agent still knows. */
+/** The context that an agent sees. */
 export interface ContextView extends NamedConversation {
-  /** number of the version that is shown; 0 is the whole log */
+  /** Number of the version. 0 is the whole log. */
   readonly version: number;
-  /** the last seq of the log that it holds */
+  /** Last seq of the log in this view. */
   readonly head: number;
-  /** of the messages and their framing, without what `setup` holds */
+  /** Tokens of the messages and their framing, without `setup`. */
   readonly tokens: number;
-  /** what the agent was when the version was made; before the first version its workers alone know */
+  /**
+   * System prompt, pins and tools at the time of the version. Absent before the first version, when only workers know
+   * them.
+   */
   readonly setup?: AgentSetup;
-  /** the messages, in order */
+  /** Messages in order. */
   readonly items: readonly {
-    /** first seq that the message stands for */
+    /** First seq that the message stands for. */
     readonly from: number;
-    /** last seq that the message stands for */
+    /** Last seq that the message stands for. */
     readonly to: number;
-    /** size of the message */
+    /** Tokens of the message. */
     readonly tokens: number;
-    /** the message as the model gets it */
+    /** The message as the model receives it. */
     readonly message: Message;
   }[];
 }
 
-/** Head, size and the pass in progress, without messages. @throws not_found */
-export async function describeConversation(
+/** @throws not_found */
+export async function readConversationState(
   ports: ClientPorts,
   conversation: ConversationRef,
 ): Promise<ConversationState> {
@@ -65,29 +66,29 @@ export async function describeConversation(
   return state;
 }
 
-/** A call without a result yet, as the model made it. */
+/** A call without a result, as the model made it. */
 export interface OpenCallView extends OpenCall {
-  /** the tool */
+  /** Name of the tool. */
   readonly name: string;
-  /** a JSON object as text, exactly as the model wrote it */
+  /** A JSON object as text, byte for byte as the model wrote it. */
   readonly arguments: string;
 }
 
 /** A conversation without its messages. */
 export interface ConversationView extends Omit<ConversationState, 'openCalls'> {
-  /** calls without a result yet, oldest first: of the turn that runs or waits, or of a caller's own loop */
+  /** Calls without a result, oldest first, of the current turn or of a caller's own loop. */
   readonly openCalls: readonly OpenCallView[];
 }
 
 /** Head, size, open calls and the pass in progress, without messages. @throws not_found */
-export async function viewConversation(ports: ClientPorts, name: ConversationName): Promise<ConversationView> {
+export async function describeConversation(ports: ClientPorts, name: ConversationName): Promise<ConversationView> {
   const conversation = readConversationName(name);
-  const { openCalls, ...state } = await describeConversation(ports, conversation);
+  const { openCalls, ...state } = await readConversationState(ports, conversation);
   const seqs = [...new Set(openCalls.map(({ id }) => seqOfCallId(id)))];
   const ranges = seqs.map((seq) => ({ from: seq, to: seq }));
   const entries = seqs.length === 0 ? [] : await ports.contexts.readLog(conversation, ranges);
   const calls = new Map(entries.flatMap(({ message }) => (message.toolCalls ?? []).map((call) => [call.id, call])));
-  // A call whose message was erased between the two reads is no longer open.
+  // An erase between the two reads removes the message and closes the call.
   const known = openCalls.flatMap((open) => {
     const call = calls.get(open.id);
     return call === undefined ? [] : [{ ...open, name: call.name, arguments: call.arguments }];
@@ -95,7 +96,10 @@ export async function viewConversation(ports: ClientPorts, name: ConversationNam
   return { ...state, openCalls: known };
 }
 
-/** The live context, or a kept version's at a head. @throws not_found, version_gone, invalid_input for a head that it cannot be shown at */
+/**
+ * The live context, or that of a kept version at a head.
+ * @throws not_found, version_gone, invalid_input for a head that the version does not cover
+ */
 export async function readContextView(
   ports: ClientPorts,
   name: ConversationName,
@@ -105,8 +109,8 @@ export async function readContextView(
   parseInput(contextPointSchema, at);
   const source = await ports.contexts.readContext(conversation, at);
   if (source === undefined) {
-    // A version that is not there, of a conversation that is?
-    const { size } = await describeConversation(ports, conversation);
+    // Either the conversation or the version is missing.
+    const { size } = await readConversationState(ports, conversation);
     throw at.version === undefined
       ? noConversation(conversation)
       : missingVersion(conversation, size, { number: at.version, field: 'version' });
@@ -124,7 +128,7 @@ export async function readContextView(
   };
 }
 
-/** One that was made is no longer kept; a larger number was never made. */
+/** A number up to the live version existed once. A larger number never did. */
 function missingVersion(
   conversation: ConversationRef,
   live: { readonly version: number },
@@ -139,7 +143,7 @@ async function readSetup(
   { systemHash, pinsHash, toolsHash }: Version,
 ): Promise<AgentSetup | undefined> {
   if (systemHash === START_VERSION.systemHash) return undefined;
-  // What was empty has no text.
+  // An empty text is not stored.
   const read = async (hash: string): Promise<string> => (await contexts.readText(conversation, hash)) ?? '';
   const [system, pins, tools] = await Promise.all([read(systemHash), read(pinsHash), read(toolsHash)]);
   return { system, pins: parseList<string>(pins), tools: parseList<ToolDescription>(tools) };
@@ -149,28 +153,31 @@ function parseList<Item>(text: string): Item[] {
   return text === '' ? [] : (JSON.parse(text) as Item[]);
 }
 
-/** The context of one kept version, as it was when it was made; version 0 is the whole log. @throws not_found, version_gone */
+/**
+ * The context of a kept version at the moment it was made. Version 0 is the whole log. @throws not_found,
+ * version_gone
+ */
 export async function showVersion(ports: ClientPorts, name: ConversationName, number: number): Promise<ContextView> {
   const { version } = parseInput(contextPointSchema.required({ version: true }), { version: number });
   const kept = await ports.contexts.readVersion(readConversationName(name), version);
   return await readContextView(ports, name, { version, ...(kept === undefined ? {} : { head: kept.base }) });
 }
 
-/** The whole log, archived messages included, oldest first. @throws not_found */
-export async function readWholeLog(ports: ClientPorts, name: ConversationName): Promise<LogEntry[]> {
+/** The whole log, oldest first, archived messages included. @throws not_found */
+export async function readLog(ports: ClientPorts, name: ConversationName): Promise<LogEntry[]> {
   const conversation = readConversationName(name);
-  const { head } = await describeConversation(ports, conversation);
+  const { head } = await readConversationState(ports, conversation);
   return head === 0 ? [] : await ports.contexts.readLog(conversation, [{ from: 1, to: head }]);
 }
 
 /** Kept versions, oldest first. @throws not_found */
 export async function listVersions(ports: ClientPorts, name: ConversationName): Promise<Version[]> {
   const conversation = readConversationName(name);
-  await describeConversation(ports, conversation);
+  await readConversationState(ports, conversation);
   return await ports.contexts.listVersions(conversation);
 }
 
-/** What changed between two versions; 0 is the whole log. @throws invalid_input, not_found, version_gone */
+/** Changes between two versions. Version 0 is the whole log. @throws invalid_input, not_found, version_gone */
 export async function diff(
   ports: ClientPorts,
   name: ConversationName,
@@ -180,7 +187,7 @@ export async function diff(
   const conversation = readConversationName(name);
   parseInput(versionNumberSchema, before, 'before');
   parseInput(versionNumberSchema, after, 'after');
-  const { size } = await describeConversation(ports, conversation);
+  const { size } = await readConversationState(ports, conversation);
   const read = async (number: number, field: string): Promise<Version> => {
     if (number === START_VERSION.number) return START_VERSION;
     const version = await ports.contexts.readVersion(conversation, number);
@@ -198,6 +205,6 @@ export async function eraseConversation(
 ): Promise<{ readonly removedKeys: number }> {
   const conversation = readConversationName(name);
   const erased = await contexts.erase(conversation);
-  checkHeld(erased, { field: 'conversation', id: conversation.id });
+  checkDurability(erased, { field: 'conversation', id: conversation.id });
   return { removedKeys: erased.removedKeys };
 }

@@ -2,32 +2,37 @@ import { z } from 'zod';
 import { type ConversationEvent, EVENT_LIMITS } from '../domain/conversation-event.ts';
 import { parseInput } from '../domain/parse.ts';
 import { type EventPage, FIRST_POSITION } from '../domain/ports/event-store.ts';
+import { cancelable } from './cancelable.ts';
+import { noConversation } from './client-errors.ts';
 import { type ConversationName, readConversationName } from './input.ts';
-import { followUntilLeft } from './leaving.ts';
-import { noConversation } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
-import { LOOK_MS, waitSchema } from './turns.ts';
+import { POLL_MS, waitSchema } from './turns.ts';
 
 /**
- * An event; or that some may be missing here, because they are no longer kept or the conversation was made anew: what the
- * caller has derived from events it has to read again.
+ * An event, or a mark that events may be missing here. Events go missing if they are no longer kept, or if the
+ * conversation was erased and created again. After `lost`, read again what you derived from events.
  */
 export type EventOrLoss = ConversationEvent | { readonly type: 'lost' };
 
 export interface EventOptions {
-  /** id of the last event that was handled; `'0'`: all that is kept; absent: what comes from the first look on */
+  /**
+   * Id of the last handled event. `'0'` starts with the oldest kept event. Absent: only events after the first read.
+   */
   readonly after?: string;
-  /** ms; absent: until the signal aborts or the loop is left; 0: what is there */
+  /**
+   * How long to follow, in ms. Absent: until the signal aborts or the caller leaves the loop. 0: only events that
+   * exist now.
+   */
   readonly waitMs?: number;
-  /** ends the events with its reason */
+  /** Ends the iteration with its reason. */
   readonly signal?: AbortSignal;
 }
 
-/** One command's: an event is 100 to 300 bytes, the reason of a rejection up to 2,000 characters. */
+/** Events of one read. An event has 100 to 300 bytes, the reason of a rejection up to 2,000 characters. */
 const PAGE = 100;
 
 const LARGEST = 2n ** 64n - 1n;
-/** As Redis compares them: both numbers, without zeros before them. */
+/** Redis compares ids as two numbers. Leading zeros are dropped here. */
 const eventIdSchema = z
   .string()
   .regex(/^\d{1,20}(-\d{1,20})?$/, "expected the id of an event, or '0'")
@@ -42,19 +47,19 @@ const eventsSchema = z.object({
 });
 
 /**
- * Follows a conversation's durable events, oldest first, each by its id once in one call. Kept are about the last
- * 500 (EVENT_LIMITS), for 24 h after the newest; past that `lost` is told, and those that are kept may come again. A caller that keeps the id of each event once it has
- * handled it, and goes on from there after a crash, gets every event at least once. Looks at each notice and once a second; the
- * pages are read as the loop asks for them, so that a slow one costs no memory.
- * @throws invalid_input; not_found where there is neither such a conversation nor an event of one at the first look;
- * redis_unavailable; the signal's reason
+ * Follows durable events of a conversation, oldest first, each id once per call. About 500 events (EVENT_LIMITS) are
+ * kept, for 24 h after the newest. After `lost`, kept events may repeat. A caller that stores each handled id and
+ * resumes from it gets every event at least once.
+ * Reads at each notice and once a second, one page at a time, so a slow loop costs no memory.
+ * @throws invalid_input, redis_unavailable, the signal's reason
+ * @throws not_found if neither the conversation nor an event exists at the first read
  */
 export function followEvents(
   ports: ClientPorts,
   name: ConversationName,
   options: EventOptions = {},
 ): AsyncGenerator<EventOrLoss, void, void> {
-  return followUntilLeft((left) => readOn(ports, name, options, left));
+  return cancelable((left) => readOn(ports, name, options, left));
 }
 
 async function* readOn(
@@ -81,18 +86,18 @@ async function* readOn(
     if (page.events.length === PAGE) continue;
     const leftMs = until - ports.now();
     if (leftMs <= 0) return;
-    await ports.notices.wait(conversation, Math.min(leftMs, LOOK_MS), ended);
+    await ports.notices.wait(conversation, Math.min(leftMs, POLL_MS), ended);
     if (left.aborted) return;
   }
 }
 
-/** How far somebody has read, and until when nothing can have been missed. */
+/** Read position, and whether events may have been missed before it. */
 class Reading {
   #position: string | undefined;
-  /** all that is kept was asked for: what is not is not missed */
+  /** The caller asked for all kept events, so earlier ones are not missed. */
   #takesWhatIsKept: boolean;
   #readAllAt = Number.NEGATIVE_INFINITY;
-  /** at the last look, and whether that was told: what is there now has been made anew */
+  /** State of the conversation at the last read: present, missing, or missing with `lost` already emitted. */
   #gone: 'no' | 'told' | 'untold' = 'no';
 
   constructor(after: string | undefined) {
@@ -104,7 +109,7 @@ class Reading {
     return this.#position;
   }
 
-  /** Goes on behind a page. @returns whether events may be missing before it */
+  /** Advances past a page. @returns whether events may be missing before the page */
   loses({ start, events, position, exists }: EventPage, askedAt: number): boolean {
     const hasLooked = askedAt - this.#readAllAt < EVENT_LIMITS.keptMs;
     const isLoss = start === 'missing' ? !this.#takesWhatIsKept : start === 'expired' && !hasLooked;

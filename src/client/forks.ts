@@ -14,37 +14,37 @@ import type { LogEntry } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { ForkBatch, ForkEndResult, ForkLost, ForkPlan, KeptTexts } from '../domain/ports/version-store.ts';
 import { START_VERSION, type Version } from '../domain/version.ts';
-import { describeConversation } from './contexts.ts';
+import { beingCopied, checkDurability, noVersion, versionGone } from './client-errors.ts';
+import { readConversationState } from './contexts.ts';
 import { type ConversationName, contextPointSchema, readConversationName } from './input.ts';
-import { noVersion } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
-import { beingCopied, versionGone } from './refusals.ts';
-import { checkHeld } from './unsure.ts';
 
 const forkSchema = contextPointSchema.extend({
-  /** the same again goes on where it was cut off, and answers the same once it is done */
+  /** Id under which a repeated call resumes an interrupted fork, or returns the finished one. */
   operation: idSchema.optional(),
 });
 
 export type ForkInput = z.input<typeof forkSchema>;
 
-/** A conversation that was made by a fork. */
+/** A conversation created by a fork. */
 export interface Fork extends NamedConversation {
-  /** its last seq when it was made */
+  /** Last seq of the copied log. */
   readonly head: number;
 }
 
-/** Entries of one batch: Redis does nothing else meanwhile, and a client waits for less than a second. */
+/** Limits of one batch. Redis runs nothing else meanwhile, and other clients wait less than a second. */
 const BATCH_ENTRIES = 200;
 const BATCH_BYTES = 2_000_000;
 const NO_TEXTS: KeptTexts = { summaries: new Map(), whole: new Map() };
 
 /**
- * Makes a conversation with the log of another, as a kept version shows it at a head (by default the live one at the log's
- * end). Copied in batches, from one Cluster slot to another; until it is done the new one takes no turns.
- * One that was left off in the middle gives way to another operation once it has not been copied to for a minute.
- * @throws invalid_input, not_found, version_gone, conversation_forking or fork_abandoned where either of them is itself being copied,
- * conflict where `to` is there already, gone where it is erased meanwhile, accepted_unsure
+ * Creates a conversation from the log of another, as a kept version shows it at a head. Defaults are the live version
+ * and the end of the log. The copy runs in batches between Cluster slots, and takes no turns until it is complete. A
+ * fork that made no progress for a minute can be replaced by another operation.
+ * @throws invalid_input, not_found, version_gone, accepted_unsure
+ * @throws conversation_forking or fork_abandoned if either conversation is itself being copied
+ * @throws conflict if `to` exists
+ * @throws gone if a conversation is erased meanwhile
  */
 export async function forkConversation(
   ports: ClientPorts,
@@ -55,22 +55,22 @@ export async function forkConversation(
   const source = readConversationName(from);
   const conversation = readConversationName(to, 'to');
   const { operation = ports.ids.next(), ...at } = parseInput(forkSchema, input);
-  const { agent, conversationTtl, isForking = false } = await describeConversation(ports, source);
+  const { agent, conversationTtl, isForking = false } = await readConversationState(ports, source);
   if (isForking) throw beingCopied(source, { isAbandoned: false }, 'from');
   await ports.versions.startIdleTtl(source);
   const wanted = await planFork(ports, source, at);
   const begun = await ports.versions.beginFork({ conversation, operation, agent, plan: wanted, conversationTtl });
   if (begun.status === 'exists') {
-    throw new TurnfoldError('conflict', `to: ${conversation.id} is there already`, { field: 'to' });
+    throw new TurnfoldError('conflict', `to: ${conversation.id} exists already`, { field: 'to' });
   }
   if (begun.status === 'forking') throw beingCopied(conversation, begun, 'to');
   const { plan } = begun;
   const done = begun.status === 'done' ? begun : await copy(ports, { conversation, operation, plan }, begun.copied);
-  checkHeld(done, { field: 'operation', id: operation });
+  checkDurability(done, { field: 'operation', id: operation });
   return { ...nameConversation(conversation), head: plan.head };
 }
 
-/** Goes on behind `copied`. Where a failover has cut what was copied, once more from there, texts first. */
+/** Resumes behind `copied`. If a failover lost batches, copies again from there, texts first. */
 async function copy(ports: ClientPorts, fork: OpenFork, copied: number): Promise<Acknowledged<ForkEndResult>> {
   const { conversation, operation, plan } = fork;
   const version = await readSourceVersion(ports, plan);
@@ -96,7 +96,7 @@ async function planFork(
   source: ConversationRef,
   at: { readonly version?: number | undefined; readonly head?: number | undefined },
 ): Promise<ForkPlan> {
-  const { head: last, size } = await describeConversation(ports, source);
+  const { head: last, size } = await readConversationState(ports, source);
   const { head = last } = at;
   const versions = await ports.contexts.listVersions(source);
   const wanted = at.version ?? (at.head === undefined ? size.version : undefined);
@@ -111,7 +111,7 @@ async function planFork(
   if (head >= version.base && head <= last) return { source, version: version.number, head };
   const { number, base } = version;
   const range = base === last ? `${base} alone` : `${base}…${last}`;
-  const why = `head: version ${number} says what becomes of the messages up to ${base}: it can be copied at ${range}`;
+  const why = `head: version ${number} covers the messages up to ${base}. Choose a head at ${range}`;
   throw new TurnfoldError('invalid_input', why, { field: 'head', details: { head, base, last } });
 }
 
@@ -123,8 +123,8 @@ async function readSourceVersion({ contexts }: ClientPorts, { source, version }:
 }
 
 /**
- * The same segments, summaries' labels included: what the model is sent is the same byte for byte. What is explained of the
- * version it copies is the source's own story.
+ * The fork keeps the segments and summary labels, so the model receives the same bytes. The explanation of the
+ * original version does not apply to the fork.
  */
 function firstVersion(version: Version, now: number): Version {
   const { tokensAfter } = version;
@@ -133,7 +133,7 @@ function firstVersion(version: Version, now: number): Version {
   return { ...version, ...unmade, explained, reasons: [], number: 1, parent: 0, cause: 'fork', at: now };
 }
 
-/** Whole texts of clipped messages, and the summaries that the version shows. @throws version_gone */
+/** Copies whole texts of clipped messages and the summaries in the version. @throws version_gone */
 async function copyTexts(ports: ClientPorts, fork: OpenFork, version: Version): Promise<void> {
   const names = new Set(version.segments.flatMap((segment) => (segment.kind === 'summary' ? [segment.text] : [])));
   const missing = new Set(names);
@@ -154,14 +154,14 @@ async function copyTexts(ports: ClientPorts, fork: OpenFork, version: Version): 
   if (missing.size > 0) throw versionGone(fork.plan.source, version.number);
 }
 
-/** @returns how far it came: not to the end where a failover has cut what was copied */
+/** @returns the head that was reached, below the wanted head if a failover lost batches */
 async function copyLog(ports: ClientPorts, fork: OpenFork, copied: number): Promise<number> {
   const { source, head } = fork.plan;
   let at = copied;
   while (at < head) {
     const to = Math.min(head, at + BATCH_ENTRIES);
     const entries = takeBytes(await readSource(ports, fork, ports.contexts.readLog(source, [{ from: at + 1, to }])));
-    // Erased meanwhile, it has nothing more to give.
+    // The source was erased meanwhile.
     if (entries.length === 0) throw new TurnfoldError('gone', `from: ${source.id} was erased`, { field: 'from' });
     const next = await copyBatch(ports, fork, { expectedHead: at, entries });
     if (next < at) return next;
@@ -170,13 +170,13 @@ async function copyLog(ports: ClientPorts, fork: OpenFork, copied: number): Prom
   return at;
 }
 
-/** A batch of the source, whose rest begins anew with each: it must not be erased between two of them. */
+/** Reads a batch and restarts the idle TTL of the source, which must not expire between two batches. */
 async function readSource<T>({ versions }: ClientPorts, { plan }: OpenFork, reading: Promise<T>): Promise<T> {
   const [batch] = await Promise.all([reading, versions.startIdleTtl(plan.source)]);
   return batch;
 }
 
-/** @returns the head of the fork: another's batches may be ahead of this one's */
+/** @returns the head of the fork, which a concurrent call of the same operation may have moved further */
 async function copyBatch(
   { versions }: ClientPorts,
   { conversation, operation }: OpenFork,
@@ -194,14 +194,14 @@ async function copyBatch(
   return result.status === 'copied' ? result.head : batch.expectedHead;
 }
 
-/** As many as are no more than a batch, and at least one. */
+/** At least one entry, and no more than one batch. */
 function takeBytes(entries: readonly LogEntry[]): readonly LogEntry[] {
   const start = (entries[0]?.total.bytes ?? 0) - (entries[0]?.bytes ?? 0);
   const end = entries.findIndex(({ total }) => total.bytes - start > BATCH_BYTES);
   return end === -1 ? entries : entries.slice(0, Math.max(1, end));
 }
 
-/** Calls that the entries leave open, and those of earlier entries that they answer. */
+/** Calls that the entries leave open, and earlier calls that they answer. */
 function callsOf(entries: readonly LogEntry[]): { readonly opens: OpenCall[]; readonly closes: string[] } {
   const first = entries[0]?.seq ?? 0;
   const answered = new Set(entries.flatMap(({ message }) => message.toolCallId ?? []));
@@ -216,5 +216,6 @@ function callsOf(entries: readonly LogEntry[]): { readonly opens: OpenCall[]; re
 
 function checkOwned({ id }: ConversationRef, { status }: { readonly status: string } | ForkLost): void {
   if (status === 'gone') throw new TurnfoldError('gone', `to: ${id} was erased`, { field: 'to' });
-  if (status === 'superseded') throw new TurnfoldError('conflict', `to: ${id} is another's by now`, { field: 'to' });
+  if (status === 'superseded')
+    throw new TurnfoldError('conflict', `to: ${id} belongs to another operation now`, { field: 'to' });
 }

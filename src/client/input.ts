@@ -4,39 +4,30 @@ import { TurnfoldError } from '../domain/errors.ts';
 import { type ConversationRef, DEFAULT_TENANT, idSchema } from '../domain/ids.ts';
 import { boundedList, MAX_MESSAGE_BYTES, type Message, messageSchema, type WeighedMessage } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
-import type { BroughtAnswer } from '../domain/ports/brought-answers.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
+import type { StoredAnswer } from '../domain/ports/turn-answers.ts';
 import type { TurnContext } from '../domain/turn-context.ts';
 import { bytesOfMessage, countMessage } from '../tokens/message-tokens.ts';
 
 const conversationFields = { conversation: idSchema, tenant: idSchema.default(DEFAULT_TENANT) };
 
-/** Ten years: what is further off is not meant, and no date can show it. */
+/** Ten years. A longer delay is a mistake, and no date can show it. */
 const DELAY_MOST_MS = 315_360_000_000;
 
 export const enqueueSchema = z
   .strictObject({
     ...conversationFields,
     agent: idSchema,
-    /** the user message */
     input: z.string().min(1),
-    /** the caller's id makes the call repeatable: the same again answers the present state */
     turn: idSchema.optional(),
-    /** for tools and system prompts, not for models: `writeContext` */
     context: z.unknown().optional(),
-    /** ms until the turn becomes due */
     delayMs: z.number().int().min(0).max(DELAY_MOST_MS).optional(),
-    /**
-     * orders conversations, never the turns of one; 1 is first. It is the wake's that a turn brings to an empty mailbox: one
-     * behind others has none, and one that becomes due later is woken by a sweep
-     */
     priority: z.number().int().min(1).max(2_097_151).optional(),
-    /** refuse where so many wait; scheduled turns do not count, and are let in when they are due */
     maxQueuedTurns: z.number().int().min(1).optional(),
   })
   .refine(({ delayMs = 0, priority }) => delayMs === 0 || priority === undefined, {
     path: ['priority'],
-    message: 'a turn with a delay takes none',
+    message: 'a turn with a delay cannot have a priority',
   });
 
 export const appendSchema = z.strictObject({
@@ -46,93 +37,94 @@ export const appendSchema = z.strictObject({
     (messages) => messages.length > 0,
     'expected at least one message',
   ),
-  /** the same operation again changes nothing */
   operation: idSchema.optional(),
-  /** refuse unless the log ends here */
   expectedHead: z.number().int().min(0).optional(),
 });
 
 export const versionNumberSchema = z.number().int().min(0);
 
 export const contextPointSchema = z.strictObject({
-  /** a kept version; 0 is the whole log */
+  /** Number of a kept version. 0 is the whole log. */
   version: versionNumberSchema.optional(),
-  /** the last seq of the log that is shown */
+  /** Last seq of the log. */
   head: z.number().int().min(0).optional(),
 });
 
-/** A place in a conversation's life: a kept version, and how far the log is read behind it. */
+/** A point in the history of a context: a kept version, and the end of the log behind it. */
 export interface ContextPoint {
-  /** a kept version; 0 is the whole log */
+  /** Number of a kept version. 0 is the whole log. */
   readonly version?: number;
-  /** the last seq of the log that is shown */
+  /** Last seq of the log. */
   readonly head?: number;
 }
 
 /** A turn to accept. */
 export interface EnqueueInput {
-  /** id of the conversation, `[A-Za-z0-9_.-]{1,128}`; its first turn creates it */
+  /** Id of the conversation, `[A-Za-z0-9_.-]{1,128}`. The first turn creates the conversation. */
   readonly conversation: string;
-  /** whose conversation it is (default `_`) */
+  /** Tenant of the conversation (`_`). */
   readonly tenant?: string | undefined;
-  /** name of the agent that answers; a conversation has one agent */
+  /** Name of the agent that answers. A conversation has one agent. */
   readonly agent: string;
-  /** the user message */
+  /** The user message. */
   readonly input: string;
-  /** the caller's id makes the call repeatable: the same again answers the present state */
+  /** Id that makes the call repeatable (a new ULID). A repeated call returns the turn's current state. */
   readonly turn?: string | undefined;
   /**
-   * for the agent's tools and its system prompt, not for its model: a JSON object of at most 16 KiB. Part of what makes a turn
-   * the same; never logged; erased when the turn settles
+   * Context for the agent's tools and system prompt, never for the model: a JSON object of at most 16 KiB. It is part
+   * of the turn's identity, never logged, and erased when the turn settles.
    */
   readonly context?: TurnContext | undefined;
-  /** ms until the turn becomes due (default 0) */
+  /** Delay until the turn is due, in ms (0). */
   readonly delayMs?: number | undefined;
   /**
-   * orders conversations, never the turns of one; 1 is first. It is the wake's that a turn brings to an empty mailbox: one
-   * behind others has none, and one that becomes due later is woken by a sweep
+   * Priority of the conversation: 1 is first. Turns of one conversation keep their order. The priority belongs to the
+   * wake of an empty mailbox. A turn behind others has no wake, and a delayed turn is woken by the sweeper.
    */
   readonly priority?: number | undefined;
-  /** refuse where so many wait (default 1,000); scheduled turns do not count, and are let in when they are due */
+  /**
+   * Largest number of queued turns that still accepts this turn (1,000). Scheduled turns do not count, and always
+   * enter when due.
+   */
   readonly maxQueuedTurns?: number | undefined;
 }
 
-/** Messages to add without a turn. */
+/** Messages to append without a turn. */
 export interface AppendInput {
-  /** id of the conversation; its first append creates it */
+  /** Id of the conversation. The first append creates it. */
   readonly conversation: string;
-  /** whose conversation it is (default `_`) */
+  /** Tenant of the conversation (`_`). */
   readonly tenant?: string | undefined;
-  /** name of the agent whose conversation it is */
+  /** Name of the conversation's agent. */
   readonly agent: string;
-  /** oldest first, at most 5,000 */
+  /** Messages, oldest first, at most 5,000. */
   readonly messages: readonly MessageInput[];
-  /** the same operation again changes nothing */
+  /** Id under which a repeated call changes nothing. */
   readonly operation?: string | undefined;
-  /** refuse unless the log ends at this seq */
+  /** Seq at which the log must end. */
   readonly expectedHead?: number | undefined;
 }
 
 type MessageInput = z.input<typeof messageSchema>;
 
-/** A conversation by its id, or with its tenant. */
+/** A conversation by id, or with its tenant. */
 export type ConversationName =
   | string
   | {
-      /** whose conversation it is (default `_`) */
+      /** Tenant of the conversation (`_`). */
       readonly tenant?: string | undefined;
-      /** its id */
+      /** Id of the conversation. */
       readonly conversation: string;
     };
 
-/** @param at what the caller calls it. @throws invalid_input */
+/** @param at name of the argument in errors. @throws invalid_input */
 export function readConversationName(name: ConversationName, at = 'conversation'): ConversationRef {
   if (!isMapping(name)) return { id: parseInput(idSchema, name, at), tenant: DEFAULT_TENANT };
   const { tenant, conversation: id } = parseInput(nameSchema, name, at);
   return { id: parseInput(idSchema, id, at), tenant: parseInput(conversationFields.tenant, tenant, 'tenant') };
 }
 
-/** Reads both fields once; what is wrong with them is told under the names that the caller knows. */
+/** Reads both fields once, so that errors use the names that the caller knows. */
 const nameSchema = z.object({ tenant: z.unknown(), conversation: z.unknown() });
 
 /** @throws invalid_input */
@@ -140,12 +132,12 @@ export function readTurnId(turn: string): string {
   return parseInput(idSchema, turn, 'turn');
 }
 
-/** What a tool that runs elsewhere brought, or what a person decided. */
+/** A result of an external tool, or a person's decision. */
 export type CallAnswer =
   | ToolOutput
   | {
-      /** whether the call may run */ readonly approved: boolean;
-      /** told to the model where it may not */
+      /** True if the call may run. */ readonly approved: boolean;
+      /** Reason of a denial, shown to the model. */
 
       readonly why?: string;
     };
@@ -163,15 +155,15 @@ const answersSchema = z
   .refine((answers) => Object.keys(answers).length > 0, 'expected at least one answer, by call id');
 
 /**
- * Answers as they are stored, by call id. What a worker could not read would be an error before the model, or a denial that
- * nobody meant: it is refused here, and an answer of the other kind by the store, which knows what the turn waits for.
+ * Encodes answers for the store, by call id. Validation happens here, because a worker could only fail the model call
+ * or treat a bad approval as a denial. The store refuses an answer of the wrong kind.
  * @throws invalid_input, message_too_large, with the field
  */
 export async function readAnswers(
   counter: TokenCounter,
   answers: Readonly<Record<string, CallAnswer>>,
-): Promise<Map<string, BroughtAnswer>> {
-  const brought = new Map<string, BroughtAnswer>();
+): Promise<Map<string, StoredAnswer>> {
+  const brought = new Map<string, StoredAnswer>();
   for (const [call, answer] of Object.entries(parseInput(answersSchema, answers, 'answers'))) {
     const json = JSON.stringify(answer);
     checkBytes(json, `answers.${call}`);
@@ -184,7 +176,7 @@ export async function readAnswers(
   return brought;
 }
 
-/** What the log says of a decision that no worker has carried out, because the turn was settled first. */
+/** Log entry for a decision that no worker carried out before the turn settled. */
 function describeUnused({
   approved,
   why,
@@ -193,12 +185,12 @@ function describeUnused({
   readonly why?: string | undefined;
 }): ToolOutput {
   const content = approved
-    ? 'No result: the call was approved, and the conversation went on before it was answered. Whether it took effect is unknown.'
+    ? 'No result: the call was approved, and the conversation continued before the result arrived. The outcome is unknown.'
     : `denied: ${why ?? 'the call was not approved'}`;
   return { content, isError: true };
 }
 
-/** Counts a message once, at the border. @throws message_too_large, with the field */
+/** Counts a message once, on entry. @throws message_too_large, with the field */
 export async function weighMessage(counter: TokenCounter, message: Message, field: string): Promise<WeighedMessage> {
   checkMessageBytes(message, field);
   const bytes = bytesOfMessage(message);
@@ -207,12 +199,12 @@ export async function weighMessage(counter: TokenCounter, message: Message, fiel
 
 /** @throws message_too_large, with the field */
 export function checkMessageBytes(message: Message, field: string): void {
-  // Its text first: the JSON of a text of hundreds of megabytes is not worth making.
+  // The text is checked first: serializing hundreds of megabytes is wasted work.
   checkBytes(message.content, field);
   checkBytes(JSON.stringify(message), field);
 }
 
-/** @throws message_too_large */
+/** @throws message_too_large, with the field */
 function checkBytes(text: string, field: string): void {
   const bytes = Buffer.byteLength(text);
   if (bytes <= MAX_MESSAGE_BYTES) return;
@@ -222,7 +214,7 @@ function checkBytes(text: string, field: string): void {
   });
 }
 
-/** Callers in JavaScript may bring anything. */
+/** JavaScript callers can pass any value. */
 function isMapping(name: ConversationName): name is Exclude<ConversationName, string> {
   return typeof name === 'object' && name !== null;
 }

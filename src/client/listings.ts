@@ -8,29 +8,32 @@ import {
   type WaitingPosition,
   type WaitingTurn,
 } from '../domain/ports/listing-store.ts';
+import type { OpenTurns } from '../domain/ports/turn-store.ts';
 import { ANSWER_KINDS } from '../domain/turn.ts';
+import { noConversation } from './client-errors.ts';
+import { type ConversationName, readConversationName } from './input.ts';
 import type { ClientPorts } from './ports.ts';
 
 const listFields = {
-  /** only those of one tenant; absent: of all */
+  /** Tenant to list (all). */
   tenant: idSchema.optional(),
-  /** `next` of the page before; absent: the first page */
+  /** `next` of the previous page. Absent: the first page. */
   after: z.string().optional(),
-  /** so many at most */
+  /** Most items of a page (100, at most 1,000). */
   limit: z.number().int().min(1).max(1_000).default(100),
 };
 
 const conversationsSchema = z.strictObject({
   ...listFields,
-  /** only conversations of this agent */
+  /** Agent of the conversations (all). */
   agent: idSchema.optional(),
-  /** only conversations in this state */
+  /** State of the conversations (all). */
   state: z.enum(CONVERSATION_STATES).optional(),
 });
 
 const waitingSchema = z.strictObject({
   ...listFields,
-  /** `tools`: only turns that wait for results from outside; `approval`: only those that wait for decisions */
+  /** `tools`: turns that wait for external results. `approval`: turns that wait for decisions. Absent: both. */
   for: z.enum(ANSWER_KINDS).optional(),
 });
 
@@ -39,21 +42,27 @@ export type WaitingInput = z.input<typeof waitingSchema>;
 
 /** A page of conversations. */
 export interface ConversationPage {
-  /** in an order that does not change: neither by new conversations nor by erased ones. It is not that of time */
+  /**
+   * Conversations in a stable order, which new and erased conversations do not change. The order is not
+   * chronological.
+   */
   readonly conversations: readonly ListedConversation[];
-  /** give it as `after` for the next page; absent at the end. A page may be short, or empty, and have a next one */
+  /** Pass as `after` for the next page. Absent on the last page. A page with `next` may be short or empty. */
   readonly next?: string;
 }
 
 /** A page of turns that wait for answers. */
 export interface WaitingPage {
-  /** in an order that does not change. It is not that of time: each turn says since when it waits */
+  /** Turns in a stable order, not chronological. Each turn has the start of its wait. */
   readonly turns: readonly WaitingTurn[];
-  /** give it as `after` for the next page; absent at the end. A page may be short, or empty, and have a next one */
+  /** Pass as `after` for the next page. Absent on the last page. A page with `next` may be short or empty. */
   readonly next?: string;
 }
 
-/** Conversations of all tenants, or of one. Each call looks at 2,000 or so at most. @throws invalid_input */
+/**
+ * Conversations of all tenants, or of one. Each call examines about 2,000 conversations at most. @throws
+ * invalid_input
+ */
 export async function listConversations(ports: ClientPorts, input: ConversationsInput = {}): Promise<ConversationPage> {
   const { after, tenant, agent, state, limit } = parseInput(conversationsSchema, input);
   const { items, next } = await ports.listings.listConversations({
@@ -66,7 +75,7 @@ export async function listConversations(ports: ClientPorts, input: Conversations
   return { conversations: items, ...(next && { next: `${next.tenant}/${next.id}` }) };
 }
 
-/** Turns of all conversations that wait for results from outside or for decisions. @throws invalid_input */
+/** Turns of all conversations that wait for external results or decisions. @throws invalid_input */
 export async function listWaiting(ports: ClientPorts, input: WaitingInput = {}): Promise<WaitingPage> {
   const { after, tenant, for: kind, limit } = parseInput(waitingSchema, input);
   const { items, next } = await ports.listings.listWaiting({
@@ -100,4 +109,24 @@ function readCursor<Parts>(schema: z.ZodType<Parts>, after: string): Parts {
   const parts = schema.safeParse(after.split('/'));
   if (parts.success) return parts.data;
   throw new TurnfoldError('invalid_input', 'after: expected `next` of an earlier page', { field: 'after' });
+}
+
+const openTurnsSchema = z.strictObject({
+  /** Most turns to return (100, at most 1,000). The total count is always returned. */
+  limit: z.number().int().min(1).max(1_000).default(100),
+});
+
+export type OpenTurnsInput = z.input<typeof openTurnsSchema>;
+
+/** Accepted, unsettled turns in one snapshot. @throws invalid_input, not_found */
+export async function listOpenTurns(
+  ports: ClientPorts,
+  name: ConversationName,
+  input: OpenTurnsInput = {},
+): Promise<OpenTurns> {
+  const conversation = readConversationName(name);
+  const { limit } = parseInput(openTurnsSchema, input);
+  const open = await ports.turns.listOpen(conversation, limit);
+  if (open === undefined) throw noConversation(conversation);
+  return open;
 }

@@ -11,7 +11,7 @@ import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import type { TurnIntake } from '../domain/ports/turn-store.ts';
 import type { VersionStore } from '../domain/ports/version-store.ts';
 
-/** What the client is made of. */
+/** Dependencies of the client. */
 export interface ClientPorts {
   readonly turns: TurnIntake;
   readonly contexts: ContextStore;
@@ -20,22 +20,22 @@ export interface ClientPorts {
   readonly proposals: ProposalStore;
   readonly events: EventStore;
   readonly listings: ListingStore;
-  /** never rejects: a wake that is lost costs latency, nothing else */
+  /** Never rejects: a lost wake costs latency only. */
   readonly wakes: Pick<WakeQueue, 'wake'>;
   readonly notices: SettlementNotices;
   readonly texts: TextListener;
-  /** the counter of an agent's model; `o200k_base` unless the service says otherwise */
+  /** Token counter of an agent's model. */
   readonly counterFor: (agent: string) => Promise<TokenCounter>;
-  /** told of what went wrong beside a call that succeeded */
+  /** Receives failures that do not fail the call. */
   readonly onError: (error: unknown) => void;
-  /** the span of the caller, where one is active */
+  /** Active span of the caller, if any. */
   readonly currentTrace: () => TraceParent | undefined;
   readonly ids: IdSource;
   readonly now: () => number;
 }
 
-/** Tells that something of a conversation happened. A notice may be lost: who waits also looks. */
+/** Notifies about changes of a conversation. A notice may be lost, so waiters also poll. */
 export interface SettlementNotices {
-  /** resolves at the next notice of the conversation, after `ms` or once the signal aborts, whichever comes first */
+  /** Resolves at the next notice, after `ms`, or when the signal aborts. */
   wait(conversation: { readonly tenant: string; readonly id: string }, ms: number, signal?: AbortSignal): Promise<void>;
 }

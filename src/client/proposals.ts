@@ -9,87 +9,85 @@ import type { DecisionAnswer, DecisionResult, WaitingProposal } from '../domain/
 import { rangeName, type Verdict } from '../domain/proposal.ts';
 import { START_VERSION } from '../domain/version.ts';
 import { eventLoopShare } from '../tokens/event-loop-share.ts';
-import { describeConversation } from './contexts.ts';
+import { beingCopied, checkDurability, nameRepeatable, noConversation } from './client-errors.ts';
+import { readConversationState } from './contexts.ts';
 import { type ConversationName, readConversationName } from './input.ts';
-import { noConversation } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
-import { beingCopied } from './refusals.ts';
-import { LOOK_MS, waitSchema } from './turns.ts';
-import { checkHeld, nameUnanswered } from './unsure.ts';
+import { POLL_MS, waitSchema } from './turns.ts';
 
 const editSchema = z
   .string()
-  .refine((text) => text.trim() !== '', 'a summary has to say something')
-  .refine((text) => text.isWellFormed(), 'expected whole characters: half of a surrogate pair cannot be sent')
+  .refine((text) => text.trim() !== '', 'expected a text that is not blank')
+  .refine((text) => text.isWellFormed(), 'expected well-formed text: half of a surrogate pair cannot be sent')
   .refine((text) => Buffer.byteLength(text) <= MAX_MESSAGE_BYTES, `expected at most ${MAX_MESSAGE_BYTES} bytes`);
 
 const decisionSchema = z.strictObject({
-  /** the same operation again changes nothing, and answers what became of it */
+  /** Id under which a repeated call changes nothing and returns the outcome. */
   operation: idSchema.optional(),
-  /** ms to wait until a worker has acted on it; 0: stored is enough */
+  /** How long to wait for a worker to act, in ms (0: return once the decision is stored). */
   waitMs: waitSchema.optional(),
 });
 
 export const approvalSchema = decisionSchema.extend({
-  /** other texts, by the ranges of the summaries whose they are: `{"5-9": "…"}` */
+  /** Replacement texts by range of the summary: `{"5-9": "…"}`. */
   edits: z.record(z.string(), editSchema).optional(),
 });
 
 export const rejectionSchema = decisionSchema.extend({
-  /** why, for people */ reason: z.string().min(1).max(2_000).optional(),
+  /** Reason, for people. */ reason: z.string().min(1).max(2_000).optional(),
 });
 
 export type ApprovalInput = z.input<typeof approvalSchema>;
 export type RejectionInput = z.input<typeof rejectionSchema>;
 
-/** What a pass under review would commit. Sizes in tokens, times in ms since epoch. */
+/** The version that a pass under review would commit. Sizes are tokens, times ms since epoch. */
 export interface ProposalView extends NamedConversation {
-  /** its id, by which it is approved or rejected */
+  /** Id of the proposal, for `approve` and `reject`. */
   readonly proposal: string;
-  /** those included that came while it waits */
+  /** Reasons of the pass, also those added while the proposal waits. */
   readonly reasons: readonly Reason[];
-  /** what the pass would do: summarize, evict, … */
+  /** Strategy of the pass: summarize, evict, … */
   readonly strategy: string;
-  /** the live version that it was made over, and the last seq that it covers */
+  /** Number of the live version that the proposal would replace. */
   readonly over: number;
-  /** the last seq that the proposal covers */
+  /** Last seq that the proposal covers. */
   readonly head: number;
-  /** size of the context now */
+  /** Tokens of the context now. */
   readonly tokensBefore: number;
-  /** size of the context under the proposal */
+  /** Tokens of the context under the proposal. */
   readonly tokensAfter: number;
-  /** messages that it would take out of the context */
+  /** Messages that the proposal would archive. */
   readonly archived: number;
-  /** why it is as it is, by code */
+  /** Codes that explain the result. */
   readonly explained: readonly string[];
-  /** what it would write */
+  /** Summaries in the proposal. */
   readonly summaries: readonly {
-    /** `from-to`: the seqs that the summary stands for */
+    /** Seqs that the summary stands for: `from-to`. */
     readonly range: string;
-    /** size of the summary */
+    /** Tokens of the summary. */
     readonly tokens: number;
-    /** who wrote it */
+    /** Model that wrote the summary. */
     readonly model: string;
-    /** the summary */
+    /** Text of the summary. */
     readonly text: string;
   }[];
-  /** what it would change in the context */
+  /** Changes of the context. */
   readonly changes: readonly VersionChange[];
-  /** ms since epoch, by the store's clock */
+  /** Time of the proposal, in ms since epoch by the clock of Redis. */
   readonly proposedAt: number;
-  /** ms since epoch, by the store's clock: undecided, it goes then */
+  /** Time at which an undecided proposal expires, in ms since epoch by the clock of Redis. */
   readonly expiresAt: number;
-  /** somebody has decided, and no worker has acted on it yet */
+  /** True if a decision is stored that no worker has carried out yet. */
   readonly isDecided: boolean;
 }
 
-/** What became of a decision so far. */
+/** Outcome of a decision so far. */
 export interface DecisionView {
-  /** sent again under this id, it changes nothing and answers anew */
+  /** Id under which the decision can be sent again to read its outcome. */
   readonly operation: string;
-  /** `pending`: stored; a compaction worker acts on it */
+  /** `pending`: stored, and a compaction worker will act on the decision. */
   readonly state: 'pending' | 'approved' | 'rejected';
-  /** the version that was approved, once it is the live one */
+  /** Number of the approved version, once it is live. */
   readonly version?: number;
 }
 
@@ -98,15 +96,16 @@ export async function readProposal(ports: ClientPorts, name: ConversationName): 
   const conversation = readConversationName(name);
   const waiting = await ports.proposals.readProposal(conversation);
   if (waiting !== undefined) return await describeProposal(ports, conversation, waiting);
-  await describeConversation(ports, conversation);
+  await readConversationState(ports, conversation);
   return undefined;
 }
 
 /**
- * Has the very texts of a proposal committed, or others in the places of some. A worker checks again what it checked then, over
- * what was appended since; where that fails the proposal waits on.
- * @throws invalid_input, not_found, gone, conversation_forking, proposal_stale where that proposal does not wait any more or no
- * longer fits, conversation_busy where a model thinks over the context, accepted_unsure
+ * Approves a proposal, with optional edits. A worker repeats all checks over the current log. If a check fails, the
+ * proposal keeps waiting.
+ * @throws invalid_input, not_found, gone, conversation_forking, accepted_unsure
+ * @throws proposal_stale if the proposal no longer waits or fits
+ * @throws conversation_busy if a model has an open thinking loop over the context
  */
 export async function approveProposal(
   ports: ClientPorts,
@@ -122,7 +121,10 @@ export async function approveProposal(
   return await decide(ports, conversation, { proposal, verdict: { kind: 'approve', edits }, ...options });
 }
 
-/** @throws invalid_input, not_found, gone, conversation_forking, accepted_unsure, proposal_stale where that proposal does not wait any more */
+/**
+ * @throws invalid_input, not_found, gone, conversation_forking, accepted_unsure
+ * @throws proposal_stale if the proposal no longer waits
+ */
 export async function rejectProposal(
   ports: ClientPorts,
   name: ConversationName,
@@ -171,14 +173,14 @@ async function describeProposal(
   };
 }
 
-/** Where the proposal is known, an edit of what it does not write is refused before anything is stored. */
+/** Rejects edits of unknown ranges before anything is stored, if the proposal is still readable. */
 function checkRanges({ proposal }: WaitingProposal, edited: readonly string[]): void {
   const ranges = Object.values(proposal.summaries).map(rangeName);
   const wrong = edited.find((range) => !ranges.includes(range));
   if (wrong === undefined) return;
   const field = `edits.${wrong}`;
-  const known = ranges.length === 0 ? 'it writes none' : `it writes ${ranges.join(', ')}`;
-  throw new TurnfoldError('invalid_input', `${field}: no summary of the proposal has this range; ${known}`, {
+  const known = ranges.length === 0 ? 'the proposal has no summaries' : `known ranges are ${ranges.join(', ')}`;
+  throw new TurnfoldError('invalid_input', `${field}: no summary of the proposal has this range: ${known}`, {
     field,
   });
 }
@@ -199,11 +201,11 @@ async function decide(
   parseInput(idSchema, proposal, 'proposal');
   const wake = ports.ids.next();
   const called = { field: 'operation', id: operation, others: { proposal } } as const;
-  const result = await nameUnanswered(called, () =>
+  const result = await nameRepeatable(called, () =>
     ports.proposals.decideProposal({ conversation, operation, wake, ...decision }),
   );
   if (result.status === 'decided' && result.needsWake) await ports.wakes.wake('pass', conversation, wake);
-  checkHeld(result, called);
+  checkDurability(result, called);
   if (result.status === 'concluded') return conclude(operation, proposal, result.answer);
   if (result.status !== 'decided') throw refusalOf(conversation, proposal, result);
   const until = ports.now() + waitMs;
@@ -213,11 +215,11 @@ async function decide(
     const answer = await ports.proposals.readDecision(conversation, operation);
     if (answer === undefined) throw goneMeanwhile(conversation);
     if (answer.status !== 'pending') return conclude(operation, proposal, answer);
-    await ports.notices.wait(conversation, Math.min(leftMs, LOOK_MS));
+    await ports.notices.wait(conversation, Math.min(leftMs, POLL_MS));
   }
 }
 
-/** @throws what the approval was refused for; proposal_stale where something else came first */
+/** @throws proposal_stale if the pass ended another way, or the error of a refused approval */
 function conclude(operation: string, proposal: string, answer: DecisionAnswer): DecisionView {
   switch (answer.status) {
     case 'approved':
@@ -230,17 +232,17 @@ function conclude(operation: string, proposal: string, answer: DecisionAnswer): 
       throw new TurnfoldError(code, `${field}: ${message}`, { field });
     }
     case 'superseded':
-      throw staleProposal(proposal, 'its pass went on without it before a worker acted on the decision');
+      throw staleProposal(proposal, 'its pass ended another way before a worker acted on the decision');
   }
 }
 
 type Refusal = Exclude<DecisionResult, { readonly status: 'decided' | 'concluded' }>;
 
 const STALE: Readonly<Record<Extract<Refusal, { status: 'stale' }>['why'], string>> = {
-  unknown: 'nothing waits under this id: it was superseded, decided on or has expired, or never was there',
-  decided: 'somebody has decided on it already',
-  expired: 'nobody decided on it in time',
-  version_changed: 'another version has become the live one',
+  unknown: 'no proposal waits under this id. It was superseded, decided or expired, or never existed',
+  decided: 'it is already decided',
+  expired: 'it expired without a decision',
+  version_changed: 'another version is live now',
 };
 
 function refusalOf(conversation: ConversationRef, proposal: string, refusal: Refusal): TurnfoldError {

@@ -1,37 +1,37 @@
 import { z } from 'zod';
 import { parseInput } from '../domain/parse.ts';
 import type { TurnView, Waiting } from '../domain/turn.ts';
-import { type HeardPart, HeardText } from './heard-text.ts';
+import { cancelable } from './cancelable.ts';
 import { type ConversationName, readConversationName, readTurnId } from './input.ts';
-import { followUntilLeft } from './leaving.ts';
 import type { ClientPorts } from './ports.ts';
+import { TextAssembler, type TextProgress } from './text-assembler.ts';
 import { untilSettled, waitSchema } from './turns.ts';
 
-/** Parts of the text and waits, then the result. */
+/** Text progress and waits, then the result. */
 export type TurnProgress =
-  | HeardPart
+  | TextProgress
   | {
-      /** the turn waits; told once for each wait. Text follows once it goes on */
+      /** The turn waits. Sent once for each wait. Text follows when the turn continues. */
       readonly type: 'waiting';
-      /** what it waits for, and until when */
+      /** Awaited calls or event, with the deadline. */
       readonly waiting: Waiting;
     }
   | {
       readonly type: 'result';
-      /** the settled turn, or the turn as it stands when the time is up */
+      /** The settled turn, or its current state when the time is up. */
       readonly view: TurnView;
     };
 
 export interface StreamOptions {
-  /** ms; absent: until the turn is settled */
+  /** How long to follow the turn, in ms. Absent: until the turn settles. */
   readonly waitMs?: number;
-  /** ends the stream with its reason */
+  /** Ends the stream with its reason. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Follows a turn. Its result is read from Redis as `result` reads it: it is right, whatever was heard. Nothing is listened to
- * before the first call for a part, nor after the last.
+ * Follows a turn. The result is read from Redis as by `result`, so lost text does not affect it. The subscription
+ * begins with the first read and ends with the last.
  * @throws invalid_input, not_found, the signal's reason
  */
 export function streamTurn(
@@ -40,7 +40,7 @@ export function streamTurn(
   turn: string,
   options: StreamOptions = {},
 ): AsyncGenerator<TurnProgress, void, void> {
-  return followUntilLeft((left) => listenOn(ports, { name, turn, options }, left));
+  return cancelable((left) => listenOn(ports, { name, turn, options }, left));
 }
 
 interface Followed {
@@ -60,33 +60,33 @@ async function* listenOn(
   left: AbortSignal,
 ): AsyncGenerator<TurnProgress, void, void> {
   const conversation = readConversationName(name);
-  const heard = new HeardText(readTurnId(turn));
+  const text = new TextAssembler(readTurnId(turn));
   const { waitMs: timeMs = Number.POSITIVE_INFINITY, signal } = parseInput(streamSchema, options);
   signal?.throwIfAborted();
-  const looking = new AbortController();
+  const polling = new AbortController();
   let news = Promise.withResolvers<void>();
-  const tell = (): void => news.resolve();
+  const notify = (): void => news.resolve();
   const listening = ports.texts.listen(conversation, (delta) => {
-    heard.hear(delta);
-    tell();
+    text.add(delta);
+    notify();
   });
-  signal?.addEventListener('abort', tell);
-  left.addEventListener('abort', tell);
+  signal?.addEventListener('abort', notify);
+  left.addEventListener('abort', notify);
   try {
     let isOver = false;
     const end = (): void => {
       isOver = true;
-      tell();
+      notify();
     };
     let waiting: Waiting | undefined;
-    let toldSince: number | undefined;
-    const look = (view: TurnView): void => {
-      if (view.waiting === undefined || view.waiting.since === toldSince) return;
-      toldSince = view.waiting.since;
+    let reportedSince: number | undefined;
+    const onSnapshot = (view: TurnView): void => {
+      if (view.waiting === undefined || view.waiting.since === reportedSince) return;
+      reportedSince = view.waiting.since;
       waiting = view.waiting;
-      tell();
+      notify();
     };
-    const settled = untilSettled(ports, conversation, turn, { waitMs: timeMs, signal: looking.signal, look });
+    const settled = untilSettled(ports, conversation, turn, { waitMs: timeMs, signal: polling.signal, onSnapshot });
     settled.then(end, end);
     for (;;) {
       await news.promise;
@@ -95,22 +95,22 @@ async function* listenOn(
       signal?.throwIfAborted();
       if (isOver) break;
       if (waiting !== undefined) {
-        const told = waiting;
+        const current = waiting;
         waiting = undefined;
-        // The text before the wait comes first.
+        // Text from before the wait comes first.
         await listening.catchUp();
-        yield* heard.take();
-        yield { type: 'waiting', waiting: told };
+        yield* text.take();
+        yield { type: 'waiting', waiting: current };
       }
-      yield* heard.take();
+      yield* text.take();
     }
     const view = await settled;
     await listening.catchUp();
-    yield* heard.take();
+    yield* text.take();
     yield { type: 'result', view };
   } finally {
-    signal?.removeEventListener('abort', tell);
+    signal?.removeEventListener('abort', notify);
     listening.stop();
-    looking.abort();
+    polling.abort();
   }
 }

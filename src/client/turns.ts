@@ -6,7 +6,7 @@ import { parseInput } from '../domain/parse.ts';
 import type { AcceptRequest, AcceptResult } from '../domain/ports/turn-store.ts';
 import { isSettled, TURN_LIMITS, type TurnState, type TurnView } from '../domain/turn.ts';
 import { writeContext } from '../domain/turn-context.ts';
-import { agentConflict } from './agent-conflict.ts';
+import { agentConflict, beingCopied, checkDurability, nameRepeatable, noTurn, notFailed } from './client-errors.ts';
 import {
   type ConversationName,
   type EnqueueInput,
@@ -15,29 +15,26 @@ import {
   readTurnId,
   weighMessage,
 } from './input.ts';
-import { noTurn } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
-import { beingCopied, notFailed } from './refusals.ts';
-import { checkHeld, nameUnanswered } from './unsure.ts';
 
 export interface EnqueuedTurn extends NamedConversation {
-  /** id of the turn: the caller's, or a new one */
+  /** Id of the turn: the caller's, or a new one. */
   readonly turn: string;
-  /** its state when the call was answered */
+  /** State of the turn when the call returned. */
   readonly state: TurnState;
-  /** false: the same turn was accepted before, perhaps by an attempt of this call whose answer was lost */
+  /** True if this call accepted the turn. False if the turn existed, perhaps from an attempt whose answer was lost. */
   readonly isNew: boolean;
 }
 
-/** How often a waiting caller looks for itself, in ms: a notice may be lost. */
-export const LOOK_MS = 1_000;
-/** how long a caller waits, in ms */
+/** Interval in ms at which a waiting caller polls, because a notice may be lost. */
+export const POLL_MS = 1_000;
 export const waitSchema = z.number().min(0);
 const resultSchema = z.object({ waitMs: waitSchema.optional() });
 
 /**
- * Accepts a turn. Once it answers, the turn is in Redis and will be settled exactly once, in order.
- * @throws invalid_input, message_too_large, turn_conflict, agent_conflict, conversation_forking, fork_abandoned, mailbox_full, accepted_unsure, redis_unavailable, redis_full
+ * Accepts a turn. Once this returns, the turn is in Redis and will be settled exactly once, in order (I2).
+ * @throws invalid_input, message_too_large, turn_conflict, agent_conflict, conversation_forking, fork_abandoned,
+ * mailbox_full, accepted_unsure, redis_unavailable, redis_full
  */
 export async function enqueueTurn(ports: ClientPorts, input: EnqueueInput): Promise<EnqueuedTurn> {
   const { conversation: id, tenant, agent, turn: named, ...rest } = parseInput(enqueueSchema, input);
@@ -56,7 +53,7 @@ export async function enqueueTurn(ports: ClientPorts, input: EnqueueInput): Prom
     ...(rest.delayMs !== undefined && { delayMs: rest.delayMs }),
     ...(rest.priority !== undefined && { priority: rest.priority }),
   });
-  // Nobody else knows an id that was made here: the turn is known because an attempt of this call accepted it.
+  // Only this call knows the generated id, so a known turn was accepted by an earlier attempt of this call.
   return named === undefined ? { ...accepted, isNew: true } : accepted;
 }
 
@@ -64,21 +61,21 @@ export interface TurnToAccept extends Omit<AcceptRequest, 'wake' | 'askedIn'> {
   readonly priority?: number;
 }
 
-/** Puts a turn into its mailbox and wakes whoever answers it. @throws as enqueueTurn, and turn_not_failed */
+/** Adds a turn to its mailbox and wakes a worker. @throws the errors of enqueueTurn, and turn_not_failed */
 export async function acceptTurn(ports: ClientPorts, { priority, ...request }: TurnToAccept): Promise<EnqueuedTurn> {
   const { conversation, turn } = request;
   const wake = ports.ids.next();
   const name = { field: 'turn', id: turn } as const;
-  const result = await nameUnanswered(name, () =>
+  const result = await nameRepeatable(name, () =>
     ports.turns.accept({ ...request, wake, askedIn: ports.currentTrace() }),
   );
   if (!('needsWake' in result)) throw refuseTurn(request, result);
   if (result.needsWake) await ports.wakes.wake('turn', conversation, wake, priority === undefined ? {} : { priority });
-  checkHeld(result, name);
+  checkDurability(result, name);
   return { ...nameConversation(conversation), turn, state: result.state, isNew: result.status === 'accepted' };
 }
 
-/** What makes a turn sent again the same. */
+/** Hash that identifies a repeated turn. */
 export function hashPayload(payload: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(payload)).digest('hex').slice(0, 32);
 }
@@ -110,7 +107,7 @@ function refuseTurn(
 }
 
 /**
- * The turn as it stands; with `waitMs` not before it is settled or the time is up.
+ * Current state of a turn. With `waitMs`, waits up to that many ms for the turn to settle.
  * @throws invalid_input, not_found
  */
 export async function readResult(
@@ -128,34 +125,34 @@ export async function readResult(
 interface SettleWait {
   readonly waitMs: number;
   readonly signal?: AbortSignal;
-  /** called with the turn at each look */
-  readonly look?: (view: TurnView) => void;
+  /** Called with each snapshot of the turn. */
+  readonly onSnapshot?: (view: TurnView) => void;
 }
 
 /**
- * The turn once it is settled, or as it stands after `waitMs`. Aborted, it ends at once.
+ * Polls a turn until it is settled or `waitMs` has passed.
  * @throws not_found, the signal's reason
  */
 export async function untilSettled(
   ports: ClientPorts,
   conversation: ConversationRef,
   turn: string,
-  { waitMs, signal, look }: SettleWait,
+  { waitMs, signal, onSnapshot }: SettleWait,
 ): Promise<TurnView> {
   const until = ports.now() + waitMs;
   for (;;) {
     signal?.throwIfAborted();
     const view = await ports.turns.readTurn(conversation, turn);
     if (view === undefined) throw noTurn(conversation, turn);
-    look?.(view);
+    onSnapshot?.(view);
     const leftMs = until - ports.now();
     if (isSettled(view.state) || leftMs <= 0) return view;
-    await ports.notices.wait(conversation, Math.min(leftMs, LOOK_MS), signal);
+    await ports.notices.wait(conversation, Math.min(leftMs, POLL_MS), signal);
   }
 }
 
 /**
- * Answers the state after the call: `canceled`, or how the turn was settled before.
+ * @returns `canceled`, or the state in which the turn had settled before
  * @throws invalid_input, not_found, accepted_unsure
  */
 export async function cancelTurn(ports: ClientPorts, name: ConversationName, turn: string): Promise<TurnState> {
@@ -167,6 +164,6 @@ export async function cancelTurn(ports: ClientPorts, name: ConversationName, tur
   if (result.status === 'canceled' && result.wake !== undefined) {
     await ports.wakes.wake('turn', conversation, result.wake);
   }
-  checkHeld(result, { field: 'turn', id: turn });
+  checkDurability(result, { field: 'turn', id: turn });
   return result.status === 'settled' ? result.state : 'canceled';
 }

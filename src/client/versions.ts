@@ -19,38 +19,44 @@ import type { VersionReplacementResult } from '../domain/ports/version-store.ts'
 import { isSettled } from '../domain/turn.ts';
 import { type Segment, type SeqRange, START_VERSION, type Version } from '../domain/version.ts';
 import { eventLoopShare } from '../tokens/event-loop-share.ts';
-import { describeConversation } from './contexts.ts';
+import {
+  beingCopied,
+  checkDurability,
+  nameRepeatable,
+  noConversation,
+  noTurn,
+  noVersion,
+  versionGone,
+} from './client-errors.ts';
+import { readConversationState } from './contexts.ts';
 import { type ConversationName, readConversationName, readTurnId } from './input.ts';
-import { noConversation, noTurn, noVersion } from './not-found.ts';
 import type { ClientPorts } from './ports.ts';
-import { beingCopied, versionGone } from './refusals.ts';
-import { checkHeld, nameUnanswered } from './unsure.ts';
 
 const rollbackSchema = z.strictObject({
-  /** the same operation again changes nothing */
+  /** Id under which a repeated call changes nothing. */
   operation: idSchema.optional(),
-  /** the agent's hard limit in tokens: what is not below it is refused */
+  /** Hard limit of the agent in tokens. A larger result is refused. */
   hardTokens: z.number().positive().optional(),
 });
 
 export const restoreSchema = rollbackSchema.extend({
-  /** a kept version; 0 is the whole log */
+  /** Number of a kept version. 0 is the whole log. */
   version: z.number().int().min(0),
-  /** whether what came after that version stays, as it is, or goes */
+  /** `keep`: messages after that version stay. `drop`: they are archived, except for pins. */
   newer: z.enum(['keep', 'drop']),
 });
 
 export type RestoreInput = z.input<typeof restoreSchema>;
 export type RollbackInput = z.input<typeof rollbackSchema>;
 
-/** Another version or message may come in between; then it is worked out anew. */
+/** A concurrent commit or append makes the replacement stale. Then it is computed again. */
 const TRIES = 5;
 
-/** What a new version is made of, as it was read. */
+/** Snapshot that a replacement is computed from. */
 interface Readings {
   readonly conversation: ConversationRef;
   readonly state: ConversationState;
-  /** kept ones, oldest first */
+  /** Kept versions, oldest first. */
   readonly versions: readonly Version[];
   readonly live: Version;
 }
@@ -58,8 +64,8 @@ interface Readings {
 type Changes = Pick<RestoredParts, 'cause' | 'target' | 'newer' | 'explained'>;
 
 /**
- * Shows an old version again: its segments, then everything newer as it is, or archived but for pins. Ends a pass in
- * progress; the next soft one waits until the context has grown by 15 %. The log keeps all.
+ * Makes an old version live again: its segments, then newer messages, raw or archived except for pins. Ends a pass in
+ * progress. The next soft pass waits until the context has grown by 15 %. The log is unchanged.
  * @throws invalid_input, not_found, version_gone, over_hard_limit, conversation_busy, conversation_forking, conflict,
  * accepted_unsure
  */
@@ -81,10 +87,11 @@ export async function restoreConversation(
 }
 
 /**
- * The context as it was before a settled turn: the version that was live then, and all from the turn's first message on
- * archived but for pins, later turns too.
+ * Restores the version that was live before a settled turn, and archives everything from the turn's first message on,
+ * except pins. Later turns are archived too.
  * @throws invalid_input, not_found, turn_running, version_gone, over_hard_limit, conversation_busy,
- * conversation_forking, accepted_unsure, conflict where the turn never began
+ * conversation_forking, accepted_unsure
+ * @throws conflict if the turn never began
  */
 export async function rollBackTurn(
   ports: ClientPorts,
@@ -131,7 +138,7 @@ async function replaceLive(
   }
   if (result.status !== 'replaced' && result.status !== 'known') throw refusalOf(conversation, result);
   if (result.wakeTurn !== undefined) await ports.wakes.wake('turn', conversation, result.wakeTurn);
-  checkHeld(result, { field: 'operation', id: operation });
+  checkDurability(result, { field: 'operation', id: operation });
   const version = await ports.contexts.readVersion(conversation, result.version);
   if (version === undefined) throw noVersion(conversation, result.version);
   return version;
@@ -142,7 +149,7 @@ async function tryReplace(
   conversation: ConversationRef,
   { operation, hardTokens, keepsNewer, change }: ReplaceOptions & { readonly operation: string },
 ): Promise<Acknowledged<VersionReplacementResult>> {
-  const state = await describeConversation(ports, conversation);
+  const state = await readConversationState(ports, conversation);
   const versions = await ports.contexts.listVersions(conversation);
   const live = versions.find(({ number }) => number === state.size.version) ?? START_VERSION;
   const outside = weighOutside(versions);
@@ -161,7 +168,7 @@ async function tryReplace(
     wakeTurn: ports.ids.next(),
     keepVersions: PASS_LIMITS.keepVersions,
   };
-  return await nameUnanswered({ field: 'operation', id: operation }, () => ports.versions.replaceVersion(replacement));
+  return await nameRepeatable({ field: 'operation', id: operation }, () => ports.versions.replaceVersion(replacement));
 }
 
 function findKept({ conversation, state, versions }: Readings, number: number): Version {
@@ -205,14 +212,14 @@ function refusalOf(conversation: ConversationRef, refusal: Refusal): TurnfoldErr
   const field = 'conversation';
   switch (refusal.status) {
     case 'busy':
-      return new TurnfoldError('conversation_busy', `${field}: a turn of ${conversation.id} is under way`, { field });
+      return new TurnfoldError('conversation_busy', `${field}: a turn of ${conversation.id} is in flight`, { field });
     case 'changed': {
       const { version, head } = refusal;
       const details = { version, head };
-      return new TurnfoldError('conflict', `${field}: it goes on all the time`, { field, details });
+      return new TurnfoldError('conflict', `${field}: it kept changing during the call. Try again`, { field, details });
     }
     case 'text_gone':
-      return new TurnfoldError('version_gone', 'version: a text of it is gone', { field: 'version' });
+      return new TurnfoldError('version_gone', 'version: one of its texts is no longer kept', { field: 'version' });
     case 'forking':
       return beingCopied(conversation, refusal);
     default:

@@ -152,15 +152,15 @@ type LossEvent = {
  * Writes that a worker holds and repeats while Redis accepts none: those of a claimed turn, and the summaries of a
  * pass.
  */
-export const HELD_WRITES = ['start', 'step', 'suspend', 'settle', 'rollback', 'request', 'summary'] as const;
-export type HeldWrite = (typeof HELD_WRITES)[number];
+export const DEFERRED_WRITES = ['start', 'step', 'suspend', 'settle', 'rollback', 'request', 'summary'] as const;
+export type DeferredWrite = (typeof DEFERRED_WRITES)[number];
 
 type HoldEvent =
   /** Redis refused a write. The worker holds the finished result and repeats the write while it owns the work. */
   | {
       readonly type: 'write_held';
       /** Name of the write. */
-      readonly write: HeldWrite;
+      readonly write: DeferredWrite;
       /** Why Redis refused the write. */
       readonly code: 'redis_full' | 'redis_unavailable';
     }
@@ -168,7 +168,7 @@ type HoldEvent =
   | {
       readonly type: 'write_taken';
       /** Name of the write. */
-      readonly write: HeldWrite;
+      readonly write: DeferredWrite;
       /** Milliseconds since the first refusal. */
       readonly heldMs: number;
     };

@@ -1,9 +1,9 @@
-/** What a look at one thing has found, and what to do where it is not well. Neither text holds a secret. */
+/** Result of one check, with a remedy if something is wrong. Both texts are free of secrets. */
 export interface Finding {
   readonly name: string;
   readonly state: 'ok' | 'warning' | 'wrong';
   readonly what: string;
-  /** absent where there is nothing to do */
+  /** Absent if nothing has to be done. */
   readonly remedy?: string;
 }
 
@@ -11,7 +11,7 @@ export function findOk(name: string, what: string): Finding {
   return { name, state: 'ok', what };
 }
 
-/** It works, and somebody should know all the same. */
+/** Works, but a person should know. */
 export function findWarning(name: string, what: string, remedy: string): Finding {
   return { name, state: 'warning', what, remedy };
 }
@@ -20,7 +20,7 @@ export function findWrong(name: string, what: string, remedy: string): Finding {
   return { name, state: 'wrong', what, remedy };
 }
 
-/** The worst of all; `ok` for none. */
+/** The worst state of all findings, `ok` for an empty list. */
 export function worstState(findings: readonly Finding[]): Finding['state'] {
   const states = new Set(findings.map(({ state }) => state));
   return states.has('wrong') ? 'wrong' : states.has('warning') ? 'warning' : 'ok';

@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { TurnfoldError } from '../domain/errors.ts';
 
 export interface PageContent {
-  /** 200 unless told */
+  /** HTTP status (200). */
   readonly status?: number;
   readonly contentType: string;
   readonly body: string;
@@ -13,33 +13,33 @@ export interface PageContent {
 export type Page = () => PageContent | Promise<PageContent>;
 
 export interface PageServerOptions {
-  /** 0 takes any free port */
+  /** 0 takes any free port. */
   readonly port: number;
-  /** `127.0.0.1` unless told: pages have no access control of their own */
+  /** Host to bind (`127.0.0.1`, since pages have no access control). */
   readonly host?: string;
-  /** by path, each for GET, and for HEAD without its body */
+  /** Pages by path. Each answers GET and HEAD. */
   readonly pages: Readonly<Record<string, Page>>;
 }
 
 export interface PageServer {
   readonly host: string;
   readonly port: number;
-  /** ends open connections too: a scraper keeps its own alive for minutes */
+  /** Also ends open connections, which a scraper keeps alive for minutes. */
   close(): Promise<void>;
 }
 
-/** Probes ask by either; Node leaves the body of an answer to HEAD away. */
+/** Probes use either method. Node omits the body of a HEAD answer. */
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
-/** Scrapers and probes have a handful. The server closes a connection above this at once. */
+/** Scrapers and probes use few connections. The server closes further ones at once. */
 const MAX_CONNECTIONS = 1_024;
 
-/** What the kernel says of a host that is not this machine's, and of a name that nobody knows. */
+/** Errors for a host of another machine, or an unknown name. */
 const WRONG_HOST = /EADDRNOTAVAIL|ENOTFOUND|EAI_AGAIN/;
 
 /**
- * Serves pages to machines that watch this process.
- * @throws invalid_config (`metrics.port`, `metrics.host`) where the address cannot be bound
+ * Serves pages for probes and scrapers.
+ * @throws invalid_config (`metrics.port`, `metrics.host`) if the address cannot be bound
  */
 export async function servePages({ port, host = '127.0.0.1', pages }: PageServerOptions): Promise<PageServer> {
   const byPath = new Map(Object.entries(pages));
@@ -53,9 +53,9 @@ export async function servePages({ port, host = '127.0.0.1', pages }: PageServer
   } catch (cause) {
     const why = cause instanceof Error ? cause.message : String(cause);
     const field = WRONG_HOST.test(why) ? 'metrics.host' : 'metrics.port';
-    throw new TurnfoldError('invalid_config', `${field}: nothing can be served there: ${why}`, { field, cause });
+    throw new TurnfoldError('invalid_config', `${field}: the address cannot be bound: ${why}`, { field, cause });
   }
-  // Out of file descriptors, say: a page that nobody can read must not end the worker.
+  // E.g. no file descriptors left. A failing page must not end the worker.
   server.on('error', () => undefined);
   return {
     host,
@@ -78,14 +78,14 @@ async function answer(
   const [path = ''] = (request.url ?? '').split('?', 1);
   const page = READING.has(request.method ?? '') ? pages.get(path) : undefined;
   try {
-    send(response, page === undefined ? tell(404, 'not found') : await page());
+    send(response, page === undefined ? textPage(404, 'not found') : await page());
   } catch {
-    send(response, tell(500, 'the page could not be rendered'));
+    send(response, textPage(500, 'the page could not be rendered'));
   }
 }
 
-/** A page of one line. */
-export function tell(status: number, line: string): PageContent {
+/** A page with one line of text. */
+export function textPage(status: number, line: string): PageContent {
   return { status, contentType: 'text/plain; charset=utf-8', body: `${line}\n` };
 }
 

@@ -1,30 +1,30 @@
 import { isTurnfoldError } from '../domain/errors.ts';
-import { createReading } from '../telemetry/reading.ts';
+import { shareMeasurement } from '../telemetry/shared-measurement.ts';
 import { type Finding, findWrong } from './finding.ts';
 
-/** Something that a worker needs to do its work. */
+/** A condition that a worker needs to do its work. */
 export interface Check {
   readonly name: string;
-  /** what throws, or does not answer in time, is wrong */
-  readonly look: () => Finding | Promise<Finding>;
-  /** what to do where it throws */
+  /** A check that throws or times out counts as wrong. */
+  readonly run: () => Finding | Promise<Finding>;
+  /** Remedy for a check that throws. */
   readonly remedy: string;
 }
 
-/** Below the second that Kubernetes waits for an answer unless told. */
+/** Below the default probe timeout of Kubernetes, one second. */
 const DEADLINE_MS = 800;
 
-/** All checks at once, each within its deadline, and begun once however many ask. Never rejects. */
+/** Runs all checks in parallel, each with a deadline. Concurrent requests share one run. Never rejects. */
 export function createReadiness(checks: readonly Check[], deadlineMs = DEADLINE_MS): () => Promise<Finding[]> {
-  const looks = checks.map((check) => watch(check, deadlineMs));
-  return async () => await Promise.all(looks.map((look) => look()));
+  const runs = checks.map((check) => watch(check, deadlineMs));
+  return async () => await Promise.all(runs.map((run) => run()));
 }
 
-function watch({ name, look, remedy }: Check, deadlineMs: number): () => Promise<Finding> {
-  const read = createReading({
+function watch({ name, run, remedy }: Check, deadlineMs: number): () => Promise<Finding> {
+  const read = shareMeasurement({
     async measure() {
       try {
-        return await look();
+        return await run();
       } catch (error) {
         return findWrong(name, describe(error), remedy);
       }
@@ -35,7 +35,7 @@ function watch({ name, look, remedy }: Check, deadlineMs: number): () => Promise
   return async () => (await read()) ?? findWrong(name, 'no answer in time', remedy);
 }
 
-/** The page is open to whoever reaches it: of an error that is not ours, nothing is known to be no secret. */
+/** The page is public. Only our own errors are known to hold no secret. */
 function describe(error: unknown): string {
-  return isTurnfoldError(error) ? `${error.code}: ${error.message}` : 'it failed';
+  return isTurnfoldError(error) ? `${error.code}: ${error.message}` : 'the check failed';
 }

@@ -3,28 +3,28 @@ import type { RedisLocation } from '../redis/address.ts';
 import { reportOutages } from '../redis/errors.ts';
 import { openRedis } from '../redis/open-redis.ts';
 
-/** Acknowledged of what went wrong outside of any call; `where` is a queue's name or `connection`. */
+/** Called for errors outside of calls. `where` is a queue's name or `connection`. */
 export type QueueErrorListener = (error: unknown, where: string) => void;
 
 export interface QueueConnectionOptions extends RedisLocation {
   readonly onError: QueueErrorListener;
-  /** for clients: a command fails while Redis is away; otherwise it waits until Redis is back */
+  /** For clients: a command fails while Redis is away. Otherwise the command waits until Redis is back. */
   readonly failsFast?: boolean;
 }
 
 /**
- * One connection to Redis, shared by all queues that it is given to, and the copies that BullMQ makes of it: one per
- * worker, to block on. It owns the copies too, because BullMQ leaves them open where its own close does not end.
+ * One connection to Redis that several queues share, with the copies that BullMQ makes of it. Each worker blocks on one copy.
+ * The connection owns its copies, because BullMQ leaves them open when its own close does not end.
  */
 export type QueueConnection = (Redis | Cluster) & {
-  /** Cuts everything at once, whatever is under way. */
+  /** Cuts this connection and its copies at once, with commands in flight. */
   disconnectAll(): void;
 };
 
 /**
- * The script of BullMQ that takes a job takes another one where it is sent again; the first lies there until it passes for a dead
- * worker's. So a stall is waited for as long as the locks of 10 s allow. Of 600 waiting turns and two stalls of 6 s, 5 s made three
- * jobs be taken so.
+ * Silence after which a server counts as dead. If BullMQ sends its script for taking a job twice, the script takes two jobs, and the
+ * first stays locked until its lock lapses. So this time is as long as locks of 10 s allow. With 5 s, two stalls of 6 s
+ * among 600 waiting turns locked three jobs in this way.
  */
 const ALONE_SILENCE_MS = 8_000;
 
@@ -32,7 +32,7 @@ const ALONE_SILENCE_MS = 8_000;
 export function openQueueConnection({ onError, failsFast = false, ...to }: QueueConnectionOptions): QueueConnection {
   const classes = { Redis: QueueRedis, Cluster: QueueCluster };
   const connection = openRedis(to, { failsFast, aloneSilenceMs: ALONE_SILENCE_MS }, classes) as QueueConnection;
-  // Calls that wait for a connection listen each: so many at once are no leak. BullMQ counts up and down from here.
+  // Each call that waits for a connection adds a listener. Many of them are no leak.
   connection.setMaxListeners(Number.POSITIVE_INFINITY);
   const outages = reportOutages((error) => onError(error, 'connection'));
   connection.on('error', outages.onError);
@@ -40,7 +40,7 @@ export function openQueueConnection({ onError, failsFast = false, ...to }: Queue
   return connection;
 }
 
-/** A silent server is left; on a copy BullMQ blocks, for ten seconds at most. */
+/** Socket timeout of a copy. BullMQ blocks on it for ten seconds at most. */
 const BLOCKED_MS = 12_000;
 
 class QueueRedis extends Redis {
@@ -77,15 +77,15 @@ class QueueCluster extends Cluster {
 }
 
 /**
- * Disconnected between two attempts to come back, ioredis forgets the commands that wait: whoever awaits one would wait for
- * ever, and keep the process alive. An attempt that is cut ends them with an error.
+ * Disconnects. Between two reconnects ioredis would forget the waiting commands, and their callers would wait for ever. Cutting
+ * a reconnect that was just started ends the commands with an error.
  */
 function cut(connection: Redis): void {
-  if (connection.status === 'end') return; // a second disconnect would keep a timer of two seconds
+  if (connection.status === 'end') return; // a second disconnect would leave a timer of two seconds
   if (connection.status === 'reconnecting') connection.connect().catch(() => undefined);
   connection.disconnect();
 }
 
 function ignoreSameOutage(): void {
-  // The connection itself has said so; without a listener ioredis would print it.
+  // The connection reports the outage. Without a listener ioredis would print the error.
 }

@@ -1,13 +1,38 @@
 import type { Queue } from 'bullmq';
+import type { QueueName } from '../jobs/queues.ts';
 import { isOutage } from '../redis/errors.ts';
 import type { QueueConnection } from './queue-connection.ts';
 import type { QueueSet } from './queue-set.ts';
 import { readShardWaits, type ShardWait } from './shard-waits.ts';
 
-/** One shard of a queue, as somebody sees it who takes no part. */
+export const STATES = ['waiting', 'prioritized', 'delayed', 'active', 'waiting-children', 'failed'] as const;
+
+export interface StateCount {
+  readonly queue: QueueName;
+  readonly state: (typeof STATES)[number];
+  /** Sum over the shards. */
+  readonly count: number;
+}
+
+/** Reads lengths only, so the cost does not depend on them. */
+export async function countJobs(queues: QueueSet): Promise<StateCount[]> {
+  const counts = await Promise.all(
+    [...queues.entries()].map(async ([queue, shards]) => {
+      const perShard = await Promise.all(shards.map((shard) => shard.getJobCounts(...STATES)));
+      return STATES.map((state) => ({
+        queue,
+        state,
+        count: perShard.reduce((total, shard) => total + (shard[state] ?? 0), 0),
+      }));
+    }),
+  );
+  return counts.flat();
+}
+
+/** One shard of a queue, seen from outside. */
 export interface QueueReport extends ShardWait {
   readonly isPaused: boolean;
-  /** connected to this database now; undefined where the server does not tell */
+  /** Workers connected to this database now. Undefined: the server does not list its clients. */
   readonly workers: number | undefined;
 }
 
@@ -23,26 +48,26 @@ export async function reportQueues(queues: QueueSet, redis: QueueConnection): Pr
   );
 }
 
-/** Of a Cluster every node is asked. Each that has gone fails one look, and is left out of the next: so many may. */
-const MOST_LOOKS = 4;
+/** Tries per queue. BullMQ asks every node of a Cluster: a node that goes away fails one try and is left out of the next. */
+const MAX_TRIES = 4;
 
 /**
- * Where clients cannot be listed, BullMQ answers one that says so; where this user may not, it throws. Redis lists those of
- * all its databases, and BullMQ goes by their names, which are the same in each.
+ * If clients cannot be listed, BullMQ returns one that is named GCP. If this user may not list them, BullMQ throws. Redis
+ * lists the clients of all databases, and BullMQ selects by a name that is the same in each database.
  */
-async function countWorkers(queue: Queue, database: number, looks = MOST_LOOKS): Promise<number | undefined> {
+async function countWorkers(queue: Queue, database: number, tries = MAX_TRIES): Promise<number | undefined> {
   try {
     const workers = await queue.getWorkers();
     if (workers.some(({ name }) => name?.startsWith('GCP'))) return undefined;
     return workers.filter(({ db }) => Number(db ?? 0) === database).length;
   } catch (error) {
     if (error instanceof Error && error.message.startsWith('NOPERM')) return undefined;
-    if (looks > 1 && isOutage(error)) return await countWorkers(queue, database, looks - 1);
+    if (tries > 1 && isOutage(error)) return await countWorkers(queue, database, tries - 1);
     throw error;
   }
 }
 
-/** A Cluster has only the first. */
+/** A Cluster has database 0 only. */
 function databaseOf({ options }: QueueConnection): number {
   return 'db' in options ? (options.db ?? 0) : 0;
 }

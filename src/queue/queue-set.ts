@@ -1,24 +1,24 @@
 import { crc32 } from 'node:zlib';
 import { Queue } from 'bullmq';
 import type { ConversationRef } from '../domain/ids.ts';
-import { type QueueName, queuePrefix } from '../jobs/names.ts';
+import { type QueueName, queuePrefix } from '../jobs/queues.ts';
 import { isOutage } from '../redis/errors.ts';
 import type { QueueConnection, QueueErrorListener } from './queue-connection.ts';
 
 export interface QueueSetOptions {
   readonly connection: QueueConnection;
   readonly names: readonly QueueName[];
-  /** N of the hash tags {tq0}…{tq(N−1)}: the same in every process of a database */
+  /** N of the hash tags {tq0}…{tq(N−1)}, the same in every process of a database. */
   readonly shards: number;
   readonly namespace: string | undefined;
   readonly onError: QueueErrorListener;
   readonly failsFast?: boolean;
 }
 
-/** Events kept per queue. They are read for when a job came back (`arrivals.ts`); BullMQ's own default is 10,000. */
+/** Events kept per queue, to know when a job came back (`shard-waits.ts`). BullMQ's default is 10,000. */
 const KEPT_EVENTS = 100;
 
-/** The adding side of some queues, in every shard. */
+/** Some queues in every shard, opened for adding. */
 export class QueueSet {
   readonly #queues: ReadonlyMap<QueueName, readonly Queue[]>;
   readonly #shards: number;
@@ -33,7 +33,7 @@ export class QueueSet {
     );
   }
 
-  /** The queue that holds a conversation's jobs: all of one conversation lie in one shard. */
+  /** The queue for a conversation's jobs. All jobs of a conversation are in one shard. */
   of(name: QueueName, { tenant, id }: ConversationRef): Queue {
     const queue = this.#queues.get(name)?.[crc32(`${tenant}/${id}`) % this.#shards];
     if (queue === undefined) throw new Error(`the queue ${name} was not opened`);
@@ -49,7 +49,7 @@ export class QueueSet {
   }
 }
 
-/** Errors of a queue or a worker, but for those of the connection, which reports its own. */
+/** Reports errors of a queue or a worker. The connection reports outages itself. */
 export function reportErrors(name: QueueName, onError: QueueErrorListener): (error: Error) => void {
   return (error) => {
     if (!isOutage(error)) onError(error, name);
@@ -62,8 +62,8 @@ function openQueue(options: QueueSetOptions, name: QueueName, shard: number): Qu
     connection: options.connection,
     prefix: queuePrefix(shard, options.namespace),
     streams: { events: { maxLen: KEPT_EVENTS } },
-    // The version check asks Redis at once and remembers a failure for good: a client that starts while Redis is away
-    // would stay dead after it is back.
+    // BullMQ checks the version of Redis once and never repeats a failed check. A client that starts while Redis is away
+    // would stay unusable.
     skipWaitingForReady: isClient,
     skipVersionCheck: isClient,
   });

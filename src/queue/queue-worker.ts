@@ -1,37 +1,36 @@
-import type { Worker } from 'bullmq';
+import { type Job, type JobJson, Worker, type WorkerOptions } from 'bullmq';
+import { TurnfoldError } from '../domain/errors.ts';
 import { describeThrown, isError, readSafely } from '../domain/thrown.ts';
-import { QUEUE_TIMES, type QueueName, queuePrefix } from '../jobs/names.ts';
-import type { Delivery, Drop } from './delivery.ts';
+import { QUEUE_TIMES, type QueueName, queuePrefix } from '../jobs/queues.ts';
+import type { Delivery, DropListener } from './delivery.ts';
 import type { QueueConnection, QueueErrorListener } from './queue-connection.ts';
 import { reportErrors } from './queue-set.ts';
-import { SteadyWorker } from './steady-worker.ts';
 
 export interface QueueWorkerOptions {
   readonly name: QueueName;
   readonly shard: number;
   readonly namespace: string | undefined;
   readonly connection: QueueConnection;
-  /** jobs at a time */
+  /** Jobs at a time. */
   readonly concurrency: number;
   readonly deliver: Delivery;
   readonly onError: QueueErrorListener;
-  readonly onDrop: Drop;
+  readonly onDrop: DropListener;
   /**
-   * a job's lock had lapsed, and it waits again: its worker died, froze, lost Redis or stopped before it was done. Acknowledged to one
-   * worker of the queue
+   * Called when the lock of a job had lapsed and the job waits again: its worker died, froze or lost Redis. BullMQ notifies
+   * one worker of the queue.
    */
   readonly onReclaim?: (queue: QueueName) => void;
 }
 
-/** BullMQ fails a job for good after so many crashes, whatever its attempts. The budget for crashes is our own, in the store. */
+/** BullMQ fails a job after this many crashes. The store has its own limit for crashes, so this one is out of reach. */
 const MAX_STALLED_COUNT = 1_000_000_000;
 
 const MAX_ERROR_CHARACTERS = 32_000;
 
-/** Makes a worker for one shard of one queue; `run` starts it. */
+/** Creates a worker for one shard of one queue. `run` starts it. */
 export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
   const { name, deliver } = options;
-  // Two parameters: asked with three, BullMQ would hand in a signal that others of its parts may abort.
   const settings = {
     autorun: false,
     connection: options.connection,
@@ -43,6 +42,7 @@ export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
   };
   const worker = new SteadyWorker(
     name,
+    // A third parameter would make BullMQ pass a signal that its other parts may abort.
     (job, token) => deliverSafely(deliver, job, token ?? ''),
     settings,
     options.onDrop,
@@ -54,7 +54,7 @@ export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
   return worker;
 }
 
-/** BullMQ reads message and stack of what a delivery throws, and keeps the message with the job: any error will do. */
+/** BullMQ reads message and stack of a thrown value and stores the message with the job, so it gets a plain error. */
 async function deliverSafely(deliver: Delivery, job: Parameters<Delivery>[0], token: string): Promise<unknown> {
   try {
     return await deliver(job, token);
@@ -65,7 +65,7 @@ async function deliverSafely(deliver: Delivery, job: Parameters<Delivery>[0], to
   }
 }
 
-/** An error whose texts can be read and are of a size that a job may keep. */
+/** True if the texts of an error are readable and small enough to be stored with a job. */
 function isPlain(error: unknown): error is Error {
   const [message, stack] = [readSafely(error, 'message'), readSafely(error, 'stack')];
   return isError(error) && isShort(message) && isShort(stack);
@@ -73,4 +73,109 @@ function isPlain(error: unknown): error is Error {
 
 function isShort(text: unknown): boolean {
   return typeof text === 'string' && text.length <= MAX_ERROR_CHARACTERS;
+}
+
+const JSON_NULL = 'null';
+
+type Processor = (job: Job<unknown>, token?: string) => Promise<unknown>;
+
+/**
+ * A worker that survives malformed jobs. BullMQ parses a job when it takes the job. A parse error stops the whole worker for
+ * 15 s, and the job comes back with every stall.
+ */
+class SteadyWorker extends Worker<unknown> {
+  readonly #connection: QueueConnection;
+  readonly #drop: DropListener;
+
+  constructor(
+    name: string,
+    process: Processor,
+    options: WorkerOptions & { connection: QueueConnection },
+    drop: DropListener,
+  ) {
+    super(name, process, options);
+    this.#connection = options.connection;
+    this.#drop = drop;
+  }
+
+  /** A job whose data is not JSON is delivered without data. Its delivery drops the job. */
+  protected override createJob(json: JobJson, jobId: string): Job<unknown> {
+    return super.createJob(isJson(json.data) ? json : { ...json, data: JSON_NULL }, jobId);
+  }
+
+  /** Removes a job with another field that is not JSON, and takes the next job. */
+  protected override async moveToActive(token: string, name?: string): Promise<Job<unknown>> {
+    try {
+      return await super.moveToActive(token, name);
+    } catch (error) {
+      if (!(error instanceof SyntaxError)) throw error;
+      await this.#removeTaken(token);
+      return await this.nextJobFromJobData();
+    }
+  }
+
+  /** The error does not name the job, but the job's lock contains the token. */
+  async #removeTaken(token: string): Promise<void> {
+    const active = await this.#connection.lrange(this.toKey('active'), 0, -1);
+    for (const jobId of active) {
+      const lock = `${this.toKey(jobId)}:lock`;
+      if ((await this.#connection.get(lock)) !== token) continue;
+      await this.#connection.unlink(lock);
+      await this.backend.remove(jobId, false);
+      this.#drop(jobId, new TurnfoldError('invalid_input', 'job: its record is not JSON', { field: 'job' }));
+    }
+  }
+}
+
+function isJson(text: string): boolean {
+  try {
+    JSON.parse(text || JSON_NULL);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
+export interface IntakeOptions {
+  readonly queue: QueueName;
+  readonly shard: number;
+  /** Jobs at a time. */
+  readonly concurrency: number;
+}
+
+/** Counts the jobs that one worker takes. A worker with free places that takes nothing while jobs wait is stuck. */
+export class Intake {
+  readonly queue: QueueName;
+  readonly shard: number;
+  readonly #concurrency: number;
+  #inFlight = 0;
+  #lastAt = performance.now();
+
+  constructor({ queue, shard, concurrency }: IntakeOptions) {
+    this.queue = queue;
+    this.shard = shard;
+    this.#concurrency = concurrency;
+  }
+
+  get couldTakeMore(): boolean {
+    return this.#inFlight < this.#concurrency;
+  }
+
+  /** ms since the worker last took or finished a job, or since its start. */
+  get idleMs(): number {
+    return performance.now() - this.#lastAt;
+  }
+
+  count(deliver: Delivery): Delivery {
+    return async (job, token) => {
+      this.#inFlight += 1;
+      this.#lastAt = performance.now();
+      try {
+        return await deliver(job, token);
+      } finally {
+        this.#inFlight -= 1;
+        this.#lastAt = performance.now();
+      }
+    };
+  }
 }

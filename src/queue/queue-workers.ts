@@ -1,21 +1,17 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Worker } from 'bullmq';
 import type { PassHandler, SummarizationHandler, TurnHandler } from '../domain/ports/queue.ts';
-import { QUEUES, type QueueName } from '../jobs/names.ts';
+import { QUEUES, type QueueName } from '../jobs/queues.ts';
 import type { RedisLocation } from '../redis/address.ts';
-import type { Delivery, Drop, Report } from './delivery.ts';
-import { Intake } from './intake.ts';
-import { deliverPasses } from './pass-deliveries.ts';
+import { type Delivery, type DeliveryListeners, deliverTurns } from './delivery.ts';
+import { deliverPasses, deliverSummarizations } from './fan-out.ts';
 import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
 import { QueueSet } from './queue-set.ts';
-import { openQueueWorker } from './queue-worker.ts';
-import { type CloseOutcome, RunningWorkers } from './running-workers.ts';
-import { shareOut } from './shares.ts';
-import { deliverSummarizations } from './summarization-deliveries.ts';
-import { deliverTurns } from './turn-deliveries.ts';
+import { Intake, openQueueWorker } from './queue-worker.ts';
 
 export interface QueueRole<Handler> {
   readonly handler: Handler;
-  /** jobs at a time in this process, shared out among the shards; each gets one at least */
+  /** Jobs at a time in this process, divided among the shards. Each shard gets at least one. */
   readonly concurrency: number;
 }
 
@@ -28,22 +24,25 @@ export interface QueueWorkersOptions extends RedisLocation {
     readonly summarization?: QueueRole<SummarizationHandler>;
   };
   readonly onError: QueueErrorListener;
-  /** told of a job that was removed because it cannot be read */
+  /** Called for a job that was removed because it cannot be read. */
   readonly onDrop?: (queue: QueueName, job: string, error: unknown) => void;
-  /** told for each job that this process found without its worker */
+  /** Called for each job that this process found without its worker. */
   readonly onReclaim?: (queue: QueueName) => void;
-  /** how long a close waits for the jobs in hand */
+  /** Time that a close waits for jobs in flight. */
   readonly deadlineMs: number;
 }
 
+/** `deadline`: jobs in flight were left behind. Their leases and locks lapse, and other workers continue. */
+export type CloseOutcome = 'closed' | 'deadline';
+
 export interface QueueWorkers {
-  /** Connects and takes jobs; may be called once. Resolves when connected, however long Redis is away, or closed. */
+  /** Connects and takes jobs. May be called once. Resolves when connected, however long Redis is away, or when closed. */
   start(): Promise<void>;
-  /** Takes no more jobs and waits for those in hand, until the deadline and no longer. May be called again. */
+  /** Takes no more jobs and waits for those in flight, until the deadline at most. May be called again. */
   close(): Promise<CloseOutcome>;
-  /** started, not closing, and every worker is taking jobs */
+  /** True if the workers are started, not closing, and all taking jobs. */
   isRunning(): boolean;
-  /** what it takes, of each shard of each queue */
+  /** One counter for each shard of each queue. */
   readonly intakes: readonly Intake[];
 }
 
@@ -71,7 +70,24 @@ export function openQueueWorkers(options: QueueWorkersOptions): QueueWorkers {
   };
 }
 
-/** A connection that nobody works on would keep the process. */
+/**
+ * Divides a role's concurrency among the shards of its queue. Shards differ by one at most. Each gets at least one, because
+ * a shard without a worker would wait for another process. The remainder goes to the shards from `first` on. If each
+ * process has another `first`, no shard gets more than the others.
+ */
+export function shareOut(concurrency: number, shards: number, first = 0): number[] {
+  return Array.from({ length: shards }, (_, shard) => {
+    const place = (shard - first + shards) % shards;
+    return Math.max(1, Math.floor((concurrency + shards - 1 - place) / shards));
+  });
+}
+
+/** Jobs that a worker takes at a time: its concurrency, or one per shard if there are more shards. */
+export function totalConcurrency(concurrency: number, shards: number): number {
+  return Math.max(concurrency, shards);
+}
+
+/** Cuts the connection if a worker cannot be opened: an unused connection would keep the process alive. */
 function openOrCut(...parts: Parameters<typeof openWorkers>): OpenedWorker[] {
   try {
     return openWorkers(...parts);
@@ -90,7 +106,7 @@ function openWorkers(options: QueueWorkersOptions, connection: QueueConnection):
   const { roles, shards, namespace, onError, onReclaim, onDrop } = options;
   const { turn, compaction, summarization } = roles;
   const first = Math.floor(Math.random() * shards);
-  const listenersOf = (name: QueueName): { report: Report; drop: Drop } => ({
+  const listenersOf = (name: QueueName): DeliveryListeners => ({
     report: (error) => onError(error, name),
     drop: (job, error) => onDrop?.(name, job, error),
   });
@@ -99,18 +115,14 @@ function openWorkers(options: QueueWorkersOptions, connection: QueueConnection):
       const intake = new Intake({ queue: name, shard, concurrency });
       const counted = intake.count(deliver);
       const served = { name, shard, namespace, connection, concurrency, deliver: counted };
-      const worker = openQueueWorker({
-        ...served,
-        onError,
-        onDrop: listenersOf(name).drop,
-        ...(onReclaim && { onReclaim }),
-      });
+      const onDropped = listenersOf(name).drop;
+      const worker = openQueueWorker({ ...served, onError, onDrop: onDropped, ...(onReclaim && { onReclaim }) });
       return { worker, intake };
     });
   };
   const workers: OpenedWorker[] = [];
   if (turn !== undefined) {
-    workers.push(...open(QUEUES.turn, turn, deliverTurns(turn.handler, listenersOf(QUEUES.turn).drop)));
+    workers.push(...open(QUEUES.turn, turn, deliverTurns(turn.handler, listenersOf(QUEUES.turn))));
   }
   if (compaction !== undefined) {
     const children = new QueueSet({ connection, names: [QUEUES.summarization], shards, namespace, onError });
@@ -122,4 +134,68 @@ function openWorkers(options: QueueWorkersOptions, connection: QueueConnection):
     workers.push(...open(QUEUES.summarization, summarization, deliver));
   }
   return workers;
+}
+
+/** A close gives up when Redis has been away this long. Reconnects are a second apart. */
+const GIVE_UP_MS = 1_500;
+
+/** Workers from the moment they take jobs until they are cut off. Owns their connection. */
+class RunningWorkers {
+  readonly #workers: readonly Worker[];
+  readonly #connection: QueueConnection;
+  readonly #runs: Promise<unknown>;
+
+  constructor(workers: readonly Worker[], connection: QueueConnection, onError: QueueErrorListener) {
+    this.#workers = workers;
+    this.#connection = connection;
+    this.#runs = Promise.all(
+      workers.map((worker) => worker.run().catch((error: unknown) => onError(error, worker.name))),
+    );
+  }
+
+  isRunning(): boolean {
+    return this.#workers.length > 0 && this.#workers.every((worker) => worker.isRunning());
+  }
+
+  /** Resolves when every worker is connected, or has ended before that. */
+  async waitUntilReady(): Promise<void> {
+    const ready = Promise.allSettled(this.#workers.map((worker) => worker.waitUntilReady()));
+    await Promise.race([ready, this.#runs]);
+  }
+
+  /**
+   * Takes no more jobs, waits for those in flight until the deadline or the loss of Redis, then cuts the connections. BullMQ's
+   * own close may never end while Redis is away.
+   */
+  async close(deadlineMs: number): Promise<CloseOutcome> {
+    const ended = new AbortController();
+    const closed = Promise.allSettled(this.#workers.map((worker) => worker.close())).then(() => 'closed' as const);
+    const deadline = sleep(deadlineMs, 'deadline' as const, { signal: ended.signal });
+    deadline.catch(() => undefined); // aborted below
+    const lost = untilLost(this.#connection, ended.signal).then(() => 'deadline' as const);
+    const outcome = await Promise.race([closed, deadline, lost]);
+    ended.abort();
+    this.#connection.disconnectAll();
+    return outcome;
+  }
+}
+
+/** Resolves once the connection has been away for `GIVE_UP_MS` without a break. Never resolves after the signal. */
+async function untilLost(connection: QueueConnection, signal: AbortSignal): Promise<void> {
+  const { promise, resolve } = Promise.withResolvers<void>();
+  let timer: NodeJS.Timeout | undefined;
+  const onReady = (): void => {
+    clearTimeout(timer);
+    timer = undefined;
+  };
+  const onAway = (): void => {
+    timer ??= setTimeout(resolve, GIVE_UP_MS);
+  };
+  connection.on('close', onAway).on('ready', onReady);
+  signal.addEventListener('abort', () => {
+    connection.off('close', onAway).off('ready', onReady);
+    clearTimeout(timer);
+  });
+  if (connection.status !== 'ready') onAway();
+  await promise;
 }

@@ -1,23 +1,21 @@
 import type { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
-import type { QueueName } from '../jobs/names.ts';
-import { type Arrivals, readArrivals } from './arrivals.ts';
+import type { QueueName } from '../jobs/queues.ts';
 import type { QueueSet } from './queue-set.ts';
 
 /** How long work waits for a worker, in one shard of a queue. */
 export interface ShardWait {
   readonly queue: QueueName;
   readonly shard: number;
-  /** of the job that has waited longest, next or not: never more than it has, but for clocks; undefined where none waits */
+  /** Wait of the oldest job, never too long except for clock skew. Undefined: no job waits. */
   readonly waitMs: number | undefined;
 }
 
 export type QueueReader = Pick<Redis, 'hmget' | 'lrange' | 'xrevrange' | 'zrangebyscore'>;
 
 /**
- * Reads a job or a few of each priority, so it costs the same however long the queues are: of 48 queues with 16 priorities
- * each, all of whose first jobs came back, 85 ms of a core. Clocks are those of whoever added the job, of Redis, and of this
- * process.
+ * Reads a few jobs of each priority, so the cost does not depend on the queues' lengths. The worst case measured was 48
+ * queues with 16 priorities each and no dated job: 85 ms of a core. The clocks of the adder, Redis and this process mix.
  */
 export async function readShardWaits(queues: QueueSet, redis: QueueReader): Promise<ShardWait[]> {
   const now = Date.now();
@@ -37,10 +35,10 @@ async function readOldestSince(jobs: Queue, redis: QueueReader, now: number): Pr
     listReclaimed(jobs, redis),
     listPrioritized(jobs, redis),
   ]);
-  // Once for all, and not before the ids: what came back in between would pass for what is too old to be told of.
+  // Read once, and after the ids: a job that came back in between would otherwise look older than all events.
   let arrivals: Promise<Arrivals> | undefined;
-  const look: Look = { jobs, redis, now, askArrivals: () => (arrivals ??= readArrivals(jobs, redis)) };
-  const sinces = await Promise.all([reclaimed, ...prioritized].map((ids) => dateOldest(ids, look)));
+  const reader: JobReader = { jobs, redis, now, readArrivals: () => (arrivals ??= readArrivals(jobs, redis)) };
+  const sinces = await Promise.all([reclaimed, ...prioritized].map((ids) => dateOldest(ids, reader)));
   return findEarliest([due, ...sinces]);
 }
 
@@ -49,29 +47,26 @@ function findEarliest(times: readonly (number | undefined)[]): number | undefine
   return known.length === 0 ? undefined : Math.min(...known);
 }
 
-/** BullMQ's score of a delayed job is its time times this, and a number. */
+/** BullMQ's score of a delayed job is its time multiplied by this, plus a counter. */
 const DELAY_SCORE = 2 ** 12;
 
-/** The time of the delayed job that is due and has not been looked at: that is done by workers that take another. */
+/** Time of the first delayed job that is due. Workers move such jobs only when they take another job. */
 async function readDueSince(jobs: Queue, redis: QueueReader, now: number): Promise<number | undefined> {
   const due = (now + 1) * DELAY_SCORE - 1;
   const [, score] = await redis.zrangebyscore(jobs.toKey('delayed'), 0, due, 'WITHSCORES', 'LIMIT', 0, 1);
   return score === undefined ? undefined : Math.floor(Number(score) / DELAY_SCORE);
 }
 
-/** More that are in use at once are not looked at: each costs an answer of Redis, one after the other. */
-const MOST_PRIORITIES = 16;
-/** BullMQ's score of a job is its priority times this, and its number: the first of a priority came before the others. */
+/** Priorities read per queue. Each costs one more round trip. */
+const MAX_PRIORITIES = 16;
+/** BullMQ's score of a job is its priority multiplied by this, plus a counter. */
 const PRIORITY_SCORE = 2 ** 32;
-/** So many of each are looked at, where the time of the first is not known. */
-const MOST_HEADS = 8;
+/** Jobs read per priority, in case the time of the first one is not known. */
+const MAX_HEADS = 8;
 
-/**
- * Ids of what dead workers held, oldest first. Every job of ours has a priority, so this list gets only those, at its right
- * end; workers take them from there, too, and the leftmost waits longest.
- */
+/** Ids of jobs reclaimed from dead workers, oldest first. All jobs have a priority, so this list holds nothing else. */
 function listReclaimed(jobs: Queue, redis: QueueReader): Promise<string[]> {
-  return redis.lrange(jobs.toKey('wait'), 0, MOST_HEADS - 1);
+  return redis.lrange(jobs.toKey('wait'), 0, MAX_HEADS - 1);
 }
 
 /** Ids of the first jobs of each priority, oldest first. */
@@ -79,9 +74,9 @@ async function listPrioritized(jobs: Queue, redis: QueueReader): Promise<string[
   const key = jobs.toKey('prioritized');
   const heads: string[][] = [];
   let priority = 0;
-  while (heads.length < MOST_PRIORITIES) {
+  while (heads.length < MAX_PRIORITIES) {
     const least = priority * PRIORITY_SCORE;
-    const scored = await redis.zrangebyscore(key, least, '+inf', 'WITHSCORES', 'LIMIT', 0, MOST_HEADS);
+    const scored = await redis.zrangebyscore(key, least, '+inf', 'WITHSCORES', 'LIMIT', 0, MAX_HEADS);
     if (scored.length === 0) break;
     priority = Math.floor(Number(scored[1]) / PRIORITY_SCORE) + 1;
     heads.push(pickBelow(scored, priority * PRIORITY_SCORE));
@@ -94,51 +89,79 @@ function pickBelow(scored: readonly string[], limit: number): string[] {
   return scored.filter((_, index) => index % 2 === 0 && Number(scored[index + 1]) < limit);
 }
 
-interface Look {
+interface JobReader {
   readonly jobs: Queue;
   readonly redis: QueueReader;
   readonly now: number;
-  readonly askArrivals: () => Promise<Arrivals>;
+  readonly readArrivals: () => Promise<Arrivals>;
 }
 
-/**
- * Since when the first of these has waited, at the latest. It came before the others, one of which may be dated where it is
- * not.
- */
-async function dateOldest([first, ...others]: readonly string[], look: Look): Promise<number | undefined> {
+/** A time at or after which the first of these jobs began to wait. The others came later, and may have an exact time. */
+async function dateOldest([first, ...others]: readonly string[], reader: JobReader): Promise<number | undefined> {
   if (first === undefined) return undefined;
-  const date = await dateJob(first, look);
-  if (date?.isKnown) return date.since;
-  const dates = await Promise.all(others.map((id) => dateJob(id, look)));
+  const date = await dateJob(first, reader);
+  if (date?.isExact) return date.since;
+  const dates = await Promise.all(others.map((id) => dateJob(id, reader)));
   return findEarliest([date, ...dates].map((each) => each?.since));
 }
 
 interface JobDate {
-  /** at the latest, where it is not known */
+  /** Start of the wait, or a later time if that is not known. */
   readonly since: number;
-  readonly isKnown: boolean;
+  readonly isExact: boolean;
 }
 
 /**
- * One that nobody has taken yet has waited since it was added. Of one that came back (from its children, a delay or a dead
- * worker) BullMQ keeps when it was added and when it was last taken, both of which are minutes too early; that it came back
- * is in the queue's events. Not taken: to remember here since when an id is seen to wait, which a doctor that has just begun
- * cannot know, and of which each process would have another opinion; nor a field of our own on the job, because the script
- * that brings a parent back is BullMQ's.
- * @returns undefined where it is gone: taken in between, and the next look will find what is behind it
+ * A job that was never taken has waited since it was added. A job that came back (from its children, a delay or a dead
+ * worker) has no exact time of its own. BullMQ keeps when it was added and last taken, both minutes too early. The queue's
+ * events have that time. Two alternatives were rejected:
+ * - Remember here when an id was first seen. A doctor that has just started cannot know, and processes would disagree.
+ * - Write a field of ours. The script that brings a parent back belongs to BullMQ.
+ * @returns undefined if a worker took the job in between
  */
-async function dateJob(id: string, { jobs, redis, now, askArrivals }: Look): Promise<JobDate | undefined> {
-  // BullMQ's getJob reads all of it, and costs three times as much.
+async function dateJob(id: string, { jobs, redis, now, readArrivals: read }: JobReader): Promise<JobDate | undefined> {
+  // BullMQ's getJob reads the whole job and costs three times as much.
   const [timestamp, attemptsStarted, opts] = await redis.hmget(jobs.toKey(id), 'timestamp', 'ats', 'opts');
   if (!timestamp) return undefined;
-  if (Number(attemptsStarted ?? 0) === 0 && !hasDelay(opts)) return { since: Number(timestamp), isKnown: true };
-  const { byJob, toldSince = now } = await askArrivals();
+  if (Number(attemptsStarted ?? 0) === 0 && !hasDelay(opts)) return { since: Number(timestamp), isExact: true };
+  const { byJob, completeSince = now } = await read();
   const arrivedAt = byJob.get(id);
-  return { since: arrivedAt ?? toldSince, isKnown: arrivedAt !== undefined };
+  return { since: arrivedAt ?? completeSince, isExact: arrivedAt !== undefined };
 }
 
-/** Whether it was added with one; the field of that name is 0 once it is over. */
+/** True if the job was added with a delay. The job's own field `delay` is 0 once the delay is over. */
 function hasDelay(opts: string | null | undefined): boolean {
   const { delay = 0 } = JSON.parse(opts ?? '{}') as { readonly delay?: number };
   return delay > 0;
+}
+
+/** Times at which jobs began to wait, from the events of their queue, by the clock of Redis. */
+interface Arrivals {
+  readonly byJob: ReadonlyMap<string, number>;
+  /** Time of the oldest event that was read: a job without an arrival has waited for longer. Undefined: no events. */
+  readonly completeSince: number | undefined;
+}
+
+/** A queue keeps fewer events, unless it was configured otherwise (`queue-set.ts`). */
+const MAX_EVENTS = 250;
+
+async function readArrivals(jobs: Queue, redis: Pick<Redis, 'xrevrange'>): Promise<Arrivals> {
+  const newestFirst = await redis.xrevrange(jobs.toKey('events'), '+', '-', 'COUNT', MAX_EVENTS);
+  const byJob = new Map<string, number>();
+  for (const [id, fields] of newestFirst) {
+    const { event, jobId } = readFields(fields);
+    if (event === 'waiting' && jobId !== undefined && !byJob.has(jobId)) byJob.set(jobId, timeOf(id));
+  }
+  const oldest = newestFirst.at(-1);
+  return { byJob, completeSince: oldest && timeOf(oldest[0]) };
+}
+
+function readFields(fields: readonly string[]): Record<string, string | undefined> {
+  const pairs = fields.flatMap((name, index) => (index % 2 === 0 ? [[name, fields[index + 1]]] : []));
+  return Object.fromEntries(pairs) as Record<string, string | undefined>;
+}
+
+/** The id of a stream entry is its time in ms and a counter. */
+function timeOf(eventId: string): number {
+  return Number(eventId.split('-', 1)[0]);
 }

@@ -1,13 +1,14 @@
 import { once } from 'node:events';
 import { TurnfoldError } from '../domain/errors.ts';
 import type { WakeKind, WakeQueue } from '../domain/ports/queue.ts';
-import { DEFAULT_PRIORITY, HIGHEST_PRIORITY, QUEUES, type QueueName } from '../jobs/names.ts';
-import { wakePayload } from '../jobs/payloads.ts';
+import type { JobDefinition, WakeTask } from '../jobs/job.ts';
+import { HIGHEST_PRIORITY, QUEUES } from '../jobs/queues.ts';
+import { wakePassJob } from '../jobs/wake-pass.ts';
+import { wakeTurnJob } from '../jobs/wake-turn.ts';
 import type { RedisLocation } from '../redis/address.ts';
 import { nameRedisError } from '../redis/errors.ts';
-import { countJobs, type StateCount } from './job-counts.ts';
 import { openQueueConnection, type QueueConnection, type QueueErrorListener } from './queue-connection.ts';
-import { type QueueReport, reportQueues } from './queue-reports.ts';
+import { countJobs, type QueueReport, reportQueues, type StateCount } from './queue-reports.ts';
 import { QueueSet } from './queue-set.ts';
 import { readShardWaits, type ShardWait } from './shard-waits.ts';
 
@@ -15,43 +16,44 @@ export interface WakeQueueOptions extends RedisLocation {
   readonly shards: number;
   readonly namespace?: string;
   readonly onError: QueueErrorListener;
-  /** for clients: every call ends within a second, with `redis_unavailable` where Redis does not answer */
+  /** For clients: every call ends within a second, with `redis_unavailable` if Redis does not answer. */
   readonly failsFast?: boolean;
 }
 
 export interface OpenWakeQueue extends WakeQueue {
-  /** for gauges, so within a second in any case: how many jobs there are, by queue and state */
+  /** Number of jobs by queue and state, for gauges: within a second in any case. */
   countJobs(): Promise<StateCount[]>;
-  /** for gauges and readiness, so within a second, too: how long the job that has waited longest has */
+  /** Wait of the oldest job of each shard, for gauges and readiness: within a second in any case. */
   readShardWaits(): Promise<ShardWait[]>;
-  /** for doctors, within ten seconds */
+  /** For doctors, within ten seconds. */
   reportQueues(): Promise<QueueReport[]>;
   close(): Promise<void>;
 }
 
-const QUEUE_OF: Readonly<Record<WakeKind, QueueName>> = { turn: QUEUES.turn, pass: QUEUES.compaction };
+const JOB_OF = { turn: wakeTurnJob, pass: wakePassJob } satisfies Record<WakeKind, JobDefinition<WakeTask>>;
 
-/** A wake that is in one of these will be delivered. An active one may be the very delivery that was lost. */
+/** A wake in one of these states will be delivered. An active one may belong to a delivery that was lost. */
 const PENDING_STATES: ReadonlySet<string> = new Set(['waiting', 'prioritized', 'delayed']);
 
-/** An answer later than this is none; the rest of a second is for the caller. A wake that arrives late does no harm. */
+/** Leaves the rest of a second to the caller. A wake that arrives after this time does no harm. */
 const FAIL_FAST_MS = 900;
-/** A person waits for a report, and for each shard Redis lists all its clients. */
+/** Redis lists all its clients for each shard of a report. */
 const REPORT_MS = 10_000;
 
-/** Opens the adding side of the wake queues. Calls throw `redis_full` and, where they fail fast, `redis_unavailable`. */
+/** Opens the wake queues for adding. Calls throw `redis_full` and, if they fail fast, `redis_unavailable`. */
 export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
   const { shards, namespace, onError, failsFast = false } = options;
   const connection = openQueueConnection(options);
   const queues = new QueueSet({ connection, names: Object.values(QUEUES), shards, namespace, onError, failsFast });
   const call = failsFast ? callWithinBudget : callNamed;
   return {
-    wake(kind, conversation, wake, { priority = DEFAULT_PRIORITY, askedIn } = {}) {
+    wake(kind, conversation, wake, { priority, askedIn } = {}) {
+      const job = JOB_OF[kind];
       return call(connection, async () => {
-        await queues.of(QUEUE_OF[kind], conversation).add(kind, wakePayload(conversation, askedIn), {
+        await queues.of(job.queue, conversation).add(job.name, job.write({ conversation, askedIn }), {
           jobId: jobIdOf(wake),
-          priority: Math.max(HIGHEST_PRIORITY, priority),
-          // A finished job would swallow a wake of its id. Ids are fresh, but nobody reads finished wakes either.
+          priority: Math.max(HIGHEST_PRIORITY, priority ?? job.priority),
+          // A finished job would swallow a new wake with the same id.
           removeOnComplete: true,
           removeOnFail: true,
         });
@@ -59,7 +61,7 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
     },
     isPending(kind, conversation, wake) {
       return call(connection, async () => {
-        const state = await queues.of(QUEUE_OF[kind], conversation).getJobState(jobIdOf(wake));
+        const state = await queues.of(JOB_OF[kind].queue, conversation).getJobState(jobIdOf(wake));
         return PENDING_STATES.has(state);
       });
     },
@@ -73,7 +75,7 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
   };
 }
 
-/** BullMQ refuses ids of digits only; with the prefix there are none. */
+/** BullMQ refuses an id that has only digits, so ids get a prefix. */
 function jobIdOf(wake: string): string {
   return `w-${wake}`;
 }
@@ -88,7 +90,7 @@ const callNamed: Call = async (_connection, run) => {
   }
 };
 
-/** Waits for a connection that is being made, not for one that was lost, and for the answer: together within the budget. */
+/** Waits within the budget for a first connection, but not for a lost one, and then for the answer. */
 async function callWithinBudget<T>(
   connection: QueueConnection,
   run: () => Promise<T>,

@@ -10,10 +10,10 @@ import { examinePolicy } from '../domain/policy-input.ts';
 import { functionSchema } from '../domain/process-options.ts';
 import { clipText, readSafely } from '../domain/thrown.ts';
 
-/** A longer one is none: timers of the process end there, 24.8 days, and fire at once beyond. */
+/** Longest timer of Node, 24.8 days. A longer one fires at once. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** More than any process or provider takes; a list may announce a billion. */
+/** More than any process or provider handles. A list may claim a billion items. */
 const MAX_AGENTS = 10_000;
 const MAX_TOOLS = 10_000;
 
@@ -21,7 +21,7 @@ const isSchema = (value: unknown): boolean => typeof value === 'object' && value
 const positive = z.number().gt(0);
 const count = z.number().int().min(1);
 
-/** Models are looked at and never copied: what they call themselves by would be lost. */
+/** Models are validated and never copied: a copy would lose their class. */
 export const modelSchema = z.looseObject({
   profile: z.looseObject({
     id: z.string().min(1),
@@ -64,7 +64,7 @@ const toolSchema = z
     ({ answerWithinMs, run, needsApproval }) => answerWithinMs === undefined || run === undefined || needsApproval,
     {
       path: ['answerWithinMs'],
-      message: 'a tool that runs without approval waits for nobody: remove it, or set needsApproval',
+      message: 'a tool that runs without approval has no wait. Remove this, or set needsApproval',
     },
   );
 
@@ -80,19 +80,19 @@ const agentSchema = z.looseObject({
   recall: z.boolean().optional(),
 });
 
-/** An agent's name, where an error quotes one that is too long. */
+/** Longest agent name that an error quotes. */
 const NAME_CHARACTERS = 200;
 
 export interface ReadAgents {
-  /** those that can be read, each with its policy as `readPolicy` has it */
+  /** Valid agents, each with its policy as `readPolicy` returns it. */
   readonly agents: readonly Agent[];
-  /** what a person should know of their policies */
+  /** Warnings about their policies. */
   readonly warnings: readonly string[];
-  /** invalid_config, invalid_policy; each with its field, from `agents` on */
+  /** Problems with their field, from `agents` on: invalid_config, invalid_policy. */
   readonly problems: readonly TurnfoldError[];
 }
 
-/** Reads agents from whoever gives them: a module without types can be wrong in a way that would show up only later. */
+/** Validates agents from untyped modules, whose mistakes would otherwise show up only later. */
 export function readAgents(values: unknown): ReadAgents {
   if (!Array.isArray(values) || values.length === 0) {
     const why = Array.isArray(values) ? 'expected at least one agent' : 'expected a list of agents';
@@ -126,7 +126,7 @@ function readAgent(value: unknown, at: string): ReadAgents {
   return { agents: [withPolicy(agent, policy)], warnings: named, problems };
 }
 
-/** Field by field: an agent may be of a class, and a copy by spreading has not what lies on its prototype. */
+/** Copies field by field: spreading an instance of a class would lose its prototype. */
 function withPolicy(agent: Agent, policy: PolicyInput): Agent {
   const { name, system, model, tools, maxSteps, turnTimeoutMs, toolResultMaxTokens, recall } = agent;
   return {

@@ -5,16 +5,16 @@ import { loadTokenCounter } from '../tokens/token-counter.ts';
 import { type PreparedAgent, type PreparedAgents, prepareAgent } from '../workers/prepared-agent.ts';
 import { createSummarizers } from './summarizers.ts';
 
-/** All agents of a process; also in order, for what is made of each at the start. */
+/** All agents of a process, by name and in order. */
 export interface LoadedAgents extends PreparedAgents {
   readonly all: readonly PreparedAgent[];
 }
 
 /**
- * Prepares every agent before the first turn is taken, so that a policy that cannot work is refused at the start.
- * @param agents as `readAgents` gives them
- * @param factorOf a model's calibration as it is known now
- * @throws invalid_config, invalid_policy; with the agent, and the field from `agents` on
+ * Prepares every agent before the first turn, so that an impossible policy is refused at the start.
+ * @param agents as returned by `readAgents`
+ * @param factorOf current calibration of a model
+ * @throws invalid_config, invalid_policy, with the agent and the field from `agents` on
  */
 export async function prepareAgents(
   agents: readonly Agent[],
@@ -27,8 +27,8 @@ export async function prepareAgents(
 }
 
 /**
- * Prepares every agent, too, and tells of all that cannot work, one error an agent.
- * @param hasSummarizers whether those of their policies are made, as where summaries are written
+ * Prepares every agent and collects the problems, at most one an agent.
+ * @param hasSummarizers also creates the summarizers of their policies, as a summarization worker does
  */
 export async function examineAgents(
   agents: readonly Agent[],
@@ -61,7 +61,7 @@ async function prepareOne(
   }
 }
 
-/** A policy's error names its field, and of several agents one wants to know which. */
+/** Adds the agent's name to the field of a policy error. */
 function ofAgent(name: string, error: TurnfoldError): TurnfoldError {
   const { code, message, field = '', details } = error;
   if (field.startsWith('agents.')) return error;

@@ -1,17 +1,17 @@
 type Close = () => unknown;
 
-/** What was opened one after the other, to be closed the other way round, however far that got. */
+/** Closes resources in reverse order of opening, also after a partial start. */
 export class Closers {
   readonly #stack: Close[] = [];
   readonly #onError: (error: unknown) => void;
   #closing: Promise<void> | undefined;
 
-  /** @param onError told of a close that fails; the next one is done all the same */
+  /** @param onError receives the error of a close that failed, after which the next one runs */
   constructor(onError: (error: unknown) => void) {
     this.#onError = onError;
   }
 
-  /** @throws Error where all is closed already: what comes so late is closed as well, and its opener goes no further */
+  /** @throws Error if everything is closed already. The late resource is closed too, and its opener stops. */
   add(close: Close): void {
     this.#stack.push(close);
     if (this.#closing === undefined) return;

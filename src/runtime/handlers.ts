@@ -16,7 +16,7 @@ import { createSummarizationHandler } from '../workers/summarization/summarizati
 import { createSweeper, type Sweeper } from '../workers/sweeper/sweeper.ts';
 import { systemTimers } from '../workers/timers.ts';
 import { createTurnHandler } from '../workers/turn/turn-delivery.ts';
-import type { PassTakeover } from '../workers/turn/turn-dependencies.ts';
+import type { PassTakeover } from '../workers/turn/turn-ports.ts';
 import { besideOthers } from '../workers/work-place.ts';
 import { createIdSource, processLock, systemClock } from './system.ts';
 
@@ -25,14 +25,14 @@ export interface HandlerParts {
   readonly wakes: WakeQueue;
   readonly agents: PreparedAgents;
   readonly calibrations: Calibrations;
-  /** the chain for a policy: tried in order, the structural summarizer last */
+  /** Summarizers of a policy in order of trial, the structural one last. */
   readonly summarizers: (policy: Policy, agent: string) => readonly Summarizer[];
   readonly onEvent: EventListener;
-  /** told what was said; absent: nobody has asked for that */
+  /** Receives contents. Absent: contents are not collected. */
   readonly onContent?: ContentListener | undefined;
   readonly tracing: Tracing;
   readonly shutdown: Shutdown;
-  /** the agents under a second policy, to be measured beside the live one */
+  /** The agents under the shadow policy, if there is one. */
   readonly shadowed?: PreparedAgents | undefined;
 }
 
@@ -43,36 +43,36 @@ export interface Handlers {
   readonly sweeper: Sweeper;
 }
 
-/** Gives every worker its ports, and nothing else of what a caller has: what a role does, independent of who calls it. */
+/** Composes the handler of each role from its ports. */
 export function createHandlers(parts: HandlerParts): Handlers {
   const { store, summarizers, shadowed, wakes, agents, calibrations, onEvent, onContent, tracing, shutdown } = parts;
-  const told = { onEvent, onContent, tracing };
+  const listeners = { onEvent, onContent, tracing };
   const system = { clock: systemClock, ids: createIdSource(), timers: systemTimers, shutdown, solo: processLock };
-  const shared = { contexts: store, wakes, agents, calibrations, ...told, ...system };
-  const aside = { ...shared, sweep: store };
-  const summaries = withReadableSummaries(store, aside);
+  const shared = { contexts: store, wakes, agents, calibrations, ...listeners, ...system };
+  const sweepPorts = { ...shared, sweep: store };
+  const summaries = withReadableSummaries(store, sweepPorts);
   const compaction = { ...shared, passes: store, summaries };
   const takeover: PassTakeover = {
     settleNow: (conversation) => takeOverPass(compaction, conversation),
     recount: (conversation, asked) => recountContext(compaction, conversation, asked),
   };
-  // A turn that ends a pass itself does not wait for a measure.
+  // A turn that ends a pass itself does not measure the shadow policy.
   const shadow = shadowed && createShadow({ ...shared, agents: shadowed, summarizers });
   return {
     turn: withQuarantine(
-      aside,
+      sweepPorts,
       (conversation) => ({ kind: 'turn', conversation }),
       createTurnHandler({ ...shared, turns: store, passes: store, texts: store, takeover }),
     ),
     compaction: besideOthers(
       system,
       withQuarantine(
-        aside,
+        sweepPorts,
         ({ conversation }) => ({ kind: 'pass', conversation }),
         createPassHandler({ ...compaction, ...(shadow && { shadow }) }),
       ),
     ),
     summarization: besideOthers(system, createSummarizationHandler({ ...shared, summaries, summarizers })),
-    sweeper: createSweeper(aside),
+    sweeper: createSweeper(sweepPorts),
   };
 }

@@ -1,9 +1,10 @@
+import type { Clock } from '../domain/ports/clock.ts';
 import type { SweepStore } from '../domain/ports/sweep-store.ts';
 import type { OpenWakeQueue } from '../queue/wake-queue.ts';
 import type { StoreMeasures } from '../store/measures.ts';
-import type { Measures } from '../telemetry/measures.ts';
+import type { Measures } from '../telemetry/measured-gauges.ts';
 import type { Calibrations } from '../workers/calibrations.ts';
-import type { MeasuringLease } from './measuring-lease.ts';
+import type { Timers } from '../workers/timers.ts';
 
 export interface MeasureParts {
   readonly store: Pick<SweepStore, 'measureShards'>;
@@ -13,7 +14,7 @@ export interface MeasureParts {
   readonly lease: Pick<MeasuringLease, 'ask'>;
 }
 
-/** Where the gauges' figures come from. */
+/** Connects the gauges to their sources. */
 export function createMeasures({ store, measures, wakes, calibrations, lease }: MeasureParts): Measures {
   return {
     isMeasuring: () => lease.ask(),
@@ -26,8 +27,60 @@ export function createMeasures({ store, measures, wakes, calibrations, lease }: 
   };
 }
 
-/** Of each queue the longest of all shards. */
+/** Longest wait over all shards, by queue. */
 async function measureWaits(wakes: MeasureParts['wakes']): Promise<ReadonlyMap<string, number>> {
   const byQueue = Map.groupBy(await wakes.readShardWaits(), ({ queue }) => queue);
   return new Map([...byQueue].map(([queue, shards]) => [queue, Math.max(...shards.map(({ waitMs = 0 }) => waitMs))]));
+}
+
+/** Time without shared gauges after the holder has died. */
+const LEASE_MS = 10_000;
+const BEAT_MS = 3_000;
+/** Two scrapes a minute apart, plus slack. A worker whose page is never read must not keep the lease. */
+const READ_LATELY_MS = 150_000;
+
+export interface MeasuringLeasePorts {
+  readonly measures: Pick<StoreMeasures, 'holdMeasuring'>;
+  readonly timers: Timers;
+  readonly clock: Clock;
+  /** Id of this process. */
+  readonly owner: string;
+}
+
+/**
+ * Lease of the worker that measures the shared state and shows its gauges. Without a lease every replica would run
+ * one script for each of 256 shards, and dashboards that sum the series would count them several times. Only workers
+ * whose pages are read take the lease. After a crash of the holder the gauges are missing for some seconds.
+ */
+export class MeasuringLease {
+  readonly #ports: MeasuringLeasePorts;
+  readonly #heartbeat: { stop(): void };
+  #isEnded = false;
+  #readAt = Number.NEGATIVE_INFINITY;
+
+  constructor(ports: MeasuringLeasePorts) {
+    this.#ports = ports;
+    this.#heartbeat = ports.timers.every(BEAT_MS, async () => {
+      if (ports.clock.now() - this.#readAt < READ_LATELY_MS) await this.#hold(LEASE_MS);
+    });
+  }
+
+  /** Called at each scrape. @returns whether this worker shows the shared gauges */
+  async ask(): Promise<boolean> {
+    if (this.#isEnded) return false;
+    this.#readAt = this.#ports.clock.now();
+    return await this.#hold(LEASE_MS);
+  }
+
+  /** Returns the lease without waiting, since Redis may be away. The lease lapses then. */
+  end(): void {
+    this.#isEnded = true;
+    this.#heartbeat.stop();
+    if (this.#readAt !== Number.NEGATIVE_INFINITY) this.#hold(0).catch(() => undefined);
+  }
+
+  #hold(leaseMs: number): Promise<boolean> {
+    const { measures, owner } = this.#ports;
+    return measures.holdMeasuring(owner, leaseMs);
+  }
 }

@@ -3,7 +3,7 @@ import { examinePolicy, type PolicyExamination, type ReadPolicy } from '../domai
 import { parseYaml, type YamlDocument } from './yaml-document.ts';
 
 /**
- * Reads a policy from YAML, or JSON, which is YAML as well: what `--policy` names, for those who start workers themselves.
+ * Reads a policy from YAML or JSON, as `--policy` does.
  * @throws invalid_policy, with the field as the text writes it, and its line
  */
 export function parsePolicy(yaml: string): ReadPolicy {
@@ -13,7 +13,7 @@ export function parsePolicy(yaml: string): ReadPolicy {
   return read;
 }
 
-/** Reads a policy as `parsePolicy` does, with all problems instead of the first. */
+/** Reads a policy like `parsePolicy`, and returns all problems instead of throwing the first. */
 export function examinePolicyText(document: YamlDocument, name: string): PolicyExamination {
   const { policy, warnings, problems } = examinePolicy(document.value);
   return {
@@ -24,15 +24,15 @@ export function examinePolicyText(document: YamlDocument, name: string): PolicyE
 }
 
 /**
- * The same error, with each setting as the text writes it, after the text's name and the setting's line:
- * `policy.yml:3: max_tokens: expected number`.
+ * Adds the text's name and line to an error, and spells settings as the text does: `policy.yml:3: max_tokens:
+ * expected number`.
  */
 export function placeError(error: TurnfoldError, document: YamlDocument, name: string): TurnfoldError {
   const { code, message, field, details } = error;
   const place = field === undefined ? undefined : document.locate(field);
   const text = field !== undefined && message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message;
   const said = text === message ? '' : `${place?.written ?? field}: `;
-  // A sum may be refused under a setting that has its default: the line is that of another setting in the sum.
+  // A sum may be refused under a setting with its default. Then the line is that of another setting in the sum.
   const line = place?.line ?? document.findLine(text);
   const at = line === undefined ? name : `${name}:${line}`;
   return new TurnfoldError(code, `${at}: ${said}${document.spell(text)}`, {

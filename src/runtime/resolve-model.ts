@@ -7,23 +7,23 @@ import { chatModel } from '../models/openai/chat-model.ts';
 import { responsesModel } from '../models/openai/responses-model.ts';
 import type { AnthropicThinking } from '../wire/anthropic/body.ts';
 
-/** OpenAI's models from before reasoning. */
+/** OpenAI models without reasoning. */
 const WITHOUT_REASONING = /^(?:gpt-[34]|chatgpt-4)/;
 
 export interface ResolveOptions {
-  /** models beside the known ones */
+  /** Models in addition to the built-in catalogue. */
   readonly catalogue?: Catalogue;
-  /** over the catalogue's */
+  /** Fields that replace those of the catalogue. */
   readonly profile?: Partial<Omit<ModelProfile, 'id'>>;
-  /** keys and addresses, instead of those of the environment */
+  /** Keys and addresses, instead of those in the environment. */
   readonly settings?: ProviderSettings;
-  /** of an Anthropic model: which form it takes is its own, newer ones want `adaptive` (default: off) */
+  /** Thinking of an Anthropic model (off). Newer models require `adaptive`. */
   readonly thinking?: AnthropicThinking;
 }
 
 /**
- * A model by its name: `anthropic/…`, `openai/…` (Responses) or `openai-chat/…` (Chat Completions, and every server that
- * speaks it). The key comes from the environment or a file that it names.
+ * Creates a model by name: `anthropic/…`, `openai/…` (Responses) or `openai-chat/…` (Chat Completions, also for
+ * compatible servers). The key comes from the environment or from the file named there.
  * @throws invalid_config, with the field or variable
  */
 export function resolveModel(name: string, options: ResolveOptions = {}): Model {
@@ -37,7 +37,7 @@ export function resolveModel(name: string, options: ResolveOptions = {}): Model 
   const { thinking } = options;
   if (thinking !== undefined && provider !== 'anthropic') {
     const field = 'thinking';
-    throw new TurnfoldError('invalid_config', `${field}: only anthropic/… takes it; other models think as they do`, {
+    throw new TurnfoldError('invalid_config', `${field}: only anthropic/… models have this option`, {
       field,
     });
   }
@@ -45,7 +45,7 @@ export function resolveModel(name: string, options: ResolveOptions = {}): Model 
   const { apiKey, baseUrl, keyVariable } = settings[maker];
   if (apiKey === undefined) {
     const field = keyVariable;
-    throw new TurnfoldError('invalid_config', `${field}: is not set, nor ${field}_FILE; ${name} needs a key`, {
+    throw new TurnfoldError('invalid_config', `${field}: set this or ${field}_FILE. ${name} needs a key`, {
       field,
     });
   }

@@ -1,10 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { EventListener } from '../domain/events.ts';
-import { LoopWatch } from '../health/loop-watch.ts';
+import { EventLoopMonitor } from '../health/event-loop-monitor.ts';
+import { listWorkerChecks } from '../health/worker-checks.ts';
+import { openWorkerPages, type WorkerPages } from '../health/worker-pages.ts';
 import type { QueueErrorListener } from '../queue/queue-connection.ts';
-import { openQueueWorkers, type QueueWorkers } from '../queue/queue-workers.ts';
-import type { CloseOutcome } from '../queue/running-workers.ts';
-import { totalConcurrency } from '../queue/shares.ts';
+import type { CloseOutcome } from '../queue/queue-workers.ts';
+import { openQueueWorkers, type QueueWorkers, totalConcurrency } from '../queue/queue-workers.ts';
 import { type OpenWakeQueue, openWakeQueue } from '../queue/wake-queue.ts';
 import { type ConnectedStore, connectStore } from '../store/connect-store.ts';
 import { combineListeners } from '../telemetry/listeners.ts';
@@ -14,18 +15,15 @@ import { Presence } from '../workers/presence.ts';
 import { Shutdown } from '../workers/shutdown.ts';
 import type { Sweeper } from '../workers/sweeper/sweeper.ts';
 import { systemTimers } from '../workers/timers.ts';
-import { BrokenDelivery } from '../workers/turn/broken-delivery.ts';
+import { BrokenDelivery } from '../workers/turn/turn-errors.ts';
 import { prepareAgents } from './agents.ts';
 import { Closers } from './closers.ts';
 import { createHandlers, type HandlerParts, type Handlers } from './handlers.ts';
-import { type Listening, type ListeningOptions, openListening } from './listening.ts';
-import { createMeasures } from './measures.ts';
-import { MeasuringLease } from './measuring-lease.ts';
+import { createListeners, type ListenerOptions, type Listeners } from './listeners.ts';
+import { createMeasures, MeasuringLease } from './measures.ts';
 import { prepareShadow } from './shadow.ts';
 import { createSummarizers } from './summarizers.ts';
 import { createIdSource, systemClock } from './system.ts';
-import { listWorkerChecks } from './worker-checks.ts';
-import { openWorkerPages, type WorkerPages } from './worker-pages.ts';
 import {
   ROLES,
   readWorkersOptions,
@@ -37,25 +35,27 @@ import {
 export { ROLES, type WorkerRole, type WorkersOptions };
 
 export interface Workers {
-  /** where the metrics page is, where there is one */
+  /** URL of the metrics page, if pages are served. */
   readonly metricsUrl: string | undefined;
   /**
-   * Takes no more jobs, begins no more steps, and hands back every turn, pass and summary in hand. Calls in flight go on for
-   * most of `shutdownMs`. `deadline`: it cut off a call, or left a lease behind because Redis was away
+   * Takes no more jobs, starts no more steps, and hands back all turns, passes and summaries. Calls in flight
+   * continue for most of `shutdownMs`.
+   * @returns `deadline` if a call was cut off, or a lease was left behind because Redis was away
    */
   close(): Promise<'closed' | 'deadline'>;
 }
 
 /**
- * Starts the workers of a process: one role, or all of them. The sweeper runs beside any role.
- * @throws invalid_config, invalid_policy, with the field, before anything is opened; incompatible_store; redis_full; the
- * signal's reason. Nothing stays open then; what comes too late for that is closed as soon as it has come
+ * Starts the workers of a process, for one role or all. The sweeper runs beside any role. After an error nothing
+ * stays open.
+ * @throws invalid_config, invalid_policy, with the field and before any connection
+ * @throws incompatible_store, redis_full, the signal's reason
  */
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const settings = readWorkersOptions(options);
   const { signal, warnings, metrics: pagesAt, ...others } = settings;
   signal?.throwIfAborted();
-  const listening = openListening(settings);
+  const listening = createListeners(settings);
   const metrics = createMetrics({ concurrency: concurrencyByRole(settings), onEvent: listening.onEvent });
   const onEvent = combineListeners(metrics.listener, listening.onEvent);
   for (const message of warnings) onEvent({ type: 'policy_warned', message });
@@ -71,7 +71,10 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   }
 }
 
-/** @throws the signal's reason, as soon as it aborts: ioredis may leave who waits for Redis without an answer then */
+/**
+ * Rejects as soon as the signal aborts, because ioredis may never settle a command that waits for Redis.
+ * @throws the signal's reason
+ */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
   if (signal === undefined) return await work;
   const { promise: aborted, reject } = Promise.withResolvers<never>();
@@ -85,14 +88,14 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
   }
 }
 
-type OpeningParts = Omit<WorkersSettings, 'metrics' | 'warnings' | keyof ListeningOptions> &
-  Listening & {
+type OpeningParts = Omit<WorkersSettings, 'metrics' | 'warnings' | keyof ListenerOptions> &
+  Listeners & {
     readonly metrics: Metrics;
     readonly pagesAt: WorkersSettings['metrics'];
     readonly closers: Closers;
   };
 
-/** Opens one thing after the other, each with its close. */
+/** Opens each resource and registers its close. */
 async function openWorkers(parts: OpeningParts): Promise<Workers> {
   const { redisUrl: url, redisTls: tls, shards, queueShards, closers, signal, onEvent } = parts;
   const calibrations = new Calibrations({ clock: systemClock, timers: systemTimers, onEvent });
@@ -104,19 +107,19 @@ async function openWorkers(parts: OpeningParts): Promise<Workers> {
   closers.add(connected.close);
   const wakes = openWakeQueue({ url, tls, shards: queueShards, onError });
   closers.add(() => wakes.close());
-  await tellOfMemory(connected.readMemory, onEvent);
+  await reportMemory(connected.readMemory, onEvent);
   await calibrations.start(connected.store);
   closers.add(() => calibrations.stop());
   return await startRoles({ ...parts, ...connected, ...prepared, wakes, pages, calibrations });
 }
 
-/** What is made of agents and policies before anything is opened. */
+/** Prepares agents and policies before anything is opened. */
 async function prepare(
   { agents: given, policy, shadow, roles, summarizers: models, tracing }: OpeningParts,
   factorOf: (model: string) => number,
 ): Promise<Pick<HandlerParts, 'agents' | 'summarizers' | 'shadowed'>> {
   const agents = await prepareAgents(given, policy, factorOf);
-  // Others need not know the summarizers, nor hold their keys.
+  // Other roles do not need the summarizers or their keys.
   const summarized = roles.includes('summarization') ? agents.all : [];
   const summarizers = await createSummarizers(summarized, models, tracing);
   const shadowed = shadow && (await prepareShadow(given, shadow, factorOf));
@@ -133,19 +136,19 @@ interface RoleParts
 
 type RoleSettings = Pick<WorkersSettings, 'roles' | 'concurrency' | 'queueShards'>;
 
-/** Jobs at a time by role; 0 of one that this process has not. */
+/** Jobs at a time by role, 0 for other roles. */
 function concurrencyByRole({ roles, concurrency, queueShards }: RoleSettings): Record<string, number> {
   return Object.fromEntries(
     ROLES.map((role) => [role, roles.includes(role) ? totalConcurrency(concurrency[role], queueShards) : 0]),
   );
 }
 
-/** All that runs over the open connections. */
+/** Starts everything that uses the open connections. */
 async function startRoles(parts: RoleParts): Promise<Workers> {
   const { store, wakes, calibrations, metrics, measures, checkServer, pages, closers, stuckMs, onEvent } = parts;
   const shutdown = new Shutdown();
   const { sweeper, ...handlers } = createHandlers({ ...parts, shutdown });
-  const loop = new LoopWatch();
+  const loop = new EventLoopMonitor();
   closers.add(() => loop.stop());
   const owner = createIdSource().next();
   const presence = openPresence(owner, parts);
@@ -165,7 +168,7 @@ async function startRoles(parts: RoleParts): Promise<Workers> {
     metricsUrl: pages.metricsUrl,
     async close() {
       await closers.close();
-      // Closed already: what came of it.
+      // Already closed, so this returns the outcome.
       const outcome = await workers.close();
       return shutdown.cutOff > 0 ? 'deadline' : outcome;
     },
@@ -184,7 +187,7 @@ interface StoppingParts {
   readonly shutdownMs: number;
 }
 
-/** What a sweep in hand may still take: the entries that it pushed out and has not woken wait for the next sweep otherwise. */
+/** Time for a sweep in progress to end. Without it, entries that it moved on wait for the next sweep. */
 const SWEEP_END_MS = 1_000;
 
 async function stopRoles({ workers, sweeper, shutdown, shutdownMs }: StoppingParts): Promise<CloseOutcome> {
@@ -200,7 +203,7 @@ type RoleOptions = Pick<
   'redisUrl' | 'redisTls' | 'queueShards' | 'roles' | 'concurrency' | 'shutdownMs'
 >;
 
-/** Takes the jobs of each role; `start` begins. */
+/** Creates the queue workers of each role. `start` begins to take jobs. */
 function openRoles(
   { redisUrl, redisTls, queueShards, roles, concurrency, shutdownMs }: RoleOptions,
   handlers: Pick<Handlers, WorkerRole>,
@@ -218,10 +221,10 @@ function openRoles(
   });
 }
 
-/** Of its limit: past this, Redis is a matter of hours. */
+/** Fraction of `maxmemory` above which a start warns: Redis may be full within hours. */
 const NEARLY_FULL = 0.8;
 
-async function tellOfMemory(readMemory: ConnectedStore['readMemory'], onEvent: EventListener): Promise<void> {
+async function reportMemory(readMemory: ConnectedStore['readMemory'], onEvent: EventListener): Promise<void> {
   const use = await readMemory();
   if (use === undefined || use.usedBytes < NEARLY_FULL * use.limitBytes) return;
   onEvent({ type: 'redis_nearly_full', ...use });
@@ -229,7 +232,7 @@ async function tellOfMemory(readMemory: ConnectedStore['readMemory'], onEvent: E
 
 function reportTo(onEvent: EventListener): QueueErrorListener {
   return (error, where) => {
-    const told = error instanceof BrokenDelivery ? { ...error.scope, error: error.cause } : { error };
-    onEvent({ type: 'worker_failed', where, ...told });
+    const details = error instanceof BrokenDelivery ? { ...error.scope, error: error.cause } : { error };
+    onEvent({ type: 'worker_failed', where, ...details });
   };
 }

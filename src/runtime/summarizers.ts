@@ -17,9 +17,10 @@ interface NamedModel {
 }
 
 /**
- * The chain of summarizers for each policy: its models in order, then the structural one, which needs none and never fails. A
- * model is named by its profile's id, among `models` and those of the agents, or as `provider/model`.
- * @throws invalid_policy for a name that is none of them, or has no key; with the field
+ * Creates the summarizer chain of each policy: its models in order, then the structural summarizer, which needs no
+ * model and never fails. A policy names a model by the id of a profile in `models` or of an agent, or as
+ * `provider/model`.
+ * @throws invalid_policy, with the field, for an unknown model or a missing key
  */
 export async function createSummarizers(
   agents: readonly PreparedAgent[],
@@ -59,7 +60,7 @@ export async function createSummarizers(
   };
 }
 
-/** @throws invalid_policy where the agent's provider has no compaction of its own, or its policy leaves no place for it */
+/** @throws invalid_policy if the provider has no compaction, or the scope of the policy does not allow it */
 function nativeSummarizer(
   { agent, policy, system, tools, counter }: PreparedAgent,
   fallback: Summarizer,
@@ -72,7 +73,7 @@ function nativeSummarizer(
     throw new TurnfoldError('invalid_policy', `${field}: native: ${why}`, { field });
   }
   if (policy.scope !== 'prefix') {
-    const why = 'what a provider compacts has to open the context: set scope to prefix';
+    const why = 'a provider can compact only the start of the context. Set scope to prefix';
     throw new TurnfoldError('invalid_policy', `${field}: native: ${why}`, { field });
   }
   return createNativeSummarizer({ model, system, tools, counter, clock: systemClock, tracing, fallback });
@@ -82,10 +83,10 @@ function hasCompaction(model: Model): model is NativeSummarizerOptions['model'] 
   return model.compact !== undefined;
 }
 
-/** Without its key refused here and now: found out at the first summary, it would be the structural one's for ever. */
+/** A missing key is refused at the start. Otherwise every summary would silently be structural. */
 function resolveNamed(name: string, field: string): Model {
   if (!name.includes('/')) {
-    const why = 'no such model: give it to the workers as one of `summarizers`, or name it provider/model';
+    const why = 'unknown model. Pass it to the workers in `summarizers`, or name it provider/model';
     throw new TurnfoldError('invalid_policy', `${field}: ${name}: ${why}`, { field });
   }
   try {

@@ -2,14 +2,14 @@ import { monotonicFactory } from 'ulidx';
 import type { Clock, IdSource } from '../domain/ports/clock.ts';
 import { SoloLock } from '../workers/solo-lock.ts';
 
-/** The process's clock and ids: the only time and randomness that decisions see. */
+/** Clock of the process. Decisions see no other time. */
 export const systemClock: Clock = { now: () => Date.now() };
 
-/** ULIDs, ascending within the process. */
+/** ULIDs that ascend within the process. */
 export function createIdSource(): IdSource {
   const next = monotonicFactory();
   return { next: () => next() };
 }
 
-/** One for the process, however many workers it starts: a turn that kills it kills them all. */
+/** One lock for the process, for all its workers: a turn that kills the process kills them all (I10). */
 export const processLock = new SoloLock();

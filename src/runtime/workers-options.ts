@@ -7,50 +7,53 @@ import { readPolicy } from '../domain/policy-input.ts';
 import { functionSchema, PROCESS_DEFAULTS, PROCESS_RANGES, wholeNumber } from '../domain/process-options.ts';
 import { type RedisTls, redisOptions } from '../redis/address.ts';
 import { modelSchema, readAgents } from './agent-schema.ts';
-import type { ListeningOptions } from './listening.ts';
+import type { ListenerOptions } from './listeners.ts';
 
 export const ROLES = ['turn', 'compaction', 'summarization'] as const;
 export type WorkerRole = (typeof ROLES)[number];
 
-/** The first two are needed. Without `metrics` there are no pages; any other that is absent is as the command line has it. */
-export interface WorkersOptions extends ListeningOptions {
-  /** address of one server, of Sentinels or of a Cluster; with the login where Redis asks for one */
+/**
+ * Options of `startWorkers`. `redisUrl` and `agents` are required. Without `metrics` no pages are served. Other
+ * defaults are those of the command line.
+ */
+export interface WorkersOptions extends ListenerOptions {
+  /** Address of one server, of Sentinels or of a Cluster, with credentials if Redis requires them. */
   readonly redisUrl: string;
-  /** whose turns these workers answer */
+  /** Agents whose turns these workers run. */
   readonly agents: readonly Agent[];
-  /** for `rediss`: an authority of your own, a certificate of ours */
+  /** TLS settings for `rediss`: a private authority, a client certificate. */
   readonly redisTls?: RedisTls | undefined;
-  /** which jobs are taken here (all) */
+  /** Roles of these workers (all). */
   readonly roles?: readonly WorkerRole[];
-  /** models that policies name as summarizers, besides those of the agents */
+  /** Models that policies may name as summarizers, in addition to the agents' models. */
   readonly summarizers?: readonly Model[];
-  /** what agents' policies are merged over */
+  /** Base policy, overridden by the agents' policies. */
   readonly policy?: PolicyInput;
-  /** a second policy, whole: measured at every pass that ends here, and never committed */
+  /** A complete second policy, measured at every pass and never committed. */
   readonly shadow?: PolicyInput;
-  /** how many shards conversations are spread over: the same for all processes of a database (256) */
+  /** Shards of conversations (256), the same for all processes of a database. */
   readonly shards?: number;
-  /** how many shards each queue has: the same for all processes of a database (1) */
+  /** Shards of each queue (1), the same for all processes of a database. */
   readonly queueShards?: number;
-  /** jobs at a time in this process, by role (50, 10, 10); one of each queue shard at least */
+  /** Jobs at a time in this process by role (50, 10, 10), at least one for each queue shard. */
   readonly concurrency?: Readonly<Partial<Record<WorkerRole, number>>>;
-  /** absent: no pages for metrics and health; port 0: any free one */
+  /** Address of the metrics and health pages. Absent: no pages. */
   readonly metrics?: {
-    /** the address that the pages are served at */ readonly host: string;
-    /** its port; 0 for any that is free */
+    /** Host that the pages are bound to. */ readonly host: string;
+    /** Port of the pages. 0 takes any free port. */
 
     readonly port: number;
   };
-  /** ms that a close waits for what is under way (10,000) */
+  /** How long a close waits for work in flight, in ms (10,000). */
   readonly shutdownMs?: number;
-  /** ms that work may wait for a worker that could take it, until that one is not ready (60,000) */
+  /** How long a job may wait for a worker with free capacity until the worker is not ready, in ms (60,000). */
   readonly stuckMs?: number;
-  /** ends a start that waits for Redis, which fails with its reason then; without effect on workers that have started */
+  /** Ends a start that waits for Redis, with the signal's reason. No effect on started workers. */
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The options with what is absent from them, and policies as the schema has them. */
-export interface WorkersSettings extends ListeningOptions {
+/** The options with defaults, and policies in the form of the schema. */
+export interface WorkersSettings extends ListenerOptions {
   readonly redisUrl: string;
   readonly redisTls: RedisTls | undefined;
   readonly agents: readonly Agent[];
@@ -65,12 +68,12 @@ export interface WorkersSettings extends ListeningOptions {
   readonly shutdownMs: number;
   readonly stuckMs: number;
   readonly signal: AbortSignal | undefined;
-  /** what a person should know of the policies, e.g. a retired key */
+  /** Warnings about the policies, e.g. a retired key. */
   readonly warnings: readonly string[];
 }
 
 const { concurrency: JOBS, shutdownMs, stuckMs } = PROCESS_DEFAULTS;
-/** Of a role that is not taken here 0 is as good as any. */
+/** 0 is allowed for roles that this process does not take. */
 const jobs = wholeNumber({ ...PROCESS_RANGES.concurrency, least: 0 });
 
 const workersSchema = z.strictObject({
@@ -95,13 +98,13 @@ const workersSchema = z.strictObject({
   onContent: functionSchema.optional(),
   tracesContent: z.boolean().optional(),
   secrets: z.array(z.string()).optional(),
-  // Each has a reader of its own.
+  // Validated separately.
   agents: z.unknown().optional(),
   policy: z.unknown().optional(),
   shadow: z.unknown().optional(),
 });
 
-/** @throws invalid_config, invalid_policy; with the field */
+/** @throws invalid_config, invalid_policy, with the field */
 export function readWorkersOptions(options: WorkersOptions): WorkersSettings {
   const read = parseInput(workersSchema, options, '', 'invalid_config');
   for (const role of read.roles) {
@@ -117,7 +120,7 @@ export function readWorkersOptions(options: WorkersOptions): WorkersSettings {
   const { agents, warnings, problems } = readAgents(options.agents);
   if (problems[0] !== undefined) throw problems[0];
   return {
-    // Listeners and models as they were given: a copy of a model would have lost what it calls itself by.
+    // Listeners and models are passed on as given: a copy of a model would lose its class.
     ...options,
     redisUrl: read.redisUrl,
     redisTls: read.redisTls,

@@ -4,36 +4,36 @@ import { toCamelCase } from '../domain/policy-input.ts';
 import { describeThrown } from '../domain/thrown.ts';
 
 export interface YamlText {
-  /** of the text, for people */
+  /** Name of the text, for people. */
   readonly name: string;
-  /** for programs (the name) */
+  /** Field of errors (the name). */
   readonly field?: string;
   readonly code?: ErrorCode;
 }
 
-/** Where a setting stands in a text. */
+/** Place of a setting in a text. */
 export interface SettingPlace {
-  /** its path with each key as the text spells it */
+  /** Path of the setting, with each key as the text spells it. */
   readonly written: string;
-  /** from 1 */
+  /** Line, from 1. */
   readonly line: number;
 }
 
-/** A parsed text that remembers where each of its keys stands. */
+/** A parsed text with the place of each key. */
 export interface YamlDocument {
   readonly value: unknown;
   /**
-   * Finds a setting by its path (`summarizer.models[0]`), in either spelling of its keys, with or without the leading
-   * `compact`. A setting that the text does not have is found at the innermost key around it.
+   * Finds a setting by its path (`summarizer.models[0]`), in either spelling, with or without the leading `compact`.
+   * A missing setting is located at the innermost key around it.
    */
   readonly locate: (path: string) => SettingPlace | undefined;
-  /** The line of the first setting that a sentence names and the text has. */
+  /** Line of the first setting that a sentence names and the text has. */
   readonly findLine: (sentence: string) => number | undefined;
   /** Replaces names of settings in a sentence by the spelling of the text. */
   readonly spell: (sentence: string) => string;
 }
 
-/** @throws invalid_policy, unless another code is given, where the text is no YAML */
+/** @throws invalid_policy, or the given code, if the text is not valid YAML */
 export function parseYaml(yaml: string, { name, field = name, code = 'invalid_policy' }: YamlText): YamlDocument {
   const lines = new LineCounter();
   const document = read(() => parseDocument(yaml, { lineCounter: lines }), { name, field, code });
@@ -51,7 +51,7 @@ export function parseYaml(yaml: string, { name, field = name, code = 'invalid_po
   };
 }
 
-/** Aliases are resolved when the value is made, and may be refused then (too many of them); depth may overflow the stack. */
+/** Resolving aliases may fail (too many of them), and deep nesting may overflow the stack. */
 function read<T>(make: () => T, { name, field, code = 'invalid_policy' }: YamlText): T {
   try {
     return make();
@@ -117,7 +117,7 @@ function spell(root: unknown, sentence: string): string {
   return sentence.replace(CAMEL_CASE, (name) => spellings.get(name) ?? name);
 }
 
-/** With those under `compact`, where it holds the settings. */
+/** Top-level settings, and those under `compact`. */
 function listSettings(root: unknown): readonly Pair<Scalar>[] {
   return [...listPairs(root), ...listPairs(findPair(root, 'compact')?.value)];
 }

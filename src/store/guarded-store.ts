@@ -7,7 +7,7 @@ import type { Store } from './open-store.ts';
 import { requestPassScript } from './passes.ts';
 import { decideProposal } from './proposals.ts';
 import type { ScriptDefinition } from './script.ts';
-import { acceptTurnScript, cancelTurnScript, resumeTurn } from './turn-intake.ts';
+import { acceptTurnScript, answerTurnScript, cancelTurnScript } from './turn-intake.ts';
 import { beginFork, endFork, replaceVersion } from './versions.ts';
 
 interface OfConversation {
@@ -46,7 +46,7 @@ export function guardStore(store: Store, barrier: Barrier, keyspace: Keyspace): 
     ...store,
     accept: guard(acceptTurnScript, 'accepted', 'known'),
     append: guard(appendLog, 'appended', 'known'),
-    resume: guard(resumeTurn, 'fulfilled', 'partial'),
+    answerTurn: guard(answerTurnScript, 'answered', 'still_waiting'),
     cancel: (conversation, turn, wake) => cancel({ conversation, turn, wake }),
     replaceVersion: guard(replaceVersion, 'replaced', 'known'),
     beginFork: guard(beginFork, 'done'),

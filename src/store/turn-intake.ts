@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../domain/ids.ts';
-import type { BroughtAnswer, ResumeRequest, ResumeResult } from '../domain/ports/brought-answers.ts';
+import type { AnswerRequest, AnswerResult, StoredAnswer } from '../domain/ports/turn-answers.ts';
 import type {
   AcceptRequest,
   AcceptResult,
@@ -63,15 +63,15 @@ export function acceptTurnScript(keyspace: Keyspace): ScriptDefinition<AcceptReq
   };
 }
 
-type ResumeReply =
-  | ['fulfilled', number]
-  | ['partial' | 'not_found' | 'gone']
+type AnswerReply =
+  | ['answered', number]
+  | ['still_waiting' | 'not_found' | 'gone']
   | ['not_waiting', string]
-  | ['other_kind', string, BroughtAnswer['for']];
+  | ['other_kind', string, StoredAnswer['for']];
 
-export function resumeTurn(keyspace: Keyspace): ScriptDefinition<ResumeRequest, ResumeResult> {
+export function answerTurnScript(keyspace: Keyspace): ScriptDefinition<AnswerRequest, AnswerResult> {
   return {
-    file: 'resume-turn',
+    file: 'answer-turn',
     keys: ({ conversation }) => keyspace.conversation(conversation),
     args: ({ turn, wake, answers }) => [
       turn,
@@ -84,9 +84,9 @@ export function resumeTurn(keyspace: Keyspace): ScriptDefinition<ResumeRequest, 
       ]),
     ],
     decode: (reply, { wake }) => {
-      const answer = reply as ResumeReply;
+      const answer = reply as AnswerReply;
       switch (answer[0]) {
-        case 'fulfilled':
+        case 'answered':
           return { status: answer[0], ...(answer[1] === 1 && { wake }) };
         case 'not_waiting':
           return { status: answer[0], call: answer[1] };

@@ -4,7 +4,7 @@ import { listFailed } from './failed-turns.ts';
 import type { Keyspace } from './keys.ts';
 import { bindScript } from './script.ts';
 import { releaseTurn, settleTurn, suspendTurn } from './turn-ends.ts';
-import { acceptTurnScript, bindListOpen, cancelTurnScript, readTurn, resumeTurn } from './turn-intake.ts';
+import { acceptTurnScript, answerTurnScript, bindListOpen, cancelTurnScript, readTurn } from './turn-intake.ts';
 import {
   claimTurn,
   heartbeatTurnScript,
@@ -23,7 +23,7 @@ export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & Tur
   const start = bindScript(redis, startSteps(keyspace));
   const record = bindScript(redis, recordStep(keyspace));
   const suspend = bindScript(redis, suspendTurn(keyspace));
-  const resume = bindScript(redis, resumeTurn(keyspace));
+  const answer = bindScript(redis, answerTurnScript(keyspace));
   const heartbeat = bindScript(redis, heartbeatTurnScript(keyspace));
   const release = bindScript(redis, releaseTurn(keyspace));
   const rollBack = bindScript(redis, rollBackVersion(keyspace));
@@ -32,7 +32,7 @@ export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & Tur
   const cancel = bindScript(redis, cancelTurnScript(keyspace));
   return {
     accept,
-    resume,
+    answerTurn: answer,
     heartbeat: heartbeat,
     startAlone: bindScript(redis, startAlone(keyspace)),
     release: (lease, wake) => release({ lease, wake }),

@@ -1,14 +1,17 @@
 import type { ContentEvent } from '../domain/contents.ts';
 import type { Message } from '../domain/message.ts';
 
-/** Shown of one text. A context of 2 MB in a log line would be written, and searched for secrets, at each model call. */
+/**
+ * Characters shown of one text. A context of 2 MB would otherwise be written, and searched for secrets, at each model
+ * call.
+ */
 const TEXT_CHARS = 16_384;
-/** Shown of the messages of one request, newest first. */
+/** Characters shown of the messages of one request, newest first. */
 const REQUEST_CHARS = 131_072;
-/** Where a text is cut in the middle of a word, all of the word goes, up to this length: half a secret is not found. */
+/** A cut inside a word removes the whole word, up to this length. Half a secret would escape redaction. */
 const WORD_CHARS = 4_096;
 
-/** What was said, short enough for a log line or a span. */
+/** Shortens contents for a log line or a span. */
 export function boundContent(event: ContentEvent): ContentEvent {
   switch (event.type) {
     case 'model_asked':
@@ -35,7 +38,7 @@ function takeNewest(messages: readonly Message[]): Message[] {
   return taken.toReversed();
 }
 
-/** Without parts and raw items, whose text stands in `content`. */
+/** Drops parts and raw items, whose text is in `content`. */
 function cutMessage({ parts: _parts, raw: _raw, toolCalls, ...message }: Message): Message {
   const content = cutText(message.content);
   return toolCalls === undefined
@@ -47,7 +50,7 @@ function cutArguments<Call extends { readonly arguments: string }>(call: Call): 
   return { ...call, arguments: cutText(call.arguments) };
 }
 
-/** What each message costs beside its texts is counted, too: there may be 100,000 without any. */
+/** Characters charged for each message beside its texts. A request may have 100,000 empty messages. */
 const MESSAGE_CHARS = 64;
 
 function countChars({ content, toolCalls = [] }: Message): number {

@@ -2,26 +2,26 @@ import { writeBoundedJson } from '../domain/bounded-json.ts';
 import { isTurnfoldError } from '../domain/errors.ts';
 import { clipText, describeThrown, isError, readSafely, type ThrownFacts } from '../domain/thrown.ts';
 
-/** causes of causes that are still told */
+/** Depth of causes that are described. */
 const MAX_CAUSES = 3;
-/** A stack holds the message, which may be megabytes long. */
+/** A stack holds the message, which may have megabytes. */
 const STACK_CHARACTERS = 16_000;
 const FIELD_CHARACTERS = 300;
-/** Figures and ids; a larger object is no explanation. */
+/** Details are figures and ids. A larger object explains nothing. */
 const DETAILS_CHARACTERS = 4_000;
 
 /**
- * An error as a log line carries it; any thrown value has one, and nothing of it can throw here. Only a coded error's message
- * is known to hold no contents: `JSON.parse` quotes what it could not read, a provider the request that it refused. Of any
- * other the name, the code and the place say what failed; the message and the stack, which repeats it, are for whoever has
- * asked for contents.
- * @param isVerbose with messages and stacks of every error, whatever they quote
+ * Describes any thrown value for a log line. Never throws.
+ * Messages of coded errors hold no contents. Other messages may: `JSON.parse` quotes its input, and a provider quotes
+ * the refused request. Such errors are described by name, code and place. Message and stack are added only if the
+ * operator asked for contents.
+ * @param isVerbose adds messages and stacks of all errors
  */
 export function describeError(error: unknown, isVerbose: boolean, depth = 0): Record<string, unknown> {
   const { name, message, code } = describeThrown(error);
   if (!isError(error)) return { name, message: isVerbose ? message : undefined };
   const stack = readSafely(error, 'stack');
-  const told = isTurnfoldError(error)
+  const facts = isTurnfoldError(error)
     ? { code, message, ...describeFault(error) }
     : {
         name,
@@ -32,7 +32,7 @@ export function describeError(error: unknown, isVerbose: boolean, depth = 0): Re
   const reason = readSafely(error, 'cause');
   const cause = reason === undefined || depth === MAX_CAUSES ? undefined : describeError(reason, isVerbose, depth + 1);
   return {
-    ...told,
+    ...facts,
     stack: isVerbose && typeof stack === 'string' ? clipText(stack, STACK_CHARACTERS) : undefined,
     cause,
   };
@@ -48,13 +48,13 @@ function describeFault(error: object): Record<string, unknown> {
   };
 }
 
-/** The code of a system call (`ECONNREFUSED`) or of Redis (`READONLY`), which is the first word of its answer. */
+/** Code of a system call (`ECONNREFUSED`) or of Redis (`READONLY`, the first word of its reply). */
 function chooseCode({ name, message, code }: ThrownFacts): string | undefined {
   const given = name === 'ReplyError' ? message.split(' ', 1)[0] : code;
   return given !== undefined && /^[A-Z][A-Z0-9_]{1,63}$/.test(given) ? given : undefined;
 }
 
-/** Where it was thrown. The frames follow the message, which may look like a frame itself. */
+/** First stack frame. The frames follow the message, which may itself look like a frame. */
 function findPlace(error: object, stack: unknown): string | undefined {
   const message = readSafely(error, 'message');
   if (typeof message !== 'string' || typeof stack !== 'string') return undefined;

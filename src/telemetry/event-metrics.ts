@@ -1,14 +1,14 @@
+import { REASONS, type Reason } from '../domain/compaction/thresholds.ts';
 import { type EventListener, MODEL_OUTCOMES, type WorkerEvent } from '../domain/events.ts';
 import type { Instruments } from './instruments.ts';
-import { findTrigger } from './pass-trigger.ts';
 
 type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>;
 type Recorders = { readonly [Type in WorkerEvent['type']]: (instruments: Instruments, event: EventOf<Type>) => void };
 
-/** Autoscaling leaves a worker for five minutes at least, and a deploy replaces older ones. */
+/** Autoscaling keeps a worker for at least five minutes. A worker that dies earlier probably crashed. */
 const SHORT_LIFE_MS = 300_000;
 
-/** Which metrics an event moves. Every type has its entry, or this does not compile. */
+/** Metrics that each event moves. The type requires an entry for every event. */
 const RECORDERS: Recorders = {
   turn_claimed: ({ turnWait, turnSuspended, turnReclaims }, { waitMs, suspended, attempt }) => {
     if (waitMs !== undefined) turnWait.observe(toSeconds(waitMs));
@@ -51,7 +51,7 @@ const RECORDERS: Recorders = {
   conversation_expired: ({ conversationsExpired }) => conversationsExpired.inc(),
   record_quarantined: ({ recordsQuarantined }, event) => recordsQuarantined.inc({ set: event.set }),
   job_dropped: ({ jobsDropped }, { queue }) => jobsDropped.inc({ queue }),
-  // What it is now is a gauge.
+  // A gauge shows the memory.
   redis_nearly_full: () => undefined,
   policy_warned: () => undefined,
   worker_failed: ({ workerFailures }, { where }) => workerFailures.inc({ where }),
@@ -59,7 +59,7 @@ const RECORDERS: Recorders = {
 
 export function recordEvents(instruments: Instruments): EventListener {
   return (event) => {
-    // The table pairs each recorder with its own type, which an index by the union cannot express.
+    // Each recorder is typed by its own event, which an index by the union cannot express.
     const record = RECORDERS[event.type] as (instruments: Instruments, event: WorkerEvent) => void;
     record(instruments, event);
   };
@@ -72,11 +72,11 @@ function recordModelCall(instruments: Instruments, event: EventOf<'model_called'
   instruments.modelRequestDuration.observe({ purpose, model }, toSeconds(durationMs));
   if (firstTextMs !== undefined) instruments.modelFirstText.observe({ model }, toSeconds(firstTextMs));
   if (retryAfterMs !== undefined) instruments.modelRetryAfter.observe({ purpose, model }, toSeconds(retryAfterMs));
-  instruments.modelRequestsOverLimit.inc({ purpose, model }, isOverLimit ? 1 : 0); // 0 from the first request on
+  instruments.modelRequestsOverLimit.inc({ purpose, model }, isOverLimit ? 1 : 0);
   recordUsage(instruments, event);
 }
 
-/** Of a chain under who answered: prices, and how a provider counts, are a model's own. Under its own id where it failed. */
+/** A chain is recorded under the model that answered: prices and token counts belong to that model. */
 function recordUsage(instruments: Instruments, event: EventOf<'model_called'>): void {
   const { purpose, answeredBy: model = event.model, tokens, inputTokens, outputTokens, cachedTokens, cost } = event;
   if (inputTokens !== undefined) instruments.modelTokens.inc({ purpose, model, direction: 'input' }, inputTokens);
@@ -88,12 +88,12 @@ function recordUsage(instruments: Instruments, event: EventOf<'model_called'>): 
   }
 }
 
-/** Models are met, not known beforehand: a failure is seen from 0 on unless it is the first thing that one does. */
+/** Starts every outcome at 0, so that a rate sees the first failure of a model that has been used before. */
 function startOutcomes({ modelRequests }: Instruments, of: { purpose: string; model: string }): void {
   for (const outcome of MODEL_OUTCOMES) modelRequests.inc({ ...of, outcome }, 0);
 }
 
-/** A pass without a version left the context as it was, so that its sizes are none of a compaction. */
+/** A pass without a version left the context unchanged, so its sizes are not recorded. */
 function recordPass(instruments: Instruments, event: EventOf<'pass_ended'>): void {
   const { strategy, outcome, reasons, durationMs, sequences, fallbacks = [], startsBackoff } = event;
   const { tokensBefore, tokensAfter, archived } = event;
@@ -111,7 +111,7 @@ function recordPass(instruments: Instruments, event: EventOf<'pass_ended'>): voi
   if (archived !== undefined) instruments.archivedMessages.inc({ strategy }, archived);
 }
 
-/** Sizes are compared pass by pass: where one of the two is missing, the other is left out. */
+/** Sizes are compared pass by pass. If one of the two is missing, the other is not recorded. */
 function recordShadow(instruments: Instruments, { live, shadow }: EventOf<'pass_shadowed'>): void {
   const { strategy, outcome } = shadow ?? { strategy: 'none', outcome: 'error' };
   instruments.shadowPasses.inc({ policy: 'live', strategy: live.strategy, outcome: live.outcome });
@@ -139,4 +139,27 @@ function recordSummary(instruments: Instruments, event: EventOf<'summary_ended'>
 
 function toSeconds(durationMs: number): number {
   return durationMs / 1_000;
+}
+
+/** Rank of reasons: the less choice there was, the higher. */
+const STRENGTH: Readonly<Record<Reason, number>> = {
+  overflow: 8,
+  hard_limit: 7,
+  manual: 6,
+  token_threshold: 5,
+  ratio: 4,
+  message_threshold: 3,
+  turn_threshold: 2,
+  turn_end: 1,
+};
+
+/**
+ * The one reason that a pass is counted under. A label with all combinations of reasons would have 256 values, and a
+ * count per reason would count a pass several times.
+ */
+export function findTrigger(reasons: readonly Reason[]): Reason | 'none' {
+  const [strongest] = REASONS.filter((reason) => reasons.includes(reason)).toSorted(
+    (a, b) => STRENGTH[b] - STRENGTH[a],
+  );
+  return strongest ?? 'none';
 }

@@ -2,20 +2,20 @@ import type { ContentEvent, ContentListener } from '../domain/contents.ts';
 import type { EventListener, WorkerEvent } from '../domain/events.ts';
 
 /**
- * One listener for several. A listener that throws breaks neither the core nor the others: they are told of it, as of any
- * other failure of the worker. Where none is left to tell, it is dropped, since telemetry must not stop a turn.
+ * Combines listeners. If a listener throws, the others receive a `worker_failed` event. If no other listener exists,
+ * the error is dropped: telemetry must not stop a turn.
  */
 export function combineListeners(...listeners: readonly EventListener[]): EventListener {
   const fail = (failed: Listener<WorkerEvent>, error: unknown): void => {
     const others = listeners.filter((listener) => listener !== failed);
-    tellAll<WorkerEvent>(others, { type: 'worker_failed', where: 'listener', error }, () => undefined);
+    notifyAll<WorkerEvent>(others, { type: 'worker_failed', where: 'listener', error }, () => undefined);
   };
-  return (event) => tellAll<WorkerEvent>(listeners, event, fail);
+  return (event) => notifyAll<WorkerEvent>(listeners, event, fail);
 }
 
 /**
- * One listener for all that asked for contents; undefined: nobody did, and nothing is told.
- * @param onEvent told of one that throws
+ * Combines content listeners. Undefined if there are none, so that contents are not collected.
+ * @param onEvent receives the failure of a listener
  */
 export function combineContentListeners(
   listeners: readonly (ContentListener | undefined)[],
@@ -24,7 +24,7 @@ export function combineContentListeners(
   const asked = listeners.filter((listener) => listener !== undefined);
   if (asked.length === 0) return undefined;
   return (event) => {
-    tellAll<ContentEvent>(asked, event, (_, error) => {
+    notifyAll<ContentEvent>(asked, event, (_, error) => {
       onEvent({ type: 'worker_failed', where: 'content listener', error });
     });
   };
@@ -32,8 +32,8 @@ export function combineContentListeners(
 
 type Listener<Event> = (event: Event) => unknown;
 
-/** @param fail told of each listener that throws, at once, or whose promise is rejected, later */
-function tellAll<Event>(
+/** @param fail called for each listener that throws or whose promise rejects */
+function notifyAll<Event>(
   listeners: readonly Listener<Event>[],
   event: Event,
   fail: (failed: Listener<Event>, error: unknown) => void,
@@ -41,7 +41,7 @@ function tellAll<Event>(
   const failures = listeners.flatMap((listener) => {
     try {
       const given = listener(event);
-      // An async listener is none of ours to wait for, but its rejection would end the process.
+      // Async listeners are not awaited, but an unhandled rejection would end the process.
       if (typeof given === 'object' && given !== null)
         void settle(given).catch((error: unknown) => fail(listener, error));
       return [];

@@ -8,19 +8,19 @@ type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Ty
 export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly message: string;
-  /** named one by one, never spread from an event: what is added to an event later does not reach the logs unseen */
+  /** Named one by one, never spread from an event: a new field of an event must not reach the logs by accident. */
   readonly fields: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
-  /** told without its message where that could quote contents */
+  /** Logged without its message if the message could quote contents. */
   readonly error?: unknown;
 }
 
 type LogLines = { readonly [Type in WorkerEvent['type']]: (event: EventOf<Type>) => LogLine };
 
-/** Every line that workers write. What happens for each step is `debug`, what ends a turn or a pass `info` or worse. */
+/** All log lines of workers. Single steps are `debug`. The end of a turn or pass is `info` or above. */
 const LOG_LINES: LogLines = {
   turn_claimed: ({ agent, attempt, waitMs }) => ({
     level: attempt > 1 ? 'warn' : 'debug',
-    message: attempt > 1 ? 'turn claimed again, its last claim had no outcome' : 'turn claimed',
+    message: attempt > 1 ? 'turn claimed again: its last claim had no outcome' : 'turn claimed',
     fields: { agent, attempt, waitMs },
   }),
   turn_settled: ({ outcome, code, durationMs }) => ({
@@ -41,22 +41,22 @@ const LOG_LINES: LogLines = {
   model_called: describeCall,
   pass_requested: ({ reasons, isJoined }) => ({
     level: 'debug',
-    message: isJoined ? 'reasons added to the pass in progress' : 'pass requested',
+    message: isJoined ? 'reasons added to the open pass' : 'pass requested',
     fields: { reasons },
   }),
   model_passed_over: ({ purpose, model, outcome }) => ({
     level: 'warn',
-    message: 'model passed over for the next of its chain',
+    message: 'model failed, next model of the chain called',
     fields: { purpose, model, outcome },
   }),
   pass_backed_off: ({ why }) => ({
     level: 'debug',
-    message: 'no pass asked for: none would gain anything now',
+    message: 'pass not requested: it would gain nothing now',
     fields: { why },
   }),
   pass_taken_over: () => ({
     level: 'warn',
-    message: 'pass taken over by the turn that needs it',
+    message: 'pass taken over by a waiting turn',
     fields: {},
   }),
   pass_fanned_out: ({ jobs, sequences }) => ({
@@ -71,7 +71,7 @@ const LOG_LINES: LogLines = {
   }),
   approval_refused: ({ code, field, message }) => ({
     level: 'warn',
-    message: 'approval not carried out',
+    message: 'approval could not be carried out',
     fields: { code, field, why: message },
   }),
   pass_ended: describePass,
@@ -88,79 +88,77 @@ const LOG_LINES: LogLines = {
   version_rejected: ({ by, version, codes, message, form }) => ({
     level: 'error',
     message:
-      by === 'provider' ? 'version rolled back: the provider refused it' : 'version not made: no provider takes it',
+      by === 'provider' ? 'version rolled back: the provider refused it' : 'version not committed: its form is invalid',
     fields: { version, codes, why: message, form },
   }),
   lease_lost: ({ what, why }) =>
     why === 'canceled'
-      ? { level: 'info', message: `${what} was canceled while it was worked on`, fields: { why } }
-      : { level: 'warn', message: `${what} is another owner's, or erased`, fields: { why } },
+      ? { level: 'info', message: `${what} was canceled during its work`, fields: { why } }
+      : { level: 'warn', message: `lease lost: ${what} is owned by another worker, or was erased`, fields: { why } },
   write_held: ({ write, code }) => ({
     level: 'warn',
-    message: 'write held and repeated: redis takes no writes',
+    message: 'write held for retry: redis refuses writes',
     fields: { write, code },
   }),
   write_taken: ({ write, heldMs }) => ({
     level: 'info',
-    message: 'held write taken',
+    message: 'held write succeeded',
     fields: { write, heldMs },
   }),
   lease_returned: ({ what, isCutOff }) => ({
     level: 'info',
-    message: isCutOff
-      ? `${what} handed back: the deadline of the stop cut it off`
-      : `${what} handed back between two steps`,
+    message: isCutOff ? `${what} returned: cut off by the deadline of the stop` : `${what} returned between two steps`,
     fields: { isCutOff },
   }),
   job_reclaimed: ({ queue }) => ({
     level: 'warn',
-    message: 'job waits again: its worker died, froze, lost redis or stopped before it was done',
+    message: 'job queued again: its worker died, froze, lost redis or stopped',
     fields: { queue },
   }),
   worker_lost: ({ worker, roles, livedMs }) => ({
     level: 'warn',
-    message: 'worker lost: it went silent without having stopped',
+    message: 'worker lost: it went silent without a stop',
     fields: { worker, roles, livedMs },
   }),
   conversation_expired: ({ removedKeys }) => ({
     level: 'info',
-    message: 'conversation erased: it had rested for as long as its policy lets it',
+    message: 'conversation erased: its idle TTL passed',
     fields: { removedKeys },
   }),
   record_quarantined: ({ shard, set, name, why }) => ({
     level: 'error',
-    message: 'record set aside because it cannot be read; the others of its shard go on',
+    message: 'unreadable record set aside, other records of its shard are not affected',
     fields: { shard, set, name: clip(name), why: clip(why) },
   }),
   job_dropped: ({ queue, job, error }) => ({
     level: 'error',
-    message: 'job removed because its data cannot be read',
+    message: 'unreadable job removed',
     fields: { queue, job: clip(job) },
     error,
   }),
   redis_nearly_full: ({ usedBytes, limitBytes }) => ({
     level: 'warn',
-    message: 'memory of Redis is nearly used up: at its maxmemory no turn is accepted, and none goes on',
+    message: 'memory of redis is nearly full: at maxmemory all turns stop',
     fields: { usedBytes, limitBytes },
   }),
   policy_warned: ({ message }) => ({
     level: 'warn',
-    message: 'policy taken, but not all of it',
+    message: 'policy loaded with warnings',
     fields: { why: message },
   }),
   worker_failed: ({ where, error }) => ({ level: 'error', message: 'worker failed', fields: { where }, error }),
 };
 
-/** A name from a corrupt set may have any length. */
+/** A name in a corrupt set may have any length. */
 const MOST_CHARS = 300;
 
 function clip(text: string): string {
   return text.length <= MOST_CHARS ? text : `${text.slice(0, MOST_CHARS)}…`;
 }
 
-/** The line of an event, with the ids of what it is about. */
+/** Log line of an event, with the ids of its subject. */
 export function describeEvent(event: WorkerEvent): LogLine {
-  // The table pairs each entry with its own type, which an index by the union cannot express.
+  // Each entry is typed by its own event, which an index by the union cannot express.
   const describe = LOG_LINES[event.type] as (event: WorkerEvent) => LogLine;
   const line = describe(event);
   return { ...line, fields: { event: event.type, ...readScope(event), ...line.fields } };
@@ -170,7 +168,7 @@ function readScope({ tenant, conversation, turn, passId }: Partial<EventScope>):
   return { tenant, conversation, turn, pass: passId };
 }
 
-/** Nothing is wrong with a model whose call ended so. */
+/** Outcomes that are no fault of the model. */
 const QUIET: ReadonlySet<ModelOutcome> = new Set(['answered', 'lost', 'stopped']);
 
 function describeCall(event: EventOf<'model_called'>): LogLine {
@@ -209,7 +207,7 @@ const PASS_LEVELS: Readonly<Record<EventOf<'pass_ended'>['outcome'], LogLine['le
   superseded: 'info',
 };
 
-/** Both in one line: `liveTokensAfter` beside `shadowTokensAfter`. */
+/** Prefixes the fields of both policies, for one line: `liveTokensAfter`, `shadowTokensAfter`. */
 function describeMeasure(
   policy: 'live' | 'shadow',
   { outcome, strategy, tokensBefore, tokensAfter, summaries, evictedTokens }: PassMeasure,
@@ -249,7 +247,7 @@ type ContentOf<Type extends ContentEvent['type']> = Extract<ContentEvent, { type
 type ContentLine = Pick<LogLine, 'message'> & { readonly fields: Readonly<Record<string, unknown>> };
 type ContentLines = { readonly [Type in ContentEvent['type']]: (event: ContentOf<Type>) => ContentLine };
 
-/** Every line that says what was said: written only where contents are asked for. */
+/** Log lines with contents, written only if the operator asked for contents. */
 const CONTENT_LINES: ContentLines = {
   model_asked: ({ system, messages }) => ({ message: 'model asked', fields: { system, messages } }),
   model_answered: ({ content, toolCalls }) => ({ message: 'model answered', fields: { content, toolCalls } }),

@@ -1,22 +1,24 @@
 import type { Gauge, Registry } from 'prom-client';
+import { QUEUES } from '../jobs/queues.ts';
 import { createGauge } from './instruments.ts';
-import type { Measures, SharedMeasures } from './measures.ts';
-import { type MetricSpec, SHARED_GAUGES, WORKER_GAUGES } from './metric-catalogue.ts';
-import { createReading, type Reading } from './reading.ts';
-import { type Series, SHOWN } from './shown-measures.ts';
+import { type LabelSet, type MetricSpec, SHARED_GAUGES, WORKER_GAUGES } from './metric-catalogue.ts';
+import { type SharedMeasurement, shareMeasurement } from './shared-measurement.ts';
 
 export interface MeasureTerms {
   readonly deadlineMs: number;
-  /** must not throw */
+  /** Must not throw. */
   readonly onFailure: (measure: keyof Measures, error: unknown) => void;
 }
 
-/** Measured when somebody reads the page: an unread gauge costs Redis nothing. A measure that failed leaves its gauges out. */
+/**
+ * Gauges that are measured at each scrape, so an unread gauge costs Redis nothing. If a measurement fails, its gauges
+ * are absent.
+ */
 export function createMeasuredGauges(registry: Registry, measures: Measures, terms: MeasureTerms): void {
   createRedisGauges(registry, measures, terms);
   const isOurs = createLeaseGauge(registry, measures, terms);
-  const readings = new Map<keyof SharedMeasures, Reading<unknown>>();
-  for (const [key, { measure: name, list }] of Object.entries(SHOWN)) {
+  const readings = new Map<keyof SharedMeasures, SharedMeasurement<unknown>>();
+  for (const [key, { measure: name, list }] of Object.entries(GAUGE_SOURCES)) {
     const measure: (() => Promise<unknown>) | undefined = measures[name];
     if (measure === undefined) continue;
     const read = readings.get(name) ?? readWith(terms, name, measure);
@@ -24,13 +26,13 @@ export function createMeasuredGauges(registry: Registry, measures: Measures, ter
     const spec: MetricSpec = SHARED_GAUGES[key as keyof typeof SHARED_GAUGES];
     createGauge(spec, registry, async (gauge) => {
       const value = (await isOurs()) === true ? await read() : undefined;
-      // The table pairs each list with the value of its own measure, which an index by the union cannot express.
-      show(gauge, spec, value === undefined ? [] : (list as (value: unknown) => readonly Series[])(value));
+      // Each list is typed by its own measure, which an index by the union cannot express.
+      setSeries(gauge, spec, value === undefined ? [] : (list as (value: unknown) => readonly Series[])(value));
     });
   }
 }
 
-function createLeaseGauge(registry: Registry, measures: Measures, terms: MeasureTerms): Reading<boolean> {
+function createLeaseGauge(registry: Registry, measures: Measures, terms: MeasureTerms): SharedMeasurement<boolean> {
   const { isMeasuring } = measures;
   if (isMeasuring === undefined) return async () => true;
   const read = readWith(terms, 'isMeasuring', isMeasuring);
@@ -48,7 +50,7 @@ function createRedisGauges(registry: Registry, { ping }: Measures, terms: Measur
   createGauge(WORKER_GAUGES.redisUp, registry, async (gauge) => gauge.set((await read()) === undefined ? 0 : 1));
   createGauge(WORKER_GAUGES.redisPing, registry, async (gauge) => {
     const seconds = await read();
-    show(gauge, WORKER_GAUGES.redisPing, seconds === undefined ? [] : [[{}, seconds]]);
+    setSeries(gauge, WORKER_GAUGES.redisPing, seconds === undefined ? [] : [[{}, seconds]]);
   });
 }
 
@@ -56,13 +58,119 @@ function readWith<Value>(
   { deadlineMs, onFailure }: MeasureTerms,
   name: keyof Measures,
   measure: () => Promise<Value>,
-): Reading<Value> {
-  return createReading({ measure, deadlineMs, onFailure: (error) => onFailure(name, error) });
+): SharedMeasurement<Value> {
+  return shareMeasurement({ measure, deadlineMs, onFailure: (error) => onFailure(name, error) });
 }
 
-/** Absent rather than 0 or its last value: an alert on absence fires, an alert on a wrong 0 never does. */
-function show(gauge: Gauge, { labels }: MetricSpec, series: readonly Series[]): void {
+/** A gauge without a value is absent, not 0 or stale: an alert on absence fires, an alert on a wrong 0 never does. */
+function setSeries(gauge: Gauge, { labels }: MetricSpec, series: readonly Series[]): void {
   if (labels.length > 0) gauge.reset();
   else gauge.remove();
   for (const [own, value] of series) gauge.set(own, value);
+}
+
+type Series = readonly [labels: LabelSet, value: number];
+
+type MeasuredValue<Name extends keyof SharedMeasures> = NonNullable<
+  Awaited<ReturnType<NonNullable<SharedMeasures[Name]>>>
+>;
+
+interface GaugeSource {
+  readonly measure: keyof SharedMeasures;
+  readonly list: (value: never) => readonly Series[];
+}
+
+/** Source of each shared gauge. The type requires an entry for every gauge. */
+const GAUGE_SOURCES: { readonly [Key in keyof typeof SHARED_GAUGES]: GaugeSource } = {
+  waitingTurns: from('countJobs', (counts) => one(countWaitingTurns(counts))),
+  oldestWaitingTurn: from('measureWaits', (waits) => one(toSeconds(waits.get(QUEUES.turn) ?? 0))),
+  oldestWaitingJob: from('measureWaits', (waits) =>
+    [...waits].map(([queue, waitMs]) => [{ queue }, toSeconds(waitMs)]),
+  ),
+  openPasses: from('measureShards', ({ openPasses }) => one(openPasses)),
+  oldestOpenPass: from('measureShards', ({ oldestOpenPassMs }) => one(toSeconds(oldestOpenPassMs))),
+  failedTurns: from('measureShards', ({ failedTurns }) => one(failedTurns)),
+  overdueEntries: from('measureShards', ({ overdue }) =>
+    Object.entries(overdue).map(([kind, count]) => [{ kind }, count]),
+  ),
+  oldestOverdueEntry: from('measureShards', ({ oldestOverdueMs }) => one(toSeconds(oldestOverdueMs))),
+  oldestOverdueErase: from('measureShards', ({ oldestIdleMs }) => one(toSeconds(oldestIdleMs))),
+  quarantinedRecords: from('measureShards', ({ quarantined }) => one(quarantined)),
+  modelCalibration: from('readCalibrations', (factors) => [...factors].map(([model, factor]) => [{ model }, factor])),
+  redisMemory: from('measureServers', ({ usedRatio }) => (usedRatio === undefined ? [] : one(usedRatio))),
+  redisMemoryBytes: from('measureServers', ({ usedBytes }) => one(usedBytes)),
+  redisEvictedKeys: from('measureServers', ({ evictedKeys }) => one(evictedKeys)),
+  jobs: from('countJobs', (counts) => counts.map(({ queue, state, count }) => [{ queue, state }, count])),
+};
+
+function from<Name extends keyof SharedMeasures>(
+  measure: Name,
+  list: (value: MeasuredValue<Name>) => Series[],
+): GaugeSource {
+  return { measure, list };
+}
+
+/**
+ * A conversation with waiting turns has one wake in the turn queue. Turns behind the first cannot be taken by another
+ * worker, so they are not counted. Counting them would cost every accept and settlement a write.
+ */
+function countWaitingTurns(counts: readonly JobCount[]): number {
+  return counts
+    .filter(({ queue, state }) => queue === QUEUES.turn && state !== 'active' && state !== 'failed')
+    .reduce((sum, { count }) => sum + count, 0);
+}
+
+function one(value: number): Series[] {
+  return [[{}, value]];
+}
+
+function toSeconds(ms: number): number {
+  return ms / 1_000;
+}
+
+/** Sources of the gauges. Ages are in ms, 0 for an empty set. A missing source means a missing gauge. */
+export interface Measures extends SharedMeasures {
+  /** True if this worker holds the lease to measure shared state. Absent: always. */
+  readonly isMeasuring?: () => Promise<boolean>;
+  /** Resolves when Redis has answered. */
+  readonly ping?: () => Promise<void>;
+}
+
+/** Measurements of the state that all workers share. */
+export interface SharedMeasures {
+  /** Jobs by queue and state. */
+  readonly countJobs?: () => Promise<readonly JobCount[]>;
+  /** Wait of the oldest job by queue, 0 for an empty queue. */
+  readonly measureWaits?: () => Promise<ReadonlyMap<string, number>>;
+  /** Counts and ages of overdue entries, open passes, failed turns and overdue erases. */
+  readonly measureShards?: () => Promise<ShardFigures>;
+  /** Calibration by model: the provider's count divided by ours. */
+  readonly readCalibrations?: () => Promise<ReadonlyMap<string, number>>;
+  /** Undefined if Redis denies INFO. */
+  readonly measureServers?: () => Promise<ServerFigures | undefined>;
+}
+
+export interface JobCount {
+  readonly queue: string;
+  readonly state: string;
+  readonly count: number;
+}
+
+export interface ShardFigures {
+  readonly overdue: Readonly<Record<string, number>>;
+  readonly oldestOverdueMs: number;
+  readonly openPasses: number;
+  readonly oldestOpenPassMs: number;
+  readonly failedTurns: number;
+  /** Time since the oldest idle conversation should have been erased. */
+  readonly oldestIdleMs: number;
+  /** Records that are set aside. */
+  readonly quarantined: number;
+}
+
+export interface ServerFigures {
+  readonly usedBytes: number;
+  /** Absent without `maxmemory`. */
+  readonly usedRatio?: number;
+  readonly evictedKeys: number;
 }

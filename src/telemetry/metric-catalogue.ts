@@ -1,15 +1,12 @@
-import { MODEL_METRICS } from './catalogue/model-metrics.ts';
-import { PASS_METRICS } from './catalogue/pass-metrics.ts';
-import { SHADOW_METRICS } from './catalogue/shadow-metrics.ts';
+import { PASS_METRICS, SHADOW_METRICS, SUMMARY_METRICS } from './catalogue/pass-metrics.ts';
 import { SHARED_GAUGES } from './catalogue/shared-gauges.ts';
-import { SUMMARY_METRICS } from './catalogue/summary-metrics.ts';
-import { TURN_METRICS } from './catalogue/turn-metrics.ts';
+import { MODEL_METRICS, TURN_METRICS } from './catalogue/turn-metrics.ts';
 import { WORKER_GAUGES, WORKER_METRICS } from './catalogue/worker-metrics.ts';
 
 export type { LabelSet, MetricSpec } from './catalogue/metric-spec.ts';
 export { SHARED_GAUGES, WORKER_GAUGES };
 
-/** What events move. */
+/** Metrics that events move. */
 export const METRICS = {
   ...TURN_METRICS,
   ...MODEL_METRICS,
@@ -19,5 +16,5 @@ export const METRICS = {
   ...WORKER_METRICS,
 } as const;
 
-/** What is measured when somebody reads the page. */
+/** Gauges that are measured at each scrape. */
 export const GAUGES = { ...SHARED_GAUGES, ...WORKER_GAUGES } as const;

@@ -3,21 +3,21 @@ import type { EventListener } from '../domain/events.ts';
 import { recordEvents } from './event-metrics.ts';
 import { createGauge, createInstruments } from './instruments.ts';
 import { combineListeners } from './listeners.ts';
+import type { Measures } from './measured-gauges.ts';
 import { createMeasuredGauges } from './measured-gauges.ts';
-import type { Measures } from './measures.ts';
 import { WORKER_GAUGES } from './metric-catalogue.ts';
 
 /** Well below the 10 s that Prometheus waits for a page. */
 const MEASURE_DEADLINE_MS = 2_000;
 
 export interface MetricsOptions {
-  /** as by `measure`, where they are known already */
+  /** Sources of the gauges, if known at creation. Else call `measure`. */
   readonly measures?: Measures;
-  /** role → jobs that this worker takes at a time */
+  /** Jobs that this worker takes at a time, by role. */
   readonly concurrency?: Readonly<Record<string, number>>;
-  /** a measure that takes longer counts as failed */
+  /** Deadline of a measurement, in ms (2,000). */
   readonly measureDeadlineMs?: number;
-  /** told why a measure failed; the page only says that it did */
+  /** Receives the errors of failed measurements. */
   readonly onEvent?: EventListener;
 }
 
@@ -28,27 +28,27 @@ export interface MetricsPage {
 
 export interface Metrics {
   readonly listener: EventListener;
-  /** its own: two of them in one process do not meet */
+  /** A separate registry, so that two workers in one process do not collide. */
   readonly registry: Registry;
-  /** what the gauges of shared state show, from now on; told once. Events come before there is anything to measure */
+  /** Sets the sources of the shared gauges. Call this once. Events arrive before there is anything to measure. */
   measure(measures: Measures): void;
-  /** the page in Prometheus' text format; a measure that fails leaves its gauges out, nothing else */
+  /** Renders the page in Prometheus' text format. A failed measurement only removes its gauges. */
   render(): Promise<MetricsPage>;
 }
 
-/** The metrics of one worker process, those of Node (event-loop lag, heap, garbage collection) included. */
+/** Metrics of one worker process, including Node's event-loop lag, heap and garbage collection. */
 export function createMetrics(options: MetricsOptions = {}): Metrics {
   const { measures, measureDeadlineMs = MEASURE_DEADLINE_MS, concurrency } = options;
   const registry = new Registry();
   const instruments = createInstruments(registry);
   const listener = recordEvents(instruments);
-  const tell = combineListeners(listener, ...(options.onEvent === undefined ? [] : [options.onEvent]));
+  const report = combineListeners(listener, ...(options.onEvent === undefined ? [] : [options.onEvent]));
   const measure = (given: Measures): void =>
     createMeasuredGauges(registry, given, {
       deadlineMs: measureDeadlineMs,
       onFailure: (name, error) => {
         instruments.measureFailures.inc({ measure: name });
-        tell({ type: 'worker_failed', where: `measure ${name}`, error });
+        report({ type: 'worker_failed', where: `measure ${name}`, error });
       },
     });
   if (measures !== undefined) measure(measures);
@@ -58,7 +58,7 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
   return { listener, registry, measure, render };
 }
 
-/** Scrapes that come while a page is rendered get that page: 500 at once would otherwise render 500 pages, for a second. */
+/** Concurrent scrapes share one rendering. 500 at once would otherwise render 500 pages, for a second. */
 function shareRendering(render: () => Promise<MetricsPage>): () => Promise<MetricsPage> {
   let rendering: Promise<MetricsPage> | undefined;
   return () => {

@@ -4,21 +4,21 @@ import type { EventListener, WorkerEvent } from '../domain/events.ts';
 
 export interface OutageOptions {
   readonly logger: Logger;
-  /** told of everything but what an outage that is known already makes fail */
+  /** Receives every event except the failures of an outage that is already known. */
   readonly listener: EventListener;
-  /** the error with what can be found out of why Redis is away */
+  /** Adds a likely cause to an outage. */
   readonly explain: (error: unknown) => Promise<unknown>;
-  /** throws redis_denied if Redis is there and denies access */
+  /** Resolves when Redis is back. @throws redis_denied if Redis is up and denies access */
   readonly untilBack: () => Promise<void>;
-  /** called once access is denied for certain: the failure is written, and nothing more is watched */
+  /** Called once access is denied for certain. The failure is logged, and watching ends. */
   readonly onDenied?: () => void;
 }
 
 const MS_A_SECOND = 1_000;
 
 /**
- * Makes an outage of Redis one line, though every connection tells of it, and its end another. That the connections are back
- * is taken from a question of our own, at most a second after them.
+ * Logs an outage of Redis as one line, though every connection reports it, and its end as another. The end is
+ * detected by our own ping, at most a second late.
  */
 export function foldOutages({ logger, listener, explain, untilBack, onDenied }: OutageOptions): EventListener {
   let isAway = false;
@@ -36,7 +36,7 @@ export function foldOutages({ logger, listener, explain, untilBack, onDenied }: 
       await untilBack();
     } catch (denial) {
       if (!isTurnfoldError(denial, 'redis_denied')) throw denial;
-      // An outage that ends with a denial: the denial is news.
+      // The outage ended with a denial, which is a new failure.
       if (!isTurnfoldError(error, 'redis_denied')) listener({ ...event, error: denial });
       onDenied?.();
       return;
@@ -46,7 +46,7 @@ export function foldOutages({ logger, listener, explain, untilBack, onDenied }: 
     logger.info({ awayMs }, `redis is back after ${Math.round(awayMs / MS_A_SECOND)} s`);
   }
   return (event) => {
-    if (!tellsOfOutage(event)) return listener(event);
+    if (!isOutage(event)) return listener(event);
     if (isAway) return;
     isAway = true;
     watch(event).catch((error: unknown) => {
@@ -58,7 +58,7 @@ export function foldOutages({ logger, listener, explain, untilBack, onDenied }: 
 
 type Failure = Extract<WorkerEvent, { type: 'worker_failed' }>;
 
-function tellsOfOutage(event: WorkerEvent): event is Failure {
+function isOutage(event: WorkerEvent): event is Failure {
   if (event.type !== 'worker_failed') return false;
   return isTurnfoldError(event.error, 'redis_unavailable') || isTurnfoldError(event.error, 'redis_denied');
 }

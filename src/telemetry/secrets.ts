@@ -13,30 +13,30 @@ const SECRET_KEYS = [
 ] as const;
 
 /**
- * Paths for pino's `redact`: the keys above at the top of a line and up to two levels below (`provider.headers.cookie`). They
- * cost about 20 µs a line; at `info` a turn writes one.
+ * Paths for pino's `redact`: the keys above, at the top of a line and up to two levels below
+ * (`provider.headers.cookie`). Costs about 20 µs a line. At `info` a turn writes one line.
  */
 export const SECRET_PATHS: readonly string[] = SECRET_KEYS.flatMap((key) => {
   const path = `["${key}"]`;
   return [path, `*${path}`, `*.*${path}`];
 });
 
-/** Keys of providers and of well-known services: they say themselves what they are, whatever they stand in. */
+/** Keys of providers and well-known services, recognized by their form. */
 const SECRET_FORMS =
   /\b(?:sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|xox[a-z]-[\w-]{10,}|AKIA[A-Z0-9]{16}|AIza[\w-]{30,})/g;
 
-/** What a JSON Web Token may stand in: its three parts, and what is glued to them. */
+/** A JSON Web Token with the characters around it. */
 const DOTTED = /[\w.-]+/g;
-/** The first part begins with `{"` in base64. */
+/** The first part of a token is base64 of `{"…`. */
 const TOKEN_HEAD = /(?<!\w)eyJ[\w-]{8}/;
 
 const NAMES = 'api[_-]?key|access[_-]?token|authorization|cookie|password|passwd|secret';
-/** up to the next quote, space or bracket; what JSON says without quotes is none, and a line has to stay JSON */
+/** Ends at a quote, space or bracket. JSON literals without quotes are no secrets, and the line must stay JSON. */
 const VALUE = String.raw`(?!\[redacted|(?:true|false|null|\d+)[,}\]])[^\s\\"',;}\]]{3,}`;
 
 /**
- * `Bearer …`, and a secret under its name: `"password":"…"` (quotes may be escaped, where a line quotes a text that is JSON),
- * `password: …`, `OPENAI_API_KEY=…`.
+ * `Bearer …`, and secrets under a name: `"password":"…"` (also with escaped quotes), `password: …`,
+ * `OPENAI_API_KEY=…`.
  */
 const NAMED_SECRETS = new RegExp(
   [
@@ -47,14 +47,14 @@ const NAMED_SECRETS = new RegExp(
   'gi',
 );
 
-/** Shorter ones would blank out words that are none. */
+/** Shorter secrets would blank out ordinary words. */
 const MIN_SECRET_CHARS = 8;
 
 export type Redact = (text: string) => string;
 
 /**
- * Takes secrets out of texts.
- * @param known the process's own: taken out whatever they look like, as they are and as JSON writes them
+ * Creates a function that redacts secrets.
+ * @param known secrets of this process, redacted as they are and as JSON writes them
  */
 export function createRedaction(known: readonly string[]): Redact {
   const forms = known
@@ -64,8 +64,8 @@ export function createRedaction(known: readonly string[]): Redact {
 }
 
 /**
- * A text without secrets: keys by their form or by the name before them, and addresses without their credentials
- * (`redis://user:password@host` → `redis://[redacted]@host`), wherever they stand.
+ * Redacts keys by their form or name, and credentials in URLs (`redis://user:password@host` →
+ * `redis://[redacted]@host`).
  */
 function redactSecrets(text: string): string {
   return hideUrlCredentials(text)
@@ -79,7 +79,7 @@ function hideUrlCredentials(text: string): string {
 }
 
 /**
- * Hides `eyJ….….…`, a JSON Web Token. A pattern for the whole token would read the rest of the text at each `eyJ`: 13 s for
+ * Redacts JSON Web Tokens (`eyJ….….…`). A pattern for the whole token would rescan the text at each `eyJ`: 13 s for
  * 60 KB of `eyJ-`.
  */
 function hideWebTokens(dotted: string): string {

@@ -10,7 +10,9 @@ type Contents = {
   readonly [Type in ContentEvent['type']]: (event: ContentOf<Type>) => Readonly<Record<string, string>>;
 };
 
-/** A part of a message as the conventions for generative AI have it; attributes are text, so JSON of a list. */
+/**
+ * A message part by the OpenTelemetry conventions for generative AI. Attributes are text, so a list is sent as JSON.
+ */
 type Part =
   | { readonly type: 'text'; readonly content: string }
   | { readonly type: 'tool_call'; readonly id: string; readonly name: string; readonly arguments: string }
@@ -28,14 +30,14 @@ const CONTENTS: Contents = {
   tool_answered: ({ content }) => ({ [GEN_AI_CONTENTS.toolResult]: content }),
 };
 
-/** What was said, as attributes. */
+/** Attributes with the contents of an event. */
 export function describeContentSpan(event: ContentEvent, redact: Redact): Attributes {
-  // The table pairs each entry with its own type, which an index by the union cannot express.
+  // Each entry is typed by its own event, which an index by the union cannot express.
   const describe = CONTENTS[event.type] as (event: ContentEvent) => Readonly<Record<string, string>>;
   return Object.fromEntries(Object.entries(describe(boundContent(event))).map(([name, text]) => [name, redact(text)]));
 }
 
-/** A summary is sent as a user's message. Pictures and the like stay out: their text stands in `content`. */
+/** A summary is sent as a user message. Other media are left out: their text is in `content`. */
 function describeMessage({ role, content, toolCalls = [], toolCallId }: Message) {
   if (toolCallId !== undefined)
     return { role, parts: [{ type: 'tool_call_response', id: toolCallId, response: content } satisfies Part] };

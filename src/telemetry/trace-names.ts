@@ -1,6 +1,6 @@
 /**
- * Every name that our spans carry. Those of OpenTelemetry's conventions for generative AI are written out: they are still
- * marked as in development and have left the package of the stable ones, so that a rename is a change of this file.
+ * All names in our spans. OpenTelemetry's names for generative AI are copied here, because they are in development
+ * and not in the stable package. A rename changes this file only.
  */
 export const SPAN_NAMES = {
   turn: 'invoke_agent',
@@ -14,7 +14,7 @@ export const GEN_AI = {
   operation: 'gen_ai.operation.name',
   provider: 'gen_ai.provider.name',
   conversation: 'gen_ai.conversation.id',
-  /** true on a model call over a compacted context, else absent: the convention has no false */
+  /** True on a model call over a compacted context, else absent. The convention has no false. */
   isCompacted: 'gen_ai.conversation.compacted',
   agent: 'gen_ai.agent.name',
   requestModel: 'gen_ai.request.model',
@@ -23,14 +23,14 @@ export const GEN_AI = {
   inputTokens: 'gen_ai.usage.input_tokens',
   outputTokens: 'gen_ai.usage.output_tokens',
   cachedTokens: 'gen_ai.usage.cache_read.input_tokens',
-  /** in seconds */
+  /** In seconds. */
   timeToFirstText: 'gen_ai.response.time_to_first_chunk',
   tool: 'gen_ai.tool.name',
   toolType: 'gen_ai.tool.type',
   toolCall: 'gen_ai.tool.call.id',
 } as const;
 
-/** Contents, which are sent only where they are asked for. */
+/** Contents, sent only on request. */
 export const GEN_AI_CONTENTS = {
   system: 'gen_ai.system_instructions',
   input: 'gen_ai.input.messages',
@@ -41,7 +41,7 @@ export const GEN_AI_CONTENTS = {
 
 export const ERROR_TYPE = 'error.type';
 
-/** Our own, for what no convention names. Sizes in tokens. */
+/** Our own names. Sizes are tokens. */
 export const TURNFOLD = {
   tenant: 'turnfold.tenant',
   turn: 'turnfold.turn.id',
@@ -49,7 +49,7 @@ export const TURNFOLD = {
   attempt: 'turnfold.attempt',
   outcome: 'turnfold.outcome',
   waitsFor: 'turnfold.waits_for',
-  /** our own size of a request */
+  /** Size of a request by our own count. */
   requestTokens: 'turnfold.request.tokens',
   purpose: 'turnfold.request.purpose',
   reasons: 'turnfold.pass.reasons',
@@ -64,13 +64,13 @@ export const TURNFOLD = {
   summaryTokens: 'turnfold.summary.tokens',
 } as const;
 
-/** Things that happen inside a span. */
+/** Events inside a span. */
 export const SPAN_EVENTS = {
   passRequested: 'turnfold.pass_requested',
   versionRejected: 'turnfold.version_rejected',
   modelPassedOver: 'turnfold.model_passed_over',
 } as const;
 
-/** `gen_ai.provider.name` by the format in which a model is asked. A model without one is nobody's we know. */
+/** `gen_ai.provider.name` by the wire format of a model. */
 export const PROVIDERS = { anthropic: 'anthropic', 'openai-chat': 'openai', 'openai-responses': 'openai' } as const;
 export const OTHER_PROVIDER = '_OTHER';

@@ -2,9 +2,9 @@ import { isSpanContextValid, type SpanContext, trace } from '@opentelemetry/api'
 import { type TraceParent, traceParentSchema } from '../domain/ids.ts';
 
 /**
- * The span that is active here, to travel with what is asked for. Written here and not by the propagator that is registered:
- * that one may write other headers, and what is stored is read by workers that have another. `tracestate` stays behind: it
- * may have 512 characters, and a turn's record has room for 64.
+ * Traceparent of the active span, to be stored with the requested work. The registered propagator is not used: it may
+ * write other headers, and the workers that read the record may have another one. `tracestate` is dropped, because it
+ * may have 512 characters and a turn's record has room for 64.
  */
 export function readCurrentTrace(): TraceParent | undefined {
   const active = trace.getActiveSpan()?.spanContext();
@@ -13,7 +13,7 @@ export function readCurrentTrace(): TraceParent | undefined {
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`;
 }
 
-/** Undefined where it is none: a trace that was cut is no reason to refuse the work. */
+/** @returns undefined for an invalid traceparent, which is no reason to refuse the work */
 export function parseTraceParent(text: TraceParent | undefined): SpanContext | undefined {
   if (text === undefined || !traceParentSchema.safeParse(text).success) return undefined;
   const [, traceId = '', spanId = '', flags = ''] = text.split('-');

@@ -3,10 +3,12 @@ import {
   type Context,
   context,
   createContextKey,
+  ProxyTracerProvider,
   ROOT_CONTEXT,
   type Span,
   SpanStatusCode,
   type Tracer,
+  type TracerProvider,
   trace,
 } from '@opentelemetry/api';
 import type { ContentListener } from '../domain/contents.ts';
@@ -15,40 +17,36 @@ import type { EventListener } from '../domain/events.ts';
 import type { SpanSubject, Tracing } from '../domain/ports/tracing.ts';
 import { describeThrown, isError } from '../domain/thrown.ts';
 import { createRedaction } from './secrets.ts';
+import { describeNews, describeStart } from './span-descriptions.ts';
 import { describeContentSpan } from './trace-contents.ts';
-import { describeNews } from './trace-ends.ts';
 import { ERROR_TYPE } from './trace-names.ts';
 import { parseTraceParent, readCurrentTrace } from './trace-parent.ts';
-import { describeStart } from './trace-starts.ts';
 
-/** A span of ours while its work runs; found again by the events that come inside it. */
+/** A span in progress, found by the events inside it. */
 interface OpenSpan {
   readonly span: Span;
   readonly kind: SpanSubject['kind'];
   readonly shared: Attributes;
-  /** an event has said how it ended, better than what is thrown afterwards */
+  /** An event has set the status, which is more precise than a later exception. */
   hasEnded: boolean;
 }
 
 const OPEN_SPAN = createContextKey('turnfold.span');
 
 export interface TracesOptions {
-  /** never put into a span */
+  /** Secrets to redact from spans. */
   readonly secrets?: readonly string[];
 }
 
 export interface Traces {
   readonly tracing: Tracing;
-  /** tells the spans how they end */
+  /** Ends spans with the outcome in events. */
   readonly listener: EventListener;
-  /** puts what was said into the spans; to be given contents only where somebody has asked for that */
+  /** Adds contents to spans. Pass contents only if the operator asked for them. */
   readonly contentListener: ContentListener;
 }
 
-/**
- * Traces by OpenTelemetry's interface alone: spans go to the SDK that the process has registered, and nowhere where it has
- * none. Errors are told by their code or name, not recorded: their messages may quote contents.
- */
+/** Traces through the OpenTelemetry API. Spans go to the SDK that the process registered, or nowhere. */
 export function createTraces({ secrets = [] }: TracesOptions = {}): Traces {
   const redact = createRedaction(secrets);
   const tracer = trace.getTracer('turnfold');
@@ -91,17 +89,14 @@ async function runInSpan<T>(tracer: Tracer, about: SpanSubject, work: () => Prom
   });
 }
 
-/**
- * A call stands below what makes it. What a queue delivers stands below who asked for it, and else begins a trace: what is
- * active around it is the start of the worker, or nothing.
- */
+/** A call is a child of its caller. Work from a queue is a child of the span that requested it. */
 function chooseParent(about: SpanSubject): Context {
   if (about.kind === 'model_call' || about.kind === 'tool_call') return context.active();
   const asker = parseTraceParent(about.askedIn);
   return asker === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, asker);
 }
 
-/** A turn that was suspended goes on beside its former span, not below it: that one has ended, it may be a day ago. */
+/** A resumed turn starts a sibling of its former span, not a child. */
 function linksOf(about: SpanSubject) {
   const former = about.kind === 'turn' ? parseTraceParent(about.suspendedIn) : undefined;
   return former === undefined ? [] : [{ context: former }];
@@ -123,4 +118,28 @@ function markError(span: Span, type: string): void {
 function nameError(error: unknown): string {
   if (isTurnfoldError(error)) return error.code;
   return isError(error) ? describeThrown(error).name : '_OTHER';
+}
+
+/** An exporter without a server must not keep a stopping process alive. */
+const DEADLINE_MS = 2_000;
+
+/**
+ * Flushes the registered SDK, which sends spans in batches. The SDK is not shut down: it belongs to the code that
+ * registered it. The API has no flush, but every OpenTelemetry SDK has `forceFlush`.
+ */
+export async function flushSpans(): Promise<void> {
+  const { promise: deadline, resolve } = Promise.withResolvers<void>();
+  const timer = setTimeout(resolve, DEADLINE_MS);
+  try {
+    await Promise.race([findProvider().forceFlush?.(), deadline]);
+  } catch {
+    // The SDK reports failures by its own diagnostics.
+  } finally {
+    clearTimeout(timer);
+  }
+}
+
+function findProvider(): TracerProvider & { forceFlush?: () => Promise<void> } {
+  const provider = trace.getTracerProvider();
+  return provider instanceof ProxyTracerProvider ? provider.getDelegate() : provider;
 }

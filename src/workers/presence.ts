@@ -4,9 +4,9 @@ import type { PresenceStore, WorkerPresence } from '../domain/ports/presence-sto
 import type { Timers } from './timers.ts';
 
 const RENEW_EVERY_MS = 5_000;
-/** A worker that has been silent this long has died, hangs, or has lost Redis. */
+/** Silence after which a worker counts as lost: it died, hangs, or has lost Redis. */
 export const LOST_AFTER_MS = 20_000;
-/** A stop waits this long for a Redis that may be away. Without an answer the worker is reported as lost. */
+/** Time that a stop waits for Redis. Without an answer other workers report this one as lost. */
 const END_WITHIN_MS = 1_000;
 
 export interface PresenceOptions {
@@ -17,8 +17,8 @@ export interface PresenceOptions {
 }
 
 /**
- * This process's entry in the list of workers, from start to stop. A worker that goes silent without a stop is reported
- * once, as `worker_lost`, by another worker. Metrics alone cannot tell a death from a stop: both end a process's series.
+ * The entry of this process in the list of workers, from start to stop. If a worker goes silent without a stop, another worker
+ * reports it once as `worker_lost`. Metrics cannot distinguish a crash from a stop, because both end a process's series.
  */
 export class Presence {
   readonly #presence: WorkerPresence;
@@ -32,13 +32,13 @@ export class Presence {
     this.#options = options;
   }
 
-  /** A failure is reported and retried: presence must not keep a worker from its work. */
+  /** A failure is reported and retried, because a worker must work without its entry. */
   async start(): Promise<void> {
     await this.#renew();
     this.#renewal = this.#options.timers.every(RENEW_EVERY_MS, () => this.#renew());
   }
 
-  /** Leaves the list. Ends within a second. */
+  /** Leaves the list, within a second. */
   async end(): Promise<void> {
     this.#renewal?.stop();
     const { promise: deadline, resolve } = Promise.withResolvers<void>();
@@ -61,7 +61,7 @@ export class Presence {
     }
   }
 
-  /** After an outage every other worker looks silent until it has renewed, too. */
+  /** False after an outage, when every other worker looks silent until it has renewed its entry. */
   #mayJudge(): boolean {
     const now = this.#options.clock.now();
     return now - this.#renewedAt <= 2 * RENEW_EVERY_MS && now - this.#inContactSince >= LOST_AFTER_MS;

@@ -1,6 +1,6 @@
 import type { Timers } from './timers.ts';
 
-/** Thrown where work ends because its worker stops. Its lease is handed back. */
+/** Work ended because its worker stops. Its lease is handed back. */
 export class StoppedWork extends Error {
   constructor() {
     super('the worker stops');
@@ -8,13 +8,13 @@ export class StoppedWork extends Error {
   }
 }
 
-/** The end of the deadline is kept free for handing back: this share of it, and no more than the maximum. */
+/** Part of the deadline for handing leases back, with its maximum. */
 const HAND_BACK_SHARE = 0.25;
-const HAND_BACK_MOST_MS = 2_000;
+const HAND_BACK_MAX_MS = 2_000;
 
 /**
- * The stop of a process, in three moments. Calls that were begun go on for most of the deadline: most of them end by then, and
- * one that is cut off is paid for twice.
+ * The stop of a process in three phases. Calls in flight continue for most of the deadline. Most of them end by then, and
+ * a call that is cut off is paid twice.
  */
 export class Shutdown {
   readonly #begun = new AbortController();
@@ -22,22 +22,22 @@ export class Shutdown {
   readonly #workEnds = new AbortController();
   #cutOff = 0;
 
-  /** Aborted when the process is told to stop: no delivery and no step begins any more. */
+  /** Aborted at the start of the stop: no delivery and no step starts any more. */
   get begun(): AbortSignal {
     return this.#begun.signal;
   }
 
-  /** Aborted when calls of models and tools are. What one still answers is kept. */
+  /** Aborted when calls of models and tools are aborted. An answer after that is still recorded. */
   get callsEnd(): AbortSignal {
     return this.#callsEnd.signal;
   }
 
-  /** Aborted when every lease is handed back, whatever still runs under it. */
+  /** Aborted when every lease is handed back, even if work still runs under it. */
   get workEnds(): AbortSignal {
     return this.#workEnds.signal;
   }
 
-  /** Work that the deadline cut off amid a step. Its lease was handed back. */
+  /** Number of turns and passes that the deadline cut off within a step. */
   get cutOff(): number {
     return this.#cutOff;
   }
@@ -45,7 +45,7 @@ export class Shutdown {
   /** @param deadlineMs until the process ends */
   begin(deadlineMs: number, timers: Timers): void {
     if (this.#begun.signal.aborted) return;
-    const handBackMs = Math.min(HAND_BACK_MOST_MS, deadlineMs * HAND_BACK_SHARE);
+    const handBackMs = Math.min(HAND_BACK_MAX_MS, deadlineMs * HAND_BACK_SHARE);
     timers.after(deadlineMs - handBackMs, () => this.#callsEnd.abort(new StoppedWork()));
     timers.after(deadlineMs - handBackMs / 2, () => this.#workEnds.abort(new StoppedWork()));
     this.#begun.abort(new StoppedWork());
@@ -57,7 +57,7 @@ export class Shutdown {
 }
 
 /**
- * What comes of the work, unless the signal aborts first. The work is left behind then, unheard.
+ * Runs the work unless the signal aborts first. Then the work is abandoned and its outcome ignored.
  * @throws the signal's reason
  */
 export async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {

@@ -1,18 +1,18 @@
-/** A hold on the lock. It ends once; ending it again does nothing. */
 export interface SoloHold {
+  /** A second release does nothing. */
   release(): void;
-  /** From alone to beside others, without a gap in between. Of a hold beside others it changes nothing. */
+  /** Turns an exclusive hold into a shared one without a gap. Does nothing to a shared hold. */
   admitOthers(): void;
 }
 
 type Grant = () => void;
 
 /**
- * A readers-writer lock for the work of one process. Turns, passes and summaries hold it together. A turn that two processes
- * died of holds it alone, so that its third death harms nobody else.
+ * A readers-writer lock for the work of one process. Turns, passes and summaries share it. A turn that has killed two processes
+ * holds it exclusively, so a third crash harms no other work (I10).
  *
- * Neither side starves. Work that comes while a turn waits to run alone waits behind it. When that turn ends, all work that
- * waits goes before the next turn that wants to run alone.
+ * Both sides make progress. New work waits behind a turn that waits to run alone. When that turn ends, all waiting work runs
+ * before the next exclusive turn.
  */
 export class SoloLock {
   #sharing = 0;
@@ -20,17 +20,17 @@ export class SoloLock {
   readonly #solos = new Set<Grant>();
   readonly #others = new Set<Grant>();
 
-  /** A turn waits until it may run alone: work that holds the lock ends at its next step. */
+  /** True while a turn waits to run alone. Other work then ends at its next step. */
   get isWanted(): boolean {
     return !this.#isAlone && this.#solos.size > 0;
   }
 
-  /** Resolves when this work may run beside other work. Undefined: `signal` aborted before. */
+  /** Resolves with a shared hold. Undefined: `signal` aborted first. */
   share(signal: AbortSignal): Promise<SoloHold | undefined> {
     return this.#enter(false, signal);
   }
 
-  /** Resolves when nothing else holds the lock. Undefined: `signal` aborted before. */
+  /** Resolves with an exclusive hold. Undefined: `signal` aborted first. */
   alone(signal: AbortSignal): Promise<SoloHold | undefined> {
     return this.#enter(true, signal);
   }

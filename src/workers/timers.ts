@@ -1,12 +1,12 @@
-/** Repeats and delays, as a port: tests step them by hand instead of sleeping. */
+/** Repeats and delays, as a port that tests advance by hand. */
 export interface Timers {
-  /** calls again `ms` after each call has ended, until stopped; a failed call is followed by the next */
+  /** Calls `ms` after each call has ended, until stopped. A failed call is followed by the next. */
   every(ms: number, call: () => Promise<void>): { stop(): void };
-  /** calls once after `ms`, unless stopped */
+  /** Calls once after `ms`, unless stopped. */
   after(ms: number, call: () => void): { stop(): void };
 }
 
-/** The process's own timers. They do not keep it alive. */
+/** Node's timers. They do not keep the process alive. */
 export const systemTimers: Timers = {
   every(ms, call) {
     let timer: NodeJS.Timeout | undefined;
@@ -14,7 +14,7 @@ export const systemTimers: Timers = {
     const schedule = (): void => {
       if (isStopped) return;
       timer = setTimeout(() => {
-        // A heartbeat that fails is followed by the next: the lease outlives several.
+        // A lease outlives several failed heartbeats.
         call().then(schedule, schedule);
       }, ms);
       timer.unref();

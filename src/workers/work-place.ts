@@ -3,28 +3,28 @@ import type { Shutdown } from './shutdown.ts';
 import type { SoloHold, SoloLock } from './solo-lock.ts';
 import type { Timers } from './timers.ts';
 
-/** What work of a process shares with all other work there. */
+/** The parts that all work of a process shares. */
 export interface WorkPlace {
   readonly shutdown: Shutdown;
   readonly solo: SoloLock;
   readonly timers: Timers;
 }
 
-/** A delivery waits so long for a turn that runs alone. Then another process may take its job. */
+/** Time that a delivery waits for a turn that runs alone. Then another process may take its job. */
 const ENTER_WAIT_MS = 1_000;
 const POSTPONE_MS = 1_000;
 
-/** Waits for a place beside other work. Undefined: a turn runs alone for longer, or the process stops. */
+/** Waits for a shared hold of the process. Undefined: a turn runs alone for longer, or the process stops. */
 export async function enterPlace({ shutdown, solo, timers }: WorkPlace): Promise<SoloHold | undefined> {
   return await waitWithin({ timers, waitMs: ENTER_WAIT_MS, ends: [shutdown.begun] }, (signal) => solo.share(signal));
 }
 
-/** What a delivery answers that found no place. */
+/** The result of a delivery that could not start. */
 export function postpone({ shutdown }: Pick<WorkPlace, 'shutdown'>): Postponed {
   return { status: 'postponed', delayMs: shutdown.begun.aborted ? 0 : POSTPONE_MS };
 }
 
-/** A handler whose deliveries run beside other work, and are postponed where they may not. */
+/** Wraps a handler so that its deliveries share the process, or are postponed. */
 export function besideOthers<Delivery, Result>(
   place: WorkPlace,
   handler: (delivery: Delivery) => Promise<Result>,
@@ -43,11 +43,11 @@ export function besideOthers<Delivery, Result>(
 export interface LimitedWait {
   readonly timers: Timers;
   readonly waitMs: number;
-  /** each of them ends the wait */
+  /** Each of these signals ends the wait. */
   readonly ends: readonly AbortSignal[];
 }
 
-/** Waits with a signal that aborts after `waitMs`, or with the first of `ends`. */
+/** Calls `wait` with a signal that aborts after `waitMs` or with the first of `ends`. */
 export async function waitWithin<T>(
   { timers, waitMs, ends }: LimitedWait,
   wait: (signal: AbortSignal) => Promise<T>,

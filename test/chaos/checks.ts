@@ -2,7 +2,7 @@ import { Queue } from 'bullmq';
 import type { Redis } from 'ioredis';
 import type { Message } from '../../src/domain/message.ts';
 import type { Segment } from '../../src/domain/version.ts';
-import { QUEUES, queuePrefix } from '../../src/jobs/names.ts';
+import { QUEUES, queuePrefix } from '../../src/jobs/queues.ts';
 import { readConversation, readReady, type StoredConversation } from './read-database.ts';
 import type { AcceptedTurn } from './traffic.ts';
 

@@ -7,7 +7,7 @@ import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import type { Finding } from '../../src/health/finding.ts';
-import { QUEUES, queuePrefix } from '../../src/jobs/names.ts';
+import { QUEUES, queuePrefix } from '../../src/jobs/queues.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
 import { hasServer, startCluster } from '../store/redis-cluster.ts';
 import { openOwnRedis } from './own-redis.ts';
@@ -58,7 +58,7 @@ test('a machine as it should be: nothing is wrong, nothing is to do, nothing is 
   expect(checks.filter((check) => check.state !== 'ok')).toEqual([]);
   expect({ code, state }).toEqual({ code: 0, state: 'ok' });
   expect(checks).toContainEqual({ name: 'turn workers', state: 'ok', what: '1 connected' });
-  expect(checks).toContainEqual({ name: 'shards', state: 'ok', what: '256, as it was made with' });
+  expect(checks).toContainEqual({ name: 'shards', state: 'ok', what: '256, as in the database' });
 
   const { stdout } = await runTurnfold(['doctor', '--redis', url], { env: {} });
   for (const { name } of checks) expect(stdout).toMatch(new RegExp(`^ok +${name} `, 'm'));
@@ -219,7 +219,7 @@ test('--redis is called that, and REDIS_URL_FILE is not read because of it', asy
   const { url } = await openOwnRedis();
   const file = await writeTemporary('redis', 'redis://127.0.0.1:1');
   const { checks } = await examine({ REDIS_URL_FILE: file }, '--redis', url);
-  expect(checks[0]).toEqual({ name: 'settings', state: 'ok', what: 'all of them can be read' });
+  expect(checks[0]).toEqual({ name: 'settings', state: 'ok', what: 'all settings are valid' });
   const idle = await examine({ REDIS_SERVER_NAME: 'redis' }, '--redis', url);
   expect(idle.checks[0]).toMatchObject({ what: 'REDIS_SERVER_NAME: no effect, --redis is not rediss' });
 }, 60_000);

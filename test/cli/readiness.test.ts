@@ -7,7 +7,7 @@ import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { openClient } from '../../src/client/index.ts';
 import type { Finding } from '../../src/health/finding.ts';
-import { QUEUES, queuePrefix } from '../../src/jobs/names.ts';
+import { QUEUES, queuePrefix } from '../../src/jobs/queues.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
 import { openHeldModel } from './held-model.ts';
 import { openOwnRedis } from './own-redis.ts';
@@ -122,7 +122,7 @@ test('work that waits while it could take more makes it not ready, until it is t
   });
   await queue.pause();
   await client.enqueueTurn({ conversation: 'c1', agent: 'workspace', turn: 't1', input: 'hello' });
-  await untilReady(pages, notReady('intake', expect.stringContaining('the queue turn has waited')));
+  await untilReady(pages, notReady('intake', expect.stringContaining('queue turn has waited')));
   await queue.resume();
   expect(await client.result('c1', 't1', { waitMs: 20_000 })).toMatchObject({ state: 'completed' });
   await untilReady(pages, READY);
@@ -156,7 +156,7 @@ test('SIGTERM with a turn in hand: not ready at once, and the turn is finished',
   await model.untilCalled(1);
   expect(await ask(`${pages}/ready`)).toMatchObject(READY);
   worker.kill('SIGTERM');
-  await untilReady(pages, notReady('stop', expect.stringContaining('told to stop')));
+  await untilReady(pages, notReady('stop', expect.stringContaining('is stopping')));
   expect(await ask(`${pages}/health`)).toEqual(ALIVE);
   expect(await client.result('c1', 't1')).toMatchObject({ state: 'running' });
   model.release();

@@ -55,7 +55,7 @@ describe('result and answer', () => {
     const file = await writeTemporary('result.txt', 'no such parcel');
     const brought = await turnfold('answer', 'a2', 't1', 'c2_0', '--file', file, '--error', '--json');
     expect(readJsonLines(brought.stdout)).toEqual([
-      { tenant: '_', conversation: 'a2', turn: 't1', outcome: 'going_on' },
+      { tenant: '_', conversation: 'a2', turn: 't1', outcome: 'answered' },
     ]);
     await own.client.result('a2', 't1', { waitMs: 20_000 });
     expect((await own.client.log('a2')).at(2)?.message).toMatchObject({ content: 'no such parcel', isError: true });

@@ -29,7 +29,7 @@ async function hearUnsure(args: readonly string[]): Promise<{ readonly named: st
   const run = await runTurnfold(args, { env });
   expect(run).toMatchObject({ code: 1, stdout: '' });
   const told =
-    /^turnfold: (?:\S+: )?accepted_unsure: (.*)what was asked for is written, but 0 of 1 replicas hold it in time\. This command answers once it is held: turnfold (.*)\n$/;
+    /^turnfold: (?:\S+: )?accepted_unsure: (.*)the write is in Redis, but 0 of 1 replicas hold it in time\. This command answers once it is held: turnfold (.*)\n$/;
   expect(run.stderr).toMatch(told);
   const [, named = '', command = ''] = told.exec(run.stderr) ?? [];
   return { named, command };

@@ -37,8 +37,8 @@ type Client = OpenClient<typeof agents>;
 type Enqueued = Parameters<Client['enqueueTurn']>[0];
 const turn = { conversation: 'c1', input: 'x' } as const;
 
-describe('types of a client', () => {
-  it('accept the names of its agents alone, each with its context', () => {
+describe('a typed client', () => {
+  it('accepts only the names of its agents, each with its own context', () => {
     expectTypeOf<Enqueued['agent']>().toEqualTypeOf<'support' | 'chat'>();
     expectTypeOf({ ...turn, agent: 'chat' as const }).toExtend<Enqueued>();
     expectTypeOf({ ...turn, agent: 'support' as const, context: { user: 'u1' } }).toExtend<Enqueued>();
@@ -47,7 +47,7 @@ describe('types of a client', () => {
     expectTypeOf({ ...turn, agent: 'other' as const }).not.toExtend<Enqueued>();
   });
 
-  it('narrow every other method that takes the name of an agent', () => {
+  it("narrows every other method that takes an agent's name", () => {
     type Appended = Parameters<Client['append']>[0];
     type Listed = NonNullable<Parameters<Client['conversations']>[0]>;
     expectTypeOf<Appended['agent']>().toEqualTypeOf<'support' | 'chat'>();
@@ -59,7 +59,7 @@ describe('types of a client', () => {
     expectTypeOf({ agent: 'other' as const }).not.toExtend<Listed>();
   });
 
-  it('accept any name and context where no agents are given', () => {
+  it('accepts any name and context without agents', () => {
     expectTypeOf<Parameters<OpenClient['enqueueTurn']>[0]>().toEqualTypeOf<EnqueueInput>();
     expectTypeOf<EnqueueInput['agent']>().toEqualTypeOf<string>();
     expectTypeOf<Parameters<OpenClient['append']>[0]>().toEqualTypeOf<AppendInput>();
@@ -67,20 +67,20 @@ describe('types of a client', () => {
     expectTypeOf<EnqueueInput['context']>().toEqualTypeOf<TurnContext | undefined>();
   });
 
-  it('take names and contexts that a service writes down without its agents', () => {
+  it('takes names and contexts that are written by hand', () => {
     type Named = Parameters<OpenClient<[{ name: 'support'; context: Customer }]>['enqueueTurn']>[0];
     expectTypeOf({ ...turn, agent: 'support' as const, context: { user: 'u1' } }).toExtend<Named>();
     expectTypeOf({ ...turn, agent: 'support' as const }).not.toExtend<Named>();
   });
 
-  it('let agents of any context stand in the list of a worker', () => {
+  it('allows agents of any context in the list of a worker', () => {
     expectTypeOf(agents).toExtend<WorkersOptions['agents']>();
     expectTypeOf<Agent<'support', Customer>>().toExtend<Agent>();
   });
 });
 
 describe('the type of a turn', () => {
-  it('has an answer where its state is completed, and a failure with a code of the union where it failed', () => {
+  it('has an answer if its state is completed, and a failure code of the union if its state is failed', () => {
     const read = (view: TurnView): string | undefined => {
       if (view.state === 'completed') {
         expectTypeOf(view.answer.content).toEqualTypeOf<string>();

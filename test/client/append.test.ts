@@ -22,7 +22,7 @@ function append(conversation: string, messages: Messages, options: Partial<Appen
   return fixture.client.append({ conversation, agent, messages, ...options });
 }
 
-test('messages get the next seqs', async () => {
+test('append assigns the next seqs', async () => {
   expect(await append('plain', [user('a'), { role: 'assistant', content: 'b' }])).toStrictEqual({ from: 1, to: 2 });
   expect(await append('plain', [user('c')])).toStrictEqual({ from: 3, to: 3 });
   const log = await fixture.client.log('plain');
@@ -33,8 +33,8 @@ test('messages get the next seqs', async () => {
   ]);
 });
 
-describe('the same operation again changes nothing', () => {
-  test('and answers the same, whatever has come since', async () => {
+describe('an append repeated under its operation id', () => {
+  test('returns the same result, even if the log has grown since', async () => {
     const first = await append('twice', [user('a')], { operation: 'op-1' });
     await append('twice', [user('b')]);
     expect(await append('twice', [user('a')], { operation: 'op-1' })).toStrictEqual(first);
@@ -42,7 +42,7 @@ describe('the same operation again changes nothing', () => {
     expect((await fixture.client.describe('twice')).head).toBe(2);
   });
 
-  test('where it answered calls: it finds them answered by itself', async () => {
+  test('finds its own tool results instead of refusing them as duplicates', async () => {
     await append('twice-calls', [user('a'), calls('x')]);
     const first = await append('twice-calls', [result('x')], { operation: 'op-1' });
     expect(await append('twice-calls', [result('x')], { operation: 'op-1' })).toStrictEqual(first);
@@ -51,22 +51,22 @@ describe('the same operation again changes nothing', () => {
   });
 });
 
-describe('an expected head', () => {
-  test('that is not the log’s refuses, and says where the log ends', async () => {
+describe('an append with an expected head', () => {
+  test("is refused with the log's head if the heads differ", async () => {
     await append('heads', [user('a')], { expectedHead: 0 });
     const late = append('heads', [user('b')], { expectedHead: 0 });
     await expect(late).rejects.toMatchObject({ code: 'conflict', field: 'expectedHead', details: { head: 1 } });
     expect(await append('heads', [user('b')], { expectedHead: 1 })).toStrictEqual({ from: 2, to: 2 });
   });
 
-  test('is what a result is judged by: somebody else has answered the call', async () => {
+  test('judges tool results at that head, though another append has answered the call', async () => {
     await append('heads-calls', [user('a'), calls('x')]);
     await append('heads-calls', [result('x')], { expectedHead: 2 });
     const late = append('heads-calls', [result('x')], { expectedHead: 2 });
     await expect(late).rejects.toMatchObject({ code: 'conflict', details: { head: 3 } });
   });
 
-  test('is nobody’s: many append at once, and all land', async () => {
+  test('keeps all messages of concurrent appends without an expected head', async () => {
     const texts = ['a', 'b', 'c', 'd'];
     await Promise.all(texts.map((text) => append('crowd', [user(text)])));
     const log = await fixture.client.log('crowd');
@@ -74,8 +74,8 @@ describe('an expected head', () => {
   });
 });
 
-describe('tool results', () => {
-  test('answer calls of an earlier append, by the caller’s own ids or by the log’s', async () => {
+describe('tool results in an append', () => {
+  test("answer calls of an earlier append, by the caller's ids or the log's", async () => {
     await append('rounds', [user('a'), calls('mine-1', 'mine-2')]);
     await append('rounds', [result('mine-2')]);
     await append('rounds', [result('c2_0')]);
@@ -88,7 +88,7 @@ describe('tool results', () => {
     expect((await fixture.client.describe('rounds')).openCalls).toStrictEqual([]);
   });
 
-  test('an id may be used again once its call is answered', async () => {
+  test('may reuse a call id once that call is answered', async () => {
     await append('reuse', [user('a'), calls('x'), result('x'), calls('x'), result('x')]);
     const ids = (await fixture.client.log('reuse')).map(
       ({ message }) => message.toolCallId ?? message.toolCalls?.[0]?.id,
@@ -102,7 +102,7 @@ describe('tool results', () => {
     ['orphan_result', 'messages[0].toolCallId', [{ role: 'tool', content: 'of nothing' }]],
     ['duplicate_call', 'messages[2].toolCallId', [calls('x'), result('x'), result('x')]],
     ['duplicate_call', 'messages[0].toolCalls[1].id', [calls('x', 'x')]],
-  ])('%s names %s, and nothing is written', async (code, field, messages) => {
+  ])('%s names the field %s, and nothing is written', async (code, field, messages) => {
     const conversation = `refused-${code}-${messages.length}-${messages[0]?.role}`;
     await expect(append(conversation, messages)).rejects.toMatchObject({ code, field });
     await expect(fixture.client.describe(conversation)).rejects.toMatchObject({ code: 'not_found' });
@@ -112,7 +112,7 @@ describe('tool results', () => {
 test.each([
   ['plain messages', [user('b')]],
   ['results that answer nothing', [result('nothing')]],
-])('an append for another agent than its conversation’s names it: %s', async (name, messages) => {
+])('an append for another agent is an agent conflict: %s', async (name, messages) => {
   const conversation = name.replaceAll(' ', '-');
   await append(conversation, [user('a')]);
   await expect(append(conversation, messages, { agent: 'other' })).rejects.toMatchObject({
@@ -123,14 +123,14 @@ test.each([
   expect(await fixture.client.log(conversation)).toHaveLength(1);
 });
 
-test('a conversation with turns is busy until they are settled', async () => {
+test('an append is refused while the conversation has unsettled turns', async () => {
   await fixture.client.enqueueTurn({ conversation: 'busy', agent, input: 'x', turn: 't1' });
   await expect(append('busy', [user('a')])).rejects.toMatchObject({ code: 'conversation_busy', field: 'conversation' });
   await fixture.client.cancel('busy', 't1');
   expect(await append('busy', [user('a')])).toMatchObject({ from: 1 });
 });
 
-test('a message that is too large is named, and none of its neighbours is written', async () => {
+test('an append with an oversized message names that message, and writes none', async () => {
   const large = user('x'.repeat(1_048_577));
   await expect(append('heavy', [user('a'), large])).rejects.toMatchObject({
     code: 'message_too_large',

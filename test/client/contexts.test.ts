@@ -27,7 +27,7 @@ async function compact(conversation: string): Promise<void> {
   await vi.waitFor(async () => expect((await fixture.client.describe(conversation)).passId).not.toBe(passId), 20_000);
 }
 
-test('a conversation that was never compacted is its log', async () => {
+test('the context of a conversation without compaction is its log', async () => {
   await fixture.client.append({ conversation: 'young', agent, messages: talk(2) });
   const view = await fixture.client.context('young');
   expect(view).toMatchObject({ conversation: 'young', version: 0, head: 6 });
@@ -39,7 +39,7 @@ test('a conversation that was never compacted is its log', async () => {
   expect(await fixture.client.show('young', 0)).toStrictEqual(view);
 });
 
-test('messages that are appended are looked at: over the threshold they are compacted without being asked for', async () => {
+test('appended messages above the threshold are compacted without a request', async () => {
   await fixture.client.append({ conversation: 'grown', agent, messages: talk(100) });
   await expect
     .poll(async () => (await fixture.client.versions('grown')).length, { timeout: 60_000 })
@@ -71,7 +71,7 @@ describe('a conversation with versions', () => {
     }
   });
 
-  test('its context is the live version and what came behind it', async () => {
+  test('has the live version and newer messages as its context', async () => {
     const view = await fixture.client.context(conversation);
     expect(view).toMatchObject({ version: 2, head: 49 });
     expect(view.items.at(-1)?.message.content).toBe('the last');
@@ -80,14 +80,14 @@ describe('a conversation with versions', () => {
     expect(view.tokens).toBeLessThan(live?.tokensBefore ?? 0);
   });
 
-  test('each version is shown as it was when it was made', async () => {
+  test('shows each version at the moment it was made', async () => {
     const first = await fixture.client.show(conversation, 1);
     expect(first).toMatchObject({ version: 1, head: 24 });
     expect(first.items.at(-1)?.to).toBe(24);
     expect(await fixture.client.context(conversation, { version: 1, head: 24 })).toStrictEqual(first);
   });
 
-  test('and at any head behind it', async () => {
+  test('shows a version at any later head', async () => {
     const view = await fixture.client.context(conversation, { version: 1, head: 30 });
     expect(view).toMatchObject({ version: 1, head: 30 });
     expect(view.items.slice(-6).map(({ from }) => from)).toStrictEqual([25, 26, 27, 28, 29, 30]);
@@ -99,19 +99,19 @@ describe('a conversation with versions', () => {
     }
   });
 
-  test('they differ by what a pass replaced', async () => {
+  test('shows the replaced messages as the difference of two versions', async () => {
     const changes = await fixture.client.diff(conversation, 0, 1);
     expect(changes.length).toBeGreaterThan(0);
     expect(await fixture.client.diff(conversation, 1, 1)).toStrictEqual([]);
   });
 
-  test('its log is whole', async () => {
+  test('has a log that is still whole', async () => {
     const log = await fixture.client.log(conversation);
     expect(log.map(({ seq }) => seq)).toStrictEqual(Array.from({ length: 49 }, (_, index) => index + 1));
     expect(log[1]?.message.content).toBe(talk(1)[1]?.content);
   });
 
-  test('a turn goes on from its context', async () => {
+  test('continues its next turn from the compacted context', async () => {
     const { turn } = await fixture.client.enqueueTurn({ conversation, agent, input: 'hello' });
     const view = await fixture.client.result(conversation, turn, { waitMs: 20_000 });
     expect(view.answer?.content).toBe('heard hello');
@@ -124,11 +124,11 @@ describe('a conversation with versions', () => {
     ['invalid_input', 'version', { version: -1 }],
     ['invalid_input', 'version', { version: 1.5 }],
     ['invalid_input', 'head', { head: Number.NaN }],
-  ])('%s names %s', async (code, field, at) => {
+  ])('%s names the field %s', async (code, field, at) => {
     await expect(fixture.client.context(conversation, at)).rejects.toMatchObject({ code, field });
   });
 
-  test('a version that is not kept cannot be shown or compared', async () => {
+  test('a version that is no longer kept cannot be shown or compared', async () => {
     const { client } = fixture;
     const calls = [
       [() => client.show(conversation, 7), 'version'],
@@ -139,7 +139,7 @@ describe('a conversation with versions', () => {
   });
 });
 
-test('of a conversation that is not there nothing can be read, and no pass asked for', async () => {
+test('reads and compaction requests of an unknown conversation fail with not_found', async () => {
   const { client } = fixture;
   const calls: (() => Promise<unknown>)[] = [
     () => client.context('nobody'),

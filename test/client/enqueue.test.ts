@@ -1,7 +1,7 @@
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { QUEUES, queuePrefix } from '../../src/jobs/names.ts';
+import { QUEUES, queuePrefix } from '../../src/jobs/queues.ts';
 import { type Fixture, openFixture } from './fixture.ts';
 
 let fixture: Fixture;
@@ -12,10 +12,10 @@ afterAll(() => fixture.close());
 
 const agent = 'talker';
 
-describe('the same turn id', () => {
+describe('a repeated turn id', () => {
   const turn = { conversation: 'again', agent, input: 'hello', turn: 't1' };
 
-  test('is accepted once, and answers its present state', async () => {
+  test('is accepted once, and returns the current state', async () => {
     expect(await fixture.client.enqueueTurn(turn)).toStrictEqual({
       tenant: '_',
       conversation: 'again',
@@ -29,7 +29,7 @@ describe('the same turn id', () => {
   });
 
   test.each([{ input: 'hullo' }, { agent: 'other' }, { context: { plan: 'pro' } }])(
-    'with another payload is a conflict: %j',
+    'is a conflict with another payload: %j',
     async (change) => {
       await fixture.client.enqueueTurn(turn);
       await expect(fixture.client.enqueueTurn({ ...turn, ...change })).rejects.toMatchObject({
@@ -39,7 +39,7 @@ describe('the same turn id', () => {
     },
   );
 
-  test('is another turn in another conversation, and with another tenant', async () => {
+  test('is another turn in another conversation or tenant', async () => {
     for (const place of [{ conversation: 'again-2' }, { tenant: 'acme' }]) {
       expect(await fixture.client.enqueueTurn({ ...turn, ...place })).toMatchObject({ isNew: true });
     }
@@ -49,7 +49,7 @@ describe('the same turn id', () => {
   });
 });
 
-test('a turn for another agent than its conversation’s names it', async () => {
+test('a turn for another agent is an agent conflict', async () => {
   await fixture.client.enqueueTurn({ conversation: 'owned', agent, input: 'x', turn: 't1' });
   await expect(
     fixture.client.enqueueTurn({ conversation: 'owned', agent: 'other', input: 'x', turn: 't2' }),
@@ -57,7 +57,7 @@ test('a turn for another agent than its conversation’s names it', async () => 
   await expect(fixture.client.result('owned', 't2')).rejects.toMatchObject({ code: 'not_found' });
 });
 
-test('a turn without an id gets one of its own', async () => {
+test('a turn without an id gets a new id', async () => {
   const first = await fixture.client.enqueueTurn({ conversation: 'ids', agent, input: 'x' });
   const second = await fixture.client.enqueueTurn({ conversation: 'ids', agent, input: 'x' });
   expect(second.turn > first.turn).toBe(true);
@@ -71,7 +71,7 @@ test('a delayed turn is scheduled until it is due', async () => {
   });
 });
 
-test('a full mailbox says how many wait, and takes the turn once there is room', async () => {
+test('a full mailbox reports the number of queued turns, and accepts a turn once there is room', async () => {
   const turn = { conversation: 'full', agent, input: 'x', maxQueuedTurns: 2 };
   await fixture.client.enqueueTurn({ ...turn, turn: 't1' });
   await fixture.client.enqueueTurn({ ...turn, turn: 't2' });
@@ -102,7 +102,7 @@ test('priority orders conversations', async () => {
   expect(place('patient')).toBeGreaterThan(0);
 });
 
-test('a turn may be due in ten years, and have a priority where it is due at once', async () => {
+test('a delay may be ten years, and a turn without a delay may have a priority', async () => {
   const far = { conversation: 'far', agent, input: 'x', turn: 't1', delayMs: 315_360_000_000 };
   expect(await fixture.client.enqueueTurn(far)).toMatchObject({ state: 'scheduled' });
   const { turns } = await fixture.client.openTurns('far');
@@ -111,18 +111,18 @@ test('a turn may be due in ten years, and have a priority where it is due at onc
   expect(await fixture.client.enqueueTurn(now)).toMatchObject({ state: 'queued' });
 });
 
-describe('a message', () => {
+describe('the size of a message', () => {
   const size = (input: string): number => Buffer.byteLength(JSON.stringify({ role: 'user', content: input }));
   const largest = 'é'.repeat((1_048_576 - size('')) / 2);
 
-  test('of 1 MiB is taken', async () => {
+  test('may be 1 MiB', async () => {
     expect(size(largest)).toBeGreaterThan(1_048_574);
     expect(await fixture.client.enqueueTurn({ conversation: 'large', agent, input: largest })).toMatchObject({
       isNew: true,
     });
   });
 
-  test('of more is refused with the field, and nothing of it is written', async () => {
+  test('is refused above 1 MiB with the field, and nothing is written', async () => {
     const refusal = fixture.client.enqueueTurn({ conversation: 'too-large', agent, input: `${largest}é` });
     await expect(refusal).rejects.toMatchObject({ code: 'message_too_large', field: 'input' });
     await expect(fixture.client.describe('too-large')).rejects.toMatchObject({ code: 'not_found' });
@@ -145,12 +145,12 @@ test.each<[string, object]>([
   ['delayMs', { delayMs: 315_360_000_001 }],
   ['priority', { priority: 1, delayMs: 60_000 }],
   ['maxQueuedTurns', { maxQueuedTurns: 0 }],
-])('a payload whose %s cannot be meant names it: %j', async (field, change) => {
+])('a payload with an impossible %s names the field: %j', async (field, change) => {
   const payload = { conversation: 'malformed', agent, input: 'x', ...change };
   await expect(fixture.client.enqueueTurn(payload)).rejects.toMatchObject({ code: 'invalid_input', field });
 });
 
-test('a payload with a field that nobody knows is refused', async () => {
+test('a payload with an unknown field is refused', async () => {
   const payload = { conversation: 'malformed', agent, input: 'x', tools: [] };
   await expect(fixture.client.enqueueTurn(payload)).rejects.toMatchObject({
     code: 'invalid_input',

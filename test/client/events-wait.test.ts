@@ -10,8 +10,8 @@ const OVER = new Error('over');
 const ref = { tenant: '_', id: 'c1' };
 
 /**
- * Follows a conversation with one event, in a world in which each step is what happens while the follower waits for the
- * next; where there is none, it ends. @param slowMs how long the follower takes over an event
+ * Follows a conversation with one event. Each step changes the store while the follower waits, and the follower ends
+ * after the last step.
  */
 async function follow(steps: readonly ((db: MemoryDatabase) => void)[], slowMs = 0): Promise<string[]> {
   const db = new MemoryDatabase(() => 1_000_000_000_000);
@@ -45,11 +45,11 @@ const expire = (db: MemoryDatabase): void => {
 };
 const erase = (db: MemoryDatabase): void => db.remove(ref);
 
-test('who has read all misses nothing where a day without an event takes the last one away', async () => {
+test('a reader that is up to date loses nothing when the last event expires after a day', async () => {
   expect(await follow([pass(23), pass(1.5), expire, settle('t2')])).toEqual(['t1', 't2']);
 });
 
-test('who has not looked for a day cannot know', async () => {
+test('a reader that has not read for a day gets `lost`', async () => {
   expect(await follow([expire, settle('t2')], 25 * HOUR_MS)).toEqual(['t1', 'lost', 't2']);
   const later = (db: MemoryDatabase): void => {
     pass(25)(db);
@@ -58,7 +58,7 @@ test('who has not looked for a day cannot know', async () => {
   expect(await follow([later, settle('t2')])).toEqual(['t1', 'lost', 't2']);
 });
 
-test('who began before the first event is told where so many came at once that some were trimmed', async () => {
+test('a reader that starts before the first event gets `lost` if a burst was trimmed', async () => {
   const burst = (count: number) => (db: MemoryDatabase) => {
     for (let nth = 1; nth <= count; nth += 1) settle('t')(db);
   };
@@ -80,7 +80,7 @@ function openLongWait(): { ports: ClientPorts; waits: Promise<void> } {
   return { ports: ports as unknown as ClientPorts, waits };
 }
 
-test('an abort ends the wait under way, however long that is', async () => {
+test('an abort ends even a long wait for events', async () => {
   const work = new AbortController();
   const { ports, waits } = openLongWait();
   const next = followEvents(ports, ref.id, { signal: work.signal }).next();
@@ -89,7 +89,7 @@ test('an abort ends the wait under way, however long that is', async () => {
   await expect(next).rejects.toBe(OVER);
 });
 
-test('who leaves while nothing happens is let go at once', async () => {
+test('a reader that leaves while nothing happens is released at once', async () => {
   const { ports, waits } = openLongWait();
   const events = followEvents(ports, ref.id);
   const next = events.next();
@@ -98,12 +98,12 @@ test('who leaves while nothing happens is let go at once', async () => {
   expect(await next).toEqual({ done: true, value: undefined });
 });
 
-test('what was made anew is told of, though nothing had been there to be missed', async () => {
+test('a conversation that was created again yields `lost`, even if it had no events before', async () => {
   const wasErased = [pass(23), pass(1.5), expire, pass(0), erase, pass(0), settle('t2')];
   expect(await follow(wasErased)).toEqual(['t1', 'lost', 't2']);
 });
 
-test('what goes before its time was not taken by time', async () => {
+test('an event that disappears before its time was erased, not expired', async () => {
   expect(await follow([pass(23), expire, settle('t2')])).toEqual(['t1', 'lost', 't2']);
   expect(await follow([pass(25), pass(1), erase, settle('t2')])).toEqual(['t1', 'lost', 't2']);
 });

@@ -53,7 +53,7 @@ async function follow(conversation: string, options?: EventOptions) {
 }
 
 describe('events', () => {
-  test('are told in order, in pages, without a loss where all that is kept was asked for, and end where nothing is waited for', async () => {
+  test('are returned in order and in pages, and end without a wait if no time is given', async () => {
     const conversation = newName();
     await settle(conversation, 't1', 't2');
     const adding = fixture.redis.pipeline();
@@ -72,7 +72,7 @@ describe('events', () => {
     });
   });
 
-  test('go on behind the one that was handled', async () => {
+  test('resume behind the last handled event', async () => {
     const conversation = newName();
     await settle(conversation, 't1', 't2', 't3');
     const [first, , last] = await readAll(conversation, { after: '0' });
@@ -82,7 +82,7 @@ describe('events', () => {
     expect((await readAll(conversation, { after: idOf(last) })).map(tell)).toEqual(['t4']);
   });
 
-  test('come as they are made, only new ones without a place, to all who follow', async () => {
+  test('arrive as they are made, at every follower', async () => {
     const conversation = newName();
     await settle(conversation, 'old');
     const [one, other] = [await follow(conversation), await follow(conversation)];
@@ -96,7 +96,7 @@ describe('events', () => {
     expect(await third).toBe('t3');
   });
 
-  test('are waited for as long as is said', async () => {
+  test('are awaited for as long as the caller allows', async () => {
     const conversation = newName();
     await settle(conversation, 't1');
     const told = readAll(conversation, { waitMs: 1_500 });
@@ -105,7 +105,7 @@ describe('events', () => {
     expect((await told).map(tell)).toEqual(['t2']);
   });
 
-  test('of a newer program are told with what they hold', async () => {
+  test('from a newer program keep their fields', async () => {
     const conversation = newName();
     await settle(conversation, 't1');
     await fixture.redis.xadd(keyOf(conversation), '*', 'type', 'moon_rose', 'over', 'the sea');
@@ -117,8 +117,8 @@ describe('events', () => {
   });
 });
 
-describe('a loss', () => {
-  test('is told where events behind a place may be gone, not where all that is kept was asked for', async () => {
+describe('a `lost` entry', () => {
+  test('marks a position whose events may be gone, but not the start of all kept events', async () => {
     const conversation = newName();
     await settle(conversation, 't1', 't2', 't3');
     const [first] = await readAll(conversation, { after: '0' });
@@ -127,7 +127,7 @@ describe('a loss', () => {
     expect((await readAll(conversation, { after: '0' })).map(tell)).toEqual(['t3']);
   });
 
-  test('is told once to who follows while the conversation is erased and made anew', async () => {
+  test('is emitted once when the conversation is erased and created again', async () => {
     const conversation = newName();
     await settle(conversation, 't1', 't2');
     const [first] = await readAll(conversation, { after: '0' });
@@ -144,8 +144,8 @@ describe('a loss', () => {
   });
 });
 
-describe('who no longer follows', () => {
-  test('by a signal gets its reason, and is listened for no more', async () => {
+describe('a follower of events that ends', () => {
+  test('by its signal gets the reason, and is unsubscribed', async () => {
     const work = new AbortController();
     const conversation = newName();
     await settle(conversation, 't1');
@@ -159,7 +159,7 @@ describe('who no longer follows', () => {
     await expect(late.next()).rejects.toBe(reason);
   });
 
-  test('by leaving the loop is listened for no more', async () => {
+  test('by leaving the loop is unsubscribed', async () => {
     const conversation = newName();
     await settle(conversation, 't1');
     const { first, events } = await follow(conversation);
@@ -177,6 +177,6 @@ test.each<[string, string, EventOptions]>([
   ['invalid_input', 'after', { after: '' }],
   ['invalid_input', 'after', { after: '99999999999999999999-0' }],
   ['invalid_input', 'waitMs', { waitMs: -1 }],
-])('%s names %s of %j', async (code, field, options) => {
+])('%s names the field %s: %j', async (code, field, options) => {
   await expect(readAll('nobody', options)).rejects.toMatchObject({ code, field });
 });

@@ -24,8 +24,8 @@ export interface Fixture {
 }
 
 /**
- * A Redis of its own for each file: workers look at all that a database holds, so that on a shared one those of another
- * suite would answer this one's turns.
+ * A Redis for each test file. Workers take all work of a database, so a shared one would mix the turns of several
+ * files.
  */
 export async function openFixture(): Promise<Fixture> {
   const server = await provideRedis(readRedisSource());
@@ -63,10 +63,7 @@ export async function openFixture(): Promise<Fixture> {
 const DONE = Promise.resolve();
 const input = z.object({});
 
-/**
- * An agent that says what it heard. `call a,b` makes calls; `hold` answers once `gate` opens. Tools: `echo` runs here,
- * `ask` elsewhere, `risk` only if a person allows it.
- */
+/** `call` makes calls, and `answer` returns them once `open` resolves. */
 export function createTalker(gate: Promise<void> = DONE): Agent {
   return {
     name: 'talker',
@@ -92,7 +89,7 @@ function decide({ messages }: ModelRequest, gate: Promise<void>): ScriptedOutcom
   return { content: `heard ${text}` };
 }
 
-/** A Redis that the test may freeze and kill; skipped by its own words where none can be started as a process. */
+/** A Redis process that the test may freeze and kill. The suite is skipped if none can be started. */
 export async function startOwnRedis(skip: (why: string) => never): Promise<{ url: string; pid: number }> {
   const redis = await provideRedis({ sources: ['path', 'package'] }).catch((error: Error) => error);
   if (redis instanceof Error) return skip(redis.message);
@@ -101,7 +98,7 @@ export async function startOwnRedis(skip: (why: string) => never): Promise<{ url
   return { url: redis.url, pid: redis.pid };
 }
 
-/** What a call failed with, and whether it did so within a second. */
+/** Error of a call, and whether it came within a second. */
 export async function failureOf(call: () => Promise<unknown>): Promise<{ error: unknown; isInTime: boolean }> {
   const startedAt = performance.now();
   const error = await call().then(

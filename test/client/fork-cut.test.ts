@@ -6,7 +6,7 @@ import { createMemoryClient } from './memory-client.ts';
 
 const MESSAGES = 450;
 
-test('a fork whose last batches went with a master is copied on before it is opened', async () => {
+test('a fork that lost batches in a failover copies them again before it opens', async () => {
   const db = new MemoryDatabase();
   const store = openMemoryStore(db);
   const ends: number[] = [];

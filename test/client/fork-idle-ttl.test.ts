@@ -9,7 +9,7 @@ import { createMemoryClient } from './memory-client.ts';
 const MESSAGES = 450;
 const TTL_MS = 1_000;
 
-test('a source whose time to live is shorter than its copy takes is not erased meanwhile', async () => {
+test('a source with an idle TTL shorter than its copy is not erased during the copy', async () => {
   const db = new MemoryDatabase();
   const store = openMemoryStore(db);
   const source = { tenant: '_', id: 'source' };

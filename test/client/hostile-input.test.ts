@@ -29,21 +29,21 @@ function appendTo(client: TurnfoldClient, ...messages: unknown[]): Promise<unkno
 
 const fine = { role: 'user', content: 'fine' };
 
-test.each(HOSTILE_JSON)('append refuses a raw item that is %s, by its field', async (_, make) => {
+test.each(HOSTILE_JSON)('append names the field of a raw item that is %s', async (_, make) => {
   const message = { role: 'assistant', content: 'x', raw: { items: [make()] } };
   const { code, field } = await refusalOf((client) => appendTo(client, fine, message));
   expect(['invalid_input', 'message_too_large']).toContain(code);
   expect(field).toMatch(/^messages\[1\]\.raw/);
 });
 
-test.each(HOSTILE_JSON)('append refuses a part that is %s, by its field', async (_, make) => {
+test.each(HOSTILE_JSON)('append names the field of a message part that is %s', async (_, make) => {
   const message = { role: 'user', content: 'x', parts: [{ type: 'text', text: 'a' }, make()] };
   const { code, field } = await refusalOf((client) => appendTo(client, fine, message));
   expect(['invalid_input', 'message_too_large']).toContain(code);
   expect(field).toMatch(/^messages\[1\]\.parts/);
 });
 
-test('append names the field whose getter throws', async () => {
+test('append names a field whose getter throws', async () => {
   const error = await refusalOf((client) =>
     appendTo(client, fine, fine, fine, {
       role: 'user',
@@ -67,11 +67,11 @@ test.each<[string, (client: TurnfoldClient) => Promise<unknown>]>([
   ['approve', (client) => client.approve('c1', 'p', hostileProxy())],
   ['openTurns', (client) => client.openTurns('c1', hostileProxy())],
   ['failedTurns', (client) => client.failedTurns(hostileProxy())],
-])('%s refuses a value that fails whatever it is asked', async (_, call) => {
+])('%s refuses a value whose every access throws', async (_, call) => {
   expect(await refusalOf(call)).toMatchObject({ code: 'invalid_input' });
 });
 
-test('a field with a name of 5 MB makes no message of 5 MB', async () => {
+test('a field name of 5 MB does not make an error message of 5 MB', async () => {
   const long = 'x'.repeat(5_000_000);
   const errors = [
     await refusalOf((client) => client.enqueueTurn({ conversation: 'c1', agent: 'a', input: 'x', [long]: 1 })),

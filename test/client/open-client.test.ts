@@ -3,7 +3,7 @@ import { openClient } from '../../src/client/index.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { readRedisSource } from '../setup/redis-source.ts';
 
-/** As JavaScript has it, where no type keeps it out; nobody listens there. */
+/** Options of an untyped JavaScript caller. The port is closed. */
 function open(options: object): Promise<unknown> {
   return openClient({ redisUrl: 'redis://127.0.0.1:1', ...options });
 }
@@ -19,18 +19,18 @@ test.each<[string, object]>([
   ...['shards', 'queueShards'].flatMap((field) =>
     [0, -1, 1.5, Number.NaN, '4', null].map((value): [string, object] => [field, { [field]: value }]),
   ),
-])('%s: %j is refused, and named', async (field, options) => {
+])('%s: %j is refused with the field', async (field, options) => {
   const refused = open(options);
   await expect(refused).rejects.toMatchObject({ name: 'TurnfoldError', code: 'invalid_config', field });
   await expect(refused).rejects.not.toThrow('s3cret');
 });
 
-test('durability has the code of an input', async () => {
+test('an invalid durability has the code invalid_input', async () => {
   const refused = open({ durability: { replicas: 1 } });
   await expect(refused).rejects.toMatchObject({ code: 'invalid_input', field: 'durability.timeoutMs' });
 });
 
-it('an encoding that nobody knows is refused by the call that asks for it, and nothing is written', async () => {
+it('an unknown encoding fails the call that needs it, and nothing is written', async () => {
   const redis = await provideRedis(readRedisSource());
   onTestFinished(() => redis.stop());
   const client = await openClient({ redisUrl: redis.url, encodingOf: () => 'foo' as never });

@@ -68,9 +68,7 @@ async function openWithTurn(url: string): Promise<OpenClient> {
   return client;
 }
 
-test('Redis that does not answer any more: every call fails within a second, and works again when it is back', async ({
-  skip,
-}) => {
+test('every call fails within a second while Redis is frozen, and works again afterwards', async ({ skip }) => {
   const redis = await startOwnRedis(skip);
   const client = await openWithTurn(redis.url);
   process.kill(redis.pid, 'SIGSTOP');
@@ -84,7 +82,7 @@ test('Redis that does not answer any more: every call fails within a second, and
   expect(await client.enqueueTurn({ conversation: 'c3', agent, input: 'x' })).toMatchObject({ isNew: true });
 });
 
-test('Redis that died: every call fails within a second', async ({ skip }) => {
+test('every call fails within a second after Redis died', async ({ skip }) => {
   const redis = await startOwnRedis(skip);
   const client = await openWithTurn(redis.url);
   process.kill(redis.pid, 'SIGKILL');
@@ -93,19 +91,19 @@ test('Redis that died: every call fails within a second', async ({ skip }) => {
   expect(await failEveryCall(client)).toStrictEqual(allUnavailable(client));
 });
 
-test('no Redis there: a client is not opened, and says so within a second', async () => {
+test('a client without a Redis fails to open within a second', async () => {
   const { port, close } = await listenSilently();
   close();
   expect(await failOpening(`redis://127.0.0.1:${port}`)).toStrictEqual(UNAVAILABLE);
 });
 
-test('something there that says nothing: the same', async () => {
+test('a client whose server never answers fails to open within a second', async () => {
   const { port, close } = await listenSilently();
   onTestFinished(close);
   expect(await failOpening(`redis://127.0.0.1:${port}`)).toStrictEqual(UNAVAILABLE);
 });
 
-test('an address that is none is refused', async () => {
+test('an invalid address is refused', async () => {
   await expect(openClient({ redisUrl: 'redis://:s3cret@127.0.0.1:port' })).rejects.toMatchObject({
     code: 'invalid_config',
     field: 'redisUrl',

@@ -35,18 +35,18 @@ describe('Redis is full', () => {
     ['a restore', () => fixture.client.restore('c2', { version: 0, newer: 'keep' })],
     ['a fork', () => fixture.client.fork('c2', 'c7')],
     ['a request for a pass', () => fixture.client.compact('c1')],
-  ])('%s is refused, and nothing of it is written', async (_, write) => {
+  ])('%s is refused, and nothing is written', async (_, write) => {
     const before = await readDatabase();
     await expect(write()).rejects.toMatchObject({ code: 'redis_full' });
     expect(await readDatabase()).toStrictEqual(before);
   });
 
-  test('an erase works all the same: it is what makes room', async () => {
+  test('an erase still works, since it frees memory', async () => {
     expect(await fixture.client.erase('c1')).toMatchObject({ removedKeys: expect.any(Number) });
     await expect(fixture.client.describe('c1')).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  test('what was accepted can be read, and what was refused be sent again', async () => {
+  test('accepted turns can be read, and refused ones be sent again', async () => {
     const turn = { conversation: 'c1', agent, input: 'x', turn: 't3' };
     await expect(fixture.client.enqueueTurn(turn)).rejects.toMatchObject({ code: 'redis_full' });
     expect(await fixture.client.result('c1', 't1')).toMatchObject({ state: 'queued' });
@@ -57,7 +57,7 @@ describe('Redis is full', () => {
   });
 });
 
-test('a turn whose wake is refused was accepted all the same: the caller is not told to send it again', async () => {
+test('a turn whose wake is refused was accepted, so its call succeeds', async () => {
   await fixture.redis.call('ACL', 'SETUSER', 'no-queue', 'on', '>secret', '~{tf*', '&*', '+@all');
   const errors: unknown[] = [];
   const url = fixture.url.replace(/^redis:..(.*@)?/, 'redis://no-queue:secret@');

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type NamedConversation, type OpenClient, openClient, type TurnfoldClient } from '../../src/client/index.ts';
-import { retryStore } from '../../src/client/retries.ts';
+import { retryStore } from '../../src/client/open-client.ts';
 import { TurnfoldError } from '../../src/domain/errors.ts';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import { type ConnectedStore, connectStore } from '../../src/store/connect-store.ts';
@@ -37,7 +37,7 @@ afterAll(async () => {
   await redis?.stop();
 });
 
-/** What a conversation is when a method is called. */
+/** State of a conversation when a method is called. */
 const PREPARED = {
   none: async () => undefined,
   log: async (ref: ConversationRef) => void (await connected.store.append(appendOf(ref, 0, 8))),
@@ -130,7 +130,7 @@ interface Write {
   readonly of: keyof typeof PREPARED;
   readonly call: (name: NamedConversation, by: TurnfoldClient) => Promise<unknown>;
   readonly answers: unknown;
-  /** what a caller sees of the conversation afterwards: the effect, once */
+  /** The effect that a caller sees afterwards, once. */
   readonly read: (name: NamedConversation) => Promise<unknown>;
   readonly leaves: unknown;
 }
@@ -165,7 +165,7 @@ const WRITES: Readonly<Record<string, Write>> = {
   answer: {
     of: 'waiting',
     call: (name, by) => by.answer(name, 't1', { c2_0: { content: 'blue' } }),
-    answers: 'going_on',
+    answers: 'answered',
     read: async (name) => (await client.waiting({ tenant: name.tenant })).turns,
     leaves: [],
   },
@@ -256,7 +256,7 @@ describe.skipIf(!hasRedisServer)('a restart of Redis of 1.2 s', () => {
     for (const name of names) expect(await read(name), name.conversation).toEqual(leaves);
   });
 
-  test.each(Object.keys(WRITES))('that loses every first answer to %s has it written once', async (method) => {
+  test.each(Object.keys(WRITES))('loses every first answer to %s, and the write happens once', async (method) => {
     const { of, call, answers, read, leaves } = WRITES[method] ?? expect.unreachable();
     const [name = expect.unreachable()] = await prepare(`lost-${method}`, of, 1);
     const unlucky = createMemoryClient(retryStore(loseAnswers(connected.store), 60_000));
@@ -264,7 +264,7 @@ describe.skipIf(!hasRedisServer)('a restart of Redis of 1.2 s', () => {
     expect(await read(name)).toEqual(leaves);
   });
 
-  test.each(Object.keys(READS))('delays %s, which answers as before', async (method) => {
+  test.each(Object.keys(READS))('delays %s, which returns the same as before', async (method) => {
     const [of, call] = READS[method] ?? expect.unreachable();
     const names = await prepare(`read-${method}`, of);
     const before = await Promise.all(names.map((name) => call(name, client)));
@@ -283,7 +283,7 @@ describe.skipIf(!hasRedisServer)('a restart of Redis of 1.2 s', () => {
     },
   };
 
-  test.each(Object.keys(FOLLOWS))('does not end %s: it goes on to the end of the turn', async (what) => {
+  test.each(Object.keys(FOLLOWS))('does not end %s, which continues to the end of the turn', async (what) => {
     const follow = FOLLOWS[what] ?? expect.unreachable();
     const names = await prepare(what.replaceAll(' ', '-'), 'queued');
     const followed = Promise.all(names.map(follow));
@@ -310,7 +310,7 @@ describe.skipIf(!hasRedisServer)('a restart of Redis of 1.2 s', () => {
     expect((await listed()).map(({ head }) => head)).toEqual(lines.map(() => 2));
   });
 
-  test('that lasts past the deadline fails every method in words of ours', async () => {
+  test('that outlasts the deadline fails every method with our own error', async () => {
     const hasty = await openClient({ redisUrl: redis.url, shards: SHARDS, deadlineMs: 300 });
     onTestFinished(() => hasty.close());
     const name = { tenant: 'late', conversation: 'c' };

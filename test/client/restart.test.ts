@@ -35,7 +35,7 @@ test.skipIf(!hasRedisServer)(
   { timeout: 120_000 },
   async () => {
     const redis = await startRedis();
-    // The machine may take long to start a server; the pause alone is 1.2 s.
+    // Starting a server may take long. The pause alone is 1.2 s.
     const client = await connect(redis, { deadlineMs: 60_000 });
     const accepts: Promise<unknown>[] = [];
     let restarting: Promise<void> | undefined;
@@ -67,7 +67,7 @@ test.skipIf(!hasRedisServer)(
 );
 
 test.skipIf(!hasRedisServer)(
-  'finishes every kind of call that began while Redis was away',
+  'completes every kind of call that began while Redis was away',
   { timeout: 120_000 },
   async () => {
     const redis = await startRedis();
@@ -107,7 +107,7 @@ test.skipIf(!hasRedisServer)(
   },
 );
 
-test.skipIf(!hasRedisServer)('gives up at its deadline, in words of ours, with the cause behind them', async () => {
+test.skipIf(!hasRedisServer)('fails at its deadline with our own error and the cause', async () => {
   const redis = await startRedis();
   const client = await connect(redis, { deadlineMs: 300 });
   await redis.kill();

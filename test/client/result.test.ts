@@ -49,8 +49,8 @@ async function openClientWith(change: (real: SettlementNotices) => SettlementNot
   });
 }
 
-describe('a caller that waits for an answer', () => {
-  test('gets it', async () => {
+describe('a caller that waits for a result', () => {
+  test('gets the answer', async () => {
     const { turn } = await fixture.client.enqueueTurn({ conversation: 'waits', agent, input: 'hello' });
     expect(await fixture.client.result('waits', turn, { waitMs: LONG_MS })).toMatchObject({
       state: 'completed',
@@ -60,7 +60,7 @@ describe('a caller that waits for an answer', () => {
     });
   });
 
-  test('is told by a notice, and does not look by itself', async () => {
+  test('is notified, and does not poll', async () => {
     // Without looks in between, only a notice can end the wait before the test's own time is up.
     const client = await openClientWith((real) => ({ wait: (conversation) => real.wait(conversation, 3_600_000) }));
     const { turn } = await client.enqueueTurn({ conversation: 'noticed', agent, input: 'hello', delayMs: 300 });
@@ -68,7 +68,7 @@ describe('a caller that waits for an answer', () => {
     expect(view.answer?.content).toBe('heard hello');
   });
 
-  test('looks by itself where the notice is lost', async () => {
+  test('polls if the notice is lost', async () => {
     const waits: number[] = [];
     const client = await openClientWith(() => ({
       wait: async (_, ms) => {
@@ -82,7 +82,7 @@ describe('a caller that waits for an answer', () => {
     expect(Math.max(...waits)).toBeLessThanOrEqual(1_000);
   });
 
-  test('gets the turn as it stands when the time is up', async () => {
+  test('gets the current state of the turn when the time is up', async () => {
     const { turn } = await fixture.client.enqueueTurn({ conversation: 'slow', agent, input: 'hold' });
     await expect.poll(async () => (await fixture.client.result('slow', turn)).state).toBe('running');
     expect(await fixture.client.result('slow', turn, { waitMs: 50 })).toMatchObject({ state: 'running' });
@@ -93,7 +93,7 @@ describe('a caller that waits for an answer', () => {
     });
   });
 
-  test('is told of a failure', async () => {
+  test('gets the failure of the turn', async () => {
     const { turn } = await fixture.client.enqueueTurn({ conversation: 'lost', agent: 'nobody', input: 'x' });
     expect(await fixture.client.result('lost', turn, { waitMs: LONG_MS })).toMatchObject({
       state: 'failed',
@@ -101,7 +101,7 @@ describe('a caller that waits for an answer', () => {
     });
   });
 
-  test('many at once, of one conversation', async () => {
+  test('may be one of many in one conversation', async () => {
     const turns = await Promise.all(
       ['a', 'b', 'c'].map((input) => fixture.client.enqueueTurn({ conversation: 'many', agent, input })),
     );
@@ -115,7 +115,7 @@ test.each<[string, string, string, number | undefined]>([
   ['invalid_input', 'turn', 'a:b', undefined],
   ['invalid_input', 'waitMs', 't1', -1],
   ['invalid_input', 'waitMs', 't1', Number.NaN],
-])('%s names %s', async (code, field, turn, waitMs) => {
+])('%s names the field %s', async (code, field, turn, waitMs) => {
   const call = fixture.client.result('waits', turn, waitMs === undefined ? {} : { waitMs });
   await expect(call).rejects.toMatchObject({ code, field });
 });

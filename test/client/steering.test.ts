@@ -30,13 +30,13 @@ async function inState(conversation: string, turn: string, state: TurnView['stat
 }
 
 describe('cancel', () => {
-  test('of a scheduled turn', async () => {
+  test('removes a scheduled turn', async () => {
     await fixture.client.enqueueTurn({ conversation: 'c-later', agent, input: 'x', turn: 't1', delayMs: 3_600_000 });
     expect(await fixture.client.cancel('c-later', 't1')).toBe('canceled');
     expect(await fixture.client.result('c-later', 't1')).toMatchObject({ state: 'canceled' });
   });
 
-  test('of a running turn and of one that waits behind it: the next one is answered', async () => {
+  test('settles a running or queued turn, and the next turn is answered', async () => {
     await ask('c-running', 'hold', 't1');
     await ask('c-running', 'x', 't2');
     await ask('c-running', 'y', 't3');
@@ -48,7 +48,7 @@ describe('cancel', () => {
     expect(texts).toStrictEqual(['hold', 'y', 'heard y']);
   });
 
-  test('of a turn that waits for tools closes its round', async () => {
+  test('closes the tool round of a waiting turn', async () => {
     await ask('c-waiting', 'call ask,echo', 't1');
     await inState('c-waiting', 't1', 'waiting');
     expect(await fixture.client.cancel('c-waiting', 't1')).toBe('canceled');
@@ -57,7 +57,7 @@ describe('cancel', () => {
     expect((await fixture.client.describe('c-waiting')).openCalls).toStrictEqual([]);
   });
 
-  test('of a turn keeps the answers that were acknowledged: they are the results of their calls', async () => {
+  test('keeps acknowledged answers as the results of their calls', async () => {
     await ask('c-answered', 'call ask,ask', 't1');
     const { waiting } = await inState('c-answered', 't1', 'waiting');
     const [first = '', second = ''] = waiting?.calls.map(({ id }) => id) ?? [];
@@ -72,7 +72,7 @@ describe('cancel', () => {
     expect(entries[0]).toMatchObject({ message: { content: 'The person says "yes".' }, tokens: 10, bytes: 22 });
   });
 
-  test('of a turn whose call was decided would say in the log what was decided', async () => {
+  test('logs the decision of an approval that no worker has carried out', async () => {
     for (const [approved, said] of [
       [true, 'the call was approved'],
       [false, 'denied: too dear'],
@@ -85,7 +85,7 @@ describe('cancel', () => {
     }
   });
 
-  test('of a settled turn answers how it was settled', async () => {
+  test('returns the state of a settled turn', async () => {
     await ask('c-settled', 'x', 't1');
     await inState('c-settled', 't1', 'completed');
     expect(await fixture.client.cancel('c-settled', 't1')).toBe('completed');
@@ -97,22 +97,22 @@ describe('cancel', () => {
   test.each([
     ['not_found', 'nobody'],
     ['invalid_input', 'a b'],
-  ])('of no turn is %s', async (code, turn) => {
+  ])('fails for an unknown turn: %s', async (code, turn) => {
     await expect(fixture.client.cancel('c-settled', turn)).rejects.toMatchObject({ code, field: 'turn' });
   });
 });
 
-describe('answers to calls', () => {
-  test('bring results of tools that run elsewhere, one after the other', async () => {
+describe('answers to calls of a waiting turn', () => {
+  test('may arrive one after the other', async () => {
     await ask('a-tools', 'call ask,ask', 't1');
     const { waiting } = await inState('a-tools', 't1', 'waiting');
     const [first = '', second = ''] = (waiting?.calls ?? []).map(({ id }) => id);
     expect(waiting?.for).toBe('tools');
     expect(await fixture.client.answer('a-tools', 't1', { [first]: { content: 'yes' } })).toBe('still_waiting');
-    // What came first counts.
+    // The first answer counts.
     expect(await fixture.client.answer('a-tools', 't1', { [first]: { content: 'no' } })).toBe('still_waiting');
     const answers = { [second]: { content: 'broken', isError: true } };
-    expect(await fixture.client.answer('a-tools', 't1', answers)).toBe('going_on');
+    expect(await fixture.client.answer('a-tools', 't1', answers)).toBe('answered');
     const view = await inState('a-tools', 't1', 'completed');
     expect(view.answer?.content).toBe('yes | broken');
   });
@@ -120,15 +120,15 @@ describe('answers to calls', () => {
   test.each<[string, CallAnswer, RegExp]>([
     ['a-approved', { approved: true }, /^risked$/],
     ['a-denied', { approved: false, why: 'not today' }, /not today/],
-  ])('allow a call or deny it: %s', async (conversation, answer, heard) => {
+  ])('allow or deny a call: %s', async (conversation, answer, heard) => {
     await ask(conversation, 'call risk', 't1');
     const { waiting } = await inState(conversation, 't1', 'waiting');
     expect(waiting?.for).toBe('approval');
-    expect(await fixture.client.answer(conversation, 't1', { [waiting?.calls[0]?.id ?? '']: answer })).toBe('going_on');
+    expect(await fixture.client.answer(conversation, 't1', { [waiting?.calls[0]?.id ?? '']: answer })).toBe('answered');
     expect((await inState(conversation, 't1', 'completed')).answer?.content).toMatch(heard);
   });
 
-  test('that nobody waits for are a conflict', async () => {
+  test('are a conflict if the turn does not wait for the call', async () => {
     await ask('a-conflict', 'call ask', 't1');
     await inState('a-conflict', 't1', 'waiting');
     await ask('a-conflict', 'x', 't2');
@@ -145,7 +145,7 @@ describe('answers to calls', () => {
     ['invalid_input', 'answers.c2_0', { c2_0: { approved: 'yes' } }],
     ['invalid_input', 'answers.c2_0', { c2_0: { content: 'x', approved: true } }],
     ['message_too_large', 'answers.c2_0', { c2_0: { content: 'x'.repeat(1_048_577) } }],
-  ])('that cannot be meant are refused, and the turn waits on: %s of %s', async (code, field, answers) => {
+  ])('are refused if malformed, and the turn keeps waiting: %s of %s', async (code, field, answers) => {
     await ask('a-malformed', 'call ask', 't1');
     await inState('a-malformed', 't1', 'waiting');
     const call = fixture.client.answer('a-malformed', 't1', answers as Record<string, CallAnswer>);
@@ -153,7 +153,7 @@ describe('answers to calls', () => {
     expect(await fixture.client.result('a-malformed', 't1')).toMatchObject({ state: 'waiting' });
   });
 
-  test('are taken all together or not at all: what is open is not yet what is awaited', async () => {
+  test('are stored all together or not at all, even if an open call is not awaited yet', async () => {
     await ask('a-mixed', 'call risk,ask', 't1');
     const { waiting } = await inState('a-mixed', 't1', 'waiting');
     const [risk = '', asked = ''] = (await fixture.client.describe('a-mixed')).openCalls.map(({ id }) => id);
@@ -161,34 +161,37 @@ describe('answers to calls', () => {
     const bring = (answers: Record<string, CallAnswer>) => fixture.client.answer('a-mixed', 't1', answers);
     const both = bring({ [risk]: { approved: true }, [asked]: { content: 'blue' } });
     await expect(both).rejects.toMatchObject({ code: 'conflict', field: `answers.${asked}` });
-    expect(await bring({ [risk]: { approved: true } })).toBe('going_on');
+    expect(await bring({ [risk]: { approved: true } })).toBe('answered');
     await expect.poll(async () => (await inState('a-mixed', 't1', 'waiting')).waiting?.for).toBe('tools');
-    expect(await bring({ [risk]: { approved: true }, [asked]: { content: 'blue' } })).toBe('going_on');
+    expect(await bring({ [risk]: { approved: true }, [asked]: { content: 'blue' } })).toBe('answered');
     expect((await inState('a-mixed', 't1', 'completed')).answer?.content).toBe('risked | blue');
   });
 
   test.each<[string, CallAnswer, CallAnswer, string]>([
     ['risk', { content: 'yes, please' }, { approved: true }, 'risked'],
     ['ask', { approved: true }, { content: 'blue' }, 'blue'],
-  ])('of another kind than is awaited are refused, and the right one counts: %s', async (tool, wrong, right, heard) => {
-    const conversation = `a-kind-${tool}`;
-    await ask(conversation, `call ${tool}`, 't1');
-    const { waiting } = await inState(conversation, 't1', 'waiting');
-    const call = waiting?.calls[0]?.id ?? '';
-    const refused = fixture.client.answer(conversation, 't1', { [call]: wrong });
-    await expect(refused).rejects.toMatchObject({ code: 'invalid_input', field: `answers.${call}` });
-    expect(await fixture.client.answer(conversation, 't1', { [call]: right })).toBe('going_on');
-    expect((await inState(conversation, 't1', 'completed')).answer?.content).toBe(heard);
-  });
+  ])(
+    'are refused for the wrong kind of wait, and a correct answer still counts: %s',
+    async (tool, wrong, right, heard) => {
+      const conversation = `a-kind-${tool}`;
+      await ask(conversation, `call ${tool}`, 't1');
+      const { waiting } = await inState(conversation, 't1', 'waiting');
+      const call = waiting?.calls[0]?.id ?? '';
+      const refused = fixture.client.answer(conversation, 't1', { [call]: wrong });
+      await expect(refused).rejects.toMatchObject({ code: 'invalid_input', field: `answers.${call}` });
+      expect(await fixture.client.answer(conversation, 't1', { [call]: right })).toBe('answered');
+      expect((await inState(conversation, 't1', 'completed')).answer?.content).toBe(heard);
+    },
+  );
 
-  test('to no turn are not found', async () => {
+  test('fail with not_found for an unknown turn', async () => {
     const call = fixture.client.answer('a-tools', 'nobody', { c1_0: { content: 'x' } });
     await expect(call).rejects.toMatchObject({ code: 'not_found', field: 'turn' });
   });
 });
 
 describe('erase', () => {
-  test('removes all that there is, and what comes then is new', async () => {
+  test('removes all data, and a later conversation under the id is new', async () => {
     await ask('gone', 'x', 't1');
     await inState('gone', 't1', 'completed');
     const { removedKeys } = await fixture.client.erase('gone');
@@ -201,7 +204,7 @@ describe('erase', () => {
     expect(await inState('gone', 't1', 'completed')).toMatchObject({ answer: { content: 'heard y', seq: 2 } });
   });
 
-  test('under a running turn ends it without a word', async () => {
+  test('ends a running turn silently', async () => {
     await ask('gone-running', 'hold', 't1');
     await inState('gone-running', 't1', 'running');
     await fixture.client.erase('gone-running');
@@ -209,13 +212,13 @@ describe('erase', () => {
     expect(await inState('gone-running', 't2', 'completed')).toMatchObject({ answer: { content: 'heard x' } });
   });
 
-  test('of nothing removes nothing', async () => {
+  test('removes nothing from an unknown conversation', async () => {
     expect(await fixture.client.erase('never-there')).toStrictEqual({ removedKeys: 0 });
   });
 });
 
 describe('openTurns', () => {
-  test('tell a service that has lost its ids what to answer and what to cancel', async () => {
+  test('lists the turns and calls to answer or cancel for a service that lost its ids', async () => {
     const { client } = fixture;
     await ask('o-lost', 'call ask', 'asks');
     await inState('o-lost', 'asks', 'waiting');
@@ -231,12 +234,12 @@ describe('openTurns', () => {
     const [first, ...others] = turns;
     const answers = (first?.waiting?.calls ?? []).map(({ id }) => [id, { content: 'told' }] as const);
     for (const { turn } of others) expect(await client.cancel('o-lost', turn)).toBe('canceled');
-    expect(await client.answer('o-lost', first?.turn ?? '', Object.fromEntries(answers))).toBe('going_on');
+    expect(await client.answer('o-lost', first?.turn ?? '', Object.fromEntries(answers))).toBe('answered');
     expect(await inState('o-lost', 'asks', 'completed')).toMatchObject({ answer: { content: 'told' } });
     expect(await client.openTurns('o-lost')).toEqual({ turns: [], mailbox: 0, scheduled: 0 });
   });
 
-  test('of no conversation are not found, and a limit is one', async () => {
+  test('fails for an unknown conversation, and takes a limit', async () => {
     const { client } = fixture;
     await expect(client.openTurns('o-nobody')).rejects.toMatchObject({ code: 'not_found', field: 'conversation' });
     for (const limit of [0, 1_001, 1.5]) {

@@ -8,7 +8,7 @@ const answer = { seq: 2, content: 'x' };
 const common = { turn: 't1', agent: 'a', acceptedAt: 1, requestTokens: [] };
 const view: TurnView = { ...common, state: 'completed', settledAt: 2, answer };
 
-/** Follows a turn that is settled; `late` are on their way when that is seen. */
+/** Follows a settled turn while its deltas are still in transit. */
 async function follow(late: readonly TextDelta[]): Promise<{ parts: TurnProgress[]; listeners: number }> {
   let listeners = 0;
   const ports = {
@@ -31,7 +31,7 @@ async function follow(late: readonly TextDelta[]): Promise<{ parts: TurnProgress
   return { parts, listeners };
 }
 
-test('a stream has what was on its way when the turn was settled, before the result', async () => {
+test('a stream delivers text in transit at settlement before the result', async () => {
   const late = [{ turn: 't1', step: 1, epoch: 1, offset: 0, piece: 'It is blue.' }];
   expect(await follow(late)).toEqual({
     parts: [
@@ -42,6 +42,6 @@ test('a stream has what was on its way when the turn was settled, before the res
   });
 });
 
-test('a stream of which every delta was lost has the result', async () => {
+test('a stream that lost every delta still delivers the result', async () => {
   expect(await follow([])).toEqual({ parts: [{ type: 'result', view }], listeners: 0 });
 });

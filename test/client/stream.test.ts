@@ -83,8 +83,8 @@ async function takeAll(parts: AsyncIterator<TurnProgress>): Promise<TurnProgress
 const text = (piece: string, step = 1): TurnProgress => ({ type: 'text', step, piece });
 const result = (content: string): object => ({ type: 'result', view: { state: 'completed', answer: { content } } });
 
-describe('who follows a turn', () => {
-  test('hears each piece as it comes, and has the result at the end', async () => {
+describe('a follower of a turn', () => {
+  test('receives each piece of text, and the result at the end', async () => {
     const { parts, first, open } = await follow('whole');
     open(0);
     expect(await first).toEqual({ done: false, value: text('It ') });
@@ -95,7 +95,7 @@ describe('who follows a turn', () => {
     expect(await countChannels('whole')).toBe(0);
   });
 
-  test('hears the texts of all steps of the turn, and of no other turn', async () => {
+  test('receives the texts of all steps of the turn, and of no other turn', async () => {
     gates = [];
     await fixture.client.enqueueTurn({ conversation: 'steps', agent, input: 'before' });
     const { turn } = await fixture.client.enqueueTurn({ conversation: 'steps', agent, input: 'look', delayMs: 300 });
@@ -107,7 +107,7 @@ describe('who follows a turn', () => {
     expect(heard.at(-1)).toMatchObject(result('It is blue.'));
   });
 
-  test('has the result of a turn that is settled, and of one whose text was not heard', async () => {
+  test('gets the result of a settled turn, and of a turn without received text', async () => {
     const { turn, parts, first, open } = await follow('unheard');
     // As if they were lost: the channel is left under the listener.
     await fixture.redis.client('KILL', 'TYPE', 'PUBSUB');
@@ -118,7 +118,7 @@ describe('who follows a turn', () => {
     expect(await takeAll(again)).toMatchObject([result('It is blue.')]);
   });
 
-  test('does not hold the turn up by being slow', async () => {
+  test('does not slow down the turn', async () => {
     const { turn, parts, first, open } = await follow('slow');
     for (const index of [0, 1, 2]) open(index);
     await first;
@@ -129,15 +129,15 @@ describe('who follows a turn', () => {
     expect(heard.map((part) => (part.type === 'text' ? part.piece : '')).join('')).toBe('It is blue.');
   });
 
-  test('has the turn as it stands when the time is up', async () => {
+  test('gets the current state of the turn when the time is up', async () => {
     const { parts, first } = await follow('late', { waitMs: 200 });
     expect(await first).toMatchObject({ value: { type: 'result', view: { state: 'running' } } });
     expect(await parts.next()).toMatchObject({ done: true });
   });
 });
 
-describe('who no longer follows a turn', () => {
-  test('by its signal gets the reason at once, and is listened for no more', async () => {
+describe('a follower that ends', () => {
+  test('by its signal gets the reason at once, and is unsubscribed', async () => {
     const work = new AbortController();
     const { parts, first, open } = await follow('aborted', { signal: work.signal });
     open(0);
@@ -151,7 +151,7 @@ describe('who no longer follows a turn', () => {
     await expect(late.next()).rejects.toBe(reason);
   });
 
-  test('by leaving the loop is listened for no more; twenty have left no connection behind', async () => {
+  test('by leaving the loop is unsubscribed, and twenty leave no connection behind', async () => {
     const client = await fixture.openClient();
     const enough = async (conversation: string): Promise<void> => {
       const { parts, first, open } = await follow(conversation, {}, client);
@@ -173,12 +173,12 @@ test.each<[string, string, string, StreamOptions]>([
   ['not_found', 'turn', 'nobody', {}],
   ['invalid_input', 'turn', 'a:b', {}],
   ['invalid_input', 'waitMs', 't1', { waitMs: -1 }],
-])('%s names %s', async (code, field, turn, options) => {
+])('%s names the field %s', async (code, field, turn, options) => {
   const parts = fixture.client.stream('whole', turn, options)[Symbol.asyncIterator]();
   await expect(parts.next()).rejects.toMatchObject({ code, field });
 });
 
-test('a step whose worker is killed under it begins again; the result is whole, once', async () => {
+test('a stream restarts the step of a killed worker, and has the whole result once', async () => {
   const own = await openFixture();
   onTestFinished(() => own.close());
   const { turn } = await own.client.enqueueTurn({ conversation: 'c1', agent, input: 'hello' });

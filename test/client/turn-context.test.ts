@@ -5,8 +5,8 @@ const cyclic: Record<string, unknown> = {};
 cyclic['self'] = cyclic;
 const deep = JSON.parse(`${'{"a":'.repeat(40)}1${'}'.repeat(40)}`) as unknown;
 
-describe('the context of a turn, at the border', () => {
-  test('is the same whatever the order of its keys', () => {
+describe("validation of a turn's context", () => {
+  test('ignores the order of keys', () => {
     expect(writeContext({ b: [1, { d: 1, c: 2 }], a: 'x' })).toBe('{"a":"x","b":[1,{"c":2,"d":1}]}');
     expect(writeContext({ a: 'x', b: [1, { c: 2, d: 1 }] })).toBe('{"a":"x","b":[1,{"c":2,"d":1}]}');
   });

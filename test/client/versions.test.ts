@@ -48,7 +48,7 @@ async function ask(conversation: string, input: string, turn?: string): Promise<
 }
 
 describe('restore', () => {
-  test('shows an old version with everything newer behind it, and the next turn goes on from there', async () => {
+  test('makes an old version live with newer messages behind it, and the next turn uses it', async () => {
     const conversation = 'kept';
     await makeOld(conversation);
     const expected = await contents(conversation, { version: 1, head: 49 });
@@ -61,7 +61,7 @@ describe('restore', () => {
     expect(await ask(conversation, 'hello')).toBe('heard hello');
   });
 
-  test('dropping what is newer, it is the old context; the log keeps all', async () => {
+  test('drops newer messages from the context but not from the log', async () => {
     const conversation = 'dropped';
     await makeOld(conversation);
     const expected = await contents(conversation, { version: 1, head: 24 });
@@ -77,7 +77,7 @@ describe('restore', () => {
     expect((await contents(conversation)).at(-1)).toContain('heard hello');
   });
 
-  test('the same operation again answers the same and makes nothing', async () => {
+  test('returns the same version for a repeated operation', async () => {
     const conversation = 'again';
     await makeOld(conversation);
     const input = { version: 1, newer: 'keep', operation: 'once' } as const;
@@ -86,7 +86,7 @@ describe('restore', () => {
     expect(await fixture.client.versions(conversation)).toHaveLength(3);
   });
 
-  test('over the hard limit it is refused, with the sum', async () => {
+  test('refuses a result above the hard limit, with the sum', async () => {
     const conversation = 'large';
     await makeOld(conversation);
     const whole = { version: 0, newer: 'keep' } as const;
@@ -99,7 +99,7 @@ describe('restore', () => {
     expect(made.segments).toMatchObject([{ kind: 'raw', from: 1, to: 49 }]);
   });
 
-  test('a version that is kept no longer, or whose text is gone, says so', async () => {
+  test('fails with version_gone for a version or text that is no longer kept', async () => {
     const conversation = 'gone';
     await makeOld(conversation);
     const keys = new Keyspace(SHARDS);
@@ -134,7 +134,7 @@ describe('restore', () => {
 });
 
 describe('rollBackTurn', () => {
-  test('gives back the context as the turn met it, later turns gone with it', async () => {
+  test('restores the context from before the turn, without later turns', async () => {
     const conversation = 'rolled';
     await makeOld(conversation);
     await ask(conversation, 'one');
@@ -148,7 +148,7 @@ describe('rollBackTurn', () => {
     expect(await ask(conversation, 'four')).toBe('heard four');
   });
 
-  test('a turn after which the context was compacted: the version of then', async () => {
+  test('restores the version that was live before the turn, though it was compacted since', async () => {
     const conversation = 'compacted';
     await fixture.client.append({ conversation, agent, messages: talk(2) });
     await ask(conversation, 'one', 'first');
@@ -162,7 +162,7 @@ describe('rollBackTurn', () => {
     expect(await contents(conversation)).toStrictEqual(await contents(conversation, { version: 0, head: 6 }));
   });
 
-  test('a turn that runs, one that never began, and one that is not there are refused', async () => {
+  test('refuses a running, an unstarted and an unknown turn', async () => {
     const conversation = 'running';
     const { client } = fixture;
     const running = await client.enqueueTurn({ conversation, agent, input: 'hold' });
@@ -183,7 +183,7 @@ describe('rollBackTurn', () => {
 });
 
 describe('fork', () => {
-  test('is the same conversation under another name, and goes on by itself', async () => {
+  test('copies the conversation under another id, which then develops on its own', async () => {
     await makeOld('trunk');
     expect(await fixture.client.fork('trunk', 'branch')).toStrictEqual({
       tenant: '_',
@@ -198,7 +198,7 @@ describe('fork', () => {
     await compact('branch');
   });
 
-  test('at an old version or an old head', async () => {
+  test('copies an old version at an old head', async () => {
     await makeOld('tree');
     await fixture.client.fork('tree', 'leaf-1', { version: 1, head: 30 });
     expect(await contents('leaf-1')).toStrictEqual(await contents('tree', { version: 1, head: 30 }));
@@ -221,7 +221,7 @@ describe('fork', () => {
     await expect(fixture.client.fork('nobody', 'leaf-4')).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  test('many messages, open calls among them, in batches; cut off, the same operation goes on', async () => {
+  test('copies many messages with open calls in batches, and resumes after an interruption', async () => {
     const calls = Array.from({ length: 700 }, (_, index) => [
       { role: 'user' as const, content: `q ${index}` },
       { role: 'assistant' as const, content: '', toolCalls: [{ id: 'x', name: 'echo', arguments: '{}' }] },
@@ -262,7 +262,7 @@ describe('fork', () => {
     await expect(late).rejects.toMatchObject({
       code: 'fork_abandoned',
       field: 'conversation',
-      message: expect.stringContaining('fork again'),
+      message: expect.stringContaining('Fork again'),
     });
     const done = { tenant: '_', conversation: 'cut', head: 2_099 };
     expect(await fixture.client.fork('long', 'cut', { operation: 'op-1' })).toStrictEqual(done);

@@ -46,7 +46,7 @@ async function ask(conversation: string, tools: string, tenant = '_'): Promise<v
 const REFUND = { id: 'c2_0', name: 'refund', arguments: '{"order":"o-0"}' };
 
 describe('a turn that waits for a decision', () => {
-  test('carries name, arguments and deadline of each call in result, openTurns and describe', async () => {
+  test('shows name, arguments and deadline of each call in result, openTurns and describe', async () => {
     await ask('w-views', 'refund');
     const { waiting } = await fixture.client.result('w-views', 't1');
     const { since = 0 } = waiting ?? {};
@@ -56,7 +56,7 @@ describe('a turn that waits for a decision', () => {
     expect((await fixture.client.describe('w-views')).openCalls).toEqual([expect.objectContaining(REFUND)]);
   });
 
-  test('is reported by a durable event, which says what for and until when', async () => {
+  test('emits an event with the kind and the deadline of the wait', async () => {
     await ask('w-event', 'refund');
     const { waiting } = await fixture.client.result('w-event', 't1');
     const events = [];
@@ -72,7 +72,7 @@ describe('a turn that waits for a decision', () => {
     ]);
   });
 
-  test('is told to a stream behind the text before it, once, and the stream goes on with the answer', async () => {
+  test('appears once in a stream, between the text before and after the wait', async () => {
     await fixture.client.enqueueTurn({ conversation: 'w-stream', agent: 'clerk', input: 'refund', turn: 't1' });
     const parts: TurnProgress[] = [];
     for await (const part of fixture.client.stream('w-stream', 't1', { waitMs: 20_000 })) {
@@ -86,7 +86,7 @@ describe('a turn that waits for a decision', () => {
     expect(parts.at(-1)).toMatchObject({ view: { state: 'completed', answer: { content: 'paid back' } } });
   });
 
-  test('is listed with its arguments until it is answered, by kind and tenant', async () => {
+  test('is listed by kind and tenant with its arguments until it is answered', async () => {
     await ask('w-listed', 'refund', 'acme');
     await ask('w-outside', 'ask', 'acme');
     const list = async (options: object) =>
@@ -108,7 +108,7 @@ describe('a turn that waits for a decision', () => {
   });
 });
 
-test('a call is answered as timeout at its own deadline, and the turn waits on for the other one', async () => {
+test('has a call answered as timeout at its deadline, and keeps waiting for the other call', async () => {
   await ask('w-deadlines', 'soon,ask');
   const first = (await fixture.client.result('w-deadlines', 't1')).waiting;
   expect(first?.calls.map(({ until }) => until - (first?.since ?? 0))).toEqual([1_000, 604_800_000]);
@@ -121,8 +121,8 @@ test('a call is answered as timeout at its own deadline, and the turn waits on f
   expect(answer?.content).toMatch(/^timeout: .* \| blue$/);
 });
 
-describe('conversations', () => {
-  test('are found by tenant, agent and state, a page at a time', async () => {
+describe('the list of conversations', () => {
+  test('filters by tenant, agent and state, in pages', async () => {
     const tenant = 'pages';
     for (const id of ['a', 'b', 'c']) {
       const messages = [{ role: 'user' as const, content: 'x' }];
@@ -153,7 +153,7 @@ describe('conversations', () => {
     ['for', () => fixture.client.waiting({ for: 'retry' as 'tools' })],
     ['limit', () => fixture.client.conversations({ limit: 0 })],
     ['tenant', () => fixture.client.waiting({ tenant: 'a|b' })],
-  ])('a wrong %s is refused', async (field, call) => {
+  ])('a listing with an invalid %s is refused', async (field, call) => {
     expect((await failureOf(call)).error).toMatchObject({ code: 'invalid_input', field });
   });
 });

@@ -36,7 +36,7 @@ function listNamed(matchers: readonly string[]): string[] {
 }
 
 describe('alertmanager.yml', () => {
-  test.runIf(amtool !== undefined)(`is what amtool takes, and routes by severity ${NEEDS}`, async () => {
+  test.runIf(amtool !== undefined)(`is accepted by amtool, and routes by severity ${NEEDS}`, async () => {
     const { stdout } = await run(amtool ?? '', ['check-config', file]);
     expect(stdout).toContain('SUCCESS');
     for (const severity of new Set(ALERTS.map(({ labels }) => labels.severity))) {
@@ -51,14 +51,14 @@ describe('alertmanager.yml', () => {
     }
   });
 
-  test('names alerts that there are', () => {
+  test('names only existing alerts', () => {
     const named = inhibit_rules.flatMap((rule) => [rule.source_matchers, rule.target_matchers].flatMap(listNamed));
     expect(named.length).toBeGreaterThan(10);
     expect(named.filter((name) => !ALERTS.some(({ alert }) => alert === name))).toEqual([]);
   });
 
   test.runIf(program !== undefined)(
-    `tells of Redis, and not of what follows from it ${NEEDS}`,
+    `reports Redis, and suppresses its consequences ${NEEDS}`,
     async () => {
       const chat = await openChat();
       const config = source.replaceAll(/group_wait: \w+/g, 'group_wait: 1s');

@@ -17,10 +17,7 @@ const START_MS = 20_000;
 /** Debian's program reads them there and nowhere else. */
 const TEMPLATES = 'prometheus/alertmanager/default.tmpl';
 
-/**
- * How Debian's Alertmanager is called, or undefined where it cannot be. Unpacked but not installed it does not find its
- * templates: there it gets the package's /usr/share over the system's, in a mount namespace of its own.
- */
+/** The unpacked binary does not find its templates, so it runs in a mount namespace with the package's /usr/share. */
 export async function findAlertmanager(): Promise<readonly string[] | undefined> {
   const program = await findPrometheusProgram('prometheus-alertmanager');
   if (program === undefined) return undefined;

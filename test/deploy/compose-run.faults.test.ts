@@ -29,7 +29,7 @@ const images = [
 ];
 
 test(
-  'docker-compose.yml: all of it starts, a killed worker is seen and every turn is completed (skipped without a Docker engine)',
+  'docker-compose.yml starts, notices a killed worker and completes every turn (skipped without a Docker engine)',
   async ({ skip }) => {
     const compose = await openCompose(images);
     if (typeof compose === 'string') return skip(compose);
@@ -91,7 +91,7 @@ test(
       'sum(turnfold_turns_total{outcome="completed"})',
       'sum(turnfold_tool_calls_total)',
       'sum(turnfold_passes_total{outcome="committed"})',
-      'max(turnfold_redis_memory_ratio)', // of the shared state: one worker shows it, whichever
+      'max(turnfold_redis_memory_ratio)', // One worker shows the shared state.
     ]) {
       await until(query, SEEN_MS, async () => ((await ask(query)) ?? 0) > 0);
     }
@@ -106,7 +106,7 @@ const answerSchema = z.object({
   data: z.object({ result: z.array(z.object({ value: z.tuple([z.number(), z.string()]) })) }),
 });
 
-/** Asks for one number; undefined where there is none. */
+/** Queries one number. Undefined without a series. */
 function openPrometheus(address: string): (query: string) => Promise<number | undefined> {
   return async (query) => {
     const response = await fetch(`http://${address}/api/v1/query?query=${encodeURIComponent(query)}`);

@@ -15,7 +15,7 @@ const serviceSchema = z.object({
   pull_policy: z.string().optional(),
   depends_on: z.record(z.string(), z.object({ condition: z.string() })).default({}),
   command: z.array(z.string()).default([]),
-  // null: what whoever calls compose has under that name, if anything
+  // null: the value in the caller's environment, if any
   environment: z.record(z.string(), z.union([z.null(), z.coerce.string()])).default({}),
   healthcheck: z.object({ test: z.array(z.string()) }).optional(),
   stop_grace_period: z
@@ -47,13 +47,13 @@ const { redis } = services;
 const workers = Object.entries(services).filter(([, { image }]) => image === 'turnfold:local');
 const dockerfile = read('Dockerfile');
 
-/** What compose keeps to itself: how its own Redis is reached, and what other parts of these files rely on. */
+/** Settings that compose fixes: the address of its Redis, and values that other parts of these files rely on. */
 const FIXED = /^REDIS_|^TURNFOLD_(SHUTDOWN_MS|METRICS_HOST|METRICS_PORT)$/;
 const PROVIDERS = ['anthropic', 'openai'];
 
 /** These files name options, settings and files that nothing compiles: here they are held to the code. */
 describe('docker-compose.yml', () => {
-  test('its workers have each role once, and agents that load', async () => {
+  test('has one worker for each role, with agents that load', async () => {
     expect(workers.flatMap(([, { command }]) => optionOf(command, '--roles').split(',')).toSorted()).toEqual(
       [...ROLES].toSorted(),
     );
@@ -63,7 +63,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  test.each(workers)('the settings of %s are read, and it has the time to close', (_, worker) => {
+  test.each(workers)('sets only settings that %s reads, and gives it time to close', (_, worker) => {
     expect(listVariables()).toEqual(expect.arrayContaining(Object.keys(worker.environment)));
     const { redisUrl, shutdownMs } = readConfig(givenBy(worker.environment));
     expect(redisUrl).toBe('redis://redis:6379');
@@ -72,7 +72,7 @@ describe('docker-compose.yml', () => {
   });
 
   test.each(workers)(
-    '%s gets every setting of whoever calls compose, but for what is fixed or a secret',
+    "passes %s every setting of the caller's environment except fixed ones and secrets",
     (_, worker) => {
       const passed = Object.entries(worker.environment).flatMap(([name, value]) => (value === null ? [name] : []));
       const kept = SETTING_NAMES.filter((name) => FIXED.test(name) || settingOf(name).hasFile);
@@ -80,7 +80,7 @@ describe('docker-compose.yml', () => {
     },
   );
 
-  test('each tag is built by one service, which the others that have it start after, and pull from nowhere', () => {
+  test('builds each tag by one service, which the other services of the tag wait for, and pulls it from nowhere', () => {
     const builders = Object.entries(services).flatMap(([name, { build }]) => (build === undefined ? [] : [name]));
     expect(builders).toEqual(['turn-worker']);
     expect(workers).toHaveLength(ROLES.length);
@@ -92,7 +92,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  test('its Redis has twice the memory that it may fill, and both can be set', () => {
+  test('gives its Redis twice the memory that it may fill, and both can be set', () => {
     const { command = [], mem_limit = '' } = redis ?? {};
     const filled = optionOf(command, '--maxmemory');
     expect([filled, mem_limit]).toEqual(['${REDIS_MAXMEMORY:-512mb}', '${REDIS_MEM_LIMIT:-1g}']);
@@ -102,40 +102,40 @@ describe('docker-compose.yml', () => {
     expect(bytesOf(limit)).toBe(2 * bytesOf(more));
   });
 
-  test('tests in containers run the image of its Redis by default', () => {
+  test('uses the Redis image that tests in containers run by default', () => {
     expect(DEFAULT_IMAGE).toBe(redis?.image);
   });
 
-  test('its Redis keeps what it acknowledged and lets the workers in', () => {
+  test('configures Redis to keep acknowledged writes and accept the workers', () => {
     const { command = [] } = redis ?? {};
     expect(optionOf(command, '--appendonly')).toBe('yes');
     expect(optionOf(command, '--maxmemory-policy')).toBe('noeviction');
     expect(optionOf(command, '--protected-mode')).toBe('no');
   });
 
-  test.each(Object.entries(services))('%s is contained, has limits, and is asked for its health', (_, service) => {
-    expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] });
-    expect(byDefault(service.mem_limit ?? '')).toMatch(/^\d+[mg]$/);
-    expect(service.cpus).toBeGreaterThan(0);
-    expect(service.pids_limit).toBeGreaterThan(0);
-    expect(service.stop_grace_period).toBeGreaterThan(0);
-    // Of an image that is built here the check is the image's own.
-    if (service.image !== 'turnfold:local') expect(service.healthcheck?.test.length).toBeGreaterThan(1);
-    for (const port of service.ports) expect(port).toMatch(/^127\.0\.0\.1:/);
-  });
-
-  test.each(['prometheus', 'alertmanager'])(
-    'links to %s name an address that is published, or the one that is set',
-    (name) => {
-      const { command = [], ports = [] } = services[name] ?? {};
-      const port = ports[0]?.split(':').at(-1);
-      expect(command).toContain(`--web.external-url=\${${name.toUpperCase()}_URL:-http://127.0.0.1:${port}}`);
-      // A path in that address would else be where its pages are: for the health check, for Prometheus, for Grafana.
-      expect(command).toContain('--web.route-prefix=/');
+  test.each(Object.entries(services))(
+    'limits the privileges and resources of %s, and checks its health',
+    (_, service) => {
+      expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] });
+      expect(byDefault(service.mem_limit ?? '')).toMatch(/^\d+[mg]$/);
+      expect(service.cpus).toBeGreaterThan(0);
+      expect(service.pids_limit).toBeGreaterThan(0);
+      expect(service.stop_grace_period).toBeGreaterThan(0);
+      // An image that is built here has its own check.
+      if (service.image !== 'turnfold:local') expect(service.healthcheck?.test.length).toBeGreaterThan(1);
+      for (const port of service.ports) expect(port).toMatch(/^127\.0\.0\.1:/);
     },
   );
 
-  test('what it mounts read-only is there', () => {
+  test.each(['prometheus', 'alertmanager'])('has %s link to a published or configured address', (name) => {
+    const { command = [], ports = [] } = services[name] ?? {};
+    const port = ports[0]?.split(':').at(-1);
+    expect(command).toContain(`--web.external-url=\${${name.toUpperCase()}_URL:-http://127.0.0.1:${port}}`);
+    // A path in that address would else be where its pages are: for the health check, for Prometheus, for Grafana.
+    expect(command).toContain('--web.route-prefix=/');
+  });
+
+  test('mounts only existing files read-only', () => {
     const mounted = Object.values(services).flatMap(({ volumes }) =>
       volumes.filter((volume) => volume.startsWith('./')).map((volume) => volume.split(':')),
     );
@@ -151,25 +151,25 @@ describe('images', () => {
   test.each([
     ...Object.values(services).flatMap(({ image = '' }) => (image === 'turnfold:local' ? [] : [image])),
     baseImage(),
-  ])('%s is an exact version', (image) => {
+  ])('pin the exact version of %s', (image) => {
     expect(image).toMatch(/:v?\d+\.\d+\.\d+(-[\w.-]+)?(@sha256:[0-9a-f]{64})?$/);
   });
 
-  test('the image has the Node that the tests run on', () => {
+  test('have the Node that the tests run on', () => {
     const lock = z
       .object({ packages: z.record(z.string(), z.object({ version: z.string().optional() })) })
       .parse(JSON.parse(read('package-lock.json')));
     expect(baseImage()).toContain(`:${lock.packages['node_modules/node']?.version}-`);
   });
 
-  test('the workers’ image runs as no root, is told to stop by SIGTERM, and asks itself', () => {
+  test('run the workers without root, stop them by SIGTERM and check their health', () => {
     expect(dockerfile).toMatch(/^USER [1-9]\d*:[1-9]\d*$/m);
     expect(dockerfile).toMatch(/^STOPSIGNAL SIGTERM$/m);
     const [, check = ''] = /^HEALTHCHECK .*CMD \["node", "(.*)"\]$/m.exec(dockerfile) ?? [];
     expect(read(check)).toContain('/health');
   });
 
-  test('`turnfold` is on its path, and is what it starts', () => {
+  test('have `turnfold` on the path as their command', () => {
     const [, target = '', link] = /^RUN ln -s (\S+) (\S+)$/m.exec(dockerfile) ?? [];
     expect(link).toBe('/usr/local/bin/turnfold');
     const { bin } = z.object({ bin: z.object({ turnfold: z.string() }) }).parse(JSON.parse(read('package.json')));
@@ -178,7 +178,7 @@ describe('images', () => {
     expect(dockerfile).toMatch(/^ENTRYPOINT \["turnfold"\]$/m);
   });
 
-  test('what the Dockerfile copies passes .dockerignore', () => {
+  test('have every file that the Dockerfile copies outside of .dockerignore', () => {
     const passed = read('.dockerignore')
       .split('\n')
       .flatMap((line) => (line.startsWith('!') ? [line.slice(1)] : []));
@@ -192,7 +192,7 @@ describe('images', () => {
 describe('deploy/compose/secrets.yml', () => {
   const over = readCompose('deploy/compose/secrets.yml');
 
-  test('names services that are there, and secrets that it declares', () => {
+  test('names existing services, and secrets that it declares', () => {
     for (const [name, { secrets }] of Object.entries(over.services)) {
       expect(Object.keys(services)).toContain(name);
       expect(secrets.length).toBeGreaterThan(0);
@@ -200,7 +200,7 @@ describe('deploy/compose/secrets.yml', () => {
     }
   });
 
-  test('every worker reads the address of its Redis from a file', () => {
+  test('has every worker read the address of its Redis from a file', () => {
     expect(workers.map(([name]) => name).filter((name) => over.services[name] === undefined)).toEqual([]);
     for (const [name] of workers) {
       const { environment, secrets } = over.services[name] ?? { environment: {}, secrets: [] };
@@ -210,7 +210,7 @@ describe('deploy/compose/secrets.yml', () => {
     }
   });
 
-  test('Redis is run as without a password, but for the password', () => {
+  test('runs Redis as without a password, except for the password', () => {
     const options = (command: readonly string[]): readonly string[] => command.slice(command.indexOf('--save'));
     expect(options(over.services['redis']?.command ?? [])).toEqual(options(redis?.command ?? []));
   });
@@ -219,7 +219,7 @@ describe('deploy/compose/secrets.yml', () => {
 describe.each(PROVIDERS)('deploy/compose/%s.yml', (provider) => {
   const over = readCompose(`deploy/compose/${provider}.yml`);
 
-  test('gives every worker the key as a file, and nobody else', () => {
+  test('gives the key as a file to workers only', () => {
     const secret = `${provider}_api_key`;
     expect(over.secrets).toEqual({ [secret]: { file: `./deploy/compose/secrets/${secret}` } });
     expect(Object.keys(over.services).toSorted()).toEqual(workers.map(([name]) => name).toSorted());
@@ -231,7 +231,7 @@ describe.each(PROVIDERS)('deploy/compose/%s.yml', (provider) => {
   });
 });
 
-test('Prometheus tells Alertmanager, which has its receivers’ addresses as files', () => {
+test("connects Prometheus with Alertmanager, which has its receivers' addresses as files", () => {
   const toldSchema = z.object({
     alerting: z.object({
       alertmanagers: z.array(z.object({ static_configs: z.array(z.object({ targets: z.array(z.string()) })) })),
@@ -253,13 +253,13 @@ test('Prometheus tells Alertmanager, which has its receivers’ addresses as fil
 });
 
 /** Compose 1, which takes a default within a default for text, starts these files, too. */
-test.each(['docker-compose.yml', 'deploy/compose/secrets.yml'])('no default in %s holds another', (path) => {
+test.each(['docker-compose.yml', 'deploy/compose/secrets.yml'])('has no nested default in %s', (path) => {
   const defaults = [...read(path).matchAll(/\$\{\w+:-([^}]*)/g)].map(([, text]) => text);
   expect(defaults.length).toBeGreaterThan(0);
   expect(defaults.filter((text) => text?.includes('$'))).toEqual([]);
 });
 
-test('Prometheus finds every worker by the addresses of its service', () => {
+test('lets Prometheus find every worker by the addresses of its service', () => {
   const configSchema = z.object({
     scrape_configs: z.array(
       z.object({
@@ -278,14 +278,14 @@ test('Prometheus finds every worker by the addresses of its service', () => {
   expect(found).toEqual(workers.map(([name]) => ({ job_name: 'turnfold', name, type: 'A', port: metrics.port })));
 });
 
-/** The settings as a worker has them where nobody sets any. */
+/** Settings of a worker with an empty environment. */
 function givenBy(environment: Readonly<Record<string, string | null>>): Record<string, string> {
   return Object.fromEntries(
     Object.entries(environment).flatMap(([name, value]) => (value === null ? [] : [[name, value]])),
   );
 }
 
-/** A text of compose where nobody sets what it names. */
+/** A compose value with an empty environment. */
 function byDefault(text: string): string {
   return text.replace(/^\$\{\w+:-([^{}]*)\}$/, '$1');
 }

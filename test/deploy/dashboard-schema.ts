@@ -63,7 +63,7 @@ const variableSchema = z.discriminatedUnion('type', [
   }),
 ]);
 
-/** What of Grafana's dashboards has to be right for one to be shown; the rest has defaults. */
+/** Fields that Grafana needs to show a dashboard. Other fields have defaults. */
 export const dashboardSchema = z.object({
   uid: z.string().regex(/^turnfold-[a-z]+$/),
   title: z.string().startsWith('turnfold / '),
@@ -91,7 +91,7 @@ export function listQueries(dashboard: DashboardFile): string[] {
   return [...ofPanels, ...listVariablesAndAnnotations(dashboard)];
 }
 
-/** What template variables ask for, as a query, and what annotations do. */
+/** Queries of template variables and annotations. */
 export function listVariablesAndAnnotations(dashboard: DashboardFile): string[] {
   return [
     ...dashboard.templating.list.flatMap((variable) =>

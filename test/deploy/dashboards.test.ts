@@ -17,7 +17,7 @@ const readDashboard = (file: string): DashboardFile => dashboardSchema.parse(JSO
 const names = DASHBOARDS.map(({ name }) => name);
 const known = await listKnownMetrics();
 
-/** What a panel says that has no value, where 0 would be false. */
+/** Texts of panels without a value, where 0 would be false. */
 const WITHOUT_ZERO: Readonly<Record<string, string>> = {
   // The gauge reads 0 while nothing waits. No value: no worker measures, and 0 would hide that.
   'Oldest waiting turn': 'not measured',
@@ -38,7 +38,7 @@ const WITHOUT_ZERO: Readonly<Record<string, string>> = {
   'Sizes off by': 'nothing counted',
 };
 
-it('there is a file for each dashboard, and none besides', () => {
+it('every dashboard has a file, and there is no other file', () => {
   expect(readdirSync(new URL('dashboards/', folder)).toSorted()).toEqual(
     names.map((name) => `${name}.json`).toSorted(),
   );
@@ -48,18 +48,18 @@ describe.each(names)('%s', (name) => {
   const dashboard = readDashboard(`dashboards/${name}.json`);
   const panels = listPanels(dashboard);
 
-  it('is what `node deploy/grafana/build.ts` writes', () => {
+  it('is the output of `node deploy/grafana/build.ts`', () => {
     const source = DASHBOARDS.find((candidate) => candidate.name === name);
     expect(source && printDashboard(source)).toBe(read(`dashboards/${name}.json`));
   });
 
-  it('never says “No data”: a panel without a series shows 0, unless 0 would be false', () => {
+  it('never shows “No data”: a panel without a series shows 0, unless 0 would be false', () => {
     const said = panels.map(({ title, fieldConfig }) => [title, fieldConfig.defaults.noValue ?? 'No data'] as const);
     const others = said.filter(([, text]) => text !== '0');
     expect(others.filter(([title, text]) => WITHOUT_ZERO[title] !== text)).toEqual([]);
   });
 
-  it('has ids that are unique, and panels that do not overlap', () => {
+  it('has unique ids, and panels that do not overlap', () => {
     expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
     const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
       Array.from({ length: w * h }, (_, index) => `${x + (index % w)}/${y + Math.floor(index / w)}`),
@@ -68,7 +68,7 @@ describe.each(names)('%s', (name) => {
     for (const { gridPos } of dashboard.panels) expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
   });
 
-  it('opens with a row of numbers that fills one line and asks a question', () => {
+  it('opens with one full row of numbers, titled by a question', () => {
     const [row, ...others] = dashboard.panels;
     const end = others.findIndex(({ type }) => type !== 'stat');
     const stats = others.slice(0, end);
@@ -77,7 +77,7 @@ describe.each(names)('%s', (name) => {
     expect(stats.reduce((sum, { gridPos }) => sum + gridPos.w, 0)).toBe(24);
   });
 
-  it('has panels that say what they show, in a unit, with a legend', () => {
+  it('has panels with a description, a unit and a legend', () => {
     for (const { title, description, fieldConfig, targets, type, options } of panels) {
       expect(description, title).toMatch(/^.{12,}\.$/);
       expect(type === 'heatmap' ? options['yAxis'] : fieldConfig.defaults, title).toHaveProperty('unit');
@@ -86,7 +86,7 @@ describe.each(names)('%s', (name) => {
     }
   });
 
-  it('asks the data source that is chosen, which is the provisioned one at first', () => {
+  it('queries the chosen data source, by default the provisioned one', () => {
     const chosen = dashboard.templating.list.find((variable) => variable.name === 'datasource');
     const provisioned = provisionedSchema.parse(parse(read('provisioning/datasources/prometheus.yml')));
     expect(chosen).toMatchObject({ type: 'datasource', current: { value: provisioned.datasources[0].uid } });
@@ -94,7 +94,7 @@ describe.each(names)('%s', (name) => {
     for (const { uid } of asked) expect(uid).toBe('$datasource');
   });
 
-  it('uses no variable that it does not have', () => {
+  it('uses only variables that it defines', () => {
     const own = dashboard.templating.list.map((variable) => `$${variable.name}`);
     for (const query of listQueries(dashboard)) {
       const used = query.match(/\$\w+/g) ?? [];
@@ -102,13 +102,13 @@ describe.each(names)('%s', (name) => {
     }
   });
 
-  it('names no metric and no label that the catalogue lacks', () => {
+  it('names only metrics and labels of the catalogue', () => {
     const queries = listQueries(dashboard);
     expect(queries.length).toBeGreaterThan(panels.length);
     expect(queries.flatMap((query) => findUnknownNames(query, known))).toEqual([]);
   });
 
-  it('has legends of labels that the query keeps', () => {
+  it('has legends with labels that the query keeps', () => {
     for (const { title, targets } of panels) {
       for (const { expr, legendFormat } of targets) {
         const named = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label);
@@ -121,7 +121,7 @@ describe.each(names)('%s', (name) => {
     }
   });
 
-  it('takes the max of what all workers share, and the rate of what counts', () => {
+  it('takes the max of shared gauges, and the rate of counters', () => {
     const shared = new Set<string>(Object.values(SHARED_GAUGES).map((gauge) => gauge.name));
     for (const query of listQueries(dashboard)) {
       for (const { metric, within } of readSelectors(query)) {
@@ -137,13 +137,13 @@ describe.each(names)('%s', (name) => {
   });
 });
 
-it('counts on as many seconds between scrapes as there are', () => {
+it('assumes the provisioned scrape interval', () => {
   const { datasources } = provisionedSchema.parse(parse(read('provisioning/datasources/prometheus.yml')));
   const { global } = scrapeSchema.parse(parse(read('../prometheus/prometheus.yml')));
   expect(datasources[0].jsonData.timeInterval).toBe(global.scrape_interval);
 });
 
-it('counts as lost what the alert counts, or tells why each was lost', () => {
+it('counts losses as the alert does, or explains them', () => {
   const alert = ALERTS.find((one) => one.alert === 'TurnfoldLeasesLost');
   const [, counted] = /turnfold_leases_lost_total\{(why=~"[^"]+")\}/.exec(alert?.expr ?? '') ?? [];
   if (counted === undefined) throw new Error(`leases lost: ${alert?.expr}`);

@@ -5,7 +5,7 @@ import { readSelectors } from './promql-names.ts';
 
 export interface KnownSeries {
   readonly type: MetricSpec['type'];
-  /** its own; a scrape adds `job` and `instance` */
+  /** Own labels. A scrape adds `job` and `instance`. */
   readonly labels: readonly string[];
 }
 
@@ -15,7 +15,7 @@ export async function listKnownMetrics(): Promise<ReadonlyMap<string, KnownSerie
   const specs: readonly MetricSpec[] = [METRICS, GAUGES, PROMETHEUS].flatMap((group) =>
     Object.values<MetricSpec>(group),
   );
-  // A metric of prom-client is known because a page shows it, not because somebody wrote its name down.
+  // Metrics of prom-client are read from a page, not from a list.
   const shown = Object.values<MetricSpec>(PROCESS).filter(({ name, type }) =>
     body.includes(`# TYPE ${name} ${type}\n`),
   );

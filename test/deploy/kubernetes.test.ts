@@ -7,8 +7,8 @@ import { z } from 'zod';
 import { printPrometheusRule } from '../../deploy/kubernetes/prometheus-rule.ts';
 import { listVariables } from '../../src/config/check-settings.ts';
 import { readConfig } from '../../src/config.ts';
-import { QUEUES } from '../../src/jobs/names.ts';
-import { STATES } from '../../src/queue/job-counts.ts';
+import { QUEUES } from '../../src/jobs/queues.ts';
+import { STATES } from '../../src/queue/queue-reports.ts';
 import { listNodes, readRedisAddress } from '../../src/redis/address.ts';
 import { ROLES } from '../../src/runtime/start-workers.ts';
 import { GAUGES, METRICS } from '../../src/telemetry/metric-catalogue.ts';
@@ -103,7 +103,7 @@ const dashboardSchema = z.object({
   data: z.record(z.string(), z.string()),
 });
 
-/** What an object's annotations may hold together. `kubectl apply` writes the whole object into one of them. */
+/** Limit for the annotations of an object. */
 const MAX_ANNOTATION_BYTES = 262_144;
 
 const documents = readdirSync(folder, { recursive: true, encoding: 'utf8' })
@@ -122,7 +122,7 @@ const scaled = ofKind('ScaledObject').map((document) => scaledSchema.parse(docum
 const settings = readSettings();
 
 describe('deploy/kubernetes', () => {
-  test('has a deployment of each role, and a disruption budget and a scale for each', () => {
+  test('has a deployment, a disruption budget and a scale for each role', () => {
     const names = deployments.map(({ metadata }) => metadata.name).toSorted();
     expect(names).toEqual(ROLES.map((role) => `${role}-worker`).toSorted());
     for (const { metadata, spec } of deployments) {
@@ -135,7 +135,7 @@ describe('deploy/kubernetes', () => {
     expect(scaled.map(({ scaleTargetRef }) => scaleTargetRef.name).toSorted()).toEqual(names);
   });
 
-  test('its settings are read, and a worker has the time to close', () => {
+  test('sets only settings that are read, and gives a worker time to close', () => {
     const { shutdownMs, concurrency } = readConfig(settings);
     expect(Object.keys(settings)).toContain('TURNFOLD_SHUTDOWN_MS');
     const variables = [...Object.keys(settings), ...worker.env.map(({ name }) => name)];
@@ -144,7 +144,7 @@ describe('deploy/kubernetes', () => {
     expect(concurrency).toEqual({ turn: 50, compaction: 10, summarization: 10 });
   });
 
-  test('secrets are files, those too that are commented out', () => {
+  test('has secrets as files, also in commented parts', () => {
     const text = readFileSync(`${folder}/base/worker.yaml`, 'utf8').replaceAll('# - { name:', '- { name:');
     const [{ env, volumeMounts }] = patchSchema.parse(parse(text)).spec.template.spec.containers;
     const [secrets] = volumeMounts;
@@ -156,7 +156,7 @@ describe('deploy/kubernetes', () => {
     }
   });
 
-  test('health and readiness are asked at the page of the metrics', () => {
+  test('probes health and readiness at the port of the metrics', () => {
     const { metrics } = readConfig({});
     expect(worker.ports).toEqual([{ name: 'metrics', containerPort: metrics.port }]);
     const paths = [worker.startupProbe, worker.livenessProbe, worker.readinessProbe].map(({ httpGet }) => httpGet);
@@ -164,7 +164,7 @@ describe('deploy/kubernetes', () => {
     expect(new Set(paths.map(({ port }) => port))).toEqual(new Set(['metrics']));
   });
 
-  test('what scales is measured: metrics and labels of the catalogue, queues and states of the queue', () => {
+  test('scales by metrics and labels of the catalogue, and existing queues and states', () => {
     const known = new Map(
       Object.values({ ...GAUGES, ...METRICS }).map(({ name, labels }) => [name as string, labels as readonly string[]]),
     );
@@ -186,7 +186,7 @@ describe('deploy/kubernetes', () => {
     }
   });
 
-  test('what scales is read of the job alone that the PodMonitor makes', () => {
+  test('scales by the job of the PodMonitor only', () => {
     const [endpoint] = monitorSchema.parse(ofKind('PodMonitor')[0]).spec.podMetricsEndpoints;
     const job = endpoint.relabelings.find(({ targetLabel }) => targetLabel === 'job')?.replacement;
     expect(job).toMatch(/^turnfold/);
@@ -196,7 +196,7 @@ describe('deploy/kubernetes', () => {
     }
   });
 
-  test('a worker is added before those that are there have all that they can take', () => {
+  test('adds a worker before the present ones are at full concurrency', () => {
     const { concurrency } = readConfig(settings);
     for (const { scaleTargetRef, triggers } of scaled) {
       const [work] = triggers.filter(({ metricType }) => metricType === 'AverageValue');
@@ -205,7 +205,7 @@ describe('deploy/kubernetes', () => {
     }
   });
 
-  test('lets workers out to Redis and its Sentinels, and on demand to who collects traces', () => {
+  test('lets workers connect to Redis and its Sentinels, and optionally to a trace collector', () => {
     const file = readFileSync(`${folder}/base/network-policy.yaml`, 'utf8');
     const portsOf = (text: string): number[] =>
       policySchema.parse(parse(text)).spec.egress.flatMap(({ ports }) => ports.map(({ port }) => port));
@@ -218,7 +218,7 @@ describe('deploy/kubernetes', () => {
     expect(portsOf(file.replaceAll('# - {', '- {'))).toEqual([...portsOf(file), 4_317, 4_318]);
   });
 
-  test('its rules are those of deploy/prometheus, as `node deploy/kubernetes/build.ts` writes them', () => {
+  test('has the rules of deploy/prometheus, as written by `node deploy/kubernetes/build.ts`', () => {
     expect(readFileSync(`${folder}/prometheus-operator/prometheus-rule.yaml`, 'utf8')).toBe(printPrometheusRule());
     const [resource] = ofKind('PrometheusRule');
     const { groups } = ruleSchema.parse(resource).spec;
@@ -228,7 +228,7 @@ describe('deploy/kubernetes', () => {
     expect(new Set(groups.map(({ name }) => name)).size).toBe(groups.length);
   });
 
-  test('kustomize builds it (skipped where there is no kubectl)', ({ skip }) => {
+  test('is built by kustomize (skipped without kubectl)', ({ skip }) => {
     const built = buildWithKustomize(folder);
     if (built === undefined) return skip('kubectl is not on PATH');
     expect(built.stderr).toBe('');
@@ -255,9 +255,7 @@ describe('deploy/kubernetes', () => {
     expect(built.stdout).not.toMatch(/image: turnfold$/m);
   });
 
-  test('kustomize puts every dashboard into a ConfigMap that Grafana’s sidecar finds (skipped where there is no kubectl)', ({
-    skip,
-  }) => {
+  test("puts every dashboard into a ConfigMap for Grafana's sidecar (skipped without kubectl)", ({ skip }) => {
     const built = buildWithKustomize(folder);
     if (built === undefined) return skip('kubectl is not on PATH');
     const found = parseAllDocuments(built.stdout).flatMap((document) => {

@@ -40,7 +40,7 @@ async function end({ child }: TurnWorker, signal: 'SIGTERM' | 'SIGKILL'): Promis
   await exited;
 }
 
-/** What fires once its `for` has passed: these are minutes, and the expression is what can be wrong. */
+/** Alerts whose expression holds, though their `for` of some minutes has not passed. */
 function exprOf(name: string): string {
   const found = ALERTS.find(({ alert }) => alert === name);
   if (found === undefined) throw new Error(`no alert ${name}`);

@@ -13,7 +13,7 @@ const TRAFFIC_MS = 15_000;
 const files = DASHBOARDS.map(({ name }) => new URL(`../../deploy/grafana/dashboards/${name}.json`, import.meta.url));
 const dashboards = files.map((file) => dashboardSchema.parse(JSON.parse(readFileSync(file, 'utf8'))));
 
-/** What counts that something went wrong which does not go wrong here. */
+/** Counters of failures that do not happen in this run. */
 const MAY_STAY_AT_0 = [
   'Leases lost and turns reclaimed',
   'Turns reclaimed',

@@ -59,10 +59,10 @@ async function fillCache(name: string, folder: string, program: string): Promise
     await apt.unpack(file, tree);
     // Looked at only now: another run may have put it there meanwhile, and may run it.
     if (await canRun(program)) return;
-    await rename(folder, `${tree}-before`).catch(() => undefined); // of another system, or not there
+    await rename(folder, `${tree}-before`).catch(() => undefined); // The archive is for another system or missing.
     await rename(tree, folder);
   } catch {
-    // No network, or another run was faster: whoever asks looks whether it is there now.
+    // Without network, or after a faster parallel run. The caller checks for the file.
   } finally {
     await rm(staging, { recursive: true, force: true });
   }

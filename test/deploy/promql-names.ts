@@ -1,4 +1,4 @@
-/** What a query reads: `metric{label="…"}`, and the labels that an aggregation around it keeps. */
+/** Metric names in a query, with the labels that a surrounding aggregation keeps. */
 export interface Selector {
   readonly metric: string;
   readonly matched: readonly string[];

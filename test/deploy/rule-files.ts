@@ -27,7 +27,7 @@ const testFileSchema = z.object({
 export type Recording = z.infer<typeof recordingSchema>;
 export type Alert = z.infer<typeof alertSchema>;
 
-/** Of `deploy/prometheus`, by what `prometheus.yml` loads. */
+/** Rule files by the name that `prometheus.yml` loads. */
 export const RULE_FILES = readdirSync(folder).filter((name) => name.endsWith('.rules.yml'));
 export const TEST_FILES = readdirSync(new URL('tests/', folder));
 
@@ -44,7 +44,7 @@ const rules = RULE_FILES.flatMap((name) => ruleFileSchema.parse(readYaml(name)).
 export const RECORDINGS: readonly Recording[] = rules.filter((rule) => 'record' in rule);
 export const ALERTS: readonly Alert[] = rules.filter((rule) => 'alert' in rule);
 
-/** What the files under `tests` expect of each alert: whether it fires. */
+/** Expectations of each alert in the rule tests: firing or not. */
 export const EXPECTATIONS = TEST_FILES.flatMap((name) =>
   testFileSchema
     .parse(readYaml(`tests/${name}`))

@@ -14,7 +14,7 @@ const promtool = await findPrometheusProgram('promtool');
 const NEEDS = '(needs promtool on PATH, or apt to download it)';
 
 const shared = new Set<string>(Object.values(SHARED_GAUGES).map(({ name }) => name));
-/** What each scrape adds, and Prometheus' own. */
+/** Labels that a scrape adds, and Prometheus' own. */
 const up: KnownSeries = { type: 'gauge', labels: [] };
 const catalogue = new Map([...(await listKnownMetrics()), ['up', up] as const]);
 const recorded = new Map(RECORDINGS.map(({ record, expr }) => [record, recordedSeries(expr)]));
@@ -28,7 +28,7 @@ function recordedSeries(expr: string): KnownSeries {
 }
 
 describe('rules', () => {
-  test.runIf(promtool !== undefined)(`are what promtool takes ${NEEDS}`, async () => {
+  test.runIf(promtool !== undefined)(`are accepted by promtool ${NEEDS}`, async () => {
     const { stdout } = await run(promtool ?? '', ['check', 'rules', ...RULE_FILES.map(pathOf)]);
     expect(stdout.match(/SUCCESS/g)).toHaveLength(RULE_FILES.length);
   });
@@ -42,12 +42,12 @@ describe('rules', () => {
     expect(stdout.match(/SUCCESS/g)).toHaveLength(TEST_FILES.length);
   });
 
-  test('are there', () => {
+  test('exist', () => {
     expect(RECORDINGS.length).toBeGreaterThan(10);
     expect(ALERTS.length).toBeGreaterThan(20);
   });
 
-  test('have names of their own', () => {
+  test('have unique names', () => {
     const names = all.map((rule) => ('record' in rule ? rule.record : rule.alert));
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
     for (const { alert } of ALERTS) expect(alert).toMatch(/^Turnfold[A-Z][A-Za-z]+$/);
@@ -62,7 +62,7 @@ describe('rules', () => {
     },
   );
 
-  test('take the max of what all workers share, over a minute, and the rate of what counts', () => {
+  test('take the max of shared gauges over a minute, and the rate of counters', () => {
     for (const { expr } of all) {
       for (const { metric, within } of readSelectors(expr)) {
         if (shared.has(metric)) expect(within.slice(0, 2), expr).toEqual(['max_over_time', 'max']);
@@ -82,17 +82,17 @@ describe('alerts', () => {
     },
   );
 
-  test('none is tested that there is not', () => {
+  test('are defined for every tested name', () => {
     const names = new Set(ALERTS.map(({ alert }) => alert));
     expect(EXPECTATIONS.filter(({ alert }) => !names.has(alert))).toEqual([]);
   });
 
-  test('every file of rules has its tests', () => {
+  test('have tests for every file of rules', () => {
     const tested = new Set(TEST_FILES.flatMap(ruleFilesOf).map((path) => path.replace('../', '')));
     expect([...tested].toSorted()).toEqual(RULE_FILES.toSorted());
   });
 
-  test('say in a sentence what is wrong', () => {
+  test('describe the problem in a sentence', () => {
     for (const { alert, annotations } of ALERTS) expect(annotations.summary, alert).toMatch(/^[A-Z].{15,}\.$/);
   });
 });

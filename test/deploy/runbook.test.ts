@@ -47,32 +47,32 @@ function disarm(command: Command): void {
 }
 
 describe('the runbook', () => {
-  test('has an entry for every alert, in the place that the alert names, and none besides', () => {
+  test('has an entry for every alert where the alert links to, and no other entries', () => {
     expect([...entries.keys()].toSorted()).toEqual(ALERTS.map(({ alert }) => alert).toSorted());
     for (const { alert, annotations } of ALERTS) {
       expect(annotations.runbook).toBe(`docs/runbook.md#${alert.toLowerCase()}`);
     }
   });
 
-  test.each([...entries])('%s: what it means, what to look at, what to do', (_alert, entry) => {
+  test.each([...entries])('%s: explains the meaning, what to look at and what to do', (_alert, entry) => {
     const parts = [...entry.matchAll(/^\*\*(\w+)\.\*\* \S/gm)].map(([, part]) => part);
     expect(parts).toEqual(['Means', 'Look', 'Do']);
   });
 
-  test('refers to entries that are there', () => {
+  test('refers only to existing entries', () => {
     const named = [...text.matchAll(/Turnfold[A-Z]\w+/g)].map(([name]) => name);
     expect(named.filter((name) => !entries.has(name))).toEqual([]);
   });
 
-  test('begins with what helps whatever it is', () => {
+  test('begins with steps for every problem', () => {
     expect(preface).toContain('turnfold doctor');
   });
 
-  test.each([...new Set(listCommands())])('its command exists: %s', (line) => {
+  test.each([...new Set(listCommands())])('names the existing command %s', (line) => {
     expect(() => parseCommand(line)).not.toThrow();
   });
 
-  test('its commands of compose name services that there are, and take the files from COMPOSE_FILE', () => {
+  test('names existing services in commands of compose, with the files from COMPOSE_FILE', () => {
     const services = Object.keys((parse(readFile('docker-compose.yml')) as { services: object }).services);
     const commands = [...text.matchAll(/`docker compose (\w+)\s*([^`]*)`/g)];
     expect(commands.length).toBeGreaterThan(5);
@@ -84,7 +84,7 @@ describe('the runbook', () => {
     expect(preface).toContain('`COMPOSE_FILE`');
   });
 
-  test('Redis takes what its commands ask for', async () => {
+  test('names commands that Redis accepts', async () => {
     const commands = [...text.matchAll(/`redis-cli (\w[^`]*)`/g)].map(([, command = '']) => command.split(' '));
     expect(commands.length).toBeGreaterThan(3);
     const { url } = await openOwnRedis(); // they change its settings
@@ -98,11 +98,11 @@ describe('the runbook', () => {
     ['turnfold failed --oldest', 'unknown option'],
     ['turnfold redrive', 'missing required argument'],
     ['turnfold validate a.json', 'required option'],
-  ])('one that does not would be found: %s', (line, why) => {
+  ])('would fail for the wrong command %s', (line, why) => {
     expect(() => parseCommand(line)).toThrow(why);
   });
 
-  test('names settings, metrics and fields of a policy that exist', async () => {
+  test('names existing settings, metrics and fields of a policy', async () => {
     const settings = [...text.matchAll(/\b(TURNFOLD_[A-Z_]+)\b/g)].map(([, name]) => name);
     expect(settings.filter((name) => !SETTING_NAMES.includes(name as never))).toEqual([]);
     const known = await listKnownMetrics();

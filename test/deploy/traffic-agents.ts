@@ -82,10 +82,7 @@ function picky(): Model {
   });
 }
 
-/**
- * One agent for each way in which a pass can go, and for each that a provider can fail.
- * @param gate what the model of the agent `held` waits for
- */
+/** Delay of the agent's model. */
 export function createTrafficAgents(gate: Promise<void>): readonly Agent[] {
   const held = scriptedModel({
     profile: { id: 'held', prices: PRICES },
@@ -112,7 +109,7 @@ export function createTrafficAgents(gate: Promise<void>): readonly Agent[] {
   ];
 }
 
-/** What policies name as summarizers: one that writes, one that writes nothing of use, one that is over its limit. */
+/** Summarizers of the policies: one writes, one writes nothing useful, one is over its limit. */
 export function createTrafficSummarizers(): readonly Model[] {
   const summarizer = (id: string, answer: (request: ModelRequest) => Promise<ScriptedAnswer> | Error): Model =>
     scriptedModel({ profile: { id, prices: PRICES }, decide: answer });

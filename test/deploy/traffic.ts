@@ -99,10 +99,7 @@ async function enqueue({ client }: Fixture, input: EnqueueInput): Promise<void> 
   }
 }
 
-/**
- * Brings what the turn waits for from outside, until it is settled; one that takes too long is canceled.
- * @returns whether workers settled it
- */
+/** Answers external calls of a turn until it is settled. A slow turn is canceled. */
 async function settle({ client }: Fixture, conversation: string, turn: string): Promise<boolean> {
   const deadline = Date.now() + SETTLED_MS;
   while (Date.now() < deadline) {
@@ -128,7 +125,7 @@ async function review({ client }: Fixture, conversation: string): Promise<void> 
   }
 }
 
-/** What was decided meanwhile is no failure of the load. */
+/** A decision that came first is no failure of the load. */
 function ignoreRefusal(error: unknown): undefined {
   if (!(error instanceof TurnfoldError)) throw error;
 }

@@ -2,8 +2,11 @@ import { Queue } from 'bullmq';
 import { type Arbitrary, constantFrom, integer, record } from 'fast-check';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, expect, test } from 'vitest';
-import { QUEUES, type QueueName, queuePrefix } from '../../src/jobs/names.ts';
-import { isNewerPayload, readAskedIn, readSummarizationTask, readWake } from '../../src/jobs/payloads.ts';
+import { isNewerPayload } from '../../src/jobs/job.ts';
+import { QUEUES, type QueueName, queuePrefix } from '../../src/jobs/queues.ts';
+import { summarizeJob } from '../../src/jobs/summarize.ts';
+import { wakePassJob } from '../../src/jobs/wake-pass.ts';
+import { wakeTurnJob } from '../../src/jobs/wake-turn.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
 import { badJson, codedError, countCases, type Make, spoiled, tryBatch } from './cases.ts';
 
@@ -23,12 +26,12 @@ test(
   'a payload is read, or refused with a coded error',
   async () => {
     const run = async (data: unknown): Promise<void> => {
-      for (const read of [readWake, readSummarizationTask, isNewerPayload, readAskedIn]) {
+      for (const read of [wakeTurnJob.read, wakePassJob.read, summarizeJob.read, isNewerPayload]) {
         await codedError(() => read(data));
       }
     };
     const serveNeighbour = async (): Promise<void> => {
-      expect(readWake({ v: 1, tenant: '_', id: 'c1' })).toEqual({ tenant: '_', id: 'c1' });
+      expect(wakeTurnJob.read({ v: 1, tenant: '_', id: 'c1' })).toEqual({ conversation: { tenant: '_', id: 'c1' } });
     };
     for (const bad of [spoiled(payload, badJson()), badJson()]) {
       const input = bad.map(

@@ -47,14 +47,14 @@ test.each([
   expect(response.statusCode).toBe(404);
 });
 
-test('a page that cannot be rendered is a 500 without details', async () => {
+test('answers 500 without details if a page cannot be rendered', async () => {
   const { port } = await serve({ ...createMetrics(), render: () => Promise.reject(new Error('secret detail')) });
   const response = await fetch(`http://127.0.0.1:${port}/metrics`);
   expect(response.status).toBe(500);
   expect(await response.text()).toBe('the page could not be rendered\n');
 });
 
-test('close ends connections that are kept alive, and may be called twice', async () => {
+test('ends kept-alive connections at close, which may be called twice', async () => {
   const server = await serve();
   const socket = connect(server.port, '127.0.0.1');
   socket.write('GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n');
@@ -66,20 +66,20 @@ test('close ends connections that are kept alive, and may be called twice', asyn
   await expect(fetch(`http://127.0.0.1:${server.port}/metrics`)).rejects.toThrow('fetch failed');
 });
 
-test('HEAD is answered as GET is, without the body', async () => {
+test('answers HEAD like GET, without the body', async () => {
   const { port } = await serve();
   const response = await fetch(`http://127.0.0.1:${port}/metrics`, { method: 'HEAD' });
   expect([response.status, await response.text()]).toEqual([200, '']);
 });
 
-test('a host that is not this machine is told of as such', async () => {
+test('names the host if it is not one of this machine', async () => {
   await expect(servePages({ port: 0, host: '192.0.2.1', pages: {} })).rejects.toMatchObject({
     code: 'invalid_config',
     field: 'metrics.host',
   });
 });
 
-test('a port in use is a coded error', async () => {
+test('fails with a coded error if the port is in use', async () => {
   const { port } = await serve();
   await expect(servePages({ port, pages: {} })).rejects.toMatchObject({
     code: 'invalid_config',

@@ -1,15 +1,15 @@
 import { expect, onTestFinished, test, vi } from 'vitest';
 import { TurnfoldError } from '../../src/domain/errors.ts';
+import { EventLoopMonitor } from '../../src/health/event-loop-monitor.ts';
 import { findOk, findWarning, worstState } from '../../src/health/finding.ts';
-import { createHealthPages } from '../../src/health/health-pages.ts';
-import { LoopWatch } from '../../src/health/loop-watch.ts';
 import { type Check, createReadiness } from '../../src/health/readiness.ts';
+import { createHealthPages } from '../../src/health/worker-pages.ts';
 
-function checkOf(name: string, look: Check['look']): Check {
-  return { name, look, remedy: `mend ${name}` };
+function checkOf(name: string, look: Check['run']): Check {
+  return { name, run: look, remedy: `mend ${name}` };
 }
 
-test('all checks are told of, in their order, whatever becomes of each', async () => {
+test('readiness reports all checks in order, also failed ones', async () => {
   const look = createReadiness(
     [
       checkOf('well', () => findOk('well', 'fine')),
@@ -32,13 +32,13 @@ test('all checks are told of, in their order, whatever becomes of each', async (
       what: 'redis_unavailable: Redis does not answer: ECONNREFUSED',
       remedy: 'mend coded',
     },
-    { name: 'foreign', state: 'wrong', what: 'it failed', remedy: 'mend foreign' },
+    { name: 'foreign', state: 'wrong', what: 'the check failed', remedy: 'mend foreign' },
     { name: 'silent', state: 'wrong', what: 'no answer in time', remedy: 'mend silent' },
   ]);
   expect(worstState(findings)).toBe('wrong');
 });
 
-test('a look that hangs is not begun again, however many ask', async () => {
+test('a hanging check is not started again by further requests', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const look = vi.fn<() => Promise<ReturnType<typeof findOk>>>(async () => {
     await promise;
@@ -52,13 +52,13 @@ test('a look that hangs is not begun again, however many ask', async () => {
   await expect.poll(async () => (await ready())[0]).toMatchObject({ state: 'ok', what: 'back' });
 });
 
-test('a warning is no reason to be taken out', async () => {
+test('a warning keeps the worker ready', async () => {
   const pages = createHealthPages(async () => [findWarning('memory', 'nearly full', 'free some')]);
   expect(await pages['/ready']?.()).toMatchObject({ status: 200, body: expect.stringContaining('nearly full') });
 });
 
-test('a loop that was held is remembered once it is free again', async () => {
-  const loop = new LoopWatch();
+test('a block of the event loop is remembered after it has ended', async () => {
+  const loop = new EventLoopMonitor();
   onTestFinished(() => loop.stop());
   const until = performance.now() + 700;
   while (performance.now() < until);

@@ -14,7 +14,7 @@ import { holdsShortly } from '../setup/held-loop.ts';
 
 const MESSAGES = 100_000;
 /** As JSON all messages together have 100 MB. */
-const CONTENT = 'what the file holds '.repeat(50);
+const CONTENT = 'content of the file '.repeat(50);
 const PIN = 'Never delete a file.';
 
 function longHistory(): Message[] {

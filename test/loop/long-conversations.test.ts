@@ -38,7 +38,7 @@ function longHistory(): Message[] {
       const id = `c${messages.length + 1}_0`;
       const toolCalls = [{ id, name: 'read', arguments: '{"path":"src/a.ts"}' }];
       messages.push({ role: 'assistant', content: '', toolCalls });
-      messages.push({ role: 'tool', content: 'what the file holds', toolCallId: id });
+      messages.push({ role: 'tool', content: 'content of the file', toolCallId: id });
     }
     messages.push({ role: 'assistant', content: `answer ${turn}` });
   }
@@ -101,7 +101,7 @@ describe(`a request of ${SENT_MESSAGES} messages holds the event loop below the 
 });
 
 describe(`versions of ${MESSAGES} messages that alternate hold the event loop below the limit`, () => {
-  /** Every other message is evicted; the second version evicts the others. */
+  /** Every other message is evicted. The second version evicts the others. */
   const versionOf = (number: number, offset: number): Version => ({
     ...START_VERSION,
     number,
@@ -117,12 +117,12 @@ describe(`versions of ${MESSAGES} messages that alternate hold the event loop be
     expect(await expectHeldShort(() => diffInSlices(one, other))).toHaveLength(MESSAGES);
   });
 
-  test('while the newer messages are taken out of the context by a restore', async () => {
+  test('while the newer messages are removed from the context by a restore', async () => {
     const segments = await expectHeldShort(() => evictNewer(source.entries));
     expect(segments).toMatchObject([{ kind: 'evicted', from: 1, to: source.head }]);
   });
 
-  test('while a plan of 10,000 ranges is held against them', async () => {
+  test('while a plan of 10,000 ranges is compared with them', async () => {
     const sequences = Array.from({ length: 10_000 }, (_, index) => ({
       from: index * 9 + 1,
       to: index * 9 + 4,

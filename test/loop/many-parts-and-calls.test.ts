@@ -21,7 +21,7 @@ test(`${PARTS} empty parts of one message are read below the limit of the event 
   expect(await holdsShortly(() => messageSchema.parse(message))).toMatchObject({ isShort: true });
 });
 
-/** A round of one message; `idOf` gives ids that a provider takes as they are, or ids that have to be made anew. */
+/** A round of one message. `idOf` returns ids that a provider accepts, or ids that have to be replaced. */
 function roundOf(idOf: (index: number) => string): Message[] {
   const ids = Array.from({ length: CALLS }, (_, index) => idOf(index));
   return [

@@ -1,13 +1,8 @@
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { WakeKind } from '../../src/domain/ports/queue.ts';
-import {
-  QUEUE_TIMES,
-  QUEUES,
-  type QueueName,
-  SUMMARIZATION_ATTEMPTS,
-  SUMMARIZATION_BACKOFF_MS,
-} from '../../src/jobs/names.ts';
-import { wakePayload } from '../../src/jobs/payloads.ts';
+import { writeWake } from '../../src/jobs/job.ts';
+import { QUEUE_TIMES, QUEUES, type QueueName } from '../../src/jobs/queues.ts';
+import { summarizeJob } from '../../src/jobs/summarize.ts';
 
 type JobState = 'waiting' | 'active' | 'delayed' | 'waiting-children';
 
@@ -77,7 +72,7 @@ export class MemoryJobs {
   }
 
   add(kind: WakeKind, conversation: ConversationRef, wake: string): void {
-    this.#put(QUEUE_OF[kind], wake, wakePayload(conversation));
+    this.#put(QUEUE_OF[kind], wake, writeWake({ conversation }));
   }
 
   isPending(wake: string): boolean {
@@ -165,8 +160,8 @@ export class MemoryJobs {
   failAttempt(taken: TakenJob): void {
     const job = this.#held(taken);
     job.attemptsMade += 1;
-    const attempts = job.queue === QUEUES.summarization ? SUMMARIZATION_ATTEMPTS : 1;
-    if (job.attemptsMade < attempts) this.moveToDelayed(taken, SUMMARIZATION_BACKOFF_MS);
+    const attempts = job.queue === QUEUES.summarization ? summarizeJob.attempts : 1;
+    if (job.attemptsMade < attempts) this.moveToDelayed(taken, summarizeJob.backoffMs);
     else this.end(taken);
   }
 

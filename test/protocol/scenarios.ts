@@ -1,4 +1,4 @@
-import { bringAnswers } from '../../src/client/answers.ts';
+import { answerTurn } from '../../src/client/answers.ts';
 import { appendMessages } from '../../src/client/appends.ts';
 import { forkConversation } from '../../src/client/forks.ts';
 import type { ClientPorts } from '../../src/client/ports.ts';
@@ -86,7 +86,7 @@ const append = trying((ports) =>
     messages: [{ role: 'user', content: 'Appended.' }],
   }),
 );
-const bring = trying((ports) => bringAnswers(ports, nameConversation(ref), 't1', { c2_0: { content: 'blue' } }));
+const bring = trying((ports) => answerTurn(ports, nameConversation(ref), 't1', { c2_0: { content: 'blue' } }));
 const cancel = trying((ports) => cancelTurn(ports, nameConversation(ref), 't1'));
 const compact: Client = (ports) =>
   requestPass({ ...ports, onEvent: () => undefined, tracing: noTracing }, ref, { reasons: ['token_threshold'] });

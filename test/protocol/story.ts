@@ -1,4 +1,4 @@
-import { bringAnswers } from '../../src/client/answers.ts';
+import { answerTurn } from '../../src/client/answers.ts';
 import { forkConversation } from '../../src/client/forks.ts';
 import { approveProposal } from '../../src/client/proposals.ts';
 import { cancelTurn, type EnqueuedTurn, enqueueTurn } from '../../src/client/turns.ts';
@@ -216,7 +216,7 @@ class Telling {
         }),
       answer: async (turn, answers) => {
         try {
-          await bringAnswers(ports, nameConversation(ref), turn, answers as never);
+          await answerTurn(ports, nameConversation(ref), turn, answers as never);
         } catch (error) {
           if (!isTurnfoldError(error) || error.code !== 'conflict') throw error;
         }

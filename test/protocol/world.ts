@@ -8,12 +8,11 @@ import type { PolicyInput } from '../../src/domain/policy.ts';
 import type { WakeQueue } from '../../src/domain/ports/queue.ts';
 import type { Summarizer } from '../../src/domain/ports/summarizer.ts';
 import { noTracing } from '../../src/domain/ports/tracing.ts';
-import { QUEUES, type QueueName } from '../../src/jobs/names.ts';
+import { QUEUES, type QueueName } from '../../src/jobs/queues.ts';
 import type { Delivery } from '../../src/queue/delivery.ts';
-import { deliverPasses } from '../../src/queue/pass-deliveries.ts';
+import { deliverTurns } from '../../src/queue/delivery.ts';
+import { deliverPasses, deliverSummarizations } from '../../src/queue/fan-out.ts';
 import type { QueueSet } from '../../src/queue/queue-set.ts';
-import { deliverSummarizations } from '../../src/queue/summarization-deliveries.ts';
-import { deliverTurns } from '../../src/queue/turn-deliveries.ts';
 import { createPassHandler, takeOverPass } from '../../src/workers/compaction/pass-delivery.ts';
 import type { CompactionPorts } from '../../src/workers/compaction/ports.ts';
 import { recountContext } from '../../src/workers/compaction/recount.ts';
@@ -25,7 +24,7 @@ import { createSummarizationHandler } from '../../src/workers/summarization/summ
 import { createSweeper, type SweeperPorts } from '../../src/workers/sweeper/sweeper.ts';
 import type { Timers } from '../../src/workers/timers.ts';
 import { createTurnHandler } from '../../src/workers/turn/turn-delivery.ts';
-import type { TurnDependencies } from '../../src/workers/turn/turn-dependencies.ts';
+import type { TurnPorts } from '../../src/workers/turn/turn-ports.ts';
 import { WorldClock } from './clock.ts';
 import { type Actor, HeldCalls, type Origin, type Process } from './held-calls.ts';
 import type { MemoryJobs, StoredJob, TakenJob } from './memory-jobs.ts';
@@ -36,7 +35,7 @@ import { WORD_COUNTER } from './word-counter.ts';
 export const ref: ConversationRef = { tenant: '_', id: 'talk' };
 export const AGENT = 'guide';
 
-type Ports = TurnDependencies & CompactionPorts & SummarizationPorts & SweeperPorts;
+type Ports = TurnPorts & CompactionPorts & SummarizationPorts & SweeperPorts;
 
 /** What stands outside of turnfold, and how its agent is set up. Built anew for each world, on that world's clock. */
 export interface Surroundings {
@@ -227,7 +226,7 @@ export class World {
   #deliveryOf(queue: QueueName, actor: Actor, ports: Ports): Delivery {
     const drop = (_job: string, error: unknown) => this.#note(error);
     const listeners = { report: () => undefined, drop };
-    if (queue === QUEUES.turn) return deliverTurns(createTurnHandler(ports), drop);
+    if (queue === QUEUES.turn) return deliverTurns(createTurnHandler(ports), listeners);
     if (queue === QUEUES.summarization) {
       return deliverSummarizations(createSummarizationHandler(ports), listeners);
     }

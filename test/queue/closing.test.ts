@@ -17,7 +17,7 @@ function holdTurn() {
   return { handler, seen, entered: entered.promise, release: () => gate.resolve() };
 }
 
-test('a close takes no more jobs and waits for the one in hand', async () => {
+test('a close takes no more jobs and waits for the one in flight', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const turn = holdTurn();
@@ -40,7 +40,7 @@ test('a close takes no more jobs and waits for the one in hand', async () => {
   expect(fixture.errors).toEqual([]);
 });
 
-test('a handler that takes longer than the deadline is left behind', async () => {
+test('a close abandons a handler that takes longer than the deadline', async () => {
   const fixture = useFixture();
   const entered = Promise.withResolvers<void>();
   const handler: TurnHandler = async () => {
@@ -55,7 +55,7 @@ test('a handler that takes longer than the deadline is left behind', async () =>
   expect(await workers.close()).toBe('deadline');
 });
 
-test('a job that is postponed while its worker closes is delivered to another one, at no cost of an attempt', async () => {
+test('a job that is postponed while its worker closes is delivered to another worker without costing an attempt', async () => {
   const fixture = useFixture();
   const turn = holdTurn();
   const postponing: TurnHandler = async (woken) => {
@@ -108,7 +108,7 @@ test.for([
   expect(performance.now() - startedAt).toBeLessThan(3_000 * machineFactor());
 });
 
-test('workers that start while Redis is away wait for it, and then take what is there', async (context) => {
+test('workers that start while Redis is away wait for Redis and then take the waiting jobs', async (context) => {
   const redis = await startOwnRedis(context);
   const fixture = useFixture(redis);
   const turn = holdTurn();

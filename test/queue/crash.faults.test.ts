@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { conversation, type Fixture, useFixture } from './fixture.ts';
 
-/** Ends when a worker process has taken a wake; kills it without a word. */
+/** Ends when a worker process has taken a wake, and kills that process. */
 async function takeAndDie(fixture: Fixture): Promise<void> {
   const script = fileURLToPath(new URL('./hold-turn.ts', import.meta.url));
   const worker = spawn(process.execPath, [script, fixture.url, fixture.namespace], {
@@ -17,7 +17,7 @@ async function takeAndDie(fixture: Fixture): Promise<void> {
   await once(worker, 'exit');
 }
 
-test('the wake of a worker that was killed is delivered again, as often as it takes', async () => {
+test('the wake of a killed worker is delivered again, however often workers are killed', async () => {
   const fixture = useFixture();
   await fixture.openWakes().wake('turn', conversation('c1'), 'w1');
   // Two crashes: with BullMQ's own limit of one the job would fail for good at the second.

@@ -7,7 +7,8 @@ import type {
   SummarizationDelivery,
   SummarizationHandler,
 } from '../../src/domain/ports/queue.ts';
-import { QUEUE_TIMES, queuePrefix, SUMMARIZATION_ATTEMPTS } from '../../src/jobs/names.ts';
+import { queuePrefix } from '../../src/jobs/queues.ts';
+import { IN_FLIGHT_DELAY_MS, summarizeJob } from '../../src/jobs/summarize.ts';
 import { childOf, conversation, countAll, type Fixture, useFixture, writesSummary } from './fixture.ts';
 
 const SOON = { timeout: 60_000, interval: 20 };
@@ -36,13 +37,13 @@ async function countKeys(fixture: Fixture): Promise<number> {
   const redis = new Redis(fixture.url);
   onTestFinished(() => redis.disconnect());
   const keys = await redis.keys(`{tq*}.${fixture.namespace}:*`);
-  // What a queue keeps, however many jobs it had.
+  // Keys of a queue, however many jobs it had.
   return keys.filter((key) => !/:(meta|events|pc|marker|stalled-check|id)$/.test(key)).length;
 }
 
 // 1,200 are added in three transactions.
 test.each([0, 1, 5, 200, 1_200])(
-  'a pass parked on %i children is delivered once more, when all have ended',
+  'a pass parked on %i children is delivered once more when all have ended',
   async (width) => {
     const fixture = useFixture();
     const wakes = fixture.openWakes();
@@ -77,7 +78,7 @@ test.each([0, 1, 5, 200, 1_200])(
   120_000,
 );
 
-test('a child gets its task whole, and nothing else', async () => {
+test('a child gets its whole task and nothing else', async () => {
   const fixture = useFixture();
   const tasks: unknown[] = [];
   const child = childOf('p1', 3);
@@ -106,7 +107,7 @@ test('a pass that is done on delivery has no children', async () => {
   await expect.poll(() => countAll(wakes), SOON).toBe(0);
 });
 
-test('one of five fails on every attempt and ends as a value: the other four and the pass are not held up', async () => {
+test('a child that fails on every attempt ends as a value and delays neither the other four nor the pass', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const { deliveries, handler } = parkOn(() => makeChildren('p1', 5));
@@ -124,7 +125,7 @@ test('one of five fails on every attempt and ends as a value: the other four and
   expect(attempts).toEqual([false, false, true]);
   // The last one is a handler's bug: handlers answer a failure on the last attempt.
   expect(fixture.errors).toEqual(
-    Array.from({ length: SUMMARIZATION_ATTEMPTS }, () => ({ where: 'summarization', error: failure })),
+    Array.from({ length: summarizeJob.attempts }, () => ({ where: 'summarization', error: failure })),
   );
   expect(await countKeys(fixture)).toBe(0);
 });
@@ -141,7 +142,7 @@ test('a child whose data cannot be read ends as a value and is reported', async 
   ]);
 });
 
-test('children that fail for good in another program have ended, too', async () => {
+test('children that another program fails for good count as ended', async () => {
   const fixture = useFixture();
   const { deliveries, handler } = parkOn(() => makeChildren('p1', 2));
   await fixture.openWorkers({ compaction: { handler, concurrency: 1 } }).start();
@@ -185,7 +186,7 @@ test('the same pass may fan out twice at once, under new child ids', async () =>
   expect(fixture.errors).toEqual([]);
 });
 
-test('a pass whose worker died between fan-out and parking is told by its children, not by its deliveries', async () => {
+test('a pass whose worker died between fan-out and parking is recognized by its children, not by its deliveries', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const children = fixture.openRaw('summarization');
@@ -219,7 +220,7 @@ test('a pass whose worker died between fan-out and parking is told by its childr
     ]);
 });
 
-test('a parked pass is not pending: a wake of its own may be added beside it', async () => {
+test('a parked pass is not pending, so another wake may be added beside it', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await fixture
@@ -231,7 +232,7 @@ test('a parked pass is not pending: a wake of its own may be added beside it', a
   expect(await wakes.isPending('pass', c1, 'w1')).toBe(false);
 });
 
-test('a child id that another pass still uses is refused, and said so', async () => {
+test('a child id that another pass still uses is refused and reported', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await fixture
@@ -246,7 +247,7 @@ test('a child id that another pass still uses is refused, and said so', async ()
   ]);
 });
 
-test('a pass that asks for other children when its first ones have ended is parked on them, too', async () => {
+test('a pass that asks for other children after its first ones is parked on them, too', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const deliveries: boolean[] = [];
@@ -283,14 +284,14 @@ test('a pass that asks for no children again and again is a reported bug, not a 
   expect(await countAll(wakes)).toBe(0);
 });
 
-test('a source in other hands delays the child by a second each time, at no cost of an attempt', async () => {
+test('a source that another job summarizes delays the child by a second each time, without costing an attempt', async () => {
   const fixture = useFixture();
   const { deliveries, handler } = parkOn(() => makeChildren('p1', 1));
   const isLast: boolean[] = [];
   const startedAt = Date.now();
   const summarize: SummarizationHandler = async ({ isLastAttempt }) => {
     isLast.push(isLastAttempt);
-    if (isLast.length <= SUMMARIZATION_ATTEMPTS) return { status: 'in_flight' };
+    if (isLast.length <= summarizeJob.attempts) return { status: 'in_flight' };
     return { status: 'ended', outcome: 'written' };
   };
   await startRoles(fixture, handler, summarize);
@@ -299,11 +300,11 @@ test('a source in other hands delays the child by a second each time, at no cost
   await expect.poll(() => deliveries.length, SOON).toBe(2);
   expect(isLast).toEqual([false, false, false, false]);
   // No more than the delays that were asked for: three of them fit in between.
-  expect(Date.now() - startedAt).toBeGreaterThanOrEqual(SUMMARIZATION_ATTEMPTS * QUEUE_TIMES.inFlightDelayMs);
+  expect(Date.now() - startedAt).toBeGreaterThanOrEqual(summarizeJob.attempts * IN_FLIGHT_DELAY_MS);
   expect(fixture.errors).toEqual([]);
 });
 
-test('a limit delays the child until its end, and never to less than a second from now, at no cost of an attempt', async () => {
+test('a rate limit delays the child until its end, by a second at least, without costing an attempt', async () => {
   const fixture = useFixture();
   const { deliveries, handler } = parkOn(() => makeChildren('p1', 1));
   const asked: { at: number; askedAt: number; isLastAttempt: boolean }[] = [];
@@ -325,7 +326,7 @@ test('a limit delays the child until its end, and never to less than a second fr
   // No more than the delays that were asked for.
   const gaps = asked.slice(1).map(({ at }, index) => at - (asked[index]?.at ?? 0));
   expect(gaps[0]).toBeGreaterThanOrEqual(1_500);
-  for (const gap of gaps) expect(gap).toBeGreaterThanOrEqual(QUEUE_TIMES.inFlightDelayMs);
+  for (const gap of gaps) expect(gap).toBeGreaterThanOrEqual(IN_FLIGHT_DELAY_MS);
   expect(fixture.errors).toEqual([]);
 });
 

@@ -4,7 +4,7 @@ import { Redis } from 'ioredis';
 import { inject, onTestFinished, type TestContext } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { SummarizationHandler } from '../../src/domain/ports/queue.ts';
-import { type QueueName, queuePrefix } from '../../src/jobs/names.ts';
+import { type QueueName, queuePrefix } from '../../src/jobs/queues.ts';
 import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { openQueueWorkers, type QueueWorkers, type QueueWorkersOptions } from '../../src/queue/queue-workers.ts';
@@ -14,7 +14,7 @@ export interface Fixture {
   readonly url: string;
   readonly shards: number;
   readonly namespace: string;
-  /** what was reported, oldest first */
+  /** Reported errors, oldest first. */
   readonly errors: { readonly error: unknown; readonly where: string }[];
   /** jobs that were removed because they cannot be read */
   readonly drops: { readonly queue: string; readonly job: string; readonly error: unknown }[];
@@ -81,7 +81,7 @@ async function removeKeys(url: string, pattern: string): Promise<void> {
   redis.disconnect();
 }
 
-/** A Redis that the test may stop and kill; skips the test where none can be started as a process. */
+/** A Redis that the test may stop and kill. Skips the test if none can be started as a process. */
 export async function startOwnRedis(
   context: TestContext,
   serverArgs: string[] = [],
@@ -97,7 +97,7 @@ function pidOf(redis: LocalRedis): number {
   return redis.pid;
 }
 
-/** Stops the server's process; runs again at the latest when the test is over. */
+/** Stops the server's process until the end of the test at the latest. */
 export function freeze(pid: number): () => void {
   process.kill(pid, 'SIGSTOP');
   const thaw = (): void => void process.kill(pid, 'SIGCONT');

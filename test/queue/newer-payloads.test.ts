@@ -2,11 +2,11 @@ import { Worker } from 'bullmq';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import { DEFAULT_PRIORITY, NEWER_PAYLOAD_TRIES, queuePrefix } from '../../src/jobs/names.ts';
-import { PAYLOAD_VERSION, wakePayload } from '../../src/jobs/payloads.ts';
+import { NEWER_PAYLOAD_TRIES, PAYLOAD_VERSION, writeWake } from '../../src/jobs/job.ts';
+import { DEFAULT_PRIORITY, queuePrefix } from '../../src/jobs/queues.ts';
 import { conversation, type Fixture, useFixture } from './fixture.ts';
 
-/** What a later program may write: a wake that this one does not know. */
+/** A wake of a later program, which this one cannot read. */
 const NEWER = { v: PAYLOAD_VERSION + 1, who: ['_', 'c1'] };
 const OPTIONS = { jobId: 'w-1', priority: DEFAULT_PRIORITY, removeOnComplete: true };
 
@@ -25,7 +25,7 @@ function openNewerWorker({ url, namespace }: Fixture): { readonly seen: unknown[
   return { seen };
 }
 
-test('a job of a newer program is left to a worker that knows it, as it was written', async () => {
+test('a job of a newer program is left unchanged to a worker that knows it', async () => {
   const fixture = useFixture();
   const seen: string[] = [];
   const old = fixture.openWorkers({ turn: { handler: async ({ id }) => void seen.push(id), concurrency: 4 } });
@@ -42,7 +42,7 @@ test('a job of a newer program is left to a worker that knows it, as it was writ
   expect(fixture.errors).toEqual([]);
 });
 
-test('where no worker knows it, it is given up: the sweeper asks in words of its own', async () => {
+test('a job of a newer program is dropped if no worker knows it, and the sweeper adds one that can be read', async () => {
   const fixture = useFixture();
   const queue = fixture.openRaw('turn');
   const job = await queue.add('turn', NEWER, { ...OPTIONS, delay: 600_000 });
@@ -56,16 +56,18 @@ test('where no worker knows it, it is given up: the sweeper asks in words of its
   expect(fixture.drops).toMatchObject([{ queue: 'turn', error: { code: 'invalid_input', field: 'job.data.v' } }]);
 });
 
-test('a field that this program does not know is read over', async () => {
+test('an unknown field of a payload is ignored', async () => {
   const fixture = useFixture();
   const seen: string[] = [];
   await fixture.openWorkers({ turn: { handler: async ({ id }) => void seen.push(id), concurrency: 1 } }).start();
-  await fixture.openRaw('turn').add('turn', { ...wakePayload(conversation('c1')), trace: 'later' }, OPTIONS);
+  await fixture
+    .openRaw('turn')
+    .add('turn', { ...writeWake({ conversation: conversation('c1') }), trace: 'later' }, OPTIONS);
   await expect.poll(() => seen, { timeout: 60_000 }).toEqual(['c1']);
   expect(fixture.errors).toEqual([]);
 });
 
-test('serves an ordinary job before all jobs of a newer program that were put off and are due again', async () => {
+test('an ordinary job is served before all due jobs of a newer program', async () => {
   const fixture = useFixture();
   const queue = fixture.openRaw('turn');
   const ids = Array.from({ length: 50 }, (_, at) => `w-newer-${at}`);
@@ -92,7 +94,7 @@ test('serves an ordinary job before all jobs of a newer program that were put of
   await expect.poll(() => before, { timeout: 20_000 }).toEqual([0]);
 });
 
-test('puts a job of a newer program off for twice as long each time', async () => {
+test('a job of a newer program is put off for twice as long each time', async () => {
   const fixture = useFixture();
   const queue = fixture.openRaw('turn');
   const job = await queue.add('turn', NEWER, OPTIONS);
@@ -106,7 +108,7 @@ test('puts a job of a newer program off for twice as long each time', async () =
   expect(delays.map((ms) => Math.round(ms / 1_000))).toEqual([1, 2, 4, 8, 16, 32]);
 });
 
-test('serves ordinary jobs at once while 5,000 jobs of a newer program are retried', async () => {
+test('ordinary jobs are served at once while 5,000 jobs of a newer program are retried', async () => {
   const fixture = useFixture();
   const queue = fixture.openRaw('turn');
   const redis = new Redis(fixture.url);
@@ -140,7 +142,7 @@ test('serves ordinary jobs at once while 5,000 jobs of a newer program are retri
   // Jobs are taken between a count and the wake, and some were in hand. With one priority for all jobs it is thousands.
   const few = ids.length / 10;
   expect(Math.max(...ahead)).toBeLessThan(few);
-  // Nobody could know of a job that was not delivered before that it is newer. Each was ahead of the first job once.
+  // Before its first delivery a job is not known to be newer. Each was ahead of the first job once.
   expect(served.get('first')).toBeLessThan(ids.length + few);
   expect([fixture.errors, fixture.drops]).toEqual([[], []]);
 });

@@ -29,7 +29,7 @@ test('the first call of a client that fails fast waits for the connection that i
   expect(await wakes.isPending('turn', c1, 'w1')).toBe(true);
 });
 
-test('a client fails within two seconds where nobody listens, each time', async () => {
+test('a client fails within two seconds if no server listens, each time', async () => {
   const fixture = useFixture({ url: `redis://127.0.0.1:${await findClosedPort()}` });
   const wakes = fixture.openWakes({ failsFast: true });
   for (const _ of [1, 2, 3]) {
@@ -59,7 +59,7 @@ test('a client fails within two seconds when Redis dies under it', async (contex
 });
 
 test.for(['before', 'after'])(
-  'a client that Redis leaves without an answer fails within two seconds, and works again: frozen %s its first call',
+  'a client fails within two seconds when Redis stops answering, and works again: frozen %s its first call',
   async (when, context) => {
     const redis = await startOwnRedis(context);
     const thawEarly = when === 'before' ? freeze(redis.pid) : undefined;
@@ -80,7 +80,7 @@ test.for(['before', 'after'])(
   },
 );
 
-test("a worker's wake waits until Redis is back; its gauges do not", async (context) => {
+test('a worker’s wake waits until Redis is back, and its gauges do not', async (context) => {
   const redis = await startOwnRedis(context);
   const fixture = useFixture(redis);
   const wakes = fixture.openWakes();
@@ -111,7 +111,7 @@ test('a wake that waits for Redis ends with its queue', async (context) => {
 });
 
 test.for([true, false])(
-  'a Redis that is full says so, and nothing is written: failsFast %s',
+  'a full Redis is reported as redis_full, and nothing is written: failsFast %s',
   async (failsFast, context) => {
     const redis = await startOwnRedis(context, ['--maxmemory', '100kb']);
     const wakes = useFixture(redis).openWakes({ failsFast });
@@ -121,7 +121,7 @@ test.for([true, false])(
   },
 );
 
-test('many calls at once while a connection is being made are no leak to warn of', async (context) => {
+test('many calls at once during a connect cause no leak warning', async (context) => {
   const redis = await startOwnRedis(context);
   const proxy = await FaultyProxy.listen(Number(new URL(redis.url).port));
   onTestFinished(() => proxy.close());
@@ -145,7 +145,7 @@ test('many calls at once while a connection is being made are no leak to warn of
   expect(warnings).toEqual([]);
 });
 
-test('a report of many shards waits for a Redis that is slow; gauges do not', async (context) => {
+test('a report of many shards waits for a slow Redis, and gauges do not', async (context) => {
   const redis = await startOwnRedis(context);
   const fixture = useFixture({ ...redis, shards: 16 });
   const wakes = fixture.openWakes({ failsFast: true });

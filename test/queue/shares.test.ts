@@ -1,10 +1,10 @@
 import { assert, integer, nat, property, record } from 'fast-check';
 import { expect, test } from 'vitest';
 import type { TurnHandler } from '../../src/domain/ports/queue.ts';
-import { shareOut, totalConcurrency } from '../../src/queue/shares.ts';
+import { shareOut, totalConcurrency } from '../../src/queue/queue-workers.ts';
 import { conversation, useFixture } from './fixture.ts';
 
-test('all that there is is shared out, evenly, and no shard goes without', () => {
+test('a concurrency is divided evenly, and every shard gets at least one', () => {
   const counts = record({
     concurrency: integer({ min: 1, max: 1_000 }),
     shards: integer({ min: 1, max: 64 }),
@@ -20,7 +20,7 @@ test('all that there is is shared out, evenly, and no shard goes without', () =>
   );
 });
 
-test('workers that each begin elsewhere give every shard the same', () => {
+test('workers that each begin at another shard give every shard the same', () => {
   const shares = [0, 1, 2, 3].map((first) => shareOut(6, 4, first));
   expect(shares).toContainEqual([2, 2, 1, 1]);
   const sums = [0, 1, 2, 3].map((shard) => shares.reduce((sum, share) => sum + (share[shard] ?? 0), 0));

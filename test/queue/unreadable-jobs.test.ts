@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import { DEFAULT_PRIORITY } from '../../src/jobs/names.ts';
-import { wakePayload } from '../../src/jobs/payloads.ts';
+import { writeWake } from '../../src/jobs/job.ts';
+import { DEFAULT_PRIORITY } from '../../src/jobs/queues.ts';
 import { conversation, useFixture } from './fixture.ts';
 
 const OPTIONS = { jobId: 'w-bad', priority: DEFAULT_PRIORITY };
@@ -11,7 +11,7 @@ test.each(['data', 'opts', 'progress'])(
   async (field) => {
     const fixture = useFixture();
     const queue = fixture.openRaw('turn');
-    await queue.add('turn', wakePayload(conversation('bad')), OPTIONS);
+    await queue.add('turn', writeWake({ conversation: conversation('bad') }), OPTIONS);
     const redis = new Redis(fixture.url);
     onTestFinished(() => redis.disconnect());
     await redis.hset(queue.toKey('w-bad'), field, '{"v":');

@@ -1,8 +1,8 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import type { PassHandler, SummarizationHandler, TurnHandler } from '../../src/domain/ports/queue.ts';
-import { type QueueName, queuePrefix } from '../../src/jobs/names.ts';
-import { summarizationPayload } from '../../src/jobs/payloads.ts';
+import { type QueueName, queuePrefix } from '../../src/jobs/queues.ts';
+import { summarizeJob } from '../../src/jobs/summarize.ts';
 import type { OpenWakeQueue } from '../../src/queue/wake-queue.ts';
 import { childOf, conversation, countAll, type Fixture, startOwnRedis, useFixture, writesSummary } from './fixture.ts';
 
@@ -10,7 +10,7 @@ const SOON = { timeout: 60_000, interval: 20 };
 const HOUR_MS = 3_600_000;
 const SECOND_MS = 1_000;
 
-/** Of the first shard; undefined where nothing waits. */
+/** Wait in the first shard. Undefined: nothing waits. */
 async function readWait(wakes: OpenWakeQueue, queue: QueueName): Promise<number | undefined> {
   return (await wakes.readShardWaits()).find((wait) => wait.queue === queue && wait.shard === 0)?.waitMs;
 }
@@ -54,7 +54,7 @@ async function bringPassBack(fixture: Fixture, wakes: OpenWakeQueue): Promise<{ 
   return { backAt: Date.now() };
 }
 
-test('a pass that has come back from its children has waited since then, not since it was asked for', async () => {
+test('a pass that came back from its children has waited since then, not since it was added', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const { backAt } = await bringPassBack(fixture, wakes);
@@ -66,7 +66,7 @@ test('a pass that has come back from its children has waited since then, not sin
   expect(waitMs).toBeLessThan(60 * SECOND_MS);
 });
 
-test('what is no longer told of when it came back began to wait before all that is', async () => {
+test('a job whose return is no longer in the events has waited longer than all events', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await bringPassBack(fixture, wakes);
@@ -86,7 +86,7 @@ test('what is no longer told of when it came back began to wait before all that 
   expect(await readWait(wakes, 'compaction')).toBeLessThan(660 * SECOND_MS);
 });
 
-test('a job that is tried again has waited since it came back, not since it was added', async () => {
+test('a retried job has waited since it came back, not since it was added', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const hold = Promise.withResolvers<void>();
@@ -95,7 +95,7 @@ test('a job that is tried again has waited since it came back, not since it was 
     const { child: jobId, ...task } = childOf('p1', index);
     const backoff = { type: 'fixed', delay: 100 };
     const options = { jobId, priority: 10, attempts: 3, backoff, timestamp: Date.now() - HOUR_MS };
-    await raw.add('summarization', summarizationPayload(task), options);
+    await raw.add('summarization', summarizeJob.write(task), options);
   }
   const fails: SummarizationHandler = () => Promise.reject(new Error('no model answers'));
   const failing = fixture.openWorkers({ summarization: { handler: fails, concurrency: 2 } });
@@ -116,7 +116,7 @@ test('a job that is tried again has waited since it came back, not since it was 
   await expect.poll(() => readWait(wakes, 'summarization'), SOON).toBeGreaterThan(100);
 });
 
-test('a delayed job waits from its time on, whether somebody has looked or not', async () => {
+test('a delayed job waits from its due time on, even if no worker has looked', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const raw = fixture.openRaw('turn');
@@ -133,7 +133,7 @@ test('a delayed job waits from its time on, whether somebody has looked or not',
   expect(await readWait(wakes, 'turn')).toBeLessThan(20 * SECOND_MS);
 });
 
-test('what a dead worker held waits in a list, before all others', async () => {
+test('a job reclaimed from a dead worker waits in a list before all others', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await wakes.wake('turn', conversation('c1'), 'w1');
@@ -142,7 +142,7 @@ test('what a dead worker held waits in a list, before all others', async () => {
   expect(await readWait(wakes, 'turn')).toBeGreaterThanOrEqual(HOUR_MS);
 });
 
-test('of what dead workers held the one that was found first has waited longest, though the last one goes first', async () => {
+test('the reclaimed job that was found first has waited longest, though the last one is taken first', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const redis = await connectTo(fixture);
@@ -178,7 +178,7 @@ test('of what dead workers held the one that was found first has waited longest,
   expect(await readWait(wakes, 'turn')).toBeGreaterThanOrEqual(600 * SECOND_MS);
 });
 
-test('events are read once for a shard where anything came back, whatever the priorities, else not at all', async (context) => {
+test('events are read once for a shard with a job that came back, and otherwise not at all', async (context) => {
   const fixture = useFixture(await startOwnRedis(context));
   const wakes = fixture.openWakes();
   const redis = await connectTo(fixture);
@@ -198,7 +198,7 @@ test('events are read once for a shard where anything came back, whatever the pr
   expect(await countReads()).toBe(1);
 });
 
-test('a job behind others of a higher priority is the one that has waited longest, though it is not next', async () => {
+test('a job behind others of a higher priority may be the one that has waited longest', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const raw = fixture.openRaw('turn');

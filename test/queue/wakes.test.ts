@@ -37,7 +37,7 @@ test('every wake is delivered once, in all shards, to several workers', async ()
   expect(new Set(seen)).toEqual(new Set(ids));
 });
 
-test('all wakes of a conversation lie in one shard, and conversations in several', async () => {
+test('all wakes of a conversation are in one shard, and conversations are spread over several', async () => {
   const fixture = useFixture({ shards: 2 });
   const wakes = fixture.openWakes();
   await Promise.all(['a', 'b', 'c'].map((wake) => wakes.wake('turn', conversation('c1'), wake)));
@@ -61,7 +61,7 @@ test('wakes of one tenant are not those of another', async () => {
   await expect.poll(() => seen, SOON).toEqual([{ tenant: 'acme', id: 'c1' }]);
 });
 
-test('a lower priority number goes first; without one a wake has 10', async () => {
+test('a lower priority number goes first, and the default is 10', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await wakes.wake('turn', conversation('late'), 'w1', { priority: 20 });
@@ -75,7 +75,7 @@ test('a lower priority number goes first; without one a wake has 10', async () =
   await expect.poll(() => seen, SOON).toEqual(['early', 'none', 'nine', 'default', 'late']);
 });
 
-test('a wake id may be of digits only', async () => {
+test('a wake id may have digits only', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await wakes.wake('pass', conversation('c1'), '42');
@@ -83,7 +83,7 @@ test('a wake id may be of digits only', async () => {
   expect(await wakes.isPending('pass', conversation('c1'), '42')).toBe(true);
 });
 
-test('pending is what waits: prioritized, waiting or delayed', async () => {
+test('a wake is pending while it is prioritized, waiting or delayed', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const raw = fixture.openRaw('turn');
@@ -141,7 +141,7 @@ test.each([
   ]);
 });
 
-test('a handler that throws is reported; its wake is gone and not tried again', async () => {
+test('a handler’s error is reported, and its wake is removed without a retry', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const failure = new Error('the store is away');

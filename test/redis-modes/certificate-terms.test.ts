@@ -1,6 +1,6 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
+import { examineCertificates } from '../../src/health/server-checks.ts';
 import { readCertificateTerms } from '../../src/redis/tls.ts';
-import { examineCertificates } from '../../src/runtime/doctor/certificates.ts';
 import { createAuthority, findTlsObstacle } from './certificates.ts';
 import { startServer } from './servers.ts';
 

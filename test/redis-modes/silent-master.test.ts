@@ -1,10 +1,10 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
+import { runDoctorChecks } from '../../src/health/doctor.ts';
 import type { Finding } from '../../src/health/finding.ts';
 import { createReadiness } from '../../src/health/readiness.ts';
+import { listWorkerChecks } from '../../src/health/worker-checks.ts';
 import { SILENCE_MS } from '../../src/redis/open-redis.ts';
-import { examine } from '../../src/runtime/doctor/doctor.ts';
-import { listWorkerChecks } from '../../src/runtime/worker-checks.ts';
 import { type ConnectedStore, connectStore } from '../../src/store/connect-store.ts';
 import { openInspection } from '../../src/store/inspection.ts';
 import { hasServer, until } from './servers.ts';
@@ -57,7 +57,7 @@ async function expectMissing({ store, node }: Awaited<ReturnType<typeof startAnd
 }
 
 const askDoctor = (url: string): Promise<Finding[]> =>
-  examine({
+  runDoctorChecks({
     source: { env: { REDIS_URL: url, TURNFOLD_METRICS_PORT: '0' }, readFile: () => '' },
     asksProviders: false,
     explain: async (error) => error,
@@ -114,7 +114,7 @@ describe.skipIf(!hasServer)('a Cluster that has lost a master and its replica', 
       expect.objectContaining({
         name: 'redis',
         state: 'wrong',
-        what: expect.stringMatching(/^nobody answers for 546[12] slots without a master: /),
+        what: expect.stringMatching(/^546[12] slots without a master: no answer/),
       }),
     );
   });

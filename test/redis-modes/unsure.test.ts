@@ -92,7 +92,7 @@ const WRITES: readonly Write[] = [
     // The worker has gone on with it, and settled the turn, before it is brought again.
     call: (client, conversation) => client.answer(conversation, 't', { c2_0: { content: 'the answer' } }),
     field: 'turn',
-    answer: 'going_on',
+    answer: 'answered',
     look: async (client, conversation) => {
       const { answer } = await client.result(conversation, 't', { waitMs: 20_000 });
       return [answer?.content, await countLog(client, conversation)];

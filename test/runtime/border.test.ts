@@ -4,7 +4,7 @@ import type { WorkerEvent } from '../../src/domain/events.ts';
 import { ROLES, startWorkers } from '../../src/index.ts';
 import { agentOf } from './agents.ts';
 
-/** Where nobody listens: what is refused here was refused before anything was opened. */
+/** A closed port: options must be refused before anything is opened. */
 const NOWHERE = 'redis://127.0.0.1:1';
 
 /** As JavaScript has it, where no type keeps it out. */
@@ -20,7 +20,7 @@ const NOT_NUMBERS = [0, -1, 1.5, Number.NaN, Number.POSITIVE_INFINITY, '4', null
 const tool = { name: 'look', description: '', input: z.object({}) };
 const { model } = agentOf();
 
-describe('startWorkers refuses what it cannot work with, and names it', () => {
+describe('startWorkers names invalid options', () => {
   test.each<[string, object]>([
     ['redisUrl', { redisUrl: 'http://s3cret' }],
     ['redisUrl', { redisUrl: undefined }],
@@ -81,16 +81,16 @@ describe('startWorkers refuses what it cannot work with, and names it', () => {
     await expect(startAgent(changes)).rejects.toMatchObject(error);
   });
 
-  it('no options at all', async () => {
+  it('missing options are refused', async () => {
     await expect(startWorkers(undefined as never)).rejects.toMatchObject({ code: 'invalid_config' });
   });
 
-  it('two agents of a name', async () => {
+  it('two agents with one name are refused', async () => {
     await expect(start({ agents: [agentOf(), agentOf()] })).rejects.toMatchObject({ field: 'agents.guide' });
   });
 });
 
-describe('every policy is read by the one schema, whoever gives it', () => {
+describe('every policy is validated by one schema, from any source', () => {
   const wrong: readonly [string, unknown][] = [
     ['thresholdRatio', { thresholdRatio: 7 }],
     ['retention_window', { retention_window: -3 }],
@@ -116,14 +116,14 @@ describe('every policy is read by the one schema, whoever gives it', () => {
     await expect(give('foo')).rejects.toMatchObject({ name: 'TurnfoldError', field });
   });
 
-  it.each(places)('%s: snake_case is no other policy', async (_, give) => {
+  it.each(places)('%s in snake_case is the same policy', async (_, give) => {
     await expect(give({ max_tokens: 1_000, token_threshold: 10 })).rejects.toMatchObject({
       code: 'invalid_policy',
       field: expect.stringMatching(/(^|\.)tokenThreshold$/),
     });
   });
 
-  it('tells what is retired', async () => {
+  it('warns about retired keys', async () => {
     const events: WorkerEvent[] = [];
     const ending = new AbortController();
     const onEvent = (event: WorkerEvent): void => {

@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { Closers } from '../../src/runtime/closers.ts';
 
-it('closes the last first, one after the other, and each once; one that fails leaves none undone', async () => {
+it('closes each resource once in reverse order, also after a failed close', async () => {
   const told: unknown[] = [];
   const closers = new Closers((error) => told.push(error));
   const broken = new Error('it broke');
@@ -16,7 +16,7 @@ it('closes the last first, one after the other, and each once; one that fails le
   expect(told).toEqual(['last', broken, 'first']);
 });
 
-it('what comes too late is closed, and whoever opened it goes no further', async () => {
+it('closes a late resource, and stops its opener', async () => {
   const told: unknown[] = [];
   const closers = new Closers((error) => told.push(error));
   await closers.close();

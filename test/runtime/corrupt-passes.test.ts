@@ -57,7 +57,7 @@ async function appendSequences(conversation: string): Promise<void> {
 const enqueue = (conversation: string, turn: string, input = 'and now?') =>
   fixture.client.enqueueTurn({ conversation, turn, agent: 'guide', input });
 
-/** A turn that waits for a pass which nobody has claimed. */
+/** A turn that waits for an unclaimed pass. */
 async function makeWait(id: string): Promise<void> {
   const turns = await start('turn');
   await appendSequences(id);
@@ -106,7 +106,7 @@ test.each([
   ['a count that is no number', asField('attempts', 'x')],
   ['pushes that are no number', asField('sweeps', 'x')],
   ['another type', retype],
-])('sets a pass with %s aside, and the turn that waits goes on with another pass', async (name, corrupt) => {
+])('sets a pass with %s aside, and the waiting turn continues with another pass', async (name, corrupt) => {
   const id = name.replaceAll(' ', '-');
   await makeWait(id);
   await corrupt(id);
@@ -135,7 +135,7 @@ function planBeyond(): string {
   return JSON.stringify(plan);
 }
 
-test('sets a pass with a corrupt proposal aside, and the conversation goes on', async () => {
+test('sets a pass with a corrupt proposal aside, and the conversation continues', async () => {
   const id = 'proposal';
   const reviewed = agentOf({ policy: { mode: 'review', messageThreshold: 14, retentionWindow: 2 } });
   const compaction = await start('compaction', reviewed);
@@ -155,7 +155,7 @@ test('sets a pass with a corrupt proposal aside, and the conversation goes on', 
 test.each([
   ['garbage', (key: string) => fixture.redis.set(key, '{"status":"accepted"}', 'KEEPTTL')],
   ['another type', (key: string) => fixture.redis.unlink(key).then(() => fixture.redis.rpush(key, 'x'))],
-])('sets summaries that are %s aside, and has them written again', async (name, corrupt) => {
+])('sets summaries that are %s aside, and writes them again', async (name, corrupt) => {
   const id = `summaries-${name.replaceAll(' ', '-')}`;
   await makeWait(id);
   await start('compaction');
@@ -175,7 +175,7 @@ test.each([
   await expectServed(id);
 });
 
-test('sets turn and pass of a corrupt summary aside, and neighbours go on', async () => {
+test('sets turn and pass of a corrupt summary aside, without effect on others', async () => {
   const id = 'summary';
   await makeWait(id);
   await Promise.all([start('compaction'), start('summarization')]);

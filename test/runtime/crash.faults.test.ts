@@ -23,7 +23,7 @@ async function enqueueTurns({ client }: Fixture, turns: readonly string[]): Prom
   for (const turn of turns) await client.enqueueTurn({ conversation: 'c1', agent: 'guide', turn, input: turn });
 }
 
-/** What a turn of the mortal agent leaves in the log. */
+/** Log of a turn of the mortal agent. */
 const TURN = ['user', 'assistant', 'tool', 'assistant', 'tool', 'assistant'];
 
 describe('a worker process that is killed', () => {
@@ -34,7 +34,7 @@ describe('a worker process that is killed', () => {
   ];
 
   it.concurrent.for(deathsInTurns)(
-    'in a turn, $who: another goes on, and nothing is there twice',
+    'in a turn ($who) is replaced by another worker, and nothing happens twice',
     async (death, context) => {
       const { expect } = context;
       const fixture = await useFixture(context);
@@ -63,7 +63,7 @@ describe('a worker process that is killed', () => {
   ];
 
   it.concurrent.for(deathsInPasses)(
-    'in a pass, $who: another goes on, and makes one version',
+    'in a pass ($who) is replaced by another worker, which makes one version',
     async (death, context) => {
       const { expect } = context;
       const fixture = await useFixture(context);
@@ -93,7 +93,7 @@ describe('a worker process that is killed', () => {
       expect(versions).toMatchObject([{ number: 1, strategy: 'summarize', archived: 6 }]);
       const written = [living, next].flatMap((workers) => eventsOf(workers, 'summary_ended'));
       const count = written.filter(({ outcome }) => outcome === 'written').length;
-      // What the dead one had written is known, not written again.
+      // The dead worker's writes are known and not repeated.
       expect(count).toBe({ pass_fanned_out: 3, summary_ended: 2, pass_ended: 0 }[death.dieAt as 'pass_ended']);
       expect(await fixture.client.log('c1')).toHaveLength(12);
     },

@@ -52,5 +52,5 @@ await startWorkers({
   shards: SHARDS,
   concurrency: { turn: 30, compaction: 1, summarization: 1 },
 });
-// Whoever started this process holds the other end: dead, it takes its workers along.
+// The parent holds the other end. Its death ends the workers here.
 process.stdin.on('end', () => process.exit(1)).resume();

@@ -10,7 +10,7 @@ import type { Agent } from '../../src/domain/agent.ts';
 import type { WorkerEvent } from '../../src/domain/events.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import { isSettled, type TurnView } from '../../src/domain/turn.ts';
-import { type QueueName, queuePrefix } from '../../src/jobs/names.ts';
+import { type QueueName, queuePrefix } from '../../src/jobs/queues.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { ROLES, startWorkers, type WorkerRole, type Workers } from '../../src/runtime/start-workers.ts';
 import { readRedisSource } from '../setup/redis-source.ts';
@@ -21,7 +21,7 @@ export const SHARDS = 4;
 const LOOK_MS = 50;
 
 export interface RunningWorkers extends Workers {
-  /** what they told, oldest first */
+  /** Events of the workers, oldest first. */
   readonly events: WorkerEvent[];
 }
 
@@ -48,8 +48,8 @@ export interface Fixture {
 }
 
 /**
- * A Redis of its own for each fixture: sweepers and workers look at all that a database holds, so that on a shared one those
- * of another suite would answer this one's turns.
+ * A Redis for each fixture. Workers take all work of a database, so a shared one would mix the turns of several
+ * files.
  */
 export async function openFixture(): Promise<Fixture> {
   const server = await provideRedis(readRedisSource());
@@ -121,7 +121,7 @@ export async function settled(
   return view;
 }
 
-/** Looks until it holds; past the deadline it fails as the last look did. */
+/** Polls until the check passes. After the deadline the last failure is thrown. */
 export async function eventually<T>(look: () => Promise<T> | T, check: (seen: T) => void, ms = 60_000): Promise<T> {
   const deadline = Date.now() + ms;
   for (;;) {

@@ -20,7 +20,7 @@ async function free({ redis }: Fixture): Promise<void> {
   await redis.config('SET', 'maxmemory', 0);
 }
 
-it('a turn whose tools end while Redis is full goes on with their results once it is not', async () => {
+it('a turn whose tools end while Redis is full continues with their results afterwards', async () => {
   const fixture = await openFixture();
   onTestFinished(() => fixture.close());
   onTestFinished(() => free(fixture));
@@ -95,7 +95,7 @@ async function holdResults(retry: 'safe' | 'never') {
   return { fixture, agent, workers, countRuns: () => runs };
 }
 
-it('a stop writes the results that a full Redis refused, if Redis takes writes again before the deadline', async () => {
+it('a stop writes held results if Redis accepts writes before the deadline', async () => {
   const { fixture, agent, workers, countRuns } = await holdResults('never');
   const closing = workers.close();
   await free(fixture);
@@ -116,7 +116,7 @@ it.each([
   ['safe', 4, /^result of run 3, result of run 4$/],
   ['never', 2, /outcome_unknown.*outcome_unknown/],
 ] as const)(
-  'a stop hands the turn back if Redis stays full until the deadline; calls of a tool with retry: %s end after %i runs',
+  'a stop returns the turn if Redis stays full until the deadline, and calls of a tool with retry: %s end after %i runs',
   async (retry, runs, answer) => {
     const { fixture, agent, workers, countRuns } = await holdResults(retry);
     expect(await workers.close(), 'the deadline cut the turn off').toBe('deadline');
@@ -138,7 +138,7 @@ it.each([
 const RECORD = '## Goal\nFind the word.\n## Next step\nSay it again.';
 
 it.each(['pass_fanned_out', 'model_called'] as const)(
-  'a compaction that a full Redis stops goes on once it is not full, and no summary is paid for again: at %s',
+  'a compaction interrupted by a full Redis continues afterwards, and pays for no summary twice: at %s',
   async (type) => {
     const fixture = await openFixture();
     onTestFinished(() => fixture.close());
@@ -154,7 +154,7 @@ it.each(['pass_fanned_out', 'model_called'] as const)(
     const filled = Promise.withResolvers<unknown>();
     const push = workers.events.push.bind(workers.events);
     workers.events.push = (...events) => {
-      // Sent before the worker's next command; a summary may be kept before Redis is full.
+      // Sent before the worker's next command. A summary may be stored before Redis is full.
       if (events.some((event) => event.type === type)) filled.resolve(fixture.redis.config('SET', 'maxmemory', 1));
       return push(...events);
     };

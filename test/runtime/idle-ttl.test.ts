@@ -13,7 +13,7 @@ beforeAll(async () => {
 
 afterAll(() => fixture.close());
 
-/** Nobody answers it before a test does. */
+/** Nothing answers before the test does. */
 const ask = defineTool({ name: 'ask', description: '', input: z.object({}) });
 
 /** Every key that names the conversation. */
@@ -26,7 +26,7 @@ async function keysOf(conversation: string): Promise<string[]> {
 const enqueue = (conversation: string, turn: string, input: string) =>
   fixture.client.enqueueTurn({ conversation, turn, agent: 'guide', input });
 
-it('a conversation that rests is erased by the workers, and none that waits', async () => {
+it('an idle conversation is erased after its idle TTL, and a waiting one is not', async () => {
   const isQueued = Promise.withResolvers<void>();
   const decide = async ({ messages }: ModelRequest) => {
     const { content } = messages.at(-1) ?? {};

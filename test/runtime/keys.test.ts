@@ -33,8 +33,8 @@ function writeLogs(events: readonly WorkerEvent[]): string {
   return lines.join('');
 }
 
-it.each(WIRE_FORMATS)('%s: a key is in no job, record, event, error or log', async (format) => {
-  // A proxy between may quote what it was sent; OpenAI's own refusal quotes parts of the key.
+it.each(WIRE_FORMATS)('%s: the key is in no job, record, event, error or log', async (format) => {
+  // A proxy may quote the request. OpenAI's own refusal quotes parts of the key.
   const message = `Incorrect API key provided: ${KEY}. Authorization: Bearer ${KEY}`;
   await using provider = await startProvider({
     apiKey: KEY,

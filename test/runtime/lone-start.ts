@@ -1,4 +1,4 @@
-// Run as a process of its own by the tests: a start that ends in one way or another, and whether the process ends with it.
+// Separate process of the tests: a start that ends in several ways, to see whether the process ends with it.
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { startWorkers } from '../../src/runtime/start-workers.ts';
 import { agentOf } from './agents.ts';

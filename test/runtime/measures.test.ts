@@ -27,7 +27,7 @@ async function listShared(workers: RunningWorkers): Promise<string[]> {
 const ABSENT: readonly string[] = [SHARED_GAUGES.modelCalibration.name, SHARED_GAUGES.redisMemory.name];
 const ALL = Object.values(SHARED_GAUGES).flatMap(({ name }) => (ABSENT.includes(name) ? [] : [name]));
 
-test('the shared state is on one page, however many workers there are', async () => {
+test('shared state is shown on one page, for any number of workers', async () => {
   const workers = [await start(), await start(), await start()];
   expect(await listShared(workers[0] as RunningWorkers)).toEqual(ALL);
   for (let round = 0; round < 3; round += 1) {
@@ -38,7 +38,7 @@ test('the shared state is on one page, however many workers there are', async ()
   expect(measuring).toEqual([1, 0, 0]);
 });
 
-test('a worker that ends hands it on at once', async () => {
+test('a worker that stops hands the shared gauges on at once', async () => {
   const [first, second] = [await start(), await start()];
   expect(await listShared(first)).toEqual(ALL);
   expect(await listShared(second)).toEqual([]);
@@ -46,7 +46,7 @@ test('a worker that ends hands it on at once', async () => {
   expect(await listShared(second)).toEqual(ALL);
 });
 
-test('of one that died the lease lapses, and another has it', async () => {
+test('the lease of a dead worker lapses, and another takes it', async () => {
   await fixture.redis.set('{tf}:measuring', 'of a worker that is no more', 'PX', 1_500);
   const workers = await start();
   expect(await listShared(workers)).toEqual([]);
@@ -56,12 +56,12 @@ test('of one that died the lease lapses, and another has it', async () => {
   );
 });
 
-test('who is not read does not hold it', async () => {
+test('a worker whose page is not read does not take the lease', async () => {
   await start();
   expect(await fixture.redis.exists('{tf}:measuring')).toBe(0);
 });
 
-test('each page says of its own worker what it takes, and whether Redis answers it', async () => {
+test("each page shows the worker's own concurrency and connection to Redis", async () => {
   const workers = await fixture.startWorkers(agentOf(), { roles: ['turn'], metricsPort: 0 });
   const page = await readPage(workers);
   expect(page.get('turnfold_worker_concurrency{role="turn"}')).toBe(8);
@@ -70,7 +70,7 @@ test('each page says of its own worker what it takes, and whether Redis answers 
   expect(page.get('turnfold_redis_ping_seconds')).toBeGreaterThan(0);
 });
 
-test('of more shards than it takes jobs at a time a worker takes one each, and says so', async () => {
+test('a worker takes at least one job of each shard, and shows that concurrency', async () => {
   const page = await readPage(await fixture.startWorkers(agentOf(), { queueShards: 6, metricsPort: 0 }));
   const taken = ['turn', 'compaction', 'summarization'].map((role) =>
     page.get(`turnfold_worker_concurrency{role="${role}"}`),
@@ -78,7 +78,7 @@ test('of more shards than it takes jobs at a time a worker takes one each, and s
   expect(taken).toEqual([8, 6, 6]);
 });
 
-test('a connection that is cut counts as a failure of the worker', async () => {
+test('a lost connection counts as a failure of the worker', async () => {
   const workers = await start();
   await fixture.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
   await fixture.redis.config('SET', 'maxclients', 1);
@@ -91,7 +91,7 @@ test('a connection that is cut counts as a failure of the worker', async () => {
   expect(page.get('turnfold_worker_failures_total{where="store"}')).toBeGreaterThan(0);
 });
 
-test('a failed turn is among those that can be brought again', async () => {
+test('a failed turn counts among those that can be re-driven', async () => {
   const workers = await start();
   await fixture.client.enqueueTurn({ conversation: 'c', turn: 't', agent: 'nobody', input: 'hello' });
   await settled(fixture, 'c', 't');

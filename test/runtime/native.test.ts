@@ -68,7 +68,7 @@ async function readSummary(conversation: string): Promise<Message | undefined> {
 }
 
 describe.each(FORMATS)('the provider’s own compaction over %s', (format) => {
-  it('opens every later request, is compacted again, and the log stays', async () => {
+  it('opens every later request, is compacted again, and leaves the log whole', async () => {
     const answer = { text: 'Here.' };
     await using provider = await startProvider({ answers: [compacted[format], answer, compacted[format], answer] });
     const workers = await startGuide(format, provider);
@@ -92,7 +92,7 @@ describe.each(FORMATS)('the provider’s own compaction over %s', (format) => {
     expect(kept.filter((content) => content.startsWith('I will look.'))).toHaveLength(10);
   });
 
-  it('gives way to the text beside it where another model goes on', async () => {
+  it('is replaced by the text beside it for another model', async () => {
     await using provider = await startProvider({ answers: [compacted[format], { text: 'Here.' }] });
     await startGuide(format, provider);
     const conversation = `native-other-${format}`;
@@ -106,7 +106,7 @@ describe.each(FORMATS)('the provider’s own compaction over %s', (format) => {
     expect(body).toContain('<summary');
   });
 
-  it('gives way to the structural summary where the provider fails', async () => {
+  it('falls back to the structural summary if the provider fails', async () => {
     await using provider = await startProvider({ answers: [{ fault: 'overflow' }] });
     await startGuide(format, provider);
     const conversation = `native-failing-${format}`;

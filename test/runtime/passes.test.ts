@@ -1,7 +1,7 @@
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
-import { QUEUES } from '../../src/jobs/names.ts';
+import { QUEUES } from '../../src/jobs/queues.ts';
 import { agentOf, words } from './agents.ts';
 import { eventsOf, eventually, type Fixture, openFixture, type RunningWorkers, settled } from './fixture.ts';
 import { writeVersion } from './write-version.ts';
@@ -54,7 +54,7 @@ async function untilCompacted(conversation: string, number = 1): Promise<void> {
 }
 
 describe('a soft pass', () => {
-  it('runs behind the turns, with a job for each sequence', async () => {
+  it('runs beside the turns, with a job for each sequence', async () => {
     const [running] = await useWorkers(agentOf({ policy: { messageThreshold: 14, retentionWindow: 2 } }));
     await appendSequences('s1');
     await untilCompacted('s1');
@@ -71,7 +71,7 @@ describe('a soft pass', () => {
     expect((await fixture.client.log('s1')).length).toBe(16);
   });
 
-  it('begins and ends while a turn is at work, and neither waits for the other', async () => {
+  it('starts and ends during a turn, and neither waits for the other', async () => {
     const gate = Promise.withResolvers<void>();
     const decide = async ({ idempotencyKey }: ModelRequest) => {
       if (idempotencyKey.includes('/t2/')) await gate.promise;
@@ -97,7 +97,7 @@ describe('a hard pass', () => {
   it.each([
     ['in one process', false],
     ['with a process for each role', true],
-  ])('is waited for by the turn, which then goes on with what fits: %s', async (name, isSplit) => {
+  ])('suspends the turn, which then continues with a context that fits: %s', async (name, isSplit) => {
     const decide = ({ messages }: ModelRequest) => ({ content: messages.map(({ role }) => role).join(' ') });
     const running = await useWorkers(agentOf({ decide, profile: small, policy: { thresholdRatio: 0.91 } }), isSplit);
     const conversation = name.replaceAll(' ', '-');
@@ -118,7 +118,7 @@ describe('a hard pass', () => {
 });
 
 describe('compact', () => {
-  it('has a pass run, whatever the thresholds say', async () => {
+  it('requests a pass below the thresholds', async () => {
     await useWorkers(agentOf({ policy: { mode: 'manual', retentionWindow: 2, maxTokens: 500 } }));
     await appendSequences('m1');
     await fixture.client.compact('m1');
@@ -126,7 +126,7 @@ describe('compact', () => {
     expect(await fixture.client.versions('m1')).toMatchObject([{ number: 1, reasons: ['manual'] }]);
   });
 
-  it('of which the wake was lost is found by the sweeper', async () => {
+  it('with a lost wake is found by the sweeper', async () => {
     await closeWorkers();
     await appendSequences('m2');
     await fixture.client.compact('m2');
@@ -137,7 +137,7 @@ describe('compact', () => {
   });
 });
 
-it('appended messages while a pass runs stay behind it, and the next pass takes them in', async () => {
+it('messages appended during a pass stay behind the version, and the next pass includes them', async () => {
   const [running] = await useWorkers(agentOf({ policy: { retentionWindow: 2, maxTokens: 800, tokenThreshold: 900 } }));
   for (let round = 1; round <= 3; round += 1) await appendSequences('a1');
   await untilCompacted('a1');
@@ -151,7 +151,7 @@ it('appended messages while a pass runs stay behind it, and the next pass takes 
   expect(running && eventsOf(running, 'worker_failed')).toEqual([]);
 });
 
-it('a version that changes while the children run has a pass plan and fan out anew, and pays for no summary twice', async () => {
+it('a version that changes during a pass makes the pass plan again, without paying for a summary twice', async () => {
   const agent = agentOf({ policy: { messageThreshold: 14, retentionWindow: 2 } });
   await closeWorkers();
   const compaction = await fixture.startWorkers(agent, { roles: ['compaction'] });

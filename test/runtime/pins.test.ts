@@ -26,7 +26,7 @@ function createAgent(asked: ModelRequest[], pins: string[]): Agent {
   });
 }
 
-it('pins of the policy and pinned messages are in every request, and a version is shown with those that it was made under', async () => {
+it('pins are in every request, and a version shows the pins of its time', async () => {
   const asked: ModelRequest[] = [];
   const workers = await fixture.startWorkers(createAgent(asked, [PIN]));
   const pinned = { role: 'user' as const, content: 'My account is 4711.', pinned: true };

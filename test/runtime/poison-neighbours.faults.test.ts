@@ -43,7 +43,7 @@ interface Played {
   /** conversations whose turn became poison */
   readonly poisoned: readonly string[];
   readonly completed: readonly string[];
-  /** of the crashing tool, by conversation */
+  /** Calls of the crashing tool, by conversation. */
   readonly runs: Readonly<Record<string, number>>;
 }
 
@@ -72,7 +72,7 @@ function name(kind: string, count: number): string[] {
 }
 
 it(
-  'a crashing tool runs three times, and none of its neighbours becomes poison',
+  'a crashing tool runs three times, and no turn beside it becomes poison',
   async () => {
     const [guilty, innocent] = [name('bad', 1), name('good', 6)];
     const { poisoned, completed, runs } = await play(guilty, innocent);
@@ -83,7 +83,7 @@ it(
 );
 
 it(
-  'of many turns beside several crashing tools only the guilty become poison',
+  'among many turns beside crashing tools only the guilty become poison',
   async () => {
     const [guilty, innocent] = [name('bad', 3), name('good', 12)];
     const { poisoned, completed, runs } = await play(guilty, innocent);

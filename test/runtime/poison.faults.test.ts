@@ -15,7 +15,7 @@ async function lapseLease({ redis }: Fixture): Promise<void> {
   await redis.zadd(keyspace.ready(keyspace.shardOf(REF)), 1, readyMember('t', REF));
 }
 
-it('a turn that kills its process at the same step every time fails as poison; the next one runs', async () => {
+it('a turn that kills its process at the same step fails as poison, and the next one runs', async () => {
   const fixture = await openFixture();
   onTestFinished(() => fixture.close());
   for (const turn of ['t1', 't2', 't3']) {
@@ -37,7 +37,7 @@ it('a turn that kills its process at the same step every time fails as poison; t
   expect(eventsOf(living, 'turn_claimed').map(({ turn }) => turn)).toEqual(['t2', 't3']);
 }, 60_000);
 
-it('a turn whose work breaks off as nobody foresaw fails as poison, and each time is told with its ids', async () => {
+it('a turn whose work throws unexpectedly fails as poison, and each attempt is reported with its ids', async () => {
   const fixture = await openFixture();
   onTestFinished(() => fixture.close());
   const agent = agentOf();

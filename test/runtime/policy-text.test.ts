@@ -5,7 +5,7 @@ import { placeError } from '../../src/runtime/policy-text.ts';
 import { parseYaml } from '../../src/runtime/yaml-document.ts';
 import { errorOf } from '../domain/error-of.ts';
 
-it('a policy file is read as the command line reads it', () => {
+it('parsePolicy reads a policy file like the command line', () => {
   const { policy, warnings } = parsePolicy('transforms: []\ncompact:\n  max_tokens: 1000\n  strategy: { retain: 4 }');
   expect(policy).toEqual({ maxTokens: 1_000, strategy: { retain: 4 } });
   expect(warnings).toEqual([expect.stringContaining('`transforms` is retired')]);
@@ -35,7 +35,7 @@ describe('a problem of a policy names the setting as the text writes it, with it
     expect(error.field?.startsWith(field)).toBe(true);
   });
 
-  it('spells settings inside a sum as the text does', () => {
+  it('settings inside a sum are spelled as in the text', () => {
     const document = parseYaml('token_threshold: 100\nmax_tokens: 6000', { name: 'policy.yml' });
     const sum = new TurnfoldError('invalid_policy', 'tokenThreshold: tokenThreshold 100 < maxTokens 6000', {
       field: 'tokenThreshold',
@@ -46,7 +46,7 @@ describe('a problem of a policy names the setting as the text writes it, with it
     });
   });
 
-  it('takes the line of another setting of the sum when the refused one has its default', () => {
+  it('a refused default takes the line of another setting in the sum', () => {
     const document = parseYaml('# window\nmax_tokens: 9000', { name: 'policy.yml' });
     const sum = new TurnfoldError(
       'invalid_policy',

@@ -45,7 +45,7 @@ function ask(conversation: string): Promise<unknown> {
 }
 
 describe.each(WIRE_FORMATS)('a turn over %s', (format) => {
-  it('is answered after one pass where the provider finds it too long', async () => {
+  it('is answered after one pass if the provider finds it too long', async () => {
     await using provider = await startProvider({ answers: [{ fault: 'overflow' }, { text: 'Now it fits.' }] });
     const workers = await startGuide(format, provider);
     const conversation = `overflow-${format}`;
@@ -63,7 +63,7 @@ describe.each(WIRE_FORMATS)('a turn over %s', (format) => {
     expect(eventsOf(workers, 'turn_suspended').map((event) => event.for)).toEqual(['compaction']);
   });
 
-  it('fails, and says why, where it is too long a second time', async () => {
+  it('fails with the reason if it is too long a second time', async () => {
     await using provider = await startProvider({ answers: [{ fault: 'overflow' }, { fault: 'overflow' }] });
     await startGuide(format, provider);
     const conversation = `overflow-twice-${format}`;
@@ -75,7 +75,7 @@ describe.each(WIRE_FORMATS)('a turn over %s', (format) => {
     });
   });
 
-  it('waits for a rate limit’s end, without a pass', async () => {
+  it('waits for the end of a rate limit, without a pass', async () => {
     await using provider = await startProvider({
       answers: [{ fault: 'too_large_for_rate', retryAfterMs: 300 }, { text: 'Later.' }],
     });
@@ -88,7 +88,7 @@ describe.each(WIRE_FORMATS)('a turn over %s', (format) => {
     expect(eventsOf(workers, 'turn_suspended').map((event) => event.for)).toEqual(['retry']);
   });
 
-  it('goes on over the version before, where the provider refuses a committed one', async () => {
+  it('continues over the previous version if the provider refuses a committed one', async () => {
     await using provider = await startProvider({ answers: [{ fault: 'invalid' }, { text: 'Fine.' }] });
     const workers = await startGuide(format, provider);
     const conversation = `refused-${format}`;

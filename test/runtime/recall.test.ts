@@ -53,7 +53,7 @@ function createAgent(): Agent {
 
 const isSummary = ({ tools }: ModelRequest): boolean => tools.length === 0;
 
-it('an id that its summary lost is found in the log, and no other conversation’s', async () => {
+it("recall finds an id that the summary lost, and no other conversation's", async () => {
   await fixture.startWorkers(createAgent());
   const part = (text: string) => [
     { role: 'user' as const, content: words(10) },

@@ -12,18 +12,18 @@ test.each([
   ['anthropic/claude-sonnet-4-5', 'anthropic'],
   ['openai/gpt-5', 'openai-responses'],
   ['openai-chat/gpt-4o', 'openai-chat'],
-])('%s speaks %s', (name, format) => {
+])('%s uses %s', (name, format) => {
   const { profile } = resolveModel(name, { settings });
   expect(profile).toMatchObject({ id: name.split('/')[1], format });
   expect(profile.windowTokens).toBeGreaterThan(100_000);
 });
 
-test('a dated name has its family’s profile, under its own name', () => {
+test('a dated name has the profile of its family, under its own id', () => {
   expect(findProfile('anthropic', 'claude-sonnet-4-5-20250929')).toMatchObject({ id: 'claude-sonnet-4-5-20250929' });
   expect(findProfile('openai', 'gpt-4o-2024-08-06').windowTokens).toBe(128_000);
 });
 
-test('users extend the catalogue, and a profile is over it', () => {
+test('a catalogue extends the built-in one, and a profile overrides it', () => {
   const own = { encoding: 'o200k_base', windowTokens: 32_768, outputCapTokens: 4_096, upperBoundFactor: 1.2 } as const;
   const catalogue = extendCatalogue({ 'openai/qwen': own });
   expect(resolveModel('openai-chat/qwen', { catalogue, settings }).profile).toMatchObject({ windowTokens: 32_768 });
@@ -42,7 +42,7 @@ test.each([
   expect(error.message).toContain(says);
 });
 
-test('thinking is turned on by name', async () => {
+test('thinking is enabled by name', async () => {
   await using provider = await startProvider({ answers: [{ thinking: 'Hm.', text: 'So.' }] });
   const anthropic = { ...settings.anthropic, baseUrl: provider.url };
   const thinking = { type: 'adaptive' } as const;
@@ -58,7 +58,7 @@ test('a missing key is named by its variable', () => {
   expect(error).toMatchObject({ code: 'invalid_config', field: 'OPENAI_API_KEY' });
 });
 
-test('a key comes from its variable or from a file, and an address beside it', () => {
+test('a key comes from its variable or a file, with an address', () => {
   const files: Record<string, string> = { '/run/key': ' k2\n', '/run/empty': '\n' };
   const readFile = (path: string): string => {
     const text = files[path];

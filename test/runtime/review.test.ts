@@ -65,7 +65,7 @@ async function takeTurn(conversation: string, turn: string, input = words(10)): 
 }
 
 describe('a pass under review', () => {
-  it('proposes; turns go on; approved with an edit, the next request carries the edited text', async () => {
+  it('proposes while turns continue, and an approved edit is in the next request', async () => {
     const asked: ModelRequest[] = [];
     await useWorkers(reviewedAgent(asked));
     await appendSequences('r1');
@@ -101,7 +101,7 @@ describe('a pass under review', () => {
     });
   });
 
-  it('rejected, the pass ends and the same content is not proposed again', async () => {
+  it('ends on rejection, and the same content is not proposed again', async () => {
     const running = await useWorkers(reviewedAgent([], { turnThreshold: 1 }));
     await appendSequences('r2');
     const { proposal } = await untilProposed('r2');
@@ -115,7 +115,7 @@ describe('a pass under review', () => {
     expect(await fixture.client.versions('r2')).toEqual([]);
   });
 
-  it('a hard pass takes its place and commits; the approval that was under way is a conflict', async () => {
+  it('is superseded by a hard pass, and a late approval is a conflict', async () => {
     await useWorkers(reviewedAgent());
     await appendSequences('r3');
     const { proposal } = await untilProposed('r3');
@@ -131,7 +131,7 @@ describe('a pass under review', () => {
     await expect(late).rejects.toMatchObject({ code: 'proposal_stale', field: 'proposal' });
   });
 
-  it('a turn that would not fit does not wait for anybody’s approval', async () => {
+  it('does not block a turn that would not fit', async () => {
     const profile = { windowTokens: 4_000, outputCapTokens: 500 };
     const agent = reviewedAgent([], { thresholdRatio: 0.91 });
     const { model } = agentOf({ profile, decide: () => ({ content: 'done' }) });
@@ -143,7 +143,7 @@ describe('a pass under review', () => {
     expect(eventsOf(running, 'pass_ended')).toMatchObject([{ outcome: 'committed' }]);
   });
 
-  it('a restore supersedes it; approving is a conflict and changes nothing', async () => {
+  it('is superseded by a restore, and a late approval is a conflict without effect', async () => {
     await useWorkers(reviewedAgent());
     await appendSequences('r5');
     const { proposal } = await untilProposed('r5');
@@ -154,7 +154,7 @@ describe('a pass under review', () => {
     expect(await fixture.client.versions('r5')).toEqual(before);
   });
 
-  it('nobody decides: it expires, by the sweeper’s wake', async () => {
+  it("expires without a decision, by the sweeper's wake", async () => {
     const running = await useWorkers(reviewedAgent([], { reviewTtl: 1_500 }));
     await appendSequences('r6');
     await untilProposed('r6');
@@ -166,7 +166,7 @@ describe('a pass under review', () => {
     expect(await fixture.client.versions('r6')).toEqual([]);
   });
 
-  it('an edit is refused at the border or by the worker, by its field, and the proposal waits on', async () => {
+  it('keeps waiting after an edit that the client or the worker refused by its field', async () => {
     await useWorkers(reviewedAgent());
     await appendSequences('r7');
     const { proposal } = await untilProposed('r7');

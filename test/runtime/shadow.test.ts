@@ -40,7 +40,7 @@ async function compactTwice(conversation: string, shadow?: PolicyInput): Promise
   return workers;
 }
 
-/** What is left of a conversation, but for when it was made and the ids of its appends. */
+/** Data of a conversation, without times and operation ids. */
 async function readRemains(conversation: string): Promise<string> {
   const versions = await fixture.client.versions(conversation);
   const contexts = await Promise.all(
@@ -93,7 +93,7 @@ it('a turn that ends its pass itself is answered beside a shadow as without one,
   ]).flat();
   await alone.client.append({ conversation: 'alone', agent: 'guide', messages });
   await alone.client.enqueueTurn({ conversation: 'alone', agent: 'guide', turn: 't1', input: 'hello' });
-  // Nobody runs the pass, and after 20 s the turn does.
+  // No worker runs the pass, so the turn takes it over after 20 s.
   expect(await alone.client.result('alone', 't1', { waitMs: 45_000 })).toMatchObject({ state: 'completed' });
   expect(eventsOf(workers, 'pass_ended')).toMatchObject([{ outcome: 'committed' }]);
   expect(eventsOf(workers, 'worker_failed')).toEqual([]);

@@ -27,7 +27,7 @@ export class Spans {
     this.#exporter.reset();
   }
 
-  /** Those of a conversation by name, oldest first, once there are so many that have ended. */
+  /** Ended spans of a conversation by name, oldest first, once there are enough. */
   async of(conversation: string, counts: Readonly<Record<string, number>>): Promise<Record<string, ReadableSpan[]>> {
     return await eventually(
       () => {
@@ -58,7 +58,7 @@ export function traceOf(span: ReadableSpan | undefined): string | undefined {
   return span?.spanContext().traceId;
 }
 
-/** What a test compares of a span's end. */
+/** Fields of a span's end that tests compare. */
 export function endOf({ status, attributes }: ReadableSpan): { isError: boolean; type: Attributes[string] } {
   return { isError: status.code === SpanStatusCode.ERROR, type: attributes['error.type'] };
 }

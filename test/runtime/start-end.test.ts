@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => fixture.close());
 
-/** What it says of its start. Nothing but an end of its own ends it: a process that is kept alive by anything runs into the test's time. */
+/** Output of the start. */
 async function startAlone(redisUrl: string, way: string, shards = SHARDS): Promise<string> {
   const child = spawn(process.execPath, [SCRIPT, redisUrl, way, String(shards)], {
     stdio: ['ignore', 'pipe', 'inherit'],
@@ -27,18 +27,18 @@ async function startAlone(redisUrl: string, way: string, shards = SHARDS): Promi
   return said.trim();
 }
 
-it('what a close leaves open keeps no process', async () => {
+it('a closed worker keeps no process alive', async () => {
   expect(await startAlone(fixture.redisUrl, 'closed')).toBe('started, closed');
 });
 
-it('nor does a start that fails once it is connected', async () => {
+it('a start that fails after connecting keeps no process alive', async () => {
   expect(await startAlone(fixture.redisUrl, 'refused', SHARDS + 1)).toBe('incompatible_store');
 });
 
 it.each(['redis://HOST', 'redis+sentinel://HOST/main', 'redis+cluster://HOST'])(
-  'nor one that is told to stop while it waits for %s',
+  'a start that is aborted while it waits for %s keeps no process alive',
   async (address) => {
-    // Nobody listens there once it is closed.
+    // The port is closed afterwards.
     const server = createServer().listen(0, '127.0.0.1');
     await once(server, 'listening');
     const { port } = server.address() as AddressInfo;

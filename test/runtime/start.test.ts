@@ -11,7 +11,7 @@ async function useFixture(): Promise<Fixture> {
   return fixture;
 }
 
-/** The test’s own, and two of its client; a third one listens once the client has waited for a turn. */
+/** The test's own connection, and two of its client. A third one subscribes once the client waits for a turn. */
 const OWN_CONNECTIONS = 3;
 
 async function expectConnections({ redis }: Fixture, count: number): Promise<void> {
@@ -24,7 +24,7 @@ async function expectConnections({ redis }: Fixture, count: number): Promise<voi
   );
 }
 
-it('a start that fails leaves no connection open', async () => {
+it('a failed start leaves no connection open', async () => {
   const fixture = await useFixture();
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
@@ -38,7 +38,7 @@ it('a start that fails leaves no connection open', async () => {
   await expectConnections(fixture, OWN_CONNECTIONS);
 });
 
-it('a policy that cannot work is refused before anything is opened', async () => {
+it('an impossible policy is refused before anything is opened', async () => {
   const fixture = await useFixture();
   await expectConnections(fixture, OWN_CONNECTIONS);
   const policy = { maxTokens: 1_000, tokenThreshold: 10 };
@@ -56,7 +56,7 @@ it('a policy that cannot work is refused before anything is opened', async () =>
   await expectConnections(fixture, OWN_CONNECTIONS);
 });
 
-it('a close ends what was opened, and the page shows what was done until then', async () => {
+it('a close ends all resources, and the page shows the work until then', async () => {
   const fixture = await useFixture();
   await expectConnections(fixture, OWN_CONNECTIONS);
   const workers = await fixture.startWorkers(agentOf(), { metricsPort: 0 });
@@ -72,7 +72,7 @@ it('a close ends what was opened, and the page shows what was done until then', 
   expect(workers.events.filter(({ type }) => type === 'worker_failed')).toEqual([]);
 });
 
-it('the page counts what one more worker could take: the next turn of each conversation', async () => {
+it('the page counts the turns that another worker could take: one for each conversation', async () => {
   const fixture = await useFixture();
   const { metricsUrl = '' } = await fixture.startWorkers(agentOf(), { roles: ['compaction'], metricsPort: 0 });
   for (const [conversation, turn] of [

@@ -47,7 +47,7 @@ async function readSummaries(conversation: string): Promise<string[]> {
 }
 
 describe('summaries by a model', () => {
-  it('stand for their sequences, and each call is counted', async () => {
+  it('replace their sequences, and each call is counted', async () => {
     const running = await compact('s1', () => ({
       content: RECORD,
       usage: { inputTotal: 900, output: 20, outputKept: 0 },
@@ -57,7 +57,7 @@ describe('summaries by a model', () => {
     expect(eventsOf(running, 'model_called')).toMatchObject([counted, counted]);
   });
 
-  it('wait for a rate limit to pass', async () => {
+  it('wait for the end of a rate limit', async () => {
     let limited = 2;
     const running = await compact('s2', () => {
       limited -= 1;
@@ -68,7 +68,7 @@ describe('summaries by a model', () => {
     expect(outcomes.toSorted()).toEqual(['answered', 'answered', 'retry', 'retry']);
   });
 
-  it('give way to the structural ones where the model answers badly; the log stays', async () => {
+  it('are replaced by structural ones if the model answers badly, and the log stays', async () => {
     const running = await compact('s3', () => ({ content: 'I cannot help with that.' }));
     expect(eventsOf(running, 'summary_ended').map(({ outcome }) => outcome)).toEqual(['written', 'written']);
     const summaries = await readSummaries('s3');
@@ -91,7 +91,7 @@ describe('the models that a policy names', () => {
     return prepared === undefined ? [] : summarizers(prepared.policy, prepared.agent.name).map(({ id }) => id);
   };
 
-  it('are the agents’ own and those given to the workers, the structural one behind them', async () => {
+  it('are those of the agents and of the workers, with the structural summarizer last', async () => {
     expect(await open(['other', 'scripted'])).toEqual(['other', 'scripted', 'structural']);
   });
 

@@ -3,7 +3,7 @@ import type { Agent } from '../../src/domain/agent.ts';
 import type { WorkerEvent } from '../../src/domain/events.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { ModelProfile } from '../../src/domain/model.ts';
-import { SUMMARIZATION_ATTEMPTS } from '../../src/jobs/names.ts';
+import { summarizeJob } from '../../src/jobs/summarize.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { connect, PROFILE } from '../models/fixture.ts';
 import { prose, RECORD, say } from '../models/summarizer/fixture.ts';
@@ -61,9 +61,9 @@ async function compact({ provider, conversation, messages, profile = {} }: Compa
   return { by: [...summaries.values()].map(({ model }) => model), outcomes };
 }
 
-it('a rate limit is waited for by its own time, more often than there are attempts', async () => {
+it('a rate limit is awaited for its own time, beyond the number of attempts', async () => {
   const limit = { fault: 'rate_limit', retryAfterMs: 1_000 } as const;
-  const limits = Array.from({ length: SUMMARIZATION_ATTEMPTS }, () => limit);
+  const limits = Array.from({ length: summarizeJob.attempts }, () => limit);
   await using provider = await startProvider({ answers: [...limits, { text: RECORD }] });
   const { by, outcomes } = await compact({
     provider,
@@ -74,7 +74,7 @@ it('a rate limit is waited for by its own time, more often than there are attemp
   expect(by).toEqual(['small']);
 });
 
-it('one that ends too late for the pass is not waited for', async () => {
+it('a rate limit that ends too late for the pass is not awaited', async () => {
   await using provider = await startProvider({ answers: [{ fault: 'rate_limit', retryAfterMs: 45_000 }] });
   const { by, outcomes } = await compact({
     provider,
@@ -85,7 +85,7 @@ it('one that ends too late for the pass is not waited for', async () => {
   expect(by).toEqual(['structural']);
 });
 
-it('parts that were paid for are not paid for again where a later one failed', async () => {
+it('parts that were paid for are not paid for again after a later part failed', async () => {
   let calls = 0;
   await using provider = await startProvider({
     answers: () => {

@@ -58,8 +58,8 @@ const looker = (run: () => Promise<string>, policy = {}): Agent =>
     policy,
   });
 
-describe('a turn', () => {
-  it('stands below who enqueued it, with its calls below itself, in one trace', async () => {
+describe('the span of a turn', () => {
+  it("is a child of its enqueuer's span, with its calls as children, in one trace", async () => {
     const within: (string | undefined)[] = [];
     await start(
       looker(async () => {
@@ -116,14 +116,14 @@ describe('a turn', () => {
     expect(spans.text).not.toContain('private');
   });
 
-  it('of nobody who traces begins a trace of its own', async () => {
+  it('starts a new trace when the caller has none', async () => {
     await start(agentOf());
     await fixture.client.enqueueTurn({ conversation: 's2', turn: 't1', agent: 'guide', input: 'hello' });
     const found = await spans.of('s2', { 'invoke_agent guide': 1, 'chat scripted': 1 });
     expect(found['invoke_agent guide']?.[0]?.parentSpanContext).toBeUndefined();
   });
 
-  it('is an error that says which, as is the call that failed', async () => {
+  it('is an error with its code, like the span of the failed call', async () => {
     await start(agentOf({ decide: () => new ModelError('fatal', 'no: a private key') }));
     await enqueue('s3');
     await settled(fixture, 's3', 't1');
@@ -134,7 +134,7 @@ describe('a turn', () => {
     expect(spans.text).not.toContain('private');
   });
 
-  it('is none where a tool fails: the model is told, and goes on', async () => {
+  it('is no error if a tool fails, since the model handles that', async () => {
     await start(
       looker(async () => {
         throw new Error('a private failure');
@@ -149,7 +149,7 @@ describe('a turn', () => {
     expect(spans.text).not.toContain('private');
   });
 
-  it('that was suspended goes on in the same trace, beside its former span and linked to it', async () => {
+  it('is in the same trace after a suspension, linked to its former span', async () => {
     let tries = 0;
     await start(
       agentOf({
@@ -170,7 +170,7 @@ describe('a turn', () => {
     expect([first, second].map((span) => span?.parentSpanContext?.spanId)).toEqual([idOf(asked), idOf(asked)]);
   });
 
-  it('puts what was said into its spans only where that is asked for, and secrets not even then', async () => {
+  it('holds contents only on request, and never secrets', async () => {
     await start(
       looker(async () => `a private place {"password": "hunter2!"} ${SECRET}`),
       { tracesContent: true },
@@ -196,15 +196,15 @@ describe('a turn', () => {
   });
 });
 
-/** Whoever appends asks for an evaluation too, which is no pass of the test's. */
+/** An append also requests an evaluation, which is not a pass of this test. */
 async function append(conversation: string, messages: AppendInput['messages']): Promise<void> {
   await fixture.client.append({ conversation, agent: 'guide', messages });
   await spans.of(conversation, { 'turnfold.pass': 1 });
   spans.reset();
 }
 
-describe('a pass', () => {
-  it('stands below the turn that asked for it, its children and their calls below itself, in one trace', async () => {
+describe('the span of a pass', () => {
+  it("is a child of the requesting turn's span, with its jobs and calls as children, in one trace", async () => {
     const policy = { messageThreshold: 8, retentionWindow: 2, summarizer: { models: ['scripted'] } };
     const usage = { inputTotal: 900, output: 20, outputKept: 0 };
     const decide = ({ idempotencyKey }: ModelRequest) => ({
@@ -259,7 +259,7 @@ describe('a pass', () => {
     expect(spans.text).not.toMatch(/word|private/);
   });
 
-  it('marks the model calls over what it made', async () => {
+  it('marks the model calls over its version', async () => {
     await start(agentOf());
     const said = { role: 'assistant' as const, content: words(400) };
     const messages = [{ role: 'user' as const, content: 'hello' }, said, said, said, said, said, said, said, said];

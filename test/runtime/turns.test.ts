@@ -2,7 +2,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type ToolContext } from '../../src/domain/agent.ts';
 import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
-import { QUEUES } from '../../src/jobs/names.ts';
+import { QUEUES } from '../../src/jobs/queues.ts';
 import { agentOf, countSteps, toolOf, words } from './agents.ts';
 import { eventsOf, eventually, type Fixture, openFixture, type RunningWorkers, settled } from './fixture.ts';
 
@@ -29,7 +29,7 @@ const enqueue = (conversation: string, turn: string, input: string, agent = 'gui
   fixture.client.enqueueTurn({ conversation, turn, agent, input });
 
 describe('turns', () => {
-  it('of one conversation are answered in the order of their acceptance, of several side by side', async () => {
+  it('run in order within a conversation, and in parallel across conversations', async () => {
     const open = new Set<string>();
     let most = 0;
     const gate = Promise.withResolvers<void>();
@@ -38,7 +38,7 @@ describe('turns', () => {
       expect(open.has(conversation), 'one at a time').toBe(false);
       open.add(conversation);
       most = Math.max(most, open.size);
-      // Nobody is answered before all conversations are at work.
+      // No model answers before all conversations have started.
       if (open.size === 4) gate.resolve();
       await gate.promise;
       open.delete(conversation);
@@ -58,7 +58,7 @@ describe('turns', () => {
     expect(most).toBe(4);
   });
 
-  it('give each call a key of its own: of another tenant, or of a turn that was erased, it is another', async () => {
+  it('have their own call keys in each tenant, and again after an erase', async () => {
     const seen: Omit<ToolContext, 'signal' | 'context'>[] = [];
     const tools = [
       defineTool({
@@ -87,7 +87,7 @@ describe('turns', () => {
     expect(new Set(seen.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(3);
   });
 
-  it('of an agent that no worker knows fail, one after the other', async () => {
+  it('fail one after the other if no worker knows their agent', async () => {
     await useWorkers(agentOf());
     const turns = ['t1', 't2'];
     for (const turn of turns) await enqueue('u1', turn, 'hello', 'stranger');
@@ -99,7 +99,7 @@ describe('turns', () => {
     }
   });
 
-  it('whose wake was lost are found by the sweeper', async () => {
+  it('with a lost wake are found by the sweeper', async () => {
     await workers?.close();
     await enqueue('w1', 't1', 'hello');
     await enqueue('w1', 't2', 'hello again');
@@ -111,7 +111,7 @@ describe('turns', () => {
     expect(await fixture.client.log('w1')).toHaveLength(4);
   });
 
-  it('four times told to come back later are no poison', async () => {
+  it('that a provider delays four times are no poison', async () => {
     let refusals = 0;
     const decide = () => {
       if (refusals === 4) return { content: 'at last' };
@@ -125,7 +125,7 @@ describe('turns', () => {
     expect(eventsOf(running, 'turn_claimed').map(({ attempt }) => attempt)).toEqual([1, 1, 1, 1, 1]);
   });
 
-  it('of a hundred tool calls have each in the log when it is recorded, and are compacted from inside', async () => {
+  it('with a hundred tool calls record each call in the log, and are compacted inside the turn', async () => {
     const decide = (request: ModelRequest) =>
       countSteps(request) < 100 ? { toolCalls: [{ name: 'look', arguments: {} }] } : { content: 'seen all' };
     let calls = 0;
@@ -148,7 +148,7 @@ describe('turns', () => {
 });
 
 describe('an erase', () => {
-  it('under a turn ends it without a trace; the same id begins anew, and the old worker writes nothing there', async () => {
+  it('ends a turn without a trace, and the old worker writes nothing to a new conversation under the same id', async () => {
     const asked = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();
     let isFirst = true;

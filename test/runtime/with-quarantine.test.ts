@@ -7,7 +7,7 @@ import type { DueEntry } from '../../src/domain/ports/sweep-store.ts';
 import { openStore, type Store } from '../../src/store/open-store.ts';
 import { corruptRecord } from '../../src/store/records.ts';
 import { type QuarantinePorts, withQuarantine, withReadableSummaries } from '../../src/workers/quarantine.ts';
-import { BrokenDelivery } from '../../src/workers/turn/broken-delivery.ts';
+import { BrokenDelivery } from '../../src/workers/turn/turn-errors.ts';
 import { openSuiteRedis, type SuiteRedis } from '../store/open-redis.ts';
 import { claimPass, claimSummary, makeConversation, waitForPass } from '../store/pass-samples.ts';
 import { acceptAndClaim, newConversation } from '../store/samples.ts';
@@ -46,7 +46,7 @@ function keptOf(conversation: ConversationRef): Promise<Record<string, string>> 
 }
 
 describe('withQuarantine', () => {
-  test('answers what the handler answers', async () => {
+  test('returns the result of the handler', async () => {
     const postponed = { status: 'postponed', delayMs: 1_000 } as const;
     const handle = withQuarantine(openWorld().ports, asTurn, async () => postponed);
     expect(await handle(newConversation())).toEqual(postponed);
@@ -58,7 +58,7 @@ describe('withQuarantine', () => {
       'inside a broken delivery',
       (error: Error): Error => new BrokenDelivery({ tenant: '_', conversation: 'c1' }, error),
     ],
-  ])('sets the entry aside on a corrupt record that is thrown %s, and throws that on', async (_, wrap) => {
+  ])('sets the entry aside and rethrows on a corrupt record that is thrown %s', async (_, wrap) => {
     const conversation = newConversation();
     await acceptAndClaim(store, conversation, 't1');
     const key = suite.keyspace.key(conversation, 'c');
@@ -74,7 +74,7 @@ describe('withQuarantine', () => {
     expect(await keptOf(conversation)).toHaveProperty([`ready|${name}`], expect.stringMatching(/^\d+ \d+ corrupt /));
   });
 
-  test('leaves the entry of a conversation alone whose delivery fails for another reason', async () => {
+  test('leaves the entry alone if the delivery fails for another reason', async () => {
     const conversation = newConversation();
     await acceptAndClaim(store, conversation, 't1');
     const { ports, events } = openWorld();
@@ -83,7 +83,7 @@ describe('withQuarantine', () => {
     expect([events, await isDue(conversation)]).toEqual([[], true]);
   });
 
-  test('says nothing of an entry that another worker has set aside', async () => {
+  test('does not report an entry that another worker has set aside', async () => {
     const conversation = newConversation();
     const { ports, events } = openWorld();
     const thrown = corruptRecord('k', '', 'it is not a hash');
@@ -91,7 +91,7 @@ describe('withQuarantine', () => {
     expect(events).toEqual([]);
   });
 
-  test('throws the error of the delivery where the record cannot be set aside', async () => {
+  test('throws the error of the delivery if the record cannot be set aside', async () => {
     const down = (): Promise<never> => Promise.reject(new Error('connection lost'));
     const { ports, events } = openWorld({ quarantine: down, quarantineRecord: down });
     const thrown = corruptRecord('k', '', 'it is not a hash');
@@ -100,7 +100,7 @@ describe('withQuarantine', () => {
     expect(events).toEqual([]);
   });
 
-  test('sets a corrupt pass itself aside, ends it, and wakes the turn that waits for it', async () => {
+  test('sets a corrupt pass aside, ends it, and wakes the waiting turn', async () => {
     const { redis, keyspace } = suite;
     const conversation = await makeConversation(store);
     await waitForPass(store, conversation, 't1');
@@ -136,7 +136,7 @@ describe('withQuarantine', () => {
 describe('withReadableSummaries', () => {
   const hash = 'a'.repeat(16);
 
-  test('reads corrupt summaries as missing, and lets them be claimed again', async () => {
+  test('treats corrupt summaries as missing, so that they can be claimed again', async () => {
     const { redis, keyspace } = suite;
     const conversation = await makeConversation(store);
     const { lease } = await claimPass(store, conversation);
@@ -153,7 +153,7 @@ describe('withReadableSummaries', () => {
     expect(await readable.claimSummary(conversation, hash, 'another')).toEqual({ status: 'claimed' });
   });
 
-  test('throws what is no fault of a summary', async () => {
+  test('rethrows other errors', async () => {
     const conversation = await makeConversation(store);
     const thrown = corruptRecord(suite.keyspace.key(conversation, 'c'), 'head', 'it must hold integers');
     const { ports, events } = openWorld();

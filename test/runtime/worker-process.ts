@@ -1,5 +1,5 @@
-// Run as a process of its own by the tests: workers of the given roles that kill themselves, without a word, at the first
-// event of a type. What the event tells of has been written by then; what comes behind it has not begun.
+// Separate process of the tests: workers of the given roles that kill themselves at the first event of a type. Writes
+// before the event are done, and later ones have not begun.
 import type { WorkerEvent } from '../../src/domain/events.ts';
 import { startWorkers, type WorkerRole } from '../../src/runtime/start-workers.ts';
 import { createMortalAgent } from './agents.ts';

@@ -3,10 +3,7 @@ import { type Segment, type SeqRange, START_VERSION, type Version } from '../../
 import { Keyspace } from '../../src/store/keys.ts';
 import { type Fixture, SHARDS } from './fixture.ts';
 
-/**
- * Makes version 1 past all scripts and fences, as a restore by an operator would: the whole log but for one range, which is
- * neither at its beginning nor at its end.
- */
+/** Writes version 1 without scripts and fences: the whole log except one range in the middle. */
 export async function writeVersion(fixture: Fixture, conversation: string, evicted: SeqRange): Promise<void> {
   const log = await fixture.client.log(conversation);
   const { length: base } = log;

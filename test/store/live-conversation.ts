@@ -52,7 +52,7 @@ export async function makeWaiting(store: Store, conversation: ConversationRef): 
   const live = await makeLive(store, conversation);
   const { turn, pass, call } = live;
   await store.suspend(turn, { for: 'tools', step: 'tool.1', waitMs: 60_000, calls: toWaitFor([call, 'c99_0']) });
-  await store.resume({ conversation, turn: 't3', answers: bring([call]), wake: 'w3' });
+  await store.answerTurn({ conversation, turn: 't3', answers: bring([call]), wake: 'w3' });
   await store.proposeVersion(pass, { proposal: proposalOf(1, 4, 'prop'), seenReasons: ['ratio'], reviewMs: 60_000 });
   return live;
 }
@@ -97,7 +97,7 @@ export const ACTS: Readonly<Record<string, Act>> = {
   suspend: (store, { turn, call }) =>
     store.suspend(turn, { for: 'tools', step: 'tool.2', waitMs: 1_000, calls: toWaitFor([call]) }),
   resume: (store, { conversation, call }) =>
-    store.resume({ conversation, turn: 't3', answers: bring([call, 'c99_0']), wake: 'w4' }),
+    store.answerTurn({ conversation, turn: 't3', answers: bring([call, 'c99_0']), wake: 'w4' }),
   complete: (store, { turn }) => store.settle(turn, { state: 'completed', answerSeq: 6 }, 'w5'),
   completeAndTake: (store, { turn }) => store.settle(turn, { state: 'completed', answerSeq: 6 }, undefined),
   fail: (store, { turn }) => store.settle(turn, { state: 'failed', failure: { code: 'poison', message: 'y' } }, 'w6'),

@@ -3,9 +3,9 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { describe, expect, onTestFinished, test } from 'vitest';
 import { openClient } from '../../src/client/index.ts';
+import { runDoctorChecks } from '../../src/health/doctor.ts';
 import type { Finding } from '../../src/health/finding.ts';
 import { untilAnswer } from '../../src/local-redis/until-answer.ts';
-import { examine } from '../../src/runtime/doctor/doctor.ts';
 import { connectStore } from '../../src/store/connect-store.ts';
 import { hasServer, type Server, startServer, until } from '../redis-modes/servers.ts';
 
@@ -36,7 +36,7 @@ function watchReturn({ url }: Server): (waitMs: number) => Promise<boolean> {
 async function askDoctor({ url }: Server): Promise<Finding | undefined> {
   const env = { REDIS_URL: url, TURNFOLD_METRICS_PORT: '0', TURNFOLD_SHARDS: String(SHARDS) };
   const source = { env, readFile: () => '' };
-  const findings = await examine({ source, asksProviders: false, explain: async (error) => error });
+  const findings = await runDoctorChecks({ source, asksProviders: false, explain: async (error) => error });
   return findings.find(({ name }) => name === 'writes');
 }
 

@@ -1,7 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { type ConversationRef, callIdAt } from '../../src/domain/ids.ts';
 import type { Message, WeighedMessage } from '../../src/domain/message.ts';
-import type { BroughtAnswer } from '../../src/domain/ports/brought-answers.ts';
+import type { StoredAnswer } from '../../src/domain/ports/turn-answers.ts';
 import type {
   AcceptRequest,
   ClaimedTurn,
@@ -54,9 +54,9 @@ export function resultStep(key: string, callId: string): StepOutcome {
 /** Answers of calls, as a caller brings them. */
 export function bring(
   calls: readonly string[],
-  kind: BroughtAnswer['for'] = 'tools',
+  kind: StoredAnswer['for'] = 'tools',
   textOf = (call: string): string => `{"output":"of ${call}","list":[]}`,
-): Map<string, BroughtAnswer> {
+): Map<string, StoredAnswer> {
   return new Map(
     calls.map((call) => [
       call,

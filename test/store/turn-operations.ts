@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import type { BroughtAnswer } from '../../src/domain/ports/brought-answers.ts';
+import type { StoredAnswer } from '../../src/domain/ports/turn-answers.ts';
 import type { ClaimResult, OpenTurn, StepOutcome, StepResult, TurnLease } from '../../src/domain/ports/turn-store.ts';
 import type { WaitKind } from '../../src/domain/turn.ts';
 import { checkInvariants, checkSame, type Observation } from './observation.ts';
@@ -258,7 +258,7 @@ const resume = fc
   .record({
     turn: mostlyHead,
     calls: fc.oneof(fc.constant(undefined), fc.subarray([...CALLS, 'c9_9'], { minLength: 1 })),
-    kind: fc.constantFrom<BroughtAnswer['for']>('tools', 'approval'),
+    kind: fc.constantFrom<StoredAnswer['for']>('tools', 'approval'),
     twice,
   })
   .map(
@@ -266,7 +266,7 @@ const resume = fc
       new Operation(`resume ${turn} ${kind} ${calls?.join() ?? 'all'}`, again, (side, count) => {
         const meant = turnOf(side, turn);
         const awaited = side.last?.shape.turns[meant]?.waiting?.calls ?? [];
-        return side.harness.store.resume({
+        return side.harness.store.answerTurn({
           conversation: side.conversation,
           turn: meant,
           answers: bring(calls ?? (awaited.length > 0 ? awaited : CALLS), kind, () => `{"at":${count},"list":[]}`),

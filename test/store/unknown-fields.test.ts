@@ -30,7 +30,7 @@ test('unknown fields survive every write', async () => {
   const { head } = claimed.conversation;
   await store.recordStep(lease, callsStep('model-1', head, 1));
   await store.suspend(lease, { for: 'tools', step: 'model-1', waitMs: 60_000, calls: toWaitFor([`c${head + 1}_0`]) });
-  await store.resume({ conversation, turn: 't1', answers: bring([`c${head + 1}_0`]), wake: 'w' });
+  await store.answerTurn({ conversation, turn: 't1', answers: bring([`c${head + 1}_0`]), wake: 'w' });
   const again = await store.claim(conversation, 'o2', 'w2');
   if (again.status !== 'claimed') throw new Error(again.status);
   await store.recordStep(again.turn.lease, resultStep(`tool-c${head + 1}_0`, `c${head + 1}_0`));

@@ -9,7 +9,7 @@ import { holdsShortly } from '../setup/held-loop.ts';
 const scope = { tenant: '_', conversation: 'c', turn: 't' };
 const SECRET = `sk-${'x'.repeat(40)}`;
 
-test('a long text is cut behind a blank, so that no half of a secret is shown', () => {
+test('a long text is cut at a blank, so that half a secret is never shown', () => {
   const content = `${'a '.repeat(8_180)}${SECRET}${' b'.repeat(20_000)}`;
   const bounded = boundContent({ type: 'tool_answered', name: 'read', call: 'c1_0', content, ...scope });
   const shown = bounded.type === 'tool_answered' ? bounded.content : '';
@@ -23,7 +23,7 @@ test('a short text is shown whole', () => {
   expect(boundContent(event)).toEqual(event);
 });
 
-test('of a large request the newest messages are shown, and how many are not', () => {
+test('a large request shows its newest messages and the number of hidden ones', () => {
   const messages = Array.from({ length: 200 }, (_, index): Message => {
     return { role: 'user', content: `${index} ${'word '.repeat(1_000)}` };
   });
@@ -34,7 +34,7 @@ test('of a large request the newest messages are shown, and how many are not', (
   expect(JSON.stringify(shown).length).toBeLessThan(150_000);
 });
 
-test('a request of 100,000 messages is described for logs and spans below the limit of the event loop', async () => {
+test('a request of 100,000 messages is described below the limit of the event loop', async () => {
   const messages = Array.from({ length: 100_000 }, (): Message => ({ role: 'user', content: 'eyJ-'.repeat(10) }));
   const event = { type: 'model_asked', system: 'eyJ-'.repeat(250_000), messages, ...scope } as const;
   const redact = createRedaction([]);

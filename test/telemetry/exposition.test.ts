@@ -4,7 +4,7 @@ import { listSeries, parseExposition } from './exposition.ts';
 const head = '# HELP a_total Some help.\n# TYPE a_total counter\n';
 const histogram = '# HELP h Some help.\n# TYPE h histogram\n';
 
-test('reads what is right', () => {
+test('accepts valid text', () => {
   const page = `${head}a_total{x="1 \\"2\\" \\\\ \\n",y=""} 1.5e3\na_total 0\n\n${histogram}h_bucket{le="1"} 1\nh_bucket{le="+Inf"} 3\nh_sum 9\nh_count 3\n`;
   expect(Object.fromEntries(listSeries(parseExposition(page)))).toEqual({
     'a_total{x="1 \\"2\\" \\\\ \\n",y=""}': 1500,

@@ -20,9 +20,8 @@ const SAMPLE_LINE = new RegExp(`^(${NAME})(?:\\{(${LABEL}(?:,${LABEL})*)\\})? (\
 const NUMBER = /^([+-]?\d+(\.\d+)?([eE][+-]?\d+)?|[+-]Inf|NaN|Nan)$/;
 
 /**
- * Reads Prometheus' text format 0.0.4 more strictly than Prometheus does: every family once, with its help and type before
- * its samples, every series once, histograms cumulative and complete.
- * @throws Error that names the line
+ * Parses Prometheus' text format 0.0.4 more strictly than Prometheus. Each family appears once, with help and type
+ * before its samples. Each series appears once, and histograms are complete.
  */
 export function parseExposition(page: string): Family[] {
   if (!page.endsWith('\n')) throw new Error('the last line does not end');

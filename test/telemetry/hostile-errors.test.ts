@@ -36,7 +36,7 @@ test.each(HOSTILE_JSON)('logs a coded error without details that are %s', (_, ma
   expect(logged).toEqual({ code: 'conflict', message: 'no' });
 });
 
-test('a listener whose promise is rejected is reported to the others, and ends no process', async () => {
+test('reports a listener with a rejected promise to the others, and the process survives', async () => {
   const seen: WorkerEvent[] = [];
   const broken = new Error('broken');
   const heard = Promise.withResolvers<void>();

@@ -13,7 +13,7 @@ const fail: EventListener = () => {
   throw broken;
 };
 
-test('every listener sees every event, in order', () => {
+test('every listener receives every event, in order', () => {
   const [first, second] = [collect(), collect()];
   const tell = combineListeners(first.listener, second.listener);
   tell(samples.turn_claimed);
@@ -22,7 +22,7 @@ test('every listener sees every event, in order', () => {
   expect(second.seen).toEqual(first.seen);
 });
 
-test('a listener that throws is told to the others, before and behind it', () => {
+test('a listener that throws is reported to the others', () => {
   const [before, behind] = [collect(), collect()];
   combineListeners(before.listener, fail, behind.listener)(samples.turn_settled);
   const told = { type: 'worker_failed', where: 'listener', error: broken };
@@ -30,7 +30,7 @@ test('a listener that throws is told to the others, before and behind it', () =>
   expect(behind.seen).toEqual([samples.turn_settled, told]);
 });
 
-test('where all of them throw, or none is there, the core goes on', () => {
+test('errors are dropped if all listeners throw, or there is none', () => {
   expect(() => combineListeners(fail, fail)(samples.turn_settled)).not.toThrow();
   expect(() => combineListeners()(samples.turn_settled)).not.toThrow();
 });

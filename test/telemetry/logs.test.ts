@@ -47,7 +47,7 @@ function parseFailure(text: string): unknown {
 
 describe('log catalogue', () => {
   const scoped = Object.values(samples).filter((event) => 'conversation' in event);
-  test.each(scoped.map((event) => [event.type, event] as const))('%s carries its ids', (type, event) => {
+  test.each(scoped.map((event) => [event.type, event] as const))('logs %s with its ids', (type, event) => {
     const [line] = logAll('debug', event);
     expect(line).toMatchObject({
       event: type,
@@ -61,19 +61,19 @@ describe('log catalogue', () => {
     });
   });
 
-  test('a field that an event does not name in the catalogue is not written', () => {
+  test('never logs a field of an event that the catalogue does not name', () => {
     for (const event of Object.values(samples)) {
       const [line] = logAll('debug', Object.assign({ content: 'my private text' }, event));
       expect(JSON.stringify(line)).not.toContain('private');
     }
   });
 
-  test('a failure that belongs to no conversation has no ids', () => {
+  test('logs a failure outside of conversations without ids', () => {
     const [line] = logAll('info', { type: 'worker_failed', where: 'sweeper', error: undefined });
     expect(Object.keys(line ?? {})).toEqual(['level', 'time', 'pid', 'hostname', 'event', 'where', 'msg']);
   });
 
-  test('a pass is told with all its figures', () => {
+  test('logs a pass with all its figures', () => {
     const { outcome, code, strategy, reasons, durationMs, version, sequences } = samples.pass_ended;
     const { tokensBefore, tokensAfter, archived } = samples.pass_ended;
     const sizes = { tokensBefore, tokensAfter, archived, sequences };
@@ -81,7 +81,7 @@ describe('log catalogue', () => {
     expect(line).toMatchObject({ outcome, code, strategy, reasons, durationMs, version, ...sizes });
   });
 
-  test('a shadow is told beside the live policy, in one line', () => {
+  test('logs a shadow policy beside the live one, in one line', () => {
     const [line] = logAll('info', samples.pass_shadowed);
     expect(line).toMatchObject({
       liveOutcome: 'committed',
@@ -99,7 +99,7 @@ describe('log catalogue', () => {
     });
   });
 
-  test('what happens for each step is not written at info', () => {
+  test('logs single steps below info', () => {
     const levels = logAll('info', ...Object.values(samples)).map((line) => line['event']);
     const passes = ['pass_proposed', 'approval_refused', 'pass_ended', 'pass_shadowed'];
     const before = ['model_passed_over', 'pass_taken_over'];
@@ -126,15 +126,15 @@ describe('log catalogue', () => {
     expect(levels).toEqual(shown);
   });
 
-  test('a turn that somebody canceled is not what went wrong', () => {
+  test('logs the lost lease of a canceled turn at info', () => {
     const lines = logAll('debug', samples.lease_lost, { ...samples.lease_lost, why: 'canceled' });
     expect(lines.map(({ level, why, msg }) => [level, why, msg])).toEqual([
-      ['warn', 'fenced', "turn is another owner's, or erased"],
-      ['info', 'canceled', 'turn was canceled while it was worked on'],
+      ['warn', 'fenced', 'lease lost: turn is owned by another worker, or was erased'],
+      ['info', 'canceled', 'turn was canceled during its work'],
     ]);
   });
 
-  test('what went wrong is a warning', () => {
+  test('logs failures as warnings', () => {
     const line = { type: 'turn_claimed', ...scope, agent: 'a' } as const;
     const lines = logAll(
       'warn',
@@ -160,13 +160,13 @@ describe('log catalogue', () => {
     expect(lines.at(-1)).toMatchObject({ by: 'structural', isFallback: true, why: 'small: cut off' });
   });
 
-  test('silent writes nothing', () => {
+  test('logs nothing at level silent', () => {
     expect(logAll('silent', ...Object.values(samples))).toEqual([]);
   });
 });
 
 describe('errors in logs', () => {
-  test('a coded one is told with its code, message and details', () => {
+  test('include code, message and details if coded', () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:6379'), { code: 'ECONNREFUSED' });
     const error = new TurnfoldError('redis_unavailable', 'Redis does not answer', { details: { tries: 3 }, cause });
     const line = logError({}, error);
@@ -178,7 +178,7 @@ describe('errors in logs', () => {
     });
   });
 
-  test('any other one could quote contents: its message is written where those are asked for, at no level else', () => {
+  test('include the message of other errors only if contents are requested, at any level', () => {
     const error = parseFailure('my private text');
     expect((error as Error).message).toContain('private'); // the trap is there
     for (const level of ['debug', 'info'] as const) {
@@ -192,7 +192,7 @@ describe('errors in logs', () => {
     });
   });
 
-  test('a message that looks like a stack is not taken for one', () => {
+  test('have a place even if the message looks like a stack', () => {
     const error = new Error('oops\n    at private text');
     const place = expect.stringContaining('logs.test.ts');
     expect(logError({}, error)).toEqual({ name: 'Error', at: place });
@@ -207,19 +207,19 @@ describe('errors in logs', () => {
     expect(logError({}, error)).toMatchObject({ name: 'ReplyError', code: 'READONLY' });
   });
 
-  test('what is no error is told by its type', () => {
+  test('show other thrown values by their type', () => {
     expect(logError({}, 'my private text')).toEqual({ name: 'string' });
     expect(logError({}, null)).toEqual({ name: 'object' });
   });
 
-  test('causes in a circle end', () => {
+  test('cut circular causes', () => {
     const error = new Error('one');
     error.cause = error;
     expect(JSON.stringify(logError({}, error)).match(/"name":"Error"/g)).toHaveLength(4);
   });
 });
 
-describe('secrets', () => {
+describe('redaction of secrets', () => {
   test.each([
     'apiKey',
     'api_key',
@@ -230,7 +230,7 @@ describe('secrets', () => {
     'password',
     'secret',
     'accessToken',
-  ])('%s is redacted at the top and two levels below', (key) => {
+  ])('covers %s at the top and two levels below', (key) => {
     const { logger, written } = capture();
     logger.info(
       { [key]: 's3cr3t', provider: { [key]: 's3cr3t', headers: { [key]: 's3cr3t' } }, kept: 'seen' },
@@ -249,7 +249,7 @@ describe('secrets', () => {
     ['rediss://:s3cr3t@host', 'rediss://[redacted]@host'],
     ['https://user:s3cr@t@host/path?a=b', 'https://[redacted]@host/path?a=b'],
     ['redis://host:6379', 'redis://host:6379'],
-  ])('an address is shown without its credentials, wherever it stands: %s', (url, shown) => {
+  ])('removes credentials from an address in any field: %s', (url, shown) => {
     for (const isPretty of [false, true]) {
       const { logger, written } = capture({ isPretty });
       logger.info({ url, deep: { list: [url] } }, `connects to ${url}`);
@@ -263,7 +263,7 @@ describe('secrets', () => {
     ['a token of GitHub', 'ghp_0123456789abcdefghijABCDEFGHIJ'],
     ['a key of AWS', 'AKIA0123456789ABCDEF'],
     ['a JSON Web Token', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTYifQ.c2lnbmF0dXJl'],
-  ])('%s says itself what it is, wherever it stands', (_, secret) => {
+  ])('recognizes %s by its form in any text', (_, secret) => {
     const { logger, written } = capture({ showsContent: true });
     logContents(logger)({ ...contents.tool_answered, content: `found ${secret}, in "${secret}"` });
     expect(written.join('')).not.toContain(secret);
@@ -278,7 +278,7 @@ describe('secrets', () => {
     ['Authorization: Bearer abc.def', 'Authorization: Bearer [redacted]'],
     ['authorization: Basic Ym9iOmh1bnRlcjI=', 'authorization: Basic [redacted]'],
     ['ask for the password, it is a secret', 'ask for the password, it is a secret'],
-  ])('a secret under its name is redacted in what was said: %s', (said, shown) => {
+  ])('recognizes a secret by the name before it: %s', (said, shown) => {
     const { logger, written } = capture({ showsContent: true });
     const messages = [{ role: 'user' as const, content: said }];
     logContents(logger)({ ...contents.model_asked, system: said, messages });
@@ -296,7 +296,7 @@ describe('secrets', () => {
     });
   });
 
-  test('a line stays JSON, whatever is redacted in it', () => {
+  test('keeps a line valid JSON', () => {
     const { logger, written } = capture();
     logger.info(
       { deep: { er: { password: true, secret: 12, cookie: null, token: ['a'] } }, apiKey: 'abcdef' },
@@ -305,14 +305,14 @@ describe('secrets', () => {
     expect(JSON.parse(written.join(''))).toMatchObject({ apiKey: '[redacted]', msg: 'start' });
   });
 
-  test('an error of which the logger is told itself follows the same rule', () => {
+  test('applies to errors that are logged directly', () => {
     const { logger, written } = capture({ level: 'info' });
     logger.error({ err: parseFailure('my private text') }, 'start failed');
     expect(written.join('')).not.toContain('private');
   });
 });
 
-describe('what was said', () => {
+describe('logged contents', () => {
   test.each(Object.values(contents).map((event) => [event.type, event] as const))(
     '%s is told with its ids',
     (_, event) => {
@@ -345,7 +345,7 @@ describe('lines within a span', () => {
   beforeAll(() => spans.register());
   afterAll(() => spans.shutdown());
 
-  test('carry its ids, and others none', () => {
+  test('carry its ids, and other lines none', () => {
     const { logger, written } = capture();
     const ids = trace.getTracer('service').startActiveSpan('work', (span) => {
       logEvents(logger)(samples.turn_settled);
@@ -360,7 +360,7 @@ describe('lines within a span', () => {
 });
 
 describe('lines for a terminal', () => {
-  test('time, level, message, fields', () => {
+  test('have time, level, message and fields', () => {
     const { logger, written } = capture({ isPretty: true });
     logEvents(logger)(samples.turn_settled);
     expect(written).toEqual([
@@ -370,7 +370,7 @@ describe('lines for a terminal', () => {
     ]);
   });
 
-  test('no line holds what a terminal acts on, and a line of JSON keeps its values', () => {
+  test('hold no control characters, and JSON lines keep their values', () => {
     const said = '\u001b[2J\u009b2J\u202e\u007f';
     for (const isPretty of [true, false]) {
       const { logger, written } = capture({ isPretty });
@@ -380,7 +380,7 @@ describe('lines for a terminal', () => {
     }
   });
 
-  test('a value with spaces or control characters is quoted', () => {
+  test('quote values with spaces or control characters', () => {
     const { logger, written } = capture({ isPretty: true });
     logger.info({ where: 'a b', odd: '\u001b[2J\u009b2J\n' }, 'text');
     expect(written.join('')).toContain(' where="a b" odd="\\u001b[2J\\u009b2J\\n"\n');

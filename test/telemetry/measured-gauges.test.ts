@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { WorkerEvent } from '../../src/domain/events.ts';
-import type { JobCount, ShardFigures } from '../../src/telemetry/measures.ts';
+import type { JobCount, ShardFigures } from '../../src/telemetry/measured-gauges.ts';
 import { GAUGES } from '../../src/telemetry/metric-catalogue.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
 import { listSeries, parseExposition } from './exposition.ts';
@@ -29,7 +29,7 @@ const shards: ShardFigures = {
 };
 
 describe('measured gauges', () => {
-  test('show what is measured, in base units, at every reading', async () => {
+  test('show the measured values in base units at every scrape', async () => {
     let openPasses = 2;
     const metrics = createMetrics({
       measures: {
@@ -73,11 +73,11 @@ describe('measured gauges', () => {
     expect((await readGauges(metrics))['turnfold_open_passes']).toBe(3);
   });
 
-  test('are absent without a measure', async () => {
+  test('are absent without a source', async () => {
     expect(await readGauges(createMetrics())).toEqual({});
   });
 
-  test('a state that is no longer counted is no longer shown', async () => {
+  test('drop a series that is no longer measured', async () => {
     const answers = [[{ queue: 'turn', state: 'active', count: 1 }], [{ queue: 'turn', state: 'delayed', count: 2 }]];
     const metrics = createMetrics({ measures: { countJobs: async () => answers.shift() ?? [] } });
     await readGauges(metrics);
@@ -87,14 +87,14 @@ describe('measured gauges', () => {
     });
   });
 
-  test('one that fails counts as a failure of the worker, too', async () => {
+  test('count their failure as a failure of the worker', async () => {
     const metrics = createMetrics({ measures: { countJobs: () => Promise.reject(new Error('away')) } });
     await readGauges(metrics);
     const { body } = await metrics.render();
     expect(body).toMatch(/^turnfold_worker_failures_total\{where="measure countJobs"\} [1-9]/m);
   });
 
-  test('all gauges of a measure show one and the same measure', async () => {
+  test('share one measurement if they have one source', async () => {
     let calls = 0;
     const metrics = createMetrics({
       measures: { countJobs: async () => [{ queue: 'turn', state: 'prioritized', count: ++calls }] },
@@ -105,10 +105,10 @@ describe('measured gauges', () => {
   });
 });
 
-describe('the shared state', () => {
+describe('gauges of shared state', () => {
   const measures = { countJobs: async () => [{ queue: 'turn', state: 'active', count: 1 }] };
 
-  test('is shown by the worker that measures it, from one reading to the next', async () => {
+  test('are shown by the worker that measures it, and move at a scrape', async () => {
     let isOurs = true;
     const metrics = createMetrics({ measures: { ...measures, isMeasuring: async () => isOurs } });
     const job = 'bullmq_job_count{queue="turn",state="active"}';
@@ -123,7 +123,7 @@ describe('the shared state', () => {
     expect(await readGauges(metrics)).toMatchObject({ [job]: 1 });
   });
 
-  test('is asked for once a reading', async () => {
+  test('are measured once a scrape', async () => {
     const isMeasuring = vi.fn<() => Promise<boolean>>(async () => true);
     const countJobs = vi.fn<() => Promise<[]>>(async () => []);
     const measureShards = async (): Promise<ShardFigures> => shards;
@@ -132,7 +132,7 @@ describe('the shared state', () => {
     expect(countJobs).toHaveBeenCalledTimes(1);
   });
 
-  test("is nobody's to show where that cannot be told", async () => {
+  test('is not shown if the lease cannot be read', async () => {
     const isMeasuring = (): Promise<boolean> => Promise.reject(new Error('Redis is away'));
     expect(await readGauges(createMetrics({ measures: { ...measures, isMeasuring } }))).toEqual({
       turnfold_worker_measures_shared_state: 0,
@@ -140,8 +140,8 @@ describe('the shared state', () => {
   });
 });
 
-describe('a worker', () => {
-  test('says whether Redis answers it, and how fast', async () => {
+describe('gauges of a worker', () => {
+  test('show the connection to Redis and its latency', async () => {
     let ping = (): Promise<void> => Promise.resolve();
     const metrics = createMetrics({ measures: { ping: () => ping() } });
     const shown = await readGauges(metrics);
@@ -151,7 +151,7 @@ describe('a worker', () => {
     expect(await readGauges(metrics)).toEqual({ turnfold_redis_up: 0 });
   });
 
-  test('says how much it takes at a time', async () => {
+  test('show the concurrency', async () => {
     expect(await readGauges(createMetrics({ concurrency: { turn: 50, compaction: 0 } }))).toEqual({
       'turnfold_worker_concurrency{role="turn"}': 50,
       'turnfold_worker_concurrency{role="compaction"}': 0,
@@ -159,10 +159,10 @@ describe('a worker', () => {
   });
 });
 
-describe('a measure that fails', () => {
+describe('a failed measurement', () => {
   const away = new Error('Redis is away');
 
-  test('leaves its gauges out, and only them, until it works again', async () => {
+  test('removes only its own gauges, until it succeeds again', async () => {
     let isAway = false;
     const metrics = createMetrics({
       measures: {
@@ -190,7 +190,7 @@ describe('a measure that fails', () => {
     expect(await countFailures(metrics, 'measureWaits')).toBeUndefined();
   });
 
-  test('is told to the listener, whose own failure does not break the page', async () => {
+  test('is reported to the listener, whose own failure does not break the page', async () => {
     const onEvent = vi.fn<(event: WorkerEvent) => void>(() => {
       throw new Error('the listener is broken too');
     });
@@ -199,7 +199,7 @@ describe('a measure that fails', () => {
     expect(onEvent.mock.calls).toEqual([[{ type: 'worker_failed', where: 'measure countJobs', error: away }]]);
   });
 
-  test('by hanging does not hang the page, and is not begun again before it ends', async () => {
+  test('does not hang the page, and is not repeated before it ends', async () => {
     const gate = Promise.withResolvers<JobCount[]>();
     const countJobs = vi.fn<() => Promise<JobCount[]>>(() => gate.promise);
     const metrics = createMetrics({ measures: { countJobs }, measureDeadlineMs: 1 });

@@ -4,18 +4,18 @@ import { GAUGES, METRICS, type MetricSpec } from '../../src/telemetry/metric-cat
 
 const specs: readonly MetricSpec[] = [...Object.values<MetricSpec>(METRICS), ...Object.values<MetricSpec>(GAUGES)];
 
-test('every name stands once', () => {
+test('every metric name is unique', () => {
   expect(new Set(specs.map(({ name }) => name)).size).toBe(specs.length);
 });
 
-test('what is there from the start has the labels of its metric, once', () => {
+test('series that exist from the start have the labels of their metric, once', () => {
   for (const { name, labels, start = [] } of specs) {
     for (const set of start) expect(Object.keys(set).toSorted(), name).toEqual([...labels].toSorted());
     expect(new Set(start.map((set) => JSON.stringify(set))).size, name).toBe(start.length);
   }
 });
 
-test('failures are counted from 0 wherever the program names a place for them', () => {
+test('failures count from 0 at every place that the program names', () => {
   const root = new URL('../../src/', import.meta.url);
   const sources = readdirSync(root, { recursive: true, encoding: 'utf8' }).filter((name) => name.endsWith('.ts'));
   const named = sources.flatMap((name) =>

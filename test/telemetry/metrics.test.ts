@@ -2,9 +2,9 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { describe, expect, test } from 'vitest';
 import { REASONS } from '../../src/domain/compaction/thresholds.ts';
 import type { WorkerEvent } from '../../src/domain/events.ts';
+import { findTrigger } from '../../src/telemetry/event-metrics.ts';
 import { METRICS, type MetricSpec } from '../../src/telemetry/metric-catalogue.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
-import { findTrigger } from '../../src/telemetry/pass-trigger.ts';
 import { listSeries, parseExposition } from './exposition.ts';
 import { samples, scope } from './sample-events.ts';
 
@@ -15,7 +15,7 @@ async function readSeries(metrics: Metrics): Promise<Map<string, number>> {
   return new Map([...listSeries(own)].filter(([series]) => !series.includes('_bucket')));
 }
 
-/** What the events add to the page, by series. */
+/** Increments that the events cause, by series. */
 async function measureEffect(...events: readonly WorkerEvent[]): Promise<Record<string, number>> {
   const metrics = createMetrics();
   const before = await readSeries(metrics);
@@ -131,28 +131,28 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
   worker_failed: { 'turnfold_worker_failures_total{where="sweeper"}': 1 },
 };
 
-describe('an event moves exactly its metrics', () => {
+describe('events move exactly their metrics', () => {
   test.each(Object.values(samples).map((event) => [event.type, event] as const))('%s', async (type, event) => {
     expect(await measureEffect(event)).toEqual(expected[type]);
   });
 
-  test('together they move every metric of the catalogue but the failed measures', async () => {
+  test('all events together move every metric but failed measurements', async () => {
     const reclaimed = { ...samples.turn_claimed, attempt: 2 };
     const moved = Object.keys(await measureEffect(...Object.values(samples), reclaimed));
     const still = Object.values(METRICS).filter(({ name }) => !moved.some((series) => series.startsWith(name)));
     expect(still).toEqual([METRICS.measureFailures]);
   });
 
-  test('a claim of a turn whose last one had no outcome is counted as such', async () => {
+  test('a claim of a turn after a claim without outcome counts as a reclaim', async () => {
     const effect = await measureEffect({ type: 'turn_claimed', ...scope, agent: 'support', attempt: 2 });
     expect(effect).toEqual({ turnfold_turn_reclaims_total: 1 });
   });
 
-  test('a claim that is neither the first nor a second try moves nothing', async () => {
+  test('a claim that resumes a suspended turn moves nothing', async () => {
     expect(await measureEffect({ type: 'turn_claimed', ...scope, agent: 'support', attempt: 1 })).toEqual({});
   });
 
-  test('a poison turn, settled by a claim, has no duration', async () => {
+  test('a poison turn settled by a claim has no duration', async () => {
     const effect = await measureEffect({ type: 'turn_settled', ...scope, outcome: 'failed', code: 'poison' });
     expect(effect).toEqual({ 'turnfold_turns_total{code="poison",outcome="failed"}': 1 });
   });
@@ -162,7 +162,7 @@ describe('an event moves exactly its metrics', () => {
     expect(effect).toMatchObject({ 'turnfold_turns_total{code="none",outcome="completed"}': 1 });
   });
 
-  test('a failed model call has no tokens, and none that fits is over the limit', async () => {
+  test('a failed model call has no tokens, and may still be over the limit', async () => {
     const call = { type: 'model_called', ...scope, purpose: 'summary', model: 'm', outcome: 'retry' } as const;
     const effect = await measureEffect({ ...call, durationMs: 1_000, tokens: 10, isOverLimit: false });
     expect(Object.keys(effect).toSorted()).toEqual([
@@ -172,7 +172,7 @@ describe('an event moves exactly its metrics', () => {
     ]);
   });
 
-  test('of a chain are under its own id, and what an answer holds under the id of who gave it', async () => {
+  test('a chain counts its requests under its own id, and tokens under the answering model', async () => {
     const effect = await measureEffect({ ...samples.model_called, model: 'a|b', answeredBy: 'b' });
     const labelled = (model: string): string[] => [
       ...new Set(
@@ -196,18 +196,18 @@ describe('an event moves exactly its metrics', () => {
     ]);
   });
 
-  test('a pass without a version shows no sizes', async () => {
+  test('a pass without a version records no sizes', async () => {
     const effect = await measureEffect({ ...samples.pass_ended, outcome: 'no_gain' });
     expect(Object.keys(effect).filter((series) => /tokens|archived/.test(series))).toEqual([]);
   });
 
-  test('a pass that a claim ended took no time that anybody knows', async () => {
+  test('a pass ended by a claim records no duration', async () => {
     const { durationMs: _durationMs, ...ended } = samples.pass_ended;
     const effect = await measureEffect({ ...ended, outcome: 'failed', code: 'poison' });
     expect(Object.keys(effect).filter((series) => series.includes('pass_duration'))).toEqual([]);
   });
 
-  test('a shadow that could not be measured has no sizes, nor has the pass beside it', async () => {
+  test('a shadow that could not be measured records no sizes', async () => {
     const { shadow: _shadow, ...alone } = samples.pass_shadowed;
     expect(await measureEffect(alone)).toEqual({
       'turnfold_shadow_passes_total{outcome="committed",policy="live",strategy="summarize"}': 1,
@@ -215,15 +215,15 @@ describe('an event moves exactly its metrics', () => {
     });
   });
 
-  test('a refused summary has no size', async () => {
+  test('a refused summary records no size', async () => {
     const { tokens: _tokens, ...ended } = samples.summary_ended;
     const effect = await measureEffect({ ...ended, outcome: 'refused' });
     expect(Object.keys(effect).filter((series) => series.includes('tokens'))).toEqual([]);
   });
 });
 
-describe('trigger', () => {
-  test('is the strongest reason, in whatever order they come', () => {
+describe('the trigger of a pass', () => {
+  test('is the strongest reason, in any order', () => {
     const strongest = [
       'overflow',
       'hard_limit',
@@ -247,15 +247,15 @@ describe('trigger', () => {
   });
 });
 
-describe('page', () => {
-  test('parses, fresh and used', async () => {
+describe('the metrics page', () => {
+  test('parses, both fresh and used', async () => {
     const metrics = createMetrics();
     expect(parseExposition((await metrics.render()).body).length).toBeGreaterThan(Object.keys(METRICS).length);
     for (const event of Object.values(samples)) metrics.listener(event);
     parseExposition((await metrics.render()).body);
   });
 
-  test('says its format', async () => {
+  test('states its format', async () => {
     expect((await createMetrics().render()).contentType).toBe('text/plain; version=0.0.4; charset=utf-8');
   });
 
@@ -265,7 +265,7 @@ describe('page', () => {
     expect(families.filter(({ name }) => !/^(turnfold|bullmq)_/.test(name))).toEqual([]);
   });
 
-  test('shows a block of the event loop by its whole length, though the rest of the time was free', async () => {
+  test('shows the whole length of a block of the event loop', async () => {
     const metrics = createMetrics();
     const block = async (): Promise<number | undefined> => {
       await delay(20); // Its timer ticks every 10 ms, and measures from its first tick on.
@@ -278,7 +278,7 @@ describe('page', () => {
     await expect.poll(block, { timeout: 60_000 }).toBeGreaterThan(0.25);
   });
 
-  test('quotes what stands in a label', async () => {
+  test('quotes label values', async () => {
     const metrics = createMetrics();
     const where = 'a "b" \\ c\nd';
     metrics.listener({ type: 'worker_failed', where, error: undefined });
@@ -288,7 +288,7 @@ describe('page', () => {
     expect(failures?.samples).toContainEqual({ name: METRICS.workerFailures.name, labels: { where }, value: 1 });
   });
 
-  test('has from the start what `rate` is to see the first of, at 0', async () => {
+  test('starts series at 0, so that `rate` sees the first increase', async () => {
     const series = await readSeries(createMetrics());
     for (const { name, type, start = [] } of Object.values<MetricSpec>(METRICS)) {
       for (const labels of start) {
@@ -307,7 +307,7 @@ describe('page', () => {
     expect(series.get('turnfold_model_requests_total{model="scripted",outcome="fatal",purpose="turn"}')).toBe(0);
   });
 
-  test('two of them in one process do not meet', async () => {
+  test('is separate from a second page in the same process', async () => {
     const [one, other] = [createMetrics(), createMetrics()];
     one.listener(samples.lease_lost);
     expect((await readSeries(one)).get('turnfold_leases_lost_total{what="turn",why="fenced"}')).toBe(1);
@@ -317,7 +317,7 @@ describe('page', () => {
   test('shows no id', async () => {
     const metrics = createMetrics();
     for (const event of Object.values(samples)) metrics.listener(event);
-    // Of values any could look like an id.
+    // Label values could look like ids by accident.
     expect([...(await readSeries(metrics)).keys()].join()).not.toMatch(/471[123]|acme|read_file/);
   });
 });

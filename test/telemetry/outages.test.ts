@@ -29,7 +29,7 @@ function openFold(explain: (error: unknown) => Promise<unknown> = async (error) 
   return { tell, said, lines, ends, onDenied };
 }
 
-test('each outage is one line, whoever tells of it, and its end another', async () => {
+test('an outage is logged once, and so is its end', async () => {
   const { tell, said, lines, ends } = openFold();
   for (const where of ['store', 'connection', 'connection']) tell(away(where));
   tell(broken);
@@ -45,7 +45,7 @@ test('each outage is one line, whoever tells of it, and its end another', async 
   expect(said().slice(3)).toStrictEqual(['connection']);
 });
 
-test('a reason that can be found out is told in its place', async () => {
+test('an outage is logged with its likely cause', async () => {
   const why = new TurnfoldError('redis_unavailable', 'Redis refuses us');
   const { tell, lines, ends } = openFold(() => Promise.resolve(why));
   for (const where of ['store', 'connection']) tell(away(where));
@@ -54,7 +54,7 @@ test('a reason that can be found out is told in its place', async () => {
   expect(lines).toHaveLength(1);
 });
 
-test('a question that breaks is told, and the next outage is a new one', async () => {
+test('a failure while explaining an outage is logged, and the next outage counts as new', async () => {
   const { tell, said } = openFold(() => Promise.reject(new Error('no socket')));
   tell(away('store'));
   await vi.waitFor(() => expect(said()).toStrictEqual(['store', 'outage']));
@@ -62,7 +62,7 @@ test('a question that breaks is told, and the next outage is a new one', async (
   await vi.waitFor(() => expect(said()).toStrictEqual(['store', 'outage', 'connection', 'outage']));
 });
 
-test('an outage that ends with a denial is told with the denial, and nothing more is told of it', async () => {
+test('an outage that ends with a denial is logged with the denial, and then no more', async () => {
   const { tell, lines, ends, onDenied } = openFold();
   tell(away('store'));
   await vi.waitFor(() => expect(ends).toHaveLength(1));

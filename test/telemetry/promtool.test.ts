@@ -9,7 +9,7 @@ const promtool = await findPrometheusProgram('promtool');
 /** Named by prom-client and by BullMQ, not here. */
 const FOREIGN = /^(turnfold_(nodejs|process)_\w+|bullmq_job_count) /;
 
-test.runIf(promtool !== undefined)('promtool finds no fault (needs it on PATH, or apt to download it)', async () => {
+test.runIf(promtool !== undefined)('promtool accepts the page (needs it on PATH, or apt to download it)', async () => {
   const metrics = createMetrics({
     measures: {
       countJobs: async () => [{ queue: 'turn', state: 'waiting-children', count: 1 }],

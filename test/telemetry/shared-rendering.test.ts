@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
 
-test('500 simultaneous scrapes share one rendering, and the next scrape renders anew', async () => {
+test('500 simultaneous scrapes share one rendering, and the next scrape renders again', async () => {
   const metrics = createMetrics();
   let rendered = 0;
   const given = metrics.registry.metrics.bind(metrics.registry);

@@ -31,7 +31,7 @@ const call: SpanSubject = {
 };
 
 describe('without an SDK', () => {
-  test('the work is done, its end told and its error thrown, and nothing travels', async () => {
+  test('work runs, throws its errors and stores no traceparent', async () => {
     const { tracing, listener } = createTraces();
     const done = tracing.inSpan(turnSpan(), async () => {
       listener(samples.turn_settled);
@@ -42,7 +42,7 @@ describe('without an SDK', () => {
   });
 });
 
-describe('with one', () => {
+describe('with an SDK', () => {
   const exporter = new InMemorySpanExporter();
   const provider = new NodeTracerProvider({
     sampler: new ParentBasedSampler({ root: new AlwaysOnSampler() }),
@@ -63,14 +63,14 @@ describe('with one', () => {
     return span;
   };
 
-  test('who asked is the parent, from another process', async () => {
+  test('the requester is the parent, also from another process', async () => {
     const askedIn = `00-${ASKER.traceId}-${ASKER.spanId}-01`;
     await tracing.inSpan(turnSpan({ askedIn }), async () => undefined);
     expect(only().spanContext().traceId).toBe(ASKER.traceId);
     expect(only().parentSpanContext).toMatchObject({ ...ASKER, isRemote: true });
   });
 
-  test('who asked and is not sampled has nothing sampled below', async () => {
+  test('an unsampled requester has nothing sampled below', async () => {
     const askedIn = `00-${ASKER.traceId}-${ASKER.spanId}-00`;
     const below = await tracing.inSpan(turnSpan({ askedIn }), async () => tracing.current());
     expect(exporter.getFinishedSpans()).toEqual([]);
@@ -78,7 +78,7 @@ describe('with one', () => {
   });
 
   test.each(['', 'nonsense', `00-${'0'.repeat(32)}-${ASKER.spanId}-01`, `00-${ASKER.traceId}-${'0'.repeat(16)}-01`])(
-    'a parent that is none begins a trace: %j',
+    'an invalid parent starts a new trace: %j',
     async (askedIn) => {
       expect(parseTraceParent(askedIn)).toBeUndefined();
       await tracing.inSpan(turnSpan({ askedIn, suspendedIn: askedIn }), async () => undefined);
@@ -87,7 +87,7 @@ describe('with one', () => {
     },
   );
 
-  test('what is delivered does not stand below what happened to be active when its worker was started', async () => {
+  test('a delivery is no child of the span that was active when its worker started', async () => {
     await trace.getTracer('service').startActiveSpan('start', async (span) => {
       await tracing.inSpan(turnSpan(), async () => undefined);
       span.end();
@@ -96,7 +96,7 @@ describe('with one', () => {
     expect(inner?.parentSpanContext).toBeUndefined();
   });
 
-  test('a call has the ids of what it is made for, and its provider', async () => {
+  test('a call has the ids of its turn, and its provider', async () => {
     await tracing.inSpan(turnSpan(), () => tracing.inSpan(call, async () => listener(samples.model_called)));
     const [made] = exporter.getFinishedSpans();
     expect(made?.name).toBe('chat gpt-5');
@@ -119,7 +119,7 @@ describe('with one', () => {
     expect(models).toEqual(['gpt-4', undefined]);
   });
 
-  test('what is thrown ends it by its code or name, and its message stays out', async () => {
+  test('an exception sets the error type by code or name, without its message', async () => {
     const thrown = [new TurnfoldError('redis_unavailable', 'private'), new RangeError('private')];
     for (const error of thrown) await tracing.inSpan(turnSpan(), () => Promise.reject(error)).catch(() => undefined);
     const spans = exporter.getFinishedSpans();
@@ -130,7 +130,7 @@ describe('with one', () => {
     );
   });
 
-  test('an event that says how it ended says it better than what is thrown', async () => {
+  test('the outcome in an event takes precedence over an exception', async () => {
     const lost = tracing.inSpan(turnSpan(), async () => {
       listener(samples.lease_lost);
       throw new Error('lost');
@@ -139,7 +139,7 @@ describe('with one', () => {
     expect(only().attributes).toMatchObject({ 'error.type': 'lease_fenced', 'turnfold.outcome': 'lost' });
   });
 
-  test('of a turn that somebody canceled is no error, whatever ends its work', async () => {
+  test('a canceled turn is no error, whatever ends its work', async () => {
     const lost = tracing.inSpan(turnSpan(), async () => {
       listener({ ...samples.lease_lost, why: 'canceled' });
       throw new Error('lost');
@@ -151,7 +151,7 @@ describe('with one', () => {
   });
 
   test.each(Object.values(samples).map((event) => [event.type, event] as const))(
-    '%s says nothing of a span that it is not about, nor outside of all',
+    '%s changes no other span, and needs none',
     async (type, event) => {
       listener(event);
       await tracing.inSpan({ kind: 'tool_call', name: 'look', call: 'c2_0' }, async () => listener(event));
@@ -160,7 +160,7 @@ describe('with one', () => {
     },
   );
 
-  test('every kind has its name and its ids', async () => {
+  test('every kind of span has its name and ids', async () => {
     const kinds: readonly SpanSubject[] = [
       turnSpan(),
       call,
@@ -178,7 +178,7 @@ describe('with one', () => {
     ]);
   });
 
-  test('the active span travels as 55 characters', async () => {
+  test('the active span is stored in 55 characters', async () => {
     const carried = await trace.getTracer('service').startActiveSpan('ask', async (span) => {
       span.end();
       return [readCurrentTrace(), span.spanContext()] as const;

@@ -18,7 +18,7 @@ describe('a ratio', () => {
     [1_100, 1_000, 1.1],
     [5_000, 1_000, 2],
     [500, 1_000, 0.5],
-  ])('of %i to %i is %d', (provider, counted, ratio) => {
+  ])('from %i to %i tokens is %d', (provider, counted, ratio) => {
     expect(calibrationRatio(provider, counted)).toBe(ratio);
   });
 

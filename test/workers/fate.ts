@@ -1,6 +1,6 @@
-import { BrokenDelivery } from '../../src/workers/turn/broken-delivery.ts';
+import { BrokenDelivery } from '../../src/workers/turn/turn-errors.ts';
 
-/** What a worker's death looks like from inside: from here on nothing that it asks for happens. */
+/** A worker's death, seen from inside: from here on none of its requests has an effect. */
 class Crash extends Error {}
 
 /** `after`: the operation took effect, its reply is lost. */
@@ -13,7 +13,7 @@ export class Fate {
   #awaits = 0;
   #isDead = false;
 
-  /** @param at from 1; 0 lets it live */
+  /** @param at From 1. With 0 the worker lives. */
   constructor(at = 0, when: When = 'before') {
     this.#at = at;
     this.#when = when;

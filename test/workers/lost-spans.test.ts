@@ -55,7 +55,7 @@ const takeOver = (world: Fixture): void => {
   if (conversation !== undefined) conversation.leaseUntil = 0;
 };
 
-describe('a turn that ends under its work', () => {
+describe('a turn that ends during its work', () => {
   test.each<[string, string, Model, string[]]>([
     ['canceled', 'a model call', scriptedModel({ decide: never }), ['chat scripted']],
     ['canceled', 'a tool call', callOf('hang'), ['chat scripted', 'execute_tool hang']],

@@ -48,7 +48,7 @@ describe('presence of workers', () => {
     expect(lost()).toEqual([]);
   });
 
-  it('reports nobody after an outage that every worker lived through', async () => {
+  it('reports no worker after an outage that every worker survived', async () => {
     const { timers, hire, lost, setAway } = openCrew();
     await hire('a');
     await hire('b');
@@ -60,7 +60,7 @@ describe('presence of workers', () => {
     expect(lost()).toEqual([]);
   });
 
-  it('reports a worker that an outage ended', async () => {
+  it('reports a worker that did not survive an outage', async () => {
     const { timers, store, hire, lost, setAway } = openCrew();
     await hire('a');
     await store.renewPresence({ worker: 'b', roles: ['turn'], startedAt: timers.now() });

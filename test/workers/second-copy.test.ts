@@ -22,7 +22,7 @@ function failing(kind: ModelErrorKind, id = 'away'): Model {
 }
 
 describe('an error of a second copy of the package', () => {
-  it('is of another class, and told by its brand', () => {
+  it('is of another class and is recognized by its brand', () => {
     const error = new other.ModelError('retry', 'limit');
     expect(error).not.toBeInstanceOf(ModelError);
     expect([isModelError(error), isModelError(error, 'retry'), isModelError(error, 'fatal')]).toEqual([
@@ -35,7 +35,7 @@ describe('an error of a second copy of the package', () => {
     expect([undefined, null, 'retry', {}, new Error('retry')].filter((none) => isModelError(none))).toEqual([]);
   });
 
-  it('of kind retry makes its turn wait until the time it names', async () => {
+  it('makes its turn wait until the time it names if its kind is retry', async () => {
     const world = await Fixture.open({ model: failing('retry') });
     await world.accept('t1', 'Hi');
     await world.deliver();
@@ -44,14 +44,14 @@ describe('an error of a second copy of the package', () => {
     expect(called).toMatchObject({ outcome: 'retry', retryAfterMs: expect.any(Number) });
   });
 
-  it('of kind overflow asks for a pass', async () => {
+  it('asks for a pass if its kind is overflow', async () => {
     const world = await Fixture.open({ model: failing('overflow') });
     await world.accept('t1', 'Hi');
     await world.deliver();
     expect(await world.view('t1')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
   });
 
-  it('of kind fatal fails its turn with the words and the code', async () => {
+  it('fails its turn with its message and code if its kind is fatal', async () => {
     const world = await Fixture.open({ model: failing('fatal') });
     await world.accept('t1', 'Hi');
     await world.deliver();

@@ -33,7 +33,7 @@ describe('the solo lock', () => {
     expect(lock.isWanted).toBe(false);
   });
 
-  test('starts nothing beside a turn that waits to run alone, or does', async () => {
+  test('starts nothing beside a turn that runs alone or waits to', async () => {
     const lock = new SoloLock();
     const before = await lock.share(NEVER);
     const solo = ask(lock, true);
@@ -62,7 +62,7 @@ describe('the solo lock', () => {
     expect(second.isAnswered).toBe(true);
   });
 
-  test('a turn that admits others runs on beside them', async () => {
+  test('lets a turn that admits others run on beside them', async () => {
     const lock = new SoloLock();
     const solo = await lock.alone(NEVER);
     const [work, next] = [ask(lock, false), ask(lock, true)];
@@ -77,7 +77,7 @@ describe('the solo lock', () => {
     expect(next.isAnswered).toBe(true);
   });
 
-  test('who gives up waiting is not waited for', async () => {
+  test('does not wait for work that gave up waiting', async () => {
     const lock = new SoloLock();
     const held = await lock.share(NEVER);
     const giveUp = new AbortController();
@@ -89,7 +89,7 @@ describe('the solo lock', () => {
     expect(await lock.alone(giveUp.signal), 'given up before it asked').toBeUndefined();
   });
 
-  test('a hold that is ended twice ends once', async () => {
+  test('ignores a second release of a hold', async () => {
     const lock = new SoloLock();
     const [one] = [await lock.share(NEVER), await lock.share(NEVER)];
     one?.release();
@@ -100,7 +100,7 @@ describe('the solo lock', () => {
     expect(solo.isAnswered).toBe(false);
   });
 
-  test('in any order of events: nothing runs beside a turn that is alone, and whoever waits runs in the end', async () => {
+  test('runs nothing beside an exclusive turn, and runs all waiting work in the end, for any order of events', async () => {
     const event = fc.record({
       kind: fc.constantFrom('share', 'share', 'alone', 'end', 'admit', 'give up'),
       which: fc.nat(20),
@@ -122,7 +122,7 @@ describe('the solo lock', () => {
           await settle();
           const alone = [...running].filter(({ isAlone }) => isAlone);
           if (alone.length > 0) expect(running.size).toBe(1);
-          // Somebody runs while somebody waits.
+          // Some work runs while other work waits.
           if (waiting.size > 0) expect(running.size).toBeGreaterThan(0);
         };
         for (const { kind, which } of events) {

@@ -3,7 +3,7 @@ import { graph, type Panel, stat } from './panel.ts';
 import { increase, increaseOfSum, orZero, quantile, rate, share, shared, waitOrZero } from './promql.ts';
 import { oldestOpenPass } from './verdicts.ts';
 
-/** Passes that were to make a version, or should have been: an evaluation without a reason, or inside a thinking loop, is none of them; one that was taken over counts under its new id. */
+/** Passes that had a reason and were not postponed. A pass that was taken over counts under its new id. */
 const REAL_PASSES = { outcome: '!~"no_reason|thinking|superseded"' } as const;
 
 export const VERDICT: readonly Panel[] = [
@@ -11,7 +11,7 @@ export const VERDICT: readonly Panel[] = [
   stat({
     title: 'Turns wait for compaction',
     description:
-      'How long turns stood still for a hard pass, 95th percentile of the last 15 minutes. Often: lower thresholdRatio, so that soft passes come earlier.',
+      'Delay of turns by hard passes, 95th percentile of the last 15 minutes. If frequent, lower thresholdRatio so that soft passes run earlier.',
     unit: 's',
     width: 4,
     decimals: 1,
@@ -31,7 +31,7 @@ export const VERDICT: readonly Panel[] = [
   stat({
     title: 'Failed passes',
     description:
-      'Failed or infeasible, of the passes of the last 15 minutes. Next: Passes ended, then the log of the compaction workers.',
+      'Share of failed or infeasible passes in the last 15 minutes. Next: Passes ended, then the log of the compaction workers.',
     unit: 'percentunit',
     width: 4,
     decimals: 1,
@@ -51,7 +51,7 @@ export const VERDICT: readonly Panel[] = [
   }),
   stat({
     title: 'Summaries by a fallback',
-    description: 'Of the summaries of the last 15 minutes: written because a summarizer before failed or was refused.',
+    description: 'Share of the last 15 minutes: summaries that a fallback wrote after a failure or refusal.',
     unit: 'percentunit',
     width: 4,
     decimals: 1,
@@ -72,7 +72,7 @@ export const VERDICT: readonly Panel[] = [
   stat({
     title: 'Tokens saved',
     description:
-      'By which contexts became smaller in the time shown, once for each pass: later requests save it again.',
+      'Tokens that passes saved in the time shown, counted once for each pass. Later requests save them again.',
     unit: 'tokens',
     width: 4,
     decimals: 0,
@@ -81,7 +81,7 @@ export const VERDICT: readonly Panel[] = [
   }),
   stat({
     title: 'Paid for summaries',
-    description: 'In the time shown, by the prices of the profiles; summarizers without prices left out.',
+    description: 'Cost in the time shown, by the prices of the profiles. Summarizers without prices are left out.',
     unit: 'currencyUSD',
     width: 4,
     decimals: 2,
@@ -98,15 +98,14 @@ export const VERDICT: readonly Panel[] = [
 export const KEEPING_UP: readonly Panel[] = [
   graph({
     title: 'Open passes',
-    description:
-      'Requested or in progress: conversations over a threshold. Rising steadily: too few compaction or summarization workers.',
+    description: 'Passes requested or in progress. A steady rise means too few compaction or summarization workers.',
     unit: 'short',
     width: 6,
     queries: [{ expr: shared(GAUGES.openPasses), legend: 'open' }],
   }),
   graph({
     title: 'Requested, by reason',
-    description: 'hard_limit and overflow have a turn wait; the others run behind the turns.',
+    description: 'Turns wait for hard_limit and overflow. Passes with other reasons run beside the turns.',
     unit: 'passes/s',
     width: 6,
     isStacked: true,
@@ -116,7 +115,7 @@ export const KEEPING_UP: readonly Panel[] = [
   graph({
     title: 'Passes ended',
     description:
-      'By outcome. no_reason: a look at fresh state found none any more; thinking: it waits until the model has answered; superseded: a restore, or the turn that waited for it, took its place.',
+      'By outcome. no_reason: a fresh evaluation found no reason. thinking: postponed by an open thinking loop. superseded: replaced by a restore or a takeover.',
     unit: 'passes/s',
     width: 6,
     isStacked: true,
@@ -125,8 +124,7 @@ export const KEEPING_UP: readonly Panel[] = [
   }),
   graph({
     title: 'Duration of committed passes',
-    description:
-      'From the request to the commit, 95th percentile by strategy. summarize waits for its slowest summary.',
+    description: 'Time from request to commit, 95th percentile by strategy. summarize waits for its slowest summary.',
     unit: 's',
     width: 6,
     queries: [

@@ -7,7 +7,7 @@ import { mean, quantile, rate, rateOfSum, ratio } from './promql.ts';
 const SAVINGS: readonly Panel[] = [
   graph({
     title: 'Tokens saved',
-    description: 'By which committed passes made contexts smaller, by strategy. Every later request is without them.',
+    description: 'Tokens that committed passes saved, by strategy. Every later request is smaller by as many.',
     unit: 'tokens/s',
     width: 6,
     isStacked: true,
@@ -15,7 +15,7 @@ const SAVINGS: readonly Panel[] = [
   }),
   graph({
     title: 'Context before and after',
-    description: 'Mean over committed passes. An after close to the before: passes run often and gain little.',
+    description: 'Mean over committed passes. If both are close, passes run often and gain little.',
     unit: 'tokens',
     width: 6,
     queries: [
@@ -24,8 +24,8 @@ const SAVINGS: readonly Panel[] = [
     ],
   }),
   graph({
-    title: 'What is left of a context',
-    description: 'After ÷ before, by strategy. Towards 100 % a pass is hardly worth its price.',
+    title: 'Remaining share of a context',
+    description: 'Size after ÷ size before, by strategy. Near 100 %, passes gain too little for their cost.',
     unit: 'percentunit',
     width: 6,
     max: 1,
@@ -41,7 +41,7 @@ const SAVINGS: readonly Panel[] = [
   }),
   graph({
     title: 'Messages archived',
-    description: 'That committed passes took out of contexts, by strategy. The log keeps them.',
+    description: 'Messages that committed passes archived, by strategy. The log keeps them.',
     unit: 'events/s',
     width: 6,
     isStacked: true,
@@ -51,9 +51,9 @@ const SAVINGS: readonly Panel[] = [
 
 const SUMMARIES: readonly Panel[] = [
   graph({
-    title: 'Summaries written, by whom',
+    title: 'Summaries written by summarizer',
     description:
-      'first: the first of the policy that takes such a sequence; fallback: one behind it, at the end structural, which needs no model.',
+      'first: the first summarizer of the chain. fallback: a later one, finally structural, which needs no model.',
     unit: 'jobs/s',
     width: 6,
     isStacked: true,
@@ -67,7 +67,7 @@ const SUMMARIES: readonly Panel[] = [
   graph({
     title: 'Jobs by outcome',
     description:
-      'known: the summary was there already; refused: none was smaller than its source; failed: every attempt did.',
+      'known: the summary existed already. refused: no summary was smaller than its source. failed: all attempts failed.',
     unit: 'jobs/s',
     width: 6,
     isStacked: true,
@@ -76,7 +76,7 @@ const SUMMARIES: readonly Panel[] = [
   }),
   graph({
     title: 'Duration of jobs',
-    description: 'Of the last run of each job that wrote a summary. A pass waits for its slowest one.',
+    description: 'Duration of the last run of each job that wrote a summary. A pass waits for its slowest job.',
     unit: 's',
     width: 6,
     queries: [
@@ -86,7 +86,8 @@ const SUMMARIES: readonly Panel[] = [
   }),
   graph({
     title: 'Source and summary',
-    description: 'Mean sizes. Sources are sequences between user messages; a summary is at most a quarter of its own.',
+    description:
+      'Mean sizes. Sources are sequences between user messages. A summary has at most a quarter of its source.',
     unit: 'tokens',
     width: 6,
     queries: [
@@ -96,7 +97,7 @@ const SUMMARIES: readonly Panel[] = [
   }),
   graph({
     title: 'Cost of summaries',
-    description: 'Dollars an hour by model, by the prices of the profiles. To be held against the tokens saved.',
+    description: 'Dollars an hour by model, by the prices of the profiles. Compare with the tokens saved.',
     unit: 'currencyUSD',
     width: 8,
     isStacked: true,
@@ -109,7 +110,7 @@ const SUMMARIES: readonly Panel[] = [
   }),
   graph({
     title: 'Requests for summaries',
-    description: 'By outcome. All that are not answered cost time, and then go to the next summarizer.',
+    description: 'Calls by outcome. Failed calls cost time, and then the next summarizer is called.',
     unit: 'requests/s',
     width: 8,
     isStacked: true,
@@ -123,7 +124,7 @@ const SUMMARIES: readonly Panel[] = [
   }),
   graph({
     title: 'Sequences and jobs of a pass',
-    description: 'Means. Fewer jobs than sequences: the rest of the summaries was known already.',
+    description: 'Means. Fewer jobs than sequences mean that some summaries were known already.',
     unit: 'short',
     width: 8,
     queries: [
@@ -135,9 +136,8 @@ const SUMMARIES: readonly Panel[] = [
 
 const TROUBLE: readonly Panel[] = [
   graph({
-    title: 'Passes that did less well than planned',
-    description:
-      'Summaries were missing, it evicted instead, the retention window yielded, or a turn settled the pass itself.',
+    title: 'Passes that deviated from their plan',
+    description: 'Missing summaries, eviction instead, a relaxed floor, or a takeover by a turn.',
     unit: 'passes/s',
     width: 6,
     isStacked: true,
@@ -146,7 +146,7 @@ const TROUBLE: readonly Panel[] = [
   graph({
     title: 'Passes held',
     description:
-      'There was a reason, and the gate was shut. A breaker opens after three passes in a row that gained too little.',
+      'Passes not requested in spite of a reason. A backoff starts after three passes in a row that gained too little.',
     unit: 'events/s',
     width: 6,
     queries: [
@@ -156,8 +156,7 @@ const TROUBLE: readonly Panel[] = [
   }),
   graph({
     title: 'Versions rejected',
-    description:
-      'check: found before the commit; provider: refused and rolled back. Either is a defect worth a report.',
+    description: 'check: found before the commit. provider: refused and rolled back. Please report both as defects.',
     unit: 'events/s',
     width: 6,
     queries: [{ expr: rate(METRICS.versionsRejected, { by: ['by'] }), legend: '{{by}}' }],
@@ -177,21 +176,21 @@ const TROUBLE: readonly Panel[] = [
 const SHADOW: readonly Panel[] = [
   graph({
     title: 'Passes, live and shadow',
-    description: 'How each pass ended under the live policy, and would have under the other.',
+    description: 'Outcome of each pass under the live policy and under the shadow policy.',
     unit: 'passes/s',
     width: 8,
     queries: [{ expr: rate(METRICS.shadowPasses, { by: ['policy', 'outcome'] }), legend: '{{policy}}: {{outcome}}' }],
   }),
   graph({
     title: 'Context after, live and shadow',
-    description: 'Mean over the same passes. Lower is cheaper, not better: see what is evicted for it.',
+    description: 'Mean over the same passes. A lower size is cheaper but not better: compare the evicted tokens.',
     unit: 'tokens',
     width: 8,
     queries: [{ expr: mean(METRICS.shadowTokensAfter, { by: ['policy'] }), legend: '{{policy}}' }],
   }),
   graph({
     title: 'Evicted, live and shadow',
-    description: 'Tokens taken out with nothing in their place: what the agent would no longer know.',
+    description: 'Tokens removed without a summary. The agent no longer knows their content.',
     unit: 'tokens/s',
     width: 8,
     queries: [{ expr: rate(METRICS.shadowEvictedTokens, { by: ['policy'] }), legend: '{{policy}}' }],
@@ -206,7 +205,7 @@ export const COMPACTION: Dashboard = {
     { title: 'Is compaction well?', panels: VERDICT },
     { title: 'Does it keep up?', panels: KEEPING_UP },
     { title: 'What it saves', panels: SAVINGS },
-    { title: 'Where it falls back', panels: TROUBLE },
+    { title: 'Fallbacks and refusals', panels: TROUBLE },
     { title: 'Summaries', panels: SUMMARIES },
     { title: 'Shadow policy (empty unless one is measured)', panels: SHADOW },
   ],

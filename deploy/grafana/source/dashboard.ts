@@ -3,12 +3,12 @@ import { DATASOURCE, type Panel } from './panel.ts';
 
 export interface Row {
   readonly title: string;
-  /** in reading order; a new line begins where the 24 columns are full */
+  /** Panels in reading order. A new line begins after 24 columns. */
   readonly panels: readonly Panel[];
 }
 
 export interface Dashboard {
-  /** a name for links and files; the uid is `turnfold-<name>` */
+  /** Name for links and files. The uid is `turnfold-<name>`. */
   readonly name: string;
   readonly title: string;
   readonly description: string;
@@ -17,7 +17,7 @@ export interface Dashboard {
 
 const COLUMNS = 24;
 const TAG = 'turnfold';
-/** Grafana 10.4's; newer ones migrate it as they load it. */
+/** Schema of Grafana 10.4. Newer versions migrate it at load. */
 const SCHEMA_VERSION = 39;
 /** Every worker has it from its first scrape on. */
 const PRESENT = PROCESS.start.name;

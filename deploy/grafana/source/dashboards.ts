@@ -5,5 +5,5 @@ import { PROVIDERS } from './providers.ts';
 import { QUEUES } from './queues.ts';
 import { TURNS } from './turns.ts';
 
-/** In the order in which somebody looks who was woken up. */
+/** In the order of looking during an incident. */
 export const DASHBOARDS: readonly Dashboard[] = [OVERVIEW, TURNS, COMPACTION, QUEUES, PROVIDERS];

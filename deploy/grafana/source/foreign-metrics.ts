@@ -6,7 +6,7 @@ export const PROCESS = {
     type: 'gauge',
     // Not its percentiles: a block is one sample, whatever its length, and each second without has a hundred.
     name: 'turnfold_nodejs_eventloop_lag_max_seconds',
-    help: 'How late timers fired at most since the last scrape.',
+    help: 'Longest delay of timers since the last scrape.',
     labels: [],
   },
   residentMemory: {
@@ -19,17 +19,17 @@ export const PROCESS = {
   start: {
     type: 'gauge',
     name: 'turnfold_process_start_time_seconds',
-    help: 'When the process started, seconds since epoch. There from the first scrape on.',
+    help: 'Start of the process in seconds since epoch, present from the first scrape on.',
     labels: [],
   },
 } as const satisfies Record<string, MetricSpec>;
 
-/** Of Prometheus itself. */
+/** Metrics of Prometheus itself. */
 export const PROMETHEUS = {
   alerts: {
     type: 'gauge',
     name: 'ALERTS',
-    help: 'Alerts of its rules, while they are pending or firing.',
+    help: 'Pending and firing alerts.',
     labels: ['alertname', 'alertstate'],
   },
 } as const satisfies Record<string, MetricSpec>;

@@ -29,7 +29,7 @@ const VERDICT: readonly Panel[] = [
 const TURNS: readonly Panel[] = [
   graph({
     title: 'Turns settled',
-    description: 'By outcome. Falling while turns wait: workers or providers are slow.',
+    description: 'Turns by outcome. A drop while turns wait means slow workers or providers.',
     unit: 'turns/s',
     width: 8,
     isStacked: true,
@@ -39,7 +39,7 @@ const TURNS: readonly Panel[] = [
   graph({
     title: 'Duration of turns',
     description:
-      'From acceptance, or the time that it was scheduled for, to the answer, waits for tools and approvals included.',
+      'Time from accepting a turn, or from its due time, to the answer. Includes waits for tools and approvals.',
     unit: 's',
     width: 8,
     queries: [
@@ -50,7 +50,7 @@ const TURNS: readonly Panel[] = [
   }),
   graph({
     title: 'Waiting turns',
-    description: 'Conversations whose next turn nobody has taken yet. A queue that does not shrink needs turn workers.',
+    description: 'Conversations whose next turn waits for a worker. A queue that does not shrink needs turn workers.',
     unit: 'short',
     width: 8,
     queries: [{ expr: shared(GAUGES.waitingTurns), legend: 'waiting' }],
@@ -60,7 +60,7 @@ const TURNS: readonly Panel[] = [
 const WORK: readonly Panel[] = [
   graph({
     title: 'Passes ended',
-    description: 'By outcome. Committed ones made a version; failed and infeasible ones need a look: Compaction.',
+    description: 'Passes by outcome. For failed and infeasible passes see the dashboard Compaction.',
     unit: 'passes/s',
     width: 8,
     isStacked: true,
@@ -69,7 +69,7 @@ const WORK: readonly Panel[] = [
   }),
   graph({
     title: 'Requests to models',
-    description: 'By outcome: retry is a limit or an overload, overflow a context that the provider found too long.',
+    description: 'Requests by outcome. retry: a limit or an overload. overflow: too long for the provider.',
     unit: 'requests/s',
     width: 8,
     isStacked: true,
@@ -79,7 +79,7 @@ const WORK: readonly Panel[] = [
   graph({
     title: 'Cost',
     description:
-      'Dollars an hour by the prices of the profiles, for turns and for summaries; models without prices left out.',
+      'Dollars an hour by the prices of the profiles, for turns and summaries. Models without prices are left out.',
     unit: 'currencyUSD',
     width: 8,
     isStacked: true,
@@ -90,7 +90,7 @@ const WORK: readonly Panel[] = [
 const ALERTS: readonly Panel[] = [
   graph({
     title: 'Alerts',
-    description: 'Which ones fire, and since when. Each name is an entry of docs/runbook.md.',
+    description: 'Firing alerts and their start. Each name is an entry of docs/runbook.md.',
     unit: 'short',
     width: 24,
     isStacked: true,
@@ -101,7 +101,7 @@ const ALERTS: readonly Panel[] = [
 const WORKERS: readonly Panel[] = [
   graph({
     title: 'Concurrency',
-    description: 'Jobs that the workers take at a time, by role. A step down: workers have gone.',
+    description: 'Jobs that the workers take at a time, by role. A step down means lost workers.',
     unit: 'short',
     width: 6,
     queries: [{ expr: total(GAUGES.concurrency, { by: ['role'] }), legend: '{{role}}' }],
@@ -109,7 +109,7 @@ const WORKERS: readonly Panel[] = [
   graph({
     title: 'Leases lost and turns reclaimed',
     description:
-      'Workers that froze, died, lost Redis or stopped too soon. Some at a deployment; all the time: blocked event loops, or Redis.',
+      'Workers that froze, died, lost Redis or stopped too soon. Some are normal at a deployment. A steady rate means blocked event loops or Redis.',
     unit: 'events/s',
     width: 6,
     queries: [
@@ -128,7 +128,7 @@ const WORKERS: readonly Panel[] = [
 export const OVERVIEW: Dashboard = {
   name: 'overview',
   title: 'Overview',
-  description: 'Is it well, and if not, where to look.',
+  description: 'The state of turnfold, and where to look for the cause of a problem.',
   rows: [
     { title: 'Is it well?', panels: VERDICT },
     { title: 'Turns', panels: TURNS },

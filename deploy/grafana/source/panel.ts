@@ -22,7 +22,9 @@ export interface Query {
 
 export type Color = 'green' | 'orange' | 'red' | 'blue';
 
-/** From `from` on it is `color`; below the first it is `green`, unless that one is: then `red`, since too little is bad. */
+/**
+ * Color from the value `from` on. Values below the first threshold are green, or red if the first threshold is green.
+ */
 export interface Threshold {
   readonly from: number;
   readonly color: Color;
@@ -30,11 +32,11 @@ export interface Threshold {
 
 interface PanelTerms {
   readonly title: string;
-  /** what it shows, when to worry, where to look next */
+  /** Meaning, reason to worry, and where to look next. */
   readonly description: string;
   readonly unit: Unit;
   readonly queries: readonly [Query, ...Query[]];
-  /** of 24 columns */
+  /** Columns of 24. */
   readonly width: number;
   readonly thresholds?: readonly Threshold[];
   readonly max?: number;
@@ -43,7 +45,7 @@ interface PanelTerms {
 
 export interface StatTerms extends PanelTerms {
   readonly thresholds: readonly Threshold[];
-  /** what the panel says if there is no value and 0 would be false. By default it says 0 */
+  /** Text for a missing value, if 0 would be false (0). */
   readonly without?: string;
 }
 
@@ -66,12 +68,12 @@ export const DATASOURCE = { type: 'prometheus', uid: '$datasource' } as const;
 
 const STAT_HEIGHT = 4;
 const GRAPH_HEIGHT = 8;
-/** What a panel shows before the first of what it counts has happened. Grafana's own words (“No data”) read as a fault. */
+/** Text of a panel before the first event of its kind. Grafana's own “No data” reads as a fault. */
 const NO_SERIES = '0';
 
 /**
- * One number, as it is now, on the colour of how well that is. Asked for at the end of the time shown alone: the last value of a
- * range would go on being shown for hours after whoever tells it has died.
+ * One number, colored by its thresholds. It is queried at the end of the time shown only: a range query would show
+ * the last value for hours after its worker died.
  */
 export function stat(terms: StatTerms): Panel {
   const { width, without = NO_SERIES } = terms;
@@ -97,7 +99,7 @@ export function stat(terms: StatTerms): Panel {
   };
 }
 
-/** Series over time; thresholds are lines. */
+/** Series over time, with thresholds as lines. */
 export function graph(terms: GraphTerms): Panel {
   const { width, isStacked = false, colors = {}, thresholds = [] } = terms;
   const custom = {
@@ -131,7 +133,7 @@ export function graph(terms: GraphTerms): Panel {
   };
 }
 
-/** How often which value, over time: what a quantile hides, such as two humps. Of one query, by `le`. */
+/** Distribution over time, which shows what quantiles hide, such as two humps. Takes one query, by `le`. */
 export function heatmap(terms: PanelTerms): Panel {
   const panel = describePanel('heatmap', terms);
   return {

@@ -9,11 +9,11 @@ type Matcher = `${'=' | '!=' | '=~' | '!~'}"${string}"`;
 export interface Selection<Spec extends MetricSpec> {
   readonly by?: readonly (LabelOf<Spec> | 'job' | 'instance')[];
   readonly where?: Readonly<Partial<Record<LabelOf<Spec>, Matcher>>>;
-  /** of rates: `$__rate_interval` unless told, so four scrapes or one step of the graph */
+  /** Window of rates (`$__rate_interval`: four scrapes, or one step of the graph). */
   readonly window?: '$__rate_interval' | '$__range' | '5m' | '15m' | '30m';
 }
 
-/** What the two variables at the top of each dashboard choose. */
+/** Choice of the two variables at the top of each dashboard. */
 const CHOSEN_JOBS = ['job=~"$job"'];
 const CHOSEN_WORKERS = [...CHOSEN_JOBS, 'instance=~"$instance"'];
 
@@ -61,17 +61,17 @@ export function buckets<const Spec extends MetricSpec>(spec: Spec, selection: Se
   return `sum by (le) (increase(${ranged(`${spec.name}_bucket`, selection)}))`;
 }
 
-/** 0 if there is no value: for what counts, or adds up to, nothing before anything has happened. Of queries without labels. */
+/** 0 for a missing value, e.g. of a counter before its first event. The query must have no labels. */
 export function orZero(query: string): string {
   return `${query} or vector(0)`;
 }
 
-/** The part of a whole, 0 if nothing happened. A series that nobody has counted yet is a part of 0. Of queries without labels. */
+/** Part of a whole, 0 without events. A missing part counts as 0. Queries must have no labels. */
 export function share(part: string, whole: string): string {
   return orZero(`(${orZero(part)}) / (${whole} > 0)`);
 }
 
-/** A quantile of times that somebody waited, 0 if nobody waited: a histogram without observations has no quantile (NaN). */
+/** A quantile of waits, 0 without waits: a histogram without observations has no quantile (NaN). */
 export function waitOrZero(query: string): string {
   return orZero(`${query} >= 0`);
 }
@@ -82,8 +82,8 @@ export function ratio(part: string, whole: string): string {
 }
 
 /**
- * A gauge of the shared state. One worker at a time shows it, whichever that is, so that no choice of an instance binds it. While
- * that passes from one to another two may show it, so that it is the max that is asked for, never the sum.
+ * A gauge of shared state. One worker at a time shows it, so the choice of instances does not filter the gauge.
+ * During a handover two workers may show it, so the max is taken.
  */
 export function shared<const Spec extends MetricSpec>(spec: Spec, { by = [], where }: Selection<Spec> = {}): string {
   return `max${grouped(by)} (${selected(spec.name, where, CHOSEN_JOBS)})`;

@@ -4,14 +4,14 @@ import { graph, type Panel, stat } from './panel.ts';
 import { increase, mean, orZero, quantile, rate, ratio, share, shared } from './promql.ts';
 import { FAILED, failedRequests } from './verdicts.ts';
 
-/** What summarizers are sent is not calibrated. */
+/** Requests to summarizers are not calibrated. */
 const OF_TURNS = { purpose: '="turn"' } as const;
 
 const VERDICT: readonly Panel[] = [
   failedRequests(4),
   stat({
     title: 'Slowest model',
-    description: 'Highest 95th percentile of the last 5 minutes over the models. Next: Duration of requests.',
+    description: 'Highest 95th percentile of all models in the last 5 minutes. Next: Duration of requests.',
     unit: 's',
     width: 4,
     decimals: 1,
@@ -27,7 +27,7 @@ const VERDICT: readonly Panel[] = [
   stat({
     title: 'Passed over',
     description:
-      'Requests of the last 5 minutes in which a model of a chain gave way to the next. Next: Passed over, by model.',
+      'Requests of the last 5 minutes in which a model of a chain failed and the next was called. Next: Passed over, by model.',
     unit: 'short',
     width: 4,
     decimals: 0,
@@ -37,7 +37,7 @@ const VERDICT: readonly Panel[] = [
   stat({
     title: 'Sizes off by',
     description:
-      'Of requests of turns to the model with the furthest estimate, mean of the last 30 minutes. Next: Whether sizes are right.',
+      'Size error of turn requests for the worst model, mean of the last 30 minutes. Next: Accuracy of sizes.',
     unit: 'percentunit',
     width: 4,
     decimals: 1,
@@ -55,7 +55,7 @@ const VERDICT: readonly Panel[] = [
   }),
   stat({
     title: 'Paid',
-    description: 'In the time shown, by the prices of the profiles; models without prices left out.',
+    description: 'Cost in the time shown, by the prices of the profiles. Models without prices are left out.',
     unit: 'currencyUSD',
     width: 4,
     decimals: 2,
@@ -64,7 +64,8 @@ const VERDICT: readonly Panel[] = [
   }),
   stat({
     title: 'Read from caches',
-    description: 'Of the input tokens in the time shown. Falls where contexts change often: a pass makes a new prefix.',
+    description:
+      'Share of the input tokens in the time shown. Falls if contexts change often, because a pass makes a new prefix.',
     unit: 'percentunit',
     width: 4,
     decimals: 0,
@@ -85,7 +86,8 @@ const VERDICT: readonly Panel[] = [
 const SPEED: readonly Panel[] = [
   graph({
     title: 'Duration of requests',
-    description: '95th percentile by model and purpose, failed ones included; of a chain (a|b) all that it asked.',
+    description:
+      '95th percentile by model and purpose, failed requests included. For a chain (a|b), all its models together.',
     unit: 's',
     width: 8,
     queries: [
@@ -98,15 +100,14 @@ const SPEED: readonly Panel[] = [
   graph({
     title: 'First text',
     description:
-      '95th percentile by model, of requests of turns. Slow here too: the provider queues; else answers are long.',
+      '95th percentile by model for requests of turns. If this is slow too, the provider queues requests. Otherwise answers are long.',
     unit: 's',
     width: 8,
     queries: [{ expr: quantile(0.95, METRICS.modelFirstText, { by: ['model'] }), legend: '{{model}}' }],
   }),
   graph({
     title: 'Asked to wait',
-    description:
-      'How long models that were limited or overloaded asked to be left alone, mean by model. No series: none did.',
+    description: 'Pause that limited or overloaded models asked for, mean by model. No series means no such failure.',
     unit: 's',
     width: 8,
     queries: [{ expr: mean(METRICS.modelRetryAfter, { by: ['model'] }), legend: '{{model}}' }],
@@ -117,7 +118,7 @@ const FAILURES: readonly Panel[] = [
   graph({
     title: 'Requests by outcome',
     description:
-      'retry: limit or overload; overflow: too long for the provider; invalid: its form was refused; fatal: key, quota.',
+      'retry: limit or overload. overflow: too long for the provider. invalid: form refused. fatal: key or quota.',
     unit: 'requests/s',
     width: 6,
     isStacked: true,
@@ -127,7 +128,7 @@ const FAILURES: readonly Panel[] = [
   graph({
     title: 'Failed requests by model',
     description:
-      'Share that failed, overflow aside; a chain (a|b) where all of its models did. One alone: its provider; all: the network, or a proxy of yours.',
+      'Share of failed requests without overflow. A chain (a|b) fails if all its models fail. One failing model points to its provider, all models to the network or a proxy.',
     unit: 'percentunit',
     width: 6,
     max: 1,
@@ -143,7 +144,7 @@ const FAILURES: readonly Panel[] = [
   }),
   graph({
     title: 'Passed over, by model',
-    description: 'In chains, by how the model failed. The next in the chain answered, at its own price and speed.',
+    description: 'Failed models of chains by outcome. The next model answered, at its own price and speed.',
     unit: 'requests/s',
     width: 6,
     isStacked: true,
@@ -151,7 +152,7 @@ const FAILURES: readonly Panel[] = [
   }),
   graph({
     title: 'Waits for providers',
-    description: 'Turns suspended until a limit or an overload has passed. They hold no worker meanwhile.',
+    description: 'Turns suspended until a limit or overload has passed. They occupy no worker.',
     unit: 'events/s',
     width: 6,
     queries: [{ expr: rate(METRICS.turnSuspensions, { where: { waits_for: '="retry"' } }), legend: 'suspended' }],
@@ -161,7 +162,8 @@ const FAILURES: readonly Panel[] = [
 const COST: readonly Panel[] = [
   graph({
     title: 'Cost',
-    description: 'Dollars an hour by who answered and purpose, by the prices of the profiles; of a chain the dearest.',
+    description:
+      'Dollars an hour by answering model and purpose, by the prices of the profiles. For a chain, the highest price.',
     unit: 'currencyUSD',
     width: 8,
     isStacked: true,
@@ -174,7 +176,7 @@ const COST: readonly Panel[] = [
   }),
   graph({
     title: 'Tokens',
-    description: 'As the providers counted them, by model. Input includes what came from caches.',
+    description: 'Tokens counted by the providers, by model. Input includes cached tokens.',
     unit: 'tokens/s',
     width: 8,
     isStacked: true,
@@ -182,7 +184,7 @@ const COST: readonly Panel[] = [
   }),
   graph({
     title: 'Read from caches, by model',
-    description: 'Share of the input tokens. Near 0 for a model that caches: its prefix changes with each request.',
+    description: 'Share of the input tokens. Near 0 for a caching model, the prefix changes with each request.',
     unit: 'percentunit',
     width: 8,
     max: 1,
@@ -202,7 +204,7 @@ const ESTIMATES: readonly Panel[] = [
   graph({
     title: 'Our size ÷ the provider’s count',
     description:
-      'Of turns, after calibration, median by model: 1 is exact. Below 0.95 contexts may be found too long before a pass runs.',
+      'Median by model for requests of turns, after calibration. 1 is exact. Below 0.95, contexts may overflow before a pass runs.',
     unit: 'short',
     width: 8,
     queries: [
@@ -212,14 +214,15 @@ const ESTIMATES: readonly Panel[] = [
   graph({
     title: 'Calibration',
     description:
-      'By which all sizes for a model are multiplied. A jump: the provider counts in another way, or another model answers.',
+      'Factor for all sizes of a model. A jump means that the provider counts differently, or another model answers.',
     unit: 'short',
     width: 8,
     queries: [{ expr: shared(GAUGES.modelCalibration, { by: ['model'] }), legend: '{{model}}' }],
   }),
   graph({
     title: 'Requests over the window',
-    description: 'By our own count. Any is a defect of ours; overflow is the provider’s word for it.',
+    description:
+      'Requests over the window by our own count, each a defect of turnfold. overflow is the provider’s verdict.',
     unit: 'requests/s',
     width: 8,
     queries: [
@@ -235,12 +238,12 @@ const ESTIMATES: readonly Panel[] = [
 export const PROVIDERS: Dashboard = {
   name: 'providers',
   title: 'Providers and cost',
-  description: 'Do models answer, how fast, at what price, and as large as requests were taken for?',
+  description: 'Do models answer, how fast and at what price? Are request sizes estimated correctly?',
   rows: [
     { title: 'Do providers answer?', panels: VERDICT },
     { title: 'How fast', panels: SPEED },
     { title: 'How they fail', panels: FAILURES },
     { title: 'At what price', panels: COST },
-    { title: 'Whether sizes are right', panels: ESTIMATES },
+    { title: 'Accuracy of sizes', panels: ESTIMATES },
   ],
 };

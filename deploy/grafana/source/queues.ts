@@ -13,7 +13,7 @@ const VERDICT: readonly Panel[] = [
   stat({
     title: 'Oldest waiting job',
     description:
-      'How long the next job of each queue has waited. Growing in one: its role has too few workers, or none.',
+      'Age of the oldest waiting job of each queue. Growth means that the role has too few workers, or none.',
     unit: 's',
     width: 6,
     decimals: 1,
@@ -28,7 +28,7 @@ const VERDICT: readonly Panel[] = [
   redisMemory(3),
   stat({
     title: 'Redis answers',
-    description: 'The least of what the workers say: 0 where one of them has no answer from Redis.',
+    description: 'Lowest value of all workers: 0 if Redis does not answer one of them.',
     unit: 'short',
     width: 3,
     thresholds: [{ from: 1, color: 'green' }],
@@ -37,7 +37,7 @@ const VERDICT: readonly Panel[] = [
   }),
   stat({
     title: 'Records set aside',
-    description: 'Records that cannot be read. Each one needs somebody to repair or drop it: `turnfold quarantine`.',
+    description: 'Unreadable records that were set aside. Repair or drop each with `turnfold quarantine`.',
     unit: 'short',
     width: 4,
     decimals: 0,
@@ -51,7 +51,7 @@ const DEPTHS: readonly Panel[] = NAMES.map((queue) =>
   graph({
     title: `Jobs of ${queue}`,
     description:
-      'By state. waiting and prioritized wait for a worker; active is at work; delayed and waiting-children wait for something else.',
+      'Jobs by state. waiting and prioritized jobs wait for a worker, active jobs run, delayed and waiting-children jobs wait for other events.',
     unit: 'short',
     width: 8,
     isStacked: true,
@@ -62,15 +62,14 @@ const DEPTHS: readonly Panel[] = NAMES.map((queue) =>
 const PRESSURE: readonly Panel[] = [
   graph({
     title: 'Oldest waiting job',
-    description: 'By queue. Depth alone says little: a deep queue that is young is a burst, an old one a backlog.',
+    description: 'Age by queue. A deep queue of young jobs is a burst, one of old jobs a backlog.',
     unit: 's',
     width: 8,
     queries: [{ expr: shared(GAUGES.oldestWaitingJob, { by: ['queue'] }), legend: '{{queue}}' }],
   }),
   graph({
     title: 'Concurrency in use',
-    description:
-      'Jobs at work ÷ those that all workers take at a time. At 100 % the next one waits: add workers of that role.',
+    description: 'Active jobs ÷ concurrency of all workers. At 100 % further jobs wait: add workers of that role.',
     unit: 'percentunit',
     width: 8,
     max: 1,
@@ -79,7 +78,7 @@ const PRESSURE: readonly Panel[] = [
   graph({
     title: 'Overdue entries',
     description:
-      'Past their time, by kind. The sweepers find them: some after a crash, always some where wakes get lost.',
+      'Overdue entries by kind, which sweepers wake. Some are normal after a crash. A steady number means that wakes get lost.',
     unit: 'short',
     width: 8,
     queries: [{ expr: shared(GAUGES.overdueEntries, { by: ['kind'] }), legend: '{{kind}}' }],
@@ -89,7 +88,8 @@ const PRESSURE: readonly Panel[] = [
 const ERASES: readonly Panel[] = [
   graph({
     title: 'Conversations erased',
-    description: 'Because they had rested for the conversationTtl of their policy; those that callers erase left out.',
+    description:
+      'Conversations erased because the conversationTtl of their policy passed. Erases by callers are left out.',
     unit: 'events/s',
     width: 12,
     queries: [{ expr: rate(METRICS.conversationsExpired), legend: 'erased' }],
@@ -97,7 +97,7 @@ const ERASES: readonly Panel[] = [
   graph({
     title: 'Overdue erases',
     description:
-      'For how long the oldest should have been erased. Growing: more end than sweeps take, or no sweep gets there.',
+      'Time by which the oldest idle conversation has outlived its idle TTL. Growth means that sweeps are too slow or missing.',
     unit: 's',
     width: 12,
     thresholds: [{ from: 3_600, color: 'red' }],
@@ -109,14 +109,14 @@ const REDIS: readonly Panel[] = [
   redisPing(8),
   graph({
     title: 'Redis memory',
-    description: 'What is used; of a Cluster the fullest master. Grows with the conversations that are kept.',
+    description: 'Memory in use, for a Cluster that of the fullest master. Grows with the kept conversations.',
     unit: 'bytes',
     width: 8,
     queries: [{ expr: shared(GAUGES.redisMemoryBytes), legend: 'used' }],
   }),
   graph({
     title: 'Evicted keys',
-    description: 'Since Redis started. Any is lost data: its maxmemory-policy has to be noeviction.',
+    description: 'Keys evicted since Redis started. Each is lost data: maxmemory-policy must be noeviction.',
     unit: 'short',
     width: 8,
     thresholds: [{ from: 1, color: 'red' }],
@@ -124,14 +124,14 @@ const REDIS: readonly Panel[] = [
   }),
   graph({
     title: 'Who measures',
-    description: 'One worker at a time measures what all share. None for minutes: those panels stand empty.',
+    description: 'One worker at a time measures the shared state. Without one for minutes, its panels are empty.',
     unit: 'short',
     width: 8,
     queries: [{ expr: total(GAUGES.isMeasuring), legend: 'workers that measure' }],
   }),
   graph({
     title: 'Records set aside',
-    description: 'Until somebody repairs or drops them. An alert fires at the first one: docs/runbook.md.',
+    description: 'Records set aside until they are repaired or dropped. The first one fires an alert: docs/runbook.md.',
     unit: 'short',
     width: 8,
     thresholds: [{ from: 1, color: 'red' }],
@@ -139,7 +139,7 @@ const REDIS: readonly Panel[] = [
   }),
   graph({
     title: 'Records found corrupt',
-    description: 'By the set that named each record; key: a whole key. The log of the worker names shard and record.',
+    description: 'Records by the set that named them (key: a whole key). The log of the worker names shard and record.',
     unit: 'events/s',
     width: 8,
     queries: [{ expr: rate(METRICS.recordsQuarantined, { by: ['set'] }), legend: '{{set}}' }],
@@ -150,8 +150,7 @@ const WORKERS: readonly Panel[] = [
   eventLoopLag(6),
   graph({
     title: 'CPU',
-    description:
-      'Of each worker. One that stays near 1 core takes as many jobs at a time as it can serve: add workers.',
+    description: 'CPU of each worker. A worker that stays near 1 core is at its limit: add workers.',
     unit: 'cores',
     width: 6,
     thresholds: [{ from: 0.9, color: 'red' }],
@@ -159,14 +158,14 @@ const WORKERS: readonly Panel[] = [
   }),
   graph({
     title: 'Memory',
-    description: 'Of each worker. A steady rise over hours is a leak; a saw tooth is not.',
+    description: 'Memory of each worker. A steady rise over hours is a leak, a saw tooth is not.',
     unit: 'bytes',
     width: 6,
     queries: [{ expr: each(PROCESS.residentMemory), legend: '{{job}} {{instance}}' }],
   }),
   graph({
     title: 'Failures around the work',
-    description: 'Failures that belong to no turn: a sweep, a connection, a calibration. The log says each one.',
+    description: 'Failures outside of turns: in a sweep, a connection or a calibration. The log has each one.',
     unit: 'events/s',
     width: 6,
     queries: [{ expr: rate(METRICS.workerFailures, { by: ['where'] }), legend: '{{where}}' }],
@@ -176,18 +175,18 @@ const WORKERS: readonly Panel[] = [
 export const QUEUES: Dashboard = {
   name: 'queues',
   title: 'Queues, workers and Redis',
-  description: 'Is there somebody for the work, and does Redis carry it?',
+  description: 'Are there enough workers, and does Redis carry the load?',
   rows: [
-    { title: 'Is there somebody for the work?', panels: VERDICT },
-    { title: 'What lies in the queues', panels: DEPTHS },
-    { title: 'Whether that is too much', panels: PRESSURE },
-    { title: 'Conversations with a time to live', panels: ERASES },
+    { title: 'Are there enough workers?', panels: VERDICT },
+    { title: 'Content of the queues', panels: DEPTHS },
+    { title: 'Load of workers and Redis', panels: PRESSURE },
+    { title: 'Conversations with an idle TTL', panels: ERASES },
     { title: 'Redis', panels: REDIS },
     { title: 'Workers', panels: WORKERS },
   ],
 };
 
-/** Who holds the jobs that are at work is not in the gauge, so that no choice of an instance may bind what they are divided by. */
+/** The gauge of active jobs has no instance, so the divisor must not be filtered by one. */
 function useOfConcurrency(role: (typeof NAMES)[number]) {
   const active = shared(GAUGES.jobs, { where: { queue: `="${role}"`, state: '="active"' } });
   return { expr: `${active} / ${totalOfAll(GAUGES.concurrency, { where: { role: `="${role}"` } })}`, legend: role };

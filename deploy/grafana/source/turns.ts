@@ -8,8 +8,7 @@ const VERDICT: readonly Panel[] = [
   oldestWaitingTurn(4),
   stat({
     title: 'Waiting turns',
-    description:
-      'Conversations whose next turn nobody has taken yet: what is missing in turn workers, or in their concurrency.',
+    description: 'Conversations whose next turn waits for a worker. Add turn workers, or raise their concurrency.',
     unit: 'short',
     width: 4,
     decimals: 0,
@@ -23,7 +22,7 @@ const VERDICT: readonly Panel[] = [
   stat({
     title: 'Wait before a worker',
     description:
-      'From acceptance, or the time that it was scheduled for, to the first claim, 95th percentile of the last 5 minutes. Behind a turn of its conversation that waits for a person it is that wait, too.',
+      'Time from accepting a turn, or from its due time, to the first claim, 95th percentile of the last 5 minutes. Includes waits of earlier turns in the conversation.',
     unit: 's',
     width: 4,
     decimals: 2,
@@ -36,7 +35,7 @@ const VERDICT: readonly Panel[] = [
   stat({
     title: 'Duration',
     description:
-      'From acceptance, or the time that it was scheduled for, to the answer, 95th percentile of the last 5 minutes, waits for people included.',
+      'Time from accepting a turn, or from its due time, to the answer, 95th percentile of the last 5 minutes. Includes waits for people.',
     unit: 's',
     width: 4,
     decimals: 1,
@@ -56,7 +55,7 @@ const VERDICT: readonly Panel[] = [
   stat({
     title: 'Failed turns kept',
     description:
-      'For 7 days. `turnfold failed` lists them; `turnfold redrive` brings them again once the cause is gone.',
+      'Failed turns of the last 7 days. `turnfold failed` lists them. `turnfold redrive` runs them again once the cause is gone.',
     unit: 'short',
     width: 4,
     decimals: 0,
@@ -73,7 +72,7 @@ const LATENCY: readonly Panel[] = [
   graph({
     title: 'Duration of completed turns',
     description:
-      'From acceptance, or the time that it was scheduled for, to the answer, waits included. The panels below part it into what it is made of.',
+      'Time from accepting a turn, or from its due time, to the answer. Includes waits. The panels below show its parts.',
     unit: 's',
     width: 8,
     queries: [
@@ -85,7 +84,7 @@ const LATENCY: readonly Panel[] = [
   graph({
     title: 'Wait before a worker',
     description:
-      'From acceptance, or the time that it was scheduled for, to the first claim. Rising with the oldest waiting job (dashboard Queues): add turn workers. Rising alone: turns wait behind others of their conversation.',
+      'Time from accepting a turn, or from its due time, to the first claim. If the oldest waiting job (dashboard Queues) rises too, add turn workers. Otherwise turns wait behind others of their conversation.',
     unit: 's',
     width: 8,
     queries: [
@@ -96,7 +95,7 @@ const LATENCY: readonly Panel[] = [
   }),
   heatmap({
     title: 'Durations, all of them',
-    description: 'How many turns took how long. Two bands are two kinds of turns: their quantiles say little.',
+    description: 'Distribution of durations. Two bands are two kinds of turns, whose quantiles mean little.',
     unit: 's',
     width: 8,
     queries: [{ expr: buckets(METRICS.turnDuration), legend: '{{le}}' }],
@@ -118,15 +117,14 @@ const PARTS: readonly Panel[] = [
   }),
   graph({
     title: 'First text',
-    description:
-      'From a request to the first text of its answer, 95th percentile by model: how long people see nothing.',
+    description: 'Time from a request to the first text of the answer, 95th percentile by model.',
     unit: 's',
     width: 6,
     queries: [{ expr: quantile(0.95, METRICS.modelFirstText, { by: ['model'] }), legend: '{{model}}' }],
   }),
   graph({
     title: 'Tool calls',
-    description: 'Time of tools that run in the workers. They belong to your services.',
+    description: 'Duration of your tools that run in the workers.',
     unit: 's',
     width: 6,
     queries: [
@@ -138,7 +136,7 @@ const PARTS: readonly Panel[] = [
   graph({
     title: 'Time suspended',
     description:
-      '95th percentile by what was waited for. compaction: what hard passes cost turns; retry: limits and overloads of providers.',
+      '95th percentile by kind of wait. compaction: delay by hard passes. retry: limits and overloads of providers.',
     unit: 's',
     width: 6,
     queries: [{ expr: quantile(0.95, METRICS.turnSuspended, { by: ['waits_for'] }), legend: '{{waits_for}}' }],
@@ -148,7 +146,7 @@ const PARTS: readonly Panel[] = [
 const OUTCOMES: readonly Panel[] = [
   graph({
     title: 'Turns settled',
-    description: 'By outcome. Canceled ones are not counted: no worker settles them.',
+    description: 'Turns by outcome. Canceled turns are not counted, because no worker settles them.',
     unit: 'turns/s',
     width: 6,
     isStacked: true,
@@ -158,7 +156,7 @@ const OUTCOMES: readonly Panel[] = [
   graph({
     title: 'Failures by code',
     description:
-      'poison: each attempt died; budget_infeasible, context_overflow: nothing left to compact; model_failed: the provider.',
+      'poison: every attempt died. budget_infeasible, context_overflow: nothing left to compact. model_failed: the provider.',
     unit: 'turns/s',
     width: 6,
     isStacked: true,
@@ -166,7 +164,7 @@ const OUTCOMES: readonly Panel[] = [
   }),
   graph({
     title: 'Suspensions',
-    description: 'By what turns wait for. A suspended turn holds no worker.',
+    description: 'Suspensions by kind of wait. A suspended turn occupies no worker.',
     unit: 'events/s',
     width: 6,
     isStacked: true,
@@ -174,7 +172,7 @@ const OUTCOMES: readonly Panel[] = [
   }),
   graph({
     title: 'Tool calls by outcome',
-    description: 'All but done are error results, which the model reads. outcome_unknown: a worker died amid a call.',
+    description: 'All outcomes but done are error results for the model. outcome_unknown: a worker died during a call.',
     unit: 'events/s',
     width: 6,
     isStacked: true,
@@ -186,7 +184,7 @@ const OUTCOMES: readonly Panel[] = [
 const OWNERSHIP: readonly Panel[] = [
   graph({
     title: 'Waiting turns',
-    description: 'Conversations whose next turn nobody has taken yet.',
+    description: 'Conversations whose next turn waits for a worker.',
     unit: 'short',
     width: 8,
     queries: [{ expr: shared(GAUGES.waitingTurns), legend: 'waiting' }],
@@ -194,7 +192,7 @@ const OWNERSHIP: readonly Panel[] = [
   graph({
     title: 'Turns reclaimed',
     description:
-      'Claims of turns whose last claim had no outcome: its worker died, froze or lost Redis. The turn goes on.',
+      'Claims of turns whose last claim had no outcome: its worker died, froze or lost Redis. The turn continues.',
     unit: 'events/s',
     width: 8,
     queries: [{ expr: rate(METRICS.turnReclaims, { by: ['instance'] }), legend: 'by {{instance}}' }],
@@ -202,7 +200,7 @@ const OWNERSHIP: readonly Panel[] = [
   graph({
     title: 'Leases of turns lost',
     description:
-      'fenced: another worker went on; expired: no renewal in time; gone: the conversation was erased; canceled: the turn was.',
+      'fenced: another worker took over. expired: not renewed in time. gone: conversation erased. canceled: turn canceled.',
     unit: 'events/s',
     width: 8,
     queries: [{ expr: rate(METRICS.leasesLost, { by: ['why'], where: { what: '="turn"' } }), legend: '{{why}}' }],
@@ -212,11 +210,11 @@ const OWNERSHIP: readonly Panel[] = [
 export const TURNS: Dashboard = {
   name: 'turns',
   title: 'Turns and latency',
-  description: 'Do turns get through, how long do they take, and what is that made of?',
+  description: 'Do turns complete, how long do they take, and which parts take the time?',
   rows: [
-    { title: 'Do turns get through?', panels: VERDICT },
-    { title: 'How long they take', panels: LATENCY },
-    { title: 'What that is made of', panels: PARTS },
+    { title: 'Do turns complete?', panels: VERDICT },
+    { title: 'Durations', panels: LATENCY },
+    { title: 'Parts of the duration', panels: PARTS },
     { title: 'How they end', panels: OUTCOMES },
     { title: 'Who has them', panels: OWNERSHIP },
   ],

@@ -3,7 +3,7 @@ import { PROMETHEUS } from './foreign-metrics.ts';
 import { type Panel, stat } from './panel.ts';
 import { each, rate, share, sharedLately } from './promql.ts';
 
-/** Answers to "is it well?", each one number. They open the overview and the dashboard that says why; red is where an alert is. */
+/** They open the overview and the dashboard with the cause. Red begins at the threshold of an alert. */
 
 /** Outcomes of requests that are the provider's doing. */
 export const FAILED = '=~"retry|timeout|invalid|fatal"';
@@ -13,8 +13,7 @@ export const FIRING = `${PROMETHEUS.alerts.name}{alertname=~"Turnfold.+", alerts
 export function alertsFiring(width: number): Panel {
   return stat({
     title: 'Alerts firing',
-    description:
-      'Alerts of turnfold that fire now. docs/runbook.md has an entry for each: what it means and what to do.',
+    description: 'Firing alerts of turnfold. docs/runbook.md has an entry for each with its meaning and remedy.',
     unit: 'short',
     width,
     thresholds: [{ from: 1, color: 'red' }],
@@ -25,7 +24,7 @@ export function alertsFiring(width: number): Panel {
 export function workersByRole(width: number): Panel {
   return stat({
     title: 'Workers by role',
-    description: 'Worker processes that answer Prometheus. At 0 nobody does that work: turns or passes wait for ever.',
+    description: 'Worker processes that answer Prometheus. At 0, turns or passes wait forever.',
     unit: 'short',
     width,
     thresholds: [{ from: 1, color: 'green' }],
@@ -37,7 +36,7 @@ export function oldestWaitingTurn(width: number): Panel {
   return stat({
     title: 'Oldest waiting turn',
     description:
-      'How long the next turn has waited for a worker. Growing: too few turn workers, or they hang. Next: Turns and latency, then Queues.',
+      'Age of the oldest turn that waits for a worker. Growth means too few turn workers, or hanging ones. Next: Turns and latency, then Queues.',
     unit: 's',
     width,
     decimals: 1,
@@ -76,8 +75,7 @@ export function failedTurns(width: number): Panel {
 export function oldestOpenPass(width: number): Panel {
   return stat({
     title: 'Oldest open pass',
-    description:
-      'How long ago the oldest pass in progress was requested. Growing: compaction does not keep up. Next: Compaction.',
+    description: 'Age of the oldest open pass. Growth means that compaction does not keep up. Next: Compaction.',
     unit: 's',
     width,
     decimals: 1,
@@ -94,7 +92,7 @@ export function failedRequests(width: number): Panel {
   return stat({
     title: 'Failed requests',
     description:
-      'Share of the requests to models in the last 5 minutes that failed; overflow aside, which a pass answers. Next: Providers and cost.',
+      'Share of failed model requests in the last 5 minutes, without overflow, which a pass handles. Next: Providers and cost.',
     unit: 'percentunit',
     width,
     decimals: 1,
@@ -118,7 +116,7 @@ export function redisMemory(width: number): Panel {
   return stat({
     title: 'Redis memory',
     description:
-      'Of its maxmemory; when that is full, writes are refused and turns stop. No value: it has no limit, or nobody measures.',
+      'Share of maxmemory. When Redis is full, writes are refused and turns stop. No value: no maxmemory, or no worker measures.',
     unit: 'percentunit',
     width,
     decimals: 0,
@@ -135,8 +133,7 @@ export function redisMemory(width: number): Panel {
 export function oldestOverdueEntry(width: number): Panel {
   return stat({
     title: 'Overdue',
-    description:
-      'How far the oldest due entry is past its time. Sweepers look each second: minutes mean that none works.',
+    description: 'Age of the oldest overdue entry. Sweepers run each second, so minutes mean that none works.',
     unit: 's',
     width,
     decimals: 0,

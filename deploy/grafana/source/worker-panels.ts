@@ -3,13 +3,13 @@ import { PROCESS } from './foreign-metrics.ts';
 import { graph, type Panel } from './panel.ts';
 import { each } from './promql.ts';
 
-/** Of each worker by itself; on the overview, and on the dashboard that says why. */
+/** Panels by worker, for the overview and the dashboard with the cause. */
 
 export function redisPing(width: number): Panel {
   return graph({
     title: 'Redis ping',
     description:
-      'Time that Redis took to answer each worker. Above some ms it is busy or far, and everything waits for it.',
+      'Time of a ping from each worker to Redis. Above some ms Redis is busy or distant, and delays everything.',
     unit: 's',
     width,
     thresholds: [{ from: 0.05, color: 'red' }],
@@ -21,7 +21,7 @@ export function eventLoopLag(width: number): Panel {
   return graph({
     title: 'Event-loop lag',
     description:
-      'How late timers fired in each worker at most, from scrape to scrape. One that is blocked for 8 s has lost all that it held.',
+      'Longest delay of timers in each worker between scrapes. A worker that is blocked for 8 s loses its leases.',
     unit: 's',
     width,
     thresholds: [{ from: 0.5, color: 'red' }],

@@ -1,6 +1,6 @@
 import { readEnvironment } from '../../config.ts';
+import { runDoctorChecks } from '../../health/doctor.ts';
 import { type Finding, worstState } from '../../health/finding.ts';
-import { examine } from '../../runtime/doctor/doctor.ts';
 import { explainError } from '../explain-outage.ts';
 import { type Output, writeJson } from '../output.ts';
 
@@ -16,7 +16,7 @@ export async function runDoctor(
   output: Output,
 ): Promise<number> {
   const source = readEnvironment();
-  const checks = await examine({ source, redisUrl: redis, asksProviders: providers, explain: explainError });
+  const checks = await runDoctorChecks({ source, redisUrl: redis, asksProviders: providers, explain: explainError });
   const state = worstState(checks);
   if (json) writeJson(output, { state, checks });
   else {

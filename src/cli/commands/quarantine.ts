@@ -1,5 +1,5 @@
 import { TurnfoldError } from '../../domain/errors.ts';
-import { inspectQuarantine, type QuarantineAccess } from '../../runtime/doctor/quarantine.ts';
+import { inspectQuarantine, type QuarantineAccess } from '../../health/inspect-quarantine.ts';
 import { explainError } from '../explain-outage.ts';
 import { type Output, writeJson } from '../output.ts';
 import { COMMAND_WAIT_MS, waitForRedis } from '../wait-for-redis.ts';

@@ -77,7 +77,7 @@ export async function answer(
     throw renameField(nameExpected(error), nameAnswer(options));
   });
   if (options.json) writeJson(output, { ...name, turn, outcome });
-  else output.line(`${turn}  ${outcome === 'going_on' ? 'goes on' : 'waits for other calls still'}`);
+  else output.line(`${turn}  ${outcome === 'answered' ? 'goes on' : 'waits for other calls still'}`);
   return 0;
 }
 

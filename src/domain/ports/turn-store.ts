@@ -7,7 +7,7 @@ import type { IdleTtl } from '../policy.ts';
 import type { SizeAnchor } from '../size.ts';
 import type { AnswerEnd, StepRecord, TurnFailure, TurnState, TurnView, Waiting, WaitRequest } from '../turn.ts';
 import type { Version } from '../version.ts';
-import type { ResumeRequest, ResumeResult } from './brought-answers.ts';
+import type { AnswerRequest, AnswerResult } from './turn-answers.ts';
 import type { Forking } from './version-store.ts';
 
 /** Proof that a worker owns a turn. Every write of the turn carries it (I4). */
@@ -143,7 +143,7 @@ export interface ClaimedTurn {
    */
   readonly waited?: Waiting &
     Pick<WaitRequest, 'suspendedIn'> & { readonly isFulfilled: boolean; readonly steps: number };
-  /** Answers and approvals that arrived during the wait, by call id: JSON as `resume` received it. */
+  /** Answers and approvals that arrived during the wait, by call id: JSON as `answerTurn` received it. */
   readonly answers: ReadonlyMap<string, string>;
 }
 
@@ -234,7 +234,7 @@ export type CancelResult =
 /** Acceptance, cancelation and views of turns, for services. */
 export interface TurnIntake {
   accept(request: AcceptRequest): Promise<Acknowledged<AcceptResult>>;
-  resume(request: ResumeRequest): Promise<Acknowledged<ResumeResult>>;
+  answerTurn(request: AnswerRequest): Promise<Acknowledged<AnswerResult>>;
   cancel(conversation: ConversationRef, turn: string, wake: string): Promise<Acknowledged<CancelResult>>;
   readTurn(conversation: ConversationRef, turn: string): Promise<TurnView | undefined>;
   /** Lists failed turns of all conversations, newest first. */

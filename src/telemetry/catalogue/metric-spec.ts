@@ -1,16 +1,13 @@
-/** What a metric is called, says and is split by. Base units: seconds, tokens, bytes, dollars. */
+/** Definition of a metric. Units are base units: seconds, tokens, ratios. */
 export interface MetricSpec {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly name: string;
   readonly help: string;
-  /** each with few values, known beforehand: never an id, and no tool names, since services bring their own */
+  /** Labels with few values that are known beforehand. Ids and tool names are never labels. */
   readonly labels: readonly string[];
-  /** upper bounds of a histogram */
+  /** Upper bounds of a histogram. */
   readonly buckets?: readonly number[];
-  /**
-   * Labels of the series that are there from the start, at 0: `rate` takes the first value that it meets for the state before,
-   * and a first failure would not be seen. Absent: what the labels will be is not known beforehand.
-   */
+  /** Label sets that exist from the start, at 0. `rate` needs a first value to see the first increase. */
   readonly start?: readonly LabelSet[];
 }
 
@@ -19,7 +16,7 @@ export type LabelSet = Readonly<Record<string, string>>;
 /** The one series of a metric without labels. */
 export const ONE: readonly LabelSet[] = [{}];
 
-/** Every combination of the values: `cross({a: ['x', 'y'], b: ['z']})`. */
+/** All combinations of the values: `cross({a: ['x', 'y'], b: ['z']})`. */
 export function cross(values: Readonly<Record<string, readonly string[]>>): LabelSet[] {
   return Object.entries(values).reduce<LabelSet[]>(
     (sets, [label, own]) => sets.flatMap((set) => own.map((value) => ({ ...set, [label]: value }))),
@@ -27,15 +24,15 @@ export function cross(values: Readonly<Record<string, readonly string[]>>): Labe
   );
 }
 
-/** A no-op turn takes milliseconds, an approval may take a day. */
+/** A trivial turn takes milliseconds, an approval may take a day. */
 export const TURN_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 300, 1_800, 3_600, 21_600, 86_400];
-/** up to the time limit of a step */
+/** Up to the time limit of a step. */
 export const CALL_SECONDS = [0.005, 0.025, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60, 120, 300, 600];
 export const CONTEXT_TOKENS = [
   500, 1_000, 2_000, 4_000, 8_000, 16_000, 32_000, 64_000, 128_000, 256_000, 512_000, 1_000_000,
 ];
-/** a summary has at most 2,000 by default */
+/** A summary has at most 2,000 tokens by default. */
 export const SUMMARY_TOKENS = [32, 64, 125, 250, 500, 750, 1_000, 1_500, 2_000, 4_000];
 export const COUNTS = [0, 1, 2, 4, 8, 16, 32, 64, 128, 256];
-/** What was estimated ÷ what it was. */
+/** Estimate divided by actual value. */
 export const RATIOS = [0.5, 0.7, 0.8, 0.9, 0.95, 0.98, 1.02, 1.05, 1.1, 1.2, 1.35, 1.5, 2];

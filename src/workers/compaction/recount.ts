@@ -4,7 +4,7 @@ import { buildInSlices } from '../../domain/context.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { prepareAsLastTurn } from '../prepared-agent.ts';
-import type { PassAsked, Recount } from '../turn/turn-dependencies.ts';
+import type { PassAsked, Recount } from '../turn/turn-ports.ts';
 import { findFirstUser } from '../user-messages.ts';
 import { planRequest } from './pass-snapshot.ts';
 import type { CompactionPorts } from './ports.ts';

@@ -7,7 +7,7 @@ import type { SummarizationDelivery, SummarizationHandler, SummarizationResult }
 import type { Summarizer, SummaryParts } from '../../domain/ports/summarizer.ts';
 import type { SummaryLease, SummaryRecord } from '../../domain/ports/summary-store.ts';
 import { isRolledBack, summaryKey, summaryPolicy } from '../compaction/sequence-summaries.ts';
-import { holdWrite } from '../hold-write.ts';
+import { deferWrite } from '../deferred-write.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
 import { postpone } from '../work-place.ts';
 import type { SummarizationPorts } from './ports.ts';
@@ -136,8 +136,8 @@ function holdRecords(ports: SummarizationPorts, { task }: SummarizationDelivery)
     ...ports,
     summaries: {
       ...summaries,
-      recordSummary: (lease, record) => holdWrite(ports, about, () => summaries.recordSummary(lease, record)),
-      recordPart: (lease, key, text) => holdWrite(ports, about, () => summaries.recordPart(lease, key, text)),
+      recordSummary: (lease, record) => deferWrite(ports, about, () => summaries.recordSummary(lease, record)),
+      recordPart: (lease, key, text) => deferWrite(ports, about, () => summaries.recordPart(lease, key, text)),
     },
   };
 }

@@ -1,38 +1,37 @@
 import type { DueEntry } from '../../domain/ports/sweep-store.ts';
 import type { Timers } from '../timers.ts';
 
-/** Entries side by side, of those that do not hang. */
+/** Entries handled in parallel. */
 const WIDTH = 16;
-/** What a look, a wake and their answers take, many times over. */
+/** Time after which an entry counts as slow: many times the usual time of a read and a wake. */
 const ENTRY_MS = 2_000;
-/** Where others hang already. With two seconds each, 96 of them kept the next one waiting for twelve. */
+/** The same time while other entries are slow. With 2 s each, 96 slow entries delayed the next one by 12 s. */
 const HURRIED_MS = 50;
-/** Each that hangs holds memory, and a command that waits. */
-const MOST_IN_HAND = 2_000;
+/** Limit of entries in flight. Each slow one holds memory and a waiting command. */
+const MAX_IN_FLIGHT_ENTRIES = 2_000;
 
 /**
- * Handles many entries. One that takes long, as where the master is gone on which its queue lies, is left to itself, and not begun
- * again meanwhile. As many as there are lanes keep the others waiting for two seconds once, the rest of them for little. What is
- * not begun because too many hang comes up again by its push.
+ * Handles many entries in parallel lanes. A slow entry (the master of its queue may be gone) leaves its lane, goes on in the
+ * background, and is not started again meanwhile. Entries that are not started because too many are slow come up in a later sweep.
  */
 export class EntryLanes {
   readonly #handle: (entry: DueEntry) => Promise<boolean>;
   readonly #timers: Timers;
-  readonly #inHand = new Set<string>();
+  readonly #inFlight = new Set<string>();
 
-  /** @param handle answers whether it woke somebody, and throws nothing */
+  /** @param handle returns true if it added a wake. Must not throw. */
   constructor(handle: (entry: DueEntry) => Promise<boolean>, timers: Timers) {
     this.#handle = handle;
     this.#timers = timers;
   }
 
-  /** Answers how many were woken. */
+  /** @returns the number of wakes added in time */
   async handleAll(entries: readonly DueEntry[]): Promise<number> {
     let woken = 0;
-    const next = entries.filter((entry) => !this.#inHand.has(nameOf(entry))).values();
+    const next = entries.filter((entry) => !this.#inFlight.has(nameOf(entry))).values();
     const work = async (): Promise<void> => {
       for (const entry of next) {
-        if (this.#inHand.size >= MOST_IN_HAND) return;
+        if (this.#inFlight.size >= MAX_IN_FLIGHT_ENTRIES) return;
         if (await this.#handleInTime(entry)) woken += 1;
       }
     };
@@ -42,11 +41,11 @@ export class EntryLanes {
 
   async #handleInTime(entry: DueEntry): Promise<boolean> {
     const name = nameOf(entry);
-    this.#inHand.add(name);
-    const handled = this.#handle(entry).finally(() => this.#inHand.delete(name));
+    this.#inFlight.add(name);
+    const handled = this.#handle(entry).finally(() => this.#inFlight.delete(name));
     const { promise: late, resolve } = Promise.withResolvers<false>();
-    // More than there are lanes: some of them hang.
-    const ms = this.#inHand.size > WIDTH ? HURRIED_MS : ENTRY_MS;
+    // More entries in flight than lanes: some entries are slow.
+    const ms = this.#inFlight.size > WIDTH ? HURRIED_MS : ENTRY_MS;
     const timer = this.#timers.after(ms, () => resolve(false));
     const hasWoken = await Promise.race([handled, late]);
     timer.stop();

@@ -16,24 +16,25 @@ export interface SweeperPorts {
 }
 
 const INTERVAL_MS = 1_000;
-/** due entries taken of one shard at a time */
+/** Due entries taken from one shard at a time. */
 const BATCH = 100;
 
 export interface Sweeper {
   /**
-   * One look at every shard; answers how many wakes were added.
-   * @throws why a shard could not be looked at, once what was due in the others is woken
+   * Sweeps every shard once.
+   * @returns the number of wakes added
+   * @throws the error of a shard that could not be read, after the due entries of the others were handled
    */
   sweepOnce(): Promise<number>;
   start(): void;
-  /** Begins no more sweeps. Resolves when the one in hand has ended. */
+  /** Starts no more sweeps. Resolves when the running one has ended. */
   stop(): Promise<void>;
 }
 
 /**
- * Makes up for every wake that was lost: looks at what is due and wakes it where nobody holds it and no wake is on its way.
- * Erases conversations that have been idle for as long as their policy lets them.
- * It runs in every worker; the shards are claimed for a second each, so many workers sweep no more than one.
+ * Replaces lost wakes: reads the due entries and wakes each that no worker owns and no pending wake covers. Erases conversations
+ * at the end of their idle TTL. The sweeper runs in every worker. A sweep claims each shard for a second, so many workers
+ * sweep no more often than one.
  */
 export function createSweeper(ports: SweeperPorts): Sweeper {
   let heartbeat: { stop(): void } | undefined;
@@ -41,7 +42,7 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
   let sweeping: Promise<unknown> = Promise.resolve();
   const report = (error: unknown, conversation?: ConversationRef): void => {
     const scope = conversation && nameConversation(conversation);
-    // Stopped meanwhile, its connection may have been closed under it.
+    // A stop may have closed the connection during the sweep.
     if (!isStopped) ports.onEvent({ type: 'worker_failed', where: 'sweeper', ...scope, error });
   };
   const setAside = async (entry: DueEntry, why: unknown): Promise<void> => {
@@ -51,7 +52,7 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
       report(error, entry.conversation);
     }
   };
-  /** One entry that fails must not keep the others waiting: all were pushed out when they were taken, by up to a minute. */
+  /** A failed entry must not delay the others (I12): their next due time is already up to a minute later. */
   const tryEntry = async (entry: DueEntry): Promise<boolean> => {
     try {
       return await handleEntry(ports, entry);
@@ -66,7 +67,7 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
     const shards = Array.from({ length: ports.sweep.shards }, (_, shard) => shard);
     const { due, quarantined: found, failure } = await ports.sweep.sweepShards(shards, BATCH);
     for (const record of found) ports.onEvent({ type: 'record_quarantined', ...record });
-    // Somebody waits for a turn and nobody for an erase: first what is to be woken, of all shards.
+    // Wakes of all shards come before erases, because a caller may wait for a turn.
     const woken = await lanes.handleAll(due.filter(({ kind }) => kind !== 'idle'));
     await lanes.handleAll(due.filter(({ kind }) => kind === 'idle'));
     if (failure !== undefined) throw failure;

@@ -3,22 +3,22 @@ import type { StepState } from '../../domain/conversation.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { Message } from '../../domain/message.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
-import { LostTurn } from './lost-turn.ts';
-import type { TurnDependencies } from './turn-dependencies.ts';
+import { LostTurn } from './turn-errors.ts';
+import type { TurnPorts } from './turn-ports.ts';
 
-type Contexts = Pick<TurnDependencies['contexts'], 'readContext' | 'readLog'>;
+type Contexts = Pick<TurnPorts['contexts'], 'readContext' | 'readLog'>;
 
 export interface SentContext {
   readonly version: number;
-  /** it is shorter than its log, or says less */
+  /** The context contains less than the log. */
   readonly isCompacted: boolean;
   readonly head: number;
   readonly messages: readonly Message[];
 }
 
 /**
- * The context of one conversation over one delivery. Read once per version; what the delivery records itself is added
- * here, and what it did not see (the next turn's user message) is read from the log.
+ * The context of one conversation during one delivery, read once per version. Messages that the delivery records are added here.
+ * Others (the next turn's user message) are read from the log.
  */
 export class ContextCache {
   readonly #contexts: Contexts;
@@ -30,15 +30,15 @@ export class ContextCache {
     this.#conversation = conversation;
   }
 
-  /** Adds messages that were just recorded. `state`: the conversation as that write left it. */
+  /** Adds messages that were just recorded. `state` is the conversation after that write. */
   append(messages: readonly Message[], state: StepState): void {
     const cached = this.#cached;
-    // Parallel records can be answered out of order; what does not join on is read from the log when it is needed.
+    // Replies to parallel records may arrive out of order. Messages that leave a gap are read from the log later.
     if (cached === undefined || cached.head + messages.length !== state.head) return;
     this.#cached = { ...cached, head: state.head, messages: [...cached.messages, ...messages] };
   }
 
-  /** @throws LostTurn where the conversation is gone */
+  /** @throws LostTurn if the conversation was erased */
   async read(state: StepState): Promise<SentContext> {
     const cached = this.#cached;
     if (cached?.version !== state.size.version || cached.head > state.head) return this.#readWhole();

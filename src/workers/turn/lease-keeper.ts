@@ -1,6 +1,9 @@
-import type { TurnLease, TurnStore } from '../../domain/ports/turn-store.ts';
+import type { DeferredWrite } from '../../domain/events.ts';
+import { nameConversation } from '../../domain/ids.ts';
+import { isLost, type Lost, type TurnLease, type TurnStore } from '../../domain/ports/turn-store.ts';
+import { type DeferredWritePorts, deferWrite } from '../deferred-write.ts';
 import type { Timers } from '../timers.ts';
-import { LostTurn } from './lost-turn.ts';
+import { LostTurn } from './turn-errors.ts';
 
 export interface LeaseKeeperOptions {
   readonly turns: Pick<TurnStore, 'heartbeat'>;
@@ -11,10 +14,7 @@ export interface LeaseKeeperOptions {
 
 type Stoppable = ReturnType<Timers['after']>;
 
-/**
- * Keeps the lease of one claimed turn and aborts its work when the lease is lost. Lives from the claim until the work
- * has ended; a heartbeat answered after the lease was given back finds nobody who listens.
- */
+/** Renews the lease of a claimed turn until its work has ended, and aborts that work when the lease is lost. */
 export class LeaseKeeper {
   readonly lease: TurnLease;
   readonly #options: LeaseKeeperOptions;
@@ -30,25 +30,25 @@ export class LeaseKeeper {
     this.#expiry = this.#expireLater();
   }
 
-  /** Aborted with the reason that ends the work: every call made for the turn listens to it. */
+  /** Aborted with the reason that ends the work. Every call for the turn gets this signal. */
   get signal(): AbortSignal {
     return this.#work.signal;
   }
 
-  /** Ends the work; what still runs for the turn is aborted. The first reason stays. */
+  /** Aborts the work. The first reason stays. */
   abort(reason: unknown): void {
     this.stop();
     this.#work.abort(reason);
   }
 
-  /** No further heartbeats; the work goes on. */
+  /** Ends the heartbeats. The work goes on. */
   stop(): void {
     this.#isStopped = true;
     this.#heartbeat.stop();
     this.#expiry.stop();
   }
 
-  /** Throws where the store does not answer, which is no loss: the next heartbeat may be answered, and the lease runs on. */
+  /** Throws if the store does not answer. That is no loss: the lease runs on, and the next heartbeat may succeed. */
   async #renew(): Promise<void> {
     const { status } = await this.#options.turns.heartbeat(this.lease);
     if (this.#isStopped) return;
@@ -60,9 +60,29 @@ export class LeaseKeeper {
     this.#expiry = this.#expireLater();
   }
 
-  /** Without a renewal the lease has run out by then, and another worker may go on from the record. */
+  /** Without a renewal the lease has lapsed by then, and another worker may continue from the record. */
   #expireLater(): Stoppable {
     const { timers, leaseMs } = this.#options;
     return timers.after(leaseMs, () => this.abort(new LostTurn('expired')));
   }
+}
+
+export interface LeaseWritePorts extends DeferredWritePorts {
+  readonly keeper: LeaseKeeper;
+}
+
+/**
+ * Sends a write under the lease of a turn, and repeats it while Redis refuses writes.
+ * @throws LostTurn
+ */
+export async function writeUnderLease<Result extends { readonly status: string }>(
+  ports: LeaseWritePorts,
+  write: DeferredWrite,
+  send: () => Promise<Result | Lost>,
+): Promise<Exclude<Result, Lost>> {
+  const { lease, signal } = ports.keeper;
+  const scope = { ...nameConversation(lease.conversation), turn: lease.turn };
+  const result = await deferWrite(ports, { write, scope, signal }, send);
+  if (isLost(result)) throw new LostTurn(result.status);
+  return result as Exclude<Result, Lost>; // TypeScript does not narrow a type parameter
 }

@@ -1,27 +1,18 @@
-import type { Reason } from '../../domain/compaction/thresholds.ts';
 import type { PassIntake } from '../../domain/ports/pass-store.ts';
 import { upperBoundTokens } from '../../domain/size.ts';
 import { requestPass } from '../pass-request.ts';
-import { holdTurnWrite } from './held-write.ts';
-import { LostTurn } from './lost-turn.ts';
+import { writeUnderLease } from './lease-keeper.ts';
 import type { ModelFailure } from './model-call.ts';
 import type { RunningTurn } from './running-turn.ts';
-import { countUnsettled, countWaits, nextWaitMark } from './step-keys.ts';
-import type { Recount } from './turn-dependencies.ts';
+import { waitForPass, waitForRetry } from './step-waits.ts';
 import { failTurn, type TurnEnd } from './turn-end.ts';
-import { waitForPass, waitForRetry } from './waiting.ts';
+import { LostTurn } from './turn-errors.ts';
+import type { PassAsked, Recount } from './turn-ports.ts';
 
-/** Passes that may end without having settled the size before the turn settles the context itself. */
+/** Passes that may end without settling the size. After them the turn settles the context itself. */
 const MAX_UNSETTLED = 3;
 
-/** Why a step needs a smaller context. */
-export interface RoomRequest {
-  readonly reasons: readonly Reason[];
-  /** upper bound of the request that the provider refused as too long */
-  readonly refusedTokens?: number;
-}
-
-/** The step is to be decided again over the state that the journal has now. */
+/** The step is to be decided again over the journal's new state. */
 export interface DecideAgain {
   readonly kind: 'again';
 }
@@ -29,23 +20,23 @@ export interface DecideAgain {
 const AGAIN: DecideAgain = { kind: 'again' };
 
 /**
- * Waits for a pass. After several passes that ended without having settled the size, the turn settles the context itself,
- * without summaries, and that was its wait.
+ * Suspends a step until a pass has ended. After several passes that did not settle the size, the turn settles the context
+ * itself without summaries. That uses up the step's wait.
  */
-export async function waitForRoom(run: RunningTurn, step: string, room: RoomRequest): Promise<TurnEnd | DecideAgain> {
+export async function waitForRoom(run: RunningTurn, step: string, asked: PassAsked): Promise<TurnEnd | DecideAgain> {
   const { journal } = run;
-  // Asked for before the lease is given back: if the pass ends in between, the suspension says so.
-  if (countUnsettled(journal.steps, step) < MAX_UNSETTLED) {
-    return { kind: 'suspended', wait: waitForPass(step, await askForPass(run, room)) };
+  // Asked for under the lease: if the pass ends before the suspension, the store reports that.
+  if (journal.waitsOf(step).unsettledPasses < MAX_UNSETTLED) {
+    return { kind: 'suspended', wait: waitForPass(step, await askForPass(run, asked)) };
   }
-  await settleHere(run, room);
-  await journal.start([nextWaitMark(journal.steps, 'compaction', step)]);
+  await settleHere(run, asked);
+  await journal.recordWait(step, 'pass_settled');
   return AGAIN;
 }
 
 /**
  * Fails a step whose request does not fit, but only if that holds for the context of this moment (I14). If the context has
- * changed, the step is decided again. If a pass could make room, the turn makes that pass.
+ * changed, the step is decided again. If a pass could make room, the turn runs that pass.
  * @param doesFit decides by the journal's state
  */
 export async function failIfInfeasible(
@@ -57,17 +48,16 @@ export async function failIfInfeasible(
   if (!prepared.policy.enabled) return failAsTooLarge(run, { tokens });
   await refresh(run);
   if (doesFit()) return AGAIN;
-  const room: RoomRequest = { reasons: ['hard_limit'] };
-  const recount = await recountNow(run, room);
+  const asked: PassAsked = { reasons: ['hard_limit'] };
+  const recount = await recountNow(run, asked);
   if (!recount.fits) return failAsTooLarge(run, { tokens, recount });
-  await settleHere(run, room);
+  await settleHere(run, asked);
   if (doesFit()) return AGAIN;
-  const waits = countWaits(journal.steps, 'retry', step);
   const why = { message: 'a pass could make room for the request, and did not' };
-  return { kind: 'suspended', wait: waitForRetry(step, { waits }), why };
+  return { kind: 'suspended', wait: waitForRetry(journal.waitsOf(step)), why };
 }
 
-/** @param refusal the provider's word that the request is too long, after a pass for that reason */
+/** @param refusal the provider's answer that the request is too long, after a pass for that reason */
 export async function failAsRefused(run: RunningTurn, tokens: number, refusal: ModelFailure): Promise<TurnEnd> {
   const { prepared } = run;
   if (!prepared.policy.enabled) return failAsTooLarge(run, { tokens, refusal });
@@ -76,20 +66,20 @@ export async function failAsRefused(run: RunningTurn, tokens: number, refusal: M
   return failAsTooLarge(run, { tokens, refusal, recount });
 }
 
-export async function askForPass({ keeper, ports, prepared }: RunningTurn, room: RoomRequest): Promise<string> {
+export async function askForPass({ keeper, ports, prepared }: RunningTurn, asked: PassAsked): Promise<string> {
   keeper.signal.throwIfAborted();
   const { calibration } = prepared.overhead;
   const passes: PassIntake = {
-    requestPass: (request) => holdTurnWrite({ ...ports, keeper }, 'request', () => ports.passes.requestPass(request)),
+    requestPass: (request) => writeUnderLease({ ...ports, keeper }, 'request', () => ports.passes.requestPass(request)),
   };
-  const passId = await requestPass({ ...ports, passes }, keeper.lease.conversation, { ...room, calibration });
+  const passId = await requestPass({ ...ports, passes }, keeper.lease.conversation, { ...asked, calibration });
   if (passId === undefined) throw new LostTurn('gone');
   return passId;
 }
 
-/** Settles the context now, without waiting for anybody: joins the open pass or requests one, and takes that pass over. */
-async function settleHere(run: RunningTurn, room: RoomRequest): Promise<void> {
-  await askForPass(run, room);
+/** Joins the open pass or requests one, takes that pass over and settles it now. */
+async function settleHere(run: RunningTurn, asked: PassAsked): Promise<void> {
+  await askForPass(run, asked);
   await run.ports.takeover.settleNow(run.keeper.lease.conversation);
   await refresh(run);
 }
@@ -98,8 +88,8 @@ async function refresh({ journal, ports, keeper }: RunningTurn): Promise<void> {
   journal.adopt(await ports.contexts.readConversation(keeper.lease.conversation));
 }
 
-async function recountNow({ ports, keeper }: RunningTurn, room: RoomRequest): Promise<Recount> {
-  const recount = await ports.takeover.recount(keeper.lease.conversation, room);
+async function recountNow({ ports, keeper }: RunningTurn, asked: PassAsked): Promise<Recount> {
+  const recount = await ports.takeover.recount(keeper.lease.conversation, asked);
   if (recount === undefined) throw new LostTurn('gone');
   return recount;
 }
@@ -110,7 +100,7 @@ interface TooLarge {
   readonly recount?: Recount;
 }
 
-/** The arithmetic of a request that does not fit, as the failure's details. */
+/** The failure has the arithmetic of the request as its details. */
 function failAsTooLarge({ prepared }: RunningTurn, { tokens, refusal, recount }: TooLarge): TurnEnd {
   const { limits, overhead, policy } = prepared;
   const { usable, upperBoundFactor } = limits;
@@ -126,16 +116,22 @@ function failAsTooLarge({ prepared }: RunningTurn, { tokens, refusal, recount }:
   };
   const sum = `system and tools ${overhead.tokens} + messages ${tokens - overhead.tokens} = ${tokens} tokens`;
   const count = `${sum}, at most ${upperBound} (× ${upperBoundFactor}), usable ${usable ?? 'unknown'}`;
-  const left = parts === undefined ? '' : `; ${explain(parts)}`;
-  const word = `; the provider refused the size${code === undefined ? '' : ` (${code})`}: ${refusal?.message}`;
-  const why = refusal === undefined ? count + left : count + left + word;
+  const why = `${count}${explainParts(parts)}${explainRefusal(refusal)}`;
   return policy.enabled
     ? failTurn('budget_infeasible', `the request stays too large: ${why}`, details)
     : failTurn('context_overflow', `the request is too large and compaction is off: ${why}`, details);
 }
 
-function explain({ details, rules }: Extract<Recount, { fits: false }>): string {
+function explainRefusal(refusal: ModelFailure | undefined): string {
+  if (refusal === undefined) return '';
+  const { code, message } = refusal;
+  return `. The provider refused the size${code === undefined ? '' : ` (${code})`}: ${message}`;
+}
+
+function explainParts(recount: Extract<Recount, { fits: false }> | undefined): string {
+  if (recount === undefined) return '';
+  const { details, rules } = recount;
   const { fixed, pinned, open, floor, max } = details;
-  const parts = `nothing more may be removed: fixed ${fixed} + pinned ${pinned} + open ${open} + floor ${floor}, maxTokens ${max}`;
-  return rules.length === 0 ? parts : `${parts}; a smaller context breaks ${rules.join(', ')}`;
+  const parts = `. Nothing more may be removed: fixed ${fixed} + pinned ${pinned} + open ${open} + floor ${floor}, maxTokens ${max}`;
+  return rules.length === 0 ? parts : `${parts}. A smaller context breaks ${rules.join(', ')}`;
 }

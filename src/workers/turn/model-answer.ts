@@ -9,33 +9,35 @@ import type { AnswerEnd } from '../../domain/turn.ts';
 import { checkUsage } from '../../domain/usage.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
-/** Stands for an answer without text: providers refuse an empty message in a later request. */
+/** Content of an answer without text. Providers refuse an empty message in a later request. */
 const EMPTY_ANSWER = '(empty)';
 
 export type ReadAnswer =
   | { readonly status: 'read'; readonly message: Message; readonly outcome: StepOutcome }
-  /** the model broke its contract; `why` names the field, never its content */
+  /** The model broke its contract. `why` names the field, never its content. */
   | { readonly status: 'unusable'; readonly why: string };
 
 export interface AnsweredStep {
   readonly key: string;
-  /** the log's end: call ids are derived from it */
+  /** End of the log. Call ids are derived from it. */
   readonly head: number;
-  /** the version that was sent, and what it was sent with: what the provider counted holds for no other */
+  /** Version that was sent. The provider's count holds for this version and `fingerprint` alone. */
   readonly version: number;
+  /** Hash of model, system prompt and tools. */
   readonly fingerprint?: string | undefined;
-  /** our own size of what was sent, without anchor and calibration */
+  /** Our own size of the request, without anchor and calibration. */
   readonly countedTokens: number;
-  /** of these, what its pictures are taken for */
+  /** Part of `countedTokens` for pictures. */
   readonly pictureTokens: number;
 }
 
-/** Makes a model's answer the outcome of its step: with the log's call ids, weighed, ready to be recorded behind `head`. */
+/** Turns a model's answer into the outcome of its step: with call ids of the log, weighed, to be recorded behind `head`. */
 export async function readAnswer(
   answer: ModelAnswer,
-  { key, head, version, fingerprint, countedTokens, pictureTokens }: AnsweredStep,
+  step: AnsweredStep,
   prepared: Pick<PreparedAgent, 'weigh'>,
 ): Promise<ReadAnswer> {
+  const { key, head, version } = step;
   let message: Message;
   try {
     message = adoptAnswer(answer, head);
@@ -45,7 +47,7 @@ export async function readAnswer(
   }
   const weighed = await prepared.weigh(message);
   if (weighed.bytes > MAX_MESSAGE_BYTES) {
-    return { status: 'unusable', why: `answer of ${weighed.bytes} bytes; at most ${MAX_MESSAGE_BYTES} are kept` };
+    return { status: 'unusable', why: `answer of ${weighed.bytes} bytes, at most ${MAX_MESSAGE_BYTES} are allowed` };
   }
   const { toolCalls = [] } = message;
   const usage = checkUsage(answer.usage);
@@ -63,24 +65,26 @@ export async function readAnswer(
     return { status: 'read', message, outcome: { ...recorded, messages: [weighed, ...results], opens: [] } };
   }
   const opens = toolCalls.map(({ id, providerId }) => ({ id, providerId }));
-  // Of a picture the provider may count a twentieth of what we do: that alone does not make its count a part.
-  const anchor = usage !== undefined &&
-    isWholeCount(usage.inputTotal, countedTokens - pictureTokens) && {
-      tokens: usage.inputTotal + usage.outputKept,
-      version,
-      ...(fingerprint !== undefined && { fingerprint }),
-    };
+  const anchor = readAnchor(usage, step);
   return { status: 'read', message, outcome: { ...recorded, messages: [weighed], opens, ...(anchor && { anchor }) } };
 }
 
+/** The provider's count as the anchor of later sizes. Undefined: there is none, or it covers a part of the request. */
+function readAnchor(usage: ReturnType<typeof checkUsage>, step: AnsweredStep): StepOutcome['anchor'] {
+  const { version, fingerprint, countedTokens, pictureTokens } = step;
+  // A provider may count a picture as a twentieth of our count. Without pictures its count still has to be whole.
+  if (usage === undefined || !isWholeCount(usage.inputTotal, countedTokens - pictureTokens)) return undefined;
+  return { tokens: usage.inputTotal + usage.outputKept, version, ...(fingerprint !== undefined && { fingerprint }) };
+}
+
 const UNFINISHED: Readonly<Record<AnswerEnd, string>> = {
-  cut_off: 'the answer met the output cap before this call was whole; it was not run. Call again, shorter.',
-  refusal: 'the answer was declined before this call was whole; it was not run.',
+  cut_off: 'the answer met the output cap before this call was complete. The call was not run. Call again with less.',
+  refusal: 'the answer was declined before this call was complete. The call was not run.',
 };
 
 /**
- * The answer to a call of an answer that is not complete. What is there of its arguments may read as whole, and mean
- * something else: half a list, a flag that is missing. None of them is run.
+ * The result of a call in an incomplete answer. No such call is run: its truncated arguments may parse and mean something
+ * else, such as half a list.
  */
 function refuseUnfinished(toolCallId: string, end: AnswerEnd): Message {
   return { role: 'tool', content: `${end}: ${UNFINISHED[end]}`, toolCallId, isError: true };

@@ -17,18 +17,18 @@ import type { Tracing } from '../../domain/ports/tracing.ts';
 import type { TurnLease } from '../../domain/ports/turn-store.ts';
 import { describeUsage } from '../../domain/usage.ts';
 import { StoppedWork } from '../shutdown.ts';
-import { LostTurn } from './lost-turn.ts';
 import { callWithin, type StepDeadline, StepTimeout } from './step-deadline.ts';
+import { LostTurn } from './turn-errors.ts';
 
-/** What a call that brought no answer means for its turn. */
+/** The error of a call, by its consequence for the turn. */
 export interface ModelFailure {
   readonly kind: ModelErrorKind;
-  /** without contents */
+  /** Without contents. */
   readonly message: string;
   readonly retryAt?: number | undefined;
-  /** what the provider called it, or the rule of ours */
+  /** The provider's error code, or our rule. */
   readonly code?: string | undefined;
-  /** of a refused request, as JSON */
+  /** Form of a refused request, as JSON. */
   readonly form?: string | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface ModelCall {
   readonly limits: Limits;
   readonly request: Omit<ModelRequest, 'signal'>;
   readonly deadline: StepDeadline;
-  /** the request's context is shorter than its log */
+  /** The context contains less than the log. */
   readonly isCompacted: boolean;
   readonly clock: Clock;
   readonly onEvent: EventListener;
@@ -50,7 +50,7 @@ export interface ModelCall {
   readonly tracing: Tracing;
 }
 
-/** @throws LostTurn, when the turn ends under the call; StoppedWork, when the worker does */
+/** @throws LostTurn if the turn ends during the call. StoppedWork if the worker stops. */
 export function callModel(call: ModelCall): Promise<ModelCallResult> {
   const { model, isCompacted, request, tracing } = call;
   const { maxOutputTokens } = request;
@@ -62,7 +62,7 @@ async function askModel(call: ModelCall): Promise<ModelCallResult> {
   const { lease, request, deadline, clock, onContent } = call;
   const { conversation, turn } = lease;
   const startedAt = clock.now();
-  const { observed, seen } = observeRequest(call);
+  const { observed, progress } = observeRequest(call);
   onContent?.({
     type: 'model_asked',
     ...nameConversation(conversation),
@@ -72,19 +72,19 @@ async function askModel(call: ModelCall): Promise<ModelCallResult> {
   });
   try {
     const answer = await callWithin(deadline, (signal) => generateSafely(call, { ...observed, signal }));
-    reportCall(call, 'answered', { startedAt, ...seen, answer });
+    reportCall(call, 'answered', { startedAt, ...progress, answer });
     const { content, toolCalls } = answer;
     onContent?.({ type: 'model_answered', ...nameConversation(conversation), turn, content, toolCalls });
     return { status: 'answered', answer };
   } catch (error) {
-    reportCall(call, outcomeOf(error, deadline), { startedAt, ...seen, error });
+    reportCall(call, outcomeOf(error, deadline), { startedAt, ...progress, error });
     deadline.signal.throwIfAborted();
     if (deadline.stop.aborted) throw new StoppedWork();
     return { status: 'failed', failure: describeFailure(error) };
   }
 }
 
-/** The border to a model that anybody may have written. @throws ModelError, whatever the model throws or answers */
+/** The border to foreign code. @throws ModelError for any error and any malformed answer of the model */
 async function generateSafely({ model, clock }: ModelCall, request: ModelRequest): Promise<ModelAnswer> {
   try {
     return checkAnswer(await model.generate(request));
@@ -93,18 +93,18 @@ async function generateSafely({ model, clock }: ModelCall, request: ModelRequest
   }
 }
 
-/** What came before the answer. */
-interface Seen {
+/** Observations before the answer. */
+interface Progress {
   firstTextAt: number | undefined;
   usage: ModelUsage | undefined;
 }
 
-/** The request, with somebody who listens to what comes before its answer. */
+/** Adds listeners to a request that record its progress. */
 function observeRequest({ lease: { conversation }, request, clock, onEvent }: ModelCall) {
-  const seen: Seen = { firstTextAt: undefined, usage: undefined };
+  const progress: Progress = { firstTextAt: undefined, usage: undefined };
   const { onText } = request;
   const onPassedOver = (name: unknown, kind: unknown): void => {
-    Object.assign(seen, { firstTextAt: undefined, usage: undefined });
+    Object.assign(progress, { firstTextAt: undefined, usage: undefined });
     const passed = readPassedOver(name, kind);
     onEvent({ type: 'model_passed_over', ...nameConversation(conversation), purpose: 'turn', ...passed });
     request.onPassedOver?.(passed.model, passed.outcome);
@@ -113,21 +113,21 @@ function observeRequest({ lease: { conversation }, request, clock, onEvent }: Mo
     ...request,
     onPassedOver,
     onUsage(usage: unknown) {
-      seen.usage = readUsage(usage);
+      progress.usage = readUsage(usage);
     },
     ...(onText && {
       onText(piece: unknown) {
-        // Text alone is streamed: whatever else a model hands over is left out, and the answer is still checked whole.
+        // Other values are not streamed. The answer is checked as a whole.
         if (typeof piece !== 'string') return;
-        seen.firstTextAt ??= clock.now();
+        progress.firstTextAt ??= clock.now();
         onText(piece);
       },
     }),
   };
-  return { observed, seen };
+  return { observed, progress };
 }
 
-/** @param error of the model, as `generateSafely` reads it, or of the deadline */
+/** @param error from `generateSafely` or the deadline */
 function describeFailure(error: unknown): ModelFailure {
   if (error instanceof StepTimeout) return { kind: 'retry', message: error.message };
   const { kind, message, retryAt, code, form } = isModelError(error) ? error : new ModelError('fatal', 'unknown');
@@ -141,7 +141,7 @@ function outcomeOf(error: unknown, { stop }: StepDeadline): ModelOutcome {
   return isModelError(error) ? error.kind : 'fatal';
 }
 
-interface CallEnd extends Readonly<Seen> {
+interface CallEnd extends Readonly<Progress> {
   readonly startedAt: number;
   readonly answer?: ModelAnswer;
   readonly error?: unknown;
@@ -154,7 +154,6 @@ function reportCall(
 ): void {
   const now = clock.now();
   const failure = isModelError(error) ? error : undefined;
-  const retryAt = failure?.retryAt;
   onEvent({
     type: 'model_called',
     ...nameConversation(conversation),
@@ -165,9 +164,16 @@ function reportCall(
     tokens: request.tokens,
     durationMs: now - startedAt,
     ...(firstTextAt !== undefined && { firstTextMs: firstTextAt - startedAt }),
-    ...(failure && { why: failure.message, ...(failure.code !== undefined && { code: failure.code }) }),
-    ...(retryAt !== undefined && { retryAfterMs: Math.max(0, retryAt - now) }),
+    ...(failure && describeError(failure, now)),
     isOverLimit: limits.usable !== undefined && request.tokens > limits.usable,
     ...describeUsage(model.profile, answer?.usage ?? failure?.usage ?? usage),
   });
+}
+
+function describeError({ message, code, retryAt }: ModelError, now: number) {
+  return {
+    why: message,
+    ...(code !== undefined && { code }),
+    ...(retryAt !== undefined && { retryAfterMs: Math.max(0, retryAt - now) }),
+  };
 }

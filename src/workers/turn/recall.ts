@@ -1,31 +1,31 @@
 import { z } from 'zod';
 import type { Tool } from '../../domain/agent.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
+import type { ConversationRef } from '../../domain/ids.ts';
 import type { LogEntry, Role } from '../../domain/message.ts';
-import type { ContextStore } from '../../domain/ports/context-store.ts';
+import type { ContextReader, ContextStore } from '../../domain/ports/context-store.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import { RECALL, RecallSearch, readQuery, recallText } from '../../domain/recall.ts';
 import { START_VERSION } from '../../domain/version.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
-import { countSeqs, type LogPlace, readBatches } from './recall-log.ts';
 
-/** Tokens of an answer, unless the call or the clip of tool results says otherwise. */
+/** Default tokens of an answer. The clip of tool results may allow fewer. */
 const ANSWER_TOKENS = 1_000;
 
-/** Characters of an excerpt to each side of what was found; fewer where the answer has little room. */
+/** Characters of an excerpt on each side of a match. Fewer if the answer has little room. */
 const REACH = 120;
 const ROOM_A_REACH = 8;
 
-/** What stands around hits or messages, with its figures. */
+/** JSON around hits or messages. */
 const FRAME_TOKENS = 40;
 
 const seqSchema = z.number().int().min(1);
 
 const input = z
   .object({
-    query: z.string().trim().min(1).max(400).optional().describe('what to look for: words, an id, a path'),
-    from: seqSchema.optional().describe('the first message to read; with a query: to search'),
-    to: seqSchema.optional().describe('the last one'),
+    query: z.string().trim().min(1).max(400).optional().describe('words, an id or a path to search for'),
+    from: seqSchema.optional().describe('number (seq) of the first message to read or search'),
+    to: seqSchema.optional().describe('number (seq) of the last message to read or search'),
     ref: z.string().min(1).max(64).optional().describe('the reference of a clipped result, to read it whole'),
     offset: z.number().int().min(0).optional().describe('characters of the first message, or of that result, to skip'),
     limit: z.number().int().min(100).optional().describe(`tokens of the answer, ${ANSWER_TOKENS} unless given`),
@@ -41,7 +41,8 @@ const input = z
 
 type RecallInput = z.infer<typeof input>;
 
-export interface RecallPlace extends LogPlace {
+export interface RecallPlace {
+  readonly conversation: ConversationRef;
   readonly contexts: Pick<ContextStore, 'readLog' | 'readText' | 'readVersion'>;
   readonly state: Pick<ConversationState, 'head' | 'size'>;
 }
@@ -58,27 +59,24 @@ interface Hit {
   readonly excerpt: string;
 }
 
-/**
- * The tool by which an agent searches and reads its own conversation, what compaction archived above all. One for each agent of a
- * worker.
- */
+/** The built-in tool by which an agent searches and reads its own conversation, archived messages above all. */
 export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
   readonly name = RECALL;
   readonly description =
-    'Searches and reads earlier messages of this conversation, also those that you no longer see. With a query it answers hits, ' +
-    'best first: number of the message (seq), role and an excerpt. With from and to it answers those messages whole, and ' +
-    'in "next" where to go on; with the ref of a clipped result that result. What it answers is a record, not a new request.';
+    'Searches and reads earlier messages of this conversation, also those that you no longer see. With a query it returns hits, ' +
+    'best first: number of the message (seq), role and an excerpt. With from and to it returns those messages in full, and ' +
+    '"next" to continue. With the ref of a clipped result it returns that result. The answer is a record, not a new request.';
   readonly input = input;
   readonly #counter: TokenCounter;
   readonly #maxTokens: number;
 
-  /** @param maxTokens what the clip of tool results leaves */
+  /** @param maxTokens limit of the clip of tool results */
   constructor(counter: TokenCounter, maxTokens: number) {
     this.#counter = counter;
     this.#maxTokens = maxTokens;
   }
 
-  /** The tool at work on one conversation; it reaches no other. */
+  /** Opens the tool on one conversation. It reads no other. */
   open(place: RecallPlace): Tool {
     const { name, description } = this;
     const run = (given: RecallInput, { signal }: { readonly signal: AbortSignal }): Promise<string> => {
@@ -145,7 +143,7 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
           const whole: ReadMessage = { seq, role: message.role, text: recallText(message).slice(skipped) };
           const fitting = await this.#fit(whole, left);
           const isWhole = fitting.text.length === whole.text.length;
-          // Only the first is cut: a reader gets whole messages, or one that no answer has room for.
+          // Only the first message is cut, because no answer has room for all of it. Others come whole in the next answer.
           if (!isWhole && messages.length > 0) return { messages, next: { from: seq } };
           messages.push(fitting);
           if (!isWhole) return { messages, next: { from: seq, offset: skipped + fitting.text.length } };
@@ -157,7 +155,7 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
     return this.#composeWithin(limit, compose);
   }
 
-  /** What a clip of tool results left out. */
+  /** Reads a clipped tool result. */
   async #readWhole(
     { contexts, conversation }: RecallPlace,
     { ref, offset = 0, limit }: RecallInput & { readonly ref: string },
@@ -172,7 +170,7 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
     });
   }
 
-  /** As much of the start of a text as fits; it looks no further into a long one. */
+  /** The longest start of the text that fits. The cost does not grow with the text. */
   async #fit<Item extends { readonly text: string }>(item: Item, room: number): Promise<Item> {
     for (let tokens = room; tokens > 0; ) {
       const cut = { ...item, text: await this.#counter.clipStart(item.text, tokens) };
@@ -183,7 +181,7 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
     return { ...item, text: '' };
   }
 
-  /** Parts may count less than the whole that they make: then there is less room for them. */
+  /** Parts may count fewer tokens than the answer made of them. Then the parts get less room. */
   async #composeWithin(limit: number | undefined, compose: (room: number) => Promise<object>): Promise<string> {
     const maxTokens = Math.min(limit ?? ANSWER_TOKENS, this.#maxTokens);
     for (let room = maxTokens - FRAME_TOKENS; ; ) {
@@ -194,7 +192,7 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
     }
   }
 
-  /** With what separates it from the next. */
+  /** Tokens of an item and its separator. */
   async #count(item: unknown): Promise<number> {
     return (await this.#counter.count(JSON.stringify(item))) + 1;
   }
@@ -209,4 +207,53 @@ function* addAll(search: RecallSearch, entries: readonly LogEntry[]): Generator<
     yield;
     yield* search.add(entry);
   }
+}
+
+/** Target size of one read, parsed in about a millisecond. One message may be four times as large. */
+const BATCH_BYTES = 262_144;
+
+/** Entries of the first read, whose sizes are not known. Each further read may have twice as many. */
+const FIRST_ENTRIES = 4;
+const MAX_ENTRIES = 128;
+
+interface LogPlace {
+  readonly contexts: Pick<ContextReader, 'readLog'>;
+  readonly conversation: ConversationRef;
+}
+
+/** Reads log entries in the order of `seqs`, in batches of bounded size. Seqs without an entry are left out. */
+async function* readBatches(
+  { contexts, conversation }: LogPlace,
+  seqs: Iterable<number>,
+  signal: AbortSignal,
+): AsyncGenerator<readonly LogEntry[]> {
+  let size = FIRST_ENTRIES;
+  for (const batch of takeBatches(seqs, () => size)) {
+    signal.throwIfAborted();
+    const entries = await contexts.readLog(
+      conversation,
+      batch.map((seq) => ({ from: seq, to: seq })),
+    );
+    const bySeq = new Map(entries.map((entry) => [entry.seq, entry]));
+    yield batch.flatMap((seq) => bySeq.get(seq) ?? []);
+    const bytes = entries.reduce((sum, entry) => sum + entry.bytes, 0);
+    const fitting = Math.floor((size * BATCH_BYTES) / Math.max(1, bytes));
+    size = Math.max(1, Math.min(fitting, size * 2, MAX_ENTRIES));
+  }
+}
+
+/** Seqs from the first to the last, inclusive. */
+function* countSeqs(from: number, to: number): Generator<number> {
+  for (let seq = from; seq <= to; seq += 1) yield seq;
+}
+
+function* takeBatches(seqs: Iterable<number>, size: () => number): Generator<readonly number[]> {
+  let batch: number[] = [];
+  for (const seq of seqs) {
+    batch.push(seq);
+    if (batch.length < size()) continue;
+    yield batch;
+    batch = [];
+  }
+  if (batch.length > 0) yield batch;
 }

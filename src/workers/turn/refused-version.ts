@@ -1,32 +1,29 @@
 import { nameConversation } from '../../domain/ids.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
-import { isLost } from '../../domain/ports/turn-store.ts';
 import { contextSize } from '../../domain/size.ts';
 import { START_VERSION, type Version } from '../../domain/version.ts';
 import { hashSegments } from '../content-hash.ts';
-import { holdTurnWrite } from './held-write.ts';
-import { LostTurn } from './lost-turn.ts';
+import { writeUnderLease } from './lease-keeper.ts';
 import type { ModelFailure } from './model-call.ts';
 import type { RunningTurn } from './running-turn.ts';
-import { hasWaitedForPass, rollbackKey } from './step-keys.ts';
+import { hasWaitedForPass } from './step-waits.ts';
 
-/** In `explained` of a version that was put over a refused one. A caller's rollback says something else. */
+/** In `explained` of a version that replaced a refused one. A caller's rollback has another text. */
 const VERSION_REFUSED = 'version_refused';
 
-/** A request whose form was refused. */
+/** A request whose form the provider refused. */
 export interface RefusedRequest {
-  /** key of its step */
+  /** Key of its step. */
   readonly step: string;
-  /** that was sent */
+  /** Version that was sent. */
   readonly version: number;
 }
 
 /**
- * A provider refused the form of a request over a version that a pass made. What was live before it becomes the live
- * version again, the refused one's segments are quarantined, and the step is taken once more. Where that is refused as
- * well, so is what stood before it, until one was answered over or no pass made it. A step that had waited for a pass may wait
- * for another: what stood before is as large as it was.
- * @returns false where no pass made what that version shows, or a request over it was answered: then its form is not what is refused
+ * Replaces a version that a pass made by its parent, because a provider refused the form of a request over it. The refused
+ * segments are quarantined. Each further refusal goes one version up, until one that was answered or that no pass made. A
+ * step that had waited for a pass may wait for another, because the parent is as large as before.
+ * @returns false if no pass made the version's segments, or a request over them was answered: their form is not refused
  * @throws LostTurn
  */
 export async function rollBackRefused(
@@ -37,14 +34,14 @@ export async function rollBackRefused(
   const { ports, keeper, journal } = run;
   const { conversation } = keeper.lease;
   const shown = await findShown(run, await readVersion(run, refused));
-  // None that is newer than the last one answered over ever was, and what is older is reached through that one.
+  // No version newer than `answeredVersion` was ever answered, and older ones are reached through that version only.
   const { answeredVersion } = journal.conversation;
   const isAnswered = answeredVersion !== undefined && answeredVersion >= shown.number;
   if (shown.cause !== 'pass' || isAnswered) return false;
   const version = restoreVersion(run, refused, await readVersion(run, shown.parent));
   keeper.signal.throwIfAborted();
-  // First: a crash between the two costs a wait that was not owed, the other way round it costs the turn.
-  if (hasWaitedForPass(journal.steps, step)) await journal.start([rollbackKey(step)]);
+  // Before the rollback: a crash in between grants one wait too many. In the other order it would fail the turn.
+  if (hasWaitedForPass(journal.waitsOf(step))) await journal.recordWait(step, 'rolled_back');
   const rollback = {
     expectedVersion: refused,
     shownVersion: shown.number,
@@ -52,10 +49,10 @@ export async function rollBackRefused(
     refusedSegments: hashSegments(shown.segments),
     keepVersions: PASS_LIMITS.keepVersions,
   };
-  const result = await holdTurnWrite({ ...ports, keeper }, 'rollback', () =>
+  const result = await writeUnderLease({ ...ports, keeper }, 'rollback', () =>
     ports.turns.rollBackVersion(keeper.lease, rollback),
   );
-  if (isLost(result)) throw new LostTurn(result.status);
+
   if (result.status === 'answered') return false;
   if (result.status === 'version_changed') {
     journal.adopt(await ports.contexts.readConversation(conversation));
@@ -75,20 +72,20 @@ export async function rollBackRefused(
   return true;
 }
 
-/** One that is no longer kept, and none: the whole log is a form that no pass made. */
+/** A version that is no longer kept counts as the full log, which no pass made. */
 async function readVersion({ ports, keeper }: RunningTurn, number: number | null): Promise<Version> {
   const version = number === null ? undefined : await ports.contexts.readVersion(keeper.lease.conversation, number);
   return version ?? START_VERSION;
 }
 
-/** The version whose segments one has: another's, where it was put over a refused one to show what stood before that. */
+/** The version that a version's segments come from. A version that replaced a refused one has the segments of an older one. */
 async function findShown(run: RunningTurn, version: Version): Promise<Version> {
   if (version.cause !== 'rollback' || !version.explained.includes(VERSION_REFUSED)) return version;
   const refused = await findShown(run, await readVersion(run, version.parent));
   return findShown(run, await readVersion(run, refused.parent));
 }
 
-/** The version that shows what `shown` did, and everything behind its base as it is. */
+/** A new version with the segments of `shown`, over the present log. */
 function restoreVersion({ ports, journal, prepared }: RunningTurn, refused: number, shown: Version): Version {
   const { weight, baseTotal } = shown;
   const { size, head } = journal.conversation;

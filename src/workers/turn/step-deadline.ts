@@ -1,7 +1,6 @@
 import { StoppedWork } from '../shutdown.ts';
 import type { Timers } from '../timers.ts';
 
-/** A step took longer than it may. */
 export class StepTimeout extends Error {
   constructor(timeoutMs: number) {
     super(`no outcome within ${timeoutMs} ms`);
@@ -12,15 +11,15 @@ export class StepTimeout extends Error {
 export interface StepDeadline {
   readonly timers: Timers;
   readonly timeoutMs: number;
-  /** aborted when the turn is lost, or handed back */
+  /** Aborted when the turn is lost or handed back. */
   readonly signal: AbortSignal;
-  /** aborted when calls of a stopping worker end: the call is aborted, and may still answer until `signal` is */
+  /** Aborted when a stopping worker ends its calls. The call may still answer until `signal` aborts. */
   readonly stop: AbortSignal;
 }
 
 /**
- * Runs one call until its outcome, its deadline (`StepTimeout`) or the end of its turn (the signal's reason). What
- * ignores its signal is left behind: its late outcome is dropped.
+ * Runs one call until its outcome, its deadline (`StepTimeout`) or the end of its turn (the signal's reason). A call that
+ * ignores its signal is abandoned, and its late outcome is dropped.
  */
 export async function callWithin<T>(deadline: StepDeadline, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { timers, timeoutMs, signal, stop } = deadline;
@@ -28,7 +27,7 @@ export async function callWithin<T>(deadline: StepDeadline, call: (signal: Abort
   const step = new AbortController();
   const ended = Promise.withResolvers<never>();
   const leave = (reason: unknown): void => {
-    // First: whatever the call throws when it is aborted comes second.
+    // Before the abort: otherwise the race would end with the error that the abort causes in the call.
     ended.reject(reason);
     step.abort(reason);
   };

@@ -8,34 +8,33 @@ import type { PreparedAgent } from '../prepared-agent.ts';
 
 type Sized = Pick<PreparedAgent, 'policy' | 'limits' | 'overhead'>;
 
-/** Reasons for a pass that nobody waits for; empty where none is worth asking for. `hold`: why, though there were some. */
+/** Reasons for a pass that no turn waits for, or none. With reasons that a backoff suppresses: its cause. */
 export interface SoftPass {
   readonly reasons: readonly Reason[];
-  readonly hold?: BackoffCause;
+  readonly backoff?: BackoffCause;
 }
 
-/** What a turn does before it sends a request of this size. */
 export type StepDecision =
-  /** send; with reasons: ask for a soft pass, which runs behind the turn */
+  /** Send the request. With reasons: ask for a soft pass, which runs behind the turn. */
   | ({ readonly kind: 'send'; readonly size: Weight } & SoftPass)
-  /** ask for a pass and wait for its end */
+  /** Ask for a pass and wait for its end. */
   | { readonly kind: 'wait'; readonly size: Weight; readonly reasons: readonly Reason[] }
-  /** larger than the window, and nothing is left to wait for */
+  /** The request is larger than the window, and the step has no wait left. */
   | { readonly kind: 'refuse'; readonly size: Weight };
 
 /**
- * Decides from a conversation's state alone, without its messages.
- * @param mayWait this step may wait for a pass: it does so once, and once more after a rollback
+ * The threshold check before a model step. Reads the conversation's state alone, without messages.
+ * @param mayWait true if the step has a wait for a pass left
  */
 export function decideStep(agent: Sized, state: StepState, mayWait: boolean): StepDecision {
   const { size, reasons } = evaluate(agent, state, false);
   if (hasHardReason(reasons) && mayWait) return { kind: 'wait', size, reasons };
   if (!isSendable(agent.limits, size.tokens)) return { kind: 'refuse', size };
-  // A hard one has waited already, and is not helped by a pass behind it.
+  // A step with a hard reason has waited already. A soft pass would not help it.
   return { kind: 'send', size, ...(hasHardReason(reasons) ? { reasons: [] } : checkBackoff(state, size, reasons)) };
 }
 
-/** Whether to ask for a pass once a turn is completed. */
+/** The threshold check after a completed turn. */
 export function decideTurnEnd(agent: Sized, state: StepState): SoftPass {
   const { size, reasons } = evaluate(agent, state, true);
   return checkBackoff(state, size, reasons);
@@ -49,6 +48,6 @@ function evaluate(agent: Sized, state: StepState, hasTurnEnded: boolean): { size
 
 function checkBackoff({ passId, backoff }: StepState, { tokens }: Weight, reasons: readonly Reason[]): SoftPass {
   if (reasons.length === 0 || passId !== undefined) return { reasons: [] };
-  const hold = findBackoffCause(backoff, tokens);
-  return hold === undefined ? { reasons } : { reasons: [], hold };
+  const cause = findBackoffCause(backoff, tokens);
+  return cause === undefined ? { reasons } : { reasons: [], backoff: cause };
 }

@@ -2,13 +2,18 @@ import type { Tool } from '../../domain/agent.ts';
 import type { ToolCall } from '../../domain/message.ts';
 import { nameIssues } from '../../domain/parse.ts';
 import type { ClaimedTurn } from '../../domain/ports/turn-store.ts';
-import type { AnswerKind, StepRecord } from '../../domain/turn.ts';
+import {
+  type AnswerKind,
+  type CallToWaitFor,
+  type StepRecord,
+  TURN_LIMITS,
+  type WaitRequest,
+} from '../../domain/turn.ts';
 import { toolKey } from './step-keys.ts';
 import { parseToolJson, readApproval, readBroughtOutput, refuseCall, type ToolAnswer } from './tool-output.ts';
 
 export type RunnableTool = Tool & Required<Pick<Tool, 'run'>>;
 
-/** What is to be done about one open call. */
 export type CallDecision =
   | ({ readonly kind: 'answer' } & ToolAnswer)
   | { readonly kind: 'run'; readonly tool: RunnableTool; readonly input: unknown }
@@ -19,26 +24,26 @@ export interface CallFacts {
   readonly steps: ReadonlyMap<string, StepRecord>;
   readonly answers: ClaimedTurn['answers'];
   readonly waited: ClaimedTurn['waited'];
-  /** by the store's clock, as deadlines are */
+  /** By the store's clock, as deadlines are. */
   readonly claimedAt: number;
 }
 
 /**
- * Decides one open call from what is known. A call that cannot be run is answered at once and needs no approval. A tool
- * without `run` is approved by whoever answers it, so `needsApproval` says nothing there.
+ * Decides one open call. A call that cannot be run is answered at once and needs no approval. A tool without `run` ignores
+ * `needsApproval`, because its result comes from outside.
  */
 export function decideCall(call: ToolCall, facts: CallFacts): CallDecision {
   const tool = facts.tools.find(({ name }) => name === call.name);
   if (tool === undefined) {
     const known = facts.tools.map(({ name }) => name).join(', ') || 'none';
-    return answer(refuseCall('unknown_tool', `there is no tool "${call.name}"; there are: ${known}`));
+    return answer(refuseCall('unknown_tool', `there is no tool "${call.name}". The tools are: ${known}`));
   }
   const read = readInput(tool, call.arguments);
   if (read.status === 'invalid') return answer(refuseCall('invalid_input', read.why));
   if (!isRunnable(tool)) return decideOutsideCall(call.id, facts);
   if (tool.needsApproval === true) {
-    const refusal = decideApproval(call.id, facts);
-    if (refusal !== undefined) return refusal;
+    const decision = decideApproval(call.id, facts);
+    if (decision.kind !== 'approved') return decision;
   }
   const isStarted = facts.steps.get(toolKey(call.id))?.status === 'started';
   if (isStarted && tool.retry === 'never') {
@@ -60,18 +65,17 @@ function decideOutsideCall(callId: string, facts: CallFacts): CallDecision {
   return { kind: 'wait', for: 'tools' };
 }
 
-/** Undefined: approved. */
-function decideApproval(callId: string, facts: CallFacts): CallDecision | undefined {
+function decideApproval(callId: string, facts: CallFacts): CallDecision | { readonly kind: 'approved' } {
   const decided = facts.answers.get(callId);
   if (decided === undefined) {
     if (!isPastDeadline('approval', callId, facts)) return { kind: 'wait', for: 'approval' };
-    return answer(refuseCall('denied', 'nobody approved the call before the deadline'));
+    return answer(refuseCall('denied', 'the call was not approved before the deadline'));
   }
   const { approved, why } = readApproval(decided);
-  return approved ? undefined : answer(refuseCall('denied', why ?? 'the call was not approved'));
+  return approved ? { kind: 'approved' } : answer(refuseCall('denied', why ?? 'the call was not approved'));
 }
 
-/** Each call has its own deadline: the others of the round go on waiting. */
+/** Each call has its own deadline. The others of the round go on waiting. */
 function isPastDeadline(kind: AnswerKind, callId: string, { waited, claimedAt }: CallFacts): boolean {
   if (waited?.for !== kind || waited.isFulfilled) return false;
   return waited.calls.some(({ id, until }) => id === callId && until <= claimedAt);
@@ -79,11 +83,11 @@ function isPastDeadline(kind: AnswerKind, callId: string, { waited, claimedAt }:
 
 type ReadInput =
   | { readonly status: 'valid'; readonly input: unknown }
-  /** names the field */
+  /** `why` names the field. */
   | { readonly status: 'invalid'; readonly why: string };
 
 function readInput(tool: Tool, text: string): ReadInput {
-  // Some models write nothing where a tool takes nothing.
+  // Some models send an empty text to a tool without arguments.
   const given = parseToolJson(text.trim() === '' ? '{}' : text);
   if (!given.isJson) return { status: 'invalid', why: 'arguments: not valid JSON' };
   try {
@@ -102,6 +106,20 @@ function isRunnable(tool: Tool): tool is RunnableTool {
   return tool.run !== undefined;
 }
 
-function answer(given: ToolAnswer): CallDecision {
-  return { kind: 'answer', ...given };
+function answer(toolAnswer: ToolAnswer): CallDecision {
+  return { kind: 'answer', ...toolAnswer };
+}
+
+/** Time that a call waits: each tool has its own deadline. */
+export function readCallWait({ id, name, arguments: text }: ToolCall, tools: readonly Tool[]): CallToWaitFor {
+  const { answerWithinMs = TURN_LIMITS.answerWithinMs } = tools.find((tool) => tool.name === name) ?? {};
+  return { id, name, arguments: text, waitMs: answerWithinMs };
+}
+
+/**
+ * @param step key of the model step whose calls are open
+ * @param calls at least one
+ */
+export function waitForCalls(kind: AnswerKind, step: string, calls: readonly CallToWaitFor[]): WaitRequest {
+  return { for: kind, step, waitMs: Math.min(...calls.map(({ waitMs }) => waitMs)), calls };
 }

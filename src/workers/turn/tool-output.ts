@@ -6,7 +6,7 @@ import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import { joinPath, safeParse } from '../../domain/parse.ts';
 import { readSafely } from '../../domain/thrown.ts';
 
-/** The answer to one call: what enters the log, and how it is counted. */
+/** The answer to one call: its log entry and its outcome for metrics. */
 export interface ToolAnswer {
   readonly output: ToolOutput;
   readonly outcome: ToolOutcome;
@@ -23,22 +23,21 @@ const approvalSchema = z.object({ approved: z.boolean(), why: z.string().optiona
 
 export type Approval = z.infer<typeof approvalSchema>;
 
-/** An error result as a model reads it: the code says what to do, the text says why. */
+/** An error result for a model: a code and a reason. */
 export function refuseCall(outcome: Exclude<ToolOutcome, 'done'>, why: string): ToolAnswer {
   return { output: { content: `${outcome}: ${why}`, isError: true }, outcome };
 }
 
-/** A result is written and not read back, which leaves time for twice the values: 20,000 rows of five columns. */
+/** Twice the usual work, because a result is written and not read back. Enough for 20,000 rows of five columns. */
 const RESULT_BOUNDS = { maxCharacters: MAX_MESSAGE_BYTES, maxWork: 550_000 };
 
-/** What a tool gave back. */
 export function readOutput(value: unknown): ToolAnswer {
   return readExact(value) ?? readObject(value);
 }
 
-/** A text, or `{content, isError?}` and nothing else. */
+/** Reads a text, or `{content, isError?}` without other fields. */
 function readExact(value: unknown): ToolAnswer | undefined {
-  // Without a text as its content, no object is an output. The schema would look at all other keys, of which there may be millions.
+  // Checked before the schema, which would visit all keys of an object. There may be millions.
   if (typeof value === 'object' && typeof readSafely(value, 'content') !== 'string') return undefined;
   const parsed = safeParse(outputSchema, value, 'result', 'invalid_input');
   if (!parsed.success) return undefined;
@@ -46,8 +45,8 @@ function readExact(value: unknown): ToolAnswer | undefined {
 }
 
 /**
- * An object that is no output becomes JSON text. `{content, isError?}` is an output only without other fields: what a tool of
- * somebody else's service answers beside a `content` of its own must not be lost.
+ * Writes any other object as JSON text. An object with `content` and other fields is written, too, because those fields of a
+ * service's answer must not be lost.
  */
 function readObject(value: unknown): ToolAnswer {
   if (typeof value !== 'object' || value === null) {
@@ -64,14 +63,14 @@ function readObject(value: unknown): ToolAnswer {
   return { output: { content: written.json }, outcome: 'done' };
 }
 
-/** @param json as brought by `resume` */
+/** @param json from `resume` */
 export function readBroughtOutput(json: string): ToolAnswer {
   const value = parseToolJson(json);
   if (!value.isJson) return refuseCall('invalid_result', 'the answer is not JSON');
   return readExact(value.value) ?? refuseCall('invalid_result', 'the answer is neither text nor {content, isError}');
 }
 
-/** What cannot be read approves nothing. */
+/** An unreadable decision is no approval. */
 export function readApproval(json: string): Approval {
   const value = parseToolJson(json);
   const parsed = approvalSchema.safeParse(value.isJson ? value.value : undefined);

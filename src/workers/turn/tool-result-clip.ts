@@ -2,47 +2,46 @@ import { createHash } from 'node:crypto';
 import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 
-/** A result above this many tokens is clipped, unless its agent says otherwise. */
+/** Default of `toolResultMaxTokens`: a larger result is clipped. */
 export const TOOL_RESULT_MAX_TOKENS = 8_000;
 
 export interface ClippedResult {
   readonly content: string;
-  /** the whole text and the hash under which it is to be kept; absent where nothing was cut, or the rest is not kept */
+  /** The whole text and its hash. Absent if nothing was cut, or if the text is not to be kept. */
   readonly whole?: { readonly hash: string; readonly text: string };
 }
 
 export interface ClipBounds {
   readonly maxTokens: number;
-  /** whether the agent can read the whole text: what nobody reads is not kept */
+  /** True if the agent can read the whole text later. Otherwise the text is not kept. */
   readonly hasRecall: boolean;
 }
 
-/** Nearly all text has shorter tokens, in UTF-16 units. A longer text is clipped before it is counted. */
+/** UTF-16 units of a token that nearly no text exceeds. A text longer by this measure is clipped before it is counted. */
 const UNITS_A_TOKEN = 8;
 
-/** Head and tail that leave out no more than this are compared with an exact count: together they may be the whole text. */
+/** If head and tail leave out no more than this, the text is counted exactly: they may be the whole text. */
 const NARROW_GAP_UNITS = 4_096;
 
 /**
- * Cuts a tool's result down to `maxTokens` before it enters the log, where it would be sent with every later request.
- * Head and tail are left: the one says what it is, the other how it ended. The whole is kept for as long as its conversation, and
- * therefore no more of it than a message may hold.
+ * Cuts a tool's result down to `maxTokens` before it enters the log, because each later request would contain it. Head and
+ * tail stay. The whole text is kept with its conversation if it is not larger than a message may be.
  *
- * The work grows with `maxTokens` and not with the text: of a long text only the head and the tail that may be kept are counted.
+ * The cost grows with `maxTokens`, not with the text: only the head and the tail of a long text are counted.
  */
 export async function clipResult(
   counter: TokenCounter,
   text: string,
   { maxTokens, hasRecall }: ClipBounds,
 ): Promise<ClippedResult> {
-  // A UTF-16 unit is at least a byte. The bytes of a text of 64 MiB are not counted: that alone takes milliseconds.
+  // A UTF-16 unit is at least a byte. Counting the bytes of a text of 64 MiB would take milliseconds.
   const isTooLong = text.length > MAX_MESSAGE_BYTES || Buffer.byteLength(text) > MAX_MESSAGE_BYTES;
   if (!isTooLong && (await fits(counter, text, maxTokens))) return { content: text };
   const isKept = hasRecall && !isTooLong;
   const hash = isKept ? createHash('sha256').update(text).digest('hex').slice(0, 32) : '';
   const rest = isKept ? `recall reads the whole by ref ${hash}` : 'the rest is not kept';
   const marker = `\n[clipped: ${text.length} characters; ${rest}]\n`;
-  // So many tokens fit into a message whatever they hold.
+  // This many tokens of any text fit into a message.
   const fitting = Math.floor(MAX_MESSAGE_BYTES / counter.longestTokenBytes);
   const limit = isTooLong ? Math.min(maxTokens, fitting) : maxTokens;
   const left = Math.max(0, limit - counter.countSync(marker));
@@ -51,7 +50,7 @@ export async function clipResult(
 }
 
 async function fits(counter: TokenCounter, text: string, maxTokens: number): Promise<boolean> {
-  // A token is at least a byte: a short text need not be counted here, and then again for its append.
+  // A token is at least a byte, so a short text fits without being counted.
   if (Buffer.byteLength(text) <= maxTokens) return true;
   if (text.length > maxTokens * UNITS_A_TOKEN) {
     const [head, tail] = await clipEnds(counter, text, maxTokens);

@@ -1,20 +1,20 @@
-import type { Tool } from '../../domain/agent.ts';
+import type { Tool, ToolContext } from '../../domain/agent.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import type { Message, ToolCall } from '../../domain/message.ts';
+import { describeThrown } from '../../domain/thrown.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import { StoppedWork } from '../shutdown.ts';
-import { LostTurn } from './lost-turn.ts';
 import type { Answered } from './model-step.ts';
 import { mustHandBack, type RunningTurn } from './running-turn.ts';
-import { countSteps, toolKey } from './step-keys.ts';
-import { type CallDecision, decideCall } from './tool-calls.ts';
-import type { ToolAnswer } from './tool-output.ts';
+import { callWithin, type StepTimeout } from './step-deadline.ts';
+import { countSteps, idempotencyKey, toolKey } from './step-keys.ts';
+import { type CallDecision, decideCall, type RunnableTool, readCallWait, waitForCalls } from './tool-calls.ts';
+import { readOutput, refuseCall, type ToolAnswer } from './tool-output.ts';
 import { clipResult, TOOL_RESULT_MAX_TOKENS } from './tool-result-clip.ts';
-import { runTool } from './tool-run.ts';
 import { failTurn, HANDED_BACK, type TurnEnd } from './turn-end.ts';
-import { readCallWait, waitForCalls } from './waiting.ts';
+import { LostTurn } from './turn-errors.ts';
 
-/** Begun in one turn of the event loop, and answered in another: 4,000 calls of one message held it for 2.5 s. */
+/** Calls that run at a time. With all 4,000 calls of a message at once, the event loop was blocked for 2.5 s. */
 const CALLS_AT_ONCE = 64;
 
 interface DecidedCall<Decision extends CallDecision = CallDecision> {
@@ -24,11 +24,14 @@ interface DecidedCall<Decision extends CallDecision = CallDecision> {
 
 type AnswerableCall = DecidedCall<Exclude<CallDecision, { kind: 'wait' }>>;
 
+/** `closed`: every call of the assistant message has its result. */
+export type RoundEnd = { readonly kind: 'closed' } | TurnEnd;
+
 /**
- * Answers the open calls of an assistant message, 64 at a time, each recorded as soon as it has its result. Undefined:
- * the round is closed. Calls that wait for somebody are suspended for once all others have their results.
+ * Answers the open calls of an assistant message and records each result at once. Calls that wait for an approval or an
+ * outside result suspend the turn, after all other calls have their results.
  */
-export async function takeToolSteps(run: RunningTurn, answered: Answered): Promise<TurnEnd | undefined> {
+export async function takeToolSteps(run: RunningTurn, answered: Answered): Promise<RoundEnd> {
   const { journal, prepared, claimed } = run;
   if (mustHandBack(run)) return HANDED_BACK;
   const calls = (answered.message.toolCalls ?? []).filter(({ id }) => journal.openCalls.has(id));
@@ -42,88 +45,36 @@ export async function takeToolSteps(run: RunningTurn, answered: Answered): Promi
   const decided = calls.map((call): DecidedCall => ({ call, decision: decideCall(call, facts) }));
   const toRun = decided.filter(({ decision }) => decision.kind === 'run');
   if (toRun.length > 0) await journal.start(toRun.map(({ call }) => toolKey(call.id)));
-  await settleAll(
+  const answerable = decided.filter((one): one is AnswerableCall => one.decision.kind !== 'wait');
+  await runAll(
     run,
-    decided.filter(isAnswerable).map((one) => () => traceCall(run, one)),
+    answerable.map((one) => () => traceCall(run, one)),
   );
-  return suspendForCalls(answered.step, decided, facts.tools);
+  return endRound(answered.step, decided, facts.tools);
 }
 
-/** With the built-in one, at work on this conversation. */
+/** The agent's tools, with the built-in recall opened on this conversation. */
 function toolsOf({ prepared, ports, claimed, journal }: RunningTurn): readonly Tool[] {
   const { agent, recall } = prepared;
   if (recall === undefined) return agent.tools;
   const { contexts } = ports;
-  return [
-    ...agent.tools,
-    recall.open({ contexts, conversation: claimed.lease.conversation, state: journal.conversation }),
-  ];
+  const { conversation } = claimed.lease;
+  return [...agent.tools, recall.open({ contexts, conversation, state: journal.conversation })];
 }
 
-/**
- * Also of a call that is answered without a run: who looks for it finds why. A lost turn or a stop is no error of the
- * call's: it is thrown outside of its span.
- */
-async function traceCall(run: RunningTurn, one: AnswerableCall): Promise<void> {
-  const about = { kind: 'tool_call', name: nameTool(one), call: one.call.id } as const;
-  const ended = await run.ports.tracing.inSpan(about, () => answerCall(run, one).catch(keepEnd));
-  if (ended !== undefined) throw ended;
-}
-
-function keepEnd(error: unknown): LostTurn | StoppedWork {
-  if (error instanceof LostTurn || error instanceof StoppedWork) return error;
-  throw error;
-}
-
-/** A name that a model made up is none: there is no end of them. */
-function nameTool({ call, decision }: AnswerableCall): string {
-  return decision.kind === 'answer' && decision.outcome === 'unknown_tool' ? 'unknown' : call.name;
-}
-
-async function answerCall(run: RunningTurn, one: AnswerableCall): Promise<void> {
-  const { call, decision } = one;
-  const { journal, prepared, ports, keeper } = run;
-  const { conversation, turn } = keeper.lease;
-  const about = { ...nameConversation(conversation), turn };
-  const said = { ...about, name: nameTool(one), call: call.id };
-  ports.onContent?.({ type: 'tool_asked', ...said, arguments: call.arguments });
-  const startedAt = ports.clock.now();
-  const given: ToolAnswer = decision.kind === 'run' ? await runTool(run, call, decision) : decision;
-  const maxTokens = prepared.agent.toolResultMaxTokens ?? TOOL_RESULT_MAX_TOKENS;
-  const hasRecall = prepared.recall !== undefined;
-  const { content, whole } = await clipResult(prepared.counter, given.output.content, { maxTokens, hasRecall });
-  ports.onContent?.({ type: 'tool_answered', ...said, content });
-  const isError = given.output.isError === true;
-  const message: Message = { role: 'tool', content, toolCallId: call.id, ...(isError ? { isError } : {}) };
-  await journal.record({
-    key: toolKey(call.id),
-    messages: [await prepared.weigh(message)],
-    opens: [],
-    closes: [call.id],
-    ...(whole === undefined ? {} : { texts: new Map([[whole.hash, whole.text]]) }),
-  });
-  ports.onEvent({
-    type: 'tool_called',
-    ...about,
-    name: said.name,
-    outcome: given.outcome,
-    durationMs: ports.clock.now() - startedAt,
-  });
-}
-
-/** One wait at a time: what a person has to allow first, then what others have to bring. */
-function suspendForCalls(step: string, decided: readonly DecidedCall[], tools: readonly Tool[]): TurnEnd | undefined {
+/** Suspends for one kind of wait at a time: first for approvals, then for outside results. */
+function endRound(step: string, decided: readonly DecidedCall[], tools: readonly Tool[]): RoundEnd {
   for (const kind of ['approval', 'tools'] as const) {
     const calls = decided.filter(({ decision }) => decision.kind === 'wait' && decision.for === kind);
     if (calls.length === 0) continue;
     const waits = calls.map(({ call }) => readCallWait(call, tools));
     return { kind: 'suspended', wait: waitForCalls(kind, step, waits) };
   }
-  return undefined;
+  return { kind: 'closed' };
 }
 
-/** The first failure aborts what runs beside it, and nothing is left running behind it. A stop aborts each call by itself. */
-async function settleAll({ keeper }: RunningTurn, jobs: readonly (() => Promise<void>)[]): Promise<void> {
+/** The first failure aborts all other calls, and the round ends after them. A stop aborts each call by itself. */
+async function runAll({ keeper }: RunningTurn, jobs: readonly (() => Promise<void>)[]): Promise<void> {
   const left = jobs.values();
   const lanes = Array.from({ length: Math.min(CALLS_AT_ONCE, jobs.length) }, async () => {
     for (const job of left) {
@@ -140,6 +91,89 @@ async function settleAll({ keeper }: RunningTurn, jobs: readonly (() => Promise<
   await Promise.all(lanes);
 }
 
-function isAnswerable(decided: DecidedCall): decided is AnswerableCall {
-  return decided.decision.kind !== 'wait';
+/** A call that is answered without a run gets a span, too. A lost turn or a stop is thrown outside of the span. */
+async function traceCall(run: RunningTurn, one: AnswerableCall): Promise<void> {
+  const about = { kind: 'tool_call', name: nameTool(one), call: one.call.id } as const;
+  const ended = await run.ports.tracing.inSpan(about, () => answerCall(run, one).catch(returnTurnEnd));
+  if (ended !== undefined) throw ended;
+}
+
+function returnTurnEnd(error: unknown): LostTurn | StoppedWork {
+  if (error instanceof LostTurn || error instanceof StoppedWork) return error;
+  throw error;
+}
+
+/** An unknown tool gets a fixed name in spans and metrics, because models may invent any number of names. */
+function nameTool({ call, decision }: AnswerableCall): string {
+  return decision.kind === 'answer' && decision.outcome === 'unknown_tool' ? 'unknown' : call.name;
+}
+
+async function answerCall(run: RunningTurn, one: AnswerableCall): Promise<void> {
+  const { call, decision } = one;
+  const { journal, prepared, ports, keeper } = run;
+  const { conversation, turn } = keeper.lease;
+  const scope = { ...nameConversation(conversation), turn };
+  const name = nameTool(one);
+  ports.onContent?.({ type: 'tool_asked', ...scope, name, call: call.id, arguments: call.arguments });
+  const startedAt = ports.clock.now();
+  const answer: ToolAnswer = decision.kind === 'run' ? await runTool(run, call, decision) : decision;
+  const maxTokens = prepared.agent.toolResultMaxTokens ?? TOOL_RESULT_MAX_TOKENS;
+  const hasRecall = prepared.recall !== undefined;
+  const { content, whole } = await clipResult(prepared.counter, answer.output.content, { maxTokens, hasRecall });
+  ports.onContent?.({ type: 'tool_answered', ...scope, name, call: call.id, content });
+  const isError = answer.output.isError === true;
+  const message: Message = { role: 'tool', content, toolCallId: call.id, ...(isError ? { isError } : {}) };
+  await journal.record({
+    key: toolKey(call.id),
+    messages: [await prepared.weigh(message)],
+    opens: [],
+    closes: [call.id],
+    ...(whole === undefined ? {} : { texts: new Map([[whole.hash, whole.text]]) }),
+  });
+  const durationMs = ports.clock.now() - startedAt;
+  ports.onEvent({ type: 'tool_called', ...scope, name, outcome: answer.outcome, durationMs });
+}
+
+/** Limits an error text. A model reads it, and a stack trace or a document would only take up context. */
+const TOOL_ERROR_CHARACTERS = 16_000;
+
+/**
+ * Runs one call of a tool. Every call has an answer: an error or a missed deadline is an error result.
+ * @throws LostTurn if the turn ends during the call. StoppedWork if the worker stops.
+ */
+async function runTool(
+  run: RunningTurn,
+  call: ToolCall,
+  { tool, input }: { readonly tool: RunnableTool; readonly input: unknown },
+): Promise<ToolAnswer> {
+  const { keeper, ports, settings } = run;
+  const { conversation, turn } = keeper.lease;
+  const stop = ports.shutdown.callsEnd;
+  const timeoutMs = tool.timeoutMs ?? settings.stepTimeoutMs;
+  const deadline = { timers: ports.timers, timeoutMs, signal: keeper.signal, stop };
+  const context = {
+    tenant: conversation.tenant,
+    conversation: conversation.id,
+    turn,
+    context: structuredClone(run.turnContext),
+    idempotencyKey: idempotencyKey(run, call.id),
+  };
+  try {
+    return await callWithin(deadline, (signal) => runSafely(tool, input, { ...context, signal }));
+  } catch (error) {
+    keeper.signal.throwIfAborted();
+    // The error may come from the abort, so the outcome of the call is unknown.
+    if (stop.aborted) throw new StoppedWork();
+    return refuseCall('timeout', (error as StepTimeout).message); // runSafely throws after an abort only
+  }
+}
+
+/** The border to foreign code. Throws only after its signal has aborted. */
+async function runSafely(tool: RunnableTool, input: unknown, context: ToolContext): Promise<ToolAnswer> {
+  try {
+    return readOutput(await tool.run(input, context));
+  } catch (error) {
+    if (context.signal.aborted) throw error;
+    return refuseCall('failed', describeThrown(error, TOOL_ERROR_CHARACTERS).message);
+  }
 }

@@ -5,33 +5,33 @@ import type { SpanSubject } from '../../domain/ports/tracing.ts';
 import { type ClaimedTurn, type ClaimResult, isLost } from '../../domain/ports/turn-store.ts';
 import { TURN_LIMITS, type WaitKind } from '../../domain/turn.ts';
 import { reportBackoff, requestPass } from '../pass-request.ts';
+import type { PreparedAgent } from '../prepared-agent.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
 import type { SoloHold } from '../solo-lock.ts';
 import { enterPlace, postpone, waitWithin } from '../work-place.ts';
-import { BrokenDelivery } from './broken-delivery.ts';
+
 import { ContextCache } from './context-cache.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
-import { LostTurn } from './lost-turn.ts';
+
 import type { RunningTurn } from './running-turn.ts';
 import { decideTurnEnd } from './threshold-check.ts';
-import { briefTurn } from './turn-briefing.ts';
-import { TURN_SETTINGS, type TurnDependencies, type TurnSettings } from './turn-dependencies.ts';
 import { endTurn, failTurn, HANDED_BACK } from './turn-end.ts';
+import { BrokenDelivery, LostTurn } from './turn-errors.ts';
 import { TurnJournal } from './turn-journal.ts';
 import { runTurn } from './turn-loop.ts';
-import { runInTime } from './turn-time.ts';
+import { TURN_SETTINGS, type TurnPorts, type TurnSettings } from './turn-ports.ts';
 
 /**
- * `lost`: the turn was canceled, or the conversation went to another owner or was erased; nothing more was written.
+ * `lost`: another worker owns the turn, or it was canceled or erased. Nothing more was written.
  * `postponed`: nothing was claimed, because the process stops or a turn runs alone in it.
  */
 export type DeliveryOutcome = 'done' | 'lost' | 'postponed';
 
-/** A turn that must run alone waits so long for the work beside it to end. Then another process may try. */
+/** Time that a turn waits until it may run alone. Then another process may try. */
 const ALONE_WAIT_MS = 60_000;
 
-/** Answers the wakes of turns. */
-export function createTurnHandler(ports: TurnDependencies): TurnHandler {
+/** Handles the wakes of turns. */
+export function createTurnHandler(ports: TurnPorts): TurnHandler {
   return async (conversation) => {
     const outcome = await new TurnDelivery(ports, conversation).run();
     return outcome === 'postponed' ? postpone(ports) : undefined;
@@ -39,11 +39,11 @@ export function createTurnHandler(ports: TurnDependencies): TurnHandler {
 }
 
 /**
- * One wake: claims and answers turns until the mailbox is empty, its head waits, or the delivery has had its share;
- * then the last settle records the next wake. Owns the owner id and the context read so far.
+ * One wake. Claims and answers turns until the mailbox is empty, its head waits, or the delivery has had its share. In the last
+ * case the settlement records the next wake.
  */
 export class TurnDelivery {
-  readonly #ports: TurnDependencies;
+  readonly #ports: TurnPorts;
   readonly #settings: TurnSettings;
   readonly #conversation: ConversationRef;
   readonly #context: ContextCache;
@@ -52,7 +52,7 @@ export class TurnDelivery {
   #claims = 0;
   #hold: SoloHold | undefined;
 
-  constructor(ports: TurnDependencies, conversation: ConversationRef) {
+  constructor(ports: TurnPorts, conversation: ConversationRef) {
     this.#ports = ports;
     this.#settings = { ...TURN_SETTINGS, ...ports.settings };
     this.#conversation = conversation;
@@ -61,7 +61,7 @@ export class TurnDelivery {
     this.#startedAt = ports.clock.now();
   }
 
-  /** @throws BrokenDelivery; an outage as it is, which is no turn's own and is told once for all */
+  /** @throws BrokenDelivery for an unexpected error, but an outage of Redis as it is: one report serves all turns */
   async run(): Promise<DeliveryOutcome> {
     this.#hold = await enterPlace(this.#ports);
     if (this.#hold === undefined) return 'postponed';
@@ -76,7 +76,7 @@ export class TurnDelivery {
     let turn: ClaimedTurn | undefined;
     try {
       const claim = await this.#ports.turns.claim(this.#conversation, this.#owner, this.#ports.ids.next());
-      if (claim.status === 'poison') await this.#passOn(claim);
+      if (claim.status === 'poison') await this.#reportPoison(claim);
       if (claim.status === 'claimed') turn = claim.turn;
       while (turn !== undefined) {
         const claimed = turn;
@@ -94,7 +94,7 @@ export class TurnDelivery {
     }
   }
 
-  /** @returns the next turn, taken as this one was settled */
+  /** @returns the next turn, claimed with this one's settlement */
   async #answer(claimed: ClaimedTurn): Promise<ClaimedTurn | undefined> {
     const { turns, timers, onEvent } = this.#ports;
     const { conversation, turn } = claimed.lease;
@@ -111,7 +111,7 @@ export class TurnDelivery {
     }
   }
 
-  /** What does not end in time for the stop is left behind: its lease is handed back, so that it can write nothing more. */
+  /** Abandons work that does not end in time for a stop. Its lease is handed back, so it can write nothing more. */
   async #workUntilStop(claimed: ClaimedTurn, keeper: LeaseKeeper): Promise<ClaimedTurn | undefined> {
     const { shutdown, clock } = this.#ports;
     const startedAt = clock.now();
@@ -133,21 +133,17 @@ export class TurnDelivery {
     if (mustBeAlone && !(await this.#becomeAlone(keeper))) {
       return await endTurn(this.#ports, { claimed, keeper, startedAt, end: HANDED_BACK, mayClaimNext: false });
     }
-    let run = this.#openTurn(claimed, keeper);
-    const end =
-      run === undefined
-        ? failTurn('unknown_agent', `no agent ${agent} at this worker`, { agent })
-        : await runInTime(run, async (opened) => {
-            const briefed = await briefTurn(opened);
-            if ('kind' in briefed) return briefed;
-            run = briefed;
-            return await runTurn(briefed);
-          });
+    const prepared = this.#ports.agents.find(agent);
+    if (prepared === undefined) {
+      const end = failTurn('unknown_agent', `no agent ${agent} at this worker`, { agent });
+      return await endTurn(this.#ports, { claimed, keeper, startedAt, end, mayClaimNext: this.#hasShareLeft() });
+    }
+    const { run, end } = await runTurn(this.#openTurn(claimed, keeper, prepared));
     const next = await endTurn(this.#ports, { claimed, keeper, startedAt, end, mayClaimNext: this.#hasShareLeft() });
-    return run !== undefined && end.kind === 'completed' ? await this.#compactBehind(run, next) : next;
+    return end.kind === 'completed' ? await this.#askForPass(run, next) : next;
   }
 
-  /** Waits until nothing else runs in this process. False: not in time, or the process stops. @throws LostTurn */
+  /** Waits until nothing else runs in this process (I10). False: not in time, or the process stops. @throws LostTurn */
   async #becomeAlone(keeper: LeaseKeeper): Promise<boolean> {
     const { turns, solo, shutdown, timers } = this.#ports;
     this.#hold?.release();
@@ -160,44 +156,43 @@ export class TurnDelivery {
     return true;
   }
 
-  #openTurn(claimed: ClaimedTurn, keeper: LeaseKeeper): RunningTurn | undefined {
+  #openTurn(claimed: ClaimedTurn, keeper: LeaseKeeper, prepared: PreparedAgent): RunningTurn {
     const ports = this.#ports;
     const context = this.#context;
-    const prepared = ports.agents.find(claimed.agent);
-    if (prepared === undefined) return undefined;
     if (claimed.input !== undefined) context.append([claimed.input], claimed.conversation);
-    // A turn that has come on by an outcome has shown that it does not kill its worker at once.
+    // A turn that records an outcome does not kill its worker at once, so other work may run beside it again.
     const onOutcome = (): void => this.#hold?.admitOthers();
     const journal = new TurnJournal({ ...ports, claimed, keeper, context, onOutcome });
-    return { claimed, prepared, given: {}, journal, context, keeper, ports, settings: this.#settings };
+    return { claimed, prepared, turnContext: {}, journal, context, keeper, ports, settings: this.#settings };
   }
 
   /**
-   * The turn is settled and nobody waits for this pass: a crash before it costs no more than the next turn's evaluation. The
-   * next turn was taken before the pass was asked for, and is told of it here.
+   * Asks for a pass behind a settled turn if a threshold is met. No turn waits for it: a crash before it costs one threshold
+   * check of the next turn.
+   * @returns the next turn with the id of that pass, because the turn was claimed before the pass was asked for
    */
-  async #compactBehind(
+  async #askForPass(
     { prepared, journal }: RunningTurn,
     next: ClaimedTurn | undefined,
   ): Promise<ClaimedTurn | undefined> {
     const { calibration } = prepared.overhead;
-    const { reasons, hold } = decideTurnEnd(prepared, journal.conversation);
-    if (hold !== undefined) reportBackoff(this.#ports, this.#conversation, hold);
+    const { reasons, backoff } = decideTurnEnd(prepared, journal.conversation);
+    if (backoff !== undefined) reportBackoff(this.#ports, this.#conversation, backoff);
     if (reasons.length === 0) return next;
     try {
       const passId = await requestPass(this.#ports, this.#conversation, { reasons, calibration });
-      const isTold = next !== undefined && passId !== undefined;
-      return isTold ? { ...next, conversation: { ...next.conversation, passId } } : next;
+      if (next === undefined || passId === undefined) return next;
+      return { ...next, conversation: { ...next.conversation, passId } };
     } catch (error) {
-      // The next turn is ours already: it must not wait for a lease to lapse because a pass could not be asked for.
+      // This delivery owns the next turn already. That turn must not wait for its lease to lapse because of this error.
       const conversation = this.#conversation;
       this.#ports.onEvent({ type: 'worker_failed', where: 'turn end', ...nameConversation(conversation), error });
       return next;
     }
   }
 
-  /** The claim settled a poison turn: the next one starts with a wake, and a delivery, of its own. */
-  async #passOn({ turn, wake }: Extract<ClaimResult, { status: 'poison' }>): Promise<void> {
+  /** The claim settled a poison turn (I10). The next turn gets a wake and a delivery of its own. */
+  async #reportPoison({ turn, wake }: Extract<ClaimResult, { status: 'poison' }>): Promise<void> {
     const { onEvent, wakes } = this.#ports;
     const conversation = this.#conversation;
     onEvent({ type: 'turn_settled', ...nameConversation(conversation), turn, outcome: 'failed', code: 'poison' });
@@ -226,7 +221,7 @@ function describeSpan({ lease, agent, attempt, askedIn, waited }: ClaimedTurn): 
   return { kind: 'turn', conversation, turn, agent, attempt, askedIn, suspendedIn: waited?.suspendedIn };
 }
 
-/** How long the turn was suspended. Only the claim that goes on with the turn says so. */
+/** Duration of the suspension. Only the first claim after the wait reports it. */
 function readSuspension({ waited, claimedAt, isFirstClaim }: ClaimedTurn): { for: WaitKind; ms: number } | undefined {
   if (waited === undefined || !isFirstClaim) return undefined;
   return { for: waited.for, ms: Math.max(0, claimedAt - waited.since) };

@@ -3,89 +3,74 @@ import { nameConversation } from '../../domain/ids.ts';
 import { idleTtlOf } from '../../domain/policy.ts';
 import { type ClaimedTurn, isLost, type TurnSettlement } from '../../domain/ports/turn-store.ts';
 import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';
-import { holdTurnWrite } from './held-write.ts';
-import type { LeaseKeeper } from './lease-keeper.ts';
-import { LostTurn } from './lost-turn.ts';
-import type { TurnDependencies } from './turn-dependencies.ts';
+import { type LeaseKeeper, writeUnderLease } from './lease-keeper.ts';
+import { LostTurn } from './turn-errors.ts';
+import type { TurnPorts } from './turn-ports.ts';
 
-/** Why the work on a claimed turn stops. Decided where it is found, written in one place. */
+/** The end of the work on a claimed turn. Any step may decide it, and `endTurn` alone writes it. */
 export type TurnEnd =
   | { readonly kind: 'completed'; readonly answerSeq: number; readonly end?: AnswerEnd | undefined }
   | { readonly kind: 'failed'; readonly failure: TurnFailure }
   | {
       readonly kind: 'suspended';
       readonly wait: WaitRequest;
-      /** of a wait for a retry: what failed, without contents, for a turn that is suspended too often */
+      /** The error behind a retry, without contents. It is reported if the turn is suspended too often. */
       readonly why?: { readonly message: string; readonly code?: string | undefined };
     }
-  /** by a worker that stops, or in whose process another turn must run alone */
-  | { readonly kind: 'handed_back' /** amid a step, by the deadline of the stop */; readonly isCutOff: boolean };
+  /** The worker stops, or another turn must run alone in its process. Cut off: in the middle of a step. */
+  | { readonly kind: 'handed_back'; readonly isCutOff: boolean };
 
-/** Handed back between two steps: nothing is lost. */
+/** Handed back between two steps: no work is lost. */
 export const HANDED_BACK: TurnEnd = { kind: 'handed_back', isCutOff: false };
 
-/** @param details figures and ids, never contents */
-export function failTurn(code: ErrorCode, message: string, details?: TurnFailure['details']): TurnEnd {
+/** @param details numbers and ids, never contents */
+export function failTurn(
+  code: ErrorCode,
+  message: string,
+  details?: TurnFailure['details'],
+): Extract<TurnEnd, { kind: 'failed' }> {
   return { kind: 'failed', failure: { code, message, ...(details === undefined ? {} : { details }) } };
 }
 
-type EndingPorts = Pick<
-  TurnDependencies,
-  'turns' | 'agents' | 'wakes' | 'clock' | 'ids' | 'timers' | 'onEvent' | 'tracing'
->;
+type EndingPorts = Pick<TurnPorts, 'turns' | 'agents' | 'wakes' | 'clock' | 'ids' | 'timers' | 'onEvent' | 'tracing'>;
 
-/** The work on a claimed turn, once it has stopped. */
 export interface EndedWork {
   readonly claimed: ClaimedTurn;
   readonly keeper: LeaseKeeper;
-  /** when the work began, by the clock of this process; `claimed.claimedAt` is when it was claimed, by the store's */
+  /** Start of the work by this process's clock. `claimed.claimedAt` is by the store's clock. */
   readonly startedAt: number;
   readonly end: TurnEnd;
-  /** the delivery has its share left, so that the next turn needs no wake */
+  /** False: the next turn gets a wake, because this delivery has had its share. */
   readonly mayClaimNext: boolean;
 }
 
 /**
- * Writes how the work on a claimed turn ended: the one write that gives the lease back.
- * @returns the next turn, where this delivery goes on with it
+ * Writes the end of the work on a claimed turn. This write alone gives the lease back.
+ * @returns the next turn, if this delivery claimed it with the settlement (I7)
  * @throws LostTurn
  */
 export async function endTurn(ports: EndingPorts, work: EndedWork): Promise<ClaimedTurn | undefined> {
-  const { claimed, keeper, end } = work;
-  if (end.kind === 'handed_back') {
-    await handBack(ports, claimed, end.isCutOff);
-    return undefined;
+  const { claimed, end } = work;
+  switch (end.kind) {
+    case 'handed_back':
+      await handBack(ports, claimed, end.isCutOff);
+      return undefined;
+    case 'suspended':
+      return await suspend(ports, work, end);
+    case 'completed': {
+      const { answerSeq, end: answerEnd } = end;
+      return await settle(ports, work, { state: 'completed', answerSeq, ...(answerEnd && { end: answerEnd }) });
+    }
+    case 'failed':
+      return await settle(ports, work, { state: 'failed', failure: end.failure });
   }
-  if (end.kind === 'suspended') {
-    const { lease } = claimed;
-    const { wait } = end;
-    const request = { ...wait, suspendedIn: ports.tracing.current() };
-    const suspended = await holdTurnWrite({ ...ports, keeper }, 'suspend', () => ports.turns.suspend(lease, request));
-    if (isLost(suspended)) throw new LostTurn(suspended.status);
-    if (suspended.status === 'exhausted') return endTurn(ports, { ...work, end: exhausted(end) });
-    const { conversation, turn } = lease;
-    ports.onEvent({
-      type: 'turn_suspended',
-      ...nameConversation(conversation),
-      turn,
-      for: wait.for,
-      waitMs: wait.waitMs,
-    });
-    return undefined;
-  }
-  const settlement: TurnSettlement =
-    end.kind === 'completed'
-      ? { state: 'completed', answerSeq: end.answerSeq, ...(end.end && { end: end.end }) }
-      : { state: 'failed', failure: end.failure };
-  return writeSettlement(ports, work, settlement);
 }
 
 async function handBack(
   { turns, wakes, ids, onEvent }: EndingPorts,
-  claimed: ClaimedTurn,
+  { lease }: ClaimedTurn,
   isCutOff: boolean,
 ): Promise<void> {
-  const { lease } = claimed;
   const { conversation, turn } = lease;
   const wake = ids.next();
   const released = await turns.release(lease, wake);
@@ -94,12 +79,35 @@ async function handBack(
   try {
     await wakes.wake('turn', conversation, wake);
   } catch (error) {
-    // A full Redis takes the release and refuses the wake. The release made the turn due, so a sweep wakes it later.
+    // A full Redis accepts the release and refuses the wake. The turn is due, so a sweep wakes it later.
     if (findWriteRefusal(error) === undefined) throw error;
   }
 }
 
-async function writeSettlement(
+async function suspend(
+  ports: EndingPorts,
+  work: EndedWork,
+  end: Extract<TurnEnd, { kind: 'suspended' }>,
+): Promise<ClaimedTurn | undefined> {
+  const { turns, tracing, onEvent } = ports;
+  const { lease } = work.claimed;
+  const { wait, why } = end;
+  const request = { ...wait, suspendedIn: tracing.current() };
+  const { status } = await writeUnderLease({ ...ports, keeper: work.keeper }, 'suspend', () =>
+    turns.suspend(lease, request),
+  );
+  const { step, for: kind, waitMs } = wait;
+  if (status === 'exhausted') {
+    const message = `${step} was suspended too often, last for ${kind}${why === undefined ? '' : `: ${why.message}`}`;
+    const details = { step, ...(why?.code !== undefined && { code: why.code }) };
+    return await endTurn(ports, { ...work, end: failTurn('retries_exhausted', message, details) });
+  }
+  const { conversation, turn } = lease;
+  onEvent({ type: 'turn_suspended', ...nameConversation(conversation), turn, for: kind, waitMs });
+  return undefined;
+}
+
+async function settle(
   ports: EndingPorts,
   { claimed, keeper, startedAt, mayClaimNext }: EndedWork,
   settlement: TurnSettlement,
@@ -107,11 +115,11 @@ async function writeSettlement(
   const { turns, agents, wakes, clock, ids, onEvent } = ports;
   const { lease, agent, dueAt, claimedAt } = claimed;
   const { conversation, turn } = lease;
-  const rest = idleTtlOf(agents.find(agent)?.policy);
+  const idleTtl = idleTtlOf(agents.find(agent)?.policy);
   const wake = mayClaimNext ? undefined : ids.next();
-  const settle = () => turns.settle(lease, { ...settlement, ...rest }, wake);
-  const result = await holdTurnWrite({ ...ports, keeper }, 'settle', settle);
-  if (isLost(result)) throw new LostTurn(result.status);
+  const result = await writeUnderLease({ ...ports, keeper }, 'settle', () =>
+    turns.settle(lease, { ...settlement, ...idleTtl }, wake),
+  );
   onEvent({
     type: 'turn_settled',
     ...nameConversation(conversation),
@@ -122,10 +130,4 @@ async function writeSettlement(
   });
   if (result.wake !== undefined) await wakes.wake('turn', conversation, result.wake);
   return result.next;
-}
-
-function exhausted({ wait, why }: Extract<TurnEnd, { kind: 'suspended' }>): TurnEnd {
-  const { step, for: kind } = wait;
-  const message = `${step} was suspended too often, last for ${kind}${why === undefined ? '' : `: ${why.message}`}`;
-  return failTurn('retries_exhausted', message, { step, ...(why?.code !== undefined && { code: why.code }) });
 }

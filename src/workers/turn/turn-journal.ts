@@ -1,39 +1,31 @@
 import type { ConversationState, StepState } from '../../domain/conversation.ts';
-import {
-  type ClaimedTurn,
-  isLost,
-  type Lost,
-  type StepOutcome,
-  type TurnStore,
-} from '../../domain/ports/turn-store.ts';
+import type { ClaimedTurn, StepOutcome, TurnStore } from '../../domain/ports/turn-store.ts';
 import type { StepRecord } from '../../domain/turn.ts';
 import type { ContextCache } from './context-cache.ts';
-import { holdTurnWrite, type TurnHoldPorts } from './held-write.ts';
-import { LostTurn } from './lost-turn.ts';
+import { type LeaseWritePorts, writeUnderLease } from './lease-keeper.ts';
+import { applyWaitEvent, readStepWaits, type StepWaits, type WaitEvent } from './step-waits.ts';
+import { LostTurn } from './turn-errors.ts';
 
-export interface JournalOptions extends TurnHoldPorts {
+export interface JournalPorts extends LeaseWritePorts {
   readonly turns: Pick<TurnStore, 'startSteps' | 'recordStep'>;
   readonly claimed: Pick<ClaimedTurn, 'conversation' | 'steps'>;
   readonly context: ContextCache;
-  /** called for each recorded outcome */
+  /** Called for each recorded outcome. */
   readonly onOutcome?: () => void;
 }
 
-/**
- * What is known of a claimed turn: its recorded steps and its conversation's state. Every write of the turn's work
- * goes through here, so that both stay current.
- */
+/** The recorded steps of a claimed turn and the state of its conversation. Every step is written through here. */
 export class TurnJournal {
-  readonly #options: JournalOptions;
+  readonly #ports: JournalPorts;
   readonly #steps: Map<string, StepRecord>;
   #conversation: StepState;
   #openCalls: Set<string>;
 
-  constructor(options: JournalOptions) {
-    this.#options = options;
-    this.#steps = new Map(options.claimed.steps);
-    this.#conversation = options.claimed.conversation;
-    this.#openCalls = readOpenCalls(options.claimed.conversation);
+  constructor(ports: JournalPorts) {
+    this.#ports = ports;
+    this.#steps = new Map(ports.claimed.steps);
+    this.#conversation = ports.claimed.conversation;
+    this.#openCalls = readOpenCalls(ports.claimed.conversation);
   }
 
   get steps(): ReadonlyMap<string, StepRecord> {
@@ -49,18 +41,30 @@ export class TurnJournal {
     return this.#openCalls;
   }
 
-  /** Takes over a state that was read after the last record; undefined: the conversation is gone. */
+  /**
+   * Replaces the state by one that was read after the last record.
+   * @param state undefined if the conversation was erased
+   */
   adopt(state: ConversationState | undefined): void {
     if (state === undefined) throw new LostTurn('gone');
     this.#conversation = state;
     this.#openCalls = readOpenCalls(state);
   }
 
+  waitsOf(step: string): StepWaits {
+    return readStepWaits(this.#steps, step);
+  }
+
+  /** @throws LostTurn */
+  async recordWait(step: string, event: WaitEvent): Promise<void> {
+    await this.start([applyWaitEvent(this.waitsOf(step), event).mark]);
+  }
+
   /** @throws LostTurn */
   async start(keys: readonly string[]): Promise<void> {
-    const { turns, keeper, clock } = this.#options;
+    const { turns, keeper, clock } = this.#ports;
     keeper.signal.throwIfAborted();
-    this.#held(await holdTurnWrite(this.#options, 'start', () => turns.startSteps(keeper.lease, keys)));
+    await writeUnderLease(this.#ports, 'start', () => turns.startSteps(keeper.lease, keys));
     for (const key of keys) {
       if (!this.#steps.has(key)) this.#steps.set(key, { status: 'started', at: clock.now() });
     }
@@ -68,10 +72,9 @@ export class TurnJournal {
 
   /** @throws LostTurn */
   async record(outcome: StepOutcome): Promise<StepState> {
-    const { turns, keeper, context, clock, onOutcome } = this.#options;
+    const { turns, keeper, context, clock, onOutcome } = this.#ports;
     keeper.signal.throwIfAborted();
-    const recorded = await holdTurnWrite(this.#options, 'step', () => turns.recordStep(keeper.lease, outcome));
-    const { conversation } = this.#held(recorded);
+    const { conversation } = await writeUnderLease(this.#ports, 'step', () => turns.recordStep(keeper.lease, outcome));
     onOutcome?.();
     this.#steps.set(outcome.key, { status: 'done', at: clock.now() });
     for (const { id } of outcome.opens) this.#openCalls.add(id);
@@ -80,14 +83,9 @@ export class TurnJournal {
       outcome.messages.map(({ message }) => message),
       conversation,
     );
-    // Of parallel records the one that was answered last need not have been written last.
+    // Replies to parallel records may arrive in another order than the writes.
     if (conversation.head >= this.#conversation.head) this.#conversation = conversation;
     return conversation;
-  }
-
-  #held<Result extends { readonly status: string }>(result: Result | Lost): Exclude<Result, Lost> {
-    if (isLost(result)) throw new LostTurn(result.status);
-    return result as Exclude<Result, Lost>;
   }
 }
 

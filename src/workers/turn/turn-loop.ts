@@ -1,25 +1,50 @@
+import type { SystemFunction } from '../../domain/agent.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
+import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import { settlesSize } from '../../domain/pass.ts';
+import { isLost } from '../../domain/ports/turn-store.ts';
+import { describeThrown } from '../../domain/thrown.ts';
+import { readContext } from '../../domain/turn-context.ts';
+import { StoppedWork } from '../shutdown.ts';
 import { type Answered, takeModelStep } from './model-step.ts';
 import type { RunningTurn } from './running-turn.ts';
-import { countModelSteps, modelKey, nextUnsettledMark, nextWaitMark } from './step-keys.ts';
+import { callWithin, StepTimeout } from './step-deadline.ts';
+import { countModelSteps, modelKey } from './step-keys.ts';
 import { takeToolSteps } from './tool-round.ts';
-import type { TurnEnd } from './turn-end.ts';
+import { failTurn, type TurnEnd } from './turn-end.ts';
+import { LostTurn } from './turn-errors.ts';
+
+export interface EndedRun {
+  /** The turn with its own system prompt. */
+  readonly run: RunningTurn;
+  readonly end: TurnEnd;
+}
 
 /**
- * Works on a claimed turn until it is to be settled or suspended: model → tools → model …, from wherever its record says it
- * stands. A first run and a resumed one take the same path.
+ * Works on a claimed turn within its `turnTimeoutMs`, until it is to be settled, suspended or handed back.
  * @throws LostTurn
  */
-export async function runTurn(run: RunningTurn): Promise<TurnEnd> {
+export async function runTurn(opened: RunningTurn): Promise<EndedRun> {
+  let run = opened;
+  const end = await runWithinTimeout(opened, async () => {
+    const briefed = await briefTurn(opened);
+    if (briefed.kind === 'failed') return briefed;
+    run = briefed.run;
+    return await takeSteps(run);
+  });
+  return { run, end };
+}
+
+/** Alternates model steps and tool rounds, from the last recorded step on. A first and a resumed run take the same path. */
+async function takeSteps(run: RunningTurn): Promise<TurnEnd> {
   await closeWait(run);
   let last = await readLastAnswer(run);
   for (;;) {
     if (last !== undefined) {
       const { message, seq, end } = last;
       if (message.toolCalls === undefined) return { kind: 'completed', answerSeq: seq, end };
-      const stopped = await takeToolSteps(run, last);
-      if (stopped !== undefined) return stopped;
+      const round = await takeToolSteps(run, last);
+      if (round.kind !== 'closed') return round;
     }
     const next = await takeModelStep(run);
     if (next.kind !== 'answered') return next;
@@ -27,35 +52,112 @@ export async function runTurn(run: RunningTurn): Promise<TurnEnd> {
   }
 }
 
-/** Waits of a model step leave a mark: it waits once for each cause of a pass, and each retry waits longer. */
+/** A step took longer than the rest of its turn. Its outcome is not recorded, and the turn fails. */
+class TurnTimeout extends StepTimeout {}
+
+/** A wait ends at the turn's timeout at the latest. The claim after it finds no time left and fails the turn. */
+async function runWithinTimeout(run: RunningTurn, work: () => Promise<TurnEnd>): Promise<TurnEnd> {
+  const { prepared, ports, keeper } = run;
+  const { turnTimeoutMs } = prepared.agent;
+  if (turnTimeoutMs === undefined) return await work();
+  const failed = failTurn('turn_timeout', `not done within ${turnTimeoutMs} ms`, { turnTimeoutMs });
+  const leftMs = turnTimeoutMs - (await readAge(run));
+  if (leftMs <= 0) return failed;
+  const until = ports.clock.now() + leftMs;
+  const timeout = ports.timers.after(leftMs, () => keeper.abort(new TurnTimeout(leftMs)));
+  try {
+    return shortenWait(await work(), until - ports.clock.now());
+  } catch (error) {
+    if (error instanceof TurnTimeout) return failed;
+    throw error;
+  } finally {
+    timeout.stop();
+  }
+}
+
+/** ms from the turn's first claim, when its user message entered the log, to this one. Both by the store's clock. */
+async function readAge({ claimed, ports }: RunningTurn): Promise<number> {
+  const { lease, attempt, steps, waited, inputSeq, claimedAt } = claimed;
+  if (attempt === 1 && steps.size === 0 && waited === undefined) return 0;
+  const [input] = await ports.contexts.readLog(lease.conversation, [{ from: inputSeq, to: inputSeq }]);
+  return input === undefined ? 0 : claimedAt - input.at;
+}
+
+function shortenWait(end: TurnEnd, leftMs: number): TurnEnd {
+  if (end.kind !== 'suspended') return end;
+  const { wait } = end;
+  const shorten = (waitMs: number): number => Math.max(0, Math.min(waitMs, leftMs));
+  const calls = wait.calls.map((call) => ({ ...call, waitMs: shorten(call.waitMs) }));
+  return { ...end, wait: { ...wait, waitMs: shorten(wait.waitMs), calls } };
+}
+
+type Briefed = { readonly kind: 'briefed'; readonly run: RunningTurn } | Extract<TurnEnd, { kind: 'failed' }>;
+
+/**
+ * Reads the caller's context. Writes the system prompt if a function does that, once per turn. The store keeps the prompt for
+ * later claims, so a function that reads a clock cannot change the prompt between two steps.
+ * @throws LostTurn
+ */
+async function briefTurn(run: RunningTurn): Promise<Briefed> {
+  const { claimed, prepared, ports } = run;
+  const { conversation, turn } = claimed.lease;
+  const { system, name } = prepared.agent;
+  if (typeof system === 'string' && claimed.hasContext !== true) return { kind: 'briefed', run };
+  const briefing = await ports.turns.readBriefing(conversation, turn);
+  const briefed = { ...run, turnContext: readContext(briefing.context) };
+  if (typeof system === 'string') return { kind: 'briefed', run: briefed };
+  const written = briefing.system ?? (await writeSystem(briefed, system));
+  if (typeof written !== 'string') return failTurn('system_failed', `agent ${name}: ${written.why}`, { agent: name });
+  const kept = await ports.turns.keepSystem(run.keeper.lease, written);
+  if (isLost(kept)) throw new LostTurn(kept.status);
+  return { kind: 'briefed', run: { ...briefed, prepared: await prepared.withSystem(kept.system) } };
+}
+
+async function writeSystem(
+  { turnContext, keeper, ports, settings }: RunningTurn,
+  write: SystemFunction,
+): Promise<string | { readonly why: string }> {
+  const stop = ports.shutdown.callsEnd;
+  const deadline = { timers: ports.timers, timeoutMs: settings.stepTimeoutMs, signal: keeper.signal, stop };
+  let written: unknown;
+  try {
+    written = await callWithin(deadline, async () => await write(structuredClone(turnContext)));
+  } catch (error) {
+    keeper.signal.throwIfAborted();
+    if (stop.aborted) throw new StoppedWork();
+    return { why: `its system prompt could not be written: ${describeThrown(error).message}` };
+  }
+  if (typeof written !== 'string') return { why: `its system prompt is no text but ${typeof written}` };
+  const bytes = Buffer.byteLength(written);
+  if (bytes > MAX_MESSAGE_BYTES) return { why: `its system prompt has ${bytes} bytes, at most ${MAX_MESSAGE_BYTES}` };
+  return written;
+}
+
+/** Records the end of a model step's wait, so that the step waits once per cause and longer for each retry. */
 async function closeWait({ claimed, journal, ports }: RunningTurn): Promise<void> {
   const { waited, lease } = claimed;
   if (waited === undefined || waited.for === 'tools' || waited.for === 'approval') return;
-  // The first step that a claim writes after a wait is its mark. A claim whose worker died has marked this wait: one wait is
-  // not two. The count of steps says so; times of steps do not, because the clock may run back.
+  // The mark is the first step that a claim writes after a wait. If the worker of another claim wrote the mark and died, the
+  // number of steps has grown. Times of steps prove nothing, because clocks may run back.
   if (journal.steps.size > waited.steps) return;
-  if (waited.for === 'compaction' && !waited.isFulfilled) {
-    const outcome = await ports.takeover.settleNow(lease.conversation);
-    journal.adopt(await ports.contexts.readConversation(lease.conversation));
-    // I13: a pass that settled nothing was no wait. The step asks for another pass if it still needs one.
-    if (outcome === undefined || !settlesSize(outcome)) {
-      await journal.start([nextUnsettledMark(journal.steps, waited.step)]);
-      return;
-    }
-  }
-  await journal.start([nextWaitMark(journal.steps, waited.for, waited.step)]);
+  if (waited.for === 'retry') return await journal.recordWait(waited.step, 'retry_due');
+  if (waited.isFulfilled) return await journal.recordWait(waited.step, 'pass_settled');
+  const outcome = await ports.takeover.settleNow(lease.conversation);
+  journal.adopt(await ports.contexts.readConversation(lease.conversation));
+  const hasSettled = outcome !== undefined && settlesSize(outcome);
+  await journal.recordWait(waited.step, hasSettled ? 'pass_settled' : 'pass_unsettled');
 }
 
-/** The assistant message that the turn stands at; undefined before its first. */
+/** The turn's last assistant message. Undefined: the turn has none yet. */
 async function readLastAnswer({ claimed, journal, ports }: RunningTurn): Promise<Answered | undefined> {
   const count = countModelSteps(journal.steps);
   if (count === 0) return undefined;
   const step = modelKey(count);
   const record = journal.steps.get(step);
   const done = record?.status === 'done' ? record : undefined;
-  // Behind it stand the results of calls that were refused at once.
+  // The first seq of the record: results of refused calls follow the message.
   const seq = done?.seqs?.from;
-  // From the log, not from the context: a pass that ran meanwhile may have archived it.
+  // Read from the log, because a pass may have archived the message meanwhile.
   const [entry] =
     seq === undefined ? [] : await ports.contexts.readLog(claimed.lease.conversation, [{ from: seq, to: seq }]);
   if (entry === undefined) {

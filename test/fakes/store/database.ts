@@ -9,10 +9,10 @@ import {
 } from '../../../src/domain/conversation.ts';
 import type { ConversationRef, TraceParent } from '../../../src/domain/ids.ts';
 import { type LogEntry, NO_WEIGHT, type WeighedMessage, type Weight } from '../../../src/domain/message.ts';
-import type { UnusedAnswer } from '../../../src/domain/ports/brought-answers.ts';
 import type { ListedConversation } from '../../../src/domain/ports/listing-store.ts';
 import type { DecisionAnswer } from '../../../src/domain/ports/proposal-store.ts';
 import type { SummaryRecord } from '../../../src/domain/ports/summary-store.ts';
+import type { UnusedAnswer } from '../../../src/domain/ports/turn-answers.ts';
 import type { Forking, ForkPlan } from '../../../src/domain/ports/version-store.ts';
 import type { Proposal, Verdict } from '../../../src/domain/proposal.ts';
 import type { SizeAnchor } from '../../../src/domain/size.ts';

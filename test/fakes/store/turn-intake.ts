@@ -1,5 +1,5 @@
 import { type ConversationRef, nameConversation } from '../../../src/domain/ids.ts';
-import type { ResumeRequest, ResumeResult } from '../../../src/domain/ports/brought-answers.ts';
+import type { AnswerRequest, AnswerResult } from '../../../src/domain/ports/turn-answers.ts';
 import type {
   AcceptRequest,
   AcceptResult,
@@ -21,7 +21,7 @@ import { shortenWait, viewWaiting } from './waiting.ts';
 export function openMemoryTurnIntake(db: MemoryDatabase): TurnIntake {
   return {
     accept: async (request) => accept(db, request),
-    resume: async (request) => resume(db, request),
+    answerTurn: async (request) => resume(db, request),
     cancel: async (ref, turn, wake) => cancel(db, ref, turn, wake),
     readTurn: async (ref, turn) => {
       const conversation = db.find(ref);
@@ -88,7 +88,7 @@ function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
   return { status: 'accepted', state, needsWake };
 }
 
-function resume(db: MemoryDatabase, { conversation: ref, turn, answers, wake }: ResumeRequest): ResumeResult {
+function resume(db: MemoryDatabase, { conversation: ref, turn, answers, wake }: AnswerRequest): AnswerResult {
   if (db.isGone(ref)) return { status: 'gone' };
   const conversation = db.find(ref);
   const record = conversation?.turnRecords.get(turn);
@@ -109,7 +109,7 @@ function resume(db: MemoryDatabase, { conversation: ref, turn, answers, wake }: 
     } else if (kind !== undefined && answer.for !== kind) return { status: 'other_kind', call, for: kind };
   }
   const taken = [...answers].filter(([call]) => awaited.includes(call));
-  if (kind === undefined || taken.length === 0) return { status: 'fulfilled' };
+  if (kind === undefined || taken.length === 0) return { status: 'answered' };
   for (const [call, { json, unused }] of taken) {
     if (record.answers.has(call)) continue;
     record.answers.set(call, json);
@@ -120,10 +120,10 @@ function resume(db: MemoryDatabase, { conversation: ref, turn, answers, wake }: 
       shortenWait(record);
       db.ready.set(readyMember('t', ref), record.waiting?.until ?? 0);
     }
-    return { status: 'partial' };
+    return { status: 'still_waiting' };
   }
   endWait(db, conversation, kind, { wake, isFulfilled: true });
-  return { status: 'fulfilled', ...(isWaiting && conversation.wake === wake && { wake }) };
+  return { status: 'answered', ...(isWaiting && conversation.wake === wake && { wake }) };
 }
 
 function cancel(db: MemoryDatabase, ref: ConversationRef, turn: string, wake: string): CancelResult {

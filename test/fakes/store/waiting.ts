@@ -37,7 +37,7 @@ export function tellWait(
   });
 }
 
-/** As lua/resume-turn.lua: the turn goes on at the earliest deadline of a call that is still open. */
+/** As lua/answer-turn.lua: the turn goes on at the earliest deadline of a call that is still open. */
 export function shortenWait(record: MemoryTurn): void {
   const { waiting, answers } = record;
   if (waiting === undefined || !isAnswerKind(waiting.for)) return;

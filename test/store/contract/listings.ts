@@ -206,9 +206,9 @@ export function describeListings(harness: () => StoreHarness): void {
       'the last answer': async (conversation) => {
         const { store } = harness();
         const first = { conversation, turn: 't1', answers: bring(['c2_1'], 'approval'), wake: 'w' };
-        await store.resume(first);
+        await store.answerTurn(first);
         expect(await listWaiting({ tenant: conversation.tenant }), 'one call is still open').toHaveLength(1);
-        await store.resume({ ...first, answers: bring(['c2_0'], 'approval') });
+        await store.answerTurn({ ...first, answers: bring(['c2_0'], 'approval') });
       },
       'the deadline': async (conversation) => {
         await harness().passDeadline(conversation, 't1');
@@ -248,7 +248,7 @@ export function describeListings(harness: () => StoreHarness): void {
       const conversation = { tenant: newTenant(), id: 'c' };
       await wait(conversation);
       const answers = bring(['c2_0'], 'approval');
-      await store.resume({ conversation, turn: 't1', answers, wake: 'w' });
+      await store.answerTurn({ conversation, turn: 't1', answers, wake: 'w' });
       await passDeadline(conversation, 't1');
       const { lease } = await claimHead(store, conversation);
       const calls = toWaitFor(['c2_0']);

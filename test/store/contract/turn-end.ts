@@ -130,7 +130,7 @@ export function describeEnd(harness: () => TurnHarness): void {
       const { lease } = await acceptAndClaim(store, conversation, 't1');
       await store.recordStep(lease, callsStep('model.1', 1, 1));
       await store.suspend(lease, { for: 'tools', step: 's', waitMs: 60_000, calls: toWaitFor(['c2_0']) });
-      await store.resume({ conversation, turn: 't1', answers: bring(['c2_0']), wake: 'w' });
+      await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0']), wake: 'w' });
       const again = await claimHead(store, conversation);
       await store.settle(again.lease, { state: 'failed', failure: FAILURE }, 'w');
       const turn = (await observe(conversation)).shape.turns['t1'];

@@ -72,7 +72,7 @@ export function describeOpenTurns(harness: () => TurnHarness): void {
       });
       expect(queued).not.toHaveProperty('waiting');
       const answers = bring(['c2_0', 'c2_1'], 'approval');
-      await store.resume({ conversation, turn: 't1', answers, wake: 'w' });
+      await store.answerTurn({ conversation, turn: 't1', answers, wake: 'w' });
       await claimHead(store, conversation);
       const [running] = (await store.listOpen(conversation, ALL))?.turns ?? [];
       expect(running).toMatchObject({ turn: 't1', state: 'running' });

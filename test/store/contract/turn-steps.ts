@@ -208,7 +208,7 @@ export function describeSteps(harness: () => TurnHarness): void {
     expect(await store.recordStep(lease, textStep('s', 1))).toEqual(gone);
     expect(await store.suspend(lease, { for: 'retry', step: 's', waitMs: 0, calls: [] })).toEqual(gone);
     expect(await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w')).toEqual(gone);
-    expect(await store.resume({ conversation, turn: 't1', answers: new Map(), wake: 'w' })).toEqual(gone);
+    expect(await store.answerTurn({ conversation, turn: 't1', answers: new Map(), wake: 'w' })).toEqual(gone);
     expect(await store.cancel(conversation, 't1', 'w')).toEqual({ status: 'not_found' });
   });
 }

@@ -82,7 +82,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     test('a wait after a fulfilled one starts unfulfilled', async () => {
       const { store } = harness();
       const { conversation } = await waitForTools();
-      await store.resume({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w' });
+      await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w' });
       const { lease } = await claimHead(store, conversation);
       await store.suspend(lease, waitFor('retry', [], 'step.2'));
       expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ status: 'waiting' });
@@ -155,7 +155,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     test('an answer to the call with the earliest deadline moves the turn to the next one', async () => {
       const { store, observe } = harness();
       const { conversation, waiting } = await waitForTwo();
-      await store.resume({ conversation, turn: 't1', answers: bring(['c2_0']), wake: 'w' });
+      await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0']), wake: 'w' });
       const next = waiting.since + DAY_MS;
       expect(await readWaiting(conversation)).toMatchObject({ until: next });
       expect((await observe(conversation)).times.ready['t']).toBe(next);
@@ -180,9 +180,9 @@ export function describeWaits(harness: () => TurnHarness): void {
       await passDeadline(conversation, 't1');
       const { lease } = await claimHead(store, conversation);
       const late = { conversation, turn: 't1', answers: bring(['c2_0']), wake: 'w' };
-      expect(await store.resume(late)).toEqual({ status: 'not_waiting', call: 'c2_0' });
+      expect(await store.answerTurn(late)).toEqual({ status: 'not_waiting', call: 'c2_0' });
       const inTime = { ...late, answers: bring(['c2_1']) };
-      expect(await store.resume(inTime)).toEqual({ status: 'fulfilled' });
+      expect(await store.answerTurn(inTime)).toEqual({ status: 'answered' });
       await store.recordStep(lease, resultStep('tool:c2_0', 'c2_0'));
       await store.suspend(lease, { ...wait, calls: toWaitFor(['c2_1']) });
       const { answers, waited } = await claimHead(store, conversation);
@@ -197,7 +197,7 @@ export function describeWaits(harness: () => TurnHarness): void {
       const { lease } = await claimHead(store, conversation);
       await store.release(lease, 'back');
       const answer = { conversation, turn: 't1', answers: bring(['c2_1']), wake: 'w' };
-      expect(await store.resume(answer)).toEqual({ status: 'fulfilled' });
+      expect(await store.answerTurn(answer)).toEqual({ status: 'answered' });
       const next = await claimHead(store, conversation);
       expect([...next.answers.keys()]).toEqual(['c2_1']);
       await store.recordStep(next.lease, resultStep('tool:c2_0', 'c2_0'));
@@ -234,7 +234,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     test('is not written if the answers came before', async () => {
       const { store, observe, passDeadline } = harness();
       const { conversation, wait } = await waitForTools();
-      await store.resume({ conversation, turn: 't1', answers: bring(['c2_0']), wake: 'w' });
+      await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0']), wake: 'w' });
       await passDeadline(conversation, 't1');
       const { lease } = await claimHead(store, conversation);
       await store.suspend(lease, { ...wait, calls: toWaitFor(['c2_0']) });
@@ -258,7 +258,7 @@ export function describeWaits(harness: () => TurnHarness): void {
       expect(await store.claim(conversation, 'o', 'w')).toEqual(reply);
       expect(await store.readTurn(conversation, 't1')).toMatchObject({ state: 'running' });
       const late = { conversation, turn: 't1', answers: bring(['c2_0']), wake: 'w2' };
-      expect(await store.resume(late), 'too late').toEqual({ status: 'not_waiting', call: 'c2_0' });
+      expect(await store.answerTurn(late), 'too late').toEqual({ status: 'not_waiting', call: 'c2_0' });
     });
 
     test('a worker that dies on what it waited for leaves it to the next, until it is used', async () => {
@@ -287,13 +287,13 @@ export function describeWaits(harness: () => TurnHarness): void {
       const { store, observe } = harness();
       const { conversation } = await waitForTools();
       const first = { conversation, turn: 't1', answers: bring(['c2_1']), wake: 'w1' };
-      expect(await store.resume(first)).toEqual({ status: 'partial' });
-      expect(await store.resume(first)).toEqual({ status: 'partial' });
+      expect(await store.answerTurn(first)).toEqual({ status: 'still_waiting' });
+      expect(await store.answerTurn(first)).toEqual({ status: 'still_waiting' });
       expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ status: 'waiting' });
       const second = { conversation, turn: 't1', answers: bring(['c2_0']), wake: 'w2' };
-      expect(await store.resume(second)).toEqual({ status: 'fulfilled', wake: 'w2' });
+      expect(await store.answerTurn(second)).toEqual({ status: 'answered', wake: 'w2' });
       const before = await observe(conversation);
-      expect(await store.resume(second), 'sent again').toEqual({ status: 'fulfilled', wake: 'w2' });
+      expect(await store.answerTurn(second), 'sent again').toEqual({ status: 'answered', wake: 'w2' });
       expect((await observe(conversation)).shape).toEqual(before.shape);
       expect(before.shape.wake).toBe('w2');
       expect(before.times.ready['t']).toBeLessThan(before.times.now + DAY_MS / 2);
@@ -301,7 +301,7 @@ export function describeWaits(harness: () => TurnHarness): void {
       expect(waited).toMatchObject({ for: 'tools', isFulfilled: true });
       expect(waited?.since).toBe((waited?.until ?? 0) - DAY_MS);
       expect(answers).toEqual(new Map(['c2_0', 'c2_1'].map((call) => [call, `{"output":"of ${call}","list":[]}`])));
-      expect(await store.resume(second), 'after the claim: no wake any more').toEqual({ status: 'fulfilled' });
+      expect(await store.answerTurn(second), 'after the claim: no wake any more').toEqual({ status: 'answered' });
     });
 
     test('repeated answers are known after the turn has continued, waits again or is settled', async () => {
@@ -309,22 +309,22 @@ export function describeWaits(harness: () => TurnHarness): void {
       const { conversation } = await waitForTools();
       const known = { conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w1' };
       const late = { ...known, answers: bring(['c2_0', 'c9_0']) };
-      await store.resume(known);
+      await store.answerTurn(known);
       const { lease } = await claimHead(store, conversation);
       await store.recordStep(lease, resultStep('step.1', 'c2_0'));
       await store.recordStep(lease, resultStep('tool:c2_1', 'c2_1'));
       const check = async (): Promise<void> => {
         const before = await observe(conversation);
-        expect(await store.resume(known)).toEqual({ status: 'fulfilled' });
-        expect(await store.resume(late), 'one of them never came').toEqual({ status: 'not_waiting', call: 'c9_0' });
+        expect(await store.answerTurn(known)).toEqual({ status: 'answered' });
+        expect(await store.answerTurn(late), 'one of them never came').toEqual({ status: 'not_waiting', call: 'c9_0' });
         expect((await observe(conversation)).shape).toEqual(before.shape);
       };
       await check();
       await store.recordStep(lease, callsStep('model.2', 4, 1));
       await store.suspend(lease, waitFor('tools', ['c5_0'], 'step.2'));
       await check();
-      expect(await store.resume({ ...known, answers: bring(['c5_0']) })).toMatchObject({
-        status: 'fulfilled',
+      expect(await store.answerTurn({ ...known, answers: bring(['c5_0']) })).toMatchObject({
+        status: 'answered',
       });
       const again = await claimHead(store, conversation);
       await store.recordStep(again.lease, resultStep('step.2', 'c5_0'));
@@ -336,8 +336,13 @@ export function describeWaits(harness: () => TurnHarness): void {
     test('the first answer to a call counts', async () => {
       const { store } = harness();
       const { conversation } = await waitForTools();
-      await store.resume({ conversation, turn: 't1', answers: bring(['c2_0'], 'tools', () => '1'), wake: 'w' });
-      await store.resume({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1'], 'tools', () => '2'), wake: 'w' });
+      await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0'], 'tools', () => '1'), wake: 'w' });
+      await store.answerTurn({
+        conversation,
+        turn: 't1',
+        answers: bring(['c2_0', 'c2_1'], 'tools', () => '2'),
+        wake: 'w',
+      });
       expect((await claimHead(store, conversation)).answers.get('c2_0')).toBe('1');
     });
 
@@ -345,7 +350,7 @@ export function describeWaits(harness: () => TurnHarness): void {
       const { store, observe } = harness();
       const { conversation } = await waitForTools();
       const stranger = { conversation, turn: 't1', answers: bring(['c9_0']), wake: 'w' };
-      expect(await store.resume(stranger)).toEqual({ status: 'not_waiting', call: 'c9_0' });
+      expect(await store.answerTurn(stranger)).toEqual({ status: 'not_waiting', call: 'c9_0' });
       expect((await observe(conversation)).shape.turns['t1']?.answers).toEqual({});
     });
 
@@ -358,7 +363,7 @@ export function describeWaits(harness: () => TurnHarness): void {
         ['c9_0', 'c2_0'],
       ]) {
         const mixed = { conversation, turn: 't1', answers: bring(calls), wake: 'w' };
-        expect(await store.resume(mixed)).toEqual({ status: 'not_waiting', call: 'c9_0' });
+        expect(await store.answerTurn(mixed)).toEqual({ status: 'not_waiting', call: 'c9_0' });
       }
       expect((await observe(conversation)).shape).toEqual(before.shape);
     });
@@ -366,15 +371,15 @@ export function describeWaits(harness: () => TurnHarness): void {
     test('accepts an answer beside one that an earlier wait accepted', async () => {
       const { store } = harness();
       const { conversation } = await waitForTools();
-      await store.resume({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w' });
+      await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w' });
       const { lease } = await claimHead(store, conversation);
       await store.recordStep(lease, resultStep('step.1', 'c2_0'));
       await store.recordStep(lease, resultStep('tool:c2_1', 'c2_1'));
       await store.recordStep(lease, callsStep('model.2', 4, 1));
       await store.suspend(lease, waitFor('approval', ['c5_0'], 'step.2'));
       const answers = new Map([...bring(['c2_1']), ...bring(['c5_0'], 'approval')]);
-      expect(await store.resume({ conversation, turn: 't1', answers, wake: 'w2' })).toMatchObject({
-        status: 'fulfilled',
+      expect(await store.answerTurn({ conversation, turn: 't1', answers, wake: 'w2' })).toMatchObject({
+        status: 'answered',
       });
     });
 
@@ -389,16 +394,16 @@ export function describeWaits(harness: () => TurnHarness): void {
         const before = await observe(conversation);
         const other = kind === 'tools' ? 'approval' : 'tools';
         const mixed = new Map([...bring(['c2_0'], kind), ...bring(['c2_1'], other)]);
-        expect(await store.resume({ conversation, turn: 't1', answers: mixed, wake: 'w' })).toEqual({
+        expect(await store.answerTurn({ conversation, turn: 't1', answers: mixed, wake: 'w' })).toEqual({
           status: 'other_kind',
           call: 'c2_1',
           for: kind,
         });
         expect((await observe(conversation)).shape).toEqual(before.shape);
         const right = { conversation, turn: 't1', answers: bring(['c2_0', 'c2_1'], kind), wake: 'w1' };
-        expect(await store.resume(right)).toEqual({ status: 'fulfilled', wake: 'w1' });
+        expect(await store.answerTurn(right)).toEqual({ status: 'answered', wake: 'w1' });
         const wrong = { ...right, answers: bring(['c2_0'], other) };
-        expect(await store.resume(wrong), 'though the first one counts').toMatchObject({ status: 'other_kind' });
+        expect(await store.answerTurn(wrong), 'though the first one counts').toMatchObject({ status: 'other_kind' });
       },
     );
 
@@ -406,17 +411,17 @@ export function describeWaits(harness: () => TurnHarness): void {
       const { store } = harness();
       const conversation = newConversation();
       const request = { conversation, turn: 't1', answers: bring(['c1_0']), wake: 'w' };
-      expect(await store.resume(request)).toEqual({ status: 'not_found' });
+      expect(await store.answerTurn(request)).toEqual({ status: 'not_found' });
       const { lease } = await acceptAndClaim(store, conversation, 't1');
-      expect(await store.resume(request)).toEqual({ status: 'not_waiting', call: 'c1_0' });
+      expect(await store.answerTurn(request)).toEqual({ status: 'not_waiting', call: 'c1_0' });
       await store.suspend(lease, waitFor('retry'));
-      expect(await store.resume(request)).toEqual({ status: 'not_waiting', call: 'c1_0' });
+      expect(await store.answerTurn(request)).toEqual({ status: 'not_waiting', call: 'c1_0' });
     });
 
     test('answers that are there already do not make the turn wait again', async () => {
       const { store } = harness();
       const { conversation } = await waitForTools();
-      await store.resume({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w' });
+      await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w' });
       const { lease } = await claimHead(store, conversation);
       await store.suspend(lease, waitFor('tools', ['c2_0'], 'step.2'));
       expect((await claimHead(store, conversation)).waited).toMatchObject({ step: 'step.2', isFulfilled: true });
@@ -457,7 +462,9 @@ export function describeWaits(harness: () => TurnHarness): void {
       const { conversation } = suspended;
       const json = '{"content":"the \\"list\\" is [] and {}\\n"}';
       const answers = new Map([['c2_1', { for: 'tools' as const, json, unused: { tokens: 31, bytes: 27 } }]]);
-      expect(await store.resume({ conversation, turn: 't1', answers, wake: 'w' })).toEqual({ status: 'partial' });
+      expect(await store.answerTurn({ conversation, turn: 't1', answers, wake: 'w' })).toEqual({
+        status: 'still_waiting',
+      });
       await end(suspended);
       const { shape } = await observe(conversation);
       expect(shape.turns['t1']?.state).toMatch(/canceled|failed/);
@@ -478,13 +485,13 @@ export function describeWaits(harness: () => TurnHarness): void {
       await store.suspend(lease, waitFor('approval', ['c2_0']));
       const unused = { tokens: 3, bytes: 12, json: '{"content":"denied: no","isError":true}' };
       const decided = { for: 'approval' as const, json: '{"approved":false,"why":"no"}', unused };
-      const resumed = await store.resume({
+      const resumed = await store.answerTurn({
         conversation,
         turn: 't1',
         answers: new Map([['c2_0', decided]]),
         wake: 'w',
       });
-      expect(resumed).toMatchObject({ status: 'fulfilled' });
+      expect(resumed).toMatchObject({ status: 'answered' });
       await store.cancel(conversation, 't1', 'w9');
       expect((await observe(conversation)).shape.log.at(-1)).toMatchObject({
         toolCallId: 'c2_0',

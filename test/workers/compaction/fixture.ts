@@ -28,7 +28,7 @@ import type { SummarizationPorts } from '../../../src/workers/summarization/port
 import { createSummarizationHandler } from '../../../src/workers/summarization/summarization-delivery.ts';
 import { createSweeper, type Sweeper, type SweeperPorts } from '../../../src/workers/sweeper/sweeper.ts';
 import { createTurnHandler } from '../../../src/workers/turn/turn-delivery.ts';
-import type { TurnDependencies } from '../../../src/workers/turn/turn-dependencies.ts';
+import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
 import { MemoryDatabase } from '../../fakes/store/database.ts';
 import { openMemoryStore } from '../../fakes/store/open-memory-store.ts';
 import { ManualTimers } from '../turn/manual-timers.ts';
@@ -39,7 +39,7 @@ export const ref: ConversationRef = { tenant: '_', id: 'talk' };
 /** Five sequences of 608 tokens, each behind a user message of 24. The last two messages are the retention window. */
 export const FIVE_SEQUENCES = 'u20 a300 a300 '.repeat(5).concat('u20 a20');
 
-export type AllPorts = TurnDependencies & CompactionPorts & SummarizationPorts & SweeperPorts;
+export type AllPorts = TurnPorts & CompactionPorts & SummarizationPorts & SweeperPorts;
 
 export interface FixtureOptions {
   readonly policy?: PolicyInput;

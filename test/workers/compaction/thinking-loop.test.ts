@@ -71,8 +71,8 @@ describe('a pass inside a thinking loop', () => {
     await world.append('a20');
     const state = await world.store.readConversation(ref);
     if (state === undefined) throw new Error('no conversation');
-    const { reasons, hold } = decideTurnEnd(world.agent, state);
-    expect({ reasons, hold }).toEqual({ reasons: ['token_threshold'], hold: undefined });
+    const { reasons, backoff } = decideTurnEnd(world.agent, state);
+    expect({ reasons, backoff }).toEqual({ reasons: ['token_threshold'], backoff: undefined });
     await world.request(...reasons);
     await world.runPass('job2');
     expect(world.version).toMatchObject({ number: 1, strategy: 'summarize', explained: [] });

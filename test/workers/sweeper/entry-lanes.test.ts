@@ -27,13 +27,13 @@ const entryOf = (id: string): DueEntry => ({ kind: 'turn', conversation: { tenan
 const lose = (count: number, from = 0): DueEntry[] =>
   Array.from({ length: count }, (_, index) => entryOf(`lost-${from + index}`));
 
-test('many that hang hold up who comes after them for little longer than one', async () => {
+test('many slow entries delay the next one little longer than one slow entry', async () => {
   const { begun, look } = openLanes();
   expect(await look([...lose(96), entryOf('c1')])).toBe(1);
   expect(begun.get('c1')).toBeLessThan(3_000);
 });
 
-test('while some still hang, others that do are not waited for at length', async () => {
+test('further slow entries are not waited for while others are slow', async () => {
   const { timers, begun, look, from } = openLanes();
   await look(lose(16));
   const at = timers.now() - from;
@@ -42,7 +42,7 @@ test('while some still hang, others that do are not waited for at length', async
   expect((begun.get('c1') ?? Number.NaN) - at).toBeLessThan(1_000);
 });
 
-test('of those that hang no more are begun than a process can hold, until they end', async () => {
+test('no more entries are started than a process can hold while entries are slow', async () => {
   const { begun, look, comeBack } = openLanes();
   expect(await look([...lose(2_500), entryOf('c1')]), 'c1 comes up again').toBe(0);
   expect(begun.size).toBe(2_000);

@@ -26,7 +26,7 @@ function recordedWake(world: Fixture, kind: 'turn' | 'pass'): string | undefined
 }
 
 describe.each(['turn', 'pass'] as const)('the wake of a %s', (kind) => {
-  it('is added once more where it was lost', async () => {
+  it('is added again if it was lost', async () => {
     const world = await openQueued(kind);
     const first = recordedWake(world, kind);
     world.queue.clear();
@@ -42,7 +42,7 @@ describe.each(['turn', 'pass'] as const)('the wake of a %s', (kind) => {
     expect(world.queue.wakes, 'it is waiting now').toHaveLength(1);
   });
 
-  it('is left alone where it is still waiting', async () => {
+  it('is left alone while it is pending', async () => {
     const world = await openQueued(kind);
     const wakes = [...world.queue.wakes];
     world.db.advance(10 * GRACE_MS);
@@ -50,7 +50,7 @@ describe.each(['turn', 'pass'] as const)('the wake of a %s', (kind) => {
     expect(world.queue.wakes).toEqual(wakes);
   });
 
-  it('is not added where somebody took over between look and record', async () => {
+  it('is not added if another worker claimed the turn between the read and the record', async () => {
     const world: Fixture = await openQueued(kind, {
       wrap: (ports) => ({
         ...ports,
@@ -73,7 +73,7 @@ describe.each(['turn', 'pass'] as const)('the wake of a %s', (kind) => {
 });
 
 describe('a turn', () => {
-  it('whose worker died is woken when its lease has lapsed', async () => {
+  it('is woken when the lease of its dead worker has lapsed', async () => {
     const world = await openQueued('turn');
     world.queue.take();
     await world.store.claim(ref, 'dead', 'w');
@@ -85,7 +85,7 @@ describe('a turn', () => {
     expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed' });
   });
 
-  it('that waits is left alone until its deadline', async () => {
+  it('is left alone until its deadline while it waits', async () => {
     const world = await openQueued('turn');
     world.queue.clear();
     const claim = await world.store.claim(ref, 'o', 'w');
@@ -102,7 +102,7 @@ describe('a turn', () => {
     expect(await world.sweeper.sweepOnce()).toBe(1);
   });
 
-  it('that is scheduled is moved to its mailbox when it is due, and woken where nothing is before it', async () => {
+  it('is moved to its mailbox when it is due, and woken if it is the head', async () => {
     const world = await Fixture.open();
     const later = { conversation: ref, agent: 'guide', maxQueuedTurns: 10, payloadHash: 'h' } as const;
     const input = await world.agent.weigh({ role: 'user', content: 'later' });
@@ -120,7 +120,7 @@ describe('a turn', () => {
 });
 
 describe('a pass', () => {
-  it('whose worker died is gone on with, though no turn is there', async () => {
+  it('is woken when its worker died, though the mailbox is empty', async () => {
     const world = await openQueued('pass');
     world.queue.take();
     await world.store.claimPass(ref, 'dead', 'job', 'w');
@@ -134,7 +134,7 @@ describe('a pass', () => {
     expect([...world.db.ready.keys()]).toEqual([]);
   });
 
-  it('that is parked on its children is left alone for a minute', async () => {
+  it('is left alone for a minute while it is parked on its children', async () => {
     const world = await openQueued('pass');
     world.queue.clear();
     await world.fanOut();
@@ -145,10 +145,10 @@ describe('a pass', () => {
   });
 });
 
-describe('a conversation that rests', () => {
+describe('an idle conversation', () => {
   const HOUR_MS = 3_600_000;
 
-  it('is erased when the time of its policy is over, and that is told once', async () => {
+  it('is erased at the end of its idle TTL, and that is reported once', async () => {
     const world = await Fixture.open({ policy: { conversationTtl: HOUR_MS } });
     await world.accept('t1', 'hello');
     await world.turn(ref);
@@ -166,7 +166,7 @@ describe('a conversation that rests', () => {
     ]);
   });
 
-  it('is not erased while a pass of it waits for approval, and rests anew from its end', async () => {
+  it('is not erased while a pass waits for approval, and its idle TTL starts again after that', async () => {
     const world = await Fixture.open({ policy: { conversationTtl: HOUR_MS, mode: 'review', reviewTtl: 3 * HOUR_MS } });
     await world.append(FIVE_SEQUENCES);
     await world.request('turn_threshold');
@@ -204,7 +204,7 @@ describe('a conversation that rests', () => {
     wrap: (ports) => ({ ...ports, sweep: { ...ports.sweep, expire: (...call) => expire(ports.sweep, ...call) } }),
   });
 
-  it('waits until all turns that are due are woken, whatever shard they are in', async () => {
+  it('waits until all due turns of all shards are woken', async () => {
     const done: string[] = [];
     const world: Fixture = await Fixture.open({
       policy: { conversationTtl: HOUR_MS },
@@ -247,7 +247,7 @@ describe('a conversation that rests', () => {
     expect(done).toEqual([...Array.from({ length: 20 }, () => 'wake'), 'expire']);
   });
 
-  it('is told of by who ends its erase, with all that was removed', async () => {
+  it('is reported by the sweeper that ends its erase, with all removed keys', async () => {
     const answers = [{ status: 'more' }, { status: 'resumed' }, { status: 'expired', removedKeys: 9 }] as const;
     const owners = new Set<string>();
     let calls = 0;
@@ -271,7 +271,7 @@ describe('a conversation that rests', () => {
     expect(owners.size, 'each call has its own').toBe(4);
   });
 
-  it('whose erase fails is not told of, and is erased by a later sweep', async () => {
+  it('is not reported if its erase fails, and is erased by a later sweep', async () => {
     let failures = 1;
     const world = await Fixture.open(
       withExpire(async (store, ...call) => {
@@ -292,7 +292,7 @@ describe('a conversation that rests', () => {
 });
 
 describe('a sweep', () => {
-  it('goes on where one entry fails, and says so', async () => {
+  it('continues after an entry that fails, and reports the failure', async () => {
     const world: Fixture = await Fixture.open({
       wrap: (ports) => ({
         ...ports,
@@ -317,7 +317,7 @@ describe('a sweep', () => {
     ]);
   });
 
-  it('goes on where one entry hangs, as where its queue is away, and does not begin it again', async () => {
+  it('continues beside an entry that hangs, and does not start it again', async () => {
     const gate = Promise.withResolvers<void>();
     const begun: string[] = [];
     const world: Fixture = await Fixture.open({
@@ -356,7 +356,7 @@ describe('a sweep', () => {
     expect(world.timers.pending).toBe(0);
   });
 
-  it('is repeated every second, a failed one too, until it is stopped', async () => {
+  it('is repeated every second until it is stopped, even after a failure', async () => {
     let sweeps = 0;
     const world = await Fixture.open({
       wrap: (ports) => ({
@@ -380,7 +380,7 @@ describe('a sweep', () => {
     expect(world.timers.pending).toBe(0);
   });
 
-  it('that a stop cuts off is no failure', async () => {
+  it('reports no failure if a stop cuts it off', async () => {
     const gate = Promise.withResolvers<never>();
     const world = await Fixture.open({
       wrap: (ports) => ({ ...ports, sweep: { ...ports.sweep, sweepShards: () => gate.promise } }),

@@ -1,14 +1,14 @@
 import { describe, expect, it } from 'vitest';
 import { scriptedModel } from '../../../src/models/scripted.ts';
 import type { SoloHold } from '../../../src/workers/solo-lock.ts';
-import type { TurnDependencies } from '../../../src/workers/turn/turn-dependencies.ts';
+import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
 import { Fixture, ref } from './fixture.ts';
 import { settleTasks } from './manual-timers.ts';
 
 const NEVER = new AbortController().signal;
 
 /** A turn that two claims died of. */
-async function openSuspect(wrap?: (ports: TurnDependencies) => TurnDependencies): Promise<Fixture> {
+async function openSuspect(wrap?: (ports: TurnPorts) => TurnPorts): Promise<Fixture> {
   const model = scriptedModel({ decide: () => ({ content: 'done' }) });
   const world = await Fixture.open({ model, ...(wrap && { wrap }) });
   await world.accept('t1', 'Hi');
@@ -25,7 +25,7 @@ async function hold(world: Fixture): Promise<SoloHold> {
   return held;
 }
 
-describe('a turn that two workers died of', () => {
+describe('a turn that killed two workers', () => {
   it('waits until nothing else runs in its process, and keeps its lease meanwhile', async () => {
     const world = await openSuspect();
     const neighbour = await hold(world);
@@ -41,7 +41,7 @@ describe('a turn that two workers died of', () => {
     expect(await world.countTimers()).toBe(0);
   });
 
-  it('lets nothing begin beside it until it has come on', async () => {
+  it('lets nothing begin beside it until it has recorded an outcome', async () => {
     const seen: string[] = [];
     const world = await openSuspect((ports) => ({
       ...ports,
@@ -76,7 +76,7 @@ describe('a turn that two workers died of', () => {
     expect(seen).toEqual(['alone', 'recorded', 'neighbour', 'settled']);
   });
 
-  it('is handed back where the work beside it does not end, and stays as suspect as it was', async () => {
+  it('is handed back if the work beside it does not end, and its attempts stay counted', async () => {
     const world = await openSuspect();
     const neighbour = await hold(world);
     const delivery = world.deliver();
@@ -101,7 +101,7 @@ describe('a turn that two workers died of', () => {
     expect(world.eventsOf('lease_returned')).toMatchObject([{ turn: 't1', isCutOff: false }]);
   });
 
-  it('ends the work beside it at its next step, which is handed back', async () => {
+  it('ends the work beside it at the next step, which is handed back', async () => {
     const called = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();
     const model = scriptedModel({
@@ -124,7 +124,7 @@ describe('a turn that two workers died of', () => {
     expect(world.wakes).toHaveLength(1);
   });
 
-  it('keeps deliveries away, which claim nothing and come again a second later', async () => {
+  it('postpones deliveries by a second, which claim nothing', async () => {
     const world = await Fixture.open({ model: scriptedModel({ decide: () => ({ content: 'done' }) }) });
     await world.accept('t1', 'Hi');
     const alone = await world.solo.alone(NEVER);

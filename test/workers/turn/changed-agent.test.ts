@@ -25,7 +25,7 @@ async function sizesOver(change: (agent: Agent) => Agent): Promise<readonly numb
   return world.eventsOf('model_called').map(({ tokens }) => tokens);
 }
 
-it('what a provider counted holds for the same model, system prompt and tools', async () => {
+it('a provider’s count holds for the same model, system prompt and tools', async () => {
   const [first = 0, second] = await sizesOver((agent) => agent);
   expect(second).toBeGreaterThan(5_000);
   expect(first).toBeLessThan(50);
@@ -38,7 +38,7 @@ it.each([
     (agent: Agent) => ({ ...agent, model: scriptedModel({ profile: { id: 'other' }, decide: () => ({}) }) }),
     10,
   ],
-])('is void under another %s, where our own count stands', async (_, change, least) => {
+])('a provider’s count is ignored under another %s, and our own count is used', async (_, change, least) => {
   const [, second = 0] = await sizesOver(change);
   expect(second).toBeGreaterThan(least);
   expect(second).toBeLessThan(least + 100);

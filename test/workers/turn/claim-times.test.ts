@@ -11,7 +11,7 @@ import { settleTasks } from './manual-timers.ts';
 const HOUR_MS = 3_600_000;
 const DEADLINE_MS = 10_000;
 
-/** What each call of the model does, in turn. */
+/** The results of the model's calls, in order. */
 type Act = 'answers' | 'calls' | 'hangs' | 'is limited' | 'is limited an hour earlier';
 
 async function openWorld(...acts: readonly Act[]): Promise<Fixture> {

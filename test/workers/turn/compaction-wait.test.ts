@@ -55,7 +55,7 @@ describe('a soft pass', () => {
     ]);
   });
 
-  it('is not asked for while the turn thinks between its calls, but at its end', async () => {
+  it('is not asked for within a thinking loop, but at the end of its turn', async () => {
     const raw = { format: 'anthropic', model: 'm', items: [{ type: 'thinking', thinking: 'hm' }] };
     const call = { toolCalls: [{ name: 'nothing', arguments: {} }], raw };
     const model = deciding(({ messages }) => (messages.length < 8 ? call : { content: 'done' }));
@@ -73,7 +73,7 @@ describe('a soft pass', () => {
     expect(world.eventsOf('pass_backed_off')[0]).toMatchObject({ why: 'thinking' });
   });
 
-  it('is asked for at the end of a turn, behind its settle', async () => {
+  it('is asked for at the end of a turn, after its settlement', async () => {
     const world = await openWith(deciding(), { policy: { onTurnEnd: true, turnThreshold: 2 } });
     await world.accept('t1', 'one');
     await world.accept('t2', 'two');
@@ -135,7 +135,7 @@ describe('a hard pass', () => {
     expect(world.takeovers).toBe(0);
   });
 
-  it('that changed nothing is waited for once: what fits is sent', async () => {
+  it('is waited for once if it changed nothing, and a request that fits is sent', async () => {
     const model = deciding();
     const world = await openWith(model);
     await world.accept('t1', words(1_900));
@@ -147,7 +147,7 @@ describe('a hard pass', () => {
     expect(world.eventsOf('model_called')).toMatchObject([{ isOverLimit: false }]);
   });
 
-  it('that changed nothing fails the turn where the request does not fit, with the arithmetic', async () => {
+  it('fails the turn with the arithmetic if it changed nothing and the request does not fit', async () => {
     const model = deciding();
     const world = await openWith(model);
     await world.accept('t1', words(2_100));
@@ -161,7 +161,7 @@ describe('a hard pass', () => {
     expect(world.passRequests).toHaveLength(1);
   });
 
-  it('past its deadline is taken over by the turn that claims', async () => {
+  it('is taken over by the claiming turn after its deadline', async () => {
     const world = await openWith(deciding());
     await world.accept('t1', words(1_900));
     await world.deliver();
@@ -181,7 +181,7 @@ describe('a hard pass', () => {
     expect(await world.countTimers()).toBe(0);
   });
 
-  it('taken over may make room: the turn goes on with what it left', async () => {
+  it('may make room when taken over, and the turn continues with the smaller context', async () => {
     const model = deciding(({ messages }) => ({ content: `saw ${messages.length}` }));
     const world = await openWith(model, { takeoverKeeps: 1 });
     await world.accept('t0', words(2_000));
@@ -193,7 +193,7 @@ describe('a hard pass', () => {
     expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'saw 1' } });
   });
 
-  it('joins the soft pass in progress, and ends with it', async () => {
+  it('joins the soft pass in progress and ends with it', async () => {
     const world = await openWith(deciding(), { policy: { messageThreshold: 1 } });
     await world.accept('t1', 'short');
     await world.deliver();
@@ -207,7 +207,7 @@ describe('a hard pass', () => {
     expect(await world.view('t2')).toMatchObject({ state: 'completed' });
   });
 
-  it('that ended before the turn was suspended is not waited for', async () => {
+  it('is not waited for if it ended before the turn was suspended', async () => {
     const world = await openWith(deciding(), {
       wrap: (ports) => ({
         ...ports,
@@ -245,7 +245,7 @@ describe('a hard pass', () => {
   });
 });
 
-describe('a pass that ended without having settled the size', () => {
+describe('a pass that ended without settling the size', () => {
   /** One old message and a live one: together over the window, and a pass can remove the old one. */
   async function openFeasible(options: Partial<FixtureOptions> = {}): Promise<Fixture> {
     const world = await openWith(deciding(), options);
@@ -256,7 +256,7 @@ describe('a pass that ended without having settled the size', () => {
     return world;
   }
 
-  it('is no wait: the turn asks for another pass, and goes on with what that one left', async () => {
+  it('is no wait, so the turn asks for another pass and continues with its context', async () => {
     const world = await openFeasible();
     await world.failPass();
     await world.deliver();
@@ -268,7 +268,7 @@ describe('a pass that ended without having settled the size', () => {
     expect(world.takeovers, 'nobody else’s pass was open').toBe(1);
   });
 
-  it('leaves the turn to take over whatever pass is open by then', async () => {
+  it('makes the turn take over the pass that is open by then', async () => {
     const world = await openFeasible({ takeoverKeeps: 1 });
     await world.failPass();
     await world.ports.passes.requestPass({ conversation: ref, reasons: ['ratio'], passId: 'another', wake: 'w' });
@@ -277,7 +277,7 @@ describe('a pass that ended without having settled the size', () => {
     expect(world.db.find(ref)?.pass).toBeUndefined();
   });
 
-  it('is not waited for more than three times: then the turn settles the context itself', async () => {
+  it('is waited for three times at most, and then the turn settles the context itself', async () => {
     const world = await openFeasible({ takeoverKeeps: 1 });
     for (let pass = 0; pass < 3; pass += 1) {
       expect(await world.view('t1'), `wait ${pass + 1}`).toMatchObject({ state: 'waiting' });
@@ -288,7 +288,7 @@ describe('a pass that ended without having settled the size', () => {
     expect(world.eventsOf('turn_suspended')).toHaveLength(3);
   });
 
-  it('also where its provider had refused the size', async () => {
+  it('is waited for three times at most after a refused size, too', async () => {
     const model = deciding(({ messages }) => (messages.length > 1 ? overflow() : { content: 'fits' }));
     const world = await openWith(model);
     await world.accept('t0', 'before');
@@ -305,7 +305,7 @@ describe('a pass that ended without having settled the size', () => {
 });
 
 describe('budget_infeasible', () => {
-  it('is not reported for a context from which something may still be removed: the turn removes it', async () => {
+  it('is not reported for a context that can still shrink, and the turn shrinks it', async () => {
     const world = await openWith(deciding(), { takeoverKeeps: 1 });
     await world.accept('t0', words(2_000));
     await settleUnanswered(world);
@@ -318,7 +318,7 @@ describe('budget_infeasible', () => {
     expect(await world.view('t1')).toMatchObject({ state: 'completed' });
   });
 
-  it('is not reported for a size that the context has no more', async () => {
+  it('is not reported for a size that the context no longer has', async () => {
     let shrink = async (): Promise<void> => undefined;
     const world = await openWith(deciding(), {
       wrap: (ports) => ({
@@ -349,7 +349,7 @@ describe('budget_infeasible', () => {
     expect(world.recounts).toBe(0);
   });
 
-  it('carries the parts of the context that have to stay, which add up to more than the budget', async () => {
+  it('carries the parts of the context that have to stay, whose sum exceeds the budget', async () => {
     const world = await openWith(deciding());
     await world.accept('t1', words(2_100));
     await world.deliver();
@@ -363,7 +363,7 @@ describe('budget_infeasible', () => {
     expect(failure?.message).toMatch(/fixed \d+ \+ pinned 0 \+ open 2104 \+ floor 0, maxTokens 1000/);
   });
 
-  it('is not what a turn ends with if every pass loses its version to somebody else: its retries are exhausted', async () => {
+  it('is not reported if every pass loses its version to another owner, and the retries are exhausted', async () => {
     const world = await openWith(deciding());
     await world.accept('t0', words(2_000));
     await settleUnanswered(world);
@@ -396,7 +396,7 @@ describe('a request that the provider refuses as too long', () => {
     expect(world.eventsOf('model_called').map(({ outcome }) => outcome)).toEqual(['overflow', 'answered']);
   });
 
-  it('a second time fails the turn', async () => {
+  it('fails the turn the second time', async () => {
     const world = await openWith(deciding(overflow));
     await world.accept('t1', 'now');
     await world.deliver();
@@ -407,8 +407,8 @@ describe('a request that the provider refuses as too long', () => {
   });
 });
 
-describe('a wait at the backoff and one for what the provider refused', () => {
-  it('do not stand for each other: after the one there is still the other', async () => {
+describe('a wait for a threshold and one for a refused size', () => {
+  it('do not replace each other, so the step waits for the second after the first', async () => {
     const model = deciding(({ messages }) => (messages.length > 1 ? overflow() : { content: 'fits' }));
     const world = await openWith(model);
     await world.accept('t0', words(1_500));
@@ -433,11 +433,11 @@ describe('a wait at the backoff and one for what the provider refused', () => {
     }
     const { failure } = (await world.view('t1')) ?? {};
     expect(failure).toMatchObject({ code: 'budget_infeasible', details: { code: 'context_length_exceeded' } });
-    expect(failure?.message).toMatch(/= \d+ tokens, .*; the provider refused the size \(context_length_exceeded\)/);
+    expect(failure?.message).toMatch(/= \d+ tokens, .*\. The provider refused the size \(context_length_exceeded\)/);
     expect(world.passRequests).toHaveLength(2);
   });
 
-  it('are told apart by a turn that is claimed again before it was suspended', async () => {
+  it('are told apart by a turn that is claimed again before its suspension', async () => {
     let isDown = true;
     const model = deciding(({ messages }) => (messages.length > 1 ? overflow() : { content: 'fits' }));
     const world = await openWith(model, {
@@ -475,7 +475,7 @@ describe('without compaction', () => {
     expect(world.passRequests).toEqual([]);
   });
 
-  it('fails what does not fit, and what its provider refuses, as an overflow', async () => {
+  it('fails a request that does not fit or that its provider refuses, as an overflow', async () => {
     const model = deciding(overflow);
     const world = await openWith(model, { policy: { enabled: false } });
     await world.accept('t1', 'small');

@@ -4,7 +4,7 @@ import { defineTool, type Tool } from '../../../src/domain/agent.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import { type ModelRequest } from '../../../src/domain/model.ts';
 import { type ScriptedAnswer, scriptedModel } from '../../../src/models/scripted.ts';
-import type { TurnDependencies } from '../../../src/workers/turn/turn-dependencies.ts';
+import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
 import { bindRoom, Fate, ignoreCrash, type When } from '../fate.ts';
 import { Fixture } from './fixture.ts';
 
@@ -33,7 +33,7 @@ function decide({ messages, idempotencyKey }: ModelRequest): ScriptedAnswer {
   return rounds[step - 1] ?? { content: 'too many steps' };
 }
 
-function bindToFate(fate: () => Fate): (ports: TurnDependencies) => TurnDependencies {
+function bindToFate(fate: () => Fate): (ports: TurnPorts) => TurnPorts {
   return (ports) => ({
     ...ports,
     turns: bindRoom(ports.turns, fate),
@@ -49,7 +49,7 @@ interface Run {
   readonly hasCrashed: boolean;
 }
 
-/** Two turns from acceptance to their end; every worker that dies is followed by one that lives. */
+/** Two turns from acceptance to their end. Every worker that dies is followed by one that lives. */
 async function play(at: number, when: When): Promise<Run> {
   let fate = new Fate(at, when);
   let hasCrashed = false;
@@ -96,7 +96,7 @@ async function bringWhatIsAwaited(world: Fixture): Promise<void> {
   }
 }
 
-/** A log without ids and times; results of one round stand in the order of their calls. */
+/** A log without ids and times. Results of one round are in the order of their calls. */
 function normalize(log: readonly Message[]): unknown[] {
   const byCall = new Map(log.flatMap((message) => (message.role === 'tool' ? [[message.toolCallId, message]] : [])));
   return log
@@ -134,7 +134,7 @@ describe('a worker that dies', () => {
   });
 });
 
-/** A worker dies inside a call; the next one goes on. */
+/** A worker dies inside a call, and the next one goes on. */
 async function crashInside(retry: 'safe' | 'never'): Promise<{ world: Fixture; keys: string[] }> {
   const keys: string[] = [];
   let fate = new Fate();
@@ -164,14 +164,14 @@ async function crashInside(retry: 'safe' | 'never'): Promise<{ world: Fixture; k
   return { world, keys };
 }
 
-describe('a call found started after a crash', () => {
-  it('is run again under the same key', async () => {
+describe('a call that was started before a crash', () => {
+  it('is run again under the same idempotency key', async () => {
     const { world, keys } = await crashInside('safe');
     expect(keys).toEqual(['_/talk/t1/1700000000000/c2_0', '_/talk/t1/1700000000000/c2_0']);
     expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'paid' } });
   });
 
-  it('is answered as unknown where its tool must not run twice', async () => {
+  it('is answered as unknown if its tool must not run twice', async () => {
     const { world, keys } = await crashInside('never');
     expect(keys).toHaveLength(1);
     expect(await world.view('t1')).toMatchObject({

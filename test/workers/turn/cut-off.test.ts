@@ -5,7 +5,7 @@ import type { ModelRequest } from '../../../src/domain/model.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
 import { Fixture, ref } from './fixture.ts';
 
-it('a call that was cut off is not run; the model reads why and goes on', async () => {
+it('a call that was cut off is not run, and the model reads the reason and goes on', async () => {
   const removed: string[] = [];
   const remove = defineTool({
     name: 'remove',
@@ -49,7 +49,7 @@ it.each(ENDS)('a final text that is not complete (%s) settles the turn, which sa
   expect(world.db.find(ref)?.turnRecords.get('t1')?.steps.get('model-1')).toMatchObject({ status: 'done', end });
 });
 
-it('a complete one says nothing of it', async () => {
+it('a complete answer has no end reason', async () => {
   const decide = () => ({ content: 'Whole.', end: 'complete' as const });
   const world = await Fixture.open({ model: scriptedModel({ decide }) });
   await world.accept('t1', 'Tell me.');
@@ -57,7 +57,7 @@ it('a complete one says nothing of it', async () => {
   expect((await world.view('t1'))?.answer).toEqual({ seq: 2, content: 'Whole.' });
 });
 
-it('a turn that was lost behind such an answer is settled with it by whoever claims it next', async () => {
+it('a turn that was lost after a cut-off answer is settled with that answer by the next claim', async () => {
   const model = scriptedModel({ decide: () => ({ content: 'Half an ans', end: 'cut_off' }) });
   let isDown = true;
   const world = await Fixture.open({

@@ -18,7 +18,7 @@ import { type PreparedAgent, prepareAgent } from '../../../src/workers/prepared-
 import { Shutdown } from '../../../src/workers/shutdown.ts';
 import { SoloLock } from '../../../src/workers/solo-lock.ts';
 import { type DeliveryOutcome, TurnDelivery } from '../../../src/workers/turn/turn-delivery.ts';
-import type { TurnDependencies } from '../../../src/workers/turn/turn-dependencies.ts';
+import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
 import { openMemoryContextStore } from '../../fakes/store/context-store.ts';
 import { MemoryDatabase } from '../../fakes/store/database.ts';
 import { openMemoryPassStore } from '../../fakes/store/pass-store.ts';
@@ -37,11 +37,11 @@ export interface FixtureOptions {
   readonly toolResultMaxTokens?: number;
   readonly recall?: boolean;
   readonly system?: Agent['system'];
-  readonly settings?: TurnDependencies['settings'];
-  /** messages that a taken over pass leaves in the context; all, unless given */
+  readonly settings?: TurnPorts['settings'];
+  /** Messages that a takeover leaves in the context. Default: all. */
   readonly takeoverKeeps?: number;
   /** puts something between the worker and its ports */
-  readonly wrap?: (ports: TurnDependencies) => TurnDependencies;
+  readonly wrap?: (ports: TurnPorts) => TurnPorts;
 }
 
 /** A turn worker over the stores in memory, with time, wakes and events in the test's hands. */
@@ -58,11 +58,11 @@ export class Fixture {
   readonly agent: PreparedAgent;
   takeovers = 0;
   recounts = 0;
-  /** what was told of providers' counts */
+  /** Observed counts of providers. */
   readonly observed: { readonly model: string; readonly providerTokens: number; readonly counted: number }[] = [];
-  /** what was told of answers while they were written */
+  /** Published text deltas. */
   readonly told: TextDelta[] = [];
-  readonly ports: TurnDependencies;
+  readonly ports: TurnPorts;
   #ids = 0;
 
   private constructor(agent: PreparedAgent, options: FixtureOptions) {
@@ -165,7 +165,7 @@ export class Fixture {
   /** Brings answers of calls, by id, as a caller would. */
   async resume(turn: string, answers: Readonly<Record<string, CallAnswer>>): Promise<void> {
     const brought = await readAnswers(this.agent.counter, answers);
-    await this.store.resume({ conversation: ref, turn, answers: brought, wake: this.nextId() });
+    await this.store.answerTurn({ conversation: ref, turn, answers: brought, wake: this.nextId() });
   }
 
   async view(turn: string): Promise<TurnView | undefined> {
@@ -180,7 +180,7 @@ export class Fixture {
     return this.events.filter((event): event is Extract<WorkerEvent, { type: Type }> => event.type === type);
   }
 
-  /** Ends the pass in progress; what waited for it goes on. `keep`: it evicts all but the last messages. */
+  /** Ends the pass in progress, and the turns that wait for it continue. `keep`: it evicts all but the last messages. */
   async endPass(keep?: number): Promise<void> {
     const claim = await this.#passes.claimPass(ref, this.nextId(), 'job', this.nextId());
     if (claim.status === 'claimed') await this.#endClaimed(claim.pass.lease, keep);

@@ -163,7 +163,7 @@ it.each([Number.NaN, Number.POSITIVE_INFINITY, 9e15, 'soon'])(
   },
 );
 
-it('streams the text of a model that also hands over what is no text, and passes over unknown kinds', async () => {
+it('streams a model’s text without its other values, and ignores unknown kinds', async () => {
   const { world, view } = await answerWith({
     profile,
     generate: async ({ onText, onPassedOver }) => {
@@ -179,26 +179,23 @@ it('streams the text of a model that also hands over what is no text, and passes
   expect(world.eventsOf('model_passed_over')).toMatchObject([{ model: 'unknown', outcome: 'fatal' }]);
 });
 
-it.each(HOSTILE_JSON)(
-  'fails a turn as model_failed when its model tells a usage that is %s, and throws',
-  async (_, make) => {
-    const { world, view } = await answerWith({
-      profile,
-      generate: async ({ onUsage }) => {
-        const usage = { inputTotal: 9, output: 3, outputKept: 3 };
-        onUsage?.(make() as never);
-        onUsage?.(Object.defineProperty(usage, 'output', { get: () => make() }));
-        onUsage?.(withGetter('inputTotal') as never);
-        onUsage?.(hostileProxy() as never);
-        throw new Error('x');
-      },
-    });
-    expect(view).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
-    expect(world.eventsOf('model_called')).toHaveLength(1);
-  },
-);
+it.each(HOSTILE_JSON)('fails a turn as model_failed if its model throws after usage that is %s', async (_, make) => {
+  const { world, view } = await answerWith({
+    profile,
+    generate: async ({ onUsage }) => {
+      const usage = { inputTotal: 9, output: 3, outputKept: 3 };
+      onUsage?.(make() as never);
+      onUsage?.(Object.defineProperty(usage, 'output', { get: () => make() }));
+      onUsage?.(withGetter('inputTotal') as never);
+      onUsage?.(hostileProxy() as never);
+      throw new Error('x');
+    },
+  });
+  expect(view).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
+  expect(world.eventsOf('model_called')).toHaveLength(1);
+});
 
-it('records no count that a provider made up', async () => {
+it('records no count that a provider invented', async () => {
   const usage = { inputTotal: 1e300, output: 1.5, outputKept: 5n as unknown as number };
   const { world } = await answerWith({ profile, generate: async () => ({ content: 'a', toolCalls: [], usage }) });
   expect(world.eventsOf('model_called')[0]).not.toHaveProperty('inputTokens');

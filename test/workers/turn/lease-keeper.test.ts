@@ -2,8 +2,8 @@ import { describe, expect, it } from 'vitest';
 import type { Lost, TurnLease } from '../../../src/domain/ports/turn-store.ts';
 import { StoppedWork } from '../../../src/workers/shutdown.ts';
 import { LeaseKeeper } from '../../../src/workers/turn/lease-keeper.ts';
-import { LostTurn } from '../../../src/workers/turn/lost-turn.ts';
 import { callWithin, StepTimeout } from '../../../src/workers/turn/step-deadline.ts';
+import { LostTurn } from '../../../src/workers/turn/turn-errors.ts';
 import { ManualTimers, settleTasks } from './manual-timers.ts';
 
 const lease: TurnLease = { conversation: { tenant: '_', id: 'c' }, turn: 't', owner: 'o', epoch: 1 };
@@ -45,7 +45,7 @@ describe('a lease', () => {
     expect(timers.pending).toBe(0);
   });
 
-  it('survives heartbeats without an answer, until it has run out', async () => {
+  it('survives unanswered heartbeats until it has lapsed', async () => {
     const away = new Error('redis is away');
     const survived = keep([{ status: 'held' }, away, away, { status: 'held' }]);
     await survived.timers.advance(12_000);
@@ -57,7 +57,7 @@ describe('a lease', () => {
     expect(expired.keeper.signal.reason).toEqual(new LostTurn('expired'));
   });
 
-  it('that was given back is not lost, though a late heartbeat says so', async () => {
+  it('is not lost if it was given back, though a late heartbeat says so', async () => {
     const answer = Promise.withResolvers<Lost>();
     const timers = new ManualTimers();
     const keeper = new LeaseKeeper(lease, {
@@ -85,7 +85,7 @@ describe('a lease', () => {
 const NEVER = new AbortController().signal;
 
 describe('a call within its deadline', () => {
-  it('answers, and leaves no timer', async () => {
+  it('returns its outcome and leaves no timer', async () => {
     const timers = new ManualTimers();
     const { signal } = new AbortController();
     expect(await callWithin({ timers, timeoutMs: 10, signal, stop: NEVER }, async () => 'done')).toBe('done');
@@ -95,7 +95,7 @@ describe('a call within its deadline', () => {
     expect(timers.pending).toBe(0);
   });
 
-  it('is aborted at the deadline, though it does not listen', async () => {
+  it('ends at the deadline, though it ignores its signal', async () => {
     const timers = new ManualTimers();
     const { signal } = new AbortController();
     const call = callWithin({ timers, timeoutMs: 10, signal, stop: NEVER }, () => new Promise(() => {}));
@@ -104,7 +104,7 @@ describe('a call within its deadline', () => {
     expect(await failure).toEqual(new StepTimeout(10));
   });
 
-  it('ends with the reason of its turn, whatever the call throws then', async () => {
+  it('ends with the reason of its turn, even if the call throws then', async () => {
     const timers = new ManualTimers();
     const work = new AbortController();
     const call = callWithin({ timers, timeoutMs: 10, signal: work.signal, stop: NEVER }, async (signal) => {
@@ -121,7 +121,7 @@ describe('a call within its deadline', () => {
     expect(timers.pending).toBe(0);
   });
 
-  it('of a worker that stops is aborted, and may still answer', async () => {
+  it('is aborted when its worker stops, and may still answer', async () => {
     const timers = new ManualTimers();
     const stop = new AbortController();
     const deadline = { timers, timeoutMs: 10, signal: NEVER, stop: stop.signal };

@@ -4,7 +4,7 @@ import { defineTool, type Tool } from '../../../src/domain/agent.ts';
 import { TurnfoldError } from '../../../src/domain/errors.ts';
 import { nameConversation } from '../../../src/domain/ids.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
-import type { TurnDependencies } from '../../../src/workers/turn/turn-dependencies.ts';
+import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
 import { Fixture, ref } from './fixture.ts';
 import { settleTasks } from './manual-timers.ts';
 
@@ -17,8 +17,8 @@ async function takeOver(world: Fixture): Promise<void> {
 }
 
 /** Notes what the worker writes once it is armed. */
-function forbidWrites(ports: TurnDependencies): {
-  readonly ports: TurnDependencies;
+function forbidWrites(ports: TurnPorts): {
+  readonly ports: TurnPorts;
   readonly writes: string[];
   arm(): void;
 } {
@@ -81,7 +81,7 @@ describe('a lost lease', () => {
     expect(await world.countTimers()).toBe(0);
   });
 
-  it('found when a result is recorded aborts the calls beside it', async () => {
+  it('aborts the calls beside a result that could not be recorded', async () => {
     const gate = Promise.withResolvers<string>();
     const signals: AbortSignal[] = [];
     const tool = defineTool({
@@ -114,9 +114,9 @@ describe('a lost lease', () => {
         ...ports,
         turns: {
           ...ports.turns,
-          [name]: async (...args: Parameters<TurnDependencies['turns']['settle']>) => {
+          [name]: async (...args: Parameters<TurnPorts['turns']['settle']>) => {
             await takeOver(world);
-            return (ports.turns[name] as TurnDependencies['turns']['settle'])(...args);
+            return (ports.turns[name] as TurnPorts['turns']['settle'])(...args);
           },
         },
       }),
@@ -129,7 +129,7 @@ describe('a lost lease', () => {
     expect(await world.countTimers()).toBe(0);
   });
 
-  it('of an erased conversation is quiet too', async () => {
+  it('is quiet, too, after an erase of its conversation', async () => {
     const gate = Promise.withResolvers<{ content: string }>();
     const world = await Fixture.open({ model: scriptedModel({ decide: () => gate.promise }) });
     await world.accept('t1', 'Hi');
@@ -143,7 +143,7 @@ describe('a lost lease', () => {
     expect(await world.countTimers()).toBe(0);
   });
 
-  it('of a turn canceled under its model call goes to nobody', async () => {
+  it('drops the answer of a model call if the turn was canceled during the call', async () => {
     const gate = Promise.withResolvers<{ content: string }>();
     const world = await Fixture.open({ model: scriptedModel({ decide: () => gate.promise }) });
     await world.accept('t1', 'Hi');
@@ -158,7 +158,7 @@ describe('a lost lease', () => {
     expect(world.eventsOf('turn_settled')).toEqual([]);
   });
 
-  it('does not come from heartbeats that are not answered while the lease stands', async () => {
+  it('does not follow from unanswered heartbeats while the lease runs', async () => {
     const gate = Promise.withResolvers<{ content: string }>();
     const world = await Fixture.open({
       model: scriptedModel({ decide: () => gate.promise }),
@@ -189,7 +189,7 @@ describe('a lost lease', () => {
     else expect(thrown).toMatchObject({ ...told, cause: failed });
   });
 
-  it('is not what a failing store means: that is thrown, and the sweeper wakes what is still due', async () => {
+  it('does not follow from a failing store: its error is thrown, and the sweeper wakes due turns', async () => {
     const away = new Error('redis is away');
     const world = await Fixture.open({
       model: scriptedModel({ decide: () => ({ content: 'ok' }) }),

@@ -15,7 +15,7 @@ it.each<[unknown, string]>([
   [{ toolCalls: [CALL] }, 'answer.content'],
   [{ content: [{ text: 'private' }], toolCalls: [] }, 'answer.content'],
   [{ content: '', toolCalls: [{ ...CALL, arguments: { private: 1 } }] }, 'answer.toolCalls[0].arguments'],
-])('a model of one’s own that answers %j fails its turn at once, by the field', async (given, field) => {
+])('a custom model that answers %j fails its turn at once, and the failure names the field', async (given, field) => {
   const told: string[] = [];
   const world = await Fixture.open({
     model: { profile, generate: async () => given as ModelAnswer },
@@ -30,7 +30,7 @@ it.each<[unknown, string]>([
   expect(world.eventsOf('turn_claimed')).toHaveLength(1);
 });
 
-it('what it says of the tokens is told all the same: they were paid', async () => {
+it('usage of a malformed answer is reported, because the tokens were paid', async () => {
   const usage = { inputTotal: 100, output: 20, outputKept: 20 };
   const model = { profile, generate: async () => ({ content: 'x', usage }) as unknown as ModelAnswer };
   const world = await Fixture.open({ model });

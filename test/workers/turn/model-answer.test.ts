@@ -7,7 +7,7 @@ const prepared = {
 };
 
 describe('a model’s answer', () => {
-  it('becomes the outcome of its step, refused where the head moved under it', async () => {
+  it('becomes the outcome of its step, and is refused if the head moved', async () => {
     const toolCalls = [{ id: 'call_1', name: 'read', arguments: '{}' }];
     const raw = { type: 'message' };
     const usage = { inputTotal: 100, output: 20, outputKept: 15 };
@@ -34,7 +34,7 @@ describe('a model’s answer', () => {
     });
   });
 
-  it('without usage sets no anchor', async () => {
+  it('sets no anchor without usage', async () => {
     const read = await readAnswer(
       { content: 'Hi', toolCalls: [] },
       { key: 'model-1', head: 1, version: 0, countedTokens: 9, pictureTokens: 0 },
@@ -47,7 +47,7 @@ describe('a model’s answer', () => {
   });
 
   it.each(['cut_off', 'refusal'] as const)(
-    'that is not complete (%s) runs none of its calls: what is there of their arguments may mean something else',
+    'runs none of its calls if it is incomplete (%s), because truncated arguments may mean something else',
     async (end) => {
       const toolCalls = [
         { id: 'call_1', name: 'remove', arguments: '{"path":"/srv"}' },
@@ -72,7 +72,7 @@ describe('a model’s answer', () => {
           ],
         },
       });
-      // What the provider counted is without the results.
+      // The provider's count does not include the results.
       expect(read).not.toHaveProperty('outcome.anchor');
     },
   );

@@ -15,7 +15,7 @@ function busy(retryAt?: number): ModelError {
   return new ModelError('retry', 'rate limit', retryAt === undefined ? {} : { retryAt });
 }
 
-describe('a chain', () => {
+describe('a chain of models', () => {
   const usage = { inputTotal: 300, output: 2, outputKept: 2 };
 
   function limitedBefore(...outcomes: readonly ScriptedOutcome[]) {
@@ -25,7 +25,7 @@ describe('a chain', () => {
     return modelChain([first, second]);
   }
 
-  it('has one name for all of its requests, whether they are answered or fail; who answered stands beside it', async () => {
+  it('has one name for all requests, answered or failed, and reports the answering model beside it', async () => {
     const world = await Fixture.open({ model: limitedBefore({ content: 'x' }) });
     for (const turn of ['t1', 't2']) {
       await world.accept(turn, 'hello');
@@ -37,7 +37,7 @@ describe('a chain', () => {
     expect(failed).not.toHaveProperty('answeredBy');
   });
 
-  it('has spoken once the model speaks that answers: not with the text of one that was passed over', async () => {
+  it('streams the text of the model that answers, not of one that was passed over', async () => {
     async function* breakOff(): AsyncGenerator<string> {
       yield 'I have';
       throw busy();
@@ -61,7 +61,7 @@ describe('a chain', () => {
   });
 });
 
-it('a request that was paid for and brought no answer is told with its usage', async () => {
+it('reports the usage of a paid request without an answer', async () => {
   const usage = { inputTotal: 9_000, cachedInput: 8_000, output: 700, outputKept: 0 };
   const prices = { input: 1, cachedInput: 1, cacheWrite: 1, output: 10 };
   const model = scriptedModel({ profile: { prices }, decide: () => new ModelError('overflow', 'too long', { usage }) });
@@ -73,7 +73,7 @@ it('a request that was paid for and brought no answer is told with its usage', a
 });
 
 describe('a model call that may succeed later', () => {
-  it('four 429 in a row are no poison: the turn waits longer each time, then goes on', async () => {
+  it('four 429 in a row do not poison a turn, which waits longer each time and then goes on', async () => {
     const model = answersOf(busy(), busy(), busy(), busy(), { content: 'there' });
     const world = await Fixture.open({ model });
     await world.accept('t1', 'Hi');
@@ -147,7 +147,7 @@ describe('a model call that may succeed later', () => {
     ['its provider', {}],
     ['its provider, in the time that the turn has', { turnTimeoutMs: 3_600_000 }],
   ])(
-    'leaves the last word of %s with a turn that was suspended too often, and with each of its calls',
+    'keeps the last error of %s with a turn that was suspended too often, and with each of its calls',
     async (_, time) => {
       const overloaded = new ModelError('retry', 'the provider failed (503 overloaded_error)', {
         code: 'overloaded_error',
@@ -169,7 +169,7 @@ describe('a model call that may succeed later', () => {
     },
   );
 
-  it('is one that takes longer than a step may', async () => {
+  it('happens if a call takes longer than a step may', async () => {
     const hang = new Promise<never>(() => {});
     const model = answersOf(hang, { content: 'there' });
     const world = await Fixture.open({ model, settings: { stepTimeoutMs: 30_000 } });
@@ -188,7 +188,7 @@ describe('a model call that may succeed later', () => {
 });
 
 describe('a model call that will not succeed', () => {
-  it('fails the turn with the adapter’s word', async () => {
+  it('fails the turn with the adapter’s message', async () => {
     const world = await Fixture.open({ model: answersOf(new ModelError('fatal', 'no such model')) });
     await world.accept('t1', 'Hi');
     await world.deliver();
@@ -198,7 +198,7 @@ describe('a model call that will not succeed', () => {
     });
   });
 
-  it('fails the turn with no more than the name of an error that nobody coded', async () => {
+  it('fails the turn with only the name of an error without a code', async () => {
     const world = await Fixture.open({ model: answersOf(new RangeError('your prompt was "secret"')) });
     await world.accept('t1', 'secret');
     await world.deliver();
@@ -212,7 +212,7 @@ describe('a model call that will not succeed', () => {
     ['answer.toolCalls[0].name', { toolCalls: [{ name: '', arguments: {} }] }],
     ['answer[0].toolCalls[1].id', { toolCalls: ['a', 'b'].map((name) => ({ id: 'same', name, arguments: {} })) }],
     ['bytes', { content: 'x'.repeat(1_048_577) }],
-  ])('is one whose answer breaks the contract (%s), and nothing of it is written', async (field, answer) => {
+  ])('happens for an answer that breaks the contract (%s), and nothing of it is written', async (field, answer) => {
     const world = await Fixture.open({ model: answersOf(answer) });
     await world.accept('t1', 'Hi');
     await world.deliver();

@@ -4,7 +4,7 @@ import { readOutput } from '../../../src/workers/turn/tool-output.ts';
 const cyclic: Record<string, unknown> = {};
 cyclic['self'] = cyclic;
 
-describe('what a tool answers', () => {
+describe('the answer of a tool', () => {
   it.each([
     ['an object', { order: 'A1', lines: [1, 2] }, '{"order":"A1","lines":[1,2]}'],
     ['a list', [{ id: 1 }, { id: 2 }], '[{"id":1},{"id":2}]'],
@@ -15,7 +15,7 @@ describe('what a tool answers', () => {
     expect(readOutput(value)).toStrictEqual({ output: { content }, outcome: 'done' });
   });
 
-  it('is an output for {content, isError?} and nothing else', () => {
+  it('is an output only as {content, isError?} without other fields', () => {
     expect(readOutput({ content: 'x' })).toStrictEqual({ output: { content: 'x' }, outcome: 'done' });
     expect(readOutput({ content: 'x', isError: true })).toStrictEqual({
       output: { content: 'x', isError: true },

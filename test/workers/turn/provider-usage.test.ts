@@ -6,7 +6,7 @@ import { Fixture, ref } from './fixture.ts';
 
 const WORDS = 3_000;
 
-/** A conversation of two turns whose provider counts so; the second one's request, as it was sent. */
+/** Runs two turns with a provider that counts so. Returns the second request, as sent. */
 async function askTwice(usage: ModelUsage) {
   const world = await Fixture.open({ model: scriptedModel({ decide: () => ({ content: 'there', usage }) }) });
   for (const turn of ['t1', 't2']) {
@@ -17,10 +17,10 @@ async function askTwice(usage: ModelUsage) {
   return { world, second: world.eventsOf('model_called')[1] };
 }
 
-/** What a small picture counts at a provider that looks at its size; we take each for a large one. */
+/** Tokens of a small picture at a provider that counts by size. We count each picture as a large one. */
 const SMALL_PICTURE_TOKENS = 85;
 
-it('one that counts pictures for less than we do is one: what we count besides them is the measure', async () => {
+it('a count is used if only pictures count less than ours, because the rest is compared without them', async () => {
   const pictures = 5;
   const inputTotal = pictures * SMALL_PICTURE_TOKENS + 40;
   const usage = { inputTotal, output: 7, outputKept: 7 };
@@ -48,17 +48,17 @@ it.each(NO_COUNTS)('a provider that counts %s is no measure: our own count stand
   expect(world.db.find(ref)?.anchor).toBeUndefined();
 });
 
-it.each(NO_COUNTS.slice(1, 4))('of one that counts %s nothing is told, and nothing calibrated', async (_, usage) => {
+it.each(NO_COUNTS.slice(1, 4))('a count of %s is neither reported nor used for calibration', async (_, usage) => {
   const { world, second } = await askTwice(usage);
   expect(second).toMatchObject({ outcome: 'answered' });
   expect(second).not.toHaveProperty('inputTokens');
   expect(world.observed).toEqual([]);
 });
 
-it('one that counts in its own way is one, from half of our count on', async () => {
+it('a count is used from half of our count on', async () => {
   const { world, second } = await askTwice({ inputTotal: 1_700, output: 7, outputKept: 7 });
   expect(second?.tokens).toBeGreaterThan(1_700 + WORDS);
   expect(second?.tokens).toBeLessThan(1_800 + WORDS);
-  // Of the second request it is less than half: what is known of the first goes on.
+  // Less than half of our count of the second request, so the count of the first stays in use.
   expect(world.db.find(ref)?.anchor).toMatchObject({ seq: 2, tokens: 1_707 });
 });

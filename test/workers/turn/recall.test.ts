@@ -101,8 +101,8 @@ async function archive(world: Fixture, keep: number): Promise<void> {
   await world.endPass(keep);
 }
 
-describe('an agent that recalls', () => {
-  it('finds and reads what its context has lost, of its own conversation alone', async () => {
+describe('an agent with recall', () => {
+  it('finds and reads messages that its context has lost, in its own conversation alone', async () => {
     const world = await openWorld([{ query: 'heron code' }, { query: 'heron code' }, { from: 2, to: 3 }]);
     await fill(world, [user('Hi'), user('The HERON code is 4711.'), said('Noted.')]);
     await fill(world, [user('The heron code is 9999.')], other);
@@ -128,7 +128,7 @@ describe('an agent that recalls', () => {
     expect(told).toEqual(['recall done', 'recall done', 'recall done']);
   });
 
-  it('has its call recorded like any other, and made again after a crash', async () => {
+  it('has its call recorded like any other, and repeated after a crash', async () => {
     let reads = 0;
     const crash = new Error('the worker died');
     const answers = [callOf({ query: 'heron' }), { content: 'done' }].map((answer) => ({ answer }));
@@ -161,7 +161,7 @@ describe('an agent that recalls', () => {
     expect(await world.view('t1')).toMatchObject({ state: 'completed' });
   });
 
-  it('reads the whole of a result that was clipped by the reference that it finds there', async () => {
+  it('reads a clipped result in full by the reference in it', async () => {
     const text = numbered(400);
     const show = { name: 'show', description: '', input: z.object({}), run: async () => text };
     const world = await Fixture.open({
@@ -199,7 +199,7 @@ describe('an agent that recalls', () => {
     ['a message before the first', { from: 0 }, /arguments.from/],
     ['a text beside messages', { ref: 'a1', from: 1 }, /arguments.ref: /],
     ['an answer without room', { query: 'x', limit: 10 }, /arguments.limit/],
-  ])('is told of %s', async (_what, given, why) => {
+  ])('gets an error for %s', async (_what, given, why) => {
     const world = await openWorld([given]);
     await world.accept('t1', 'Find it.');
     await world.deliver();
@@ -229,7 +229,7 @@ describe('an answer of recall', () => {
     }
   });
 
-  it('names where to go on, until every message was read whole', async () => {
+  it('names the next message until every message was read in full', async () => {
     const messages = [user('short'), said(long), user('İ'), said(''), user(`${long}end`)];
     const { ask } = await openTool(messages);
     const texts = new Map<number, string>();
@@ -243,7 +243,7 @@ describe('an answer of recall', () => {
     expect([...texts]).toEqual(messages.map(({ content }, index) => [index + 1, content]));
   });
 
-  it('is of a kept text what there is room for, and where it goes on; of an unknown one that there is none', async () => {
+  it('returns the part of a kept text that fits and the next offset, and a note for an unknown reference', async () => {
     const { ask, world } = await openTool([user('x')]);
     const text = `${long}\n${long}`;
     world.db.find(ref)?.texts.set('a1', text);
@@ -260,7 +260,7 @@ describe('an answer of recall', () => {
     expect((await ask({ ref: 'b2' })).answer).toEqual({ note: 'no text is kept under this ref' });
   });
 
-  it('searches the range that it is given', async () => {
+  it('searches the requested range', async () => {
     const { ask } = await openTool(['owl 1', 'owl 2', 'owl 3', 'owl 4'].map(user));
     const seqsOf = async (given: Input) => (await ask({ query: 'owl', ...given })).answer.hits.map(({ seq }) => seq);
     expect(await seqsOf({ from: 2, to: 3 })).toEqual([3, 2]);
@@ -270,7 +270,7 @@ describe('an answer of recall', () => {
     expect((await ask({ query: 'bat' })).answer).toEqual({ hits: [], note: 'nothing found' });
   });
 
-  it('of a conversation of 10,000 messages reads each once, few at a time', async () => {
+  it('reads each of 10,000 messages once, few at a time', async () => {
     const messages = Array.from({ length: 10_000 }, (_, index) => user(`message ${index + 1} ${'tern '.repeat(20)}`));
     const { ask, reads } = await openTool(messages);
     const { answer } = await ask({ query: 'message 77', limit: 100 });
@@ -284,7 +284,7 @@ describe('an answer of recall', () => {
   it.each([
     ['10,000 messages', 10_000, 'order 4711: src/tern.ts\n'.repeat(40)],
     ['messages of a megabyte', 6, 'a'.repeat(1_000_000)],
-  ])('over %s does not hold the event loop', async (_what, count, text) => {
+  ])('does not block the event loop over %s', async (_what, count, text) => {
     const { ask } = await openTool(Array.from({ length: count }, () => said(text)));
     const heldMs = await measureHeldMs(() => ask({ query: 'the order 4712 of src/tern.ts aaa', limit: 8_000 }));
     expect(heldMs).toBeLessThan(maxHeldMs());

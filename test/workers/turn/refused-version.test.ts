@@ -35,7 +35,7 @@ async function commitPass(world: Fixture, keep: number): Promise<void> {
   await world.endPass(keep);
 }
 
-/** Two turns are answered and a version takes the first messages away; then the third turn's answers come. */
+/** Two turns are answered and a version takes the first messages away. Then the third turn's answers come. */
 async function runOver(...answers: readonly ScriptedOutcome[]) {
   const { world, requests } = await openWith([{ content: 'one' }, { content: 'two' }, ...answers]);
   await answerTurns(world, 't1', 't2');
@@ -44,7 +44,7 @@ async function runOver(...answers: readonly ScriptedOutcome[]) {
   return { world, sent: requests.slice(2) };
 }
 
-/** Two turns are answered, then two passes follow each other; then the third turn's answers come. */
+/** Two turns are answered, then two passes follow each other. Then the third turn's answers come. */
 async function runOverTwo(...answers: readonly ScriptedOutcome[]) {
   const { world, requests } = await openWith([{ content: 'one' }, { content: 'two' }, ...answers]);
   await answerTurns(world, 't1', 't2');
@@ -55,7 +55,7 @@ async function runOverTwo(...answers: readonly ScriptedOutcome[]) {
 }
 
 describe('a version whose form its provider refuses', () => {
-  it('is rolled back, quarantined and told of, and the step is taken again', async () => {
+  it('is rolled back, quarantined and reported, and the step is taken again', async () => {
     const { world, sent } = await runOver(refused, { content: 'three' });
     expect(await world.view('t3')).toMatchObject({ state: 'completed', answer: { content: 'three' } });
     expect(sent.map(({ version, messages }) => [version, messages.length])).toEqual([
@@ -89,7 +89,7 @@ describe('a version whose form its provider refuses', () => {
   it.each([
     ['and told its usage', { usage: { inputTotal: 10, output: 2, outputKept: 2 } }],
     ['and told no usage', {}],
-  ])('stays where its provider has answered over it %s: what is refused came behind it', async (_, told) => {
+  ])('stays if its provider has answered over it %s, because a later part is refused', async (_, told) => {
     const { world } = await runOver({ content: 'three', ...told }, refused);
     await world.accept('t4', 'what no provider takes');
     await world.deliver();
@@ -100,7 +100,7 @@ describe('a version whose form its provider refuses', () => {
     expect(world.db.find(ref)?.quarantine).toBeUndefined();
   });
 
-  it('costs the turn where its parent is refused as well: that is the conversation’s own form', async () => {
+  it('fails the turn if its parent is refused, too, because that is the conversation’s own form', async () => {
     const { world, sent } = await runOver(refused, refused);
     expect(await world.view('t3')).toMatchObject({
       state: 'failed',
@@ -110,7 +110,7 @@ describe('a version whose form its provider refuses', () => {
     expect(world.db.find(ref)?.version).toBe(2);
   });
 
-  it('gives way level by level where its parent was never answered over either', async () => {
+  it('is replaced level by level if its parent was never answered either', async () => {
     const { world, sent } = await runOverTwo(refused, refused, { content: 'three' });
     expect(await world.view('t3')).toMatchObject({ state: 'completed', answer: { content: 'three' } });
     expect(sent.map(({ version, messages }) => [version, messages.length])).toEqual([
@@ -125,13 +125,13 @@ describe('a version whose form its provider refuses', () => {
     expect(world.eventsOf('version_rejected').map((event) => event.version)).toEqual([2, 3]);
   });
 
-  it('gives way down to the whole log, whose form no pass made', async () => {
+  it('is replaced down to the full log, whose form no pass made', async () => {
     const { world, sent } = await runOverTwo(refused, refused, refused);
     expect(await world.view('t3')).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
     expect(sent).toHaveLength(3);
   });
 
-  it('gives way no further than to one that was answered over', async () => {
+  it('is replaced no further than by one that was answered', async () => {
     const usage = { inputTotal: 10, output: 2, outputKept: 2 };
     const answers = [{ content: 'one' }, { content: 'two', usage }, refused, refused, refused];
     const { world, requests } = await openWith(answers);
@@ -146,7 +146,7 @@ describe('a version whose form its provider refuses', () => {
     expect(world.db.find(ref)?.versions.get(5), 'shows version 1').toMatchObject({ cause: 'rollback', base: 1 });
   });
 
-  it('that a caller put there is not touched', async () => {
+  it('is not replaced if a caller set it', async () => {
     const { world, requests } = await openWith([{ content: 'one' }, refused]);
     await answerTurns(world, 't1');
     await commitPass(world, 1);
@@ -159,7 +159,7 @@ describe('a version whose form its provider refuses', () => {
     expect(requests).toHaveLength(2);
   });
 
-  it('is taken as it is where another one became the live version meanwhile', async () => {
+  it('is kept if another one became the live version meanwhile', async () => {
     const world: { current?: Fixture } = {};
     const answers: ScriptedOutcome[] = [];
     const model = scriptedModel({
@@ -194,7 +194,7 @@ describe('a version whose form its provider refuses', () => {
 
 const tooLong = new ModelError('overflow', 'prompt is too long', { code: 'context_length_exceeded' });
 
-/** Two turns are answered, and the third waits for a pass; then its answers come. The window is too small for all three. */
+/** Two turns are answered, and the third waits for a pass. Then its answers come. The window is too small for all three. */
 async function waitForHardPass(...answers: readonly ScriptedOutcome[]) {
   const outcomes = [{ content: 'word '.repeat(900) }, { content: 'two' }, ...answers];
   const sent: (number | undefined)[] = [];
@@ -209,8 +209,8 @@ async function waitForHardPass(...answers: readonly ScriptedOutcome[]) {
   return { world, sent };
 }
 
-describe('a version that a turn waited for, and whose form its provider refuses', () => {
-  it('is rolled back, and the turn waits once more, for another pass', async () => {
+describe('a refused version that a turn had waited for', () => {
+  it('is rolled back, and the turn waits once more for another pass', async () => {
     const { world, sent } = await waitForHardPass(refused, { content: 'three' });
     expect(await world.view('t3')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
     await world.endPass(1);
@@ -227,7 +227,7 @@ describe('a version that a turn waited for, and whose form its provider refuses'
     expect(sent.slice(2)).toEqual([1, 3]);
   });
 
-  it('costs the turn where the next one is refused as well', async () => {
+  it('fails the turn if the next version is refused, too', async () => {
     const { world, sent } = await waitForHardPass(refused, refused);
     await world.endPass(1);
     await world.deliver();
@@ -237,7 +237,7 @@ describe('a version that a turn waited for, and whose form its provider refuses'
     expect(sent.slice(2)).toEqual([1, 3]);
   });
 
-  it('is not taken for the last word by a worker that goes on after a crash behind the rollback', async () => {
+  it('does not fail the turn at a worker that continues after a crash behind the rollback', async () => {
     const { world } = await waitForHardPass(refused, { content: 'three' });
     await world.endPass(1);
     const turns = { ...world.ports.turns };
@@ -254,7 +254,7 @@ describe('a version that a turn waited for, and whose form its provider refuses'
     expect(await world.view('t3')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
   });
 
-  it('gives way to another pass too where the provider had refused the size', async () => {
+  it('is replaced by another pass, too, if the provider had refused the size', async () => {
     const answers = [{ content: 'one' }, { content: 'two' }, tooLong, refused, tooLong, { content: 'three' }];
     const { world, requests } = await openWith(answers);
     await answerTurns(world, 't1', 't2', 't3');
@@ -269,7 +269,7 @@ describe('a version that a turn waited for, and whose form its provider refuses'
   });
 });
 
-it('a provider’s count is told beside our own of the same request', async () => {
+it('a provider’s count is reported beside our own of the same request', async () => {
   const usage = { inputTotal: 60, output: 5, outputKept: 5 };
   const world = await Fixture.open({ model: scriptedModel({ decide: () => ({ content: 'there', usage }) }) });
   await world.accept('t1', 'Hi');

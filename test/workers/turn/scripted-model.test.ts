@@ -74,7 +74,7 @@ describe('the scripted model', () => {
     await expect(model.generate(request('four', work.signal))).rejects.toBe(reason);
   });
 
-  it('tells its text word by word, or as the script brings it', async () => {
+  it('streams its text word by word, or as scripted', async () => {
     async function* bring(): AsyncGenerator<string> {
       yield* ['It ', 'is ', 'blue.'];
     }

@@ -81,7 +81,7 @@ describe('a worker that stops', () => {
     expect(world.shutdown.cutOff).toBe(0);
   });
 
-  it('begins no tool behind a model call: the turn is handed back between the two', async () => {
+  it('starts no tool after a model call, and hands the turn back between the two', async () => {
     const held = heldModel([CALLS, { content: 'done' }]);
     const pay = heldTool();
     const { world, delivery } = await openTurn({ model: held.model, tools: [pay.tool] });
@@ -110,7 +110,7 @@ describe('a worker that stops', () => {
     expect(await world.view('t1')).toMatchObject({ state: 'queued' });
   });
 
-  it('hands a turn back whose model does not listen to its signal', async () => {
+  it('hands back a turn whose model ignores its signal', async () => {
     const scripted = scriptedModel({ steps: [] });
     const model: Model = { profile: scripted.profile, generate: () => new Promise(() => undefined) };
     const { world, delivery } = await openTurn({ model });
@@ -122,7 +122,7 @@ describe('a worker that stops', () => {
     expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'stopped' }]);
   });
 
-  it('records a tool that ends within the deadline, and begins no model call behind it', async () => {
+  it('records a tool that ends within the deadline, and starts no model call after it', async () => {
     const pay = heldTool();
     const model = scriptedModel({ steps: [{ answer: CALLS }] });
     const { world, delivery } = await openTurn({ model, tools: [pay.tool] });
@@ -135,7 +135,7 @@ describe('a worker that stops', () => {
     expect(world.log.at(-1)).toMatchObject({ role: 'tool', content: 'paid' });
   });
 
-  it('records a tool that answers to its signal', async () => {
+  it('records a tool that answers after its signal aborted', async () => {
     const pay = heldTool('answers');
     const model = scriptedModel({ steps: [{ answer: CALLS }] });
     const { world, delivery } = await openTurn({ model, tools: [pay.tool] });
@@ -162,7 +162,7 @@ describe('a worker that stops', () => {
     expect(world.log.at(-1), 'its late answer is dropped').toMatchObject({ role: 'assistant' });
   });
 
-  it('keeps the result of a tool whose neighbour is cut off', async () => {
+  it('keeps the result of a tool if another call is cut off', async () => {
     const both = { toolCalls: ['pay', 'ask'].map((name) => ({ id: name, name, arguments: {} })) };
     const pay = heldTool('answers');
     const stuck = heldTool('throws');
@@ -176,7 +176,7 @@ describe('a worker that stops', () => {
     expect(world.log.filter(({ role }) => role === 'tool')).toMatchObject([{ content: 'paid at the last moment' }]);
   });
 
-  it('takes no further turn: neither the next of its mailbox nor another delivery', async () => {
+  it('takes no further turn from its mailbox or from another delivery', async () => {
     const held = heldModel();
     const world = await Fixture.open({ model: held.model });
     for (const turn of ['t1', 't2']) await world.accept(turn, 'Hi');
@@ -192,7 +192,7 @@ describe('a worker that stops', () => {
     expect(world.db.find(ref)?.owner).toBeUndefined();
   });
 
-  it('loses a turn that was canceled under it, and wakes nobody for it', async () => {
+  it('loses a turn that was canceled meanwhile, and adds no wake for it', async () => {
     const held = heldModel();
     const { world, delivery } = await openTurn({ model: held.model });
     await held.called;

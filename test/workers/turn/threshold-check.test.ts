@@ -14,7 +14,7 @@ function agentWith(policy: PolicyInput = {}, factor = 1) {
   return { policy: complete, limits, overhead: NO_OVERHEAD };
 }
 
-/** @param tokens of the next request, framing included */
+/** @param tokens Tokens of the next request, framing included. */
 function stateOf(tokens: number, state: Partial<ConversationState> = {}): ConversationState {
   const nothing = { tokens: 0, bytes: 0 };
   return {
@@ -29,7 +29,7 @@ function stateOf(tokens: number, state: Partial<ConversationState> = {}): Conver
   };
 }
 
-describe('the backoff before a step', () => {
+describe('the threshold check before a step', () => {
   it('sends below every threshold', () => {
     expect(decideStep(agentWith(), stateOf(7_649), true)).toMatchObject({
       kind: 'send',
@@ -52,31 +52,31 @@ describe('the backoff before a step', () => {
     ['a pass is in progress', { passId: 'p' }],
     ['an evaluation found nothing below a larger size', { backoff: { ...NO_BACKOFF, nothingBelowTokens: 7_701 } }],
     ['the breaker is open', { backoff: { ...NO_BACKOFF, noGainBelowTokens: 7_701 } }],
-  ])('asks for no soft pass where %s', (_, state) => {
+  ])('asks for no soft pass if %s', (_, state) => {
     expect(decideStep(agentWith(), stateOf(7_700, state), true)).toMatchObject({ kind: 'send', reasons: [] });
   });
 
-  it('opens again from the size that shut it', () => {
+  it('asks again above the size that started the backoff', () => {
     const state = stateOf(7_701, { backoff: { ...NO_BACKOFF, nothingBelowTokens: 7_701 } });
     expect(decideStep(agentWith(), state, true)).toMatchObject({ reasons: ['ratio'] });
   });
 
-  it('waits from the hard limit on, whatever the backoff says', () => {
+  it('waits from the hard limit on, even during a backoff', () => {
     const shut = { backoff: { ...NO_BACKOFF, nothingBelowTokens: 99_999, noGainBelowTokens: 99_999 }, passId: 'p' };
     const decision = decideStep(agentWith(), stateOf(8_280, shut), true);
     expect(decision).toMatchObject({ kind: 'wait', reasons: ['ratio', 'hard_limit'] });
   });
 
-  it('waits where the upper bound exceeds the window, though the mean does not', () => {
+  it('waits if the upper bound exceeds the window, though the mean does not', () => {
     expect(decideStep(agentWith({ hardRatio: 1 }, 1.2), stateOf(7_600), true)).toMatchObject({ kind: 'wait' });
   });
 
-  it('waits once: then it sends what fits, asking for nothing more, and refuses what does not', () => {
+  it('waits once, then sends a request that fits without a pass and refuses one that does not', () => {
     expect(decideStep(agentWith(), stateOf(9_000), false)).toMatchObject({ kind: 'send', reasons: [] });
     expect(decideStep(agentWith(), stateOf(9_001), false)).toMatchObject({ kind: 'refuse' });
   });
 
-  it('never asks while compaction is off: it sends what fits and refuses what does not', () => {
+  it('never asks while compaction is off, sends a request that fits and refuses one that does not', () => {
     const off = agentWith({ enabled: false });
     expect(decideStep(off, stateOf(9_000), true)).toMatchObject({ kind: 'send', reasons: [] });
     expect(decideStep(off, stateOf(9_001), true)).toMatchObject({ kind: 'refuse' });
@@ -89,19 +89,19 @@ describe('the backoff before a step', () => {
   });
 });
 
-describe('the backoff after a turn', () => {
-  it('counts the end of the turn as a reason where the policy says so', () => {
+describe('the threshold check after a turn', () => {
+  it('counts the end of the turn as a reason if the policy says so', () => {
     expect(decideTurnEnd(agentWith(), stateOf(100))).toEqual({ reasons: [] });
     expect(decideTurnEnd(agentWith({ onTurnEnd: true }), stateOf(100))).toEqual({ reasons: ['turn_end'] });
     expect(decideTurnEnd(agentWith({ onTurnEnd: true }), stateOf(7_650))).toEqual({ reasons: ['ratio', 'turn_end'] });
   });
 
-  it('asks for nothing where a pass is in progress or the backoff is shut', () => {
+  it('asks for nothing during a pass or a backoff', () => {
     expect(decideTurnEnd(agentWith({ onTurnEnd: true }), stateOf(100, { passId: 'p' }))).toEqual({ reasons: [] });
     const shut = { backoff: { ...NO_BACKOFF, nothingBelowTokens: 9_000 } };
-    expect(decideTurnEnd(agentWith(), stateOf(8_500, shut))).toEqual({ reasons: [], hold: 'nothing_to_do' });
+    expect(decideTurnEnd(agentWith(), stateOf(8_500, shut))).toEqual({ reasons: [], backoff: 'nothing_to_do' });
     const open = { backoff: { ...NO_BACKOFF, nothingBelowTokens: 9_000, noGainBelowTokens: 8_600 } };
-    expect(decideTurnEnd(agentWith(), stateOf(8_500, open))).toEqual({ reasons: [], hold: 'no_gain' });
+    expect(decideTurnEnd(agentWith(), stateOf(8_500, open))).toEqual({ reasons: [], backoff: 'no_gain' });
     expect(decideTurnEnd(agentWith(), stateOf(100, shut)), 'without a reason nothing is held').toEqual({ reasons: [] });
   });
 });

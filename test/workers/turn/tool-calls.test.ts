@@ -34,9 +34,9 @@ describe('an open call', () => {
     expect(decide('read')).toMatchObject({ kind: 'run', tool: { name: 'read' }, input: { path: 'a.ts' } });
   });
 
-  it('of an unknown tool is answered with the tools that there are', () => {
+  it('is answered with a list of the tools if its tool is unknown', () => {
     expect(decide('write')).toMatchObject(refused('unknown_tool', /^unknown_tool: .*"write".*read, pay, remove, ask/));
-    expect(decide('write', { tools: [] })).toMatchObject(refused('unknown_tool', /there are: none/));
+    expect(decide('write', { tools: [] })).toMatchObject(refused('unknown_tool', /The tools are: none/));
   });
 
   it.each([
@@ -45,13 +45,13 @@ describe('an open call', () => {
     ['', /^invalid_input: arguments\.path: /],
     ['{"path":"a","lines":[1,"two"]}', /^invalid_input: arguments\.lines\[1\]: /],
     ['[]', /^invalid_input: arguments: /],
-  ])('with the arguments %j is answered by an error that names the field', (text, why) => {
+  ])('is answered by an error that names the field for the arguments %j', (text, why) => {
     expect(decide('read', {}, text)).toMatchObject(refused('invalid_input', why));
     expect(decide('remove', {}, text), 'and needs no approval').toMatchObject(refused('invalid_input', why));
     expect(decide('ask', {}, text), 'and waits for nobody').toMatchObject(refused('invalid_input', why));
   });
 
-  it('with a schema that throws is answered, not thrown', () => {
+  it('is answered, not thrown, if its schema throws', () => {
     const broken = z.object({}).refine(() => {
       throw new Error('broken');
     });
@@ -59,7 +59,7 @@ describe('an open call', () => {
     expect(decide('read', { tools: [tool] }, '{}')).toMatchObject(refused('invalid_input', /could not be applied/));
   });
 
-  it('found started is run again, unless its tool must not', () => {
+  it('is run again after a crash, unless its tool must not', () => {
     expect(decide('read', { steps: started })).toMatchObject({ kind: 'run' });
     expect(decide('pay', { steps: started })).toMatchObject(refused('outcome_unknown', /may have taken effect/));
     expect(decide('pay')).toMatchObject({ kind: 'run' });
@@ -94,18 +94,18 @@ describe('a call that needs approval', () => {
 });
 
 describe('a call that is answered from outside', () => {
-  it('waits for its result, whoever brings it decides about it', () => {
+  it('waits for its result without an approval', () => {
     expect(decide('ask')).toEqual({ kind: 'wait', for: 'tools' });
   });
 
-  it('takes the result that was brought', () => {
+  it('takes the result from outside', () => {
     const answers = new Map([['c2_0', '{"content":"blue"}']]);
     expect(decide('ask', { answers })).toEqual({ kind: 'answer', outcome: 'done', output: { content: 'blue' } });
     const failed = new Map([['c2_0', '{"content":"nobody there","isError":true}']]);
     expect(decide('ask', { answers: failed })).toMatchObject({ outcome: 'failed', output: { isError: true } });
   });
 
-  it('answers what cannot be read as a result', () => {
+  it('is answered with an error for an unreadable result', () => {
     const unreadable = ['blue', '{"text":"blue"}', 'null'];
     for (const text of unreadable) {
       const answers = new Map([['c2_0', text]]);

@@ -4,7 +4,6 @@ import type { TokenCounter } from '../../../src/domain/ports/token-counter.ts';
 import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
 import { clipResult, TOOL_RESULT_MAX_TOKENS } from '../../../src/workers/turn/tool-result-clip.ts';
 
-/** of the agent whose tool it is */
 const hasRecall = true;
 let counter: TokenCounter;
 
@@ -17,14 +16,14 @@ function numbered(lines: number): string {
 }
 
 describe('a tool result', () => {
-  it('of the limit is left as it is', async () => {
+  it('is left unchanged at the limit', async () => {
     const text = numbered(200);
     const tokens = await counter.count(text);
     expect(await clipResult(counter, text, { maxTokens: tokens, hasRecall })).toEqual({ content: text });
     expect((await clipResult(counter, text, { maxTokens: tokens - 1, hasRecall })).whole?.text).toBe(text);
   });
 
-  it('above it keeps head and tail, says how long it was and where the whole is', async () => {
+  it('keeps head and tail above the limit, with its length and the reference to the whole text', async () => {
     const text = numbered(5_000);
     const { content, whole } = await clipResult(counter, text, { maxTokens: TOOL_RESULT_MAX_TOKENS, hasRecall });
     expect(whole).toEqual({ hash: expect.stringMatching(/^[a-f0-9]{32}$/), text });
@@ -49,26 +48,26 @@ describe('a tool result', () => {
   it.each([
     ['of the longest tokens', ' '.repeat(MAX_MESSAGE_BYTES + 1)],
     ['of lines', numbered(60_000)],
-  ])('%s fits into a message whatever the limit says', async (_name, text) => {
+  ])('%s fits into a message at any limit', async (_name, text) => {
     const { content, whole } = await clipResult(counter, text, { maxTokens: 10_000_000, hasRecall });
     expect(whole === undefined, 'more than a message may hold is not kept').toBe(true);
     expect(content).toMatch(/\n\[clipped: \d+ characters; the rest is not kept\]\n/);
     expect(Buffer.byteLength(content)).toBeLessThanOrEqual(MAX_MESSAGE_BYTES);
   });
 
-  it('is kept whole up to the size of a message', async () => {
+  it('is kept in full up to the size of a message', async () => {
     const text = 'a'.repeat(MAX_MESSAGE_BYTES);
     const { whole } = await clipResult(counter, text, { maxTokens: 100, hasRecall });
     expect(whole?.text === text).toBe(true);
   });
 
-  it('is not kept where nobody could read it, and says so', async () => {
+  it('is not kept for an agent that cannot read it, and says so', async () => {
     const { content, whole } = await clipResult(counter, numbered(5_000), { maxTokens: 300, hasRecall: false });
     expect(whole === undefined).toBe(true);
     expect(content).toMatch(/\n\[clipped: \d+ characters; the rest is not kept\]\n/);
   });
 
-  it('is no more than its marker where the limit leaves nothing else', async () => {
+  it('is only its marker if the limit leaves no room for text', async () => {
     const { content } = await clipResult(counter, numbered(100), { maxTokens: 5, hasRecall });
     expect(content).toMatch(/^\n\[clipped: \d+ characters; recall reads the whole by ref [a-f0-9]{32}\]\n$/);
   });

@@ -88,7 +88,7 @@ describe('a tool round', () => {
     expect(most).toBe(64);
   });
 
-  it('runs its calls side by side and records each as soon as it has its result', async () => {
+  it('runs its calls in parallel and records each as soon as it has its result', async () => {
     const gates = new Map(['a', 'b'].map((path) => [path, Promise.withResolvers<string>()]));
     const gated = defineTool({
       name: 'read',
@@ -115,7 +115,7 @@ describe('a tool round', () => {
     expect(world.log.at(-1)?.content).toBe('done');
   });
 
-  it('answers what cannot be run, and the turn goes on', async () => {
+  it('answers calls that cannot be run, and the turn goes on', async () => {
     const failing = defineTool({
       name: 'fail',
       description: '',
@@ -149,7 +149,7 @@ describe('a tool round', () => {
     ]);
   });
 
-  it('gives a tool its key, and ends it at its deadline though it does not listen', async () => {
+  it('gives a tool its idempotency key, and ends it at its deadline though it ignores its signal', async () => {
     const contexts: ToolContext[] = [];
     const hanging = defineTool({
       name: 'hang',
@@ -182,7 +182,7 @@ describe('a tool round', () => {
   });
 
   it.each([true, false])(
-    'clips a large result before it enters the log; the whole is kept for recall: %s',
+    'clips a large result before it enters the log and keeps the whole text for recall: %s',
     async (recall) => {
       const text = Array.from({ length: 500 }, (_, line) => `line ${line}`).join('\n');
       const large = defineTool({
@@ -208,7 +208,7 @@ describe('a tool round', () => {
     },
   );
 
-  it('of a turn of 100 calls is in the log step by step', async () => {
+  it('records a turn of 100 calls step by step', async () => {
     const lengths: number[] = [];
     const model = scriptedModel({
       decide: ({ messages }) => {
@@ -273,7 +273,7 @@ describe('the step limit', () => {
   });
 });
 
-describe('calls that wait for somebody', () => {
+describe('calls that wait for an approval or an outside result', () => {
   const ask = defineTool({ name: 'ask', description: 'asks a person', input });
   const remove = defineTool({
     name: 'remove',
@@ -284,7 +284,7 @@ describe('calls that wait for somebody', () => {
   });
   const tools = [read, ask, remove] as Tool[];
 
-  it('suspend the turn once the others have their results, and are left alone until all are answered', async () => {
+  it('suspend the turn once the others have their results, and wait until all are answered', async () => {
     const model = roundsOf(calls(['ask', 'a'], ['read', 'b'], ['ask', 'c']));
     const world = await Fixture.open({ model, tools });
     const told = () => world.eventsOf('tool_called').map(({ name }) => name);
@@ -315,7 +315,7 @@ describe('calls that wait for somebody', () => {
     expect(await world.countTimers()).toBe(0);
   });
 
-  it('are answered by a timeout past the deadline, those without a result', async () => {
+  it('are answered by a timeout past the deadline if they have no result', async () => {
     const world = await Fixture.open({ model: roundsOf(calls(['ask', 'a'], ['ask', 'b'])), tools });
     await world.accept('t1', 'Go.');
     await world.deliver();
@@ -329,7 +329,7 @@ describe('calls that wait for somebody', () => {
     expect(await world.view('t1')).toMatchObject({ state: 'completed' });
   });
 
-  it('run when approved, are denied otherwise; then results from outside are waited for', async () => {
+  it('run if approved and are denied otherwise, before the turn waits for outside results', async () => {
     const model = roundsOf(calls(['remove', 'a'], ['ask', 'b'], ['remove', 'c']));
     const world = await Fixture.open({ model, tools });
     await world.accept('t1', 'Go.');
@@ -349,7 +349,7 @@ describe('calls that wait for somebody', () => {
     expect(await world.view('t1')).toMatchObject({ state: 'completed' });
   });
 
-  it('are answered each at its own deadline: the turn waits on for those that are not due', async () => {
+  it('are answered each at its own deadline, and the turn waits on for the others', async () => {
     const soon: Tool = { name: 'soon', description: '', input, answerWithinMs: 60_000 };
     const model = roundsOf(calls(['ask', 'a'], ['soon', 'b']));
     const world = await Fixture.open({ model, tools: [...tools, soon] });

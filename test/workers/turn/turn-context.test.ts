@@ -9,7 +9,7 @@ import { settleTasks } from './manual-timers.ts';
 const context = '{"plan":"pro","user":"u1"}';
 const CALL: ScriptedAnswer = { toolCalls: [{ id: 'call_0', name: 'look', arguments: {} }] };
 
-/** A model that calls `look` once a turn, then says "done"; `asked` are its requests. */
+/** A model that calls `look` once a turn, then says "done", with its requests in `asked`. */
 function openModel() {
   const asked: ModelRequest[] = [];
   const model = scriptedModel({
@@ -38,7 +38,7 @@ async function open(system: Agent['system'], options: Partial<FixtureOptions> = 
 }
 
 describe('the context of a turn', () => {
-  it('reaches each tool as a copy of its own, and never the model', async () => {
+  it('reaches each tool as its own copy, and never the model', async () => {
     const seen: unknown[] = [];
     const run: Tool['run'] = async (_, call) => {
       seen.push(structuredClone(call.context));
@@ -76,7 +76,7 @@ describe('the context of a turn', () => {
     ]);
   });
 
-  it('writes the system prompt of a turn that another worker goes on with to the same text', async () => {
+  it('gives a continued turn the same system prompt at another worker', async () => {
     let runs = 0;
     const { asked, world } = await open(() => `Prompt ${(runs += 1)}.`, { tools: lookTool(undefined as never) });
     await accept(world, 't1');
@@ -88,7 +88,7 @@ describe('the context of a turn', () => {
     expect(asked.map(({ system }) => system)).toStrictEqual(['Prompt 1.', 'Prompt 1.']);
   });
 
-  it('counts the system prompt of this turn, and trusts no count of another one', async () => {
+  it('counts the system prompt of this turn, and ignores counts of another prompt', async () => {
     const { asked, world } = await open(({ user }) => (user === 'u1' ? 'Guide. '.repeat(200) : 'Guide.'));
     await accept(world, 't1', context);
     await accept(world, 't2');
@@ -119,7 +119,7 @@ describe('the context of a turn', () => {
     });
   });
 
-  it('fails the turn where the function does not end within a step', async () => {
+  it('fails the turn if the function does not end within a step', async () => {
     const { world } = await open(() => new Promise<string>(() => undefined));
     await accept(world, 't1');
     const delivered = world.deliver();

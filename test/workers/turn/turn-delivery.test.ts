@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { nameConversation } from '../../../src/domain/ids.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
-import type { TurnDependencies } from '../../../src/workers/turn/turn-dependencies.ts';
+import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
 import { openMemorySweepStore } from '../../fakes/store/sweep-store.ts';
 import { Fixture, ref } from './fixture.ts';
 
@@ -13,7 +13,7 @@ function echo() {
 }
 
 /** Notes what the worker asks of the stores. */
-function noteCalls(ports: TurnDependencies, asked: string[]): TurnDependencies {
+function noteCalls(ports: TurnPorts, asked: string[]): TurnPorts {
   const watch = <Room extends object>(room: Room): Room =>
     new Proxy(room, {
       get(target, name) {
@@ -28,7 +28,7 @@ function noteCalls(ports: TurnDependencies, asked: string[]): TurnDependencies {
 }
 
 describe('a delivery', () => {
-  it('answers a turn: the log holds question and answer, the turn names it', async () => {
+  it('answers a turn: the log has question and answer, and the turn names the answer', async () => {
     const model = scriptedModel({
       steps: [{ expect: { role: 'user', content: 'Hi', messages: 1 }, answer: { content: 'Hello' } }],
     });
@@ -56,7 +56,7 @@ describe('a delivery', () => {
     expect(world.db.find(ref)?.mailbox).toEqual([]);
   });
 
-  it('sends each turn all that came before', async () => {
+  it('sends each turn all earlier messages', async () => {
     const sent: string[][] = [];
     const model = scriptedModel({
       decide: ({ messages, system, tools }) => {
@@ -74,7 +74,7 @@ describe('a delivery', () => {
     expect(sent).toEqual([['one'], ['one', 'ok', 'two'], ['one', 'ok', 'two', 'ok', 'three']]);
   });
 
-  it('ends after its share of turns, and the last settle records a wake for the rest', async () => {
+  it('ends after its share of turns, and the last settlement records a wake for the rest', async () => {
     const world = await Fixture.open({ model: echo(), settings: { maxTurns: 2 } });
     for (const number of [1, 2, 3]) await world.accept(`t${number}`, `${number}`);
     await world.deliver();
@@ -101,7 +101,7 @@ describe('a delivery', () => {
     expect(world.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
   });
 
-  it('has nothing to do where there is nothing, or somebody else holds it', async () => {
+  it('does nothing for an empty mailbox or a turn that another worker owns', async () => {
     const model = scriptedModel({ steps: [] });
     const world = await Fixture.open({ model });
     expect(await world.deliver()).toBe('done');
@@ -112,7 +112,7 @@ describe('a delivery', () => {
     expect(model.callCount).toBe(0);
   });
 
-  it('settles the turn of an agent that it does not know, and goes on', async () => {
+  it('fails the turn of an unknown agent and goes on', async () => {
     const world = await Fixture.open({ model: echo() });
     await world.accept('t1', 'Hi', 'stranger');
     await world.accept('t2', 'Ho', 'stranger');
@@ -127,7 +127,7 @@ describe('a delivery', () => {
     ]);
   });
 
-  it('gives up a turn that three claims did not get on with, and wakes the next', async () => {
+  it('fails a turn after three claims without progress, and wakes the next', async () => {
     const world = await Fixture.open({ model: echo() });
     await world.accept('t1', 'poison');
     await world.accept('t2', 'Ho');
@@ -143,7 +143,7 @@ describe('a delivery', () => {
     expect(await world.view('t2')).toMatchObject({ state: 'completed' });
   });
 
-  it('tells how long a scheduled turn waited and took from its time on, whatever the process takes for the time', async () => {
+  it('reports wait and duration of a scheduled turn from its due time, by the store’s clock', async () => {
     const hour = 3_600_000;
     const world = await Fixture.open({
       model: echo(),
@@ -168,7 +168,7 @@ describe('a delivery', () => {
     expect(world.eventsOf('turn_settled')).toMatchObject([{ turn: 't1', durationMs: 700 }]);
   });
 
-  it('tells what it does, without contents', async () => {
+  it('reports its events without contents', async () => {
     const usage = { inputTotal: 120, output: 30, outputKept: 20 };
     const model = scriptedModel({ steps: [{ answer: { content: 'the secret', usage } }] });
     const world = await Fixture.open({ model });
@@ -199,7 +199,7 @@ describe('a delivery', () => {
     expect(world.db.find(ref)?.anchor).toMatchObject({ seq: 2, tokens: 140 });
   });
 
-  it('records an answer without text as something that can be sent again', async () => {
+  it('records an answer without text as a message that can be sent again', async () => {
     const world = await Fixture.open({ model: scriptedModel({ steps: [{ answer: { content: ' \n' } }] }) });
     await world.accept('t1', 'Hi');
     await world.deliver();

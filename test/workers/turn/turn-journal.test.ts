@@ -74,7 +74,7 @@ async function contentsOf({ journal, context }: ReturnType<typeof openJournal>):
 }
 
 describe('a journal of parallel records', () => {
-  it('adds what it recorded to the context, without another read', async () => {
+  it('adds recorded messages to the context without another read', async () => {
     const open = openJournal();
     expect(await contentsOf(open)).toEqual(['1']);
     const records = [2, 3].map((seq) => open.journal.record(outcomeOf(seq)));
@@ -85,7 +85,7 @@ describe('a journal of parallel records', () => {
     expect(open.reads).toEqual(['context']);
   });
 
-  it('keeps the newest state and the true order, whichever reply comes first', async () => {
+  it('keeps the newest state and the true order if replies come in another order', async () => {
     const open = openJournal();
     await contentsOf(open);
     const records = [2, 3].map((seq) => open.journal.record(outcomeOf(seq)));
@@ -118,7 +118,7 @@ describe('a journal of parallel records', () => {
 });
 
 describe('a context', () => {
-  it('is read anew when its version has changed', async () => {
+  it('is read again when its version has changed', async () => {
     const { context, reads } = openJournal();
     await context.read(stateAt(1));
     await context.read(stateAt(1));

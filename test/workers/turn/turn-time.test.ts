@@ -36,8 +36,8 @@ async function expectNext(world: Fixture): Promise<void> {
   expect(await world.countTimers()).toBe(0);
 }
 
-describe('the time of a whole turn', () => {
-  it('ends a model call; the turn fails and the next one runs', async () => {
+describe('the timeout of a turn', () => {
+  it('ends a model call, fails the turn, and the next turn runs', async () => {
     const world = await openWorld({ model: firstThen(() => never) });
     const delivered = world.deliver();
     await settleTasks();
@@ -67,7 +67,7 @@ describe('the time of a whole turn', () => {
     await expectNext(world);
   });
 
-  it('counts waits: one ends with it, and the turn fails without another step', async () => {
+  it('includes waits: a wait ends with it, and the turn fails without another step', async () => {
     const world = await openWorld({ model: firstThen(() => call), tools: toolOf({ needsApproval: true }) });
     await world.timers.advance(50_000);
     await world.deliver();
@@ -79,7 +79,7 @@ describe('the time of a whole turn', () => {
     await expectNext(world);
   });
 
-  it('runs from the first claim on, over every claim behind it', async () => {
+  it('runs from the first claim on, over all later claims', async () => {
     let retryAt = 0;
     const world = await openWorld({ model: firstThen(() => new ModelError('retry', 'busy', { retryAt })) });
     const startedAt = world.timers.now();
@@ -94,7 +94,7 @@ describe('the time of a whole turn', () => {
     await expectNext(world);
   });
 
-  it('ends none that is done in time, and none of an agent that sets none', async () => {
+  it('ends no turn that is done in time, and none whose agent sets no timeout', async () => {
     const done = await openWorld({ model: firstThen(() => ({ content: 'done' })) });
     await done.deliver();
     expect(await done.view('t1')).toMatchObject({ state: 'completed' });
@@ -106,7 +106,7 @@ describe('the time of a whole turn', () => {
     expect((await world.view('t1'))?.waiting?.until).toBe(world.timers.now() + TURN_LIMITS.answerWithinMs);
   });
 
-  it('does not settle what another owner has by then', async () => {
+  it('does not settle a turn that another worker owns by then', async () => {
     const world = await openWorld({ model: firstThen(() => never) });
     const delivered = world.deliver();
     await settleTasks();

@@ -1,0 +1,41 @@
+import type { ConversationRef } from '../domain/ids.ts';
+import { contextSize, NO_OVERHEAD } from '../domain/size.ts';
+import { beingCopied, checkDurability, noConversation } from './client-errors.ts';
+import type { ClientPorts } from './ports.ts';
+
+/**
+ * Requests an evaluation after an append. Skipped if the last evaluation stored a size that the context has not
+ * reached.
+ */
+export async function requestEvaluation(ports: ClientPorts, conversation: ConversationRef): Promise<void> {
+  const state = await ports.contexts.readConversation(conversation);
+  if (state === undefined) return;
+  const { appendsBelowMessageTokens = 0 } = state.backoff;
+  if (contextSize(state.size, NO_OVERHEAD).tokens < appendsBelowMessageTokens) return;
+  await requestCompaction(ports, conversation, false);
+}
+
+/**
+ * Requests a pass. `isManual` adds the reason `manual`. Otherwise the compaction worker evaluates the thresholds. A
+ * repeated request joins the open pass.
+ * @returns the id of the pass
+ * @throws not_found, conversation_forking, fork_abandoned, accepted_unsure
+ */
+export async function requestCompaction(
+  ports: ClientPorts,
+  conversation: ConversationRef,
+  isManual: boolean,
+): Promise<string> {
+  const wake = ports.ids.next();
+  const result = await ports.passes.requestPass({
+    conversation,
+    reasons: isManual ? ['manual'] : [],
+    passId: ports.ids.next(),
+    wake,
+  });
+  if (result.status === 'forking') throw beingCopied(conversation, result);
+  if (!('passId' in result)) throw noConversation(conversation);
+  if (result.needsWake) await ports.wakes.wake('pass', conversation, wake, { askedIn: ports.currentTrace() });
+  checkDurability(result, { field: 'conversation', id: conversation.id });
+  return result.passId;
+}

@@ -1,0 +1,80 @@
+import { z } from 'zod';
+import { TurnfoldError } from '../domain/errors.ts';
+import { idSchema } from '../domain/ids.ts';
+import { parseInput } from '../domain/parse.ts';
+import type { FailedTurn } from '../domain/ports/turn-store.ts';
+import { TURN_LIMITS } from '../domain/turn.ts';
+import { writeContext } from '../domain/turn-context.ts';
+import { noTurn, notFailed } from './client-errors.ts';
+import { type ConversationName, readConversationName, readTurnId } from './input.ts';
+import type { ClientPorts } from './ports.ts';
+import { acceptTurn, type EnqueuedTurn, hashPayload } from './turns.ts';
+
+const redriveSchema = z.strictObject({
+  /** Id under which a repeated call creates no second turn. Without an id, a turn is re-driven once. */
+  operation: idSchema.optional(),
+  /** Context of the new turn. The context of the failed turn was erased when it settled. */
+  context: z.unknown().optional(),
+  /** Priority of the conversation: 1 is first. Turns of one conversation keep their order. */
+  priority: z.number().int().min(1).max(2_097_151).optional(),
+});
+
+const failedSchema = z.strictObject({
+  /** Earliest time of failure, in ms since epoch. */
+  since: z.number().min(0).default(0),
+  /** Tenant of the turns (all). */
+  tenant: idSchema.optional(),
+  /** Error code of the turns, e.g. `poison`. */
+  code: z.string().min(1).optional(),
+  /** Most turns to return (100). */
+  limit: z.number().int().min(1).max(10_000).default(100),
+});
+
+export type RedriveInput = z.input<typeof redriveSchema>;
+export type FailedInput = z.input<typeof failedSchema>;
+
+/**
+ * Enqueues the input of a failed turn again, byte for byte, as a new turn at the tail. The log keeps the failed
+ * attempt, and the agent sees it.
+ * @throws not_found, turn_not_failed, gone, and the errors of enqueueTurn
+ */
+export async function redriveTurn(
+  ports: ClientPorts,
+  name: ConversationName,
+  turn: string,
+  input: RedriveInput = {},
+): Promise<EnqueuedTurn> {
+  const conversation = readConversationName(name);
+  const { operation = '', priority, context: given } = parseInput(redriveSchema, input);
+  const context = given === undefined ? undefined : writeContext(given);
+  const failed = await ports.turns.readTurn(conversation, readTurnId(turn));
+  if (failed === undefined) throw noTurn(conversation, turn);
+  const { state, agent, inputSeq: seq } = failed;
+  // The script checks the state again and decides. A failed turn was claimed, so its input is in the log.
+  if (state !== 'failed' || seq === undefined) throw notFailed(turn, state);
+  const [entry] = await ports.contexts.readLog(conversation, [{ from: seq, to: seq }]);
+  if (entry === undefined) throw new TurnfoldError('gone', `turn: the input of ${turn} was erased`, { field: 'turn' });
+  const { message, tokens, bytes } = entry;
+  return await acceptTurn(ports, {
+    conversation,
+    turn: `redrive-${hashPayload([turn, operation])}`,
+    agent,
+    input: { message, tokens, bytes },
+    payloadHash: hashPayload([agent, message.content, turn, ...(context === undefined ? [] : [context])]),
+    ...(context !== undefined && { context }),
+    maxQueuedTurns: TURN_LIMITS.maxQueuedTurns,
+    redriveOf: turn,
+    ...(priority !== undefined && { priority }),
+  });
+}
+
+/** @throws invalid_input */
+export async function listFailedTurns(ports: ClientPorts, input: FailedInput = {}): Promise<FailedTurn[]> {
+  const { since, limit, tenant, code } = parseInput(failedSchema, input);
+  return await ports.turns.listFailed({
+    since,
+    limit,
+    ...(tenant !== undefined && { tenant }),
+    ...(code !== undefined && { code }),
+  });
+}

@@ -1,0 +1,162 @@
+import type { ShardMeasure } from '../domain/ports/sweep-store.ts';
+import type { QueueReport } from '../queue/queue-reports.ts';
+import type { Inspection, QuarantinedRecord } from '../store/inspection.ts';
+import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
+
+export interface DatabaseTerms {
+  readonly shards: number;
+  /** Age in ms at which an overdue entry counts as stuck. */
+  readonly stuckMs: number;
+}
+
+/** Checks settings, shards, scripts and latency of the database. */
+export async function examineDatabase(inspection: Inspection, terms: DatabaseTerms): Promise<Finding[]> {
+  return [
+    ...(await examineSettings(inspection, terms)),
+    findOk('scripts', `all ${await inspection.loadScripts()} can be loaded`),
+    ...(await examineAnswers(inspection)),
+  ];
+}
+
+async function examineSettings(inspection: Inspection, { shards, stuckMs }: DatabaseTerms): Promise<Finding[]> {
+  const found = await inspection.readDatabase();
+  if (found === undefined) return [findOk('database', `empty: the first worker creates it with ${shards} shards`)];
+  return [
+    examineSchema(found.schema, found.knownSchema),
+    found.shards === shards
+      ? findOk('shards', `${shards}, as in the database`)
+      : findWrong(
+          'shards',
+          `the database has ${found.shards}, but TURNFOLD_SHARDS is ${shards}: workers refuse to start`,
+          `Set TURNFOLD_SHARDS to ${found.shards}, or use another database.`,
+        ),
+    ...examineShards(await inspection.measureShards(found.shards), stuckMs),
+    examineQuarantined(await inspection.listQuarantined(found.shards)),
+  ];
+}
+
+function examineSchema(found: number, known: number): Finding {
+  const name = 'schema';
+  if (found === known) return findOk(name, `${found}, as this program expects`);
+  if (found < known) return findOk(name, `${found}, and the first worker of this program migrates it to ${known}`);
+  return findWrong(
+    name,
+    `${found}, but this program supports at most ${known}: workers refuse to start`,
+    'Update turnfold here.',
+  );
+}
+
+/** A sweep moves due entries on, so nothing stays overdue for long while any worker runs. */
+function examineShards(measure: ShardMeasure, stuckMs: number): Finding[] {
+  const { overdue, oldestOverdueMs, openPasses, oldestOpenPassMs, failedTurns, oldestIdleMs } = measure;
+  const due = formatAge(overdue.turn + overdue.pass + overdue.scheduled, oldestOverdueMs);
+  const passes = formatAge(openPasses, oldestOpenPassMs);
+  const idle = formatAge(overdue.idle, oldestIdleMs);
+  return [
+    oldestOverdueMs <= stuckMs
+      ? findOk('overdue entries', due)
+      : findWrong('overdue entries', `${due}: no worker sweeps them`, 'Start a worker. If one runs, see its log.'),
+    oldestOpenPassMs <= stuckMs
+      ? findOk('open passes', passes)
+      : findWarning('open passes', passes, 'Start more compaction or summarization workers, or see their logs.'),
+    oldestIdleMs <= stuckMs
+      ? findOk('conversations to erase', idle)
+      : findWarning(
+          'conversations to erase',
+          `${idle}: their idle TTL has passed`,
+          'Start a worker. If one runs, see its log. Erasing very many conversations takes time.',
+        ),
+    failedTurns === 0
+      ? findOk('failed turns', 'no failed turn is kept')
+      : findWarning(
+          'failed turns',
+          `${failedTurns} are kept`,
+          'turnfold failed lists them with their errors. turnfold redrive runs one again.',
+        ),
+  ];
+}
+
+const NAMED_RECORDS = 3;
+
+/** A conversation with a corrupt record makes no progress until the record is repaired or dropped. */
+function examineQuarantined(records: readonly QuarantinedRecord[]): Finding {
+  const name = 'corrupt records';
+  if (records.length === 0) return findOk(name, 'no record is set aside');
+  const first = records.slice(0, NAMED_RECORDS).map((record) => {
+    return `${JSON.stringify(record.name)} in shard ${record.shard} (${record.why})`;
+  });
+  const more = records.length > NAMED_RECORDS ? ' …' : '';
+  const what = `${records.length} unreadable and set aside: ${first.join(', ')}${more}`;
+  return findWrong(name, what, 'turnfold quarantine lists them. docs/runbook.md explains how to repair or drop each.');
+}
+
+function formatAge(count: number, oldestMs: number): string {
+  return count === 0 ? 'none' : `${count}, the oldest for ${Math.round(oldestMs / 1_000)} s`;
+}
+
+const ASKED = 100;
+/** A turn makes about five Redis calls a step, in sequence. */
+const SLOW_MS = 20;
+/** A heartbeat is due every two seconds, and a lease lapses after eight. */
+const TOO_SLOW_MS = 1_000;
+const SKEWED_MS = 1_000;
+
+async function examineAnswers(inspection: Inspection): Promise<Finding[]> {
+  const { p50Ms, p99Ms, skewMs } = await inspection.measureAnswers(ASKED);
+  const what = `p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms of ${ASKED} pings`;
+  const remedy = 'Run workers near Redis. Check its SLOWLOG, CPU and disk.';
+  const latency =
+    p99Ms > TOO_SLOW_MS
+      ? findWrong('latency', what, remedy)
+      : p50Ms > SLOW_MS
+        ? findWarning('latency', what, remedy)
+        : findOk('latency', what);
+  const isSkewed = Math.abs(skewMs) > SKEWED_MS;
+  const skew = `${Math.abs(Math.round(skewMs))} ms ${skewMs < 0 ? 'behind' : 'ahead of'} this machine`;
+  return [
+    latency,
+    isSkewed
+      ? findWarning(
+          'clock',
+          `Redis is ${skew}: leases are correct, but measured waits are not`,
+          'Use NTP on both machines.',
+        )
+      : findOk('clock', `Redis is ${skew}`),
+  ];
+}
+
+/** Checks that queues are not paused, drained in time, and have workers. */
+export function examineQueues(reports: readonly QueueReport[], stuckMs: number): Finding[] {
+  const byQueue = Map.groupBy(reports, ({ queue }) => queue);
+  return [...byQueue].flatMap(([queue, shards]) => [
+    examineIntake(queue, shards, stuckMs),
+    examineWorkers(queue, shards),
+  ]);
+}
+
+function examineIntake(queue: string, shards: readonly QueueReport[], stuckMs: number): Finding {
+  const name = `queue ${queue}`;
+  const paused = shards.filter(({ isPaused }) => isPaused).map(({ shard }) => shard);
+  if (paused.length > 0) {
+    const remedy = 'Resume the BullMQ queue with resume() or a queue dashboard.';
+    return findWrong(name, `paused (shard ${paused.join(', ')}): workers take no jobs from it`, remedy);
+  }
+  const waits = shards.flatMap(({ waitMs }) => (waitMs === undefined ? [] : [waitMs]));
+  if (waits.length === 0) return findOk(name, 'no job waits');
+  const waitMs = Math.max(...waits);
+  if (waitMs <= stuckMs) return findOk(name, `oldest job waits ${Math.round(waitMs)} ms`);
+  const remedy = `Start more workers: turnfold worker --roles ${queue}.`;
+  return findWarning(name, `oldest job waits ${Math.round(waitMs / 1_000)} s`, remedy);
+}
+
+function examineWorkers(queue: string, shards: readonly QueueReport[]): Finding {
+  const name = `${queue} workers`;
+  const counts = shards.flatMap(({ workers }) => (workers === undefined ? [] : [workers]));
+  if (counts.length < shards.length) return findOk(name, 'unknown: this Redis does not list its clients');
+  const least = Math.min(...counts);
+  if (least > 0) return findOk(name, `${least} connected`);
+  const remedy = `turnfold worker --roles ${queue} --agents <file>`;
+  return shards.some(({ waitMs }) => waitMs !== undefined)
+    ? findWrong(name, 'no worker is connected, and work waits', remedy)
+    : findWarning(name, 'no worker is connected', remedy);
+}

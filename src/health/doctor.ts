@@ -1,0 +1,115 @@
+import { checkSettings } from '../config/check-settings.ts';
+import type { SettingSource } from '../config/read-setting.ts';
+import { type Config, DEFAULT_REDIS_URL, readConfig, readProviderSettings } from '../config.ts';
+import { isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
+import { describeThrown } from '../domain/thrown.ts';
+import { openWakeQueue } from '../queue/wake-queue.ts';
+import type { RedisLocation } from '../redis/address.ts';
+import { findRefusal } from '../redis/find-refusal.ts';
+import { type Inspection, openInspection } from '../store/inspection.ts';
+import { examineDatabase, examineQueues } from './database-checks.ts';
+import { examineMachine, examineProviders } from './environment-checks.ts';
+import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
+import { examineCertificates, examineDisk, examineServers } from './server-checks.ts';
+
+export interface DoctorOptions {
+  readonly source: SettingSource;
+  /** Replaces REDIS_URL. */
+  readonly redisUrl?: string | undefined;
+  /** Also calls the providers. */
+  readonly asksProviders: boolean;
+  /** Adds a likely cause to an outage, if one can be found. */
+  readonly explain: (error: unknown, location: RedisLocation) => Promise<unknown>;
+}
+
+/** Runs all checks of `turnfold doctor`. Writes nothing, and reports every failure as a finding. */
+export async function runDoctorChecks({ source, redisUrl, asksProviders, explain }: DoctorOptions): Promise<Finding[]> {
+  const hasAddress = redisUrl !== undefined;
+  const env = hasAddress ? { ...source.env, REDIS_URL: redisUrl, REDIS_URL_FILE: undefined } : source.env;
+  const settings = examineSettings({ ...source, env }, hasAddress ? '--redis' : 'REDIS_URL');
+  // Further checks would use guessed settings.
+  if (settings.some(({ state }) => state === 'wrong')) return settings;
+  const config = readConfig(env, source.readFile);
+  const providers = readProviderSettings(env, source.readFile);
+  return [
+    ...settings,
+    ...(await examineMachine(config, providers)),
+    ...(asksProviders ? await examineProviders(providers) : []),
+    ...(await examineRedis(config, explain)),
+  ];
+}
+
+/** @param address name of the setting or flag that gave the address */
+function examineSettings(source: SettingSource, address: string): Finding[] {
+  const name = 'settings';
+  const { errors, warnings } = checkSettings(source);
+  const nameAddress = (message: string): string => message.replaceAll(/\bREDIS_URL\b/g, address);
+  const findings = [
+    ...errors.map(({ message, field }) => {
+      const isElsewhere = field === 'REDIS_URL' && address !== field;
+      return findWrong(
+        name,
+        nameAddress(message),
+        isElsewhere ? 'Correct it.' : 'Correct it. turnfold config print shows all settings.',
+      );
+    }),
+    ...warnings.map((warning) => findWarning(name, nameAddress(warning), 'turnfold config schema lists all settings.')),
+  ];
+  return findings.length > 0 ? findings : [findOk(name, 'all settings are valid')];
+}
+
+async function examineRedis(config: Config, explain: DoctorOptions['explain']): Promise<Finding[]> {
+  const { redisUrl: url = DEFAULT_REDIS_URL, redisTls: tls, durability, shards, queueShards, stuckMs } = config;
+  let inspection: Inspection;
+  try {
+    inspection = await openInspection({ url, tls });
+  } catch (error) {
+    const refusal = await findRefusal({ url, tls });
+    if (refusal !== undefined) return [findWrong('redis', refusal.message, refusal.hint)];
+    return [describe('redis', await explain(error, { url, tls }))];
+  }
+  const wakes = openWakeQueue({ url, tls, shards: queueShards, onError: () => undefined, failsFast: true });
+  try {
+    const servers = inspection.readServers();
+    const groups = [
+      await runGroup('redis', async () => examineServers(await servers, inspection, durability)),
+      await runGroup('access', () => examineAccess(inspection)),
+      await runGroup('certificate', () => examineCertificates({ url, tls })),
+      await runGroup('disk', async () => examineDisk((await servers).answers)),
+      await runGroup('database', () => examineDatabase(inspection, { shards, stuckMs })),
+      await runGroup('queues', async () => examineQueues(await wakes.reportQueues(), stuckMs)),
+    ];
+    return groups.flat();
+  } finally {
+    inspection.close();
+    await wakes.close();
+  }
+}
+
+async function examineAccess(inspection: Inspection): Promise<Finding[]> {
+  await inspection.checkAccess();
+  return [findOk('access', 'the ACL allows all commands of a worker')];
+}
+
+/** A check that throws becomes a finding, and the other checks still run. */
+async function runGroup(name: string, examineOne: () => Promise<Finding[]>): Promise<Finding[]> {
+  try {
+    return await examineOne();
+  } catch (error) {
+    return [describe(name, error)];
+  }
+}
+
+const REMEDIES: Partial<Record<TurnfoldError['code'], string>> = {
+  redis_unavailable: 'Start Redis, or correct REDIS_URL (or --redis).',
+  redis_denied: 'docs/how-to/secure-redis.md (Users and ACLs) lists what turnfold needs.',
+  invalid_config: 'Correct it.',
+};
+
+function describe(name: string, error: unknown): Finding {
+  if (isTurnfoldError(error))
+    return findWrong(name, error.message, REMEDIES[error.code] ?? 'See docs/how-to/run-in-production.md.');
+  // Messages of refused commands (NOPERM, NOAUTH) hold no secret.
+  const what = describeThrown(error).message;
+  return findWrong(name, what, 'Allow the command to this user. Managed Redis may hide it.');
+}

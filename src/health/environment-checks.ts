@@ -1,0 +1,95 @@
+import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import type { Config, ProviderSettings } from '../config.ts';
+import { type ProbeOutcome, probeProvider } from '../models/probe-provider.ts';
+import { isAtLeast } from '../redis/server-checks.ts';
+import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
+
+/** Checks of this machine that need no Redis. */
+export async function examineMachine(config: Config, providers: ProviderSettings): Promise<Finding[]> {
+  return [examineNode(process.version.slice(1)), await examinePort(config.metrics), examineKeys(providers)];
+}
+
+/** @param version e.g. `24.1.0` */
+export function examineNode(version: string): Finding {
+  const least = readLeastNode();
+  return isAtLeast(version, least)
+    ? findOk('node', version)
+    : findWrong('node', `${version}, but turnfold needs ${least}`, `Install Node.js ${least} or later.`);
+}
+
+function readLeastNode(): string {
+  const manifest = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
+  const { engines } = JSON.parse(manifest) as { readonly engines: { readonly node: string } };
+  return engines.node.replace(/^>=/, '');
+}
+
+async function examinePort({ host, port }: Config['metrics']): Promise<Finding> {
+  const name = 'metrics port';
+  if (port === 0) return findOk(name, 'any free port');
+  const server = createServer();
+  try {
+    server.listen(port, host);
+    await once(server, 'listening');
+    server.close();
+    return findOk(name, `${host}:${port} is free`);
+  } catch (error) {
+    const code = error instanceof Error && 'code' in error ? String(error.code) : 'unknown';
+    const isServed = code === 'EADDRINUSE' && (await isWorkerAt(host, port));
+    if (isServed) return findOk(name, `${host}:${port} is in use by a live worker`);
+    return findWarning(
+      name,
+      `${host}:${port} cannot be bound (${code}), so a worker could not start here`,
+      'Free it, or set TURNFOLD_METRICS_PORT or TURNFOLD_METRICS_HOST.',
+    );
+  }
+}
+
+async function isWorkerAt(host: string, port: number): Promise<boolean> {
+  const reachable = host === '0.0.0.0' || host === '::' ? 'localhost' : host;
+  try {
+    const signal = AbortSignal.timeout(1_000);
+    const answer = await fetch(`http://${reachable}:${port}/health`, { signal });
+    return ((await answer.json()) as { readonly status?: unknown }).status === 'ok';
+  } catch {
+    return false;
+  }
+}
+
+/** Only the agents know which keys are needed. */
+function examineKeys(providers: ProviderSettings): Finding {
+  const keys = Object.values(providers).map(
+    ({ keyVariable, apiKey }) => `${keyVariable} ${apiKey === undefined ? 'is not set' : 'is set'}`,
+  );
+  return findOk('provider keys', keys.join(', '));
+}
+
+/** Calls every provider that has a key. */
+export async function examineProviders(providers: ProviderSettings): Promise<Finding[]> {
+  const findings = await Promise.all(
+    (['anthropic', 'openai'] as const).map(async (maker) => {
+      const { apiKey, baseUrl, keyVariable } = providers[maker];
+      if (apiKey === undefined) return [];
+      return [judge(maker, keyVariable, await probeProvider({ maker, apiKey, baseUrl }))];
+    }),
+  );
+  return findings.flat();
+}
+
+function judge(maker: string, keyVariable: string, outcome: ProbeOutcome): Finding {
+  if (outcome.kind === 'answered') return findOk(maker, 'it accepts the key');
+  const address = keyVariable.replace('API_KEY', 'BASE_URL');
+  if (outcome.kind === 'unreachable') {
+    return findWrong(maker, 'it does not answer', `Check the network, a proxy, and ${address}.`);
+  }
+  const { status } = outcome;
+  if (status === 401 || status === 403) {
+    return findWrong(maker, `it refuses the key (${status})`, `Correct ${keyVariable}, or its file.`);
+  }
+  if (status === 404) {
+    const remedy = `Correct ${address}, unless it names a compatible server that lists no models.`;
+    return findWarning(maker, 'it lists no models (404)', remedy);
+  }
+  return findWarning(maker, `it answers with ${status}`, 'Try again later, or see its status page.');
+}

@@ -1,0 +1,28 @@
+import { DEFAULT_REDIS_URL, readConfig, readEnvironment } from '../config.ts';
+import type { RedisLocation } from '../redis/address.ts';
+import { type Inspection, openInspection } from '../store/inspection.ts';
+import type { DoctorOptions } from './doctor.ts';
+
+export interface QuarantineAccess extends Pick<DoctorOptions, 'explain'> {
+  /** Opens the connection, and may wait for Redis. */
+  readonly wait: (location: RedisLocation, open: () => Promise<Inspection>) => Promise<Inspection>;
+}
+
+/** Runs a query over the quarantined records of the configured database. @throws the explained error of an outage */
+export async function inspectQuarantine<T>(
+  ask: (inspection: Inspection, shards: number) => Promise<T>,
+  { explain, wait }: QuarantineAccess,
+): Promise<T> {
+  const { env, readFile } = readEnvironment();
+  const { redisUrl: url = DEFAULT_REDIS_URL, redisTls: tls, shards } = readConfig(env, readFile);
+  try {
+    const inspection = await wait({ url, tls }, () => openInspection({ url, tls }));
+    try {
+      return await ask(inspection, (await inspection.readDatabase())?.shards ?? shards);
+    } finally {
+      inspection.close();
+    }
+  } catch (error) {
+    throw await explain(error, { url, tls });
+  }
+}

@@ -1,0 +1,206 @@
+import { stat, statfs } from 'node:fs/promises';
+import type { Durability } from '../domain/durability.ts';
+import type { RedisLocation } from '../redis/address.ts';
+import { isAtLeast, LEAST_REDIS } from '../redis/server-checks.ts';
+import type { ServerFacts } from '../redis/server-facts.ts';
+import type { MasterAnswers } from '../redis/servers.ts';
+import { type CertificateTerm, readCertificateTerms } from '../redis/tls.ts';
+import type { Inspection } from '../store/inspection.ts';
+import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
+
+/** Checks every master that takes writes. */
+export async function examineServers(
+  { answers: servers, silent }: MasterAnswers<ServerFacts>,
+  inspection: Inspection,
+  durability: Durability | undefined,
+): Promise<Finding[]> {
+  const missing = silent.map(reportSilent);
+  if (servers.length === 0) {
+    const remedy = 'Allow INFO to this user. Without INFO, an eviction of turns goes unnoticed.';
+    return [...missing, findWarning('redis', 'it answers, but denies INFO', remedy)];
+  }
+  const checks: ((server: ServerFacts) => Finding)[] = [
+    examineVersion,
+    examineWrites,
+    examineEviction,
+    examineMemory,
+    examineAppendOnly,
+    examineKeyspaceEvents,
+    (server) => examineReplicas(server, durability),
+  ];
+  const found = checks.flatMap((check) => checkEach(servers, check));
+  return [...missing, ...found, await examineDisks(inspection, durability)];
+}
+
+/** @param missing a master of a Cluster that has slots, or slots without a master */
+function reportSilent(missing: string): Finding {
+  const remedy =
+    'Start it or one of its replicas, or check the network. For slots without a master: redis-cli --cluster fix.';
+  return findWrong('redis', `${missing}: no answer, so conversations there wait`, remedy);
+}
+
+/** Reports one finding if all masters of a Cluster agree, else one per master. */
+function checkEach(servers: readonly ServerFacts[], check: (server: ServerFacts) => Finding): Finding[] {
+  const findings = servers.map(check);
+  if (new Set(findings.map(({ what }) => what)).size === 1) return findings.slice(0, 1);
+  return findings.map((finding, index) => ({ ...finding, what: `${servers[index]?.node}: ${finding.what}` }));
+}
+
+function examineVersion({ name, version, redisVersion }: ServerFacts): Finding {
+  const what = `${name} ${version}`;
+  // The queues need less.
+  return isAtLeast(redisVersion, LEAST_REDIS)
+    ? findOk('redis', what)
+    : findWrong('redis', `${what}, but turnfold needs ${LEAST_REDIS}`, UPGRADE);
+}
+
+const UPGRADE = 'Upgrade Redis. 7.2 or later can also wait for disks.';
+
+function examineWrites({ writeRefusal }: ServerFacts): Finding {
+  const name = 'writes';
+  if (writeRefusal === undefined) return findOk(name, 'accepted');
+  const remedy = 'Check its disk, memory and replicas. For NOPERM, allow EVAL and EVALSHA to this user.';
+  return findWrong(name, `refused: ${writeRefusal}`, remedy);
+}
+
+function examineEviction({ evictionPolicy: policy, evictedKeys }: ServerFacts): Finding {
+  const name = 'eviction';
+  if (policy === undefined)
+    return findWarning(name, 'unknown: Redis does not report it', 'Check that maxmemory-policy is noeviction.');
+  if (policy !== 'noeviction') {
+    return findWrong(
+      name,
+      `maxmemory-policy is ${policy}: a full Redis would evict accepted turns, so workers refuse to start`,
+      'CONFIG SET maxmemory-policy noeviction, and the same in its configuration.',
+    );
+  }
+  if (evictedKeys === 0) return findOk(name, 'maxmemory-policy is noeviction');
+  const remedy = 'Look for lost conversations (turnfold show), then reset the count with CONFIG RESETSTAT.';
+  return findWarning(name, `noeviction now, but ${evictedKeys} keys were evicted since the start of Redis`, remedy);
+}
+
+/** Fractions of `maxmemory` above which the doctor warns, and above which writes will soon fail. */
+const NEARLY_FULL = 0.8;
+const FULL = 0.95;
+
+function examineMemory({ usedBytes, limitBytes }: ServerFacts): Finding {
+  const name = 'memory';
+  const used = formatBytes(usedBytes);
+  if (limitBytes === 0) {
+    const remedy =
+      'Set maxmemory below the memory of its machine. Then Redis refuses writes before the system kills it.';
+    return findWarning(name, `${used} used, without a limit`, remedy);
+  }
+  const share = usedBytes / limitBytes;
+  const what = `${used} of ${formatBytes(limitBytes)} used (${Math.round(share * 100)} %)`;
+  const remedy = 'Raise maxmemory, or erase conversations.';
+  if (share >= FULL) return findWrong(name, what, remedy);
+  return share >= NEARLY_FULL ? findWarning(name, what, remedy) : findOk(name, what);
+}
+
+function examineAppendOnly({ appendOnly: { isOn, hasFailed, fsync } }: ServerFacts): Finding {
+  const name = 'append-only file';
+  if (!isOn) {
+    const remedy = 'CONFIG SET appendonly yes, and the same in its configuration.';
+    return findWrong(name, 'off: a restart of Redis loses acknowledged writes since its last snapshot', remedy);
+  }
+  if (hasFailed) return findWrong(name, 'its last write or rewrite failed', 'Check the log and the disk of Redis.');
+  if (fsync === undefined) return findOk(name, 'on, but appendfsync cannot be read');
+  if (fsync === 'no') {
+    const remedy = 'CONFIG SET appendfsync everysec.';
+    return findWarning(name, 'on, but appendfsync is no: a power loss loses up to 30 s of writes', remedy);
+  }
+  return findOk(
+    name,
+    fsync === 'always' ? 'on, synced at each write' : 'on, synced each second: a power loss loses up to 1 s of writes',
+  );
+}
+
+function examineKeyspaceEvents({ keyspaceEvents = '' }: ServerFacts): Finding {
+  const name = 'keyspace notifications';
+  if (keyspaceEvents === '') return findOk(name, 'off, and turnfold needs none');
+  const remedy = "CONFIG SET notify-keyspace-events '', unless another program listens.";
+  return findWarning(name, `on (${keyspaceEvents}): they slow down each write, and turnfold needs none`, remedy);
+}
+
+function examineReplicas({ replicas }: ServerFacts, durability: Durability | undefined): Finding {
+  const name = 'replicas';
+  const wanted = durability?.replicas ?? 0;
+  if (replicas >= wanted) return findOk(name, `${replicas} online, ${wanted} must acknowledge a write`);
+  return findWrong(
+    name,
+    `${replicas} online, but ${wanted} must acknowledge a write: every accept fails with accepted_unsure`,
+    'Bring the replicas back, or lower TURNFOLD_DURABLE_REPLICAS.',
+  );
+}
+
+async function examineDisks(inspection: Inspection, durability: Durability | undefined): Promise<Finding> {
+  const name = 'waiting for disks';
+  const isAsked = durability?.fsync !== undefined;
+  const knows = await inspection.canWaitForDisks();
+  if (knows === true)
+    return findOk(name, isAsked ? 'requested and supported (WAITAOF)' : 'supported (WAITAOF), not requested');
+  if (!isAsked) return findOk(name, 'not requested (TURNFOLD_DURABLE_FSYNC)');
+  if (knows === undefined) return findWarning(name, 'requested, but support cannot be read', UPGRADE);
+  return findWrong(name, 'requested, but this Redis has no WAITAOF', `${UPGRADE} Or: TURNFOLD_DURABLE_FSYNC=none.`);
+}
+
+function formatBytes(bytes: number): string {
+  const mebibytes = bytes / 1_048_576;
+  return mebibytes < 1_024 ? `${mebibytes.toFixed(1)} MiB` : `${(mebibytes / 1_024).toFixed(1)} GiB`;
+}
+
+/** A rewrite writes a second file while the first one grows. */
+const REWRITE_FACTOR = 3;
+const LEAST_BYTES = 1_073_741_824;
+
+/** Checks free space for append-only files on this machine. Disks of other machines cannot be read. */
+export async function examineDisk(servers: readonly ServerFacts[]): Promise<Finding[]> {
+  return await Promise.all(
+    servers.filter(({ appendOnly }) => appendOnly.isOn).map(({ appendOnly }) => examineFolder(appendOnly)),
+  );
+}
+
+async function examineFolder({ folder, bytes }: { folder: string | undefined; bytes: number }): Promise<Finding> {
+  const name = 'disk';
+  const freeBytes = folder === undefined ? undefined : await readFreeBytes(folder);
+  if (freeBytes === undefined)
+    return findOk(name, `${formatBytes(bytes)} written, free space cannot be read from here`);
+  const what = `${formatBytes(bytes)} written, ${formatBytes(freeBytes)} free`;
+  if (freeBytes >= Math.max(LEAST_BYTES, REWRITE_FACTOR * bytes)) return findOk(name, what);
+  const remedy =
+    'Free space on the disk. A rewrite needs the size of the file again, and Redis refuses writes on a full disk.';
+  return findWarning(name, what, remedy);
+}
+
+async function readFreeBytes(folder: string): Promise<number | undefined> {
+  try {
+    await stat(folder); // the path is the server's, and exists here only if Redis runs on this machine
+    const { bavail, bsize } = await statfs(folder);
+    return bavail * bsize;
+  } catch {
+    return undefined;
+  }
+}
+
+const DAY_MS = 86_400_000;
+/** Open connections outlive their certificate. The end shows only when a worker starts or fails over. */
+const NOTICE_DAYS = 14;
+
+/** Checks when the certificates of the configured address expire. */
+export async function examineCertificates(location: RedisLocation, now = Date.now()): Promise<Finding[]> {
+  const terms = await readCertificateTerms(location);
+  return terms.map((term) => examineTerm(term, now));
+}
+
+function examineTerm({ whose, until }: CertificateTerm, now: number): Finding {
+  const name = 'certificate';
+  const days = Math.floor((until.getTime() - now) / DAY_MS);
+  const what = `${whose}: until ${until.toISOString().slice(0, 10)}`;
+  const remedy = whose === 'ours' ? RENEW_OURS : 'Renew it on the server. Workers need no change.';
+  if (until.getTime() <= now) return findWrong(name, `${what}: it has expired`, remedy);
+  if (days >= NOTICE_DAYS) return findOk(name, what);
+  return findWarning(name, `${what}: ${days === 1 ? '1 day is left' : `${days} days are left`}`, remedy);
+}
+
+const RENEW_OURS = 'Renew it (REDIS_CERT_FILE, REDIS_KEY_FILE) and restart the workers, which read it at their start.';

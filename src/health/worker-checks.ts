@@ -1,0 +1,91 @@
+import { isTurnfoldError } from '../domain/errors.ts';
+import type { QueueWorkers } from '../queue/queue-workers.ts';
+import type { OpenWakeQueue } from '../queue/wake-queue.ts';
+import type { ConnectedStore } from '../store/connect-store.ts';
+import type { EventLoopMonitor } from './event-loop-monitor.ts';
+import { type Finding, findOk, findWrong } from './finding.ts';
+import type { Check } from './readiness.ts';
+
+export interface CheckedParts {
+  readonly checkServer: ConnectedStore['checkServer'];
+  readonly wakes: Pick<OpenWakeQueue, 'readShardWaits'>;
+  readonly workers: Pick<QueueWorkers, 'isRunning' | 'intakes'>;
+  readonly loop: Pick<EventLoopMonitor, 'worstMs'>;
+  /** How long a job may wait for this worker, in ms. */
+  readonly stuckMs: number;
+}
+
+/** Half of a lease, so two heartbeats were missed. */
+const BLOCKED_MS = 4_000;
+
+/** Conditions for the readiness of a worker. */
+export function listWorkerChecks({ checkServer, wakes, workers, loop, stuckMs }: CheckedParts): Check[] {
+  return [
+    {
+      name: 'redis',
+      run: () => checkRedis(checkServer),
+      remedy: 'Check Redis and the network. The worker resumes by itself when Redis is back.',
+    },
+    {
+      name: 'queues',
+      run: () =>
+        workers.isRunning()
+          ? findOk('queues', 'all queue workers run')
+          : findWrong('queues', 'a queue worker has stopped', 'See the log. Restart the worker.'),
+      remedy: 'Restart it.',
+    },
+    {
+      name: 'intake',
+      run: () => checkIntake(wakes, workers, stuckMs),
+      remedy: 'Check Redis: the waits of jobs cannot be read.',
+    },
+    {
+      name: 'event loop',
+      run: () =>
+        loop.worstMs < BLOCKED_MS
+          ? findOk('event loop', `blocked for at most ${Math.round(loop.worstMs)} ms in the last ten seconds`)
+          : findWrong(
+              'event loop',
+              `blocked for ${Math.round(loop.worstMs)} ms: leases can lapse`,
+              'Look for tools that compute for long, and for a lack of CPU.',
+            ),
+      remedy: 'Restart it.',
+    },
+  ];
+}
+
+async function checkRedis(checkServer: CheckedParts['checkServer']): Promise<Finding> {
+  try {
+    await checkServer();
+    return findOk('redis', 'it accepts writes and evicts nothing');
+  } catch (error) {
+    if (!isTurnfoldError(error, 'incompatible_store')) throw error;
+    return findWrong(
+      'redis',
+      `${error.code}: ${error.message}`,
+      'CONFIG SET maxmemory-policy noeviction, and the same in its configuration.',
+    );
+  }
+}
+
+/** Full concurrency is no fault: more workers help then. */
+async function checkIntake(
+  wakes: CheckedParts['wakes'],
+  { intakes }: CheckedParts['workers'],
+  stuckMs: number,
+): Promise<Finding> {
+  const name = 'intake';
+  const idle = intakes.filter(({ couldTakeMore, idleMs }) => couldTakeMore && idleMs > stuckMs);
+  if (idle.length === 0) return findOk(name, 'this worker takes jobs');
+  const waits = await wakes.readShardWaits();
+  const left = waits.find(
+    ({ queue, shard, waitMs = 0 }) =>
+      waitMs > stuckMs && idle.some((intake) => intake.queue === queue && intake.shard === shard),
+  );
+  if (left?.waitMs === undefined) return findOk(name, 'no job waits for this worker');
+  return findWrong(
+    name,
+    `a job of the queue ${left.queue} has waited ${Math.round(left.waitMs / 1_000)} s, though this worker has free capacity`,
+    'Resume the queue if turnfold doctor reports it as paused. Otherwise restart the worker.',
+  );
+}

@@ -1,0 +1,85 @@
+import type { Metrics } from '../telemetry/metrics.ts';
+import { type Finding, findWrong, worstState } from './finding.ts';
+import { type Page, type PageContent, servePages, textPage } from './page-server.ts';
+import { type Check, createReadiness } from './readiness.ts';
+
+/**
+ * `/metrics`, `/health` and `/ready` of a worker process. The pages open before Redis is reachable, and stay until
+ * the last job is done.
+ */
+export interface WorkerPages {
+  /** Undefined if no pages are served. */
+  readonly metricsUrl: string | undefined;
+  /** Serves these metrics and runs these checks from now on. */
+  begin(work: { readonly metrics: Pick<Metrics, 'render'>; readonly checks: readonly Check[] }): void;
+  /** Reports not ready from now on. */
+  stop(): void;
+  close(): Promise<void>;
+}
+
+const STARTING = findWrong(
+  'start',
+  'the worker waits for Redis to start',
+  'Start Redis, or correct REDIS_URL. The worker waits without a limit.',
+);
+
+const STOPPING = findWrong(
+  'stop',
+  'the worker is stopping, and finishes its work',
+  'Nothing to do: other workers take over.',
+);
+
+const NO_PAGES: WorkerPages = {
+  metricsUrl: undefined,
+  begin: () => undefined,
+  stop: () => undefined,
+  close: async () => undefined,
+};
+
+const notStartedPage: Page = () => textPage(503, 'not started yet');
+const reportStarting = async (): Promise<Finding[]> => [STARTING];
+const reportStopping = async (): Promise<Finding[]> => [STOPPING];
+
+/**
+ * @param address absent: no pages. @throws invalid_config (`metrics.port`, `metrics.host`) if the address cannot be
+ * bound
+ */
+export async function openWorkerPages(
+  address: { readonly host: string; readonly port: number } | undefined,
+): Promise<WorkerPages> {
+  if (address === undefined) return NO_PAGES;
+  let render: Page = notStartedPage;
+  let check: () => Promise<readonly Finding[]> = reportStarting;
+  const pages = { '/metrics': () => render(), ...createHealthPages(() => check()) };
+  const server = await servePages({ ...address, pages });
+  return {
+    metricsUrl: `http://${server.host}:${server.port}/metrics`,
+    begin({ metrics, checks }) {
+      render = () => metrics.render();
+      check = createReadiness(checks);
+    },
+    stop() {
+      check = reportStopping;
+    },
+    close: () => server.close(),
+  };
+}
+
+/**
+ * `/health` answers 200 while the process is alive. It checks nothing else: a restart would not cure an outage of
+ * Redis. `/ready` lists the readiness checks, with 503 if one is wrong.
+ */
+export function createHealthPages(runChecks: () => Promise<readonly Finding[]>): Readonly<Record<string, Page>> {
+  return {
+    '/health': () => toJson(200, { status: 'ok' }),
+    '/ready': async () => {
+      const checks = await runChecks();
+      const isReady = worstState(checks) !== 'wrong';
+      return toJson(isReady ? 200 : 503, { status: isReady ? 'ready' : 'not_ready', checks });
+    },
+  };
+}
+
+function toJson(status: number, value: unknown): PageContent {
+  return { status, contentType: 'application/json; charset=utf-8', body: `${JSON.stringify(value)}\n` };
+}

@@ -1,0 +1,63 @@
+-- Accepts answers and approvals for calls that a turn waits for: all of them, or none. The first answer to a call counts.
+-- ARGV: turn, wake; then per answer call id, kind of wait, JSON, and the result for the log if the answer is never used:
+-- `tokens bytes`, then its JSON on the next line, or nothing for the answer's own
+-- Reply: {'answered', 1 if the wake is to be added} | {'not_waiting', call} | {'other_kind', call, kind of the wait} |
+-- {'still_waiting'|'not_found'|'gone'}
+-- @include keys
+-- @include ready
+-- @include wake
+-- @include fulfil
+-- @include awaited
+-- @include waiting
+local turn, wake = ARGV[1], ARGV[2]
+local key = tbase .. turn
+if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
+local wait = redis.call('HMGET', key, 'state', 'wfor', 'wful', 'wcalls')
+if not wait[1] then return { 'not_found' } end
+check_calls(key, wait[4] or '')
+local is_waiting, is_fulfilled, kind = wait[1] == 'waiting', wait[3], wait[2]
+-- A fulfilled wait that a worker has continued from replies as before to a resume sent again. A worker that answers overdue
+-- calls suspends the turn again for the others, which are awaited meanwhile. If that worker stops, the turn is queued.
+local is_open = ANSWERED[kind] and (is_waiting or wait[1] == 'running' or wait[1] == 'queued')
+local awaited, deadlines = {}, {}
+for call, deadline in pairs(select(2, read_awaited(is_open and wait[4] or ''))) do
+  if is_waiting or is_fulfilled or deadline > now then
+    awaited[#awaited + 1] = call
+    deadlines[call] = deadline
+  end
+end
+
+local taken = {}
+for at = 3, #ARGV, 4 do
+  local call = ARGV[at]
+  if deadlines[call] then
+    if ARGV[at + 1] ~= kind then return { 'other_kind', call, kind } end
+    taken[#taken + 1] = at
+  elseif redis.call('HEXISTS', key, 'a:' .. call) == 0 then
+    return { 'not_waiting', call }
+  end
+end
+-- Sent again: the turn has used all of these answers, so none of them is awaited now.
+if #taken == 0 then return { 'answered', 0 } end
+for _, at in ipairs(taken) do
+  if redis.call('HSETNX', key, 'a:' .. ARGV[at], ARGV[at + 2]) == 1 then
+    redis.call('HSET', key, 'wa:' .. ARGV[at], ARGV[at + 3])
+  end
+end
+-- The turn continues at the earliest deadline of a call that is still open.
+local untilMs = math.huge
+for _, call in ipairs(awaited) do
+  if redis.call('HEXISTS', key, 'a:' .. call) == 0 then untilMs = math.min(untilMs, deadlines[call]) end
+end
+if untilMs < math.huge then
+  if is_waiting then
+    redis.call('HSET', key, 'wuntil', string.format('%.0f', untilMs))
+    schedule(turn_member, untilMs)
+  end
+  return { 'still_waiting' }
+end
+if is_waiting then
+  end_wait(kind, wake, true)
+  forget_waiting(turn)
+end
+return { 'answered', is_waiting and redis.call('HGET', c, 'wake') == wake and 1 or 0 }

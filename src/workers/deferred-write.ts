@@ -1,0 +1,64 @@
+import { findWriteRefusal } from '../domain/errors.ts';
+import type { DeferredWrite, EventListener, EventScope } from '../domain/events.ts';
+import type { Clock } from '../domain/ports/clock.ts';
+import type { Timers } from './timers.ts';
+
+/** ms between two tries of a write that Redis refuses. */
+const TRY_AGAIN_MS = 250;
+
+export interface DeferredWritePorts {
+  readonly timers: Timers;
+  readonly clock: Clock;
+  readonly onEvent: EventListener;
+}
+
+export interface DeferredWriteOptions {
+  readonly write: DeferredWrite;
+  /** Owner of the write. */
+  readonly scope: EventScope;
+  /** Ends the retries. */
+  readonly signal: AbortSignal;
+}
+
+/**
+ * Sends a write and repeats it while Redis refuses writes, until the signal aborts. An answer of a model or a tool is paid for
+ * and may have taken effect, so a refused record must not lose it (I11).
+ * @param send the same operation each time, under the same ids
+ * @throws other errors of the store, and the signal's reason
+ */
+export async function deferWrite<T>(
+  ports: DeferredWritePorts,
+  { write, scope, signal }: DeferredWriteOptions,
+  send: () => Promise<T>,
+): Promise<T> {
+  const { clock, onEvent } = ports;
+  let refusedAt: number | undefined;
+  for (;;) {
+    try {
+      const answer = await send();
+      if (refusedAt !== undefined) {
+        onEvent({ type: 'write_taken', ...scope, write, heldMs: clock.now() - refusedAt });
+      }
+      return answer;
+    } catch (error) {
+      const code = findWriteRefusal(error);
+      if (code === undefined || signal.aborted) throw error;
+      if (refusedAt === undefined) onEvent({ type: 'write_held', ...scope, write, code });
+      refusedAt ??= clock.now();
+      await pause(ports, signal);
+    }
+  }
+}
+
+async function pause({ timers }: DeferredWritePorts, signal: AbortSignal): Promise<void> {
+  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const timer = timers.after(TRY_AGAIN_MS, resolve);
+  const stop = (): void => reject(signal.reason);
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    await promise;
+  } finally {
+    timer.stop();
+    signal.removeEventListener('abort', stop);
+  }
+}

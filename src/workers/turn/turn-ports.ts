@@ -1,0 +1,86 @@
+import type { BudgetInfeasible } from '../../domain/compaction/budget.ts';
+import type { Reason } from '../../domain/compaction/thresholds.ts';
+import type { ContentListener } from '../../domain/contents.ts';
+import type { EventListener } from '../../domain/events.ts';
+import type { ConversationRef } from '../../domain/ids.ts';
+import type { PassOutcome } from '../../domain/pass.ts';
+import type { Clock, IdSource } from '../../domain/ports/clock.ts';
+import type { ContextStore } from '../../domain/ports/context-store.ts';
+import type { PassIntake } from '../../domain/ports/pass-store.ts';
+import type { WakeQueue } from '../../domain/ports/queue.ts';
+import type { TextPublisher } from '../../domain/ports/text-deltas.ts';
+import type { Tracing } from '../../domain/ports/tracing.ts';
+import type { TurnStore } from '../../domain/ports/turn-store.ts';
+import { TURN_LIMITS } from '../../domain/turn.ts';
+import type { Calibrations } from '../calibrations.ts';
+import type { PreparedAgents } from '../prepared-agent.ts';
+import type { Shutdown } from '../shutdown.ts';
+import type { SoloLock } from '../solo-lock.ts';
+import type { Timers } from '../timers.ts';
+
+/** Why a turn needs a smaller context. */
+export interface PassAsked {
+  readonly reasons: readonly Reason[];
+  /** Upper bound of the request that a provider refused as too long. */
+  readonly refusedTokens?: number | undefined;
+}
+
+/** The answer to "could a pass make the context small enough now?". If not, the parts that have to stay. */
+export type Recount =
+  | { readonly fits: true }
+  | {
+      readonly fits: false;
+      readonly details: BudgetInfeasible;
+      /** Rules of the model's format that a smaller context would break. Often empty. */
+      readonly rules: readonly string[];
+    };
+
+/** The means of a turn to compact its context itself, if no pass settles the size for it. */
+export interface PassTakeover {
+  /**
+   * Takes the open pass over and settles it without the missing summaries.
+   * @returns the end of that pass. Undefined: no pass was open, or the takeover lost it
+   */
+  settleNow(conversation: ConversationRef): Promise<PassOutcome['kind'] | undefined>;
+  /** Counts on a fresh snapshot and writes nothing. Undefined: the conversation was erased. */
+  recount(conversation: ConversationRef, asked: PassAsked): Promise<Recount | undefined>;
+}
+
+export interface TurnSettings {
+  /** Turns per delivery. The next one gets a wake of its own, so that one conversation cannot occupy a worker. */
+  readonly maxTurns: number;
+  /** Age from which on a delivery claims no further turn. */
+  readonly maxDeliveryMs: number;
+  readonly stepTimeoutMs: number;
+  readonly heartbeatMs: number;
+  readonly leaseMs: number;
+}
+
+export const TURN_SETTINGS: TurnSettings = {
+  maxTurns: 16,
+  maxDeliveryMs: 2_000,
+  stepTimeoutMs: TURN_LIMITS.stepTimeoutMs,
+  heartbeatMs: TURN_LIMITS.heartbeatMs,
+  leaseMs: TURN_LIMITS.leaseMs,
+};
+
+export interface TurnPorts {
+  readonly turns: TurnStore;
+  readonly contexts: Pick<ContextStore, 'readConversation' | 'readContext' | 'readLog' | 'readText' | 'readVersion'>;
+  readonly passes: PassIntake;
+  readonly takeover: PassTakeover;
+  readonly texts: TextPublisher;
+  readonly wakes: Pick<WakeQueue, 'wake'>;
+  readonly agents: PreparedAgents;
+  readonly calibrations: Pick<Calibrations, 'observe'>;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly timers: Timers;
+  readonly onEvent: EventListener;
+  /** Called with the contents of requests and answers, if a caller asked for them. */
+  readonly onContent?: ContentListener | undefined;
+  readonly tracing: Tracing;
+  readonly shutdown: Shutdown;
+  readonly solo: SoloLock;
+  readonly settings?: Partial<TurnSettings>;
+}

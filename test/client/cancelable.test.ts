@@ -1,0 +1,92 @@
+import { Readable, Writable } from 'node:stream';
+import { pipeline } from 'node:stream/promises';
+import { describe, expect, test } from 'vitest';
+import { followEvents } from '../../src/client/events.ts';
+import type { ClientPorts } from '../../src/client/ports.ts';
+import { streamTurn } from '../../src/client/stream.ts';
+import type { TurnView } from '../../src/domain/turn.ts';
+
+const view: TurnView = { turn: 't1', state: 'running', agent: 'a', acceptedAt: 1, requestTokens: [] };
+const BROKEN = new Error('broken');
+
+/** `listening` and `waiting` count open subscriptions and waits. `entered` resolves at the first wait. */
+class QuietWorld {
+  open = 0;
+  readonly #waiting = Promise.withResolvers<void>();
+  readonly waits = this.#waiting.promise;
+
+  readonly ports = {
+    now: () => 0,
+    turns: { readTurn: async () => view },
+    events: { readEvents: async () => ({ start: 'kept', events: [], position: '0-0', exists: true }) },
+    notices: {
+      wait: (_: unknown, _ms: number, signal?: AbortSignal) => {
+        this.open += 1;
+        this.#waiting.resolve();
+        return new Promise<void>((resolve) => {
+          signal?.addEventListener('abort', () => {
+            this.open -= 1;
+            resolve();
+          });
+        });
+      },
+    },
+    texts: {
+      listen: () => {
+        this.open += 1;
+        return {
+          catchUp: async () => undefined,
+          stop: () => {
+            this.open -= 1;
+          },
+        };
+      },
+    },
+  } as unknown as ClientPorts;
+}
+
+describe.each<[string, (ports: ClientPorts) => AsyncGenerator<unknown, void, void>]>([
+  ['events', (ports) => followEvents(ports, 'c1')],
+  ['a stream', (ports) => streamTurn(ports, 'c1', 't1')],
+])('a follower of %s that ends while nothing happens', (_, follow) => {
+  test('is released by return, and its pending read ends', async () => {
+    const world = new QuietWorld();
+    const items = follow(world.ports);
+    const next = items.next();
+    await world.waits;
+    expect(await items.return()).toEqual({ done: true, value: undefined });
+    expect(await next).toEqual({ done: true, value: undefined });
+    expect(world.open).toBe(0);
+  });
+
+  test('is released by throw, which rethrows the error', async () => {
+    const world = new QuietWorld();
+    const items = follow(world.ports);
+    const next = items.next();
+    await world.waits;
+    await expect(items.throw(BROKEN)).rejects.toBe(BROKEN);
+    expect(await next).toEqual({ done: true, value: undefined });
+    expect(world.open).toBe(0);
+  });
+
+  test('is released when the browser behind a pipeline disconnects', async () => {
+    const world = new QuietWorld();
+    const readable = Readable.from(follow(world.ports));
+    const closed = new Promise((resolve) => readable.once('close', resolve));
+    const response = new Writable({ objectMode: true, write: (_chunk, _encoding, done) => done() });
+    const sent = pipeline(readable, response);
+    sent.catch(() => undefined);
+    await world.waits;
+    response.destroy();
+    await expect(sent).rejects.toMatchObject({ code: 'ERR_STREAM_PREMATURE_CLOSE' });
+    await closed;
+    expect(world.open).toBe(0);
+  });
+
+  test('has subscribed to nothing if it ends before the first read', async () => {
+    const world = new QuietWorld();
+    await follow(world.ports).return();
+    await expect(follow(world.ports).throw(BROKEN)).rejects.toBe(BROKEN);
+    expect(world.open).toBe(0);
+  });
+});
