@@ -1,7 +1,7 @@
 # The workers, and every other command of turnfold: docker build -t turnfold .
 #
 #   docker run --rm --init turnfold --help
-#   docker run --init --read-only -e REDIS_URL=redis://… turnfold worker --agents dist/demo/agents.js
+#   docker run --init --read-only -e REDIS_URL=redis://… turnfold worker --agents examples/workspace.ts
 #
 # `--init` (compose: `init: true`; Kubernetes: shareProcessNamespace): as process 1 Node would be deaf to a SIGTERM that
 # comes while it loads, and wait for the SIGKILL. So no init of its own in here. Nothing is written inside the container:
@@ -40,6 +40,7 @@ WORKDIR /app
 COPY package.json ./
 COPY --from=dependencies /src/node_modules node_modules
 COPY --from=build /src/dist dist
+COPY examples examples
 COPY deploy/health-check.js deploy/
 # docker compose exec turn-worker turnfold doctor
 RUN ln -s /app/dist/cli/main.js /usr/local/bin/turnfold

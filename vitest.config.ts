@@ -1,4 +1,5 @@
 import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 import { BaseSequencer, type TestSpecification } from 'vitest/node';
 
@@ -20,6 +21,7 @@ const integrationFiles = filesOf([
   'local-redis',
   'demo',
   'deploy',
+  'examples',
   'health',
 ]);
 
@@ -66,6 +68,8 @@ function placeOf({ project, moduleId }: TestSpecification): number {
 }
 
 export default defineConfig({
+  // Examples import the package by its name, which has no build here.
+  resolve: { alias: [{ find: /^turnfold$/, replacement: fileURLToPath(new URL('src/index.ts', import.meta.url)) }] },
   test: {
     pool: 'forks',
     // By default one less than there are cores: of two that is one, which waits more than it works.

@@ -1,6 +1,6 @@
 /** Writes the table of settings into docs/reference/configuration.md. test/config/configuration.test.ts compares the two. */
 import { readFileSync, writeFileSync } from 'node:fs';
-import { tabulateSettings } from '../src/config/settings-table.ts';
+import { tabulateSettings } from '../src/config/describe-settings.ts';
 
 const file = new URL('../docs/reference/configuration.md', import.meta.url);
 const text = readFileSync(file, 'utf8');

@@ -1,14 +1,13 @@
 import { readFileSync } from 'node:fs';
-import { readDurability } from './config/durability.ts';
+import { readDurability, readRedisTls } from './config/combined-settings.ts';
 import { readSetting, type SettingSource } from './config/read-setting.ts';
-import { readRedisTls } from './config/redis-tls.ts';
 import type { SettingName, SettingValue } from './config/settings.ts';
 import type { Durability } from './domain/durability.ts';
 import type { RedisTls } from './redis/address.ts';
 
 export interface Config {
   readonly redisUrl: string | undefined;
-  /** undefined where nothing is said of it */
+  /** Undefined without any TLS setting. */
   readonly redisTls: RedisTls | undefined;
   readonly shards: number;
   readonly queueShards: number;
@@ -16,22 +15,22 @@ export interface Config {
   readonly metrics: { readonly host: string; readonly port: number };
   readonly shutdownMs: number;
   readonly stuckMs: number;
-  /** undefined where neither replicas nor disks are asked for */
+  /** Undefined if neither replicas nor disks are required. */
   readonly durability: Durability | undefined;
   readonly logLevel: SettingValue<'TURNFOLD_LOG_LEVEL'>;
   readonly logsContent: boolean;
   readonly tracesContent: boolean;
 }
 
-/** Where commands look that are told of no Redis. */
+/** Default of commands without REDIS_URL. */
 export const DEFAULT_REDIS_URL = 'redis://127.0.0.1:6379';
 
-/** This process's environment. Nothing else of the project reads it. */
+/** The environment of this process. Only this module reads it. */
 export function readEnvironment(): SettingSource {
   return { env: process.env, readFile };
 }
 
-/** @throws invalid_config, with the variable's name and never its value */
+/** @throws invalid_config with the variable's name and never its value */
 export function readConfig(
   env: SettingSource['env'] = process.env,
   readText: SettingSource['readFile'] = readFile,
@@ -58,22 +57,19 @@ export function readConfig(
   };
 }
 
-/** Where a provider's models are, and with what key. */
+/** Access to a provider. */
 export interface ProviderSetting {
-  /** the variable that holds the key, to be named where it is missing */
+  /** Variable of the key, for the error about a missing key. */
   readonly keyVariable: string;
-  /** the key of the provider */
+  /** API key of the provider. */
   readonly apiKey: string | undefined;
-  /** another address than the provider's own */
+  /** Replaces the provider's own address. */
   readonly baseUrl: string | undefined;
 }
 
 export type ProviderSettings = Readonly<Record<'anthropic' | 'openai', ProviderSetting>>;
 
-/**
- * Keys go to a model's client and nowhere else.
- * @throws invalid_config, with the variable's name and never its value
- */
+/** Keys go only to the client of a model. @throws invalid_config with the variable's name and never its value */
 export function readProviderSettings(
   env: SettingSource['env'] = process.env,
   readText: SettingSource['readFile'] = readFile,

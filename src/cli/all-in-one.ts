@@ -1,47 +1,59 @@
 import type { OpenClient } from '../client/index.ts';
 import { openClientAtOnce } from '../client/open-client.ts';
 import type { Config } from '../config.ts';
+import { DEMO_PREFIX } from '../demo/demo-agent.ts';
+import type { Agent } from '../domain/agent.ts';
+import { TurnfoldError } from '../domain/errors.ts';
+import type { EventListener } from '../domain/events.ts';
+import { type ConversationRef, DEFAULT_TENANT } from '../domain/ids.ts';
+import type { PolicyInput } from '../domain/policy.ts';
+import { findActiveWork } from '../health/active-work.ts';
 import type { LocalRedis } from '../local-redis/local-redis.ts';
 import { provideRedis } from '../local-redis/provide-redis.ts';
-import { startWorkers, type Workers, type WorkersOptions } from '../runtime/start-workers.ts';
+import type { RedisLocation } from '../redis/address.ts';
+import { startWorkers, type Workers } from '../runtime/start-workers.ts';
 import { flushSpans } from '../telemetry/traces.ts';
 import { listenForSignals, unlessInterrupted } from './interruption.ts';
-import { checkNobodyElse } from './nobody-else.ts';
 import { type Output, reportError } from './output.ts';
-import { PROCESS_WAIT_MS, waitForRedis } from './wait-for-redis.ts';
+import { PROCESS_WAIT_MS, waitForRedis } from './redis-outage.ts';
 
-/** Everything in one process: what a person needs to try turnfold. */
+/** Redis, workers and client in one process. */
 export interface AllInOne {
   readonly redis: LocalRedis;
   readonly workers: Workers;
   readonly client: OpenClient;
-  /** aborts when a signal asks to stop; `use` is not waited for then */
+  /** Aborts at SIGTERM or SIGINT. Nothing waits for `use` after that. */
   readonly interrupted: AbortSignal;
-  /** from now on SIGINT is the handler's and stops nothing; undefined gives SIGINT back */
+  /** Passes SIGINT to a handler instead of stopping. `undefined` restores the default. */
   readonly takeInterrupts: (handler: (() => void) | undefined) => void;
 }
 
-export interface AllInOneOptions extends Pick<WorkersOptions, 'agents' | 'policy' | 'shadow' | 'metrics' | 'onEvent'> {
+export interface AllInOneOptions {
   readonly config: Config;
   readonly output: Output;
+  readonly agents: readonly Agent[];
+  readonly policy?: PolicyInput;
+  readonly shadow?: PolicyInput;
+  readonly metrics?: { readonly host: string; readonly port: number };
+  readonly onEvent?: EventListener;
 }
 
 /**
- * Opens a Redis (that of REDIS_URL, or one of its own), all workers and a client; closes them in turn, however `use` ends.
- * @throws invalid_config where others are at work in the given one; Interruption where a signal ended it
+ * Opens a Redis (REDIS_URL or a temporary one), all workers and a client, and closes them in reverse order after `use`.
+ * @throws invalid_config if other workers or turns use that Redis, Interruption after a signal
  */
 export async function withAllInOne<T>(options: AllInOneOptions, use: (all: AllInOne) => Promise<T>): Promise<T> {
   const { config, output, ...parts } = options;
   const { redisUrl, redisTls, shards, queueShards, concurrency, shutdownMs } = config;
   const { interruption, interrupted, takeInterrupts, stopListening } = listenForSignals();
-  void interruption.then(() => output.note('stopping; a second signal ends it at once'));
+  void interruption.then(() => output.note('stopping (a second signal ends the process at once)'));
   const closers: (() => Promise<unknown>)[] = [];
   try {
-    const wait: Wait = (open) => waitForGiven({ config, output, signal: interrupted }, open);
+    const wait: Wait = (open) => waitForConfigured({ config, output, signal: interrupted }, open);
     const redis = await wait(() => provideRedis({ redisUrl, redisTls, log: output.note, signal: interrupted }));
     closers.unshift(() => redis.stop());
     const location = { url: redis.url, tls: redisTls };
-    if (redis.source === 'given') await wait(() => checkNobodyElse(location, parts.agents, queueShards));
+    if (redis.source === 'configured') await wait(() => checkExclusiveUse(location, parts.agents, queueShards));
     const settings = { redisUrl: redis.url, redisTls, shards, queueShards };
     const workers = await startWorkers({ ...settings, ...parts, concurrency, shutdownMs, signal: interrupted });
     closers.unshift(() => workers.close());
@@ -51,10 +63,10 @@ export async function withAllInOne<T>(options: AllInOneOptions, use: (all: AllIn
     );
     closers.unshift(() => client.close());
     const result = await unlessInterrupted(use({ redis, workers, client, interrupted, takeInterrupts }), interruption);
-    interrupted.throwIfAborted(); // a prompt that was closed by it ends as after its last line
+    interrupted.throwIfAborted(); // a signal closes the prompt, which then returns as at its last line
     return result;
   } finally {
-    // One that fails must not leave the next undone.
+    // A failed close must not keep the next one from running.
     for (const close of closers) await close().catch((error: unknown) => reportError(output, error));
     await flushSpans();
     stopListening();
@@ -63,14 +75,50 @@ export async function withAllInOne<T>(options: AllInOneOptions, use: (all: AllIn
 
 type Wait = <T>(open: () => Promise<T>) => Promise<T>;
 
-type WaitParts = Pick<AllInOneOptions, 'config' | 'output'> & { readonly signal: AbortSignal };
+interface ConfiguredWait {
+  readonly config: Config;
+  readonly output: Output;
+  readonly signal: AbortSignal;
+}
 
-/** Waits for the Redis of REDIS_URL. One of our own is started, and needs no wait. */
-async function waitForGiven<T>(
-  { config: { redisUrl, redisTls }, ...parts }: WaitParts,
+/** Waits for the Redis at REDIS_URL. A temporary Redis needs no wait. */
+async function waitForConfigured<T>(
+  { config: { redisUrl, redisTls }, ...parts }: ConfiguredWait,
   open: () => Promise<T>,
 ): Promise<T> {
   if (!redisUrl) return await open();
   const location = { url: redisUrl, tls: redisTls };
   return await waitForRedis({ ...parts, location, waitMs: PROCESS_WAIT_MS }, open);
+}
+
+/**
+ * A worker fails turns of agents that it does not know, so a trial must not run on a Redis that others use. Turns of an
+ * interrupted demo do not count: no caller waits for them.
+ * @throws invalid_config
+ */
+async function checkExclusiveUse(
+  location: RedisLocation,
+  agents: readonly Agent[],
+  queueShards: number,
+): Promise<void> {
+  const others = await findActiveWork(location, queueShards);
+  const known = agents.map(({ name }) => name);
+  const foreign = [...others.agents].filter(([agent]) => !known.includes(agent) && !agent.startsWith(DEMO_PREFIX));
+  if (foreign[0] !== undefined) {
+    const names = foreign.map(([agent]) => agent).join(', ');
+    const why = `the database has turns for ${names}. This process does not know that agent and would fail its turns`;
+    throw refuse(why, ` To see what waits, run: ${describeCommand(foreign[0][1])}`);
+  }
+  if (others.turnWorkers === 0) return;
+  throw refuse(`${others.turnWorkers} other turn workers are connected. Each side would take the other's turns`);
+}
+
+function describeCommand({ tenant, id }: ConversationRef): string {
+  return `turnfold describe ${id}${tenant === DEFAULT_TENANT ? '' : ` --tenant ${tenant}`}`;
+}
+
+function refuse(why: string, hint = ''): TurnfoldError {
+  const field = 'REDIS_URL';
+  const remedy = 'Use another Redis or database, or unset REDIS_URL to start a temporary Redis.';
+  return new TurnfoldError('invalid_config', `${field}: ${why}. ${remedy}${hint}`, { field });
 }

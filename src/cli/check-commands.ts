@@ -1,21 +1,21 @@
 import type { Command } from 'commander';
 import { ALL_ROLES } from './command-options.ts';
-import type { CheckOptions } from './commands/config-check.ts';
+import type { CheckOptions } from './commands/config.ts';
 import type { DoctorCommandOptions } from './commands/doctor.ts';
 import type { Output } from './output.ts';
 import { runCommand } from './run-command.ts';
 
-/** Commands that look whether all is well. But for a release from quarantine they change nothing. */
+/** Diagnostic commands. Only `quarantine restore` and `quarantine drop` write to Redis. */
 export function addCheckCommands(program: Command, output: Output): void {
   program
     .command('doctor')
-    .description('look at this machine, its Redis and its settings, and say what to do; exit code 1 where one is wrong')
+    .description('check this machine, its Redis and its settings, and suggest remedies (exit code 1 if a check fails)')
     .option(
       '--redis <url>',
-      'another Redis than REDIS_URL names; whoever lists processes sees a password in it, one in REDIS_URL not',
+      'check this Redis instead of REDIS_URL (a password on a command line is visible in the process list)',
     )
-    .option('--providers', 'ask the providers whose keys are set, too; it costs no tokens')
-    .option('--json', 'print JSON, failures too')
+    .option('--providers', 'also call the model providers whose keys are set (costs no tokens)')
+    .option('--json', 'print JSON, errors included')
     .action((options: DoctorCommandOptions, command: Command) =>
       runCommand({ command, output }, async () => (await import('./commands/doctor.ts')).runDoctor(options, output)),
     );
@@ -28,17 +28,17 @@ interface QuarantineOptions {
 }
 
 function addQuarantineCommands(quarantine: Command, output: Output): void {
-  const run = (command: Command, act: (commands: typeof import('./commands/quarantine.ts')) => Promise<number>) =>
-    runCommand({ command, output }, async () => await act(await import('./commands/quarantine.ts')));
+  const run = (command: Command, act: (commands: typeof import('./commands/doctor.ts')) => Promise<number>) =>
+    runCommand({ command, output }, async () => await act(await import('./commands/doctor.ts')));
   quarantine
-    .description('list records of Redis that could not be read and were set aside, or release one of them')
-    .option('--json', 'print JSON lines, failures too')
+    .description('list unreadable Redis records that were set aside, or release one')
+    .option('--json', 'print JSON lines, errors included')
     .action((options: QuarantineOptions, command: Command) =>
       run(command, (commands) => commands.showQuarantined(options, output)),
     );
   const releases = [
-    ['restore', true, 'put a record back into its set, once it is repaired; the next sweep looks at it'],
-    ['drop', false, 'forget a record for good'],
+    ['restore', true, 'put a repaired record back into its set for the next sweep'],
+    ['drop', false, 'delete a record permanently'],
   ] as const;
   for (const [name, isRestored, description] of releases) {
     quarantine
@@ -54,28 +54,30 @@ function addConfigCommands(config: Command, output: Output): void {
   config
     .command('check')
     .description(
-      'tell of all that a worker would refuse: the environment, policies and agents; exit code 1 where it would',
+      'report everything in environment, policies and agents that a worker would reject (exit code 1 if anything)',
     )
-    .option('--policy <file>', 'policy as YAML')
-    .option('--shadow <file>', 'a second policy as YAML, as workers are given it')
+    .option('--policy <file>', 'policy file (YAML)')
+    .option('--shadow <file>', 'second policy file (YAML) that workers measure and never commit')
     .option('--agents <file>', 'module that exports `agents`')
-    .option('--roles <list>', 'of those workers, separated by commas: only summarization needs summarizers', ALL_ROLES)
-    .option('--json', 'print JSON, failures too')
+    .option(
+      '--roles <list>',
+      'roles of the workers, comma-separated (only summarization needs summarizer models)',
+      ALL_ROLES,
+    )
+    .option('--json', 'print JSON, errors included')
     .action((options: CheckOptions, command: Command) =>
-      runCommand({ command, output }, async () =>
-        (await import('./commands/config-check.ts')).checkConfig(options, output),
-      ),
+      runCommand({ command, output }, async () => (await import('./commands/config.ts')).checkConfig(options, output)),
     );
   config
     .command('print')
-    .description('print every setting as it takes effect, and where it is from; secrets are masked')
-    .option('--json', 'print JSON, failures too')
+    .description('print every setting with its value and origin (secrets are masked)')
+    .option('--json', 'print JSON, errors included')
     .action((options: { json?: boolean }, command: Command) =>
       runCommand({ command, output }, async () => (await import('./commands/config.ts')).printConfig(options, output)),
     );
   config
     .command('schema [what]')
-    .description('print a JSON Schema for editors: of the settings (an environment), or of a policy file')
+    .description('print a JSON Schema for editors, of `settings` (the environment) or `policy` (a policy file)')
     .action((what = 'settings', _, command: Command) =>
       runCommand({ command, output }, async () => (await import('./commands/config.ts')).printSchema(what, output)),
     );

@@ -1,52 +1,58 @@
 import tab from '@bomb.sh/tab/commander';
+import { type Command, CommanderError } from 'commander';
+import { TurnfoldError } from '../domain/errors.ts';
 import { addCheckCommands } from './check-commands.ts';
+import { addConversationCommands } from './conversation-commands.ts';
 import { addOfflineCommands } from './offline-commands.ts';
-import type { Output } from './output.ts';
+import { type Output, reportError } from './output.ts';
 import { readPackageFacts } from './package-facts.ts';
 import { addProcessCommands } from './process-commands.ts';
-import { addRedisCommands } from './redis-commands.ts';
-import { asksJson, reportUsage } from './report-usage.ts';
 import { Program } from './run-command.ts';
+import { addTurnCommands } from './turn-commands.ts';
+import { addVersionCommands } from './version-commands.ts';
+import { createWithClient } from './with-client.ts';
 
-const MORE_HELP = `
-To begin:
-  turnfold demo                                      see it work; needs nothing else
-  turnfold dev                                       talk to an agent
-  turnfold worker --agents agents.ts                 answer turns of the Redis at REDIS_URL
-  turnfold enqueue talk-1 "hello" --agent <name> --wait 10
-  turnfold doctor                                    see what is wrong here, and what to do
-
-Environment (all of it: turnfold config print; in a file: docs/reference/configuration.md):
-  REDIS_URL, or REDIS_URL_FILE                       redis://[user:password@]host[:port][/database]
-                                                     redis+sentinel://[user:password@]host[:port],…/master[/database]
-                                                     redis+cluster://[user:password@]host[:port],…
-                                                     rediss for TLS
-  REDIS_CA_FILE, REDIS_CERT_FILE, REDIS_KEY_FILE     for TLS: whom to trust, our own certificate, its key
-  TURNFOLD_SHARDS, TURNFOLD_QUEUE_SHARDS             the same for all processes of a database (256, 1)
-  TURNFOLD_{TURN,COMPACTION,SUMMARIZATION}_CONCURRENCY
-                                                     jobs at a time in a worker, by role (50, 10, 10)
-  TURNFOLD_METRICS_HOST, TURNFOLD_METRICS_PORT       a worker's /metrics, /health and /ready (127.0.0.1, 9464)
-  TURNFOLD_SHUTDOWN_MS                               what a worker has to finish in after SIGTERM (10000)
-  TURNFOLD_LOG_LEVEL                                 debug, info, warn, error or silent (info)
-  LOG_CONTENT, TURNFOLD_TRACE_CONTENT                true: what was said is logged, and put into spans (false)`;
+const MORE_HELP = [
+  '',
+  'Start here:',
+  '  turnfold demo                                      watch a compaction (needs nothing else)',
+  '  turnfold dev                                       chat with an agent',
+  '  turnfold worker --agents agents.ts                 run workers on the Redis at REDIS_URL',
+  '  turnfold enqueue talk-1 "hello" --agent <name> --wait 10',
+  '  turnfold doctor                                    find problems and remedies',
+  '',
+  'Environment variables (full list: turnfold config print and docs/reference/configuration.md):',
+  '  REDIS_URL, or REDIS_URL_FILE                       redis://[user:password@]host[:port][/database]',
+  '                                                     redis+sentinel://[user:password@]host[:port],…/master[/database]',
+  '                                                     redis+cluster://[user:password@]host[:port],…',
+  '                                                     rediss for TLS',
+  '  REDIS_CA_FILE, REDIS_CERT_FILE, REDIS_KEY_FILE     TLS: trusted authorities, client certificate and its key',
+  '  TURNFOLD_SHARDS, TURNFOLD_QUEUE_SHARDS             shards, the same for all processes of a database (256, 1)',
+  '  TURNFOLD_{TURN,COMPACTION,SUMMARIZATION}_CONCURRENCY',
+  '                                                     jobs in parallel per worker and role (50, 10, 10)',
+  '  TURNFOLD_METRICS_HOST, TURNFOLD_METRICS_PORT       address of /metrics, /health and /ready (127.0.0.1, 9464)',
+  '  TURNFOLD_SHUTDOWN_MS                               time to hand back work after SIGTERM (10000)',
+  '  TURNFOLD_LOG_LEVEL                                 debug, info, warn, error or silent (info)',
+  '  LOG_CONTENT, TURNFOLD_TRACE_CONTENT                true: put message contents into logs and spans (false)',
+].join('\n');
 
 /**
- * Runs one command line, in this process.
- * @param args what follows the program's name
+ * Runs one command line in this process.
+ * @param args without the name of the program
  * @returns the exit code
  */
 export async function runCommandLine(args: readonly string[], output: Output): Promise<number> {
   const isJson = asksJson(args);
   const writeErr = isJson ? () => undefined : (text: string) => output.note(text.replace(/\n$/, ''));
-  // Each command is loaded when it is called: help is there after 0.16 s, not 0.5 s with Redis, queue and tools of all.
+  // A command's module is imported when it runs. Help takes 0.16 s that way, instead of 0.5 s.
   const program = new Program('turnfold');
   program
     .exitOverride()
     .configureOutput({ writeOut: output.text, writeErr })
-    .description('Durable turns for LLM agents on Node and Redis, with compaction that keeps every context small.')
+    .description('Durable turns for LLM agents on Node and Redis, with compaction of long conversations.')
     .version(readPackageFacts().version)
-    .enablePositionalOptions() // behind a command, --version is that command's own
-    .showHelpAfterError('(--help says how)')
+    .enablePositionalOptions() // `show --version 3` is an option of show
+    .showHelpAfterError('(see --help)')
     .addHelpText('after', MORE_HELP);
   addProcessCommands(program, output);
   addRedisCommands(program, output);
@@ -59,4 +65,32 @@ export async function runCommandLine(args: readonly string[], output: Output): P
     return reportUsage(output, error, isJson);
   }
   return program.exitCode;
+}
+
+/** Commands on the Redis at `REDIS_URL`. */
+export function addRedisCommands(program: Command, output: Output): void {
+  const withClient = createWithClient(output);
+  addTurnCommands(program, withClient);
+  addVersionCommands(program, withClient);
+  addConversationCommands(program, withClient);
+}
+
+/** True if the arguments hold `--json`. Works on a command line that does not parse, too. */
+export function asksJson(args: readonly string[]): boolean {
+  const end = args.indexOf('--');
+  return args.slice(0, end === -1 ? undefined : end).includes('--json');
+}
+
+/** Reports a usage error as JSON. Without `--json`, commander has printed it already. @returns the exit code */
+function reportUsage(output: Output, error: unknown, isJson: boolean): number {
+  if (!(error instanceof CommanderError)) return reportError(output, error, isJson);
+  if (isJson && error.exitCode !== 0) {
+    const isHelp = error.code === 'commander.help';
+    const message = isHelp ? 'expected a command, see turnfold help' : error.message.replace(/^error: /, '');
+    // Commander gives the name of the option or argument in its message only.
+    const [, option, argument] = /option '(--[\w-]+)|argument '(\w+)'/.exec(message) ?? [];
+    const field = option ?? argument;
+    reportError(output, new TurnfoldError('invalid_input', message, field === undefined ? {} : { field }), isJson);
+  }
+  return error.exitCode;
 }

@@ -3,16 +3,16 @@ import { createInterface } from 'node:readline';
 import { text } from 'node:stream/consumers';
 import { TurnfoldError } from '../domain/errors.ts';
 
-/** In the place of a path: standard input. */
+/** Path that stands for standard input. */
 const STDIN = '-';
 
 interface NumberedLine {
-  /** from 1, blank lines counted */
+  /** From 1, blank lines included. */
   readonly number: number;
   readonly line: string;
 }
 
-/** Lines of a file, or of standard input for `-`, that are not blank. @throws not_found */
+/** The lines of a file, or of standard input for `-`, without blank ones. @throws not_found */
 export async function* readLines(path: string): AsyncGenerator<NumberedLine> {
   if (path === STDIN) {
     yield* numberLines(createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY }));
@@ -34,7 +34,7 @@ async function* numberLines(lines: AsyncIterable<string>): AsyncGenerator<Number
   }
 }
 
-/** The path as errors name it. */
+/** Name of a file in errors. */
 export function nameFile(path: string): string {
   return path === STDIN ? 'standard input' : path;
 }
@@ -48,7 +48,7 @@ export async function readTextFile(path: string): Promise<string> {
   }
 }
 
-/** A folder can be opened and fails at the first read: refused here, like what is not there. */
+/** Opening a folder succeeds and reading it fails, so a folder is rejected here. */
 async function openFile(path: string): Promise<FileHandle> {
   let file: FileHandle | undefined;
   try {

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import type { Interface } from 'node:readline/promises';
 
-/** A signal asked this process to stop, before it was done. */
+/** A signal asked this process to stop. */
 export class Interruption extends Error {
   override readonly name = 'Interruption';
   readonly signal: NodeJS.Signals;
@@ -11,7 +11,7 @@ export class Interruption extends Error {
     this.signal = signal;
   }
 
-  /** As shells have it for a process that a signal ended. */
+  /** The exit code that shells give to a process that a signal ended. */
   get exitCode(): number {
     return 128 + constants.signals[this.signal];
   }
@@ -19,14 +19,14 @@ export class Interruption extends Error {
 
 export interface SignalListener {
   readonly interruption: Promise<Interruption>;
-  /** aborts with it */
+  /** Aborts with the interruption as its reason. */
   readonly interrupted: AbortSignal;
-  /** from now on SIGINT is the handler's and stops nothing; undefined gives SIGINT back */
+  /** Passes SIGINT to a handler instead of stopping. `undefined` restores the default. */
   readonly takeInterrupts: (handler: (() => void) | undefined) => void;
   readonly stopListening: () => void;
 }
 
-/** The first SIGTERM or SIGINT asks to stop; the next one, of either kind, ends the process by its default handling. */
+/** The first SIGTERM or SIGINT asks to stop. The second one ends the process by Node's default. */
 export function listenForSignals(): SignalListener {
   const { promise: interruption, resolve } = Promise.withResolvers<Interruption>();
   const interrupting = new AbortController();
@@ -49,12 +49,12 @@ export function listenForSignals(): SignalListener {
   return { interruption, interrupted: interrupting.signal, takeInterrupts, stopListening };
 }
 
-/** What comes of the work, unless the interruption comes first. @throws Interruption; the work goes on then, unheard */
+/** The result of `work`, unless the interruption comes first. `work` then continues unobserved. @throws Interruption */
 export async function unlessInterrupted<T>(work: Promise<T>, interruption: Promise<Interruption>): Promise<T> {
   return await Promise.race([work, interruption.then((reason) => Promise.reject(reason))]);
 }
 
-/** Who reads a terminal letter by letter takes Ctrl-C from it before it becomes a signal. */
+/** A readline interface consumes Ctrl-C, so this sends the signal that Ctrl-C stands for. */
 export function forwardInterrupt(terminal: Interface): void {
   terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
 }

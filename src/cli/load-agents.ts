@@ -5,14 +5,14 @@ import type { Agent } from '../domain/agent.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { describeThrown, readSafely } from '../domain/thrown.ts';
 import { type ReadAgents, readAgents } from '../runtime/agent-schema.ts';
-import { rememberLoaded } from './loaded-file.ts';
-import { renameField } from './name-typed.ts';
 import { type Output, processOutput } from './output.ts';
+import { recordAgentsModule } from './process-exit.ts';
+import { renameField } from './typed-errors.ts';
 
-/** A module may fetch its settings. One that takes longer than this waits for something that does not come. */
+/** Enough for a module that fetches its settings at import. */
 const LOAD_MS = 30_000;
 
-/** Loads a module's `agents`, and tells the warnings of their policies. @throws invalid_config, invalid_policy; with the field */
+/** Loads the `agents` of a module and prints the warnings of their policies. @throws invalid_config, invalid_policy */
 export async function loadAgents(path: string, output: Pick<Output, 'note'>): Promise<readonly Agent[]> {
   const { agents, warnings, problems } = await examineModule(path);
   if (problems[0] !== undefined) throw problems[0];
@@ -22,18 +22,17 @@ export async function loadAgents(path: string, output: Pick<Output, 'note'>): Pr
 
 /**
  * Loads a module and returns every problem of its `agents`.
- * @param loadMs how long it may take
- * @throws invalid_config where it cannot be loaded
+ * @throws invalid_config if the module cannot be loaded
  */
 export async function examineModule(path: string, loadMs = LOAD_MS): Promise<ReadAgents> {
   const agents = await loadModule(path, loadMs);
   const { problems, ...read } = readAgents(agents);
-  // What is no list is the whole of what the module was given for.
+  // The field `agents` stands for the whole export, which a person knows as --agents.
   const named = problems.map((problem) => (problem.field === 'agents' ? renameField(problem, '--agents') : problem));
   return { ...read, problems: named };
 }
 
-/** @returns what the module exports as `agents` */
+/** @returns the export `agents`, unchecked */
 async function loadModule(path: string, loadMs: number): Promise<unknown> {
   const file = resolve(path);
   let isUsable = false;
@@ -43,47 +42,47 @@ async function loadModule(path: string, loadMs: number): Promise<unknown> {
     isUsable = true;
     return readSafely(module, 'agents');
   } catch (cause) {
-    const why = explainFailure(cause);
+    const why = explainLoadError(cause);
     throw new TurnfoldError('invalid_config', `--agents: ${path} cannot be loaded: ${why}`, {
       field: '--agents',
       cause,
     });
   } finally {
-    rememberLoaded(path, isUsable);
+    recordAgentsModule(path, isUsable);
   }
 }
 
 /**
- * Waits for a module. One that never settles is given up: at once where nothing is left that could settle it, else when its
- * time is over. One that ends the process says so, and does not end it as a success.
+ * Waits for an import, up to `loadMs` or until nothing is left that could settle it. A module that ends the process
+ * meanwhile is reported, and the exit code is not 0.
  */
 async function untilSettled<T>(path: string, loading: Promise<T>, loadMs: number): Promise<T> {
-  const { promise: givenUp, reject } = Promise.withResolvers<never>();
-  const giveUp = (): void => reject(new Error('its top-level await never settles'));
-  const tellExit = (): void => {
+  const { promise: abandoned, reject } = Promise.withResolvers<never>();
+  const abandon = (): void => reject(new Error('its top-level await never settles'));
+  const reportExit = (): void => {
     process.exitCode ||= 1;
     processOutput.note(`turnfold: invalid_config: --agents: ${path} ended the process while it was loaded`);
   };
   const timeout = setTimeout(() => {
     reject(new Error(`its top-level await has not settled within ${loadMs / 1_000} s`));
   }, loadMs);
-  // Otherwise this timer is what keeps the event loop alive.
+  // A referenced timer would keep the event loop alive and delay `beforeExit`.
   timeout.unref();
-  process.once('beforeExit', giveUp).once('exit', tellExit);
+  process.once('beforeExit', abandon).once('exit', reportExit);
   try {
-    return await Promise.race([loading, givenUp]);
+    return await Promise.race([loading, abandoned]);
   } finally {
     clearTimeout(timeout);
-    process.off('beforeExit', giveUp).off('exit', tellExit);
+    process.off('beforeExit', abandon).off('exit', reportExit);
   }
 }
 
-/** What Node says of a module in a package of CommonJS, which `npm init` makes unasked. */
-const NO_MODULE = /^(Cannot use import statement outside a module|Unexpected token 'export')/;
+/** Errors of Node for an ES module in a CommonJS package, the default of `npm init`. Node gives them no code. */
+const COMMONJS_ERROR = /^(Cannot use import statement outside a module|Unexpected token 'export')/;
 
-function explainFailure(cause: unknown): string {
+function explainLoadError(cause: unknown): string {
   const { name, message } = describeThrown(cause);
-  return name === 'SyntaxError' && NO_MODULE.test(message)
-    ? `${message}: say "type": "module" in its package.json`
+  return name === 'SyntaxError' && COMMONJS_ERROR.test(message)
+    ? `${message}. Set "type": "module" in the package.json of the module`
     : message;
 }

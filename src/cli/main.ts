@@ -1,11 +1,10 @@
 #!/usr/bin/env node
-import { runCommandLine } from './command-line.ts';
-import { endBehindLoaded } from './loaded-file.ts';
+import { asksJson, runCommandLine } from './command-line.ts';
 import { processOutput, reportError } from './output.ts';
 import { explainOldNode, readPackageFacts } from './package-facts.ts';
-import { asksJson } from './report-usage.ts';
+import { exitAfterCommand } from './process-exit.ts';
 
-// A reader that has seen enough (`| head`) closes the pipe: that is no failure.
+// A reader such as `head` may close the pipe early, which is no failure.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
@@ -20,7 +19,7 @@ if (tooOld !== undefined) {
 }
 
 const args = process.argv.slice(2);
-// A loaded module may leave a rejected promise behind. Node would print its error raw.
+// An agents module may leave a rejected promise behind, whose error Node would print unescaped.
 process.on('uncaughtException', (error: unknown) => process.exit(reportError(processOutput, error, asksJson(args))));
 process.exitCode = await runCommandLine(args, processOutput);
-endBehindLoaded(processOutput);
+exitAfterCommand(processOutput);

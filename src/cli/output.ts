@@ -5,25 +5,25 @@ import { escapeActing } from '../domain/visible-text.ts';
 import { LocalRedisError } from '../local-redis/errors.ts';
 import { isRefusal } from '../redis/errors.ts';
 
-/** Where a command writes: results to standard output, everything else to standard error. */
+/** `line` and `text` write results to standard output, `note` writes everything else to standard error. */
 export interface Output {
   readonly line: (text: string, tone?: Tone) => void;
-  /** part of a line */
+  /** Part of a line. */
   readonly text: (text: string, tone?: Tone) => void;
   readonly note: (text: string, tone?: Tone) => void;
 }
 
-/** What a text means to a reader. A terminal shows it as a colour. */
+/** Meaning of a text, shown as a colour on a terminal. */
 export type Tone = 'ok' | 'warning' | 'wrong' | 'heading';
 
 const STYLES = { ok: 'green', warning: 'yellow', wrong: 'red', heading: 'bold' } as const;
 
-/** `hasColors` is a terminal's. It heeds NO_COLOR, FORCE_COLOR and TERM. */
+/** Only a terminal has `hasColors`. The method respects NO_COLOR, FORCE_COLOR and TERM. */
 type Stream = Pick<NodeJS.WriteStream, 'write'> & { readonly hasColors?: () => boolean };
 
 /**
- * The one way of a command to a terminal. Messages, files, errors and JSON hold what users and models wrote, so everything is
- * escaped here, character by character: a sequence that is cut between two calls is escaped as well.
+ * The only path from a command to a terminal. Texts may come from users and models, so every control character is escaped
+ * here. Escaping single characters also covers a sequence that is split between two calls.
  */
 export function openOutput(stdout: Stream, stderr: Stream): Output {
   return {
@@ -33,19 +33,19 @@ export function openOutput(stdout: Stream, stderr: Stream): Output {
   };
 }
 
-/** Our own colours come after the escapes: no text brings any. A pipe gets none. */
+/** Adds our colours after escaping, so that no text can add its own. */
 function paint(stream: Stream, text: string, tone: Tone | undefined): string {
   const escaped = escapeActing(text);
   if (tone === undefined || stream.hasColors?.() !== true) return escaped;
   return styleText(STYLES[tone], escaped, { validateStream: false });
 }
 
-/** The terminal behind standard output, if there is one: to be measured, not to be written to. */
+/** The terminal behind standard output, for its size only. Commands write through `Output`. */
 export const terminal: Pick<NodeJS.WriteStream, 'columns' | 'isTTY'> = process.stdout;
 
 export const processOutput = openOutput(process.stdout, process.stderr);
 
-/** Exit codes: of a failure with a code, of a defect (EX_SOFTWARE of sysexits), of a Redis that refuses us (EX_CONFIG). */
+/** Exit codes for an error with a code, a defect (EX_SOFTWARE of sysexits) and a Redis that refuses us (EX_CONFIG). */
 const FAILED = 1;
 const BROKEN = 70;
 export const MISCONFIGURED = 78;
@@ -55,7 +55,7 @@ export function writeJson(output: Output, value: unknown): void {
   output.line(JSON.stringify(value));
 }
 
-/** Prints why a command failed and answers its exit code. To programs what has no code, since it is ours, is a `defect`. */
+/** Prints an error. JSON names an error without a code `defect`. @returns the exit code */
 export function reportError(output: Output, error: unknown, isJson = false): number {
   if (isTurnfoldError(error)) {
     if (isJson) output.note(JSON.stringify({ error }));
@@ -75,8 +75,7 @@ export function reportError(output: Output, error: unknown, isJson = false): num
 }
 
 /**
- * Tells that one conversation of a file was refused; the others go on. Programs read it among the results, people among
- * the notes.
+ * Reports an error of one conversation in a file. JSON puts the error among the results, so that no line is missing.
  * @returns the exit code
  */
 export function reportRefusal(output: Output, id: string, error: unknown, isJson = false): number {

@@ -6,14 +6,14 @@ const manifestSchema = z.object({
   engines: z.object({ node: z.templateLiteral(['>=', z.int(), '.', z.int(), '.', z.int()]) }),
 });
 
-/** What the package says of itself. Its file lies two folders up in a checkout as in an installed package. */
+/** Reads package.json, two folders up in a checkout and in an installed package. */
 export function readPackageFacts(): z.infer<typeof manifestSchema> {
   return manifestSchema.parse(JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')));
 }
 
 /**
- * Why this Node cannot run turnfold; undefined if it can. Older versions lack functions that turnfold uses, and would fail
- * in the middle of a command.
+ * Explains why this Node cannot run turnfold, which would otherwise fail in the middle of a command.
+ * @returns undefined for a supported version
  * @param present `process.versions.node`
  * @param required `engines.node` of the package: `>=major.minor.patch`
  */
@@ -22,5 +22,5 @@ export function explainOldNode(present: string, required: string): string | unde
   const own = present.split('.').map(Number);
   const at = least.findIndex((part, index) => part !== own[index]);
   if (at === -1 || (own[at] ?? 0) > (least[at] ?? 0)) return undefined;
-  return `turnfold needs Node ${required}; this is ${present} (${process.execPath}). Install a newer Node, or run it with npx -p node@24 -p turnfold turnfold.`;
+  return `turnfold needs Node ${required}, but this is ${present} (${process.execPath}). Install a newer Node, or run: npx -p node@24 -p turnfold turnfold`;
 }

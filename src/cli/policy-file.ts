@@ -8,32 +8,29 @@ import { parseYaml } from '../runtime/yaml-document.ts';
 import { nameFile, readTextFile } from './files.ts';
 import type { Output } from './output.ts';
 
-/** A policy, and where it comes from. */
+/** A policy and its origin. */
 export interface PolicySource {
   readonly policy: PolicyInput;
-  /** Names a problem of this policy as its file writes it, with file and line. Without a file it stays as it is. */
+  /** Adds file and line to an error about this policy. */
   readonly place: (error: TurnfoldError) => TurnfoldError;
 }
 
-/** No policy beside the agents' own. */
+/** Origin of a policy without a file. */
 export const NO_FILE: PolicySource = { policy: {}, place: (error) => error };
 
-/** A policy file with all that is wrong in it. */
+/** A policy file with all its problems. */
 export type ExaminedPolicy = PolicyExamination & PolicySource;
 
 /**
- * Reads a policy as YAML, and reports its warnings.
+ * Reads a policy file and prints its warnings.
  * @param path absent: an empty policy
- * @throws not_found, invalid_policy with file, line and field
+ * @throws not_found, invalid_policy
  */
 export async function readPolicyFile(path: string | undefined, output: Output): Promise<PolicySource> {
   return takePolicy(await examinePolicyFile(path), output);
 }
 
-/**
- * Reads a policy that is tried where no model writes a summary, and says so.
- * @throws as `readPolicyFile`
- */
+/** Reads a policy file for a trial without models: summaries are structural. @throws not_found, invalid_policy */
 export async function readTrialPolicy(path: string | undefined, output: Output): Promise<PolicySource> {
   return takePolicy(await examineTrialPolicy(path), output);
 }
@@ -44,7 +41,7 @@ function takePolicy({ policy, place, warnings, problems }: ExaminedPolicy, outpu
   return { policy, place };
 }
 
-/** Reads a policy as `readPolicyFile` does, with all problems instead of the first. */
+/** Reads a policy file and returns all problems instead of throwing the first. */
 export async function examinePolicyFile(path: string | undefined): Promise<ExaminedPolicy> {
   const nothing = { ...NO_FILE, warnings: [], problems: [] };
   if (path === undefined) return nothing;
@@ -58,11 +55,11 @@ export async function examinePolicyFile(path: string | undefined): Promise<Exami
   }
 }
 
-/** As `readTrialPolicy` does. */
+/** Reads a trial policy and returns all problems. */
 export async function examineTrialPolicy(path: string | undefined): Promise<ExaminedPolicy> {
   const examined = await examinePolicyFile(path);
   const { summarizer = 'structural' } = examined.policy;
-  const uncalled = `${path}: no model is called to try it; its summaries are structural`;
+  const uncalled = `${path}: a policy on trial calls no model, so its summaries are structural`;
   return {
     ...examined,
     policy: { ...examined.policy, summarizer: 'structural' },
@@ -71,8 +68,8 @@ export async function examineTrialPolicy(path: string | undefined): Promise<Exam
 }
 
 /**
- * A policy with its defaults, as no agent has it.
- * @throws invalid_policy for limits that could work with no agent, with the sum
+ * Completes a policy with its defaults and checks its limits without any agent.
+ * @throws invalid_policy if the limits cannot work for any agent
  */
 export function completeAlone({ policy: input, place }: PolicySource): Policy {
   const policy = completePolicy(input);
@@ -89,7 +86,7 @@ export interface PolicySources {
   readonly shadow?: PolicySource;
 }
 
-/** The policy of `--policy`, and that of `--shadow` if there is one. @throws as `readPolicyFile` */
+/** Reads the policies of `--policy` and `--shadow`. @throws not_found, invalid_policy */
 export async function readPolicySources(
   paths: { readonly policy?: string; readonly shadow?: string },
   output: Output,
@@ -99,8 +96,8 @@ export async function readPolicySources(
 }
 
 /**
- * A policy file is checked again under each agent. Where such a check fails for a setting that the file has and the
- * agent's own policy has not, the error names the file and the line as well as the agent.
+ * Adds file, line and agent to an error that a policy file causes under one agent. An error of the agent's own policy stays
+ * unchanged.
  */
 export function placeAgentError(error: unknown, agents: readonly Agent[], { policy, shadow }: PolicySources): unknown {
   if (!isTurnfoldError(error, 'invalid_policy') || error.field === undefined) return error;
@@ -112,10 +109,12 @@ export function placeAgentError(error: unknown, agents: readonly Agent[], { poli
   const field = path.slice(`agents.${agent.name}.`.length).replace(/^policy\./, '');
   const isOwn = Object.keys(agent.policy ?? {}).some((key) => toCamelCase(key) === field.split(/[.[]/)[0]);
   if (isOwn && !isShadow) return error;
-  const start = error.message.lastIndexOf(`${field}: `);
-  if (start === -1) return error;
-  const { code, details } = error;
-  const inner = { field, cause: error, ...(details !== undefined && { details }) };
-  const text = error.message.slice(start + field.length + 2);
-  return source.place(new TurnfoldError(code, `${field}: agent ${agent.name}: ${text}`, inner));
+  const { code, reason, details } = findInnermost(error);
+  const context = { field, cause: error, ...(details !== undefined && { details }) };
+  return source.place(new TurnfoldError(code, `${field}: agent ${agent.name}: ${reason}`, context));
+}
+
+/** The error of the policy itself. The errors around it add the agent's name and `shadow` to its message. */
+function findInnermost(error: TurnfoldError): TurnfoldError {
+  return isTurnfoldError(error.cause, 'invalid_policy') ? findInnermost(error.cause) : error;
 }

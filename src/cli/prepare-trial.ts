@@ -2,8 +2,8 @@ import { isTurnfoldError } from '../domain/errors.ts';
 import { type OfflineAgent, type OfflineWindow, prepareOfflineAgent } from '../runtime/offline/offline-agent.ts';
 import type { RememberedCounts } from '../runtime/offline/remembered-counts.ts';
 import { createSummarizers } from '../runtime/summarizers.ts';
-import { renameField } from './name-typed.ts';
 import { completeAlone, type PolicySource } from './policy-file.ts';
+import { renameField } from './typed-errors.ts';
 
 export interface TrialPolicy extends PolicySource {
   /** the option that says the window it is tried in, where one does */

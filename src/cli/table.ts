@@ -1,14 +1,14 @@
 import type { Output } from './output.ts';
 
 const GAP = '  ';
-/** Columns of a table: what fits a terminal beside something else, and a page of documentation. */
+/** Columns of a terminal or a page of documentation. */
 const TABLE_WIDTH = 100;
-/** A column is made no narrower for others. */
+/** Columns below which a wide column is not shrunk. */
 const LEAST_WIDTH = 12;
 
 /**
- * Rows in columns as wide as their widest cells. A table wider than 100 columns has its widest column wrapped between words. A
- * word is never cut: it may be an id that somebody copies.
+ * Aligns cells in columns. The widest column of a table over 100 columns wraps between words. A word is never cut, because
+ * a person may copy it as an id.
  */
 export function formatTable(rows: readonly (readonly string[])[]): string[] {
   const widths = fitWidths(
@@ -49,13 +49,12 @@ function wrap(cell: string, width: number): string[] {
   return lines;
 }
 
-/** Prints a table whose first line is its heading. */
 export function writeTable(output: Output, [heading = '', ...lines]: readonly string[]): void {
   output.line(heading, 'heading');
   for (const line of lines) output.line(line);
 }
 
-/** A text of so many characters at most; what is cut off leaves an ellipsis. */
+/** A text of at most `most` characters, with an ellipsis for the rest. */
 export function clipCell(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
 }

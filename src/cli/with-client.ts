@@ -1,15 +1,14 @@
 import type { Command } from 'commander';
+import type { TurnfoldClient } from '../client/index.ts';
 import { DEFAULT_REDIS_URL, readConfig } from '../config.ts';
-import type { CommandContext } from './command-context.ts';
-import { explainError } from './explain-outage.ts';
-import type { TypedNames } from './name-typed.ts';
 import type { Output } from './output.ts';
+import { COMMAND_WAIT_MS, explainError, waitForRedis } from './redis-outage.ts';
 import { runCommand } from './run-command.ts';
-import { COMMAND_WAIT_MS, waitForRedis } from './wait-for-redis.ts';
+import type { TypedNames } from './typed-errors.ts';
 
 /**
- * Runs a command with a client of the Redis of `REDIS_URL`, which is closed afterwards.
- * @param names what it calls otherwise than the API does
+ * Runs a command with a client of the Redis at `REDIS_URL` and closes the client.
+ * @param names fields that the command names differently than the API
  */
 export type WithClient = (
   command: Command,
@@ -26,7 +25,7 @@ export function createWithClient(output: Output): WithClient {
       const options = { redisUrl: url, redisTls, shards, queueShards, ...(durability && { durability }) };
       const wait = { location: { url, tls: redisTls }, waitMs: COMMAND_WAIT_MS, output };
       const client = await waitForRedis(wait, () => openClientAtOnce(options)).catch(async (error: unknown) => {
-        if (redisUrl === undefined) output.note(`REDIS_URL is not set: ${DEFAULT_REDIS_URL} was tried`);
+        if (redisUrl === undefined) output.note(`REDIS_URL is not set, so ${DEFAULT_REDIS_URL} was tried`);
         throw await explainError(error, { url, tls: redisTls });
       });
       try {
@@ -35,4 +34,10 @@ export function createWithClient(output: Output): WithClient {
         await client.close();
       }
     });
+}
+
+/** Context of a command that talks to Redis. */
+export interface CommandContext {
+  readonly client: TurnfoldClient;
+  readonly output: Output;
 }

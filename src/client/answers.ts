@@ -51,5 +51,8 @@ function refuseAnswer(turn: string, refused: Refused): TurnfoldError {
     return new TurnfoldError('conflict', `${field}: turn ${turn} does not wait for this call`, { field });
   }
   const awaited = refused.for === 'tools' ? 'its result: {content, isError?}' : 'a decision on it: {approved, why?}';
-  return new TurnfoldError('invalid_input', `${field}: turn ${turn} waits for ${awaited}`, { field });
+  return new TurnfoldError('invalid_input', `${field}: turn ${turn} waits for ${awaited}`, {
+    field,
+    details: { for: refused.for },
+  });
 }

@@ -1,16 +1,16 @@
 import { findText, type SettingSource } from './read-setting.ts';
 import { SETTING_NAMES, settingOf } from './settings.ts';
 
-/** Acknowledged to whoever connects. */
+/** A certificate is public. */
 const CERTIFICATE = '-----BEGIN CERTIFICATE';
-/** Up to the last `@` before path and query, as `URL` reads it: one that is not encoded belongs to what it stands in. */
+/** Up to the last `@` before path and query, as in `URL`, so that an unencoded `@` belongs to the password. */
 const PASSWORD = /:\/\/[^:/?#]*:(?<password>[^/?#]+)@/;
 const QUERY = /\?(?<query>[^#]+)/;
 
 /**
- * Every secret that the environment holds: keys, passwords of addresses and values of their queries, as they stand there and
- * as they are meant. For those who write texts and must leave them out.
- * @throws invalid_config where a file cannot be read
+ * Every secret of the environment, for logs and spans that must not contain it. Secrets are keys, passwords of addresses
+ * and values of their queries, each encoded and decoded.
+ * @throws invalid_config for an unreadable file
  */
 export function listSecrets(source: SettingSource): string[] {
   return SETTING_NAMES.flatMap((name) => {
@@ -23,7 +23,7 @@ export function listSecrets(source: SettingSource): string[] {
   });
 }
 
-/** Any value of a query may be one: names of parameters are the service's own, and `?key` alone is a value as well. */
+/** Any query value may be a secret, because each service names its own parameters. `?key` alone counts as a value. */
 function listAddressSecrets(address: string): string[] {
   const password = PASSWORD.exec(address)?.groups?.['password'] ?? '';
   const query = QUERY.exec(address)?.groups?.['query'] ?? '';
@@ -32,7 +32,7 @@ function listAddressSecrets(address: string): string[] {
   return [...new Set(written.flatMap((secret) => [secret, decode(secret)]))];
 }
 
-/** A stray percent sign stands for itself. */
+/** An invalid percent encoding stands for itself. */
 function decode(secret: string): string {
   try {
     return decodeURIComponent(secret);

@@ -1,8 +1,8 @@
 import { z } from 'zod';
 import { POLICY_DEFAULTS, policyInputSchema } from '../domain/policy.ts';
-import type { JsonSchema } from './settings-schema.ts';
+import type { JsonSchema } from './describe-settings.ts';
 
-/** JSON Schema of a policy file as `readPolicy` takes it, in both spellings and with or without `compact`: for editors. */
+/** JSON Schema of a policy file for editors: both spellings of each name, with or without `compact`. */
 export function describePolicySchema(): JsonSchema {
   const { $schema, $defs, properties = {}, ...object } = z.toJSONSchema(policyInputSchema, { io: 'input' });
   const withDefaults = Object.entries(properties).map(([name, schema]) => [name, withDefault(name, schema)] as const);
@@ -23,7 +23,7 @@ export function describePolicySchema(): JsonSchema {
   };
 }
 
-const RETIRED: JsonSchema = { deprecated: true, description: 'Retired and ignored: put the settings under `compact`.' };
+const RETIRED: JsonSchema = { deprecated: true, description: 'Retired and ignored. Put the settings under `compact`.' };
 
 function withDefault(name: string, schema: JsonSchema | boolean): JsonSchema {
   const described = typeof schema === 'boolean' ? {} : schema;
@@ -32,7 +32,7 @@ function withDefault(name: string, schema: JsonSchema | boolean): JsonSchema {
     : described;
 }
 
-/** Each setting as `maxTokens` and as `max_tokens`; so those inside a summarizer. */
+/** Adds `max_tokens` beside `maxTokens`, inside a summarizer too. */
 function spellTwice(properties: Readonly<Record<string, JsonSchema | boolean>>): Record<string, JsonSchema | boolean> {
   return Object.fromEntries(
     Object.entries(properties).flatMap(([name, schema]) => {

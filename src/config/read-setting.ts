@@ -1,7 +1,6 @@
 import { TurnfoldError } from '../domain/errors.ts';
 import { SETTINGS, type SettingName, type SettingValue, settingOf } from './settings.ts';
 
-/** Where settings come from. */
 export interface SettingSource {
   readonly env: Readonly<Record<string, string | undefined>>;
   readonly readFile: (path: string) => string;
@@ -10,14 +9,14 @@ export interface SettingSource {
 export type SettingOrigin = 'env' | 'file' | 'default';
 
 interface FoundText {
-  /** undefined where nothing is said; blanks say nothing either: compose files write them for what is not set */
+  /** Undefined if unset or blank. Compose files write blanks for unset variables. */
   readonly text: string | undefined;
   readonly origin: SettingOrigin;
-  /** the variable that said it */
+  /** The variable with the text. */
   readonly field: string;
 }
 
-/** @throws invalid_config, with the variable's name and never its value */
+/** @throws invalid_config with the variable's name and never its value */
 export function readSetting<Name extends SettingName>(source: SettingSource, name: Name): SettingValue<Name> {
   const { text, field } = findText(source, name);
   const result = SETTINGS[name].schema.safeParse(text);
@@ -25,7 +24,7 @@ export function readSetting<Name extends SettingName>(source: SettingSource, nam
   throw new TurnfoldError('invalid_config', `${field}: ${result.error.issues[0]?.message ?? 'invalid'}`, { field });
 }
 
-/** What a setting says, by its variable or else by the file that the variable with `_FILE` names. @throws invalid_config */
+/** The text of a setting, from its variable or from the file that the `_FILE` variable names. @throws invalid_config */
 export function findText({ env, readFile }: SettingSource, name: SettingName): FoundText {
   const given = env[name]?.trim() || undefined;
   const field = fileVariable(name);
@@ -37,9 +36,9 @@ export function findText({ env, readFile }: SettingSource, name: SettingName): F
   try {
     text = readFile(path).trim();
   } catch (cause) {
-    throw new TurnfoldError('invalid_config', `${field}: its file cannot be read`, { field, cause });
+    throw new TurnfoldError('invalid_config', `${field}: cannot read the file`, { field, cause });
   }
-  if (text === '') throw new TurnfoldError('invalid_config', `${field}: its file is empty`, { field });
+  if (text === '') throw new TurnfoldError('invalid_config', `${field}: the file is empty`, { field });
   return { text, origin: 'file', field };
 }
 

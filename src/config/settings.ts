@@ -3,13 +3,14 @@ import { describeWholeRange, PROCESS_DEFAULTS, PROCESS_RANGES, type WholeRange }
 import { REDIS_ADDRESS_FORMS, readRedisAddress, showAddress } from '../redis/address.ts';
 import { isCertificate, isPrivateKey, PEM_CERTIFICATE, PEM_KEY, showCertificates } from '../redis/tls.ts';
 
-/** One variable of the environment: how its text is read, and what to tell people of it. */
+/** One variable of the environment. */
 export interface Setting<Value = unknown> {
   readonly schema: z.ZodType<Value>;
+  /** Description for documentation and editors. */
   readonly about: string;
-  /** `NAME_FILE` may name a file that holds it: how a secret gets into a container */
+  /** True if `NAME_FILE` may name a file with the value, such as a mounted secret. */
   readonly hasFile?: true;
-  /** as it may be shown; without it, as it is */
+  /** Masks secrets in the value. Absent: the value is no secret. */
   readonly show?: (text: string) => string;
 }
 
@@ -17,105 +18,106 @@ const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 const SWITCH = ['true', 'false'] as const;
 const FSYNCS = ['none', 'local', 'replica'] as const;
 
-/** All that turnfold reads of the environment, but for where the demo looks for a Redis of its own. */
+/** Every variable that turnfold reads, except PATH, HOME and XDG_CACHE_HOME for a temporary Redis. */
 export const SETTINGS = {
   REDIS_URL: {
     schema: z
       .string()
       .refine((text) => readRedisAddress(text) !== undefined, `must be ${REDIS_ADDRESS_FORMS}`)
       .optional(),
-    about: `Where Redis is: ${REDIS_ADDRESS_FORMS}. Sentinels are told the password of the address, or one of their own: \`?sentinelPassword=…\`, and \`&sentinelUsername=…\`, percent-encoded. \`worker\` insists on it; commands try redis://127.0.0.1:6379 without it; \`dev\` and \`demo\` start their own.`,
+    about: `Address of Redis: ${REDIS_ADDRESS_FORMS}. Sentinels use the password of the address. To use another one, append \`?sentinelPassword=…\` and \`&sentinelUsername=…\`, percent-encoded. \`worker\` requires this setting. Without it, \`dev\` and \`demo\` start a temporary Redis, and other commands try redis://127.0.0.1:6379.`,
     hasFile: true,
     show: showRedisAddress,
   },
   REDIS_CA: {
     schema: z.string().refine(isCertificate, PEM_CERTIFICATE).optional(),
     about:
-      'For `rediss`: whom to trust, in PEM, instead of the authorities that Node knows. For connections to Redis alone.',
+      'For `rediss`: trusted certificate authorities, in PEM, instead of those of Node. Applies to connections to Redis only.',
     hasFile: true,
     show: showCertificates,
   },
   REDIS_CERT: {
     schema: z.string().refine(isCertificate, PEM_CERTIFICATE).optional(),
-    about: 'For a Redis that asks its clients for a certificate: ours, in PEM.',
+    about: 'Client certificate in PEM, for a Redis that requires one.',
     hasFile: true,
     show: showCertificates,
   },
   REDIS_KEY: {
     schema: z.string().refine(isPrivateKey, PEM_KEY).optional(),
-    about: 'Its key, in PEM, without a passphrase.',
+    about: 'Private key of the client certificate, in PEM without a passphrase.',
     hasFile: true,
     show: () => '***',
   },
   REDIS_SERVER_NAME: {
     schema: z.string().optional(),
     about:
-      'For `rediss`: the name in the certificates of the servers, where it is not the host of the address. Sentinels and Clusters tell addresses of their own, often IPs.',
+      'For `rediss`: the name in the server certificates, if it differs from the host of the address. Sentinels and Clusters often announce IP addresses.',
   },
   TURNFOLD_SHARDS: {
     schema: wholeNumber(PROCESS_RANGES.shards).default(PROCESS_DEFAULTS.shards),
     about:
-      'How many shards conversations are spread over. Written once to the database: the same for all its processes.',
+      'Number of shards for conversations. Stored in the database at first use, so all processes must use the same number.',
   },
   TURNFOLD_QUEUE_SHARDS: {
     schema: wholeNumber(PROCESS_RANGES.queueShards).default(PROCESS_DEFAULTS.queueShards),
     about:
-      'How many shards each queue has: the same for all processes of a database. A worker takes one job at a time of each at least, whatever its concurrency.',
+      'Number of shards per queue, the same for all processes of a database. A worker runs at least one job per shard, whatever its concurrency.',
   },
   TURNFOLD_TURN_CONCURRENCY: {
     schema: wholeNumber(PROCESS_RANGES.concurrency).default(PROCESS_DEFAULTS.concurrency.turn),
-    about: 'Turns at a time in a worker.',
+    about: 'Turns in parallel per worker.',
   },
   TURNFOLD_COMPACTION_CONCURRENCY: {
     schema: wholeNumber(PROCESS_RANGES.concurrency).default(PROCESS_DEFAULTS.concurrency.compaction),
-    about: 'Passes at a time in a worker.',
+    about: 'Passes in parallel per worker.',
   },
   TURNFOLD_SUMMARIZATION_CONCURRENCY: {
     schema: wholeNumber(PROCESS_RANGES.concurrency).default(PROCESS_DEFAULTS.concurrency.summarization),
-    about: 'Summaries at a time in a worker.',
+    about: 'Summaries in parallel per worker.',
   },
   TURNFOLD_METRICS_PORT: {
     schema: wholeNumber(PROCESS_RANGES.port).default(9464),
-    about: 'Port of a worker’s pages (`/metrics`, `/health`, `/ready`); 0 takes any free one.',
+    about: 'Port of a worker’s pages `/metrics`, `/health` and `/ready`. 0 takes any free port.',
   },
   TURNFOLD_METRICS_HOST: {
     schema: z.string().default('127.0.0.1'),
-    about: 'Address that they are bound to. They have no access control of their own.',
+    about: 'Address that the pages are bound to. The pages have no access control.',
   },
   TURNFOLD_SHUTDOWN_MS: {
     schema: wholeNumber(PROCESS_RANGES.shutdownMs).default(PROCESS_DEFAULTS.shutdownMs),
     about:
-      'Time that a worker has after SIGTERM to hand back its leases. Calls in flight may go on until a quarter of it is left, or 2 s if that is less. The SIGKILL of an orchestrator must come later.',
+      'Time for a worker to hand back its leases after SIGTERM. Calls in flight are aborted when a quarter of it is left, or 2 s if that is less. The SIGKILL of an orchestrator must come later.',
   },
   TURNFOLD_STUCK_MS: {
     schema: wholeNumber(PROCESS_RANGES.stuckMs).default(PROCESS_DEFAULTS.stuckMs),
-    about: 'A worker that could take more jobs, and leaves one in its queue for so long, is not ready.',
+    about: 'A worker with free capacity is not ready once a job has waited this long in its queue.',
   },
   TURNFOLD_DURABLE_REPLICAS: {
     schema: wholeNumber({ least: 0, most: 100 }).default(0),
     about:
-      'For the command line; services pass `durability`. Replicas that must hold a write before a caller is told that it is done; 0: the master’s word is enough.',
+      'For the command line only, because services pass `durability`. Number of replicas that must confirm a write before a command succeeds. With 0, the master alone is enough.',
   },
   TURNFOLD_DURABLE_TIMEOUT_MS: {
     schema: wholeNumber({ least: 1, most: 600_000 }).default(1_000),
-    about: 'How long a caller waits for those replicas, or disks.',
+    about: 'Time to wait for the confirmation of replicas or disks.',
   },
   TURNFOLD_DURABLE_FSYNC: {
     schema: oneOf(FSYNCS, 'must be none, local or replica').default('none'),
-    about: 'Whose disks must hold it, too: the master’s (`local`), or the replicas’ as well. Redis 7.2 or later.',
+    about:
+      'Disks that must confirm a write: the master’s (`local`), or also the replicas’ (`replica`). Needs Redis 7.2 or later.',
   },
   TURNFOLD_LOG_LEVEL: {
     schema: oneOf(LOG_LEVELS, `must be one of ${LOG_LEVELS.join(', ')}`).default('info'),
-    about: 'The least that a worker logs.',
+    about: 'Lowest level that a worker logs.',
   },
   LOG_CONTENT: {
     schema: oneOf(SWITCH, 'must be true or false').default('false'),
     about:
-      'Whether a worker logs what was said to models and tools and by them, and errors that could quote it. Secrets stay out. A text is cut at 16,384 characters, the messages of a request at 131,072, oldest first.',
+      '`true` logs the texts of models and tools, and errors that may quote them. Secrets are removed. A text is cut at 16,384 characters, the messages of a request at 131,072, oldest first.',
   },
   TURNFOLD_TRACE_CONTENT: {
     schema: oneOf(SWITCH, 'must be true or false').default('false'),
-    about: 'Whether its spans hold the same: traces go elsewhere than logs, and are kept there for others.',
+    about: '`true` puts the same texts into spans. Separate from logs, because traces have other stores and readers.',
   },
   ANTHROPIC_API_KEY: keyOf('Anthropic'),
   ANTHROPIC_BASE_URL: addressOf('Anthropic'),
@@ -128,12 +130,12 @@ export type SettingValue<Name extends SettingName> = z.output<(typeof SETTINGS)[
 
 export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[];
 
-/** The setting without the types of its value, for what treats all of them alike. */
+/** A setting without the type of its value. */
 export function settingOf(name: SettingName): Setting {
   return SETTINGS[name];
 }
 
-/** A whole number, as a text. */
+/** A whole number in a text. */
 function wholeNumber(range: WholeRange): z.ZodCoercedNumber {
   const error = describeWholeRange(range);
   return z.coerce.number({ error }).int({ error }).min(range.least, { error }).max(range.most, { error });
@@ -146,7 +148,7 @@ function oneOf<const Values extends readonly [string, ...string[]]>(values: Valu
 function keyOf(provider: string) {
   return {
     schema: z.string().optional(),
-    about: `Key of ${provider}, for agents whose model is there.`,
+    about: `API key of ${provider}, for agents with a model of ${provider}.`,
     hasFile: true,
     show: () => '***',
   } as const;
@@ -155,7 +157,7 @@ function keyOf(provider: string) {
 function addressOf(provider: string) {
   return {
     schema: z.string().refine(isHttpAddress, 'must be an http(s) address').optional(),
-    about: `Where ${provider}’s API is, or what speaks it.`,
+    about: `Address of the ${provider} API, or of a compatible service.`,
     show: showHttpAddress,
   } as const;
 }
@@ -164,7 +166,7 @@ function isHttpAddress(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
-/** Without user, password and query: each of them may be a secret. */
+/** Hides user, password and query, because each of them may be a secret. */
 function showHttpAddress(text: string): string {
   const { origin, pathname, username, password } = new URL(text);
   return username || password ? `${origin.replace('//', '//***@')}${pathname}` : `${origin}${pathname}`;

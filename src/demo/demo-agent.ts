@@ -1,40 +1,39 @@
 import type { Agent, Tool } from '../domain/agent.ts';
 import type { Message } from '../domain/message.ts';
-import type { Model, ModelProfile } from '../domain/model.ts';
+import type { Model, ModelAnswer, ModelProfile, ModelRequest } from '../domain/model.ts';
 import type { PolicyInput } from '../domain/policy.ts';
 import { scriptedModel } from '../models/scripted.ts';
-import { decideFrom, type ScriptedTurn } from './script.ts';
 
 export interface DemoScript {
   readonly system: string;
   readonly tools: readonly Tool[];
   readonly turns: readonly ScriptedTurn[];
-  /** messages that are there before the first turn */
+  /** Messages before the first turn. */
   readonly opening: readonly Message[];
-  /** window − reserved output, in tokens */
+  /** Window minus reserved output, in tokens. */
   readonly usable: number;
 }
 
-/** Of the names of the demo's agents, and of no agent of anybody else's. */
+/** Prefix of the names of demo agents, reserved for them. */
 export const DEMO_PREFIX = 'turnfold-demo-';
 
 const RESERVE_TOKENS = 1_000;
-/** of the usable window: what a pass is wanted from */
+/** Share of the usable window that starts a pass. */
 export const THRESHOLD_SHARE = 0.65;
-/** of the usable window: what a pass brings the context down to */
+/** Share of the usable window that a pass compacts to. */
 export const TARGET_SHARE = 0.4;
 const RESULT_SHARE = 0.15;
 const MAX_RESULT_TOKENS = 8_000;
-/** recorded turns have hundreds of calls */
+/** Recorded turns have hundreds of calls. */
 const MAX_STEPS = 2_000;
 
 export interface DemoAgentOptions {
   readonly isCompacted: boolean;
-  /** a provider's model in place of the script, with a window so small that it has to be compacted */
+  /** Makes a provider's model that replaces the script, with a window small enough for compaction. */
   readonly makeModel?: ((window: Pick<ModelProfile, 'windowTokens' | 'outputCapTokens'>) => Model) | undefined;
 }
 
-/** The agent of the demo. Its model follows a script, so that no key is needed; everything else is as in production. */
+/** The agent of the demo. Its model follows a script, so no API key is needed. Everything else is as in production. */
 export function createDemoAgent(name: string, script: DemoScript, { isCompacted, makeModel }: DemoAgentOptions): Agent {
   const { usable } = script;
   const policy: PolicyInput = {
@@ -59,7 +58,56 @@ export function createDemoAgent(name: string, script: DemoScript, { isCompacted,
   };
 }
 
-/** A larger result is clipped before it is appended. */
+/** Limit above which a tool result is clipped. */
 export function maxResultTokens(usable: number): number {
   return Math.min(MAX_RESULT_TOKENS, Math.floor(usable * RESULT_SHARE));
+}
+
+/** A scripted tool call. Its arguments are encoded as JSON when the call is made. */
+export interface ScriptedCall {
+  readonly name: string;
+  readonly arguments: Readonly<Record<string, unknown>> | string;
+}
+
+/** A scripted turn: input, rounds of tool calls, and an answer made from the real tool results. */
+export interface ScriptedTurn {
+  readonly ask: string;
+  readonly rounds: readonly (readonly ScriptedCall[])[];
+  /** Text beside the calls of each round. */
+  readonly remarks?: readonly string[];
+  readonly answer: (results: readonly string[]) => string;
+}
+
+/** Id of a demo turn, such as `turn-07`. */
+export function turnIdOf(index: number): string {
+  return `turn-${String(index + 1).padStart(2, '0')}`;
+}
+
+/**
+ * Follows the script. Turn and step come from the idempotency key (`…/turn/accepted/model-n`), so a retried step gets the
+ * same answer at any context size.
+ */
+export function decideFrom(turns: readonly ScriptedTurn[]): (request: ModelRequest) => ModelAnswer {
+  return ({ idempotencyKey, messages }) => {
+    const found = /\/turn-(\d+)\/\d+\/model-(\d+)$/.exec(idempotencyKey);
+    const turn = turns[Number(found?.[1]) - 1];
+    const step = Number(found?.[2]);
+    if (turn === undefined) throw new Error(`no scripted turn for ${idempotencyKey}`);
+    const round = turn.rounds[step - 1];
+    if (round === undefined) return { content: turn.answer(lastResults(messages)), toolCalls: [] };
+    return {
+      content: turn.remarks?.[step - 1] ?? '',
+      toolCalls: round.map((call, index) => ({
+        id: `call_${step}_${index}`,
+        name: call.name,
+        arguments: typeof call.arguments === 'string' ? call.arguments : JSON.stringify(call.arguments),
+      })),
+    };
+  };
+}
+
+/** Results since the last user message, oldest first. */
+function lastResults(messages: ModelRequest['messages']): string[] {
+  const start = messages.findLastIndex((message) => message.role === 'user');
+  return messages.slice(start + 1).flatMap((message) => (message.role === 'tool' ? [message.content] : []));
 }

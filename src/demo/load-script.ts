@@ -10,21 +10,21 @@ import { readConversationLine } from '../wire/conversation-line.ts';
 import { type DemoScript, maxResultTokens, TARGET_SHARE, THRESHOLD_SHARE } from './demo-agent.ts';
 import { type Playback, playBack } from './playback.ts';
 import { type CodeFolder, writeQuestions } from './questions.ts';
-import { workspaceTools } from './workspace-tools.ts';
+import { workspaceTools } from './workspace-agent.ts';
 
 const QUESTION_USABLE_TOKENS = 13_000;
 const MAX_USABLE_TOKENS = 27_904;
-/** a window is at most this share of what is appended, so that compaction has to happen */
+/** Largest window as a share of the appended tokens, so that compaction must happen. */
 const WINDOW_SHARE = 0.25;
 const SYSTEM =
   'You explain the sources of this project to a newcomer. Look into the files with your tools before you answer, name the paths, and say what you decided to read and why.';
 
-/** A package has no sources: they stay in the checkout. */
+/** An installed package has no `src`. */
 export function isCheckout(root: string): boolean {
   return existsSync(join(root, 'src'));
 }
 
-/** Questions about the code of turnfold itself: its sources, or what a package holds of them. */
+/** Questions about the code of turnfold: `src` in a checkout, `dist` in an installed package. */
 export async function loadQuestionScript(root: string): Promise<DemoScript> {
   const code: CodeFolder = isCheckout(root) ? { path: 'src', extension: '.ts' } : { path: 'dist', extension: '.js' };
   return {
@@ -37,16 +37,16 @@ export async function loadQuestionScript(root: string): Promise<DemoScript> {
 }
 
 /**
- * A recorded conversation in a window that is at most a quarter of it, but for one so short that a pass could not get below
- * its target in such a window.
- * @param number of its line in the file, from 1
+ * A recorded conversation, in a window of at most a quarter of its tokens. A short conversation gets a larger window, in
+ * which a pass can reach its target.
+ * @param number line number, from 1
  * @throws invalid_input
  */
 export async function loadPlaybackScript(line: string, number: number): Promise<DemoScript> {
   const conversation = readConversationLine(line, number);
   const playback = playBack(conversation);
   if (playback.turns.length === 0) {
-    throw new TurnfoldError('invalid_input', 'messages: no user message, so there is no turn to play back', {
+    throw new TurnfoldError('invalid_input', 'messages: no user message to play back, expected at least one', {
       field: 'messages',
     });
   }
@@ -67,8 +67,8 @@ interface RoleWeight {
 }
 
 /**
- * In a smaller one a pass could not reach its target, which system prompt, tools and the live user message stay below, or the
- * next answer would already want another pass.
+ * The smallest window in which a pass can reach its target. System prompt, tools and live user message must fit below the
+ * target, and the next answer must not start another pass.
  */
 function leastWindow(weights: readonly RoleWeight[], fixedTokens: number): number {
   const largest = (role: Role): number =>
@@ -77,7 +77,7 @@ function leastWindow(weights: readonly RoleWeight[], fixedTokens: number): numbe
   return Math.ceil(Math.max(floor / TARGET_SHARE, (floor + largest('assistant')) / THRESHOLD_SHARE));
 }
 
-/** The largest window that is at most its share of what gets into the log: the smaller it is, the more of a result is clipped. */
+/** The largest window within `WINDOW_SHARE` of the appended tokens. A smaller window clips more of a result, hence the loop. */
 function fitWindow(weights: readonly RoleWeight[]): number {
   const most = { system: 0, user: Infinity, assistant: Infinity, summary: Infinity };
   for (let usable = MAX_USABLE_TOKENS; ; ) {
@@ -89,7 +89,7 @@ function fitWindow(weights: readonly RoleWeight[]): number {
   }
 }
 
-/** As a request holds them. */
+/** Tools as in a request. */
 function describeTools(tools: Playback['tools']): unknown {
   return tools.map(({ name, description, input }) => ({
     name,

@@ -2,12 +2,12 @@ import { z } from 'zod';
 import type { Tool } from '../domain/agent.ts';
 import type { Message, ToolCall } from '../domain/message.ts';
 import type { ConversationLine } from '../wire/conversation-line.ts';
-import type { ScriptedTurn } from './script.ts';
+import type { ScriptedTurn } from './demo-agent.ts';
 
-/** A recorded conversation, ready to be lived through again: same questions, same calls, same results. */
+/** A recorded conversation as a script with the same inputs, calls and results. */
 export interface Playback {
   readonly system: string;
-  /** messages before the first user message */
+  /** Messages before the first user message. */
   readonly opening: readonly Message[];
   readonly turns: readonly ScriptedTurn[];
   readonly tools: readonly Tool[];
@@ -38,7 +38,7 @@ export function playBack({ messages }: ConversationLine): Playback {
   };
 }
 
-/** Text before calls is said beside them; what follows the last round is the answer. */
+/** Text before calls becomes their remark. Text after the last round becomes the answer. */
 function scriptTurn({ ask, answers }: RecordedTurn): ScriptedTurn {
   const rounds: ToolCall[][] = [];
   const remarks: string[] = [];
@@ -54,7 +54,7 @@ function scriptTurn({ ask, answers }: RecordedTurn): ScriptedTurn {
   return { ask: ask === '' ? '(empty)' : ask, rounds, remarks, answer: () => closing };
 }
 
-/** One tool per recorded name. The same call made again gets the results in the order in which they were recorded. */
+/** One tool per recorded name. A repeated call gets the recorded results in order. */
 function recordTools(messages: readonly Message[]): Tool[] {
   const results = new Map(
     messages.flatMap((message) => (message.toolCallId === undefined ? [] : [[message.toolCallId, message]])),
@@ -80,7 +80,7 @@ function recordTools(messages: readonly Message[]): Tool[] {
   }));
 }
 
-/** White space aside: the tool gets its arguments parsed. */
+/** Ignores white space, because the tool gets parsed arguments. */
 function callKey(name: string, json: string): string {
   try {
     return `${name}\n${JSON.stringify(JSON.parse(json))}`;

@@ -1,14 +1,14 @@
 import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
-import type { ScriptedTurn } from './script.ts';
+import type { ScriptedTurn } from './demo-agent.ts';
 
-/** Where the code lies: the sources in a checkout, what was built from them in an installed package. */
+/** `src` in a checkout, `dist` in an installed package. */
 export interface CodeFolder {
   readonly path: 'src' | 'dist';
   readonly extension: '.ts' | '.js';
 }
 
-/** Folders of the code that the agent is asked about, with what is searched for in each. */
+/** Folders that the questions are about, with a text to search for in each. */
 const ROOMS = [
   { path: 'domain', text: 'throw new TurnfoldError' },
   { path: 'domain/compaction', text: 'export function' },
@@ -35,7 +35,7 @@ const DEPENDENCIES = [
   'asciichart',
   'zod',
   'yaml',
-  // A package comes without what only its tests and gates need: these take their places.
+  // An installed package has no development dependencies. These replace them.
   'pino',
   'undici',
 ] as const;
@@ -43,8 +43,8 @@ const TALKED_ABOUT = 9;
 const EXCERPT_CHARACTERS = 9_000;
 
 /**
- * The demo's conversation: first questions about this project's own sources, which the agent answers with its tools, then a
- * talk about the READMEs of the dependencies, in which there is nothing to summarize: both kinds of compaction happen.
+ * The conversation of the demo. Questions about the sources make tool calls, which passes summarize. Questions about the
+ * READMEs of dependencies leave nothing to summarize, so passes evict.
  */
 export async function writeQuestions(root: string, code: CodeFolder): Promise<ScriptedTurn[]> {
   const rooms = await Promise.all(ROOMS.map((room) => roomTurns(root, code, room)));
@@ -73,15 +73,15 @@ async function roomTurns(
       `${path} holds ${listing.split('\n').length} entries. ${contents.map((content, index) => `${files[index]?.name}: ${firstComment(content)}`).join(' ')}`,
   };
   const usage: ScriptedTurn = {
-    ask: `Where in ${path} does \`${text}\` stand? Name the places.`,
+    ask: `Where in ${path} does \`${text}\` occur? Name the places.`,
     rounds: [[{ name: 'search', arguments: { path, text } }]],
     answer: ([matches = '']) =>
-      `\`${text}\` stands in ${new Set(matches.split('\n').map((line) => line.split(':')[0])).size} files of ${path}.`,
+      `\`${text}\` occurs in ${new Set(matches.split('\n').map((line) => line.split(':')[0])).size} files of ${path}.`,
   };
   return [overview, usage];
 }
 
-/** Two turns that quote a README in the question: there is one answer behind each, and nothing to summarize. */
+/** Two turns with a README in the question. Single answers leave nothing to summarize. */
 function readmeTurns(name: string, readme: string): ScriptedTurn[] {
   const excerpt = readme.slice(0, EXCERPT_CHARACTERS).toWellFormed();
   const headings = [...readme.matchAll(/^#+ +(.+)$/gm)].map((match) => match[1]?.trim() ?? '');
@@ -94,7 +94,7 @@ function readmeTurns(name: string, readme: string): ScriptedTurn[] {
     {
       ask: `And which chapters does the README of ${name} have?`,
       rounds: [],
-      answer: () => (headings.length === 0 ? 'None that it names.' : headings.slice(0, 12).join('; ')),
+      answer: () => (headings.length === 0 ? 'It names none.' : headings.slice(0, 12).join('; ')),
     },
   ];
 }
@@ -106,15 +106,15 @@ function firstComment(source: string): string {
 
 function firstSentence(text: string): string {
   const prose = text.split('\n').find((line) => /^[A-Z][^<>[\]]{30,}/.test(line.trim()));
-  return prose?.trim() ?? 'it does not say in its first lines.';
+  return prose?.trim() ?? 'its first lines do not say.';
 }
 
-/** Declarations lie beside what was built. */
+/** Excludes the declarations beside built files. */
 function isCode(name: string, { extension }: CodeFolder): boolean {
   return name.endsWith(extension) && !name.endsWith('.d.ts');
 }
 
-/** Of a dependency, which npm may have put beside the package. Undefined: it is not installed. */
+/** Reads the README of a dependency, which npm may have hoisted. @returns undefined if it is not installed */
 async function readReadme(root: string, dependency: string): Promise<string | undefined> {
   for (let folder = root; ; folder = dirname(folder)) {
     const files = await readdir(join(folder, 'node_modules', dependency)).catch(() => undefined);

@@ -1,24 +1,24 @@
 import { plot } from 'asciichart';
 import type { Version } from '../domain/version.ts';
 
-/** What one run of the demo's turns left in Redis. Sizes in tokens. */
+/** Result of one run of the demo's turns. Sizes are in tokens. */
 export interface DemoRun {
   readonly conversation: string;
   readonly turns: number;
-  /** codes of the turns that failed, in order */
+  /** Error codes of failed turns, in order. */
   readonly failures: readonly string[];
-  /** size of each request, in order */
+  /** Requests in order. */
   readonly requests: readonly SizedRequest[];
-  /** tokens of all messages in the log */
+  /** Tokens of all messages in the log. */
   readonly appended: number;
   readonly tokensEnd: number;
-  /** oldest first */
+  /** Oldest first. */
   readonly versions: readonly Version[];
 }
 
-/** Not sent: it exceeds the window, and its turn failed. */
 export interface SizedRequest {
   readonly tokens: number;
+  /** False if the request exceeds the window, which fails its turn. */
   readonly isSent: boolean;
 }
 
@@ -35,7 +35,7 @@ export interface DemoSummary {
 const PLOT_WIDTH = 72;
 const PLOT_HEIGHT = 14;
 
-/** @param usable window − reserved output: a request above it would have been refused by the provider */
+/** @param usable window minus reserved output. A provider would refuse a larger request. */
 export function summarizeRun(run: DemoRun, usable: number): DemoSummary {
   const sent = run.requests.filter(({ isSent }) => isSent);
   return {
@@ -49,7 +49,7 @@ export function summarizeRun(run: DemoRun, usable: number): DemoSummary {
   };
 }
 
-/** The context's size over the model calls of both runs, as lines of text. */
+/** Plots the context size over the model calls of both runs. */
 export function plotRuns(compacted: DemoRun, uncompacted: DemoRun, usable: number): string[] {
   const lines = plot([stretch(uncompacted.requests), stretch(compacted.requests)], {
     height: PLOT_HEIGHT,
@@ -58,20 +58,20 @@ export function plotRuns(compacted: DemoRun, uncompacted: DemoRun, usable: numbe
     colors: [undefined, undefined],
   }).split('\n');
   return [
-    `tokens in the request, over the model calls of each run; usable window ${usable}`,
-    '(the line that only rises is the same conversation with compaction off)',
+    `tokens per request over the model calls of each run (usable window ${usable})`,
+    '(the line that only rises is the same conversation without compaction)',
     '',
     ...lines,
   ];
 }
 
-/** What both runs came to, in sentences. A turn that failed with compaction on is said first. */
+/** Compares both runs in sentences. Failures with compaction come first. */
 export function describeRuns(run: DemoRun, without: DemoRun, usable: number): string[] {
   const { tokensPeak, tokensEnd, overLimit } = summarizeRun(run, usable);
   const unsent = without.requests.filter(({ isSent }) => !isSent).length;
   return [
     ...(run.failures.length === 0 ? [] : [`${describeFailures(run)} with compaction on`]),
-    `${run.appended} tokens in the log, at most ${tokensPeak} in a request, ${tokensEnd} at the end; ${overLimit} calls over the limit`,
+    `${run.appended} tokens in the log, at most ${tokensPeak} in a request, ${tokensEnd} at the end, ${overLimit} calls over the limit`,
     `without compaction ${unsent} calls exceed the window, and ${describeFailures(without)}`,
   ];
 }
@@ -81,7 +81,7 @@ function describeFailures({ turns, failures }: DemoRun): string {
   return `${failures.length} of ${turns} turns fail${codes.length === 0 ? '' : ` (${codes.join(', ')})`}`;
 }
 
-/** The same number of points for both runs, so that one axis serves. */
+/** Scales a run to the plot width, so that both runs share an axis. */
 function stretch(requests: readonly SizedRequest[]): number[] {
   if (requests.length === 0) return [0];
   return Array.from(

@@ -1,25 +1,24 @@
 import type { TurnfoldClient } from '../client/index.ts';
 import type { Agent } from '../domain/agent.ts';
 import { isSettled, type TurnView } from '../domain/turn.ts';
-import type { DemoScript } from './demo-agent.ts';
+import { type DemoScript, turnIdOf } from './demo-agent.ts';
 import type { DemoRun, SizedRequest } from './report.ts';
-import { turnIdOf } from './script.ts';
 
-/** ms that one turn of the demo may take, and that its last pass may take. */
+/** Limit for one turn, and for the last pass. */
 const TURN_WAIT_MS = 60_000;
-const LOOK_MS = 100;
+const POLL_MS = 100;
 
 export interface DemoProgress {
-  /** from 1 */
+  /** From 1. */
   readonly number: number;
   readonly of: number;
-  /** of the turn's last request */
+  /** Tokens of the turn's last request. */
   readonly tokens: number;
   readonly version: number;
   readonly view: TurnView;
 }
 
-/** Lives one conversation through: enqueues each turn, waits for its answer, and reads from Redis what came of it. */
+/** Runs one conversation turn by turn and reads its result from Redis. */
 export async function runConversation(
   client: TurnfoldClient,
   agent: Agent,
@@ -37,15 +36,15 @@ export async function runConversation(
     const requestTokens = view.requestTokens.at(-1) ?? 0;
     onProgress({ number: index + 1, of: turns.length, tokens: requestTokens, version: size.version, view });
   }
-  await passesEnded(client, conversation);
+  await waitForPass(client, conversation);
   return await readRun(client, conversation, turns.length);
 }
 
-/** Soft passes run behind the turns: the last one may still be at work when the last turn is answered. */
-async function passesEnded(client: TurnfoldClient, conversation: string): Promise<void> {
+/** Soft passes run beside the turns. The last one may still be in flight after the last answer. */
+async function waitForPass(client: TurnfoldClient, conversation: string): Promise<void> {
   const until = Date.now() + TURN_WAIT_MS;
   while ((await client.describe(conversation)).passId !== undefined && Date.now() < until) {
-    await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
   }
 }
 
@@ -69,7 +68,7 @@ async function readRun(client: TurnfoldClient, conversation: string, turns: numb
   };
 }
 
-/** A request that was not sent since it exceeds the window: its failure says how large it was. */
+/** A request over the window is not sent. The failure of its turn has the size. */
 function refusedRequest({ failure }: TurnView): SizedRequest[] {
   const tokens = failure?.details?.tokens;
   return typeof tokens === 'number' ? [{ tokens, isSent: false }] : [];

@@ -130,6 +130,12 @@ export class TurnfoldError extends Error {
     this.details = context.details;
   }
 
+  /** The message without the leading name of its field. */
+  get reason(): string {
+    const prefix = `${this.field}: `;
+    return this.message.startsWith(prefix) ? this.message.slice(prefix.length) : this.message;
+  }
+
   /** The form that may be sent over a wire or printed with `--json`. */
   toJSON(): { code: ErrorCode; message: string; field?: string; details?: Readonly<Record<string, unknown>> } {
     return {

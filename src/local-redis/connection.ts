@@ -1,20 +1,26 @@
+import { setTimeout as delay } from 'node:timers/promises';
 import { Cluster, type Redis } from 'ioredis';
+import { isTurnfoldError } from '../domain/errors.ts';
+import { checkAccess } from '../redis/access.ts';
 import type { RedisLocation } from '../redis/address.ts';
+import { nameRedisError } from '../redis/errors.ts';
+import { findRefusal } from '../redis/find-refusal.ts';
 import { openRedis } from '../redis/open-redis.ts';
 import { proveWrites } from '../redis/server-checks.ts';
 
 export interface ServerIdentity {
   readonly name: 'Redis' | 'Valkey';
-  /** "unknown" where INFO is not allowed. */
+  /** "unknown" if an ACL forbids INFO. */
   readonly version: string;
-  /** Which Redis a Valkey is as good as. */
+  /** The Redis version that a Valkey is compatible with. */
   readonly redisVersion: string | undefined;
   readonly pid: number | undefined;
 }
 
 /**
- * Opens one connection to a Redis, to the master where it names Sentinels, runs `use` and closes it, all within `timeoutMs`.
- * Throws what the server or the network said; no retries, because the callers decide about those.
+ * Opens one connection, runs `use` and closes it, all within `timeoutMs`. Sentinels lead to their master. There are no
+ * retries, because each caller has its own.
+ * @throws the error of the server or the network
  */
 export async function withConnection<T>(
   location: RedisLocation,
@@ -22,7 +28,7 @@ export async function withConnection<T>(
   use: (client: Redis | Cluster) => Promise<T>,
 ): Promise<T> {
   const client = openRedis(location, { failsFast: true, isLazy: true, isTriedOnce: true, connectTimeoutMs: timeoutMs });
-  // connect() rejects with "Connection is closed.", or over Sentinels not at all; the reason arrives as an event.
+  // connect() rejects with "Connection is closed.", or over Sentinels never. The reason arrives as an event.
   let reason: Error | undefined;
   client.on('error', (error: Error) => {
     reason = error;
@@ -39,14 +45,14 @@ export async function withConnection<T>(
   }
 }
 
-/** Proves that `client` answers PING and says who it is. INFO may be forbidden by an ACL, PING is what counts. */
+/** Requires an answer to PING. An ACL may forbid INFO, which then leaves the version unknown. */
 export async function identifyServer(client: Redis | Cluster): Promise<ServerIdentity> {
   await client.ping();
   return parseIdentity(await client.info('server').catch(() => ''));
 }
 
-/** Throws unless every master takes writes; a Cluster that has lost one is not even connected to. */
-export async function proveAllWrites(client: Redis | Cluster): Promise<void> {
+/** @throws unless every master accepts writes */
+async function proveAllWrites(client: Redis | Cluster): Promise<void> {
   const masters = client instanceof Cluster ? client.nodes('master') : [client];
   await Promise.all(masters.map(proveWrites));
 }
@@ -62,4 +68,32 @@ function parseIdentity(info: string): ServerIdentity {
     redisVersion,
     pid: pid === undefined ? undefined : Number(pid),
   };
+}
+
+const PAUSE_MS = 500;
+const ANSWER_MS = 1_000;
+
+/**
+ * Polls a Redis without limit until it accepts writes. The pauses do not keep the process alive.
+ * @throws redis_denied if Redis refuses the login, or its ACL a command of workers
+ */
+export async function waitUntilWritable(location: RedisLocation): Promise<void> {
+  // Checked first: ioredis would print a warning at each attempt to log in.
+  while (await findRefusal(location)) await delay(PAUSE_MS, undefined, { ref: false });
+  while (!(await isWritable(location))) await delay(PAUSE_MS, undefined, { ref: false });
+}
+
+async function isWritable(location: RedisLocation): Promise<boolean> {
+  try {
+    await withConnection(location, ANSWER_MS, async (client) => {
+      await checkAccess(client as Redis);
+      await proveAllWrites(client);
+    });
+    return true;
+  } catch (cause) {
+    const error = nameRedisError(cause);
+    if (isTurnfoldError(error, 'redis_denied')) throw error;
+    // A full Redis is reachable. That it is full is another error with its own remedy.
+    return isTurnfoldError(error, 'redis_full');
+  }
 }

@@ -7,13 +7,12 @@ import type { LocalRedis, SourceRequest } from './local-redis.ts';
 const REDIS_PORT = 6379;
 const ENGINE_TIMEOUT_MS = 2_000;
 const ANSWER_TIMEOUT_MS = 5_000;
-/** Pulling included; a registry that is blocked may never answer. */
+/** Includes pulling the image. A blocked registry may never answer. */
 const START_TIMEOUT_MS = 120_000;
 
 /**
- * A Redis in a container, by testcontainers, whose reaper container removes it some seconds after we end in whatever
- * way. (With TESTCONTAINERS_RYUK_DISABLED=true only `stop` does.) It has a password, because testcontainers publishes
- * ports on every interface of the host.
+ * Runs Redis in a container. The reaper of testcontainers removes the container some seconds after this process ends in any
+ * way. The Redis has a password, because testcontainers publishes ports on every interface of the host.
  */
 export async function startInContainer(request: SourceRequest): Promise<LocalRedis> {
   const { GenericContainer, Wait, getContainerRuntimeClient } = await importTestcontainers();
@@ -22,7 +21,7 @@ export async function startInContainer(request: SourceRequest): Promise<LocalRed
   });
   request.signal.throwIfAborted();
   const isReaped = request.env['TESTCONTAINERS_RYUK_DISABLED'] !== 'true';
-  const limit = isReaped ? '' : '; without a reaper it stays behind where this process is killed';
+  const limit = isReaped ? '' : ' (without a reaper it outlives a killed process)';
   request.log(`starting ${request.image} in a container${limit}`);
   const password = randomBytes(24).toString('hex');
   const starting = new GenericContainer(request.image)
@@ -31,7 +30,7 @@ export async function startInContainer(request: SourceRequest): Promise<LocalRed
     .withWaitStrategy(Wait.forLogMessage(/ready to accept connections/i))
     .start();
   const container = await within(START_TIMEOUT_MS, starting, request.signal).catch((error: unknown) => {
-    void starting.then(remove, () => undefined); // one that comes after we gave up
+    void starting.then(remove, () => undefined); // a container that starts after the timeout
     request.signal.throwIfAborted();
     throw new SourceUnavailableError(`${request.image} did not start: ${describeCause(error)}`);
   });
@@ -63,7 +62,7 @@ async function remove(container: StartedTestContainer): Promise<void> {
   await container.stop({ remove: true, removeVolumes: true, timeout: 0 });
 }
 
-/** Imported on demand: a development dependency, absent where the package is installed, and 0.3 s to load. */
+/** Imported on demand: takes 0.3 s, and is a development dependency that an installed package lacks. */
 async function importTestcontainers(): Promise<typeof import('testcontainers')> {
   try {
     return await import('testcontainers');

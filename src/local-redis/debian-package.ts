@@ -1,9 +1,9 @@
 import { execFile } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, readdir, readFile, rename, rm, symlink } from 'node:fs/promises';
 import { arch } from 'node:os';
 import { join } from 'node:path';
 import { promisify } from 'node:util';
-import { type Apt, hasApt, openApt } from './apt.ts';
 import { describeCause, SourceUnavailableError } from './errors.ts';
 import type { LocalRedis, SourceRequest } from './local-redis.ts';
 import { startLocalServer } from './local-server.ts';
@@ -11,15 +11,15 @@ import { startLocalServer } from './local-server.ts';
 const run = promisify(execFile);
 
 /**
- * Debian's `redis-server` holds only the service; the program is this one in `redis-tools`, which acts as the server
- * when it is called by that name.
+ * Debian's package `redis-server` holds only the service. The program is `redis-check-rdb` of `redis-tools`, which acts as
+ * the server under the name `redis-server`.
  */
 const PACKAGE = 'redis-tools';
 const PROGRAM = 'redis-check-rdb';
-/** redis-tools → libsystemd0 → libcap2: no library of Redis lies deeper. */
+/** Longest chain: redis-tools → libsystemd0 → libcap2. */
 const MAX_DEPENDENCY_DEPTH = 4;
 
-/** The distribution's own Redis, downloaded and unpacked into the cache folder; neither root nor an installation. */
+/** Runs the distribution's Redis, unpacked into the cache folder without root. */
 export async function startFromPackage(request: SourceRequest): Promise<LocalRedis> {
   if (!hasApt()) throw new SourceUnavailableError('not a Debian or Ubuntu system');
   const folder = join(request.cacheDir, 'redis', await nameSystem());
@@ -28,14 +28,14 @@ export async function startFromPackage(request: SourceRequest): Promise<LocalRed
   return startLocalServer({ ...server, libraryPath: await findLibraryPath(folder) }, request);
 }
 
-/** One folder for each system, because libraries of another release would not fit. */
+/** One folder per system, because libraries of another release would not fit. */
 async function nameSystem(): Promise<string> {
   const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
   const field = (name: string): string | undefined => new RegExp(`^${name}="?([\\w.-]+)`, 'm').exec(release)?.[1];
   return [field('ID') ?? 'debian', field('VERSION_ID') ?? field('VERSION_CODENAME') ?? 'rolling', arch()].join('-');
 }
 
-/** Whole or absent: everything is made in a folder of this run's own and appears in the cache by one rename. */
+/** Fills a staging folder and renames it into the cache, so that the cache is whole or absent. */
 async function fillCache(folder: string, request: SourceRequest): Promise<void> {
   const parent = join(folder, '..');
   const staging = await mkdir(parent, { recursive: true })
@@ -70,14 +70,14 @@ async function unpackServer(tree: string, apt: Apt): Promise<void> {
   throw new SourceUnavailableError(`libraries not found: ${(await listMissingLibraries(tree)).join(', ')}`);
 }
 
-/** Of two runs that fill the cache at once the first one wins, and the second uses the winner's. */
+/** If two runs fill the cache at once, the first one wins and the second uses its folder. */
 async function publish(tree: string, folder: string): Promise<void> {
   try {
     await rename(tree, folder);
   } catch {
-    // A folder is there already. Looked at only now: removed before, it could be the one that another run has just made.
+    // The folder exists. Checked only after the rename, because another run may have just made it.
     if (await canRun(folder)) return;
-    await rename(folder, `${tree}-before`); // from before a system upgrade; it goes with the staging folder
+    await rename(folder, `${tree}-before`); // left by an earlier system release, removed with staging
     await rename(tree, folder);
   }
 }
@@ -97,7 +97,7 @@ async function listMissingLibraries(tree: string): Promise<string[]> {
   return [...stdout.matchAll(/^[ \t]*(\S+) => not found/gm)].map(([, name]) => name ?? '');
 }
 
-/** lib and usr/lib, and in each the folder of the architecture, such as x86_64-linux-gnu. */
+/** `lib` and `usr/lib`, each with its architecture folder such as x86_64-linux-gnu. */
 async function findLibraryPath(folder: string): Promise<string> {
   const roots = [join(folder, 'usr/lib'), join(folder, 'lib')];
   const found = await Promise.all(
@@ -111,4 +111,102 @@ async function findLibraryPath(folder: string): Promise<string> {
 
 function serverPath(folder: string): string {
   return join(folder, 'usr/bin/redis-server');
+}
+
+/** Location of the system tools, which PATH may hide. */
+const SYSTEM_PATH = '/usr/sbin:/usr/bin:/sbin:/bin';
+const TOOL_TIMEOUT_MS = 120_000;
+const NETWORK_OPTIONS = ['Acquire::Retries=1', 'Acquire::http::Timeout=15', 'Acquire::https::Timeout=15'];
+
+export type AptTool = 'apt-get' | 'dpkg-deb' | 'dpkg-query' | 'ldd';
+
+export function hasApt(): boolean {
+  return ['apt-get', 'dpkg-deb', 'dpkg-query', 'ldd'].every((tool) => existsSync(`/usr/bin/${tool}`));
+}
+
+/** Access to the distribution's packages without root. Writes only into `folder`. */
+export interface Apt {
+  /** Downloads packages, which apt verifies by signature. @returns their files */
+  download(names: readonly string[]): Promise<string[]>;
+  unpack(file: string, into: string): Promise<void>;
+  /** Names of the dependencies that are not installed. */
+  listMissingDependencies(file: string): Promise<string[]>;
+}
+
+export function openApt(folder: string, request: Pick<SourceRequest, 'env' | 'signal' | 'log'>): Apt {
+  let listOptions: string[] = [];
+
+  async function runTool(tool: AptTool, args: readonly string[], cwd = folder): Promise<string> {
+    const env = { ...request.env, PATH: SYSTEM_PATH, LC_ALL: 'C' };
+    const options = { env, cwd, signal: request.signal, timeout: TOOL_TIMEOUT_MS, maxBuffer: 16 * 1024 * 1024 };
+    const { stdout } = await run(`/usr/bin/${tool}`, [...args], options);
+    return stdout;
+  }
+
+  async function tryDownload(names: readonly string[]): Promise<string[]> {
+    const into = await mkdtemp(join(folder, 'debs-'));
+    await runTool('apt-get', [...asOptions([...NETWORK_OPTIONS, ...listOptions]), 'download', ...names], into);
+    return (await readdir(into)).map((name) => join(into, name));
+  }
+
+  /** Fetches package lists into `folder`, because the system's lists belong to root. */
+  async function fetchOwnLists(): Promise<void> {
+    const lists = join(folder, 'lists');
+    const cache = join(folder, 'cache');
+    await mkdir(join(lists, 'partial'), { recursive: true });
+    await mkdir(join(cache, 'archives', 'partial'), { recursive: true });
+    listOptions = [`Dir::State::Lists=${lists}`, `Dir::Cache=${cache}`];
+    request.log('fetching package lists, because the system has none or old ones');
+    await runTool('apt-get', [...asOptions([...NETWORK_OPTIONS, ...listOptions]), 'update']);
+  }
+
+  return {
+    async download(names) {
+      try {
+        if (listOptions.length > 0) return await tryDownload(names);
+        return await tryDownload(names).catch(async () => {
+          request.signal.throwIfAborted();
+          await fetchOwnLists();
+          return tryDownload(names);
+        });
+      } catch (error) {
+        request.signal.throwIfAborted();
+        throw new SourceUnavailableError(`apt-get cannot download ${names.join(', ')}: ${describeToolError(error)}`);
+      }
+    },
+    async unpack(file, into) {
+      await runTool('dpkg-deb', ['-x', file, into]);
+    },
+    async listMissingDependencies(file) {
+      const fields = await runTool('dpkg-deb', ['-f', file, 'Pre-Depends', 'Depends']);
+      const names = parseDependencies(fields);
+      const missing = await Promise.all(names.map(async (name) => ((await isInstalled(name)) ? [] : [name])));
+      return missing.flat();
+    },
+  };
+
+  async function isInstalled(name: string): Promise<boolean> {
+    const query = runTool('dpkg-query', ['-W', '-f', '${db:Status-Status}\\n', name]);
+    return (await query.catch(() => '')).split('\n').includes('installed'); // exits with 1 for an unknown name
+  }
+}
+
+/** `Depends: libc6 (>= 2.34), a:any | b` → libc6, a. The first alternative is the distribution's choice. */
+export function parseDependencies(fields: string): string[] {
+  const entries = fields.replaceAll(/^[\w-]+:/gm, ',').split(',');
+  return entries.map((entry) => /^\s*([a-z0-9][a-z0-9+.-]*)/.exec(entry)?.[1]).filter((name) => name !== undefined);
+}
+
+function asOptions(settings: readonly string[]): string[] {
+  return settings.flatMap((setting) => ['-o', setting]);
+}
+
+function describeToolError(error: unknown): string {
+  const stderr = error instanceof Error && 'stderr' in error ? String(error.stderr) : '';
+  return (
+    stderr
+      .split('\n')
+      .findLast((line) => line.startsWith('E: '))
+      ?.slice(3) ?? describeCause(error)
+  );
 }

@@ -1,9 +1,9 @@
-/** What the caller can react to; `message` says what happened, `hint` what to do next. */
 export type LocalRedisErrorCode = 'redis_url_invalid' | 'redis_unreachable' | 'redis_unavailable';
 
 export class LocalRedisError extends Error {
   override readonly name = 'LocalRedisError';
   readonly code: LocalRedisErrorCode;
+  /** Next step for a person. */
   readonly hint: string;
 
   constructor(code: LocalRedisErrorCode, details: { message: string; hint: string; cause?: unknown }) {
@@ -13,15 +13,15 @@ export class LocalRedisError extends Error {
   }
 }
 
-/** One source cannot serve on this machine; the walk notes the reason and goes on to the next. */
+/** One source does not work on this machine, so the next one is tried. */
 export class SourceUnavailableError extends Error {
   override readonly name = 'SourceUnavailableError';
 }
 
-/** The shortest honest text of anything thrown. */
+/** A short text for any thrown value. */
 export function describeCause(cause: unknown): string {
   if (cause instanceof AggregateError) return cause.errors.map(describeCause).join('; ');
-  // of a Cluster, whose own words tell nothing
+  // The error of a Cluster says only that all nodes failed.
   if (cause instanceof Error && 'lastNodeError' in cause) return describeCause(cause.lastNodeError);
   return cause instanceof Error ? cause.message || cause.name : String(cause);
 }

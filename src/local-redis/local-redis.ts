@@ -1,23 +1,22 @@
-/** Where a Redis of our own can come from, in the order in which they are tried. */
+/** Sources of a temporary Redis, in the order of trial. */
 export const SOURCES = ['path', 'container', 'package'] as const;
 export type Source = (typeof SOURCES)[number];
 
-/** A Redis that answered PING. Only one that was started here has anything to stop. */
+/** A Redis that answered PING. */
 export interface LocalRedis {
-  /** May hold credentials: for clients, not for logs. */
+  /** May hold credentials, so never log it. */
   readonly url: string;
-  readonly source: 'given' | Source;
-  /** For people, without credentials: "Redis 7.0.15 from PATH, port 41233". */
+  readonly source: 'configured' | Source;
+  /** Text without credentials: "Redis 7.0.15 from PATH, port 41233". */
   readonly description: string;
-  /** Of a server process on this machine that was started here. */
+  /** Process id of a server that was started here. */
   readonly pid?: number;
-  /** Lives as long as the server: `stop` removes it. */
+  /** Folder that `stop` removes. */
   readonly dataDir?: string;
-  /** Ends what was started here and removes its data; may be called again. Leaves a given Redis alone. */
+  /** Stops a Redis that was started here and removes its data. Does nothing to a configured one. Idempotent. */
   stop(): Promise<void>;
 }
 
-/** What every source is asked with. */
 export interface SourceRequest {
   readonly env: NodeJS.ProcessEnv;
   readonly serverArgs: readonly string[];
@@ -27,12 +26,12 @@ export interface SourceRequest {
   readonly signal: AbortSignal;
 }
 
-/** Throws `SourceUnavailableError` when this machine cannot serve it that way. */
+/** @throws SourceUnavailableError if this source does not work on this machine */
 export type StartSource = (request: SourceRequest) => Promise<LocalRedis>;
 
 /**
- * Durable as in production (append-only file, synced every second) and never evicting, because keys that vanish are not
- * an overload answer for a queue. No snapshots: they would only add forks and writes to a folder that is thrown away.
+ * Durable as in production: append-only file, synced every second. `noeviction`, because a queue must not lose keys. No
+ * snapshots, which would only add forks and writes.
  */
 export const DEFAULT_SERVER_ARGS: readonly string[] = [
   '--appendonly',

@@ -1,7 +1,8 @@
-import { mkdtemp, realpath, rm } from 'node:fs/promises';
+import { constants } from 'node:fs';
+import { access, mkdtemp, realpath, rm, stat } from 'node:fs/promises';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { delimiter, isAbsolute, join } from 'node:path';
 import { setTimeout as delay } from 'node:timers/promises';
 import { isAtLeast, LEAST_REDIS } from '../redis/server-checks.ts';
 import { identifyServer, type ServerIdentity, withConnection } from './connection.ts';
@@ -12,25 +13,25 @@ import { launchServer, type ServerProcess } from './server-process.ts';
 const READY_TIMEOUT_MS = 10_000;
 const PING_TIMEOUT_MS = 1_000;
 const PING_PAUSE_MS = 20;
-/** Between finding a free port and binding it another process can take it; three times in a row is not chance. */
+/** Another process may take a free port before the server binds it. Three times in a row is no coincidence. */
 const PORT_ATTEMPTS = 3;
 
 export interface ServerBinary {
   readonly path: string;
   readonly source: Source;
-  /** Completes the description: "from PATH". */
+  /** Part of the description, such as "from PATH". */
   readonly origin: string;
   readonly libraryPath?: string;
 }
 
 /**
- * Starts `binary` on a free port of 127.0.0.1 with a data folder of its own and waits until it answers.
- * Throws `SourceUnavailableError` when it does not within the deadline, or is too old; nothing is left behind then.
+ * Starts `binary` on a free port of 127.0.0.1 in a temporary data folder and waits until it answers.
+ * @throws SourceUnavailableError if the server does not answer or is too old. Nothing is left behind then.
  */
 export async function startLocalServer(binary: ServerBinary, request: SourceRequest): Promise<LocalRedis> {
   for (let attempt = 1; ; attempt++) {
     const port = await findFreePort();
-    // Real path: Redis answers CONFIG GET dir with it, and macOS's tmpdir is a link.
+    // CONFIG GET dir returns the real path, and the tmpdir of macOS is a link.
     const dataDir = await realpath(await mkdtemp(join(tmpdir(), 'turnfold-redis-')));
     const url = `redis://127.0.0.1:${port}`;
     const server = launchServer({
@@ -52,7 +53,7 @@ export async function startLocalServer(binary: ServerBinary, request: SourceRequ
       };
     } catch (error) {
       await server.stop();
-      await rm(dataDir, { recursive: true, force: true }); // there is still one where /bin/sh is missing
+      await rm(dataDir, { recursive: true, force: true }); // left behind if /bin/sh is missing
       request.signal.throwIfAborted();
       if (error instanceof SourceUnavailableError) throw error;
       const isPortTaken = /address already in use/i.test(server.lastOutput());
@@ -65,12 +66,12 @@ export async function startLocalServer(binary: ServerBinary, request: SourceRequ
   }
 }
 
-/** After the caller's arguments, because the last one wins: address, folder and foreground are what we own it by. */
+/** Arguments that tie the server to this process. They come last, because the last one wins. */
 function ownArgs(port: number, dataDir: string): string[] {
   return ['--bind', '127.0.0.1', '--port', String(port), '--dir', dataDir, '--daemonize', 'no', '--logfile', ''];
 }
 
-/** The shell around the server needs `sleep` and `rm` even where the caller's PATH has neither. */
+/** The supervising shell needs `sleep` and `rm`, which the caller's PATH may lack. */
 function serverEnv(binary: ServerBinary, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const path = [env['PATH'], '/usr/bin', '/bin'].filter(Boolean).join(':');
   return { PATH: path, LC_ALL: 'C', ...(binary.libraryPath && { LD_LIBRARY_PATH: binary.libraryPath }) };
@@ -90,18 +91,18 @@ async function waitUntilReady({ server, url, dataDir, signal }: Startup): Promis
     const identity = await withConnection({ url }, PING_TIMEOUT_MS, async (client) => {
       const answer = await identifyServer(client);
       const [, dir] = await client.config('GET', 'dir');
-      return dir === dataDir ? answer : undefined; // else a stranger took the port: hands off
+      return dir === dataDir ? answer : undefined; // otherwise the port belongs to another server
     }).catch(() => undefined); // refused or still loading
     if (identity !== undefined) return identity;
     await delay(PING_PAUSE_MS, undefined, { signal: giveUp });
   }
 }
 
-/** Left for another source: whoever opens a database there would be refused. */
+/** An old server is left for the next source, because the store would refuse it. */
 function checkVersion(path: string, { name, version, redisVersion }: ServerIdentity): void {
   if (redisVersion === undefined || isAtLeast(redisVersion, LEAST_REDIS)) return;
-  const what = name === 'Redis' ? `Redis ${version}` : `${name} ${version}, as good as Redis ${redisVersion}`;
-  throw new SourceUnavailableError(`${path} is ${what}; turnfold needs Redis ${LEAST_REDIS}`);
+  const what = name === 'Redis' ? `Redis ${version}` : `${name} ${version}, compatible with Redis ${redisVersion}`;
+  throw new SourceUnavailableError(`${path} is ${what}, but turnfold needs Redis ${LEAST_REDIS}`);
 }
 
 async function findFreePort(): Promise<number> {
@@ -116,4 +117,31 @@ async function findFreePort(): Promise<number> {
     });
   });
   return promise;
+}
+
+const SERVER_NAMES = ['redis-server', 'valkey-server'];
+
+/** Runs a server that is installed on this machine. */
+export async function startFromPath(request: SourceRequest): Promise<LocalRedis> {
+  const path = await findOnPath(SERVER_NAMES, request.env['PATH'] ?? '');
+  if (path === undefined) throw new SourceUnavailableError(`no ${SERVER_NAMES.join(' or ')} on PATH`);
+  return startLocalServer({ path, source: 'path', origin: 'from PATH' }, request);
+}
+
+/** The first of `names` on `searchPath`. Relative and empty entries are skipped for safety. */
+export async function findOnPath(names: readonly string[], searchPath: string): Promise<string | undefined> {
+  const folders = searchPath.split(delimiter).filter(isAbsolute);
+  for (const candidate of names.flatMap((name) => folders.map((folder) => join(folder, name)))) {
+    if (await isExecutable(candidate)) return candidate;
+  }
+  return undefined;
+}
+
+async function isExecutable(path: string): Promise<boolean> {
+  try {
+    await access(path, constants.X_OK);
+    return (await stat(path)).isFile();
+  } catch {
+    return false;
+  }
 }

@@ -2,11 +2,10 @@ import { readFile } from 'node:fs/promises';
 import { homedir, platform } from 'node:os';
 import { isAbsolute, join } from 'node:path';
 import type { RedisTls } from '../redis/address.ts';
+import { useConfiguredRedis } from './configured-redis.ts';
 import { startInContainer } from './container.ts';
 import { startFromPackage } from './debian-package.ts';
 import { LocalRedisError, SourceUnavailableError } from './errors.ts';
-import { useGivenRedis } from './given.ts';
-import { describeInstallation } from './install-hint.ts';
 import {
   DEFAULT_SERVER_ARGS,
   type LocalRedis,
@@ -15,9 +14,9 @@ import {
   type SourceRequest,
   type StartSource,
 } from './local-redis.ts';
-import { startFromPath } from './path.ts';
+import { startFromPath } from './local-server.ts';
 
-/** The image of docker-compose.yml, so that what is tested is what is run. A test compares both. */
+/** The image of docker-compose.yml, so that tests run what deployments run. */
 export const DEFAULT_IMAGE = 'redis:7.4.7-alpine';
 
 const STARTERS: Readonly<Record<Source, StartSource>> = {
@@ -27,33 +26,33 @@ const STARTERS: Readonly<Record<Source, StartSource>> = {
 };
 
 export interface ProvideRedisOptions {
-  /** REDIS_URL; "" counts as absent. When given, no other source is tried. */
+  /** REDIS_URL. An empty text counts as absent. If set, no other source is tried. */
   readonly redisUrl?: string | undefined;
   readonly redisTls?: RedisTls | undefined;
-  /** PATH, HOME and XDG_CACHE_HOME are read, and all of it is passed to apt-get (proxies). Default: process.env. */
+  /** Default: process.env. PATH, HOME and XDG_CACHE_HOME are read, and apt-get gets all of it for proxies. */
   readonly env?: NodeJS.ProcessEnv;
-  /** Which sources to try, in this order. Default: all. */
+  /** Sources to try, in order. Default: all. */
   readonly sources?: readonly Source[];
-  /** Arguments of redis-server, after the defaults, so that they win. */
+  /** Arguments of redis-server, which override the defaults. */
   readonly serverArgs?: readonly string[];
   readonly container?: { readonly image: string };
-  /** Where unpacked packages are kept. Default: turnfold in $XDG_CACHE_HOME or ~/.cache. */
+  /** Folder for unpacked packages. Default: turnfold in $XDG_CACHE_HOME or ~/.cache. */
   readonly cacheDir?: string;
-  /** Called with what takes long, was passed over or was chosen, one line each. */
+  /** Gets a line for each slow step, rejected source and chosen Redis. */
   readonly log?: (line: string) => void;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Finds or starts a Redis that answers PING: the given one, else the first source that can serve.
- * Throws `LocalRedisError`: `redis_url_invalid` and `redis_unreachable` for a given one, `redis_unavailable` when no
- * source can serve, with every source's reason and what to install; the signal's reason when aborted.
+ * Finds or starts a Redis that answers PING: the one at `redisUrl`, or the first source that works.
+ * @throws LocalRedisError `redis_url_invalid` or `redis_unreachable` for `redisUrl`, `redis_unavailable` with the reason of
+ * each source, or the reason of the signal
  */
 export async function provideRedis(options: ProvideRedisOptions = {}): Promise<LocalRedis> {
   const log = options.log ?? (() => undefined);
   options.signal?.throwIfAborted();
   const redis = options.redisUrl
-    ? await useGivenRedis({ url: options.redisUrl, tls: options.redisTls })
+    ? await useConfiguredRedis({ url: options.redisUrl, tls: options.redisTls })
     : await startFirst(options.sources ?? SOURCES, completeRequest(options, log));
   log(`using ${redis.description}`);
   return redis;
@@ -68,12 +67,12 @@ async function startFirst(sources: readonly Source[], request: SourceRequest): P
       if (!(error instanceof SourceUnavailableError)) throw error;
       const reason = `${source}: ${error.message}`;
       reasons.push(reason);
-      request.log(`passed over: ${reason}`);
+      request.log(`not usable: ${reason}`);
     }
   }
   const osRelease = await readFile('/etc/os-release', 'utf8').catch(() => '');
   const hint = describeInstallation(platform(), osRelease);
-  throw new LocalRedisError('redis_unavailable', { message: `No Redis here (${reasons.join('; ')}). ${hint}`, hint });
+  throw new LocalRedisError('redis_unavailable', { message: `No Redis found (${reasons.join(', ')}). ${hint}`, hint });
 }
 
 function completeRequest(options: ProvideRedisOptions, log: (line: string) => void): SourceRequest {
@@ -88,8 +87,33 @@ function completeRequest(options: ProvideRedisOptions, log: (line: string) => vo
   };
 }
 
-/** By the XDG rules a relative path counts as absent. */
+/** By the XDG specification, a relative path counts as absent. */
 function findCacheHome(env: NodeJS.ProcessEnv): string {
   const cacheHome = env['XDG_CACHE_HOME'] ?? '';
   return isAbsolute(cacheHome) ? cacheHome : join(env['HOME'] || homedir(), '.cache');
+}
+
+/** Package commands by ID or ID_LIKE of /etc/os-release. */
+const INSTALL_COMMANDS: readonly (readonly [ids: readonly string[], command: string])[] = [
+  [['debian', 'ubuntu'], 'sudo apt-get update && sudo apt-get install redis-server'],
+  [['fedora', 'rhel', 'centos'], 'sudo dnf install valkey (or: sudo dnf install redis)'],
+  [['alpine'], 'apk add redis'],
+  [['arch'], 'sudo pacman -S valkey'],
+  [['suse', 'opensuse'], 'sudo zypper install redis'],
+];
+
+/** Tells a person how to get a Redis on this system. @param osRelease text of /etc/os-release, or "" */
+export function describeInstallation(system: NodeJS.Platform, osRelease: string): string {
+  const others = 'start Docker, or set REDIS_URL=redis://host:6379.';
+  const command = findCommand(system, osRelease);
+  if (command !== undefined) return `Install Redis with: ${command}. Or ${others}`;
+  if (system === 'win32') return `Run this in WSL with Redis installed, or ${others}`;
+  return `Install Redis 7 or newer so that redis-server is on PATH, or ${others}`;
+}
+
+function findCommand(system: NodeJS.Platform, osRelease: string): string | undefined {
+  if (system === 'darwin') return 'brew install redis';
+  if (system !== 'linux') return undefined;
+  const ids = [...osRelease.matchAll(/^ID(?:_LIKE)?=(.+)$/gm)].flatMap(([, value]) => value?.match(/[\w-]+/g) ?? []);
+  return INSTALL_COMMANDS.find(([known]) => known.some((id) => ids.includes(id)))?.[1];
 }

@@ -5,36 +5,39 @@ import type { Socket } from 'node:net';
 /**
  * Owns a server process and its folder, and ties both to the life of this process.
  *
- * Between us and the server stands a shell whose stdin is a pipe that only we hold. However we end, by return, signal
- * or SIGKILL, the kernel closes the pipe; `read` returns, and the shell ends the server and removes the folder. So no
- * signal handler and no exit hook is needed here, and none could see a SIGKILL.
+ * A shell supervises the server. Its stdin is a pipe of this process, which the kernel closes however this process ends,
+ * SIGKILL included. Then `read` returns, and the shell stops the server and removes the folder.
  *
- * Guarantees, unless somebody kills the shell itself with SIGKILL: (1) the server outlives us by GRACE_SECONDS at most,
- * and its folder goes with it; (2) only the shell's own child is signalled, and at once when we end or it ends, so the
- * pid is not another's; (3) when `stop` returns, process and folder are gone.
+ * Guarantees, unless the shell itself gets a SIGKILL:
+ * 1. The server outlives this process by at most GRACE_SECONDS, and its folder is removed.
+ * 2. Only the shell's own child is signalled, so the pid cannot belong to another process.
+ * 3. When `stop` returns, process and folder are gone.
  *
- * The trap stands behind the start, because an ignored SIGTERM would be inherited: a server that is told to stop while
- * it starts would be deaf to it and wait for the SIGKILL (seen: 3.0 s).
+ * The trap comes after the start, because a server would inherit the ignored SIGTERM and wait for the SIGKILL (3.0 s).
  *
- * Roads not taken: `setpriv --pdeathsig` is Linux only and follows the thread that spawned; a second Node process as
- * a watchdog costs 40 MB where the shell takes 1.7; a pid file read by the next start kills whoever has that pid then.
+ * Rejected: `setpriv --pdeathsig` is Linux only and follows a thread. A Node watchdog costs 40 MB instead of 1.7 MB. A pid
+ * file may name another process by the next start.
  */
-const SUPERVISOR = `
-folder=$1 grace=$2; shift 2
-"$@" 2>&1 &
-server=$!
-trap '' HUP INT TERM
-exec >/dev/null 2>&1
-read -r _
-kill -TERM "$server"
-(sleep "$grace"; kill -KILL "$server") &
-watch=$!
-wait "$server"
-kill -KILL "$watch"
-rm -rf "$folder"
-`;
+const SUPERVISOR = [
+  'folder=$1 grace=$2',
+  'shift 2',
+  '"$@" 2>&1 &',
+  'server=$!',
+  "trap '' HUP INT TERM",
+  'exec >/dev/null 2>&1',
+  'read -r _',
+  'kill -TERM "$server"',
+  '(',
+  'sleep "$grace"',
+  'kill -KILL "$server"',
+  ') &',
+  'watch=$!',
+  'wait "$server"',
+  'kill -KILL "$watch"',
+  'rm -rf "$folder"',
+].join('\n');
 
-/** For a server that is busy in a script or frozen and so does not hear SIGTERM. */
+/** A busy or frozen server does not react to SIGTERM. */
 const GRACE_SECONDS = 3;
 const KEPT_OUTPUT_CHARS = 4_000;
 
@@ -42,21 +45,21 @@ export interface ServerCommand {
   readonly binary: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** The server's own folder, which is removed with it. */
+  /** Folder of the server, removed at its end. */
   readonly folder: string;
 }
 
 export interface ServerProcess {
-  /** Aborts when the server has ended, by itself or by `stop`. */
+  /** Aborts when the server has ended for any reason. */
   readonly ended: AbortSignal;
-  /** The last lines that the server wrote, for the error that says why it ended. */
+  /** The last lines of the server's output, for errors. */
   lastOutput(): string;
   stop(): Promise<void>;
 }
 
 export function launchServer({ binary, args, env, folder }: ServerCommand): ServerProcess {
   const shellArgs = ['-c', SUPERVISOR, 'turnfold-redis', folder, String(GRACE_SECONDS), binary, ...args];
-  // detached: a session of its own, so that Ctrl-C ends us first and lets us finish with Redis still there.
+  // detached: Ctrl-C reaches this process alone, which can finish while Redis still runs.
   const supervisor = spawn('/bin/sh', shellArgs, { env, detached: true, stdio: ['pipe', 'pipe', 'ignore'] });
   const exited = Promise.race([once(supervisor, 'exit'), once(supervisor, 'close')]);
   const ended = new AbortController();
@@ -64,18 +67,18 @@ export function launchServer({ binary, args, env, folder }: ServerCommand): Serv
   supervisor.stdout.setEncoding('utf8').on('data', (text: string) => {
     output = (output + text).slice(-KEPT_OUTPUT_CHARS);
   });
-  // The server holds the only other end of this pipe, so its close is the server's end; then the shell may clean up.
+  // Only the server has the other end of this pipe, so a close means that the server has ended.
   supervisor.stdout.once('close', () => {
     ended.abort();
     supervisor.stdin.end();
   });
   supervisor.stdin.on('error', () => {
-    // EPIPE: the shell has ended already, which is all that the write would have asked for.
+    // EPIPE: the shell has ended already.
   });
   exited.catch((error: Error) => {
     output += error.message; // no /bin/sh
   });
-  // A forgotten stop must not keep us alive: ending is enough to stop the server.
+  // A forgotten `stop` must not keep this process alive. Its end stops the server, too.
   supervisor.unref();
   (supervisor.stdin as Socket).unref();
   (supervisor.stdout as Socket).unref();

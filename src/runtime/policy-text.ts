@@ -28,9 +28,8 @@ export function examinePolicyText(document: YamlDocument, name: string): PolicyE
  * expected number`.
  */
 export function placeError(error: TurnfoldError, document: YamlDocument, name: string): TurnfoldError {
-  const { code, message, field, details } = error;
+  const { code, message, reason: text, field, details } = error;
   const place = field === undefined ? undefined : document.locate(field);
-  const text = field !== undefined && message.startsWith(`${field}: `) ? message.slice(field.length + 2) : message;
   const said = text === message ? '' : `${place?.written ?? field}: `;
   // A sum may be refused under a setting with its default. Then the line is that of another setting in the sum.
   const line = place?.line ?? document.findLine(text);

@@ -32,7 +32,7 @@ const conversation = fc
     isBehind ? [...toolTurns(turns), ...odd] : [...odd, ...toolTurns(turns)],
   );
 
-test('any history: within the budget, or the sum of why not; sent as every format takes it; twice the same', async () => {
+test('compacts any history within the budget or explains the sum, validly for every format, and deterministically', async () => {
   await fc.assert(
     fc.asyncProperty(
       conversation,

@@ -39,7 +39,7 @@ function violationsOf(messages: readonly Message[]): unknown[] {
 }
 
 describe('a compacted conversation in JSON', () => {
-  test('summaries stand where the sequences stood; the report tells what was done', async () => {
+  test('puts summaries in place of sequences and reports what was done', async () => {
     const { id, messages, report } = await compactOne([system, ...toolTurns(6)], 'max_tokens: 2200');
     expect(id).toBe('talk');
     expect(report).toStrictEqual({
@@ -123,8 +123,8 @@ describe('a compacted conversation in JSON', () => {
   });
 });
 
-describe('what is refused', () => {
-  test('no context is small enough: the sum, and what to change; the other lines go on', async () => {
+describe('refused input', () => {
+  test('explains the sum and the remedy if no context is small enough, and goes on with other lines', async () => {
     const large = { id: 'large', messages: [{ role: 'system', content: 'rule '.repeat(500) }, user('go')] };
     const small = { id: 'small', messages: [system, user('go')] };
     const { code, stdout, stderr } = await compact([large, small], 'max_tokens: 200', '--json');
@@ -173,7 +173,7 @@ function byteLength({ content, toolCalls = [] }: Message): number {
   return Buffer.byteLength(content + called + widened);
 }
 
-test('pins of the policy are sent, letter by letter, and weigh', async () => {
+test('sends pins byte for byte and counts them', async () => {
   const pin = 'Answer in French.\n"Always".';
   const plain = await compactOne([system, ...toolTurns(6)], 'max_tokens: 2200');
   const pinned = await compactOne([system, ...toolTurns(6)], `max_tokens: 2200\npins: [${JSON.stringify(pin)}]`);

@@ -7,11 +7,3 @@ const scheduled = (dueAt: number): OpenTurn => ({ turn: 't1', state: 'scheduled'
 test('a scheduled turn is listed with when it is due', () => {
   expect(describeOpen(scheduled(86_400_000))).toMatch(/ {2}for 1970-01-02T00:00:00\.000Z$/);
 });
-
-// Such a delay is refused by now; one that was taken before that stays until it is canceled, and has to be seen for that.
-test.each([8.64e15 + 1, Date.now() + Number.MAX_SAFE_INTEGER])(
-  'one that is due when no date is, %d, never',
-  (dueAt) => {
-    expect(describeOpen(scheduled(dueAt))).toMatch(/t1.* {2}for never$/);
-  },
-);

@@ -1,22 +1,22 @@
 import { expect, test } from 'vitest';
-import { enqueue } from '../../src/cli/commands/enqueue.ts';
+import { enqueue } from '../../src/cli/commands/turns.ts';
 import type { StreamOptions, TurnfoldClient, TurnProgress } from '../../src/client/index.ts';
 import type { TurnView } from '../../src/domain/turn.ts';
 
 const turn = { turn: 't1', agent: 'a', acceptedAt: 1, settledAt: 2, requestTokens: [] };
 const text = (piece: string, step = 1): TurnProgress => ({ type: 'text', step, piece });
 
-/** @param state what a turn has in that state, over what every turn has */
+/** @param state Fields of this state, added to those of every turn. */
 function result(state: object): TurnProgress {
   return { type: 'result', view: { ...turn, ...state } as unknown as TurnView }; // each test gives what its state needs
 }
 
 const answered = (content: string): TurnProgress => result({ state: 'completed', answer: { seq: 2, content } });
 
-/** What the command prints of these parts: results, notes, exit code. */
+/** Standard output, notes and exit code for these parts. */
 async function print(
   parts: readonly TurnProgress[],
-  options: { waitMs?: number; json?: boolean; stream?: boolean } = {},
+  options: { wait?: number; json?: boolean; stream?: boolean } = {},
 ) {
   const asked: (StreamOptions | undefined)[] = [];
   async function* stream(_: unknown, __: string, given?: StreamOptions): AsyncGenerator<TurnProgress> {
@@ -30,7 +30,7 @@ async function print(
     text: (piece: string) => void (printed.stdout += piece),
     note: (note: string) => void (printed.stderr += `${note}\n`),
   };
-  const given = { agent: 'a', tenant: '_', stream: true, waitMs: 0, ...options };
+  const given = { agent: 'a', tenant: '_', stream: true, wait: 0, ...options };
   const code = await enqueue({ client, output }, 'c1', 'hello', given);
   return { ...printed, code, asked };
 }
@@ -46,19 +46,19 @@ test('prints pieces as they come, the text of each step in lines of its own, and
   });
 });
 
-test('prints the answer whole where it did not hear all of it', async () => {
+test('prints the whole answer if a piece of text was lost', async () => {
   const missed = [text('It '), { type: 'lost', step: 1 } as const, text('blue.'), answered('It is blue.')];
   expect(await print(missed)).toMatchObject({
     stdout: 'It \nblue.\nIt is blue.\n',
-    stderr: '(a piece was lost)\n',
+    stderr: '(a piece of text was lost)\n',
   });
   expect(await print([text('It is'), answered('It is blue.')])).toMatchObject({ stdout: 'It is\nIt is blue.\n' });
   expect(await print([answered('It is blue.')])).toMatchObject({ stdout: 'It is blue.\n' });
 });
 
-test('says where a step begins again', async () => {
+test('marks where a step starts again', async () => {
   const again = [text('It is bl'), { type: 'restart', step: 1 } as const, text('It is red.'), answered('It is red.')];
-  expect(await print(again)).toMatchObject({ stdout: 'It is bl\nIt is red.\n', stderr: '(begins again)\n' });
+  expect(await print(again)).toMatchObject({ stdout: 'It is bl\nIt is red.\n', stderr: '(the step starts again)\n' });
 });
 
 test('says why there is no answer, with exit code 1', async () => {
@@ -67,10 +67,10 @@ test('says why there is no answer, with exit code 1', async () => {
     stdout: 'It \nt1  failed  model_failed: no\n',
     code: 1,
   });
-  expect(await print([result({ state: 'running' })], { waitMs: 200 })).toMatchObject({
+  expect(await print([result({ state: 'running' })], { wait: 0.2 })).toMatchObject({
     stdout: 't1  running\n',
     stderr: expect.stringMatching(
-      /^not settled within 0.2 s; turnfold result c1 t1 --wait 0.2 goes on waiting/,
+      /^turn not settled within 0.2 s\. To keep waiting, run: turnfold result c1 t1 --wait 0.2\n/,
     ) as string,
     code: 1,
     asked: [{ waitMs: 200 }],
@@ -89,7 +89,7 @@ test('says what the turn waits for as soon as it waits, and how to answer', asyn
     '',
   ].join('\n');
   expect(await print(parts)).toMatchObject({ stdout: 'Let me see.\npaid back\n', stderr });
-  const quiet = await print(parts, { waitMs: 1_000, stream: false });
+  const quiet = await print(parts, { wait: 1, stream: false });
   expect(quiet, 'with --wait alone, too').toMatchObject({ stdout: 'paid back\n', stderr });
 });
 

@@ -52,7 +52,7 @@ test('a file of another kind is reported once, whatever its length', async () =>
   await expect(imported).rejects.toMatchObject({
     code: 'invalid_input',
     field: path,
-    message: expect.stringMatching(/package\.json: expected one conversation a line, .*; line 1: /) as string,
+    message: expect.stringMatching(/package\.json: expected one conversation per line, .*: line 1: /) as string,
   });
   expect(lines).toEqual([]);
 });

@@ -25,25 +25,27 @@ describe('with --json a failure is one line of JSON', () => {
     expect(error.field).toBe(field);
   });
 
-  test('to a person it is said as ever', async () => {
+  test('prints usage errors as text without --json', async () => {
     const { code, stderr } = await runTurnfold(['turns', 'v1', '--limit', 'x']);
     expect(code).toBe(1);
-    expect(stderr).toContain("error: option '--limit <n>' argument 'x' is invalid. expected a whole number.");
-    expect(stderr).toContain('(--help says how)');
+    expect(stderr).toContain(
+      "error: option '--limit <n>' argument 'x' is invalid. Expected a whole number of 0 or more.",
+    );
+    expect(stderr).toContain('(see --help)');
   });
 
-  test('a text that is no option does not ask for it', async () => {
+  test('ignores a --json behind --', async () => {
     const { stderr } = await runTurnfold(['enqueue', '--wait', 'x', '--', 'v1', '--json']);
     expect(stderr).toMatch(/^error: /);
   });
 
-  test('help is no failure', async () => {
+  test('prints help as no error', async () => {
     const run = await runTurnfold(['turns', '--help', '--json']);
     expect(run).toMatchObject({ code: 0, stderr: '' });
     expect(run.stdout).toContain('Usage: turnfold turns');
   });
 
-  test('a defect of ours, too', () => {
+  test('prints a defect as JSON', () => {
     const notes: string[] = [];
     const ignore = (): void => undefined;
     const output: Output = { line: ignore, text: ignore, note: (note) => void notes.push(note) };

@@ -17,7 +17,7 @@ describe('the check of Node', () => {
   });
 
   it.each(['20.20.2', '22.21.9', '9.99.99'])('refuses %s with what to do', (present) => {
-    expect(explainOldNode(present, '>=22.22.0')).toContain(`needs Node >=22.22.0; this is ${present}`);
+    expect(explainOldNode(present, '>=22.22.0')).toContain(`needs Node >=22.22.0, but this is ${present}`);
   });
 });
 

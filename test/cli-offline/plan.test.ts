@@ -58,7 +58,7 @@ describe('a plan in JSON', () => {
     expect(planned).toMatchObject({ kind: 'evict', reasons: ['message_threshold'], sequences: [], turns: 20 });
     const [range] = (planned?.['evict'] ?? []) as { from: number; to: number }[];
     expect(range?.from).toBe(1);
-    // What is left begins with a user message.
+    // The remaining messages begin with a user message.
     expect(messages[(range?.to ?? 0) + 1]).toMatchObject({ role: 'user' });
   });
 
@@ -121,7 +121,7 @@ test('a conversation that is refused leaves the others alone', async () => {
   expect(stderr).toContain('turnfold: orphan: orphan_result: messages[1].toolCallId:');
 });
 
-test('a line for people says what would be done and why; what is refused goes to standard error', async () => {
+test('prints plan and reasons in one line, and errors to standard error', async () => {
   const lines = [{ id: 'talk', messages: toolTurns(4) }, 5];
   const { code, stdout, stderr } = await plan(lines, 'token_threshold: 1000\nmax_tokens: 800');
   expect(code).toBe(1);
@@ -178,7 +178,7 @@ describe('a policy', () => {
   });
 });
 
-test('what is not there is said without a stack', async () => {
+test('reports a missing file without a stack', async () => {
   const file = await writeTemporary('talks.jsonl', [{ messages: [] }]);
   for (const args of [
     ['plan', '/nowhere/talks.jsonl'],

@@ -10,7 +10,7 @@ async function refusalOf(...args: string[]): Promise<string> {
   return run.stderr;
 }
 
-describe('what is wrong with a policy that is tried names what was typed', () => {
+describe('a problem of a policy on trial names the option that was typed', () => {
   test.each(['compact', 'replay'])('%s: the window that is too small for it', async (command) => {
     const policy = await writeTemporary('policy.yaml', 'max_tokens: 12000');
     const told = await refusalOf(command, '--policy', policy, '--window', '8000');

@@ -10,8 +10,8 @@ function item(seq: number, content = `message ${seq}`): ContextItem {
   return { from: seq, to: seq, tokens: M, bytes: M, message: { role: 'user', content } };
 }
 
-describe('what requests cost', () => {
-  test('what the last request held is read, the rest is written', () => {
+describe('cost of requests', () => {
+  test('reads the prefix of the last request from the cache and writes the rest', () => {
     const cache = new PromptCache(prices);
     const items = [item(1), item(2)];
     cache.add(items, 2 * M, 0);

@@ -4,7 +4,7 @@ import { describePolicy } from '../../src/cli/commands/replay/summary.ts';
 
 const FILE = new URL(import.meta.url).pathname;
 
-/** A terminal of so many columns that keeps what is written; `isTTY` as a pipe has it where there are none. */
+/** A terminal that records its output. Without `columns` it is a pipe. */
 function openTerminal(columns?: number) {
   const written: string[] = [];
   const stream = { isTTY: columns !== undefined, columns, write: (text: string) => written.push(text) };
@@ -38,7 +38,7 @@ it.each([120, 60, 30, 12])(
   },
 );
 
-it('what is no terminal is told nothing', async () => {
+it('prints no progress without a terminal', async () => {
   const { written, stream } = openTerminal();
   const progress = await openProgress(FILE, stream);
   progress.advance(500, 10);
@@ -46,7 +46,7 @@ it('what is no terminal is told nothing', async () => {
   expect(written).toEqual([]);
 });
 
-it('names in a table give way to figures, and keep their ends', () => {
+it('shortens names before figures and keeps the ends of names', () => {
   const tried = { name: 'p.yaml', replayed: [replayed], usableTokens: 8_000 };
   const [wide, narrow] = [describePolicy(tried, 120), describePolicy(tried, 90)];
   expect(wide[3]).toMatch(/^recording-x+…x+-7 /);

@@ -5,7 +5,7 @@ import { Replay } from '../../src/runtime/offline/replay.ts';
 import { weighConversation } from '../../src/runtime/offline/weigh-conversation.ts';
 import { hasTraces, readConversationFiles } from '../wire/traces.ts';
 
-/** Tokens; the threshold is 1.3 of them, the window twice as large. */
+/** Tokens. The threshold is 1.3 times as large, the window twice as large. */
 const BUDGETS = [4_000, 8_000, 16_000];
 
 async function replayUnder(maxTokens: number) {

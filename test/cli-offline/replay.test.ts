@@ -25,7 +25,7 @@ async function replayOne(messages: readonly unknown[], policy: string, ...args: 
 }
 
 describe('a replay in JSON', () => {
-  test('what was sent, and that it stayed within the window', async () => {
+  test('reports the requests, which stay within the window', async () => {
     const line = await replayOne([system, ...toolTurns(12)], POLICY);
     expect(line).toStrictEqual({
       id: 'talk',
@@ -57,7 +57,7 @@ describe('a replay in JSON', () => {
     expect(await replayOne(messages, POLICY)).toMatchObject({ requests: 3, invalid: 2, compactions: 0 });
   });
 
-  test('what a later call names is still there where a window of equal size lost it', async () => {
+  test('keeps literals that later calls need, which a window of equal size loses', async () => {
     const path = 'src/billing/invoice-9913.ts';
     const messages = [
       system,
@@ -110,11 +110,11 @@ test('without --json: a table with a sum and a plot for each policy, and no prog
   expect(stdout.match(/^ +0 [┤┼]/gm)).toHaveLength(2);
 });
 
-test('no model is called, and that is said', async () => {
+test('says that a policy on trial calls no model', async () => {
   const policy = `${POLICY}\nsummarizer:\n  models: [anthropic/claude-haiku-4-5]`;
   const { code, stderr } = await replay([{ id: 'talk', messages: toolTurns(1) }], policy, '--json');
   expect(code).toBe(0);
-  expect(stderr).toContain('no model is called to try it');
+  expect(stderr).toContain('a policy on trial calls no model');
 });
 
 test.skipIf(!existsSync(tracePath('tau_airline')))(

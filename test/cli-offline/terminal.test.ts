@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { compactFile } from '../../src/cli/commands/compact.ts';
 import { planFile } from '../../src/cli/commands/plan.ts';
-import { renderFile } from '../../src/cli/commands/render.ts';
 import { replayFile } from '../../src/cli/commands/replay.ts';
 import { showContext } from '../../src/cli/commands/show.ts';
+import { renderFile } from '../../src/cli/commands/wire.ts';
 import { type Output, openOutput, reportError, writeJson } from '../../src/cli/output.ts';
 import type { TurnfoldClient } from '../../src/client/index.ts';
 import { TurnfoldError } from '../../src/domain/errors.ts';

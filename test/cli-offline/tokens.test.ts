@@ -58,9 +58,12 @@ test.each([
   [['plan'], /missing required argument 'file'/],
   [['plan', 'x', '--jason'], /unknown option '--jason'/],
   [['worker'], /--agents <file>' not specified/],
-  [['worker', '--agents', 'x', '--roles', 'turn,cook'], /--roles: 'cook' is no role: turn, compaction, summarization/],
-  [['show', 'c1', '--version', 'x'], /expected a whole number/],
-  [['enqueue', 'c1', 'x', '--agent', 'a', '--wait', '-1'], /expected a number of seconds/],
+  [
+    ['worker', '--agents', 'x', '--roles', 'turn,cook'],
+    /--roles: unknown role 'cook', expected turn, compaction, summarization/,
+  ],
+  [['show', 'c1', '--version', 'x'], /Expected a whole number/],
+  [['enqueue', 'c1', 'x', '--agent', 'a', '--wait', '-1'], /Expected a number of seconds/],
 ])('a command line that cannot be meant is refused in words: %j', async (args, words) => {
   const { code, stdout, stderr } = await runTurnfold(args);
   expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });

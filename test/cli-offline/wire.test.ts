@@ -72,7 +72,7 @@ describe('render', () => {
     expect(other.stdout).not.toContain('signature');
   });
 
-  test('tells which conversation is none; the others go on', async () => {
+  test('names an invalid line and goes on with the others', async () => {
     const talks = [
       { id: 'bad', messages: [messages[4]] },
       { id: 'good', messages: [messages[1]] },
@@ -114,7 +114,7 @@ describe('validate', () => {
     const { stdout } = await render([{ messages }], '--format', format);
     expect(await validate(stdout, '--format', format)).toStrictEqual({
       code: 0,
-      stdout: `valid: no rule of ${format} is broken\n`,
+      stdout: `valid ${format} request\n`,
       stderr: '',
     });
     const json = await validate(stdout, '--format', format, '--json');
@@ -156,7 +156,7 @@ describe('validate', () => {
     [
       '{"messages": [',
       'anthropic',
-      /^turnfold: invalid_input: .*request\.json: not JSON; expected one request body\n$/,
+      /^turnfold: invalid_input: .*request\.json: not JSON, expected one request body\n$/,
     ],
     ['{}', 'gemini', /^turnfold: invalid_input: --format: /],
   ])('bad input exits with 2: %s as %s', async (text, format, words) => {
@@ -171,7 +171,7 @@ describe('validate', () => {
   test('- is standard input, so that it can follow render', async () => {
     const { stdout: input } = await render([{ messages }], '--format', 'anthropic');
     const run = await runTurnfold(['validate', '-', '--format', 'anthropic'], { input });
-    expect(run).toStrictEqual({ code: 0, stdout: 'valid: no rule of anthropic is broken\n', stderr: '' });
+    expect(run).toStrictEqual({ code: 0, stdout: 'valid anthropic request\n', stderr: '' });
     const refused = await runTurnfold(['validate', '-', '--format', 'anthropic'], { input: '[]' });
     expect(refused).toMatchObject({ code: 1, stderr: '', stdout: expect.stringContaining('X5 ') as string });
   });
@@ -182,7 +182,7 @@ describe('validate', () => {
     expect(run).toStrictEqual({
       code: 2,
       stdout: '',
-      stderr: 'turnfold: invalid_input: standard input: not JSON; expected one request body\n',
+      stderr: 'turnfold: invalid_input: standard input: not JSON, expected one request body\n',
     });
   });
 

@@ -17,21 +17,21 @@ async function check(code: string) {
   return { path, ...(await endOf(child)) };
 }
 
-test('a file that leaves a timer and a server open is named, and does not keep the command', async () => {
+test('names an agents file that leaves a timer and a server open, and ends the command', async () => {
   const open = `import { createServer } from 'node:net';\ncreateServer().listen(0);\nsetInterval(() => {}, 1000);`;
   const { path, code, stdout, stderr } = await check(`${open}\n${AGENT}`);
   expect({ code, stderr }).toEqual({
     code: 0,
-    stderr: `turnfold: ${path} keeps the process running (an open timer, server or connection); stopped\n`,
+    stderr: `turnfold: ${path} left a timer, server or connection open. The process was stopped.\n`,
   });
-  expect(stdout).toContain('can be read');
+  expect(stdout).toContain('valid');
 });
 
-test('a file that ends its command by itself is told of nothing', async () => {
+test('prints nothing about an agents file that leaves nothing open', async () => {
   expect(await check(AGENT)).toMatchObject({ code: 0, stderr: '' });
 });
 
-test('a refused file that keeps the event loop alive ends the command with its error alone', async () => {
+test('ends the command with one error for an invalid agents file that keeps the event loop alive', async () => {
   const { code, stdout, stderr } = await check('setInterval(() => {}, 1000);\nexport const agents = 5;');
   expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
   expect(stdout).toContain('invalid_config: --agents: expected a list of agents');
@@ -45,13 +45,13 @@ test.each<[string, string, string]>([
   ['throws a symbol', 'throw Symbol("odd");', 'Symbol(odd)'],
   ['throws an error whose message throws', 'throw { get message() { throw 1; } };', 'no message'],
   ['throws what a terminal acts on', 'throw new Error("\\u001b]0;title\\u0007");', String.raw`\u001b]0;title\u0007`],
-])('a file that %s is named in one line', async (_, code, why) => {
+])('names an agents file that %s, in one line', async (_, code, why) => {
   const run = await check(code);
   expect(run.stdout + run.stderr).toContain(`invalid_config: --agents: ${run.path} cannot be loaded: ${why}\n`);
   expect(run.code).toBe(1);
 });
 
-test('a file that ends the process while it is loaded is named, and is no success', async () => {
+test('fails the command if its agents file ends the process at import', async () => {
   const { path, code, stderr } = await check('process.exit(0);');
   expect({ code, stderr }).toEqual({
     code: 1,
@@ -59,7 +59,7 @@ test('a file that ends the process while it is loaded is named, and is no succes
   });
 });
 
-test('a file whose agents cannot be read is refused by its field', async () => {
+test('names the field of agents that cannot be read', async () => {
   const proxy = 'new Proxy({}, { get() { throw 1; }, getOwnPropertyDescriptor() { throw 1; } })';
   for (const agents of [`[${proxy}]`, '[{ name: "a", get model() { throw 1; } }]']) {
     const { code, stdout } = await check(`export const agents = ${agents};`);
@@ -68,7 +68,7 @@ test('a file whose agents cannot be read is refused by its field', async () => {
   }
 });
 
-test('a promise of an agents file that nobody handles ends the command with one error', async () => {
+test('ends the command with one error for an unhandled rejection of an agents file', async () => {
   const { code, stderr } = await check(
     `Promise.reject(Object.create(null));\nawait new Promise(setImmediate);\n${AGENT}`,
   );
@@ -76,7 +76,7 @@ test('a promise of an agents file that nobody handles ends the command with one 
   expect(stderr).toMatch(/^turnfold: /);
 });
 
-test('a file that never settles and keeps the event loop alive is given up after its time', async () => {
+test('gives up an agents file that keeps the event loop alive and never settles', async () => {
   const path = await writeTemporary('agents.mjs', 'setInterval(() => {}, 1000).unref();\nawait new Promise(() => {});');
   const error = await examineModule(path, 50).catch((reason: unknown) => reason);
   expect(

@@ -4,12 +4,12 @@ import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { runTurnfold, spawnTurnfold, writeTemporary } from './run-turnfold.ts';
 
-const AGENTS = fileURLToPath(new URL('../../src/demo/agents.ts', import.meta.url));
-/** What a worker does not start without. */
+const AGENTS = fileURLToPath(new URL('../setup/workspace-agents.ts', import.meta.url));
+/** A worker requires REDIS_URL. */
 const SET = { REDIS_URL: 'redis://localhost' };
 const SOURCE = new URL('../../src', import.meta.url).pathname;
 
-/** Of two agents, with a policy each. */
+/** Two agents with a policy each. */
 async function writeAgents(...policies: readonly object[]): Promise<string> {
   const agents = policies.map(
     (policy, index) =>
@@ -25,12 +25,12 @@ describe('config check', () => {
   test('finds nothing where nothing is wrong', async () => {
     const policy = await writeTemporary('policy.yaml', 'retention_window: 4');
     const args = ['config', 'check', '--policy', policy, '--agents', AGENTS];
-    const ok = `ok       the environment, ${policy}, ${AGENTS} can be read\n`;
+    const ok = `ok       the environment, ${policy}, ${AGENTS} valid\n`;
     const run = await runTurnfold(args, { env: SET });
     expect(run).toMatchObject({ code: 0, stderr: '', stdout: ok });
     // Checked where it will not run, it may lack what a worker would refuse to start without.
     const elsewhere = await runTurnfold(args);
-    expect(elsewhere).toMatchObject({ code: 0, stdout: `warning  REDIS_URL: not set, and a worker needs it\n${ok}` });
+    expect(elsewhere).toMatchObject({ code: 0, stdout: `warning  REDIS_URL: not set, but a worker needs it\n${ok}` });
   });
 
   test('agents are not checked under a policy that cannot be read', async () => {
@@ -47,7 +47,7 @@ describe('config check', () => {
     expect(await check(good, `${good}\nstrategey: eviction`)).toEqual(['strategey']);
   });
 
-  test('tells of all that is wrong, wherever it stands, and of no value', async () => {
+  test('reports the problems of all settings and files without their values', async () => {
     const policy = await writeTemporary('policy.yaml', 'max_tokens: s3cret\nhard_ratio: 3\ntokens: 1\ntransforms: []');
     const agents = await writeAgents({ typo: 1 }, {});
     const env = { REDIS_URL: 's3cret', TURNFOLD_SHARDS: 's3cret', TURNFOLD_SHADRS: '5' };
@@ -63,7 +63,7 @@ describe('config check', () => {
       'hard_ratio',
       'agents.agent-0.policy.typo',
     ]);
-    expect(warnings).toEqual(['TURNFOLD_SHADRS: no such setting', expect.stringContaining('`transforms` is retired')]);
+    expect(warnings).toEqual(['TURNFOLD_SHADRS: unknown setting', expect.stringContaining('`transforms` is retired')]);
   });
 
   test('the policies of agents are read as a file is', async () => {
@@ -81,7 +81,7 @@ describe('config check', () => {
     expect(warnings).toEqual([expect.stringContaining('agents.agent-1.policy: `transforms` is retired')]);
   });
 
-  test('what a file says wrong is told with the file', async () => {
+  test('names the file of a wrong setting', async () => {
     const policy = await writeTemporary('policy.yaml', 'strategey: none\ntransforms: []');
     const shadow = await writeTemporary('shadow.yaml', 'tokens: 1');
     const run = await runTurnfold(['config', 'check', '--policy', policy, '--shadow', shadow]);
@@ -103,7 +103,7 @@ describe('config check', () => {
     expect(merged.code).toBe(option === '--policy' ? 0 : 1);
   });
 
-  test('what workers would not start with is wrong here, in their words', async () => {
+  test('reports what keeps a worker from starting, in the same words', async () => {
     const wrong = [{ summarizer: { models: ['anthropic/claude-haiku-5-5'] } }, { summarizer: 'native' }, {}];
     const agents = await writeAgents(...wrong);
     const shadow = await writeTemporary('shadow.yaml', 'token_threshold: 30000\nmax_tokens: 20000');
@@ -152,10 +152,10 @@ describe('config check', () => {
     const agents = await writeTemporary('agents.ts', `${first}\nexport const agents = [];`);
     await writeFile(join(dirname(agents), 'package.json'), '{"type": "commonjs"}');
     const run = await spawnTurnfold(['config', 'check', '--agents', agents], { env: SET });
-    expect(run.stdout).toContain(': say "type": "module" in its package.json');
+    expect(run.stdout).toContain('. Set "type": "module" in the package.json of the module');
   });
 
-  test('a module is told of whole, too', async () => {
+  test('reports all problems of an agents module', async () => {
     const agents = await writeTemporary('agents.ts', 'export const agents = [{ name: 5 }, { system: 5 }];');
     const run = await runTurnfold(['config', 'check', '--agents', agents]);
     for (const field of ['agents[0].name', 'agents[0].model', 'agents[1].system', 'agents[1].policy']) {
@@ -193,5 +193,5 @@ test.each([
 test('there is no other schema', async () => {
   const run = await runTurnfold(['config', 'schema', 'agents']);
   expect(run).toMatchObject({ code: 1, stdout: '' });
-  expect(run.stderr).toContain("invalid_input: what: 'agents' has no schema");
+  expect(run.stderr).toContain("invalid_input: what: expected settings or policy, got 'agents'");
 });

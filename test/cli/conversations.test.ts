@@ -13,7 +13,7 @@ import { machineFactor } from '../setup/machine-factor.ts';
 import { useOwnWorkers } from './own-workers.ts';
 import { endOf, readJsonLines, runTurnfold, startTurnfold, tracePath, writeTemporary } from './run-turnfold.ts';
 
-const AGENTS = fileURLToPath(new URL('../../src/demo/agents.ts', import.meta.url));
+const AGENTS = fileURLToPath(new URL('../setup/workspace-agents.ts', import.meta.url));
 
 const own = useOwnWorkers(createWorkspaceAgent(process.cwd()));
 const { turnfold } = own;
@@ -92,7 +92,7 @@ describe('import and export', () => {
     expect(exported).toStrictEqual({ id: 'i1', messages: expected });
   });
 
-  test('the same file again changes nothing; another conversation of that id is refused', async () => {
+  test('importing the same file again changes nothing, and another conversation of that id is refused', async () => {
     const file = await writeTemporary('talk.jsonl', [{ id: 'i2', messages: messages('mine') }]);
     for (const _ of [1, 2]) expect(await turnfold('import', file, '--agent', 'workspace')).toMatchObject({ code: 0 });
     expect(await readOne('show', 'i2')).toMatchObject({ head: 5 });
@@ -104,12 +104,12 @@ describe('import and export', () => {
       { id: 'i2', error: { code: 'conflict', field: 'id', details: { head: 5 } } },
     ]);
     expect(run.stderr).toBe(
-      'turnfold: i2: conflict: id: i2 exists, with 5 messages; give it another id in the file, or another --tenant\n',
+      'turnfold: i2: conflict: id: i2 exists already with 5 messages. Use another id in the file or another --tenant.\n',
     );
     expect(await readOne('show', 'i2')).toMatchObject({ head: 5 });
   });
 
-  test('another writer in the midst of a long import is told of', async () => {
+  test('reports another writer during a long import', async () => {
     const { client } = own;
     const one: Message = { role: 'user', content: 'And?' };
     const file = await writeTemporary('long.jsonl', [{ id: 'i5', messages: Array.from({ length: 501 }, () => one) }]);
@@ -127,7 +127,7 @@ describe('import and export', () => {
     const options = { agent: 'workspace', tenant: '_' };
     expect(await importFile({ client: interrupted, output }, file, options, new Command('import'))).toBe(1);
     expect(notes).toStrictEqual([
-      'turnfold: i5: conflict: id: somebody else wrote to i5 meanwhile; its first 500 messages were imported, it has 501',
+      'turnfold: i5: conflict: id: another writer appended to i5 during the import. 500 of its 501 messages were imported.',
     ]);
   });
 
@@ -169,7 +169,7 @@ function withoutCallIds({ toolCallId: _, toolCalls, ...message }: Message): unkn
   return { ...message, calls: toolCalls?.map(({ name, arguments: given }) => ({ name, arguments: given })) };
 }
 
-/** Of each result, in order: which message made its call, and which of its calls that was. */
+/** For each result in order: index of the message with its call, and index of the call. */
 function callGraph(messages: readonly Message[]): string[] {
   const made = new Map<string, string>();
   return messages.flatMap((message, position) => {
@@ -179,7 +179,7 @@ function callGraph(messages: readonly Message[]): string[] {
 }
 
 describe('show and versions', () => {
-  test('of a conversation that was compacted', async () => {
+  test('exports every message of a compacted conversation', async () => {
     const talk = Array.from({ length: 16 }, (_, turn) => [
       { role: 'user', content: `question ${turn}` },
       { role: 'assistant', content: `thought ${turn} ${'and so on '.repeat(100)}` },
@@ -211,12 +211,10 @@ describe('show and versions', () => {
       to: 0,
       changes: expect.arrayContaining([{ from: 2, to: 3, before: 'summary', after: 'raw' }]) as unknown,
     });
-    expect((await turnfold('diff', 's1', '1', '1')).stdout).toBe(
-      's1  the same context in version 1 and in version 1\n',
-    );
+    expect((await turnfold('diff', 's1', '1', '1')).stdout).toBe('s1  versions 1 and 1 have the same context\n');
   });
 
-  test('of one that never was', async () => {
+  test('fails for a conversation that does not exist', async () => {
     await turnfold('enqueue', 's2', 'hello', '--agent', 'workspace', '--wait', '20');
     expect(await turnfold('versions', 's2')).toMatchObject({
       code: 0,
@@ -231,7 +229,7 @@ describe('show and versions', () => {
     ['conversation', ['export', 'nobody']],
     ['--version', ['show', 'i1', '--version', '9']],
     ['to', ['diff', 'i1', '0', '9']],
-  ])('what is not there is named: %s of %j', async (field, args) => {
+  ])('names the missing %s of %j', async (field, args) => {
     const { code, stdout, stderr } = await turnfold(...args, '--json');
     expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'not_found', field } });
@@ -239,7 +237,7 @@ describe('show and versions', () => {
 });
 
 describe('restore, rollback and fork', () => {
-  test('of a conversation with a turn', async () => {
+  test('works on a conversation with a turn', async () => {
     await turnfold('enqueue', 'r1', 'hello', '--agent', 'workspace', '--turn', 't1', '--wait', '20');
     expect(await readOne('fork', 'r1', 'r2', '--head', '1')).toStrictEqual({
       tenant: '_',
@@ -274,7 +272,7 @@ describe('restore, rollback and fork', () => {
     expect(JSON.parse(run.stderr)).toMatchObject({ error: { code, field } });
   });
 
-  test('what is over the hard limit of the agent is refused', async () => {
+  test('refuses a context over the hard limit of the agent', async () => {
     const talk = [{ role: 'user', content: 'so much '.repeat(40_000) }];
     const file = await writeTemporary('talk.jsonl', [{ id: 'r3', messages: talk }]);
     await turnfold('import', file, '--agent', 'workspace');
@@ -294,7 +292,7 @@ test('Redis away: the command says that it waits, then why it gives up, and the 
   expect(performance.now() - saidAt).toBeLessThan(1_000 * machineFactor());
   expect(run).toMatchObject({ code: 1, stdout: '' });
   expect(run.stderr).toMatch(
-    /^waiting up to 5 s for the Redis at redis:.*:1, which does not answer\nturnfold: redis_unavailable: .*ECONNREFUSED/,
+    /^the Redis at redis:.*:1 does not answer, retrying for up to 5 s\nturnfold: redis_unavailable: .*ECONNREFUSED/,
   );
 });
 

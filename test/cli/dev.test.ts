@@ -12,7 +12,7 @@ const LONG = { timeout: 20_000 };
 const input = z.object({ order: z.string() });
 const never = new Promise<never>(() => undefined);
 
-/** Calls the tool that it is told to and repeats what came of it; `hang` never ends. */
+/** Calls the tool that the input names and repeats its result. The input `hang` never ends. */
 const clerk: Agent = {
   name: 'clerk',
   system: '',
@@ -85,7 +85,7 @@ describe('dev at a terminal', () => {
     type('/help');
     await sees('/compact');
     type('/bogus');
-    await sees('no such command: /bogus; /help lists them');
+    await sees('unknown command /bogus, type /help for a list');
     await sees('clerk> ');
     press(CTRL_D);
     await over;
@@ -95,10 +95,10 @@ describe('dev at a terminal', () => {
   test('shows the call that needs approval and asks until it is told y', async () => {
     const { type, sees, seen } = sitDown();
     type('refund');
-    await sees('allow it? y/n');
+    await sees('Allow this call? y/n');
     expect(seen()).toContain('refund({"order":"o-1"})');
     type('perhaps');
-    await sees('y allows the call, n denies it');
+    await sees('type y to allow the call or n to deny it');
     type('y');
     await sees('heard: paid back');
   });
@@ -106,7 +106,7 @@ describe('dev at a terminal', () => {
   test('denies the call when told n', async () => {
     const { type, sees, seen } = sitDown();
     type('refund');
-    await sees('allow it? y/n');
+    await sees('Allow this call? y/n');
     type('n');
     await sees('heard: denied: ');
     expect(seen()).not.toContain('paid back');
@@ -115,7 +115,7 @@ describe('dev at a terminal', () => {
   test('asks for the result of a tool that is answered from outside', async () => {
     const { type, sees, seen } = sitDown();
     type('ask');
-    await sees('its result?');
+    await sees('Result of this call?');
     expect(seen()).toContain('ask({"order":"o-1"})');
     type('blue');
     await sees('heard: blue');
@@ -125,7 +125,7 @@ describe('dev at a terminal', () => {
     const { type, sees, seen } = sitDown();
     type('refund');
     type('y');
-    await sees('allow it? y/n');
+    await sees('Allow this call? y/n');
     expect(seen()).not.toContain('heard');
     type('n');
     await sees('heard: denied: ');
@@ -146,7 +146,7 @@ describe('dev at a terminal', () => {
   test('Ctrl-C at a question cancels the turn', async () => {
     const { type, press, sees, conversation } = sitDown();
     type('refund');
-    await sees('allow it? y/n');
+    await sees('Allow this call? y/n');
     press(CTRL_C);
     await sees('canceled');
     expect((await fixture.client.openTurns(conversation)).turns).toEqual([]);
@@ -161,7 +161,7 @@ describe('dev at a terminal', () => {
     await idle.over;
     const busy = sitDown();
     busy.type('refund');
-    await busy.sees('allow it? y/n');
+    await busy.sees('Allow this call? y/n');
     busy.press(CTRL_C);
     busy.press(CTRL_C);
     await busy.over;
@@ -171,12 +171,12 @@ describe('dev at a terminal', () => {
   test('ends at a question with the end of the input, and the next talk asks again', async () => {
     const first = sitDown();
     first.type('refund');
-    await first.sees('allow it? y/n');
+    await first.sees('Allow this call? y/n');
     first.press(CTRL_D);
     await first.over;
     const second = sitDown(first.conversation);
-    await second.sees('an earlier turn is open');
-    await second.sees('allow it? y/n');
+    await second.sees('an earlier turn is still open');
+    await second.sees('Allow this call? y/n');
     second.type('y');
     await second.sees('heard: paid back');
     expect(first.seen()).not.toContain('turnfold:');

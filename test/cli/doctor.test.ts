@@ -13,7 +13,7 @@ import { hasServer, startCluster } from '../store/redis-cluster.ts';
 import { openOwnRedis } from './own-redis.ts';
 import { runTurnfold, startTurnfold, writeTemporary } from './run-turnfold.ts';
 
-const AGENTS = fileURLToPath(new URL('../../src/demo/agents.ts', import.meta.url));
+const AGENTS = fileURLToPath(new URL('../setup/workspace-agents.ts', import.meta.url));
 
 interface Examination {
   readonly code: number | null;
@@ -28,7 +28,7 @@ async function examine(env: Record<string, string>, ...args: string[]): Promise<
   return { code, ...(JSON.parse(stdout) as Omit<Examination, 'code'>) };
 }
 
-/** name → state; of several of one name, the last */
+/** State by name. Of several checks with one name, the last. */
 function statesOf({ checks }: Examination): Record<string, Finding['state']> {
   return Object.fromEntries(checks.map(({ name, state }) => [name, state]));
 }
@@ -64,7 +64,7 @@ test('a machine as it should be: nothing is wrong, nothing is to do, nothing is 
   for (const { name } of checks) expect(stdout).toMatch(new RegExp(`^ok +${name} `, 'm'));
 }, 60_000);
 
-test('whatever is wrong is told of at once, each with what to do', async () => {
+test('reports every problem at once, each with its remedy', async () => {
   const args = ['--maxmemory-policy', 'volatile-lru', '--appendonly', 'no', '--notify-keyspace-events', 'KEA'];
   const { url } = await openOwnRedis(...args);
   const redis = openRedis(url);
@@ -74,7 +74,7 @@ test('whatever is wrong is told of at once, each with what to do', async () => {
   const queue = new Queue(QUEUES.turn, { connection: redis, prefix: queuePrefix(0) });
   onTestFinished(() => queue.close());
   await queue.pause();
-  await redis.config('SET', 'maxmemory', '1mb'); // less than an empty one takes; no key here is volatile
+  await redis.config('SET', 'maxmemory', '1mb'); // less than an empty Redis takes, and no key has a TTL
   const env = { REDIS_URL: url, TURNFOLD_DURABLE_REPLICAS: '1', TURNFOLD_TURN_CONCURENCY: '9' };
   const examination = await examine(env);
   expect(examination).toMatchObject({ code: 1, state: 'wrong' });
@@ -121,7 +121,7 @@ test('a user who may ask for little gets to know the rest', async () => {
   });
 }, 60_000);
 
-describe('where it cannot go on', () => {
+describe('stops at a problem that blocks further checks', () => {
   test('a Redis that is away is wrong, and the machine is looked at all the same', async () => {
     const port = await findClosedPort();
     const passwordFile = await writeTemporary('redis', `redis://:s3cret@127.0.0.1:${port}\n`);
@@ -131,7 +131,7 @@ describe('where it cannot go on', () => {
     expect(examination.checks.at(-1)).toMatchObject({ what: expect.stringContaining('ECONNREFUSED') });
   });
 
-  test('settings that cannot be read are told of, all of them', async () => {
+  test('reports all invalid settings', async () => {
     const examination = await examine({ REDIS_URL: 's3cret', TURNFOLD_SHARDS: 's3cret' });
     expect(examination.code).toBe(1);
     expect(examination.checks.map(({ what }) => what.split(':')[0])).toEqual(['REDIS_URL', 'TURNFOLD_SHARDS']);
@@ -172,7 +172,7 @@ test.each([
   [404, 'warning'],
   [500, 'warning'],
   [undefined, 'wrong'],
-])('providers are asked where that is wanted; status %s is %s', async (status, state) => {
+])('asks providers with --providers, where status %s is %s', async (status, state) => {
   const asked: string[] = [];
   const port = status === undefined ? await findClosedPort() : portOf(await serve(status, asked));
   const env = {
@@ -188,7 +188,7 @@ test.each([
 });
 
 test.skipIf(!(await hasServer()))(
-  'of a Cluster every master is looked at (skipped where PATH has no server)',
+  'checks every master of a Cluster (skipped where PATH has no server)',
   async () => {
     const { cluster, nodes, stop } = await startCluster(3);
     onTestFinished(stop);

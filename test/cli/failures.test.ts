@@ -42,8 +42,11 @@ describe('failed', () => {
     ]);
     const some = await turnfold('failed', '--code', 'model_failed', '--since', '1h');
     expect(some.stdout).toMatch(/^\d{4}-\S+ {2}l1 {2}t1 {2}model_failed: .*\n$/);
-    expect(await turnfold('failed', '--since', '2100-01-01')).toMatchObject({ stdout: '', stderr: 'no failed turn\n' });
-    expect((await turnfold('failed', '--limit', '1')).stderr).toContain('--limit shows more');
+    expect(await turnfold('failed', '--since', '2100-01-01')).toMatchObject({
+      stdout: '',
+      stderr: 'no failed turns\n',
+    });
+    expect((await turnfold('failed', '--limit', '1')).stderr).toContain('--limit for more');
     expect(await turnfold('failed', '--since', 'yesterday')).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^turnfold: invalid_input: --since: /) as string,
@@ -57,7 +60,7 @@ describe('redrive', () => {
     const first = await turnfold('redrive', 'r1', 't1', '--wait', '20');
     expect(first).toMatchObject({ code: 0, stderr: '', stdout: 'heard hello, 2 messages\n' });
     const again = await turnfold('redrive', 'r1', 't1');
-    expect(again.stdout).toMatch(/^redrive-[0-9a-f]{32} {2}completed {2}\(was re-driven before\)\n$/);
+    expect(again.stdout).toMatch(/^redrive-[0-9a-f]{32} {2}completed {2}\(re-driven before\)\n$/);
     const [turn = ''] = again.stdout.split(' ');
     expect(await own.client.result('r1', turn)).toMatchObject({ redriveOf: 't1' });
     expect(await own.client.result('r1', 't1')).toMatchObject({ state: 'failed', redrivenAs: turn });
@@ -89,7 +92,7 @@ describe('redrive', () => {
   test.each([
     ['--wait', '5'],
     ['--operation', 'x'],
-  ])('%s means nothing without a turn', async (option, value) => {
+  ])('%s needs a turn', async (option, value) => {
     const run = await turnfold('redrive', 'r4', option, value);
     expect(run).toMatchObject({ code: 1, stdout: '' });
     expect(run.stderr).toContain(`invalid_input: ${option}: `);

@@ -1,12 +1,12 @@
 import { describe, expect, onTestFinished, test } from 'vitest';
-import { waitForRedis } from '../../src/cli/wait-for-redis.ts';
+import { waitForRedis } from '../../src/cli/redis-outage.ts';
 import { openClient } from '../../src/client/index.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
 import { hasServer, startServer } from '../redis-modes/servers.ts';
 import { endOf, type Run, readJsonLines, runTurnfold, startTurnfold } from './run-turnfold.ts';
 
-const WAITING = /^waiting up to (5|30) s for the Redis at redis:\/\/\S+, which does not answer\n/;
+const WAITING = /^the Redis at redis:\/\/\S+ does not answer, retrying for up to (5|30) s\n/;
 
 /** Starts a command, and a server once the command says that it waits for one. */
 async function runBeforeServer(
@@ -48,13 +48,13 @@ describe.skipIf(!hasServer)('a command that is called before its Redis is there'
   test('reads what is set aside once Redis answers', async () => {
     const { code, stderr } = await runBeforeServer(['quarantine']);
     expect(code, stderr).toBe(0);
-    expect(stderr).toContain('no record is set aside');
+    expect(stderr).toContain('no records in quarantine');
   });
 
   test('dev waits longer, and talks then', async () => {
     const { code, stdout, stderr } = await runBeforeServer(['dev'], { input: 'list src/jobs\n/quit\n' });
     expect(code, stderr).toBe(0);
-    expect(stderr).toContain('waiting up to 30 s');
+    expect(stderr).toContain('retrying for up to 30 s');
     expect(stdout).toContain('names.ts');
   });
 });
@@ -90,6 +90,6 @@ test('a wait that ends without a Redis fails with what to do', async () => {
     code: 'redis_unreachable',
     hint: expect.stringMatching(/^Start it, /) as string,
   });
-  expect(notes).toEqual([expect.stringMatching(/^waiting up to 0.6 s for the Redis at redis:/)]);
+  expect(notes).toEqual([expect.stringMatching(/^the Redis at redis:.* does not answer, retrying for up to 0.6 s/)]);
   expect(notes[0]).not.toContain('hush');
 });

@@ -5,7 +5,7 @@ import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { readRedisSource } from '../setup/redis-source.ts';
 import { endOf, readJsonLines, runTurnfold, startTurnfold } from './run-turnfold.ts';
 
-const AGENTS = fileURLToPath(new URL('../../src/demo/agents.ts', import.meta.url));
+const AGENTS = fileURLToPath(new URL('../setup/workspace-agents.ts', import.meta.url));
 const KEY = 'local-key-of-no-known-form';
 
 let redis: LocalRedis;
@@ -36,7 +36,7 @@ async function logTurn(
   return readJsonLines(stdout);
 }
 
-describe('what was said', () => {
+describe('logs the texts of a turn', () => {
   test('is logged at no level, unless asked for', async () => {
     const lines = await logTurn('l1', {});
     expect(lines.map(({ event }) => event)).toEqual(expect.arrayContaining(['turn_claimed', 'model_called']));

@@ -13,8 +13,8 @@ export interface OwnWorkers {
   readonly turnfold: (...args: string[]) => Promise<Run>;
 }
 
-/** A Redis, all workers and a client in this process, for the tests of a file. What it answers is there once they run. */
-export function useOwnWorkers(agent: Agent): OwnWorkers {
+/** A Redis, all workers and a client in this process, for the tests of a file. The returned values exist while tests run. */
+export function useOwnWorkers(...agents: readonly Agent[]): OwnWorkers {
   let opened: { readonly redisUrl: string; readonly client: OpenClient } | undefined;
   const closers: (() => Promise<unknown>)[] = [];
   beforeAll(async () => {
@@ -22,7 +22,7 @@ export function useOwnWorkers(agent: Agent): OwnWorkers {
     closers.unshift(() => redis.stop());
     const client = await openClient({ redisUrl: redis.url });
     closers.unshift(() => client.close());
-    const workers = await startWorkers({ redisUrl: redis.url, agents: [agent], shutdownMs: 2_000 });
+    const workers = await startWorkers({ redisUrl: redis.url, agents, shutdownMs: 2_000 });
     closers.unshift(() => workers.close());
     opened = { redisUrl: redis.url, client };
   });

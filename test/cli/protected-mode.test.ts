@@ -7,7 +7,7 @@ import { findRefusal, PROTECTED_MODE } from '../../src/redis/find-refusal.ts';
 import { findClosedPort, listenSilently } from '../local-redis/fixture.ts';
 import { runTurnfold, spawnTurnfold } from './run-turnfold.ts';
 
-const AGENTS = fileURLToPath(new URL('../../src/demo/agents.ts', import.meta.url));
+const AGENTS = fileURLToPath(new URL('../setup/workspace-agents.ts', import.meta.url));
 
 /** How Redis 7.0.15 begins. It speaks only to other machines, which a test has not got. */
 const DENIED =
@@ -31,7 +31,7 @@ test('is known by what a Redis says unasked', async () => {
   expect(await findRefusal({ url: `redis://127.0.0.1:${await findClosedPort()}` })).toBeUndefined();
 });
 
-test('of a given Redis is said with what to do', async () => {
+test('reports protected mode of a configured Redis with its remedy', async () => {
   await expect(provideRedis({ redisUrl: await listenAndSay(DENIED) })).rejects.toMatchObject({
     code: 'redis_unreachable',
     message: expect.stringContaining('protected mode (DENIED)'),

@@ -13,7 +13,7 @@ import { openHeldModel } from './held-model.ts';
 import { openOwnRedis } from './own-redis.ts';
 import { startTurnfold } from './run-turnfold.ts';
 
-const AGENTS = fileURLToPath(new URL('../../src/demo/agents.ts', import.meta.url));
+const AGENTS = fileURLToPath(new URL('../setup/workspace-agents.ts', import.meta.url));
 
 /** An answer of a worker's page. */
 interface Answer {
@@ -29,7 +29,7 @@ async function ask(url: string): Promise<Answer> {
 const READY = { status: 200, body: { status: 'ready' } };
 const ALIVE = { status: 200, body: { status: 'ok' } };
 
-/** What `/ready` says where one check alone is wrong. */
+/** The body of `/ready` if a single check fails. */
 function notReady(name: string, what: unknown): unknown {
   return {
     status: 503,

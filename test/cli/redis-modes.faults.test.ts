@@ -13,7 +13,7 @@ const SOURCE = fileURLToPath(new URL('../../src', import.meta.url));
 /** The agents to try workers with, and one that speaks long enough to be listened to. */
 const AGENTS = `
   import { setTimeout as delay } from 'node:timers/promises';
-  import { agents as shown } from '${SOURCE}/demo/agents.ts';
+  import { agents as shown } from '${SOURCE}/../test/setup/workspace-agents.ts';
   import { scriptedModel } from '${SOURCE}/models/scripted.ts';
   async function* speak() {
     for (let count = 1; count <= 20; count += 1) {
@@ -46,7 +46,7 @@ const modes: [name: string, start: () => Promise<Mode>][] = [
 
 interface Worker {
   readonly process: ChildProcess;
-  /** what it logged so far */
+  /** Log lines so far. */
   readonly lines: readonly string[];
   readonly untilSaid: (what: string) => Promise<void>;
 }
@@ -114,11 +114,11 @@ test.skipIf(!hasServer)('dev that starts amid a failover waits for the next mast
   master.signal('SIGKILL');
   const dev = await runTurnfold(['dev'], { input: 'list src/jobs\n/quit\n', env: { REDIS_URL: url } });
   expect(dev.code, dev.stderr).toBe(0);
-  expect(dev.stderr).toMatch(/^waiting up to 30 s for the Redis at /);
+  expect(dev.stderr).toMatch(/^the Redis at \S+ does not answer, retrying for up to 30 s/);
   expect(dev.stdout).toContain('names.ts');
 });
 
-describe.each(['redis+sentinel', 'redis+cluster'])('with nobody at any node of %s', (scheme) => {
+describe.each(['redis+sentinel', 'redis+cluster'])('names the nodes of %s if none answers', (scheme) => {
   async function findAbsent(): Promise<{ readonly url: string; readonly nodes: string }> {
     const nodes = `127.0.0.1:${await findClosedPort()},127.0.0.1:${await findClosedPort()}`;
     return { url: `${scheme}://me:hush@${nodes}${scheme.endsWith('l') ? '/main' : ''}`, nodes };
@@ -129,7 +129,9 @@ describe.each(['redis+sentinel', 'redis+cluster'])('with nobody at any node of %
     for (const command of [['show', 'c1'], ['dev']]) {
       const run = await runTurnfold(command, { env: { REDIS_URL: url } });
       expect(run.code).toBe(1);
-      expect(run.stderr).toMatch(/^waiting up to \d+ s for the Redis at .*\nturnfold: redis_un(available|reachable): /);
+      expect(run.stderr).toMatch(
+        /^the Redis at .* does not answer, retrying for up to \d+ s\nturnfold: redis_un(available|reachable): /,
+      );
       expect(run.stderr).toContain(`${scheme}://***@${nodes}`);
       expect(run.stderr).not.toContain('hush');
     }

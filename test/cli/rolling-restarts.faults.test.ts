@@ -12,7 +12,7 @@ const TURNS = 8;
 const WORKERS = 2;
 /** One more than a turn has attempts. */
 const ROUNDS = TURN_LIMITS.maxAttempts + 1;
-/** Far less than the lease of 8 s that a worker leaves behind which does not hand back; a busy machine takes a part of it. */
+/** Far below the lease of 8 s that a worker leaves if it hands nothing back. Leaves room for a busy machine. */
 const CLAIMED_WITHIN_MS = 4_000;
 
 interface Logged {

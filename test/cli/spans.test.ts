@@ -8,9 +8,8 @@ import { endOf, readJsonLines, startTurnfold, writeTemporary } from './run-turnf
 const SDK = import.meta.resolve('@opentelemetry/sdk-trace-node');
 
 /**
- * A worker under an SDK that a service registered, whose batches are so long that nothing but a flush sends them; it answers
- * one turn and is told to stop.
- * @param done what the exporter calls when it has taken its spans
+ * Starts a worker under an OpenTelemetry SDK whose batches only a flush sends. The worker answers one turn and stops.
+ * @param done Callback of the exporter after it took its spans.
  */
 async function traceOneTurn(done: string): Promise<{ code: number | null; spans: unknown[] }> {
   const spans = await writeTemporary('spans.jsonl', '');

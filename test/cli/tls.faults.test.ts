@@ -9,11 +9,11 @@ import { startSixNodes } from '../redis-modes/six-nodes.ts';
 import { readJsonLines, runTurnfold, spawnTurnfold, startTurnfold } from './run-turnfold.ts';
 
 const obstacle = await findTlsObstacle();
-const AGENTS = fileURLToPath(new URL('../../src/demo/agents.ts', import.meta.url));
+const AGENTS = fileURLToPath(new URL('../setup/workspace-agents.ts', import.meta.url));
 const NAMES = 'DNS:localhost,IP:127.0.0.1';
 
 interface Worker {
-  /** what it logged so far */
+  /** Log lines so far. */
   readonly lines: readonly string[];
   readonly untilSaid: (what: string) => Promise<void>;
   /** @returns its exit code */

@@ -35,7 +35,7 @@ async function ask(conversation: string, tool: 'elsewhere' | 'guarded'): Promise
 }
 
 describe('result and answer', () => {
-  test('what a turn waits for is told, brought, and its answer waited for', async () => {
+  test('result shows a waiting call, answer answers it, and result --wait prints the answer', async () => {
     await ask('a1', 'elsewhere');
     const waiting = await turnfold('result', 'a1', 't1');
     expect(waiting).toMatchObject({
@@ -43,14 +43,14 @@ describe('result and answer', () => {
       stdout: expect.stringMatching(/^t1 {2}waiting {2}for tools, until 20\S+Z\n {2}c2_0 {2}elsewhere\(\{\}\)\n$/),
     });
     const brought = await turnfold('answer', 'a1', 't1', 'c2_0', '--content', 'a parcel');
-    expect(brought).toMatchObject({ code: 0, stdout: 't1  goes on\n' });
+    expect(brought).toMatchObject({ code: 0, stdout: 't1  continues\n' });
     expect(await turnfold('result', 'a1', 't1', '--wait', '20')).toMatchObject({
       code: 0,
       stdout: 'heard: a parcel\n',
     });
   }, 60_000);
 
-  test('of a file, which may say that the tool failed', async () => {
+  test('answer reads a file, and may mark it as an error', async () => {
     await ask('a2', 'elsewhere');
     const file = await writeTemporary('result.txt', 'no such parcel');
     const brought = await turnfold('answer', 'a2', 't1', 'c2_0', '--file', file, '--error', '--json');
@@ -76,7 +76,7 @@ describe('result and answer', () => {
     60_000,
   );
 
-  test('what cannot be meant is refused', async () => {
+  test('answer refuses contradicting options', async () => {
     for (const options of [[], ['--approve', '--deny'], ['--approve', '--error']]) {
       const run = await turnfold('answer', 'a1', 't1', 'c2_0', ...options);
       expect(run).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('invalid_input: --content: ') });
@@ -99,7 +99,7 @@ test('cancel settles a turn that waits, once', async () => {
 describe('turns', () => {
   const later = { delayMs: 3_600_000 };
 
-  test('lists what is open in order, and how to bring what the first one waits for', async () => {
+  test('lists open turns in order, with the command that answers the first one', async () => {
     await ask('o1', 'guarded');
     await own.client.enqueueTurn({ conversation: 'o1', agent: 'asker', turn: 't3', input: 'later', ...later });
     await own.client.enqueueTurn({ conversation: 'o1', agent: 'asker', turn: 't2', input: 'next' });
@@ -115,7 +115,7 @@ describe('turns', () => {
     const described = await turnfold('describe', 'o1');
     expect(described.stdout).toMatch(/^ {2}turn +t1 {2}waiting {2}for approval, until 20/m);
     expect(described.stdout).toMatch(/^ {2}behind it +1 queued$/m);
-    expect(described.stdout).toMatch(/^ {2}scheduled +1; /m);
+    expect(described.stdout).toMatch(/^ {2}scheduled +1 \(/m);
     const { turns } = await own.client.openTurns('o1');
     const json = await turnfold('turns', 'o1', '--json');
     expect(json).toMatchObject({ code: 0, stderr: '' });
@@ -124,7 +124,7 @@ describe('turns', () => {
     expect(state).toMatchObject({ openTurns: { turns: [{ turn: 't1' }], mailbox: 2, scheduled: 1 } });
   }, 60_000);
 
-  test('so many as are asked for, of a tenant, or none', async () => {
+  test('lists up to --limit turns of a tenant', async () => {
     const conversation = 'o2';
     for (const turn of ['t1', 't2']) {
       await own.client.enqueueTurn({ conversation, tenant: 'acme', agent: 'asker', turn, input: 'later', ...later });
@@ -132,7 +132,7 @@ describe('turns', () => {
     expect(await turnfold('turns', 'o2', '--tenant', 'acme', '--limit', '1')).toMatchObject({
       code: 0,
       stdout: expect.stringMatching(/^t1 {2}scheduled {2}[^\n]*\n$/),
-      stderr: 'the first 1 of 2; --limit shows up to 1000\n',
+      stderr: 'first 1 of 2 turns (--limit up to 1000)\n',
     });
     expect((await turnfold('describe', 'o2', '--tenant', 'acme')).stdout).toMatch(
       /^ {2}turn +t1 {2}scheduled {2}for 20/m,
@@ -141,9 +141,9 @@ describe('turns', () => {
     expect(await turnfold('turns', 'o2', '--tenant', 'acme')).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: 'no open turn\n',
+      stderr: 'no open turns\n',
     });
-    expect((await turnfold('describe', 'o2', '--tenant', 'acme')).stdout).toMatch(/^ {2}turn +none is open$/m);
+    expect((await turnfold('describe', 'o2', '--tenant', 'acme')).stdout).toMatch(/^ {2}turn +none open$/m);
     expect((await turnfold('turns', 'o2')).stderr).toContain('not_found: conversation: ');
     expect((await turnfold('turns', 'o2', '--limit', '0')).stderr).toContain('invalid_input: --limit: ');
   }, 60_000);
@@ -169,7 +169,7 @@ describe('lists over all conversations', () => {
     expect(await turnfold('waiting', '--tenant', 'lists', '--for', 'tools')).toMatchObject({
       code: 0,
       stdout: '',
-      stderr: 'no turn waits for an answer\n',
+      stderr: 'no turns wait for an answer\n',
     });
     expect((await turnfold('waiting', '--for', 'luck')).stderr).toContain('invalid_input: --for: ');
   }, 60_000);
@@ -197,7 +197,7 @@ describe('lists over all conversations', () => {
   }, 60_000);
 });
 
-test('erase of what is not there says so and has not failed; made again it tells the same', async () => {
+test('erase of a missing conversation says so and succeeds, also when repeated', async () => {
   await own.client.enqueueTurn({
     conversation: 'x1',
     tenant: 'acme',
@@ -210,13 +210,13 @@ test('erase of what is not there says so and has not failed; made again it tells
   expect(elsewhere).toMatchObject({
     code: 0,
     stdout: '',
-    stderr: 'nothing was there as x1 of tenant _; --tenant looks in another\n',
+    stderr: 'tenant _ has no conversation x1 (--tenant names another tenant)\n',
   });
   expect(await own.client.describe({ tenant: 'acme', conversation: 'x1' })).toMatchObject({ agent: 'asker' });
   const erased = await turnfold('erase', 'x1', '--yes', '--tenant', 'acme');
   expect(erased).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^x1 {2}erased, \d+ keys of Redis\n$/),
+    stdout: expect.stringMatching(/^x1 {2}erased \(\d+ Redis keys\)\n$/),
     stderr: '',
   });
   expect(await turnfold('erase', 'x1', '--yes', '--tenant', 'acme')).toEqual(erased);
@@ -228,29 +228,31 @@ test('erase of what is not there says so and has not failed; made again it tells
   });
 }, 60_000);
 
-test('describe tells of a conversation without its messages; erase removes it, when that is meant', async () => {
+test('describe shows a conversation without messages, and erase --yes removes it', async () => {
   await ask('d1', 'elsewhere');
   const described = await turnfold('describe', 'd1');
   expect(described.code).toBe(0);
   expect(described.stdout.split('\n').map((line) => line.trim().split(/ {2,}/))).toEqual([
     ['d1'],
     ['agent', 'asker'],
-    ['log', expect.stringMatching(/^2 messages, 1 of them from users; \d+ tokens$/)],
-    ['context', expect.stringMatching(/^version 0; \d+ tokens, system prompt and tools not counted$/)],
+    ['log', expect.stringMatching(/^2 messages \(1 from users\), \d+ tokens$/)],
+    ['context', expect.stringMatching(/^version 0, \d+ tokens without system prompt and tools$/)],
     ['last pass', 'none'],
     ['pass', 'none in progress'],
     ['turn', 't1', 'waiting', expect.stringMatching(/^for tools, until 20/)],
-    ['open call', 'c2_0', 'elsewhere({}), made by t1'],
+    ['open call', 'c2_0', 'elsewhere({}), of t1'],
     [''],
   ]);
   await own.client.answer('d1', 't1', { c2_0: { content: 'a parcel' } });
   await own.client.result('d1', 't1', { waitMs: 20_000 });
-  expect((await turnfold('describe', 'd1')).stdout).toMatch(/^ {2}may rest +for 3600 s, then it is erased$/m);
+  expect((await turnfold('describe', 'd1')).stdout).toMatch(
+    /^ {2}idle TTL +3600 s without work, then the conversation is erased$/m,
+  );
   expect(await turnfold('erase', 'd1')).toMatchObject({ code: 1, stderr: expect.stringContaining("option '--yes'") });
   expect(await own.client.describe('d1')).toMatchObject({ head: 4 });
   expect(await turnfold('erase', 'd1', '--yes')).toMatchObject({
     code: 0,
-    stdout: expect.stringMatching(/^d1 {2}erased, /),
+    stdout: expect.stringMatching(/^d1 {2}erased \(/),
   });
   expect((await turnfold('describe', 'd1')).stderr).toContain('not_found: ');
 }, 60_000);

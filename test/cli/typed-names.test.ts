@@ -1,7 +1,7 @@
 import { Command } from 'commander';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { z } from 'zod';
-import { nameTyped } from '../../src/cli/name-typed.ts';
+import { nameTypedField } from '../../src/cli/typed-errors.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import { TurnfoldError } from '../../src/domain/errors.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
@@ -35,7 +35,7 @@ const agent: Agent = {
 const own = useOwnWorkers(agent);
 const { turnfold } = own;
 
-/** v1 and v2 are there, with a settled turn each; s1 has a turn that failed, w1 and a1 one that waits for c2_0. */
+/** v1 and v2 have a settled turn, s1 a failed one, and w1 and a1 one that waits for call c2_0. */
 beforeAll(async () => {
   const { client } = own;
   for (const [conversation, input] of [
@@ -73,7 +73,7 @@ async function refusalOf(args: readonly string[], env: Record<string, string> = 
 const NO_ID = 'a b';
 const AGENT = ['--agent', 'asker'];
 
-describe('an error names what was typed', () => {
+describe('an error names the option or argument that was typed', () => {
   test.each<readonly [name: string, code: string, args: readonly string[]]>([
     ['text', 'invalid_input', ['enqueue', 'v1', '', ...AGENT]],
     ['--agent', 'invalid_input', ['enqueue', 'v1', 'hi', '--agent', NO_ID]],
@@ -114,36 +114,36 @@ describe('an error names what was typed', () => {
     expect(message).toMatch(new RegExp(`^${name}: `));
   });
 
-  test('an option that was not typed and has no value is not looked for', () => {
+  test('does not name an option that was not typed and has no default', () => {
     const command = new Command('fork')
       .option('--version <n>')
       .option('--tenant <id>', '', '_')
       .parse([], { from: 'user' });
     const of = (field: string) => new TurnfoldError('not_found', `${field}: is no longer kept`, { field });
-    expect(nameTyped(of('version'), command)).toMatchObject({ message: 'version: is no longer kept' });
-    expect(nameTyped(of('tenant'), command)).toMatchObject({ message: '--tenant: is no longer kept' });
+    expect(nameTypedField(of('version'), command)).toMatchObject({ message: 'version: is no longer kept' });
+    expect(nameTypedField(of('tenant'), command)).toMatchObject({ message: '--tenant: is no longer kept' });
   });
 
-  test('--conversation of dev, before anything starts', async () => {
+  test('dev checks --conversation before it starts anything', async () => {
     const run = await runTurnfold(['dev', '--conversation', NO_ID]);
     expect(run).toMatchObject({ code: 1, stdout: '' });
     expect(run.stderr).toMatch(/^turnfold: invalid_input: --conversation: /);
   });
 
   test.each([
-    [['w1', 't1', 'c2_0', '--approve'], '--approve: turn t1 waits for its result: --content or --file'],
-    [['a1', 't1', 'c2_0', '--content', 'x'], '--content: turn t1 waits for a decision on it: --approve or --deny'],
-  ])('what an answer should have been: %j', async (args, message) => {
+    [['w1', 't1', 'c2_0', '--approve'], '--approve: turn t1 waits for a tool result. Use --content or --file.'],
+    [['a1', 't1', 'c2_0', '--content', 'x'], '--content: turn t1 waits for an approval. Use --approve or --deny.'],
+  ])('names the option that an answer needs: %j', async (args, message) => {
     expect(await refusalOf(['answer', ...args])).toMatchObject({ code: 'invalid_input', message });
   });
 
-  test('--file of an answer', async () => {
+  test('answer names --file', async () => {
     const file = await writeTemporary('big.txt', 'x'.repeat(1_100_000));
     const told = await refusalOf(['answer', 'w1', 't1', 'c2_0', '--file', file]);
     expect(told).toMatchObject({ code: 'message_too_large', field: '--file' });
   });
 
-  test('the turn of a rollback that would be over the hard limit', async () => {
+  test('rollback over the hard limit names the turn', async () => {
     const module = `import { scriptedModel } from '${SOURCE}/models/scripted.ts';
       const model = scriptedModel({ window: 8, decide: () => ({ content: '' }) });
       const profile = { ...model.profile, windowTokens: 10, outputCapTokens: 5 };
@@ -157,7 +157,7 @@ describe('an error names what was typed', () => {
     expect(told).toMatchObject({ code: 'over_hard_limit', field: 'turn' });
   });
 
-  test('what an import was told once is said once, and the id as the file has it', async () => {
+  test('import names wrong options once, and a wrong id as in the file', async () => {
     const messages = [{ role: 'user', content: 'hello' }];
     const file = await writeTemporary('talks.jsonl', [
       { id: NO_ID, messages },
@@ -180,7 +180,7 @@ describe('an error names what was typed', () => {
     expect(await refusedAs('v1', 'other')).toMatchObject({ error: { code: 'agent_conflict', field: '--agent' } });
   });
 
-  test('the variable of a durability that this Redis has not', async () => {
+  test('names the variable of a durability that the Redis does not support', async () => {
     const { url } = await openOwnRedis('--appendonly', 'no');
     const told = await refusalOf(['show', 'v1'], { REDIS_URL: url, TURNFOLD_DURABLE_FSYNC: 'local' });
     expect(told).toMatchObject({ code: 'invalid_config', field: 'TURNFOLD_DURABLE_FSYNC' });

@@ -8,7 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { identifyServer, withConnection } from '../../src/local-redis/connection.ts';
 import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
-import { findOnPath } from '../../src/local-redis/path.ts';
+import { findOnPath } from '../../src/local-redis/local-server.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { isGone } from '../local-redis/fixture.ts';
 import { readRedisSource } from '../setup/redis-source.ts';
@@ -20,14 +20,14 @@ beforeAll(async () => {
 });
 afterAll(() => redis.stop());
 
-const AGENTS = fileURLToPath(new URL('../../src/demo/agents.ts', import.meta.url));
+const AGENTS = fileURLToPath(new URL('../setup/workspace-agents.ts', import.meta.url));
 
 function startWorker(env: Readonly<Record<string, string>>, ...args: string[]): ChildProcess {
   return startTurnfold(['worker', '--agents', AGENTS, ...args], env);
 }
 
 interface Log {
-  /** of all lines so far */
+  /** Log lines so far. */
   readonly lines: readonly Record<string, unknown>[];
   /** the next line that says so */
   readonly until: (what: string) => Promise<Record<string, unknown>>;
@@ -59,7 +59,7 @@ async function startOnPort(port: string): Promise<void> {
   onTestFinished(() => void server.kill('SIGKILL'));
 }
 
-/** The first log line that says so; what follows is not read. */
+/** The first log line with this text. Later lines are not read. */
 async function untilSaid(worker: ChildProcess, what: string): Promise<Record<string, unknown>> {
   return await readLog(worker).until(what);
 }
@@ -88,7 +88,7 @@ test('with no worker there, a caller that waits is told how to go on', async () 
   const args = ['enqueue', 'w2', 'hello', '--agent', 'workspace', '--turn', 't1', '--wait', '0.2'];
   const run = await runTurnfold(args, { env: { REDIS_URL: redis.url } });
   expect(run).toMatchObject({ code: 1, stdout: 't1  queued\n' });
-  expect(run.stderr).toContain('not settled within 0.2 s; turnfold result w2 t1 --wait 0.2 goes on waiting');
+  expect(run.stderr).toContain('turn not settled within 0.2 s. To keep waiting, run: turnfold result w2 t1 --wait 0.2');
 });
 
 test('takes the roles that it is given', async () => {
@@ -154,7 +154,7 @@ describe('with Redis away', () => {
   });
 });
 
-describe('what it cannot work with is refused before anything is taken', () => {
+describe('refuses wrong agents and policies before it claims anything', () => {
   test.each<[string, string, string]>([
     ['no list', 'export const agents = 5;', 'invalid_config: --agents: '],
     ['an empty list', 'export const agents = [];', 'invalid_config: --agents: expected at least one agent'],
@@ -240,7 +240,7 @@ describe('dev', () => {
 describe('a signal to what runs in one process', () => {
   const GONE = { timeout: 60_000, interval: 20 };
 
-  /** Where the own Redis of `dev` is, once it is ready to talk. */
+  /** Address of the temporary Redis of `dev`, once its prompt is ready. */
   async function untilReady(dev: ChildProcess): Promise<{ pid: number; dataDir: string }> {
     if (dev.stdout === null) throw new Error('its output is not piped');
     const port = /port (\d+)$/.exec(await untilLine(dev.stdout, 'Redis '))?.[1];
@@ -279,7 +279,7 @@ describe('a signal to what runs in one process', () => {
     expect(await said).not.toContain('turnfold: ');
   });
 
-  test('SIGINT cancels the turn of dev; a second one ends dev without an error', async () => {
+  test('SIGINT cancels the turn of dev, and a second one ends dev without an error', async () => {
     const agents = await writeTemporary('agents.ts', SILENT);
     const dev = startTurnfold(['dev', '--agents', agents]);
     if (dev.stdout === null || dev.stderr === null) throw new Error('its output is not piped');

@@ -72,7 +72,7 @@ test('every variable is read', () => {
   });
 });
 
-describe('what cannot be meant is refused with its name, and never with its value', () => {
+describe('refuses an invalid value with the name of its variable and without the value', () => {
   test.each([
     ['REDIS_URL', 'http://s3cret.example'],
     ['REDIS_URL', 's3cret'],

@@ -2,12 +2,15 @@ import { readFileSync } from 'node:fs';
 import { describe, expect, test } from 'vitest';
 import { z } from 'zod';
 import { checkSettings } from '../../src/config/check-settings.ts';
+import {
+  describeSettings,
+  type JsonSchema,
+  showSettings,
+  tabulateSettings,
+} from '../../src/config/describe-settings.ts';
 import { describePolicySchema } from '../../src/config/policy-schema.ts';
 import type { SettingSource } from '../../src/config/read-setting.ts';
 import { SETTING_NAMES } from '../../src/config/settings.ts';
-import { describeSettings, type JsonSchema } from '../../src/config/settings-schema.ts';
-import { tabulateSettings } from '../../src/config/settings-table.ts';
-import { showSettings } from '../../src/config/shown-settings.ts';
 import { readConfig, readProviderSettings } from '../../src/config.ts';
 import { POLICY_DEFAULTS, policyInputSchema } from '../../src/domain/policy.ts';
 import { examinePolicy } from '../../src/domain/policy-input.ts';
@@ -36,13 +39,13 @@ describe('a secret may come from a file', () => {
     expect(readConfig(source.env, source.readFile).redisUrl).toBe('redis://other');
     expect(checkSettings(source)).toEqual({
       errors: [],
-      warnings: ['REDIS_URL_FILE: not read, because REDIS_URL is set, too'],
+      warnings: ['REDIS_URL_FILE: ignored, because REDIS_URL is set too'],
     });
   });
 
   test.each([
-    ['/run/nowhere', 'REDIS_URL_FILE: its file cannot be read'],
-    ['/run/empty', 'REDIS_URL_FILE: its file is empty'],
+    ['/run/nowhere', 'REDIS_URL_FILE: cannot read the file'],
+    ['/run/empty', 'REDIS_URL_FILE: the file is empty'],
   ])('%s', (path, message) => {
     expect(checkSettings(sourceOf({ REDIS_URL_FILE: path })).errors).toMatchObject([
       { code: 'invalid_config', field: 'REDIS_URL_FILE', message },
@@ -54,7 +57,7 @@ describe('a secret may come from a file', () => {
   });
 });
 
-test('a check tells of all that is wrong, and of what has no effect, without values', () => {
+test('a check reports all problems and settings without effect, without values', () => {
   const report = checkSettings(
     sourceOf({
       REDIS_URL: 'http://:s3cret@host',
@@ -65,7 +68,7 @@ test('a check tells of all that is wrong, and of what has no effect, without val
     }),
   );
   expect(report.errors.map(({ field }) => field)).toEqual(['REDIS_URL', 'TURNFOLD_SHARDS', 'OPENAI_BASE_URL']);
-  expect(report.warnings).toEqual(['TURNFOLD_TURN_CONCURENCY: no such setting']);
+  expect(report.warnings).toEqual(['TURNFOLD_TURN_CONCURENCY: unknown setting']);
   expect(JSON.stringify(report)).not.toContain('s3cret');
 });
 
@@ -94,7 +97,7 @@ test('settings are shown with where they are from, and without secrets', () => {
   expect(JSON.stringify(shown)).not.toContain('s3cret');
 });
 
-/** What an editor does with a JSON Schema. */
+/** Validates a value as an editor does with a JSON Schema. */
 function doesFit(schema: JsonSchema, value: unknown): boolean {
   return z.fromJSONSchema(schema).safeParse(value).success;
 }
@@ -145,7 +148,7 @@ describe('the JSON Schema of a policy', () => {
   });
 });
 
-test('a policy is told of all that is wrong with it, in the order of reading', () => {
+test('a policy check reports all problems in the order of reading', () => {
   const { problems } = examinePolicy({
     compact: { max_tokens: 'many', maxTokens: 5, hardRatio: 3, tokens: 1, summarizer: { models: [], model: 'x' } },
     pins: [],

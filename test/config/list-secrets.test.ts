@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
+import { showSettings } from '../../src/config/describe-settings.ts';
 import { listSecrets } from '../../src/config/list-secrets.ts';
-import { showSettings } from '../../src/config/shown-settings.ts';
 
 const readFile = (path: string): string => `of ${path}\n`;
 
-test('keys, and passwords of addresses, from variables and files; nothing that is no secret', () => {
+test('lists keys and passwords from variables and files, and nothing else', () => {
   const env = {
     REDIS_URL: 'redis+sentinel://bob:pass-of-redis@one:26379,two:26379/main',
     ANTHROPIC_API_KEY: 'key-of-anthropic',
@@ -36,7 +36,7 @@ test.each([
   ['redis://bob@corp:pass-of-redis@one', ['pass-of-redis']],
   ['redis://one:6379/0?password=pass%20of@redis', ['pass%20of@redis', 'pass of@redis']],
   ['redis://:pass-of-redis@one?password=another-one', ['pass-of-redis', 'another-one']],
-])('of the address %s', (address, secrets) => {
+])('lists the secrets of the address %s', (address, secrets) => {
   expect(listSecrets({ env: { REDIS_URL: address }, readFile })).toEqual(secrets);
 });
 

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { checkSettings } from '../../src/config/check-settings.ts';
+import { showSettings } from '../../src/config/describe-settings.ts';
 import { listSecrets } from '../../src/config/list-secrets.ts';
 import type { SettingSource } from '../../src/config/read-setting.ts';
-import { showSettings } from '../../src/config/shown-settings.ts';
 import { readConfig } from '../../src/config.ts';
 import { createAuthority, findOpensslObstacle } from '../redis-modes/certificates.ts';
 
@@ -38,7 +38,7 @@ describe.skipIf(obstacle !== undefined)(`certificates (${obstacle ?? 'they can b
     expect(checkSettings(source)).toEqual({ errors: [], warnings: [] });
   });
 
-  test('are shown by whose they are and until when; the key is not, and is a secret', async () => {
+  test('certificates show subject and expiry, and the key is masked as a secret', async () => {
     const authority = await createAuthority();
     const { cert, key } = await authority.issue('DNS:worker');
     const source = sourceOf({ ...URL, REDIS_CA: authority.cert, REDIS_CERT: cert, REDIS_KEY: key });
@@ -56,7 +56,7 @@ describe.skipIf(obstacle !== undefined)(`certificates (${obstacle ?? 'they can b
 
   test.each<[string, string, (own: { cert: string; key: string; other: string }) => Record<string, string>]>([
     ['REDIS_CA', 'must be a certificate in PEM, or several', () => ({ REDIS_CA: 's3cret' })],
-    ['REDIS_CA_FILE', 'its file cannot be read', () => ({ REDIS_CA_FILE: '/nowhere' })],
+    ['REDIS_CA_FILE', 'cannot read the file', () => ({ REDIS_CA_FILE: '/nowhere' })],
     ['REDIS_CA_FILE', 'must be a certificate in PEM, or several', ({ key }) => ({ REDIS_CA_FILE: '/it', it: key })],
     ['REDIS_CA', 'must be a certificate in PEM, or several', ({ cert }) => ({ REDIS_CA: cert.replace('MI', 's3') })],
     ['REDIS_KEY', 'must be a private key in PEM, without a passphrase', ({ cert }) => ({ REDIS_KEY: cert })],
@@ -79,14 +79,14 @@ describe.skipIf(obstacle !== undefined)(`certificates (${obstacle ?? 'they can b
     expect(() => readConfig(source.env, source.readFile)).toThrow(message);
   });
 
-  test.each([{ REDIS_URL: 'redis://redis.example' }, {}])('without effect are told of: %j', async (env) => {
+  test.each([{ REDIS_URL: 'redis://redis.example' }, {}])('warns about settings without effect: %j', async (env) => {
     const { cert } = await createAuthority();
     const source = sourceOf({ ...env, REDIS_CA: cert, REDIS_SERVER_NAME: 'redis' });
     expect(checkSettings(source)).toEqual({
       errors: [],
       warnings: [
-        'REDIS_CA: no effect, REDIS_URL is not rediss',
-        'REDIS_SERVER_NAME: no effect, REDIS_URL is not rediss',
+        'REDIS_CA: no effect, because REDIS_URL does not begin with rediss',
+        'REDIS_SERVER_NAME: no effect, because REDIS_URL does not begin with rediss',
       ],
     });
   });

@@ -19,7 +19,7 @@ function figureOf(told: string, pattern: RegExp): number {
   return Number(found);
 }
 
-test('the demo lives through both kinds of compaction, with no call over the limit', async () => {
+test('the demo shows both kinds of compaction without a call over the limit', async () => {
   const { code, lines, told } = await runDemo();
   expect(code).toBe(0);
   expect(lines).toHaveLength(1);
@@ -37,7 +37,7 @@ test('the demo lives through both kinds of compaction, with no call over the lim
   expect(told.match(/^turn +\d+\/42 /gm)).toHaveLength(42);
 });
 
-test('for people it ends with the versions and the commands to look further', async () => {
+test('prints the versions and the commands to look further', async () => {
   const talk = Array.from({ length: 12 }, (_, turn) => [
     { role: 'user', content: `question ${turn}` },
     { role: 'assistant', content: 'and so on '.repeat(100) },
@@ -49,23 +49,26 @@ test('for people it ends with the versions and the commands to look further', as
   expect(stdout).toMatch(/REDIS_URL=redis:\/\/127\.0\.0\.1:\d+ npm run -s turnfold -- versions turnfold-demo-/);
 });
 
-test('a package has no script for its commands: there they are called otherwise', async () => {
+test('names the command for a checkout and for an installed package', async () => {
   expect(nameProgram(fileURLToPath(new URL('../..', import.meta.url)))).toBe('npm run -s turnfold --');
   expect(nameProgram(dirname(await writeTemporary('package.json', '{}')))).toBe('npx turnfold');
 });
 
 describe('a playback', () => {
-  test.for(['coding_forge', 'chat_aider', 'tau2_retail'])('of recorded conversations: %s', async (name, { skip }) => {
-    const path = tracePath(name);
-    if (!existsSync(path)) skip(`${path} is not here`);
-    const { code, lines, told } = await runDemo('--file', path);
-    expect(code).toBe(0);
-    expect(lines[0]).toMatchObject({ overLimit: 0 });
-    expect(lines[0]?.['versions']).toBeGreaterThan(0);
-    expect(told).not.toContain('with compaction on');
-  });
+  test.for(['coding_forge', 'chat_aider', 'tau2_retail'])(
+    'runs the recorded conversation %s',
+    async (name, { skip }) => {
+      const path = tracePath(name);
+      if (!existsSync(path)) skip(`${path} is not here`);
+      const { code, lines, told } = await runDemo('--file', path);
+      expect(code).toBe(0);
+      expect(lines[0]).toMatchObject({ overLimit: 0 });
+      expect(lines[0]?.['versions']).toBeGreaterThan(0);
+      expect(told).not.toContain('with compaction on');
+    },
+  );
 
-  test('of what begins with the assistant, calls in parallel and says nothing', async () => {
+  test('runs a conversation that starts with the assistant, calls in parallel and has empty texts', async () => {
     const calls = [0, 1, 2].map((n) => ({ id: `x${n}`, name: 'read', arguments: `{"n":${n}}` }));
     const messages = [
       { role: 'assistant', content: 'Welcome.' },
@@ -98,11 +101,11 @@ describe('a playback', () => {
   });
 
   test.each([
-    ['no conversation', '', /invalid_input: --file: .* holds no conversation/],
+    ['no conversation', '', /invalid_input: --file: .* has no conversation/],
     ['no question', '{"messages":[{"role":"assistant","content":"hi"}]}', /invalid_input: messages: no user message/],
     ['no JSON', 'hello', /invalid_input: line 1: not JSON/],
     ['no JSON further down', '\n\nhello', /playing back line 3 of [^]*invalid_input: line 3: not JSON/],
-  ])('of a file with %s is refused', async (_, content, words) => {
+  ])('refuses a file with %s', async (_, content, words) => {
     const file = await writeTemporary('talk.jsonl', content);
     const { code, stdout, stderr } = await runTurnfold(['demo', '--file', file]);
     expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });

@@ -57,7 +57,7 @@ describe('a recorded conversation becomes turns', () => {
     expect(turns.map((turn) => turn.answer([]))).toStrictEqual(['Seen.\n\nAll of it.', '(no answer was recorded)']);
   });
 
-  test('what the assistant said before anybody asked is there before the first turn', () => {
+  test('text of the assistant before the first user message becomes the opening', () => {
     const { opening, turns } = play(says('Welcome.'), says('How can I help?'), asks('hi'), says('hello'));
     expect(opening).toStrictEqual([says('Welcome.'), says('How can I help?')]);
     expect(turns).toHaveLength(1);
@@ -97,7 +97,7 @@ describe('its tools answer as recorded', () => {
     expect(await runTool(playback, 'list', {})).toStrictEqual({ content: 'no such folder', isError: true });
   });
 
-  test('what was never answered fails', async () => {
+  test('a call without a recorded result fails', async () => {
     await expect(runTool(playback, 'read', { path: 'z' })).rejects.toThrow('no result was recorded');
   });
 });

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { describeVersions } from '../../src/cli/version-table.ts';
+import { describeVersions } from '../../src/cli/commands/show.ts';
 import { type DemoRun, describeRuns, plotRuns, summarizeRun } from '../../src/demo/report.ts';
 import { START_VERSION, type Version } from '../../src/domain/version.ts';
 
@@ -42,7 +42,7 @@ describe('the summary', () => {
     expect(summarizeRun(run({ requests }), 250)).toMatchObject({ tokensPeak: 250, overLimit: 0 });
   });
 
-  test('of a run without a call', () => {
+  test('summarizes a run without a call', () => {
     expect(summarizeRun(run({ requests: [] }), 250)).toMatchObject({ tokensPeak: 0, overLimit: 0 });
   });
 });
@@ -66,7 +66,7 @@ describe('the plot', () => {
     expect(lines.join('')).not.toContain('\u001b');
   });
 
-  test('of runs without a call is drawn all the same', () => {
+  test('plots runs without a call', () => {
     expect(plotRuns(run({ requests: [] }), run({ requests: [] }), 350).length).toBeGreaterThan(3);
   });
 });
@@ -102,7 +102,7 @@ describe('the table of versions', () => {
     expect(noted.slice(1).join(' ')).toMatch(/ {2}retention_floor,.*floor_relaxed/);
   });
 
-  test('of no version is its header', () => {
+  test('an empty table is its header', () => {
     expect(describeVersions([])).toHaveLength(1);
   });
 });
@@ -115,7 +115,7 @@ describe('the sentences', () => {
 
   test('say what compaction saved', () => {
     const [first, second, ...others] = describeRuns(run(), without, 350);
-    expect(first).toBe('5000 tokens in the log, at most 300 in a request, 150 at the end; 0 calls over the limit');
+    expect(first).toBe('5000 tokens in the log, at most 300 in a request, 150 at the end, 0 calls over the limit');
     expect(second).toBe('without compaction 2 calls exceed the window, and 2 of 3 turns fail (2 context_overflow)');
     expect(others).toStrictEqual([]);
   });

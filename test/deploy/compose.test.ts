@@ -58,8 +58,7 @@ describe('docker-compose.yml', () => {
       [...ROLES].toSorted(),
     );
     for (const [, { command }] of workers) {
-      const source = optionOf(command, '--agents').replace(/^dist\/(.*)\.js$/, 'src/$1.ts');
-      expect(await examineModule(source)).toMatchObject({ agents: [{}], problems: [] });
+      expect(await examineModule(optionOf(command, '--agents'))).toMatchObject({ agents: [{}], problems: [] });
     }
   });
 

@@ -5,8 +5,8 @@ import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
 import { promisify } from 'node:util';
 import { z } from 'zod';
-import { hasApt, openApt } from '../../src/local-redis/apt.ts';
-import { findOnPath } from '../../src/local-redis/path.ts';
+import { hasApt, openApt } from '../../src/local-redis/debian-package.ts';
+import { findOnPath } from '../../src/local-redis/local-server.ts';
 import { launchServer } from '../../src/local-redis/server-process.ts';
 import { findFreePort } from '../chaos/ports.ts';
 

@@ -9,9 +9,9 @@ import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { promisify } from 'node:util';
 import { onTestFinished } from 'vitest';
-import { hasApt } from '../../src/local-redis/apt.ts';
+import { hasApt } from '../../src/local-redis/debian-package.ts';
 import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
-import { findOnPath } from '../../src/local-redis/path.ts';
+import { findOnPath } from '../../src/local-redis/local-server.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 
 const run = promisify(execFile);
@@ -25,7 +25,7 @@ export function makeEnv(home: string, path: string): NodeJS.ProcessEnv {
   return { ...process.env, HOME: home, XDG_CACHE_HOME: join(home, 'cache'), PATH: path };
 }
 
-/** Why the package source cannot work here, found out without the code under test; undefined when it can. */
+/** Reason why the package source cannot work here, found without the code under test. Undefined if it can. */
 export async function findPackageObstacle(folder: string): Promise<string | undefined> {
   if (!hasApt()) return 'no apt-get here: not a Debian or Ubuntu system';
   const { stdout } = await run('/usr/bin/apt-get', ['update', '--print-uris']);

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, beforeEach, describe, expect, onTestFinished, test, vi } from 'vitest';
 import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
-import { findOnPath } from '../../src/local-redis/path.ts';
+import { findOnPath } from '../../src/local-redis/local-server.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { findServerFolder, isAlive, isGone, makeEnv, makeFolder, removeFolder, spawnHolder } from './fixture.ts';
 
@@ -77,7 +77,7 @@ describe('a server from PATH', () => {
     expect(one.pid).not.toBe(other.pid);
   });
 
-  test('one that refuses its arguments is an error with its own words, and leaves nothing behind', async () => {
+  test('a server that refuses its arguments is an error in its own words, and leaves nothing behind', async () => {
     const dataRoot = await useDataRoot('refused');
     const start = provideRedis({ env, sources: ['path'], serverArgs: ['--no-such-setting', 'yes'] });
 
@@ -88,7 +88,7 @@ describe('a server from PATH', () => {
     expect(await readdir(dataRoot)).toEqual([]);
   });
 
-  test('one that is too old is passed over, and leaves nothing behind', async ({ skip }) => {
+  test('a server that is too old is rejected and leaves nothing behind', async ({ skip }) => {
     const folder = await makeOldServer();
     skip(folder === undefined, 'the server here is started by a script, or its program must not be changed');
     const dataRoot = await useDataRoot('old');
@@ -97,7 +97,7 @@ describe('a server from PATH', () => {
     await expect(start).rejects.toMatchObject({
       code: 'redis_unavailable',
       message: expect.stringMatching(
-        /path: \S+-server is (Redis 6\.\S+|Valkey \S+, as good as Redis 6\.\S+); turnfold needs Redis 7\.0/,
+        /path: \S+-server is (Redis 6\.\S+|Valkey \S+, compatible with Redis 6\.\S+), but turnfold needs Redis 7\.0/,
       ),
     });
     expect(await readdir(dataRoot)).toEqual([]);

@@ -1,9 +1,8 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import { describeInstallation } from '../../src/local-redis/install-hint.ts';
-import { findOnPath } from '../../src/local-redis/path.ts';
-import { provideRedis } from '../../src/local-redis/provide-redis.ts';
+import { findOnPath } from '../../src/local-redis/local-server.ts';
+import { describeInstallation, provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { makeEnv, makeFolder, removeFolder } from './fixture.ts';
 
 let folder: string;
@@ -26,16 +25,16 @@ test('without a source the log and the error name every reason, and the error sa
 
   await expect(start).rejects.toMatchObject({
     code: 'redis_unavailable',
-    message: expect.stringMatching(/path: no redis-server or valkey-server on PATH; package: .+\. (Install|Run)/),
+    message: expect.stringMatching(/path: no redis-server or valkey-server on PATH, package: .+\. (Install|Run)/),
     hint: expect.stringMatching(/Docker.*REDIS_URL/),
   });
   expect(log).toEqual([
-    'passed over: path: no redis-server or valkey-server on PATH',
-    expect.stringMatching(/^passed over: package: ./),
+    'not usable: path: no redis-server or valkey-server on PATH',
+    expect.stringMatching(/^not usable: package: ./),
   ]);
 });
 
-describe('what to install', () => {
+describe('tells how to install Redis', () => {
   test.each([
     ['darwin', '', 'brew install redis'],
     ['linux', 'NAME="Ubuntu"\nID=ubuntu\nID_LIKE=debian\n', 'apt-get install redis-server'],

@@ -9,7 +9,7 @@ import { runTurnfold } from '../cli/run-turnfold.ts';
 import { hasServer, type Server, startServer } from './servers.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
-const AGENTS = `${ROOT}/src/demo/agents.ts`;
+const AGENTS = `${ROOT}/test/setup/workspace-agents.ts`;
 const agent = 'talker';
 
 /** The rules that docs/how-to/secure-redis.md lists, but for the password. */

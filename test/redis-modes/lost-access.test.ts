@@ -6,7 +6,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { startTurnfold } from '../cli/run-turnfold.ts';
 import { hasServer, type Server, startServer } from './servers.ts';
 
-const AGENTS = fileURLToPath(new URL('../../src/demo/agents.ts', import.meta.url));
+const AGENTS = fileURLToPath(new URL('../setup/workspace-agents.ts', import.meta.url));
 
 interface Worker {
   readonly process: ChildProcess;

@@ -125,7 +125,7 @@ describe.skipIf(obstacle !== undefined)(`a refusal over TLS (${obstacle ?? 'it c
     const authority = await createAuthority();
     const { url } = await startTls(authority);
     const given = await provideRedis({ redisUrl: url, redisTls: { ca: authority.cert } });
-    expect(given).toMatchObject({ source: 'given', url });
+    expect(given).toMatchObject({ source: 'configured', url });
     await expect(provideRedis({ redisUrl: url })).rejects.toMatchObject({
       code: 'redis_unreachable',
       message: expect.stringContaining('not signed by a trusted authority') as string,

@@ -5,7 +5,7 @@ import { describe, expect, onTestFinished, test } from 'vitest';
 import { openClient } from '../../src/client/index.ts';
 import { runDoctorChecks } from '../../src/health/doctor.ts';
 import type { Finding } from '../../src/health/finding.ts';
-import { untilAnswer } from '../../src/local-redis/until-answer.ts';
+import { waitUntilWritable } from '../../src/local-redis/connection.ts';
 import { connectStore } from '../../src/store/connect-store.ts';
 import { hasServer, type Server, startServer, until } from '../redis-modes/servers.ts';
 
@@ -28,7 +28,7 @@ async function open(args: readonly string[] = [], dir?: string) {
 function watchReturn({ url }: Server): (waitMs: number) => Promise<boolean> {
   return (waitMs) =>
     Promise.race([
-      untilAnswer({ url }).then(() => true),
+      waitUntilWritable({ url }).then(() => true),
       new Promise<boolean>((resolve) => void setTimeout(resolve, waitMs, false)),
     ]);
 }

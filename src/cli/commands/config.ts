@@ -1,11 +1,24 @@
+import { checkSettings } from '../../config/check-settings.ts';
+import { describeSettings, showSettings } from '../../config/describe-settings.ts';
 import { describePolicySchema } from '../../config/policy-schema.ts';
-import { describeSettings } from '../../config/settings-schema.ts';
-import { showSettings } from '../../config/shown-settings.ts';
+import { findText, type SettingSource } from '../../config/read-setting.ts';
 import { readEnvironment } from '../../config.ts';
-import { TurnfoldError } from '../../domain/errors.ts';
+import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
+import { examineAgents } from '../../runtime/agents.ts';
+import { examineShadow } from '../../runtime/shadow.ts';
+import { examineModule } from '../load-agents.ts';
+import { readRoles } from '../option-values.ts';
 import { type Output, writeJson } from '../output.ts';
+import {
+  completeAlone,
+  examinePolicyFile,
+  examineTrialPolicy,
+  NO_FILE,
+  type PolicySource,
+  placeAgentError,
+} from '../policy-file.ts';
 
-/** Prints every setting as it takes effect, and where it is from. @returns 1 where one cannot be read */
+/** Prints every setting with its value and origin. @returns the exit code: 1 if a setting is invalid */
 export function printConfig({ json }: { readonly json?: boolean }, output: Output): number {
   const settings = showSettings(readEnvironment());
   if (json) writeJson(output, settings);
@@ -20,12 +33,112 @@ export function printConfig({ json }: { readonly json?: boolean }, output: Outpu
 
 const SCHEMAS = { settings: describeSettings, policy: describePolicySchema } as const;
 
-/** Prints a JSON Schema, for an editor. @param of `settings` or `policy`. @throws invalid_input */
+/** Prints a JSON Schema for editors. @param of `settings` or `policy` @throws invalid_input */
 export function printSchema(of: string, output: Output): number {
   if (!Object.hasOwn(SCHEMAS, of)) {
     const names = Object.keys(SCHEMAS).join(' or ');
-    throw new TurnfoldError('invalid_input', `what: '${of}' has no schema, expected ${names}`, { field: 'what' });
+    throw new TurnfoldError('invalid_input', `what: expected ${names}, got '${of}'`, { field: 'what' });
   }
   output.line(JSON.stringify(SCHEMAS[of as keyof typeof SCHEMAS](), null, 2));
   return 0;
+}
+
+export interface CheckOptions {
+  readonly policy?: string;
+  readonly shadow?: string;
+  readonly agents?: string;
+  /** Comma-separated roles of the workers. */
+  readonly roles: string;
+  readonly json?: boolean;
+}
+
+interface Report {
+  readonly problems: readonly TurnfoldError[];
+  readonly warnings: readonly string[];
+}
+
+/** Checks the environment and the files of a worker, and prints all problems at once. */
+export async function checkConfig({ json, ...options }: CheckOptions, output: Output): Promise<number> {
+  const { policy, shadow, agents } = options;
+  const source = readEnvironment();
+  const { errors: settingErrors, warnings: settingWarnings } = checkSettings(source);
+  const isUnread = settingErrors.some(({ field }) => field?.startsWith('REDIS_URL'));
+  const missing = agents !== undefined && !isUnread ? listMissing(source) : [];
+  const files = await checkFiles(options);
+  const errors = [...settingErrors, ...files.flatMap(({ problems }) => problems)];
+  const warnings = [...settingWarnings, ...missing, ...files.flatMap((file) => file.warnings)];
+  if (json) writeJson(output, { errors, warnings });
+  else {
+    for (const { code, message } of errors) writeFinding(output, 'wrong', `${code}: ${message}`);
+    for (const warning of warnings) writeFinding(output, 'warning', warning);
+    if (errors.length === 0) writeFinding(output, 'ok', `${listRead(policy, shadow, agents)} valid`);
+  }
+  return errors.length === 0 ? 0 : 1;
+}
+
+function writeFinding(output: Output, state: 'ok' | 'warning' | 'wrong', what: string): void {
+  output.text(state.padEnd('warning'.length), state);
+  output.line(`  ${what}`);
+}
+
+/** Only a warning, because a check may run on a machine without workers. */
+function listMissing(source: SettingSource): string[] {
+  const { text } = findText(source, 'REDIS_URL');
+  return text === undefined ? ['REDIS_URL: not set, but a worker needs it'] : [];
+}
+
+function listRead(...files: readonly (string | undefined)[]): string {
+  return ['the environment', ...files.filter((file) => file !== undefined)].join(', ');
+}
+
+/** Problems of each file, then of the agents under each policy that could be read. */
+async function checkFiles({ policy, shadow, agents, roles }: CheckOptions): Promise<Report[]> {
+  const hasSummarizers = readRoles(roles).includes('summarization');
+  const base = await examinePolicyFile(policy);
+  const second = await examineTrialPolicy(shadow);
+  if (agents === undefined) return [base, second, checkAlone(base), checkAlone(second)];
+  const under = {
+    hasSummarizers,
+    ...(base.problems.length === 0 && { policy: base }),
+    ...(shadow !== undefined && second.problems.length === 0 && { shadow: second }),
+  };
+  return [base, second, await checkAgents(agents, under)];
+}
+
+/** Checks the limits of a policy without any agent. */
+function checkAlone(source: PolicySource): Report {
+  try {
+    completeAlone(source);
+    return { problems: [], warnings: [] };
+  } catch (error) {
+    return { problems: [requireCode(error)], warnings: [] };
+  }
+}
+
+interface Policies {
+  readonly policy?: PolicySource;
+  readonly shadow?: PolicySource;
+  readonly hasSummarizers: boolean;
+}
+
+/** Prepares each agent under each policy as a worker would. */
+async function checkAgents(path: string, { policy, shadow, hasSummarizers }: Policies): Promise<Report> {
+  try {
+    const { agents, warnings, problems } = await examineModule(path);
+    const live = policy === undefined ? [] : await examineAgents(agents, policy.policy, hasSummarizers);
+    const shadowed = shadow === undefined ? [] : await examineShadow(agents, shadow.policy);
+    const sources = { policy: policy ?? NO_FILE, ...(shadow && { shadow }) };
+    const placed = [...live, ...shadowed].map((error) => requireCode(placeAgentError(error, agents, sources)));
+    return {
+      problems: [...problems, ...placed],
+      warnings: warnings.map((warning) => `${path}: ${warning}`),
+    };
+  } catch (error) {
+    return { problems: [requireCode(error)], warnings: [] };
+  }
+}
+
+function requireCode(error: unknown): TurnfoldError {
+  if (isTurnfoldError(error)) return error;
+  throw error;
 }

@@ -7,19 +7,19 @@ import { isCheckout, loadPlaybackScript, loadQuestionScript } from '../../demo/l
 import { type DemoRun, describeRuns, plotRuns, summarizeRun } from '../../demo/report.ts';
 import { type DemoProgress, runConversation } from '../../demo/run-demo.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
-import { redactUrl } from '../../local-redis/given.ts';
+import { redactUrl } from '../../local-redis/configured-redis.ts';
 import type { LocalRedis } from '../../local-redis/local-redis.ts';
 import { resolveModel } from '../../runtime/resolve-model.ts';
 import { withAllInOne } from '../all-in-one.ts';
 import { readLines } from '../files.ts';
 import { forwardInterrupt } from '../interruption.ts';
 import { type Output, writeJson } from '../output.ts';
-import { describeVersions } from '../version-table.ts';
+import { describeVersions } from './show.ts';
 
 export interface DemoOptions {
   readonly file?: string;
   readonly json?: boolean;
-  /** `provider/model`, instead of the script */
+  /** `provider/model` that replaces the script. */
   readonly model?: string;
 }
 
@@ -28,8 +28,8 @@ const STAY_MS = 60_000;
 const BAR_TOKENS = 400;
 
 /**
- * Runs the demo's turns with compaction and, for comparison, without.
- * @returns the exit code: 1 where a call was over the limit or a turn failed
+ * Runs the same turns with and without compaction.
+ * @returns the exit code: 1 if a request was over the limit or a turn failed
  */
 export async function runDemo(options: DemoOptions, output: Output): Promise<number> {
   const config = readConfig();
@@ -44,7 +44,7 @@ export async function runDemo(options: DemoOptions, output: Output): Promise<num
   return await withAllInOne({ config, output, agents }, async ({ redis, client, interrupted }) => {
     output.note(`${script.turns.length} turns, usable window ${script.usable} tokens\n`);
     const run = await runConversation(client, compacted, script, describeProgress(output, script.usable));
-    output.note('\nthe same turns with compaction off …');
+    output.note('\nrunning the same turns without compaction …');
     const without = await runConversation(client, uncompacted, script, () => undefined);
     report(output, options, { run, without, usable: script.usable });
     await inviteToLook(output, options, { redis, run, interrupted });
@@ -75,53 +75,55 @@ function report(
     ...describeRuns(run, without, usable),
   ];
   output.note('');
-  // With --json the last line of standard output is for a program; what a person reads goes to standard error.
+  // With --json, standard output holds one line for a program.
   const write = options.json ? output.note : output.line;
   for (const line of lines) write(line);
   if (options.json) writeJson(output, summarizeRun(run, usable));
 }
 
-/** At a terminal the demo's Redis stays until Enter is pressed, so that the commands have something to show. */
+/** Prints commands to look further. At a terminal the temporary Redis stays until Enter, so that they work. */
 async function inviteToLook(
   output: Output,
   options: DemoOptions,
   { redis, run, interrupted }: { redis: LocalRedis; run: DemoRun; interrupted: AbortSignal },
 ): Promise<void> {
   if (options.json) return;
-  // A given address may hold a password; it stands in the environment already.
-  const command = `${redis.source === 'given' ? '' : `REDIS_URL=${redactUrl(redis.url)} `}${nameProgram(ROOT)}`;
+  // REDIS_URL may hold a password and is in the environment already.
+  const command = `${redis.source === 'configured' ? '' : `REDIS_URL=${redactUrl(redis.url)} `}${nameProgram(ROOT)}`;
   output.line('');
   output.line('To look further:');
   output.line(`  ${command} versions ${run.conversation}`);
   output.line(`  ${command} show ${run.conversation}`);
   if (run.versions.length > 0) output.line(`  ${command} show ${run.conversation} --version 1`);
   output.line(`  ${command} export ${run.conversation}`);
-  if (redis.source === 'given') return;
+  if (redis.source === 'configured') return;
   if (!process.stdin.isTTY) {
-    output.line(
-      '(this Redis ends with the demo; one of yours in REDIS_URL, where no workers are, keeps what it wrote)',
-    );
+    output.line('(This Redis ends with the demo. To keep the data, set REDIS_URL to a Redis without workers.)');
     return;
   }
   // oxlint-disable-next-line no-restricted-properties -- readline shows a constant prompt, nothing else
   const prompt = createInterface({ input: process.stdin, output: process.stdout });
   forwardInterrupt(prompt);
   const signal = AbortSignal.any([AbortSignal.timeout(STAY_MS), interrupted]);
-  // Nobody pressed it: an unattended terminal must not keep the demo.
-  await prompt.question('\nRedis stays until you press Enter, a minute at most. ', { signal }).catch(() => undefined);
+  // The timeout ends the demo at an unattended terminal.
+  await prompt.question('\nRedis runs until you press Enter, at most one minute. ', { signal }).catch(() => undefined);
   prompt.close();
 }
 
-/** As it is called from a shell, in a checkout or in the project that has the package. */
+/** The shell command for turnfold, in a checkout or beside an installed package. */
 export function nameProgram(root: string): string {
   return isCheckout(root) ? 'npm run -s turnfold --' : 'npx turnfold';
 }
 
-/** The first conversation of the file. @throws invalid_input where it has none */
+/** Reads the first conversation of a file. @throws invalid_input if there is none */
 async function readPlayback(path: string, output: Output): Promise<DemoScript> {
   for await (const { line, number } of readLines(path)) {
     output.note(`playing back line ${number} of ${path}`);
     return await loadPlaybackScript(line, number);
   }
-  throw new TurnfoldError('invalid_input', `--file: ${path} holds no conversation`, { field: '--file' });
+  throw new TurnfoldError(
+    'invalid_input',
+    `--file: ${path} has no conversation, expected one JSON conversation per line`,
+    { field: '--file' },
+  );
 }

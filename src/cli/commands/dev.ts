@@ -11,37 +11,37 @@ import { resolveModel } from '../../runtime/resolve-model.ts';
 import { combineListeners } from '../../telemetry/listeners.ts';
 import { createLogger, logEvents } from '../../telemetry/logs.ts';
 import { withAllInOne } from '../all-in-one.ts';
-import { HELP, LEAVE } from '../dev/inside.ts';
 import { Prompt } from '../dev/prompt.ts';
+import { HELP, LEAVE } from '../dev/slash-commands.ts';
 import { Talk } from '../dev/talk.ts';
 import { loadAgents } from '../load-agents.ts';
+import { readTurnContext } from '../option-values.ts';
 import type { Output } from '../output.ts';
 import { readPolicySources } from '../policy-file.ts';
-import { readTurnContext } from '../read-turn-context.ts';
 
 export interface DevOptions {
   readonly agents?: string;
   readonly agent?: string;
   readonly policy?: string;
   readonly shadow?: string;
-  /** `provider/model`, instead of the agents' own */
+  /** `provider/model` that replaces the agents' own. */
   readonly model?: string;
   readonly conversation: string;
-  /** of each turn, as it was typed */
+  /** Context of each turn: JSON or `@file`. */
   readonly context?: string;
 }
 
-/** A Redis, all workers and a prompt in one process: to try an agent and see what it still knows. */
+/** Runs Redis, all workers and a prompt in one process. */
 export async function runDev(options: DevOptions, output: Output): Promise<number> {
   const config = readConfig();
   parseInput(idSchema, options.conversation, '--conversation');
-  const given = await readTurnContext(options.context);
+  const turnContext = await readTurnContext(options.context);
   const sources = await readPolicySources(options, output);
   const { policy } = sources.policy;
   const shadow = sources.shadow && { shadow: sources.shadow.policy };
   const agents = await chooseAgents(options, policy, output);
   const agent = chooseAgent(agents, options.agent);
-  const onEvent = combineListeners(logEvents(createLogger({ level: 'warn', isPretty: true })), tellShadow(output));
+  const onEvent = combineListeners(logEvents(createLogger({ level: 'warn', isPretty: true })), reportShadow(output));
   const metrics = { ...config.metrics, port: 0 };
   const parts = { config, output, agents, policy, ...shadow, metrics, onEvent };
   return await withAllInOne(parts, async (all) => {
@@ -49,8 +49,8 @@ export async function runDev(options: DevOptions, output: Output): Promise<numbe
     output.line(`Redis    ${redis.description}`);
     output.line(`metrics  ${workers.metricsUrl ?? 'none'}`);
     output.line(`agents   ${agents.map(({ name }) => name).join(', ')}`);
-    output.line(`Type a message to ${agent}; ${HELP} lists commands, ${LEAVE} ends.`);
-    const talk = new Talk({ client, output, agent, conversation: options.conversation, interrupted, ...given });
+    output.line(`Type a message to ${agent}, ${HELP} for commands or ${LEAVE} to quit.`);
+    const talk = new Talk({ client, output, agent, conversation: options.conversation, interrupted, ...turnContext });
     const prompt = openPrompt(interrupted, () => talk.interrupt());
     takeInterrupts(() => talk.interrupt());
     try {
@@ -63,8 +63,8 @@ export async function runDev(options: DevOptions, output: Output): Promise<numbe
   });
 }
 
-/** One line for each pass that a second policy was measured at. */
-function tellShadow(output: Output): EventListener {
+/** Prints one line per pass that measured the shadow policy. */
+function reportShadow(output: Output): EventListener {
   const describe = ({ outcome, tokensBefore, tokensAfter }: PassMeasure): string =>
     `${outcome}, ${tokensBefore} → ${tokensAfter} tokens`;
   return (event) => {
@@ -88,10 +88,12 @@ function chooseAgent(agents: readonly Agent[], wanted: string | undefined): stri
   const chosen = wanted === undefined ? agents[0] : agents.find(({ name }) => name === wanted);
   if (chosen !== undefined) return chosen.name;
   const names = agents.map(({ name }) => name).join(', ');
-  throw new TurnfoldError('invalid_config', `--agent: no agent ${wanted}; there are ${names}`, { field: '--agent' });
+  throw new TurnfoldError('invalid_config', `--agent: unknown agent ${wanted}, expected one of ${names}`, {
+    field: '--agent',
+  });
 }
 
-/** Standard input as a prompt; only a person at a terminal is prompted. */
+/** Reads standard input. Only a terminal shows a prompt. */
 function openPrompt(signal: AbortSignal, onInterrupt: () => void): Prompt {
   // oxlint-disable-next-line no-restricted-properties -- readline shows its prompt and what is typed, nothing else
   const { stdin, stdout } = process;

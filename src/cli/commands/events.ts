@@ -1,16 +1,16 @@
 import type { ConversationEvent, VersionReport } from '../../client/index.ts';
-import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
 import { writeJson } from '../output.ts';
+import type { CommandContext } from '../with-client.ts';
 
 export interface EventsOptions extends ConversationOptions {
-  /** id of an event; absent: all that are kept */
+  /** Id of an event. Absent: all kept events. */
   readonly after?: string;
-  /** go on until somebody stops it */
+  /** Keep printing new events until interrupted. */
   readonly follow?: boolean;
 }
 
-/** Prints a conversation's durable events, a line each. @returns the exit code @throws as `client.events` */
+/** Prints the durable events of a conversation, one line each. @returns the exit code */
 export async function showEvents(
   { client, output }: CommandContext,
   id: string,
@@ -20,10 +20,10 @@ export async function showEvents(
   for await (const event of client.events({ tenant, conversation: id }, { after, ...(!follow && { waitMs: 0 }) })) {
     count += 1;
     if (json) writeJson(output, event);
-    else if (event.type === 'lost') output.note('(events may be missing here: they are no longer kept)');
+    else if (event.type === 'lost') output.note('(older events are no longer kept, so some may be missing here)');
     else output.line(`${event.id}  ${new Date(event.at).toISOString()}  ${describeEvent(event)}`);
   }
-  if (count === 0) output.note(`no event${after === '0' ? ' within the last day' : ` after ${after}`}`);
+  if (count === 0) output.note(`no events${after === '0' ? ' within the last day' : ` after ${after}`}`);
   return 0;
 }
 
@@ -37,20 +37,20 @@ function describeEvent(event: ConversationEvent): string {
       return `turn ${event.turn} waits for ${event.for}, until ${new Date(event.until).toISOString()}${which}`;
     }
     case 'version_committed':
-      return `version ${event.version} by a ${event.cause}: ${describeVersion(event)}`;
+      return `version ${event.version} by ${event.cause}: ${describeVersion(event)}`;
     case 'pass_ended':
       return `pass ${event.passId} ended: ${event.outcome}`;
     case 'version_proposed':
       return `proposal ${event.proposal} of pass ${event.passId}: ${describeVersion(event)}`;
     case 'proposal_decided': {
       const decision = event.verdict === 'approve' ? 'approved' : 'rejected';
-      // Quoted: it is somebody's text, and one event is one line.
+      // JSON keeps a reason with line breaks on one line.
       return `proposal ${event.proposal} ${decision}${event.reason === undefined ? '' : `: ${JSON.stringify(event.reason)}`}`;
     }
     case 'approval_refused':
       return `approval refused to pass ${event.passId}: ${event.code}`;
     case 'unknown':
-      return `${JSON.stringify(event.name)} of a newer program: ${JSON.stringify(event.fields)}`;
+      return `unknown event ${JSON.stringify(event.name)} of a newer turnfold: ${JSON.stringify(event.fields)}`;
   }
 }
 

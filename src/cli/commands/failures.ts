@@ -1,16 +1,16 @@
 import { TurnfoldError } from '../../domain/errors.ts';
 import { DEFAULT_TENANT } from '../../domain/ids.ts';
-import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
+import { readTurnContext } from '../option-values.ts';
 import { writeJson } from '../output.ts';
-import { readTurnContext } from '../read-turn-context.ts';
-import { tellTurn } from './follow-turn.ts';
+import type { CommandContext } from '../with-client.ts';
+import { showTurn } from './follow-turn.ts';
 
 export interface FailedOptions {
-  /** without it those of all tenants */
+  /** Absent: all tenants. */
   readonly tenant?: string;
   readonly code?: string;
-  /** `90s`, `30m`, `2h` or `7d` ago, or a date */
+  /** An age (`90s`, `30m`, `2h`, `7d`) or a date. */
   readonly since?: string;
   readonly limit: number;
   readonly json?: boolean;
@@ -33,34 +33,40 @@ export async function showFailed({ client, output }: CommandContext, options: Fa
     if (json) writeJson(output, turn);
     else output.line(`${when}  ${name}  ${turn.turn}  ${failure.code}: ${failure.message}${again}`);
   }
-  if (turns.length === 0) output.note('no failed turn');
-  if (turns.length === limit) output.note(`the newest ${limit}; --limit shows more`);
+  if (turns.length === 0) output.note('no failed turns');
+  if (turns.length === limit) output.note(`newest ${limit} turns (--limit for more)`);
   return 0;
 }
 
 export interface RedriveOptions extends ConversationOptions {
   readonly operation?: string;
-  /** as it was typed */
+  /** JSON or `@file`. */
   readonly context?: string;
-  /** ms to wait for the answer; 0 returns once the turn is accepted */
-  readonly waitMs: number;
+  /** Seconds to wait for the answer. */
+  readonly wait: number;
 }
 
 /**
- * Brings the input of a failed turn again, as a new turn. Without a turn: asks for a pass, as a failed one left none.
- * @returns the exit code: 1 where it waited and there is no answer
+ * Enqueues the input of a failed turn as a new turn. Without a turn, requests a pass: a failed pass leaves no turn.
+ * @returns the exit code: 1 if it waited without an answer
  */
 export async function redrive(
   context: CommandContext,
   id: string,
   turn: string | undefined,
-  { tenant, operation, context: typed, waitMs, json }: RedriveOptions,
+  { tenant, operation, context: typed, wait, json }: RedriveOptions,
 ): Promise<number> {
   const { client, output } = context;
   if (turn === undefined) {
     const field = operation !== undefined ? '--operation' : typed !== undefined ? '--context' : '--wait';
-    if (field !== '--wait' || waitMs > 0) {
-      throw new TurnfoldError('invalid_input', `${field}: means nothing without a turn`, { field });
+    if (field !== '--wait' || wait > 0) {
+      throw new TurnfoldError(
+        'invalid_input',
+        `${field}: needs a turn. Name the failed turn, or omit ${field} to request a pass.`,
+        {
+          field,
+        },
+      );
     }
     const pass = await client.compact({ tenant, conversation: id });
     if (json) writeJson(output, { tenant, conversation: id, pass });
@@ -69,9 +75,9 @@ export async function redrive(
   }
   const given = { ...(operation !== undefined && { operation }), ...(await readTurnContext(typed)) };
   const accepted = await client.redrive({ tenant, conversation: id }, turn, given);
-  if (waitMs > 0) return await tellTurn(context, id, accepted.turn, { tenant, waitMs, ...(json && { json }) });
+  if (wait > 0) return await showTurn(context, id, accepted.turn, { tenant, wait, ...(json && { json }) });
   if (json) writeJson(output, accepted);
-  else output.line(`${accepted.turn}  ${accepted.state}${accepted.isNew ? '' : '  (was re-driven before)'}`);
+  else output.line(`${accepted.turn}  ${accepted.state}${accepted.isNew ? '' : '  (re-driven before)'}`);
   return 0;
 }
 
@@ -83,5 +89,7 @@ function readSince(text: string, now: number): number {
   const since = count === undefined ? Date.parse(text) : now - Number(count) * (UNITS[unit] ?? 0);
   if (Number.isFinite(since)) return Math.max(0, since);
   const field = '--since';
-  throw new TurnfoldError('invalid_input', `${field}: '${text}' is neither 90s, 30m, 2h, 7d nor a date`, { field });
+  throw new TurnfoldError('invalid_input', `${field}: expected an age (90s, 30m, 2h, 7d) or a date, got '${text}'`, {
+    field,
+  });
 }

@@ -1,33 +1,32 @@
 import type { TurnProgress } from '../../client/index.ts';
 import { DEFAULT_TENANT, type NamedConversation } from '../../domain/ids.ts';
 import { isSettled, type TurnView } from '../../domain/turn.ts';
-import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
-import { adviseAnswer, describeCalls, describeState, describeTurn } from '../describe-turn.ts';
 import { writeJson } from '../output.ts';
-import { TurnPage } from '../turn-page.ts';
+import { adviseAnswer, describeCalls, describeState, describeTurn, TurnPage } from '../turn-text.ts';
+import type { CommandContext } from '../with-client.ts';
 
-export interface TellOptions extends ConversationOptions {
-  /** ms to wait for the answer; 0 tells how the turn stands, or streams until it is settled */
-  readonly waitMs: number;
-  /** print the text as it is written */
+export interface FollowOptions extends ConversationOptions {
+  /** Seconds. With 0, show the current state, or stream until the turn settles. */
+  readonly wait: number;
+  /** Print the text while the model writes it. */
   readonly stream?: boolean;
 }
 
-/** Prints a turn as it stands, or as it ends. @returns the exit code: 1 where it waited and there is no answer */
-export async function tellTurn(
+/** Prints a turn now or once it settles. @returns the exit code: 1 if it waited without an answer */
+export async function showTurn(
   context: CommandContext,
   id: string,
   turn: string,
-  options: TellOptions,
+  options: FollowOptions,
 ): Promise<number> {
-  const { waitMs, stream = false } = options;
+  const { wait, stream = false } = options;
   const view = await (stream ? streamTurn : printTurn)(context, id, turn, options);
-  if (waitMs === 0 && !stream) return 0;
+  if (wait === 0 && !stream) return 0;
   if (!isSettled(view.state)) {
     const whose = options.tenant === DEFAULT_TENANT ? '' : ` --tenant ${options.tenant}`;
-    const again = `turnfold result ${id} ${turn}${whose} --wait ${waitMs / 1_000}`;
-    context.output.note(`not settled within ${waitMs / 1_000} s; ${again} goes on waiting`);
+    const again = `turnfold result ${id} ${turn}${whose} --wait ${wait}`;
+    context.output.note(`turn not settled within ${wait} s. To keep waiting, run: ${again}`);
   }
   return view.state === 'completed' ? 0 : 1;
 }
@@ -36,8 +35,9 @@ async function printTurn(
   { client, output }: CommandContext,
   id: string,
   turn: string,
-  { tenant, waitMs, json }: TellOptions,
+  { tenant, wait, json }: FollowOptions,
 ): Promise<TurnView> {
+  const waitMs = wait * 1_000;
   const name = { tenant, conversation: id };
   const view =
     json || waitMs === 0
@@ -48,17 +48,17 @@ async function printTurn(
   return view;
 }
 
-/** Prints a turn's text as it is written. @returns the turn at the end */
+/** Prints the text of a turn while the model writes it. @returns the turn at the end */
 async function streamTurn(
   { client, output }: CommandContext,
   id: string,
   turn: string,
-  { tenant, waitMs, json = false }: TellOptions,
+  { tenant, wait, json = false }: FollowOptions,
 ): Promise<TurnView> {
   const page = new TurnPage(output);
   const view = await followTurn(
     { client, output },
-    { name: { tenant, conversation: id }, turn, waitMs, json },
+    { name: { tenant, conversation: id }, turn, waitMs: wait * 1_000, json },
     (part) => {
       if (json) writeJson(output, part);
       else if (part.type === 'waiting') page.breakLine();
@@ -73,20 +73,20 @@ async function streamTurn(
 interface Followed {
   readonly name: NamedConversation;
   readonly turn: string;
-  /** 0: until the turn is settled */
+  /** 0 waits until the turn settles. */
   readonly waitMs: number;
   readonly json?: boolean;
 }
 
-/** Follows a turn, and says what it waits for as soon as it waits. @returns the turn at the end */
+/** Follows a turn and prints the calls that it waits for. @returns the turn at the end */
 async function followTurn(
   { client, output }: CommandContext,
   { name, turn, waitMs, json = false }: Followed,
-  tell: (part: Exclude<TurnProgress, { readonly type: 'result' }>) => void,
+  onPart: (part: Exclude<TurnProgress, { readonly type: 'result' }>) => void,
 ): Promise<TurnView> {
   for await (const part of client.stream(name, turn, waitMs === 0 ? {} : { waitMs })) {
     if (part.type === 'result') return part.view;
-    tell(part);
+    onPart(part);
     if (part.type !== 'waiting' || json) continue;
     const { waiting } = part;
     const lines = [describeState({ turn, state: 'waiting', waiting }), ...describeCalls(waiting)];

@@ -3,21 +3,31 @@ import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 import type { NamedConversation } from '../../domain/ids.ts';
 import { isMapping } from '../../domain/parse.ts';
 import { parseYaml } from '../../runtime/yaml-document.ts';
-import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
 import { nameFile, readTextFile } from '../files.ts';
-import { renameField } from '../name-typed.ts';
 import { writeJson } from '../output.ts';
+import { renameField } from '../typed-errors.ts';
+import type { CommandContext } from '../with-client.ts';
 
-export interface DecisionOptions extends ConversationOptions {
-  /** id of the proposal that was looked at; absent: the one that waits now */
+interface DecisionOptions extends ConversationOptions {
+  /** Absent: the proposal that waits now. */
   readonly proposal?: string;
-  /** the same one again changes nothing, and tells what came of it */
+  /** The same id again changes nothing and reports the outcome. */
   readonly operation?: string;
-  readonly waitMs: number;
+  /** Seconds to wait for a worker. */
+  readonly wait: number;
 }
 
-/** Prints what a pass under review would commit. */
+export interface ApproveOptions extends DecisionOptions {
+  /** File with replacement texts by range, YAML or JSON. */
+  readonly edits?: string;
+}
+
+export interface RejectOptions extends DecisionOptions {
+  readonly reason?: string;
+}
+
+/** Prints the proposal that waits for approval. */
 export async function showProposal(
   { client, output }: CommandContext,
   id: string,
@@ -25,16 +35,16 @@ export async function showProposal(
 ): Promise<number> {
   const found = await client.proposal({ tenant, conversation: id });
   if (json) writeJson(output, found ?? { tenant, conversation: id, proposal: null });
-  else if (found === undefined) output.line(`${id}  nothing waits for approval`);
+  else if (found === undefined) output.line(`${id}  no proposal waits for approval`);
   else for (const line of describeProposal(found)) output.line(line);
   return 0;
 }
 
-/** Has a proposal committed. @param edits file of other texts by range, YAML or JSON @returns the exit code */
+/** Approves a proposal. @returns the exit code */
 export async function approve(
   context: CommandContext,
   id: string,
-  { edits: path, ...options }: DecisionOptions & { readonly edits?: string },
+  { edits: path, ...options }: ApproveOptions,
 ): Promise<number> {
   const edits = path === undefined ? {} : await readEdits(path);
   const name = { tenant: options.tenant, conversation: id };
@@ -47,11 +57,11 @@ export async function approve(
   return printDecision(context, id, decision, { ...options, proposal });
 }
 
-/** Ends the pass that made a proposal. @returns the exit code */
+/** Rejects a proposal. @returns the exit code */
 export async function reject(
   context: CommandContext,
   id: string,
-  { reason, ...options }: DecisionOptions & { readonly reason?: string },
+  { reason, ...options }: RejectOptions,
 ): Promise<number> {
   const name = { tenant: options.tenant, conversation: id };
   const input = { ...readDecision(options), ...(reason !== undefined && { reason }) };
@@ -60,8 +70,8 @@ export async function reject(
   return printDecision(context, id, decision, { ...options, proposal });
 }
 
-function readDecision({ operation, waitMs }: DecisionOptions): { operation?: string; waitMs: number } {
-  return { waitMs, ...(operation !== undefined && { operation }) };
+function readDecision({ operation, wait }: DecisionOptions): { operation?: string; waitMs: number } {
+  return { waitMs: wait * 1_000, ...(operation !== undefined && { operation }) };
 }
 
 async function findProposal(
@@ -73,18 +83,20 @@ async function findProposal(
   const found = await client.proposal(name);
   if (found !== undefined) return found.proposal;
   const field = 'conversation';
-  throw new TurnfoldError('not_found', `${field}: nothing waits for approval in ${name.conversation}`, { field });
+  throw new TurnfoldError('not_found', `${field}: no proposal waits for approval in ${name.conversation}`, { field });
 }
 
-/** The client says what is wrong with a text; here only the file. @throws not_found, invalid_input */
+/** Reads the file alone. The client checks the texts. @throws not_found, invalid_input */
 async function readEdits(path: string): Promise<Record<string, string>> {
   const text = { name: nameFile(path), field: path, code: 'invalid_input' } as const;
   const { value } = parseYaml(await readTextFile(path), text);
   if (isMapping(value)) return value as Record<string, string>;
-  throw new TurnfoldError(text.code, `${text.name}: expected texts by range, as \`5-9: …\``, { field: path });
+  throw new TurnfoldError(text.code, `${text.name}: expected a mapping from range to text, such as \`5-9: …\``, {
+    field: path,
+  });
 }
 
-/** An edit is known by its range in the file. */
+/** Names file and range of a wrong edit. */
 function nameEdit(error: unknown, path: string): unknown {
   if (!isTurnfoldError(error)) return error;
   const [field, ...range] = error.field?.split('.') ?? [];
@@ -95,15 +107,15 @@ function printDecision(
   { output }: CommandContext,
   id: string,
   decision: DecisionView,
-  { proposal, json, waitMs }: DecisionOptions & { readonly proposal: string },
+  { proposal, json, wait }: DecisionOptions & { readonly proposal: string },
 ): number {
   const { state, version, operation } = decision;
   if (json) writeJson(output, { conversation: id, ...decision });
   else if (state === 'pending') {
-    const again = `--proposal ${proposal} --operation ${operation} asks what came of it`;
-    output.line(`${id}  stored; a compaction worker acts on it; ${again}`);
+    const again = `--proposal ${proposal} --operation ${operation}`;
+    output.line(`${id}  stored for a compaction worker. To see the outcome, repeat the command with ${again}`);
   } else output.line(version === undefined ? `${id}  ${state}` : `${id}  ${state}, version ${version}`);
-  return state === 'pending' && waitMs > 0 ? 1 : 0;
+  return state === 'pending' && wait > 0 ? 1 : 0;
 }
 
 function describeProposal(found: ProposalView): string[] {
@@ -115,7 +127,7 @@ function describeProposal(found: ProposalView): string[] {
     `${conversation}  proposal ${proposal} over version ${over}, up to message ${head}`,
     `${strategy} (${reasons.join(', ')}): ${tokensBefore} → ${tokensAfter} tokens, ${archived} messages archived`,
     ...(explained.length > 0 ? [explained.join(', ')] : []),
-    `${made}${isDecided ? '; somebody has decided, a worker has yet to act on it' : ''}`,
+    `${made}${isDecided ? ', decided and waiting for a worker' : ''}`,
     ...others.map(({ from, to, after }) => `\n${from === to ? from : `${from}-${to}`}  ${after}`),
     ...summaries.map(({ range, tokens, model, text }) => `\n${range}  summary, ${tokens} tokens, ${model}\n${text}`),
   ];

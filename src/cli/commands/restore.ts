@@ -3,18 +3,18 @@ import { TurnfoldError } from '../../domain/errors.ts';
 import type { NamedConversation } from '../../domain/ids.ts';
 import { resolveLimits } from '../../domain/limits.ts';
 import { completePolicy, mergePolicies } from '../../domain/policy.ts';
-import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
 import { loadAgents } from '../load-agents.ts';
 import { writeJson } from '../output.ts';
 import { readPolicyFile } from '../policy-file.ts';
+import type { CommandContext } from '../with-client.ts';
 
 export interface ReplacementOptions extends ConversationOptions {
-  /** the same one again changes nothing */
+  /** The same id again changes nothing. */
   readonly operation?: string;
-  /** module that exports `agents`: what is over the agent's hard limit is refused then */
+  /** Module that exports `agents`. With it, a context over the agent's hard limit is refused. */
   readonly agents?: string;
-  /** as the workers have it */
+  /** Policy file of the workers. */
   readonly policy?: string;
 }
 
@@ -24,12 +24,12 @@ export interface RestoreOptions extends ReplacementOptions {
   readonly drop?: boolean;
 }
 
-/** Puts a kept version over the live one. @returns the exit code @throws as `client.restore` */
+/** Makes a kept version the live one. @returns the exit code */
 export async function runRestore(context: CommandContext, id: string, options: RestoreOptions): Promise<number> {
   const { tenant, version, keep = false, drop = false } = options;
   if (keep === drop) {
     const field = '--keep';
-    throw new TurnfoldError('invalid_input', `${field}: say either --keep or --drop`, { field });
+    throw new TurnfoldError('invalid_input', `${field}: give either --keep or --drop`, { field });
   }
   const name = { tenant, conversation: id };
   const replacement = await readReplacement(context, name, options);
@@ -38,7 +38,7 @@ export async function runRestore(context: CommandContext, id: string, options: R
   return printVersion(context, made, { ...options, id, what });
 }
 
-/** Takes a settled turn and all behind it out of the context. @returns the exit code @throws as `client.rollBackTurn` */
+/** Archives a settled turn and everything after it. @returns the exit code */
 export async function rollBack(
   context: CommandContext,
   id: string,
@@ -50,7 +50,6 @@ export async function rollBack(
   return printVersion(context, made, { ...options, id, what: `as before turn ${turn}` });
 }
 
-/** What restore and rollback have in common. */
 async function readReplacement(
   context: CommandContext,
   name: NamedConversation,
@@ -61,7 +60,7 @@ async function readReplacement(
   return { ...(operation !== undefined && { operation }), ...(hardTokens !== undefined && { hardTokens }) };
 }
 
-/** @returns the hard limit of the conversation's agent, where its module is told */
+/** @returns the hard limit of the conversation's agent, if `--agents` is given */
 async function readLimit(
   { client, output }: CommandContext,
   name: NamedConversation,
@@ -70,13 +69,17 @@ async function readLimit(
   if (agents === undefined) {
     if (policy === undefined) return undefined;
     const field = '--policy';
-    throw new TurnfoldError('invalid_input', `${field}: means nothing without --agents`, { field });
+    throw new TurnfoldError('invalid_input', `${field}: needs --agents`, { field });
   }
   const state = await client.describe(name);
   const agent = (await loadAgents(agents, output)).find((found) => found.name === state.agent);
   if (agent === undefined) {
     const field = '--agents';
-    throw new TurnfoldError('unknown_agent', `${field}: no agent ${state.agent} in ${agents}`, { field });
+    throw new TurnfoldError(
+      'unknown_agent',
+      `${field}: ${agents} does not export the agent ${state.agent} of this conversation`,
+      { field },
+    );
   }
   const merged = completePolicy(mergePolicies((await readPolicyFile(policy, output)).policy, agent.policy));
   return resolveLimits(merged, agent.model.profile).hardTokens;
@@ -84,7 +87,7 @@ async function readLimit(
 
 interface MadeVersion extends ConversationOptions {
   readonly id: string;
-  /** it shows */
+  /** The context that the version shows. */
   readonly what: string;
 }
 

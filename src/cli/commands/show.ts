@@ -1,17 +1,24 @@
 import type { VersionChange } from '../../domain/diff.ts';
-import type { CommandContext } from '../command-context.ts';
+import type { Version } from '../../domain/version.ts';
 import type { ConversationOptions } from '../command-options.ts';
 import { writeJson } from '../output.ts';
-import { writeTable } from '../table.ts';
-import { describeVersions } from '../version-table.ts';
+import { formatTable, writeTable } from '../table.ts';
+import type { CommandContext } from '../with-client.ts';
 
 const PREVIEW_CHARACTERS = 160;
 
-/** Prints what an agent still knows, and the tokens of it without system prompt and tools: the context at the live version, or at a kept one. */
+export interface ContextOptions extends ConversationOptions {
+  /** Number of a kept version. Absent: the live one. */
+  readonly version?: number;
+  /** Whole messages instead of one line each. */
+  readonly full?: boolean;
+}
+
+/** Prints the context that the model would get, with its tokens. System prompt and tools are not counted. */
 export async function showContext(
   { client, output }: CommandContext,
   id: string,
-  options: ConversationOptions & { readonly version?: number; readonly full?: boolean },
+  options: ContextOptions,
 ): Promise<number> {
   const name = { tenant: options.tenant, conversation: id };
   const view = options.version === undefined ? await client.context(name) : await client.show(name, options.version);
@@ -26,7 +33,7 @@ export async function showContext(
     const columns = [range.padStart(9), role.padEnd(10), tokens.padStart(6)];
     output.line(`${columns.join('  ')}  ${options.full ? text : preview(text)}`.trimEnd());
   };
-  // Of what no compaction touches, the texts alone are kept: their tokens are known where the agent's code is, at the workers.
+  // Redis keeps system prompt and pins as texts only. Their tokens are known to workers, which have the agent's code.
   const { system = '', pins = [] } = setup ?? {};
   if (system !== '') print('', 'system', '', system);
   for (const pin of pins) print('', 'pin', '', pin);
@@ -39,7 +46,6 @@ export async function showContext(
   return 0;
 }
 
-/** Prints the kept versions of a conversation, oldest first. */
 export async function showVersions(
   { client, output }: CommandContext,
   id: string,
@@ -47,12 +53,12 @@ export async function showVersions(
 ): Promise<number> {
   const versions = await client.versions({ tenant: options.tenant, conversation: id });
   if (options.json) for (const version of versions) writeJson(output, version);
-  else if (versions.length === 0) output.line('no version yet: the whole log is the context');
+  else if (versions.length === 0) output.line('no version yet: the context is the whole log');
   else writeTable(output, describeVersions(versions));
   return 0;
 }
 
-/** Prints what changed in the context from one version to another; version 0 is the whole log. */
+/** Prints the changes of the context between two versions. Version 0 is the whole log. */
 export async function showDiff(
   { client, output }: CommandContext,
   id: string,
@@ -61,7 +67,7 @@ export async function showDiff(
   const name = { tenant: options.tenant, conversation: id };
   const changes = await client.diff(name, from, to);
   if (options.json) writeJson(output, { ...name, from, to, changes });
-  else if (changes.length === 0) output.line(`${id}  the same context in version ${from} and in version ${to}`);
+  else if (changes.length === 0) output.line(`${id}  versions ${from} and ${to} have the same context`);
   else for (const change of changes) output.line(describeChange(change));
   return 0;
 }
@@ -74,4 +80,22 @@ function describeChange({ from, to, before, after }: VersionChange): string {
 function preview(text: string): string {
   const line = text.replace(/\s+/g, ' ').trim();
   return line.length <= PREVIEW_CHARACTERS ? line : `${line.slice(0, PREVIEW_CHARACTERS - 1).toWellFormed()}…`;
+}
+
+const HEADER = ['version', 'strategy', 'reasons', 'archived', 'tokens before → after', 'took', 'notes'];
+
+/** A table of versions. The column of notes is left out if it is empty. */
+export function describeVersions(versions: readonly Version[]): string[] {
+  const rows = versions.map((version) => [
+    String(version.number),
+    version.strategy,
+    version.reasons.join(', '),
+    String(version.archived),
+    `${version.tokensBefore} → ${version.tokensAfter}`,
+    `${version.durationMs} ms`,
+    [...version.explained, ...(version.floorRelaxed ? ['floor_relaxed'] : [])].join(', '),
+  ]);
+  const table = [HEADER, ...rows];
+  const isNoted = rows.some((row) => row.at(-1) !== '');
+  return formatTable(isNoted ? table : table.map((row) => row.slice(0, -1)));
 }

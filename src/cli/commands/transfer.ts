@@ -7,10 +7,10 @@ import { idSchema } from '../../domain/ids.ts';
 import { type Message, messageSchema } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { openConversationLine, writeConversationLine } from '../../wire/conversation-line.ts';
-import type { CommandContext } from '../command-context.ts';
 import { nameFile, readLines } from '../files.ts';
 import { reportRefusal, writeJson } from '../output.ts';
-import { nameAsTyped } from '../run-command.ts';
+import { wordTypedError } from '../typed-errors.ts';
+import type { CommandContext } from '../with-client.ts';
 
 export interface ImportOptions {
   readonly agent: string;
@@ -18,13 +18,14 @@ export interface ImportOptions {
   readonly json?: boolean;
 }
 
-/** Of one append: Redis does nothing else meanwhile, and a client waits for less than a second. */
+/** Limits of one append. Redis runs nothing else meanwhile, and a client waits less than a second. */
 const MAX_BATCH_MESSAGES = 500;
 const MAX_BATCH_CHARACTERS = 2_000_000;
 
 /**
- * Appends each conversation of a file to the log of its id, which has to be new. The same file again changes nothing for a
- * day; a conversation that is refused leaves the others alone. @returns the exit code: 1 where one was refused
+ * Creates each conversation of a file. Importing the same file again changes nothing for a day. An invalid conversation
+ * does not affect the others.
+ * @returns the exit code: 1 if a conversation was not imported
  */
 export async function importFile(
   context: CommandContext,
@@ -47,7 +48,11 @@ export async function importFile(
       const messages = opened.readMessages();
       if (messages.length === 0) {
         const field = 'messages';
-        throw new TurnfoldError('invalid_input', `${field}: a conversation without messages is none`, { field });
+        throw new TurnfoldError(
+          'invalid_input',
+          `${field}: the conversation has no messages. Remove its line or add a message.`,
+          { field },
+        );
       }
       checkWhole(messages);
       await appendAll(context, id, messages, options);
@@ -55,9 +60,9 @@ export async function importFile(
       else output.line(`${id}  ${messages.length} messages`);
     } catch (error) {
       if (isTurnfoldError(error) && error.code.startsWith('redis_')) throw error;
-      // A file of another kind is wrong in every line, and is reported once.
+      // Every line of a file of another kind is wrong, so the file is reported once.
       if (!isConversationFile) throw nameWrongFile(error, path);
-      exitCode = reportRefusal(output, id, nameAsTyped(error, command), options.json);
+      exitCode = reportRefusal(output, id, wordTypedError(error, command), options.json);
     }
   }
   return exitCode;
@@ -65,13 +70,13 @@ export async function importFile(
 
 function nameWrongFile(cause: unknown, path: string): unknown {
   if (!isTurnfoldError(cause)) return cause;
-  const why = `expected one conversation a line, {"id", "messages"}; ${cause.message}`;
+  const why = `expected one conversation per line, {"id", "messages"}: ${cause.message}`;
   return new TurnfoldError(cause.code, `${nameFile(path)}: ${why}`, { field: path, cause });
 }
 
 /**
- * Refuses what any batch would be refused for, before the first is written: a conversation is imported whole or not at all.
- * @throws invalid_input, message_too_large, orphan_result, duplicate_call; by the place in the file
+ * Checks all batches before the first write: a conversation is imported whole or not at all.
+ * @throws invalid_input, message_too_large, orphan_result, duplicate_call
  */
 function checkWhole(messages: readonly Message[]): void {
   const read = messages.map((message, index) => {
@@ -100,20 +105,20 @@ async function appendAll(
   }
 }
 
-/** The head is the import's own affair: a person named a conversation. */
+/** A person named a conversation, not the head that the append expects. */
 function nameConflict(cause: unknown, conversation: string, expectedHead: number): unknown {
   if (!isTurnfoldError(cause, 'conflict')) return cause;
   const { details = {} } = cause;
   const head = String(details['head']);
   const why =
     expectedHead === 0
-      ? `${conversation} exists, with ${head} messages; give it another id in the file, or another --tenant`
-      : `somebody else wrote to ${conversation} meanwhile; its first ${expectedHead} messages were imported, it has ${head}`;
+      ? `${conversation} exists already with ${head} messages. Use another id in the file or another --tenant.`
+      : `another writer appended to ${conversation} during the import. ${expectedHead} of its ${head} messages were imported.`;
   const field = 'id';
   return new TurnfoldError('conflict', `${field}: ${why}`, { field, details, cause });
 }
 
-/** By content: another text under the same conversation is another operation, and refused since the log is not new. */
+/** The id follows from the content, so another text is another operation, which the existing log rejects. */
 function nameOperation(start: number, batch: readonly Message[]): string {
   const hash = createHash('sha256').update(JSON.stringify(batch)).digest('hex').slice(0, 32);
   return `import-${start}-${hash}`;
@@ -135,7 +140,7 @@ function* splitBatches(messages: readonly Message[]): Generator<Message[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** Prints a conversation's whole log, archived messages included, as one line of a conversation file. */
+/** Prints the whole log as one line of a conversation file, archived messages included. */
 export async function exportConversation(
   { client, output }: CommandContext,
   id: string,

@@ -1,17 +1,19 @@
 import type { CallAnswer, OpenTurn } from '../../client/index.ts';
 import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
-import type { CommandContext } from '../command-context.ts';
 import type { ConversationOptions } from '../command-options.ts';
-import { adviseAnswer, describeCalls, describeState } from '../describe-turn.ts';
 import { readTextFile } from '../files.ts';
-import { renameField } from '../name-typed.ts';
+import { readTurnContext } from '../option-values.ts';
 import { writeJson } from '../output.ts';
+import { adviseAnswer, describeCalls, describeState } from '../turn-text.ts';
+import { renameField } from '../typed-errors.ts';
+import type { CommandContext } from '../with-client.ts';
+import { type FollowOptions, showTurn } from './follow-turn.ts';
 
 export interface OpenOptions extends ConversationOptions {
   readonly limit: number;
 }
 
-/** Lists a conversation's open turns, a line each, and says how to bring what they wait for. @returns the exit code */
+/** Lists the open turns of a conversation, with the commands that answer their calls. @returns the exit code */
 export async function showOpen(
   { client, output }: CommandContext,
   id: string,
@@ -26,9 +28,9 @@ export async function showOpen(
     output.line(`${describeOpen(turn)}  accepted ${new Date(turn.acceptedAt).toISOString()}`);
     for (const line of describeCalls(turn.waiting)) output.line(line);
   }
-  if (turns.length === 0) output.note('no open turn');
+  if (turns.length === 0) output.note('no open turns');
   if (turns.length < mailbox + scheduled) {
-    output.note(`the first ${turns.length} of ${mailbox + scheduled}; --limit shows up to 1000`);
+    output.note(`first ${turns.length} of ${mailbox + scheduled} turns (--limit up to 1000)`);
   }
   const [first] = turns;
   if (json || first === undefined) return 0;
@@ -36,16 +38,9 @@ export async function showOpen(
   return 0;
 }
 
-/** An open turn in one line. */
 export function describeOpen(turn: OpenTurn): string {
-  return turn.dueAt === undefined ? describeState(turn) : `${describeState(turn)}  for ${describeDate(turn.dueAt)}`;
-}
-
-/** The last ms since epoch that is a date. Turns from before delays were bounded may be due later. */
-const LAST_DATE = 8.64e15;
-
-function describeDate(at: number): string {
-  return at > LAST_DATE ? 'never' : new Date(at).toISOString();
+  const state = describeState(turn);
+  return turn.dueAt === undefined ? state : `${state}  for ${new Date(turn.dueAt).toISOString()}`;
 }
 
 export interface AnswerOptions extends ConversationOptions {
@@ -53,7 +48,7 @@ export interface AnswerOptions extends ConversationOptions {
   readonly file?: string;
   readonly error?: boolean;
   readonly approve?: boolean;
-  /** true: without a reason */
+  /** True if no reason was given. */
   readonly deny?: string | true;
 }
 
@@ -63,33 +58,34 @@ interface WaitingCall {
   readonly call: string;
 }
 
-/** Brings one thing that a turn waits for. @returns the exit code @throws as `client.answer` */
+/** Answers one call that a turn waits for. @returns the exit code */
 export async function answer(
   { client, output }: CommandContext,
   { id, turn, call }: WaitingCall,
   options: AnswerOptions,
 ): Promise<number> {
   const name = { tenant: options.tenant, conversation: id };
-  const brought = { [call]: await readAnswer(options) };
-  const outcome = await client.answer(name, turn, brought).catch((error: unknown) => {
+  const answers = { [call]: await readAnswer(options) };
+  const outcome = await client.answer(name, turn, answers).catch((error: unknown) => {
     if (!isTurnfoldError(error) || error.field !== `answers.${call}`) throw error;
     if (error.code === 'conflict') throw renameField(error, 'call');
-    throw renameField(nameExpected(error), nameAnswer(options));
+    throw renameField(wordWrongKind(error, turn), nameAnswer(options));
   });
   if (options.json) writeJson(output, { ...name, turn, outcome });
-  else output.line(`${turn}  ${outcome === 'answered' ? 'goes on' : 'waits for other calls still'}`);
+  else output.line(`${turn}  ${outcome === 'answered' ? 'continues' : 'still waits for other calls'}`);
   return 0;
 }
 
-/** What the API expects is an object; here an option makes it. */
-function nameExpected({ code, field = '', message, details }: TurnfoldError): TurnfoldError {
-  const said = message
-    .replace('{content, isError?}', '--content or --file')
-    .replace('{approved, why?}', '--approve or --deny');
-  return new TurnfoldError(code, said, { field, ...(details !== undefined && { details }) });
+/** The API expects an object of another kind. A person has to use another option. */
+function wordWrongKind(error: TurnfoldError, turn: string): TurnfoldError {
+  const { code, field = '', details } = error;
+  if (details?.['for'] === undefined) return error;
+  const expected =
+    details['for'] === 'tools' ? 'a tool result. Use --content or --file.' : 'an approval. Use --approve or --deny.';
+  return new TurnfoldError(code, `${field}: turn ${turn} waits for ${expected}`, { field, details, cause: error });
 }
 
-/** The option that an answer was read from. */
+/** The option of the answer. */
 function nameAnswer({ file, approve, deny }: AnswerOptions): string {
   if (approve) return '--approve';
   if (deny !== undefined) return '--deny';
@@ -97,10 +93,10 @@ function nameAnswer({ file, approve, deny }: AnswerOptions): string {
 }
 
 async function readAnswer({ content, file, error, approve, deny }: AnswerOptions): Promise<CallAnswer> {
-  const told = [content, file, approve, deny].filter((option) => option !== undefined);
-  if (told.length !== 1 || (error && content === undefined && file === undefined)) {
+  const given = [content, file, approve, deny].filter((option) => option !== undefined);
+  if (given.length !== 1 || (error && content === undefined && file === undefined)) {
     const field = '--content';
-    const why = 'say one of --content, --file (with --error where the tool failed), --approve and --deny';
+    const why = 'give one of --content, --file, --approve and --deny (--error goes with --content or --file)';
     throw new TurnfoldError('invalid_input', `${field}: ${why}`, { field });
   }
   if (approve) return { approved: true };
@@ -108,7 +104,7 @@ async function readAnswer({ content, file, error, approve, deny }: AnswerOptions
   return { content: content ?? (await readTextFile(file ?? '')), ...(error && { isError: true }) };
 }
 
-/** Cancels a turn. One that is settled stays as it is. @returns the exit code: 1 where it was settled otherwise */
+/** Cancels an open turn. @returns the exit code: 1 if the turn has settled in another state */
 export async function cancel(
   { client, output }: CommandContext,
   id: string,
@@ -119,4 +115,29 @@ export async function cancel(
   if (json) writeJson(output, { tenant, conversation: id, turn, state });
   else output.line(`${turn}  ${state}`);
   return state === 'canceled' ? 0 : 1;
+}
+
+export interface EnqueueOptions extends FollowOptions {
+  readonly agent: string;
+  readonly turn?: string;
+  /** JSON or `@file`. */
+  readonly context?: string;
+}
+
+/** Enqueues a turn and may wait for its answer. @returns the exit code: 1 if it waited without an answer */
+export async function enqueue(
+  context: CommandContext,
+  id: string,
+  text: string,
+  options: EnqueueOptions,
+): Promise<number> {
+  const { client, output } = context;
+  const { agent, tenant, turn, wait, stream = false, json } = options;
+  const given = { ...(turn !== undefined && { turn }), ...(await readTurnContext(options.context)) };
+  const input = { conversation: id, tenant, agent, input: text, ...given };
+  const accepted = await client.enqueueTurn(input);
+  if (wait > 0 || stream) return await showTurn(context, id, accepted.turn, options);
+  if (json) writeJson(output, accepted);
+  else output.line(`${accepted.turn}  ${accepted.state}`);
+  return 0;
 }

@@ -2,36 +2,37 @@ import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import { listSecrets } from '../../config/list-secrets.ts';
 import { readConfig, readEnvironment } from '../../config.ts';
 import { TurnfoldError } from '../../domain/errors.ts';
-import { untilAnswer } from '../../local-redis/until-answer.ts';
-import { type RedisLocation, readRedisAddress } from '../../redis/address.ts';
+import { waitUntilWritable } from '../../local-redis/connection.ts';
+import type { RedisLocation } from '../../redis/address.ts';
+import { readRedisAddress } from '../../redis/address.ts';
 import { startWorkers, type Workers } from '../../runtime/start-workers.ts';
 import { createLogger, logContents, logEvents } from '../../telemetry/logs.ts';
 import { foldOutages } from '../../telemetry/outages.ts';
 import { flushSpans } from '../../telemetry/traces.ts';
-import { explainError, explainRefusal } from '../explain-outage.ts';
 import { listenForSignals } from '../interruption.ts';
 import { loadAgents } from '../load-agents.ts';
+import { readRoles } from '../option-values.ts';
 import { MISCONFIGURED, type Output, reportError } from '../output.ts';
 import { placeAgentError, readPolicySources } from '../policy-file.ts';
-import { readRoles } from '../read-roles.ts';
+import { explainError, explainRefusal } from '../redis-outage.ts';
 
 export interface WorkerOptions {
-  /** separated by commas */
+  /** Comma-separated. */
   readonly roles: string;
   readonly agents: string;
   readonly policy?: string;
   readonly shadow?: string;
 }
 
-/** As `EX_TEMPFAIL` of sysexits: others go on with what the deadline of the stop cut off. */
+/** `EX_TEMPFAIL` of sysexits: the deadline cut off work, which other workers continue. */
 const CUT_OFF_EXIT_CODE = 75;
 
-/** Runs the workers of this process until SIGTERM or SIGINT. Then hands back what is in hand. */
+/** Runs workers until SIGTERM or SIGINT, then hands back their leases. */
 export async function runWorker(options: WorkerOptions, output: Output): Promise<number> {
   const roles = readRoles(options.roles);
   const { redisUrl, redisTls, logLevel, logsContent, durability: _, ...config } = readConfig();
   if (redisUrl === undefined) {
-    throw new TurnfoldError('invalid_config', 'REDIS_URL: not set; a worker needs to know its Redis', {
+    throw new TurnfoldError('invalid_config', 'REDIS_URL: not set. A worker needs the address of its Redis.', {
       field: 'REDIS_URL',
     });
   }
@@ -46,7 +47,7 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
     logger,
     listener: logEvents(logger),
     explain: (error) => explainError(error, location),
-    untilBack: () => untilAnswer(location),
+    untilBack: () => waitUntilWritable(location),
     onDenied: () => denied.resolve('denied'),
   });
   const started = startWorkers({
@@ -64,7 +65,7 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
     throw placeAgentError(error, agents, sources);
   });
   void exitRefused(location, started, output);
-  // While Redis is away a start waits for it, however long: told to stop, it is left, for it has taken nothing yet.
+  // A start waits for Redis without limit. A signal may abandon the start, which has claimed nothing yet.
   const workers = await Promise.race([started, interruption.then(() => undefined)]);
   if (workers !== undefined) logger.info({ roles, metrics: workers.metricsUrl }, 'worker started');
   const why = await Promise.race([interruption.then(({ signal }) => signal), denied.promise]);
@@ -72,24 +73,24 @@ export async function runWorker(options: WorkerOptions, output: Output): Promise
   const outcome = (await workers?.close()) ?? 'closed';
   await flushSpans();
   logger.info({ outcome }, 'worker stopped');
-  // What a deadline left behind must not keep the process: its leases lapse and others go on.
+  // Work cut off by the deadline must not keep the process alive. Its leases lapse and other workers continue.
   await setImmediate();
   if (why === 'denied') process.exit(MISCONFIGURED);
   process.exit(outcome === 'closed' ? 0 : CUT_OFF_EXIT_CODE);
 }
 
-/** Another node of a Cluster, or another Sentinel, may serve a start that one node refuses. */
+/** Grace for a Cluster or Sentinels: another node may accept a client that one node refuses. */
 const SEVERAL_NODES_MS = 10_000;
 
 /**
- * A Redis that refuses us may hang up on a connection without an error, and the start would wait for it and say nothing. Nothing
- * was taken yet, so the process ends at once: a TLS socket that is closed amid its handshake fails later, unheard.
+ * Ends the process if Redis refuses its client. Such a Redis may close connections without an error, and the start would wait
+ * silently. The exit is immediate, because nothing is claimed yet and a TLS socket closed amid its handshake fails unheard.
  */
 async function exitRefused(location: RedisLocation, started: Promise<Workers>, output: Output): Promise<void> {
   let hasStarted = false;
   started.then(
     () => (hasStarted = true),
-    () => undefined, // told by the command
+    () => undefined, // the command reports it
   );
   const error = await explainRefusal(location);
   if (error === undefined) return;

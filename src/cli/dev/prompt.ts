@@ -2,24 +2,24 @@ import { createInterface, type Interface } from 'node:readline';
 
 export interface PromptOptions {
   readonly input: NodeJS.ReadableStream;
-  /** where a person sees prompts and what they type; absent: the input is no terminal, so no prompt is shown */
+  /** The terminal that echoes the input. Absent: no terminal, so no prompt is shown. */
   readonly output?: NodeJS.WritableStream;
-  /** closes the prompt */
+  /** Closes the prompt. */
   readonly signal?: AbortSignal;
-  /** Ctrl-C at the terminal: readline takes it before it becomes a signal */
+  /** Ctrl-C at the terminal, which readline consumes before it becomes a signal. */
   readonly onInterrupt: () => void;
 }
 
 interface Question {
-  /** a constant: it goes to the terminal as it is */
+  /** A constant, because readline prints it unescaped. */
   readonly prompt: string;
-  /** gives the question up */
+  /** Withdraws the question. */
   readonly signal?: AbortSignal | undefined;
-  /** at a terminal, lines that were typed before the question do not answer it */
+  /** At a terminal, ignore lines that were typed before the question. */
   readonly isFresh?: boolean;
 }
 
-/** Lines of an input, one for each question. Owns the readline interface. */
+/** Reads one line per question. Owns the readline interface. */
 export class Prompt {
   readonly isTerminal: boolean;
   readonly #lines: Interface;
@@ -45,16 +45,16 @@ export class Prompt {
     });
   }
 
-  /** The next line; undefined if the input has ended or the question was given up. */
+  /** @returns the next line, or undefined if the input has ended or the question was withdrawn */
   async ask({ prompt, signal, isFresh = false }: Question): Promise<string | undefined> {
     if (isFresh && this.isTerminal) this.#typed.length = 0;
     const typed = this.#typed.shift();
     if (typed !== undefined) return typed;
     if (!this.#isOpen || signal?.aborted === true) return undefined;
     const { promise, resolve } = Promise.withResolvers<string | undefined>();
-    const giveUp = (): void => resolve(undefined);
+    const withdraw = (): void => resolve(undefined);
     this.#take = resolve;
-    signal?.addEventListener('abort', giveUp);
+    signal?.addEventListener('abort', withdraw);
     if (this.isTerminal) {
       this.#lines.setPrompt(prompt);
       this.#lines.prompt();
@@ -63,11 +63,11 @@ export class Prompt {
       return await promise;
     } finally {
       this.#take = undefined;
-      signal?.removeEventListener('abort', giveUp);
+      signal?.removeEventListener('abort', withdraw);
     }
   }
 
-  /** Shows the prompt again, behind what was printed since. */
+  /** Shows the prompt again after other output. */
   showAgain(): void {
     if (this.isTerminal && this.#take !== undefined) this.#lines.prompt(true);
   }

@@ -1,36 +1,35 @@
 import type { CallAnswer, TurnContext, TurnProgress, Waiting, WaitingCall } from '../../client/index.ts';
 import { isTurnfoldError } from '../../domain/errors.ts';
 import { isAnswerKind } from '../../domain/turn.ts';
-import type { CommandContext } from '../command-context.ts';
-import { describeCall, describeState } from '../describe-turn.ts';
 import { type Output, reportError } from '../output.ts';
-import { TurnPage } from '../turn-page.ts';
-import { findInside, HELP, LEAVE } from './inside.ts';
+import { describeCall, describeState, TurnPage } from '../turn-text.ts';
+import type { CommandContext } from '../with-client.ts';
 import type { Prompt } from './prompt.ts';
+import { findSlashCommand, HELP, LEAVE } from './slash-commands.ts';
 
 export interface TalkOptions extends CommandContext {
   readonly agent: string;
   readonly conversation: string;
-  /** of each turn */
+  /** Context of each turn. */
   readonly context?: TurnContext;
-  /** aborts when the process is told to stop */
+  /** Aborts at SIGTERM or SIGINT. */
   readonly interrupted: AbortSignal;
 }
 
 interface OpenTurn {
   readonly turn: string;
-  /** aborts the questions about its calls */
+  /** Aborts the questions about the turn's calls. */
   readonly canceling: AbortController;
 }
 
-/** One person and one agent. Owns the turn that is followed, and knows what Ctrl-C means at each moment. */
+/** A chat between a person and an agent. Owns the turn on the screen and decides what Ctrl-C does. */
 export class Talk {
   readonly #options: TalkOptions;
   readonly #output: Output;
-  /** the person has left: nothing is followed any more */
+  /** Aborts when the person leaves. */
   readonly #leaving = new AbortController();
   #open: OpenTurn | undefined;
-  /** the next Ctrl-C leaves */
+  /** The next Ctrl-C leaves. */
   #isWarned = false;
   #prompt: Prompt | undefined;
 
@@ -43,7 +42,7 @@ export class Talk {
   async run(prompt: Prompt): Promise<void> {
     this.#prompt = prompt;
     const { agent, interrupted } = this.#options;
-    await this.#attempt(() => this.#goOnWithOpenTurn());
+    await this.#attempt(() => this.#resumeOpenTurn());
     while (!this.#hasLeft()) {
       const line = (await prompt.ask({ prompt: `${agent}> `, signal: interrupted }))?.trim();
       if (line === undefined || line === LEAVE) return;
@@ -52,7 +51,7 @@ export class Talk {
     }
   }
 
-  /** Ctrl-C: cancels the turn. A second one, or one without a turn at a prompt that warned, leaves. */
+  /** The first Ctrl-C cancels the turn, or warns if there is none. The second one leaves. */
   interrupt(): void {
     const open = this.#open;
     if (this.#isWarned || (open === undefined && this.#prompt?.isTerminal !== true)) {
@@ -61,11 +60,11 @@ export class Talk {
     }
     this.#isWarned = true;
     if (open === undefined) {
-      this.#output.note(`\n(Ctrl-C again, Ctrl-D or ${LEAVE} ends)`);
+      this.#output.note(`\n(press Ctrl-C again or Ctrl-D, or type ${LEAVE}, to quit)`);
       this.#prompt?.showAgain();
       return;
     }
-    this.#output.note('\n(canceling the turn; Ctrl-C again ends)');
+    this.#output.note('\n(canceling the turn, press Ctrl-C again to quit)');
     open.canceling.abort();
     const { client, conversation } = this.#options;
     client.cancel(conversation, open.turn).catch((error: unknown) => reportError(this.#output, error));
@@ -81,7 +80,7 @@ export class Talk {
     return this.#leaving.signal.aborted || this.#options.interrupted.aborted;
   }
 
-  /** What fails is reported, and the next line is asked for. What fails because the person leaves is no failure. */
+  /** Reports an error and goes on. Errors after the person has left are results of leaving. */
   async #attempt(work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -97,13 +96,13 @@ export class Talk {
       await this.#follow(turn);
       return;
     }
-    const look = findInside(line);
-    if (look === undefined) this.#output.line(`no such command: ${line}; ${HELP} lists them`);
-    else await look(this.#options, conversation);
+    const command = findSlashCommand(line);
+    if (command === undefined) this.#output.line(`unknown command ${line}, type ${HELP} for a list`);
+    else await command(this.#options, conversation);
   }
 
-  /** A turn that an earlier talk left open would keep all later ones waiting, silently. */
-  async #goOnWithOpenTurn(): Promise<void> {
+  /** An open turn of an earlier chat would block all later turns without a sign. */
+  async #resumeOpenTurn(): Promise<void> {
     const { client, conversation } = this.#options;
     const open = await client.openTurns(conversation, { limit: 1 }).catch((error: unknown) => {
       if (isTurnfoldError(error, 'not_found')) return undefined;
@@ -111,7 +110,7 @@ export class Talk {
     });
     const [first] = open?.turns ?? [];
     if (first === undefined || first.state === 'scheduled') return;
-    this.#output.line(`an earlier turn is open: ${describeState(first)}`);
+    this.#output.line(`an earlier turn is still open: ${describeState(first)}`);
     await this.#follow(first.turn);
   }
 
@@ -135,12 +134,12 @@ export class Talk {
     else if (part.type !== 'waiting') page.add(part);
     else {
       page.breakLine();
-      await this.#bringAnswers(part.waiting, open);
+      await this.#askAnswers(part.waiting, open);
     }
   }
 
-  /** Asks for what the turn waits for, call after call; what comes by itself is only named. */
-  async #bringAnswers(waiting: Waiting, { turn, canceling: { signal } }: OpenTurn): Promise<void> {
+  /** Asks the person about each call of the wait. Other waits are only shown. */
+  async #askAnswers(waiting: Waiting, { turn, canceling: { signal } }: OpenTurn): Promise<void> {
     const { client, conversation } = this.#options;
     if (!isAnswerKind(waiting.for)) {
       this.#output.note(`(${describeState({ turn, state: 'waiting', waiting })})`);
@@ -158,27 +157,27 @@ export class Talk {
     }
   }
 
-  /** Undefined: the input has ended, or the turn is canceled. */
+  /** @returns undefined if the input has ended or the turn is canceled */
   async #askDecision(signal: AbortSignal): Promise<CallAnswer | undefined> {
     for (;;) {
-      const line = await this.#prompt?.ask({ prompt: 'allow it? y/n ', signal, isFresh: true });
+      const line = await this.#prompt?.ask({ prompt: 'Allow this call? y/n ', signal, isFresh: true });
       const typed = line?.trim().toLowerCase();
       if (typed === undefined || typed === LEAVE) return undefined;
       this.#isWarned = false;
       if (typed === 'y' || typed === 'yes') return { approved: true };
       if (typed === 'n' || typed === 'no') return { approved: false };
-      this.#output.note('y allows the call, n denies it');
+      this.#output.note('type y to allow the call or n to deny it');
     }
   }
 
-  /** Undefined: the input has ended, or the turn is canceled. */
+  /** @returns undefined if the input has ended or the turn is canceled */
   async #askResult({ name }: WaitingCall, signal: AbortSignal): Promise<CallAnswer | undefined> {
     for (;;) {
-      const line = await this.#prompt?.ask({ prompt: 'its result? ', signal, isFresh: true });
+      const line = await this.#prompt?.ask({ prompt: 'Result of this call? ', signal, isFresh: true });
       if (line === undefined || line.trim() === LEAVE) return undefined;
       this.#isWarned = false;
       if (line !== '') return { content: line };
-      this.#output.note(`${name} is answered from outside: type what it answers`);
+      this.#output.note(`${name} runs outside turnfold: type the result that it would return`);
     }
   }
 }

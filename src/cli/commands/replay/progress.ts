@@ -1,10 +1,10 @@
 import { stat } from 'node:fs/promises';
 
-/** Tells a person how far a command is: on a terminal, and nowhere else. */
+/** A progress bar on a terminal. Silent without one. */
 export interface Progress {
-  /** so many bytes of the file have been read, and so many of its messages are done */
+  /** Adds bytes read from the file and messages replayed. */
   advance(bytes: number, messages: number): void;
-  /** takes the line away, so that something else can stand there; the next advance draws it again */
+  /** Clears the line for other output. The next advance draws the bar again. */
   clear(): void;
 }
 
@@ -14,13 +14,13 @@ const BAR_WIDTH = 30;
 const TEXT_WIDTH = 36;
 const REDRAW_MS = 100;
 
-/** @param path of the file that is read; of standard input the end is not known, so that there is no bar */
+/** @param path standard input (`-`) has no known end, so it gets figures without a bar */
 export async function openProgress(path: string, terminal: NodeJS.WriteStream): Promise<Progress> {
   if (!terminal.isTTY) return SILENT;
   const size = path === '-' ? 0 : await readSize(path);
   const startMs = performance.now();
   let [bytes, messages, drawnMs, width] = [0, 0, Number.NEGATIVE_INFINITY, 0];
-  // Blanks over what stood there: a terminal without escape sequences shows the same. A line that is full would wrap.
+  // Blanks overwrite the old line, so no escape sequences are needed. A full line would wrap.
   const draw = (text: string): void => {
     const line = text.slice(0, Math.max(0, terminal.columns - 1));
     terminal.write(`\r${line.padEnd(width)}${line === '' ? '\r' : ''}`);
@@ -49,7 +49,7 @@ function readSize(path: string): Promise<number> {
   );
 }
 
-/** As wide as the terminal leaves room for; without any, the share alone. */
+/** The bar shrinks with the terminal. Without room only the percentage is left. */
 function drawBar(done: number, of: number, columns: number): string {
   if (of === 0) return '';
   const share = Math.min(1, done / of);

@@ -18,20 +18,20 @@ const agent: Agent = {
 const own = useOwnWorkers(agent);
 const { turnfold } = own;
 
-/** Of a Redis without replicas: whatever is written is unsure. @returns the command that is told for it, as it is typed */
-async function unsurely(...args: string[]): Promise<string> {
-  return (await hearUnsure(args)).command;
+/** Runs a command whose write a replica would have to confirm, without replicas. @returns the command to repeat */
+async function runUnconfirmed(...args: string[]): Promise<string> {
+  return (await readUnconfirmed(args)).command;
 }
 
-/** @returns what the error begins with as well: something that was typed, or nothing */
-async function hearUnsure(args: readonly string[]): Promise<{ readonly named: string; readonly command: string }> {
+/** @returns the command to repeat, and the typed name that the error begins with */
+async function readUnconfirmed(args: readonly string[]): Promise<{ readonly named: string; readonly command: string }> {
   const env = { REDIS_URL: own.redisUrl, TURNFOLD_DURABLE_REPLICAS: '1', TURNFOLD_DURABLE_TIMEOUT_MS: '20' };
   const run = await runTurnfold(args, { env });
   expect(run).toMatchObject({ code: 1, stdout: '' });
-  const told =
-    /^turnfold: (?:\S+: )?accepted_unsure: (.*)the write is in Redis, but 0 of 1 replicas hold it in time\. This command answers once it is held: turnfold (.*)\n$/;
-  expect(run.stderr).toMatch(told);
-  const [, named = '', command = ''] = told.exec(run.stderr) ?? [];
+  const expected =
+    /^turnfold: (?:\S+: )?accepted_unsure: (.*)the write succeeded, but 0 of 1 replicas confirmed it in time\. To check again, run: turnfold (.*)\n$/;
+  expect(run.stderr).toMatch(expected);
+  const [, named = '', command = ''] = expected.exec(run.stderr) ?? [];
   return { named, command };
 }
 
@@ -52,14 +52,14 @@ async function untilVersion(conversation: string, version: number): Promise<void
   await expect.poll(live, { timeout: 60_000 }).toBe(version);
 }
 
-describe('what is accepted and not sure to be kept names the command to give', () => {
+describe('an unconfirmed write names the command that repeats it', () => {
   test.each(['approve', 'reject'])(
-    '%s: of the proposal that was decided on, not of the next',
+    '%s repeats its decision on the same proposal',
     async (verb) => {
       const id = `u-${verb}`;
       await appendSequences(id);
       const proposal = await untilProposed(id);
-      const again = await unsurely(verb, id, '--wait', '0');
+      const again = await runUnconfirmed(verb, id, '--wait', '0');
       expect(again).toMatch(new RegExp(`^${verb} ${id} --wait 0 --proposal ${proposal} --operation \\S+$`));
       await expect.poll(() => own.client.proposal(id), { timeout: 60_000 }).toBeUndefined();
       if (verb === 'approve') await untilVersion(id, 1);
@@ -72,46 +72,46 @@ describe('what is accepted and not sure to be kept names the command to give', (
     60_000,
   );
 
-  test('restore and rollback: one version', async () => {
+  test('restore and rollback make one version when repeated', async () => {
     const id = 'u-restore';
     await own.client.append({ conversation: id, agent: 'reviewed', messages: [{ role: 'user', content: 'hello' }] });
     await own.client.enqueueTurn({ conversation: id, agent: 'reviewed', turn: 't1', input: 'hello' });
     await own.client.result(id, 't1', { waitMs: 20_000 });
-    const restored = await unsurely('restore', id, '--version', '0', '--keep');
+    const restored = await runUnconfirmed('restore', id, '--version', '0', '--keep');
     expect(restored).toMatch(/^restore u-restore --version 0 --keep --operation \S+$/);
     expect((await turnfold(...restored.split(' '))).stdout).toMatch(/^u-restore {2}version 1 /);
-    const rolledBack = await unsurely('rollback', id, 't1');
+    const rolledBack = await runUnconfirmed('rollback', id, 't1');
     expect(rolledBack).toMatch(/^rollback u-restore t1 --operation \S+$/);
     expect((await turnfold(...rolledBack.split(' '))).stdout).toMatch(/^u-restore {2}version 2 /);
     expect(await own.client.versions(id)).toHaveLength(2);
   }, 60_000);
 
-  test('enqueue: one turn; what a shell would read is quoted', async () => {
-    const again = await unsurely('enqueue', 'u-turn', "it's here", '--agent', 'reviewed', '--tenant', 'acme');
+  test('enqueue makes one turn when repeated, and quotes its input for a shell', async () => {
+    const again = await runUnconfirmed('enqueue', 'u-turn', "it's here", '--agent', 'reviewed', '--tenant', 'acme');
     const [, turn = ''] =
       /^enqueue u-turn 'it'\\''s here' --tenant acme --agent reviewed --turn (\S+)$/.exec(again) ?? [];
     const args = ['enqueue', 'u-turn', "it's here", '--tenant', 'acme', '--agent', 'reviewed', '--turn', turn];
     expect((await turnfold(...args, '--json')).stdout).toContain('"isNew":false');
   }, 60_000);
 
-  test('what was not typed is not named', async () => {
+  test('names an id only if it was typed', async () => {
     const typed = ['enqueue', 'u-named', 'hi', '--agent', 'reviewed', '--turn', 't9'];
-    expect(await hearUnsure(typed.slice(0, 5))).toMatchObject({ named: '' });
-    expect(await hearUnsure(typed)).toMatchObject({ named: '--turn: t9: ' });
-    expect(await hearUnsure(['fork', 'u-named', 'u-copy'])).toMatchObject({ named: '' });
-    expect(await hearUnsure(['cancel', 'u-named', 't9'])).toMatchObject({ named: 'turn: t9: ' });
+    expect(await readUnconfirmed(typed.slice(0, 5))).toMatchObject({ named: '' });
+    expect(await readUnconfirmed(typed)).toMatchObject({ named: '--turn: t9: ' });
+    expect(await readUnconfirmed(['fork', 'u-named', 'u-copy'])).toMatchObject({ named: '' });
+    expect(await readUnconfirmed(['cancel', 'u-named', 't9'])).toMatchObject({ named: 'turn: t9: ' });
   });
 
-  test('import: the same command', async () => {
+  test('import repeats the same command', async () => {
     const messages = [{ role: 'user', content: 'hello' }];
     const file = await writeTemporary('talks.jsonl', [{ id: 'u-import', messages }]);
     const args = ['import', file, '--agent', 'reviewed'];
-    expect(await hearUnsure(args)).toEqual({ named: '', command: args.join(' ') });
+    expect(await readUnconfirmed(args)).toEqual({ named: '', command: args.join(' ') });
     expect(await turnfold(...args)).toMatchObject({ code: 0, stdout: 'u-import  1 messages\n' });
   });
 
-  test('what looks like an option stays an argument', async () => {
-    const again = await unsurely('enqueue', '--agent', 'reviewed', '--', 'u-dash', '-x');
+  test('an argument that looks like an option stays an argument', async () => {
+    const again = await runUnconfirmed('enqueue', '--agent', 'reviewed', '--', 'u-dash', '-x');
     const [, turn = ''] = /^enqueue --agent reviewed --turn (\S+) -- u-dash -x$/.exec(again) ?? [];
     expect((await turnfold(...again.split(' '))).stdout).toMatch(new RegExp(`^${turn} {2}`));
   });
@@ -122,13 +122,13 @@ describe('what is accepted and not sure to be kept names the command to give', (
     ['cancel', 'turn: t1: ', ['cancel', 'u-same', 't1']],
     ['erase', 'conversation: u-same: ', ['erase', 'u-same', '--yes']],
   ])(
-    '%s: the same command',
+    '%s repeats the same command',
     async (_, named, args) => {
       isBroken = true;
       await own.client.enqueueTurn({ conversation: 'u-same', agent: 'reviewed', turn: 't1', input: 'hello' });
       await own.client.result('u-same', 't1', { waitMs: 20_000 });
       isBroken = false;
-      expect(await hearUnsure(args)).toEqual({ named, command: args.join(' ') });
+      expect(await readUnconfirmed(args)).toEqual({ named, command: args.join(' ') });
     },
     60_000,
   );

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
-import { redactUrl } from '../../src/local-redis/given.ts';
+import { redactUrl } from '../../src/local-redis/configured-redis.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { findClosedPort, findServerFolder, listenSilently, makeEnv, makeFolder, removeFolder } from './fixture.ts';
 
@@ -22,7 +22,7 @@ describe('a given Redis that does not answer', () => {
     expect(lines).toEqual([]);
   });
 
-  test('one that accepts and stays silent is given up', async () => {
+  test('gives up a server that accepts connections and stays silent', async () => {
     const port = await listenSilently();
 
     await expect(provideRedis({ redisUrl: `redis://127.0.0.1:${port}` })).rejects.toMatchObject({
@@ -53,7 +53,7 @@ describe('an address', () => {
 });
 
 describe('a given Redis with a password', () => {
-  test('is used and left alone; a wrong password is an error that does not show it', async ({ skip }) => {
+  test('is used and never stopped, and a wrong password is an error without the password', async ({ skip }) => {
     const found = await findServerFolder(home);
     if ('obstacle' in found) return skip(found.obstacle);
     const server = await provideRedis({ env: makeEnv(home, found.folder), sources: ['path'] });
@@ -64,7 +64,7 @@ describe('a given Redis with a password', () => {
     const address = server.url.replace('redis://', '');
 
     const given = await provideRedis({ redisUrl: `redis://:hush@${address}` });
-    expect(given).toMatchObject({ source: 'given', url: `redis://:hush@${address}` });
+    expect(given).toMatchObject({ source: 'configured', url: `redis://:hush@${address}` });
     expect(given.description).toMatch(
       /^(Redis|Valkey) \d+\.\d+\.\d+ at redis:\/\/\*\*\*@127\.0\.0\.1:\d+ \(REDIS_URL\)$/,
     );

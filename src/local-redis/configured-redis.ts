@@ -9,18 +9,17 @@ import type { LocalRedis } from './local-redis.ts';
 const ANSWER_TIMEOUT_MS = 5_000;
 
 /**
- * The Redis that the caller named. It is never started, stopped or replaced: whoever names one means that one, so a
- * silent fall to another source would run work against the wrong database.
- * Throws `redis_url_invalid` or `redis_unreachable`, and `redis_denied` where it refuses the login.
+ * The Redis at REDIS_URL. No other source replaces it, because work would run against the wrong database.
+ * @throws LocalRedisError `redis_url_invalid` or `redis_unreachable`, TurnfoldError `redis_denied` for a refused login
  */
-export async function useGivenRedis(location: RedisLocation): Promise<LocalRedis> {
+export async function useConfiguredRedis(location: RedisLocation): Promise<LocalRedis> {
   const { url } = location;
   const address = redactUrl(url);
   try {
     const server = await withConnection(location, ANSWER_TIMEOUT_MS, identifyServer);
     return {
       url,
-      source: 'given',
+      source: 'configured',
       description: `${server.name} ${server.version} at ${address} (REDIS_URL)`,
       stop: () => Promise.resolve(),
     };
@@ -29,22 +28,22 @@ export async function useGivenRedis(location: RedisLocation): Promise<LocalRedis
     if (isTurnfoldError(named, 'redis_denied')) throw named;
     const { message, hint } = (await findRefusal(location)) ?? {
       message: describeCause(named),
-      hint: 'Start it, correct REDIS_URL, or unset REDIS_URL to have a Redis started here.',
+      hint: 'Start that Redis, correct REDIS_URL, or unset REDIS_URL to start a temporary Redis.',
     };
     throw new LocalRedisError('redis_unreachable', {
-      message: `The Redis given as REDIS_URL (${address}) does not answer: ${message}`,
+      message: `The Redis at REDIS_URL (${address}) does not answer: ${message}`,
       hint,
       cause: error,
     });
   }
 }
 
-/** `url` as it may be shown. @throws LocalRedisError, which does not repeat it: a mistyped address may still hold a password */
+/** The address without secrets. @throws LocalRedisError without the address, because a mistyped one may hold a password */
 export function redactUrl(url: string): string {
   const address = readRedisAddress(url);
   if (address !== undefined) return showAddress(address);
   throw new LocalRedisError('redis_url_invalid', {
-    message: 'REDIS_URL cannot be used: it is no address of a Redis.',
-    hint: `Write it as ${REDIS_ADDRESS_FORMS}.`,
+    message: 'REDIS_URL is not the address of a Redis.',
+    hint: `Expected ${REDIS_ADDRESS_FORMS}.`,
   });
 }

@@ -1,7 +1,23 @@
+import type { Durability } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import type { RedisTls } from '../redis/address.ts';
 import { findMisfit } from '../redis/tls.ts';
 import { findText, readSetting, type SettingSource } from './read-setting.ts';
+
+/** @returns undefined if neither replicas nor disks are required @throws invalid_config */
+export function readDurability(source: SettingSource): Durability | undefined {
+  const replicas = readSetting(source, 'TURNFOLD_DURABLE_REPLICAS');
+  const timeoutMs = readSetting(source, 'TURNFOLD_DURABLE_TIMEOUT_MS');
+  const fsync = readSetting(source, 'TURNFOLD_DURABLE_FSYNC');
+  if (replicas === 0 && fsync === 'none') return undefined;
+  if (replicas === 0 && fsync === 'replica') {
+    const field = 'TURNFOLD_DURABLE_REPLICAS';
+    throw new TurnfoldError('invalid_config', `${field}: must be 1 or more if TURNFOLD_DURABLE_FSYNC is replica`, {
+      field,
+    });
+  }
+  return { replicas, timeoutMs, ...(fsync !== 'none' && { fsync }) };
+}
 
 export const TLS_SETTINGS = {
   ca: 'REDIS_CA',
@@ -10,7 +26,7 @@ export const TLS_SETTINGS = {
   serverName: 'REDIS_SERVER_NAME',
 } as const satisfies Record<keyof RedisTls, string>;
 
-/** Undefined where nothing is said of it. @throws invalid_config, with the variable's name */
+/** @returns undefined without any TLS setting @throws invalid_config */
 export function readRedisTls(source: SettingSource): RedisTls | undefined {
   const entries = Object.entries(TLS_SETTINGS)
     .map(([field, name]) => [field, readSetting(source, name)] as const)

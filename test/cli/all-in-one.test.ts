@@ -6,7 +6,7 @@ import { startWorkers } from '../../src/runtime/start-workers.ts';
 import { openOwnRedis } from './own-redis.ts';
 import { type Run, runTurnfold } from './run-turnfold.ts';
 
-/** A Redis with a turn of `agent` that nobody has taken yet; the state of that turn, once a command has run. */
+/** A Redis with an unclaimed turn of `agent`. `run` returns the state of that turn after a command. */
 async function openShared(agent: string) {
   const { url } = await openOwnRedis();
   const client = await openClient({ redisUrl: url });
@@ -19,20 +19,20 @@ async function openShared(agent: string) {
 }
 
 test.each([[['demo']], [['dev']]])(
-  '%j: a Redis with work for agents that they do not know is refused',
+  '%j refuses a Redis with turns of unknown agents',
   async (args) => {
     const { client, run } = await openShared('support');
     const told = await run(...args);
     expect(told).toMatchObject({ code: 1, state: 'queued' });
-    expect(told.stderr).toContain('invalid_config: REDIS_URL: there is work for support, ');
-    expect(told.stderr).toContain('(turnfold describe c1)');
+    expect(told.stderr).toContain('invalid_config: REDIS_URL: the database has turns for support.');
+    expect(told.stderr).toContain('To see what waits, run: turnfold describe c1');
     await client.close();
   },
   60_000,
 );
 
 test.each([[['demo', '--json']], [['dev']]])(
-  '%j: what an interrupted demo left behind keeps nobody out',
+  '%j ignores the turns of an interrupted demo',
   async (args) => {
     const { client, run } = await openShared(`${DEMO_PREFIX}x`);
     expect(await run(...args)).toMatchObject({ code: 0 });
@@ -41,7 +41,7 @@ test.each([[['demo', '--json']], [['dev']]])(
   60_000,
 );
 
-test('one with other turn workers is refused, another database of it is not; without them dev takes what waits for its own agents', async () => {
+test('dev refuses a database with other turn workers, and runs open turns of its own agents otherwise', async () => {
   const { url, client, run } = await openShared('workspace');
   expect(await run('dev')).toMatchObject({ code: 0 });
   const agents = [createWorkspaceAgent(process.cwd())];
@@ -49,7 +49,7 @@ test('one with other turn workers is refused, another database of it is not; wit
   expect(await client.result('c1', 't1', { waitMs: 20_000 })).toMatchObject({ state: 'completed' });
   const told = await run('dev');
   expect(told.code).toBe(1);
-  expect(told.stderr).toContain('invalid_config: REDIS_URL: 1 turn workers are connected there');
+  expect(told.stderr).toContain('invalid_config: REDIS_URL: 1 other turn workers are connected');
   const elsewhere = await runTurnfold(['dev'], { env: { REDIS_URL: `${url}/1` }, input: '/quit\n' });
   expect(elsewhere).toMatchObject({ code: 0 });
   await workers.close();

@@ -1,0 +1,60 @@
+import { DEFAULT_TENANT } from '../../domain/ids.ts';
+import { showContext, showVersions } from '../commands/show.ts';
+import type { CommandContext } from '../with-client.ts';
+
+type RunSlashCommand = (context: CommandContext, conversation: string) => Promise<unknown>;
+
+interface SlashCommand {
+  readonly name: string;
+  readonly about: string;
+  readonly run: RunSlashCommand;
+}
+
+const PASS_WAIT_MS = 20_000;
+const POLL_MS = 50;
+const OPTIONS = { tenant: DEFAULT_TENANT };
+
+export const HELP = '/help';
+export const LEAVE = '/quit';
+
+/** Commands at the prompt of `dev`. */
+const COMMANDS: readonly SlashCommand[] = [
+  { name: HELP, about: 'list these commands', run: showHelp },
+  {
+    name: '/show',
+    about: 'show the context that the model would get',
+    run: (context, conversation) => showContext(context, conversation, OPTIONS),
+  },
+  {
+    name: '/versions',
+    about: 'list the versions of the context',
+    run: (context, conversation) => showVersions(context, conversation, OPTIONS),
+  },
+  { name: '/compact', about: 'run a compaction pass now', run: compact },
+];
+
+export function findSlashCommand(line: string): RunSlashCommand | undefined {
+  return COMMANDS.find(({ name }) => name === line)?.run;
+}
+
+async function showHelp({ output }: CommandContext): Promise<void> {
+  for (const { name, about } of [...COMMANDS, { name: LEAVE, about: 'quit (also Ctrl-D, or Ctrl-C twice)' }]) {
+    output.line(`${name.padEnd(10)}  ${about}`);
+  }
+  output.line('Ctrl-C cancels the running turn. Any other text is a message to the agent.');
+}
+
+/** Requests a pass, waits for its end and prints the result. */
+async function compact({ client, output }: CommandContext, conversation: string): Promise<void> {
+  const before = (await client.versions(conversation)).length;
+  const passId = await client.compact(conversation);
+  const until = Date.now() + PASS_WAIT_MS;
+  while ((await client.describe(conversation)).passId === passId && Date.now() < until) {
+    await new Promise((resolve) => setTimeout(resolve, POLL_MS));
+  }
+  const versions = await client.versions(conversation);
+  const newest = versions.at(-1);
+  if (newest === undefined || versions.length <= before)
+    output.line('no new version: the pass found nothing to compact');
+  else output.line(`version ${newest.number}: ${newest.tokensBefore} → ${newest.tokensAfter} tokens`);
+}

@@ -1,0 +1,81 @@
+import type { TextProgress } from '../client/index.ts';
+import { DEFAULT_TENANT, type NamedConversation } from '../domain/ids.ts';
+import { isAnswerKind, type TurnView, type Waiting, type WaitingCall } from '../domain/turn.ts';
+import type { Output } from './output.ts';
+
+type DescribedTurn = Pick<TurnView, 'turn' | 'state' | 'failure' | 'waiting'>;
+
+/** State of a turn without an answer, then one line per call that the turn waits for. */
+export function describeTurn(view: DescribedTurn): string {
+  return [describeState(view), ...describeCalls(view.waiting)].join('\n');
+}
+
+export function describeState({ turn, state, failure, waiting }: DescribedTurn): string {
+  if (failure !== undefined) return `${turn}  ${state}  ${failure.code}: ${failure.message}`;
+  if (waiting === undefined) return `${turn}  ${state}`;
+  return `${turn}  ${state}  for ${waiting.for}, until ${new Date(waiting.until).toISOString()}`;
+}
+
+/** One line per call of a wait. A call shows its deadline only if it differs from that of the wait. */
+export function describeCalls(waiting: Waiting | undefined): string[] {
+  if (waiting === undefined) return [];
+  const { calls, until } = waiting;
+  return calls.map((call) => {
+    const deadline = call.until === until ? '' : `, until ${new Date(call.until).toISOString()}`;
+    return `  ${call.id}  ${describeCall(call)}${deadline}`;
+  });
+}
+
+export function describeCall({ name, arguments: text }: Pick<WaitingCall, 'name' | 'arguments'>): string {
+  return `${name}(${text})`;
+}
+
+interface TurnName extends NamedConversation {
+  readonly turn: string;
+}
+
+/** The commands that answer the calls of a wait. Other waits end by themselves. */
+export function adviseAnswer({ tenant, conversation, turn }: TurnName, waiting: Waiting | undefined): string[] {
+  if (waiting === undefined || !isAnswerKind(waiting.for)) return [];
+  const whose = tenant === DEFAULT_TENANT ? '' : ` --tenant ${tenant}`;
+  const options = waiting.for === 'tools' ? '--content <text>' : '--approve (or --deny)';
+  return waiting.calls.map((call) => `turnfold answer ${conversation} ${turn} ${call.id}${whose} ${options}`);
+}
+
+/** Prints the text of a turn while the model writes it, one paragraph per step. Remembers what the screen shows of a step. */
+export class TurnPage {
+  readonly #output: Output;
+  #step = 0;
+  #shown = '';
+
+  constructor(output: Output) {
+    this.#output = output;
+  }
+
+  add(part: TextProgress): void {
+    if (part.type !== 'text') {
+      this.breakLine();
+      this.#output.note(part.type === 'restart' ? '(the step starts again)' : '(a piece of text was lost)');
+      return;
+    }
+    if (part.step !== this.#step) this.breakLine();
+    this.#step = part.step;
+    this.#shown += part.piece;
+    this.#output.text(part.piece);
+  }
+
+  /** Prints the whole answer unless the screen shows it already. */
+  end(view: TurnView): void {
+    const result = view.answer?.content ?? describeTurn(view);
+    const isShown = this.#shown === result;
+    this.breakLine();
+    if (!isShown) this.#output.line(result);
+    if (view.answer?.end !== undefined) this.#output.note(`(answer is incomplete: ${view.answer.end})`);
+  }
+
+  /** Starts a new line if the current one holds text. */
+  breakLine(): void {
+    if (this.#shown !== '') this.#output.line('');
+    this.#shown = '';
+  }
+}

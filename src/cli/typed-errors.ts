@@ -1,0 +1,117 @@
+import type { Command, Option } from 'commander';
+import type { Shortfall } from '../domain/durability.ts';
+import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
+
+/** API field to the name that a person typed for it. */
+export type TypedNames = Readonly<Record<string, string>>;
+
+/** Client options that the command line reads from the environment. */
+const VARIABLES: TypedNames = {
+  redisUrl: 'REDIS_URL',
+  shards: 'TURNFOLD_SHARDS',
+  'metrics.host': 'TURNFOLD_METRICS_HOST',
+  'metrics.port': 'TURNFOLD_METRICS_PORT',
+  'durability.fsync': 'TURNFOLD_DURABLE_FSYNC',
+};
+
+/**
+ * Words an API error for the person who typed the command: fields get their option's name, an unconfirmed write gets the
+ * command that repeats it.
+ */
+export function wordTypedError(error: unknown, command: Command, names?: TypedNames): unknown {
+  return nameTypedField(isUnconfirmed(error) ? wordUnconfirmedWrite(error, command) : error, command, names);
+}
+
+/** @param others fields that the command names differently than the API */
+export function nameTypedField(error: unknown, command: Command, others: TypedNames = {}): unknown {
+  if (!isTurnfoldError(error) || error.field === undefined) return error;
+  const typed = new Map([...Object.entries(VARIABLES), ...listOptions(command), ...Object.entries(others)]);
+  const name = typed.get(error.field);
+  return name === undefined ? error : renameField(error, name);
+}
+
+/** The same error under another field name. An error whose message does not begin with its field stays unchanged. */
+export function renameField(error: TurnfoldError, name: string): TurnfoldError {
+  const { code, reason, message, details } = error;
+  if (reason === message) return error;
+  return new TurnfoldError(code, `${name}: ${reason}`, {
+    field: name,
+    cause: error,
+    ...(details !== undefined && { details }),
+  });
+}
+
+/** Options that were typed or have a default. An error must not name an option that the person cannot see. */
+function listOptions(command: Command): [string, string][] {
+  return command.options
+    .filter((option) => command.getOptionValueSource(option.attributeName()) !== undefined)
+    .map((option) => [option.attributeName(), option.long ?? option.flags]);
+}
+
+function isUnconfirmed(error: unknown): error is TurnfoldError {
+  return isTurnfoldError(error, 'accepted_unsure');
+}
+
+/** Names the command that asks again under the same id, and the id itself only if the person typed it. */
+function wordUnconfirmedWrite(error: TurnfoldError, command: Command): TurnfoldError {
+  const { code, field = '', details = {} } = error;
+  const id = details[field];
+  const repeat = `${describeShortfall(details)}. To check again, run: ${repeatCommand(command, details)}`;
+  return isTyped(command, field, id)
+    ? new TurnfoldError(code, `${field}: ${String(id)}: ${repeat}`, { field, details, cause: error })
+    : new TurnfoldError(code, repeat, { details, cause: error });
+}
+
+function describeShortfall({ wanted, reached }: Partial<Shortfall>): string {
+  if (wanted === undefined || reached === undefined) {
+    return 'the write succeeded, but Redis did not confirm its durability in time';
+  }
+  const replicas = `the write succeeded, but ${reached.replicas} of ${wanted.replicas} replicas confirmed it in time`;
+  const isMasterLate = wanted.fsynced !== undefined && (reached.fsynced ?? wanted.fsynced) < wanted.fsynced;
+  return isMasterLate ? `${replicas}, and the master has not synced it to disk` : replicas;
+}
+
+function isTyped(command: Command, field: string, id: unknown): boolean {
+  return (
+    command.registeredArguments.some((argument, at) => argument.name() === field && command.args[at] === id) ||
+    command.options.some((option) => option.attributeName() === field && wasTyped(command, option))
+  );
+}
+
+/**
+ * The command with the ids under which its write is stored. A command without an option for an id repeats the call by itself.
+ * @param ids by option name
+ */
+function repeatCommand(command: Command, ids: Readonly<Record<string, unknown>>): string {
+  const typed = command.options.filter((option) => wasTyped(command, option));
+  const added = command.options.filter(
+    (option) => !typed.includes(option) && ids[option.attributeName()] !== undefined,
+  );
+  const options = [
+    ...typed.map((option) => formatOption(option, command.getOptionValue(option.attributeName()))),
+    ...added.map((option) => formatOption(option, ids[option.attributeName()])),
+  ];
+  const args = command.args.map(quote);
+  const isDashed = command.args.some((arg) => arg.startsWith('-'));
+  const words = isDashed ? [...options, '--', ...args] : [...args, ...options];
+  return ['turnfold', command.name(), ...words].join(' ');
+}
+
+function wasTyped(command: Command, option: Option): boolean {
+  return command.getOptionValueSource(option.attributeName()) === 'cli';
+}
+
+/** A context may hold secrets, so only the path of a context file is repeated. */
+const CONTEXT = '--context';
+
+function formatOption({ long, flags }: Option, value: unknown): string {
+  if (value === true) return long ?? flags;
+  if (long === CONTEXT && !String(value).startsWith('@')) return `${CONTEXT} …`;
+  const text = String(value);
+  return `${long}${text.startsWith('-') ? '=' : ' '}${quote(text)}`;
+}
+
+/** One word for a POSIX shell. */
+function quote(word: string): string {
+  return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
+}
