@@ -3,11 +3,14 @@
  * each of them, reading and counting included. Budgets go from tight to wide, in a window of twice the budget.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
-import { prepareOfflineAgent, suggestUsableTokens } from '../src/runtime/offline/offline-agent.ts';
-import { createOfflineSummarizers } from '../src/runtime/offline/offline-summarizers.ts';
-import { RememberedCounts } from '../src/runtime/offline/remembered-counts.ts';
-import { Replay } from '../src/runtime/offline/replay.ts';
-import { weighConversation } from '../src/runtime/offline/weigh-conversation.ts';
+import {
+  createOfflineSummarizers,
+  prepareOfflineAgent,
+  suggestUsableTokens,
+  weighConversation,
+} from '../src/evaluation/offline-agent.ts';
+import { RememberedCounts } from '../src/evaluation/remembered-counts.ts';
+import { Replay } from '../src/evaluation/replay.ts';
 import { readConversationLine } from '../src/wire/conversation-line.ts';
 
 const FOLDER = new URL('../../shared/traces/', import.meta.url);

@@ -3,9 +3,10 @@
  * `node bench/tool-results.ts [--json]`. Redis times its scripts itself, so the network does not count.
  */
 import type { Redis } from 'ioredis';
+import type { Store } from '../src/domain/ports/store.ts';
 import { openConnection } from '../src/redis/connection.ts';
 import { Keyspace } from '../src/store/keys.ts';
-import { openStore, type Store } from '../src/store/open-store.ts';
+import { openStore } from '../src/store/open-store.ts';
 import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, toWaitFor } from '../test/store/samples.ts';
 import { openBenchRedis } from './redis.ts';
 

@@ -1,6 +1,6 @@
 import { isTurnfoldError } from '../domain/errors.ts';
-import { type OfflineAgent, type OfflineWindow, prepareOfflineAgent } from '../runtime/offline/offline-agent.ts';
-import type { RememberedCounts } from '../runtime/offline/remembered-counts.ts';
+import { type EvaluatedAgent, type OfflineWindow, prepareOfflineAgent } from '../evaluation/offline-agent.ts';
+import type { RememberedCounts } from '../evaluation/remembered-counts.ts';
 import { createSummarizers } from '../runtime/summarizers.ts';
 import { completeAlone, type PolicySource } from './policy-file.ts';
 import { renameField } from './typed-errors.ts';
@@ -12,7 +12,7 @@ export interface TrialPolicy extends PolicySource {
 }
 
 /** Prepares an agent for passes offline. @throws invalid_policy, by the option whose window is too small, else with the file */
-export async function prepareTrial(tried: TrialPolicy, window: OfflineWindow): Promise<OfflineAgent> {
+export async function prepareTrial(tried: TrialPolicy, window: OfflineWindow): Promise<EvaluatedAgent> {
   const { policy, place, windowOption, counts } = tried;
   try {
     return await prepareOfflineAgent(policy, window, counts);
@@ -26,7 +26,7 @@ export async function prepareTrial(tried: TrialPolicy, window: OfflineWindow): P
 
 /** The summarizers that a policy names. @throws invalid_policy with the file and the field */
 export async function createTrialSummarizers(
-  prepared: OfflineAgent,
+  prepared: EvaluatedAgent,
   { place }: Pick<PolicySource, 'place'>,
 ): ReturnType<typeof createSummarizers> {
   try {

@@ -132,3 +132,13 @@ export function buildLog(
     return { ...weighed, seq: firstSeq + index, total, at };
   });
 }
+
+/**
+ * Result of a call that was left open when its turn was settled without an answer. The call may have run, so the text does
+ * not deny it. Counted here once, because a script cannot count.
+ */
+export const CLOSING_RESULT = {
+  content: 'No result: the conversation went on before this call was answered. Whether it took effect is unknown.',
+  tokens: 24,
+  bytes: 101,
+} as const;

@@ -258,3 +258,10 @@ export interface CanceledTurnView extends Omit<OpenTurnView, 'state' | 'settledA
 
 /** A turn as its caller sees it. `state` determines which other fields are present. */
 export type TurnView = OpenTurnView | WaitingTurnView | CompletedTurnView | FailedTurnView | CanceledTurnView;
+
+/** Failure of a poison turn: its last worker died with nothing else in its process. */
+export const POISON_FAILURE: TurnFailure = {
+  code: 'poison',
+  message: `The turn was given up: ${TURN_LIMITS.maxAttempts} workers took it and died, hung or failed without recording an outcome, the last of them with nothing else in its process; their logs say why.`,
+  details: { attempts: TURN_LIMITS.maxAttempts },
+};

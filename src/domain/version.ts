@@ -1,4 +1,5 @@
 import { z } from 'zod';
+import { TurnfoldError } from './errors.ts';
 import { type Message, NO_WEIGHT, type Weight } from './message.ts';
 import { rawItemsSchema } from './raw-items.ts';
 
@@ -180,4 +181,44 @@ export interface ContextItem extends Weight {
   readonly segment?: ItemSegment;
   /** Message of the log behind a clipped item, so that the item can be clipped further. */
   readonly logged?: Message;
+}
+
+/** Keys of the summaries that a version shows, in their order. */
+export function shownKeys({ segments }: Pick<Version, 'segments'>): string[] {
+  return segments.flatMap((segment) => (segment.kind === 'summary' ? [segment.text] : []));
+}
+
+/**
+ * Checks that a version can be shown at a head. The head must be at or after its base, and in the log.
+ * @throws invalid_input
+ */
+export function checkHead(
+  head: number,
+  { head: last, version }: { readonly head: number; readonly version: Version },
+): void {
+  if (Number.isInteger(head) && head >= version.base && head <= last) return;
+  throw new TurnfoldError(
+    'invalid_input',
+    `head: version ${version.number} can be shown at ${version.base}…${last}, not at ${head}`,
+    { field: 'head', details: { head, version: version.number, base: version.base, last } },
+  );
+}
+
+/**
+ * Checks that version numbers have no gaps. The predecessor of a version is then always known.
+ * @throws conflict
+ */
+export function checkNumber({
+  expectedVersion,
+  version,
+}: {
+  readonly expectedVersion: number;
+  readonly version: Pick<Version, 'number'>;
+}): void {
+  if (version.number === expectedVersion + 1) return;
+  const field = 'version.number';
+  throw new TurnfoldError('conflict', `${field}: ${version.number} does not follow version ${expectedVersion}`, {
+    field,
+    details: { expectedVersion, number: version.number },
+  });
 }

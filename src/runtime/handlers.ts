@@ -1,10 +1,11 @@
 import type { ContentListener } from '../domain/contents.ts';
 import type { EventListener } from '../domain/events.ts';
 import type { Policy } from '../domain/policy.ts';
+import type { Clock } from '../domain/ports/clock.ts';
 import type { PassHandler, SummarizationHandler, TurnHandler, WakeQueue } from '../domain/ports/queue.ts';
+import type { Store } from '../domain/ports/store.ts';
 import type { Summarizer } from '../domain/ports/summarizer.ts';
 import type { Tracing } from '../domain/ports/tracing.ts';
-import type { Store } from '../store/open-store.ts';
 import type { Calibrations } from '../workers/calibrations.ts';
 import { createPassHandler, takeOverPass } from '../workers/compaction/pass-delivery.ts';
 import { recountContext } from '../workers/compaction/recount.ts';
@@ -32,6 +33,8 @@ export interface HandlerParts {
   readonly onContent?: ContentListener | undefined;
   readonly tracing: Tracing;
   readonly shutdown: Shutdown;
+  /** Clock of the workers. Default: the clock of the system. */
+  readonly clock?: Clock;
   /** The agents under the shadow policy, if there is one. */
   readonly shadowed?: PreparedAgents | undefined;
 }
@@ -46,8 +49,9 @@ export interface Handlers {
 /** Composes the handler of each role from its ports. */
 export function createHandlers(parts: HandlerParts): Handlers {
   const { store, summarizers, shadowed, wakes, agents, calibrations, onEvent, onContent, tracing, shutdown } = parts;
+  const { clock = systemClock } = parts;
   const listeners = { onEvent, onContent, tracing };
-  const system = { clock: systemClock, ids: createIdSource(), timers: systemTimers, shutdown, solo: processLock };
+  const system = { clock, ids: createIdSource(), timers: systemTimers, shutdown, solo: processLock };
   const shared = { contexts: store, wakes, agents, calibrations, ...listeners, ...system };
   const sweepPorts = { ...shared, sweep: store };
   const summaries = withReadableSummaries(store, sweepPorts);

@@ -1,5 +1,6 @@
 import type { Durability } from '../domain/durability.ts';
 import type { PresenceStore } from '../domain/ports/presence-store.ts';
+import type { Store } from '../domain/ports/store.ts';
 import type { TextListener } from '../domain/ports/text-deltas.ts';
 import { checkAccess } from '../redis/access.ts';
 import type { RedisLocation } from '../redis/address.ts';
@@ -11,7 +12,7 @@ import { openDatabase } from './database.ts';
 import { guardStore } from './guarded-store.ts';
 import { openMeasures, type StoreMeasures } from './measures.ts';
 import { type Notices, openNotices } from './notices.ts';
-import { openStore, type Store } from './open-store.ts';
+import { openStore } from './open-store.ts';
 import { openPresence } from './presence.ts';
 import { openTextListener } from './text-deltas.ts';
 

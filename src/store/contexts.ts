@@ -1,11 +1,18 @@
 import type { Redis } from 'ioredis';
 import { type ContextSource, rangesToRead } from '../domain/context.ts';
 import type { Acknowledged } from '../domain/durability.ts';
-import { TurnfoldError } from '../domain/errors.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { ContextReader, ContextStore } from '../domain/ports/context-store.ts';
 import type { Sliced } from '../domain/sliced.ts';
-import { type SeqRange, START_VERSION, type Summary, summarySchema, type Version } from '../domain/version.ts';
+import {
+  checkHead,
+  type SeqRange,
+  START_VERSION,
+  type Summary,
+  shownKeys,
+  summarySchema,
+  type Version,
+} from '../domain/version.ts';
 import { eventLoopShare } from '../tokens/event-loop-share.ts';
 import { decodeConversation } from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';
@@ -13,7 +20,7 @@ import { appendLog, bindReadLog } from './log.ts';
 import { callStore, corruptRecord, MAX_SEQ, RecordFields, readJson } from './records.ts';
 import { bindScript, type ScriptDefinition } from './script.ts';
 import { readSystem } from './turn-steps.ts';
-import { decodeVersion, shownKeys } from './version-record.ts';
+import { decodeVersion } from './version-record.ts';
 
 /** Logs, versions and texts in Redis. */
 export function openContextStore(redis: Redis, keyspace: Keyspace): ContextStore {
@@ -77,19 +84,6 @@ export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader
     const isThere = isWhole || (await readSnapshot({ conversation, version: version.number })) !== undefined;
     return isThere ? source : undefined;
   };
-}
-
-/**
- * A version covers seqs up to its base, so it cannot be rendered at an earlier head, or past the end of the log.
- * @throws invalid_input
- */
-export function checkHead(head: number, { head: last, version }: VersionSnapshot): void {
-  if (Number.isInteger(head) && head >= version.base && head <= last) return;
-  throw new TurnfoldError(
-    'invalid_input',
-    `head: version ${version.number} can be shown at ${version.base}…${last}, not at ${head}`,
-    { field: 'head', details: { head, version: version.number, base: version.base, last } },
-  );
 }
 
 function snapshotScript(keyspace: Keyspace): ScriptDefinition<VersionRequest, VersionSnapshot | undefined> {

@@ -148,11 +148,9 @@ function readQuarantine(fields: RecordFields): Pick<ConversationState, 'quaranti
   return { quarantine: { version: fields.toCount('quarantine', version), segments } };
 }
 
-/** The newest answered version. An anchor came with an answer, so its version was answered too. */
 function readAnswered(fields: RecordFields): Pick<ConversationState, 'answeredVersion'> {
-  const told = [fields.count('answered'), readAnchor(fields.text('anchor')).anchor?.version];
-  const versions = told.filter((version) => version !== undefined);
-  return versions.length === 0 ? {} : { answeredVersion: Math.max(...versions) };
+  const answeredVersion = fields.count('answered');
+  return answeredVersion === undefined ? {} : { answeredVersion };
 }
 
 export function encodeBackoff(backoff: Backoff): string {
@@ -169,9 +167,6 @@ function readBackoff(fields: RecordFields): Backoff {
   const backoff = { nothingBelowTokens, gainlessPasses, noGainBelowTokens };
   return appendsBelowMessageTokens === undefined ? backoff : { ...backoff, appendsBelowMessageTokens };
 }
-
-/** Lease of a fork, renewed by each batch. A client gives up a batch within a second. */
-export const FORK_LEASE_MS = 60_000;
 
 /** Reply of `lua/shared/forking.lua`. */
 export type ForkingReply = ['forking', number];

@@ -1,9 +1,9 @@
 import type { ConversationRef } from '../domain/ids.ts';
+import type { Store } from '../domain/ports/store.ts';
 import type { Barrier, GuardedScript } from './barrier.ts';
 import { bindErase, eraseBatch } from './contexts.ts';
 import type { Keyspace } from './keys.ts';
 import { appendLog } from './log.ts';
-import type { Store } from './open-store.ts';
 import { requestPassScript } from './passes.ts';
 import { decideProposal } from './proposals.ts';
 import type { ScriptDefinition } from './script.ts';

@@ -86,7 +86,7 @@ function listConversationsScript(
   };
 }
 
-export function encodeListedName({ tenant, id }: ConversationRef): string {
+function encodeListedName({ tenant, id }: ConversationRef): string {
   return `${tenant}|${id}`;
 }
 
@@ -164,7 +164,7 @@ function listWaitingScript(keyspace: Keyspace): ScriptDefinition<WaitingShardQue
   };
 }
 
-export function nameOfWaiting({ conversation: { tenant, id }, for: kind, turn }: WaitingPosition): string {
+function nameOfWaiting({ conversation: { tenant, id }, for: kind, turn }: WaitingPosition): string {
   return `${tenant}|${kind}|${id}|${turn}`;
 }
 

@@ -15,13 +15,14 @@ import type {
   VersionCommit,
   VersionCommitResult,
 } from '../domain/ports/pass-store.ts';
+import { checkNumber } from '../domain/version.ts';
 import { decodeForking, encodeBackoff, type ForkingReply } from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';
 import { type ClaimedReply, decodeClaimedPass, decodeReasons as readPassReasons } from './pass-record.ts';
 import { proposeVersion, refuseApproval } from './proposals.ts';
 import { RecordFields } from './records.ts';
 import { bindScript, encodePairs, type ScriptDefinition } from './script.ts';
-import { checkNumber, encodeTexts, versionArgs } from './version-record.ts';
+import { encodeTexts, versionArgs } from './version-record.ts';
 
 /** Passes in Redis. Every operation is one script. */
 export function openPassStore(redis: Redis, keyspace: Keyspace): PassStore {

@@ -1,15 +1,15 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
+import { decisionEvent, proposalEvent } from '../domain/event-record.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { PassLease, PassLost, VersionProposal, VersionProposalResult } from '../domain/ports/pass-store.ts';
 import type { Decision, DecisionAnswer, DecisionResult, ProposalStore } from '../domain/ports/proposal-store.ts';
-import type { ApprovalRefusal, Verdict } from '../domain/proposal.ts';
+import type { ApprovalRefusal } from '../domain/proposal.ts';
 import { decodeForking, type ForkingReply } from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';
 import { decodeProposal, decodeReasons } from './pass-record.ts';
 import { callStore, corruptRecord, RecordFields, readJson } from './records.ts';
 import { bindScript, type ScriptDefinition } from './script.ts';
-import { proposalEvent } from './version-record.ts';
 
 /** Proposals of passes under review, for services. */
 export function openProposalStore(redis: Redis, keyspace: Keyspace): ProposalStore {
@@ -104,12 +104,6 @@ export function decideProposal(keyspace: Keyspace): ScriptDefinition<Decision, D
       }
     },
   };
-}
-
-/** Fields of the event of a decision. Only this event keeps the reason. */
-export function decisionEvent(proposal: string, verdict: Verdict): Readonly<Record<string, string>> {
-  const reason = verdict.kind === 'reject' ? (verdict.reason ?? '') : '';
-  return { proposal, verdict: verdict.kind, reason };
 }
 
 interface DecisionName {

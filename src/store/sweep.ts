@@ -5,6 +5,7 @@ import {
   type ExpireResult,
   QUARANTINE_SETS,
   type QuarantineEntry,
+  SWEEP_CLAIM_MS,
   type SweepDecision,
   type SweepStore,
   type UnreadableRecord,
@@ -46,9 +47,6 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
     measureShards: async () => joinMeasures(await hearShards(keyspace.shardNumbers().map((shard) => measure(shard)))),
   };
 }
-
-/** Milliseconds for which a swept shard is left alone by all workers. */
-export const SWEEP_CLAIM_MS = 1_000;
 
 interface SweepRequest {
   readonly shard: number;
@@ -215,7 +213,7 @@ function quarantine(keyspace: Keyspace): ScriptDefinition<QuarantineRequest, boo
   };
 }
 
-export function memberOf({ kind, conversation, turn = '' }: DueEntry): string {
+function memberOf({ kind, conversation, turn = '' }: DueEntry): string {
   if (kind === 'idle') return idleMember(conversation);
   return kind === 'scheduled'
     ? scheduledMember(conversation, turn)

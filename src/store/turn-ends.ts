@@ -1,5 +1,6 @@
+import { encodeToldCalls, nameCalls } from '../domain/event-record.ts';
 import type { Lost, SettleResult, TurnLease, TurnSettlement } from '../domain/ports/turn-store.ts';
-import { type CallToWaitFor, TURN_LIMITS, type WaitRequest } from '../domain/turn.ts';
+import { TURN_LIMITS, type WaitRequest } from '../domain/turn.ts';
 import type { Keyspace } from './keys.ts';
 import { RecordFields } from './records.ts';
 import type { ScriptDefinition } from './script.ts';
@@ -31,25 +32,6 @@ export function suspendTurn(keyspace: Keyspace): ScriptDefinition<SuspendRequest
     ],
     decode: (reply) => ({ status: reply as 'suspended' | 'exhausted' | Lost['status'] }),
   };
-}
-
-/** Characters of all calls' arguments in one event. A conversation keeps about 500 events. */
-const TOLD_CHARACTERS = 4_000;
-
-/** Encodes the calls of a `turn_waiting` event. Arguments that were cut have `isCut`. */
-export function encodeToldCalls(calls: readonly CallToWaitFor[]): string {
-  const most = Math.floor(TOLD_CHARACTERS / Math.max(1, calls.length));
-  return JSON.stringify(
-    nameCalls(calls).map((call) =>
-      call.arguments.length <= most
-        ? call
-        : { ...call, arguments: call.arguments.slice(0, most).toWellFormed(), isCut: true },
-    ),
-  );
-}
-
-function nameCalls(calls: readonly CallToWaitFor[]): Omit<CallToWaitFor, 'waitMs'>[] {
-  return calls.map(({ id, name, arguments: text }) => ({ id, name, arguments: text }));
 }
 
 interface ReleaseRequest {

@@ -1,5 +1,6 @@
 import { z } from 'zod';
 import type { TraceParent } from '../domain/ids.ts';
+import { CLOSING_RESULT } from '../domain/message.ts';
 import type { ClaimedTurn, FailedTurn, TurnLease } from '../domain/ports/turn-store.ts';
 import {
   ANSWER_ENDS,
@@ -222,17 +223,6 @@ function decodeWaitingCalls(fields: RecordFields): WaitingCall[] {
   const calls = fields.has('wasks') ? fields.json('wasks', asksSchema) : [];
   return calls.map((call) => ({ ...call, until: fields.toCount('wcalls', untils.get(call.id)) }));
 }
-
-/**
- * Result for calls that were open when their turn was settled without an answer. A started call may have run, so it does not
- * claim otherwise.
- * Counted here, because a script cannot count tokens.
- */
-export const CLOSING_RESULT = {
-  content: 'No result: the conversation went on before this call was answered. It may have taken effect.',
-  tokens: 23,
-  bytes: 92,
-} as const;
 
 /** Last arguments of a script: content as JSON, tokens, bytes. */
 export function closingArgs(): (string | number)[] {

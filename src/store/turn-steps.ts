@@ -11,14 +11,15 @@ import type {
   TurnLease,
   VersionRollback,
 } from '../domain/ports/turn-store.ts';
-import { TURN_LIMITS, type TurnFailure } from '../domain/turn.ts';
+import { POISON_FAILURE, TURN_LIMITS } from '../domain/turn.ts';
+import { checkNumber } from '../domain/version.ts';
 import { decodeConversation, decodeStepState, encodeOpenCall, STEP_STATE_FIELDS } from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';
 import { encodeMessages } from './log.ts';
 import { callStore, RecordFields } from './records.ts';
 import type { ScriptDefinition } from './script.ts';
 import { closingArgs, decodeClaimedTurn } from './turn-record.ts';
-import { checkNumber, versionArgs } from './version-record.ts';
+import { versionArgs } from './version-record.ts';
 
 export interface ClaimRequest {
   readonly conversation: ConversationRef;
@@ -31,12 +32,6 @@ type ClaimReply =
   | ['held' | 'waiting', string]
   | ['poison', string, number]
   | ['claimed', string, string[], string[], string];
-
-export const POISON_FAILURE: TurnFailure = {
-  code: 'poison',
-  message: `The turn was given up: ${TURN_LIMITS.maxAttempts} workers claimed it and died, hung or failed without an outcome. The last one ran nothing else. See their logs.`,
-  details: { attempts: TURN_LIMITS.maxAttempts },
-};
 
 export function claimTurn(keyspace: Keyspace): ScriptDefinition<ClaimRequest, ClaimResult> {
   return {

@@ -1,10 +1,8 @@
 import { z } from 'zod';
-import { TurnfoldError } from '../domain/errors.ts';
+import { versionEvent } from '../domain/event-record.ts';
 import { isMapping } from '../domain/parse.ts';
-import type { VersionCommit } from '../domain/ports/pass-store.ts';
 import type { KeptTexts } from '../domain/ports/version-store.ts';
-import type { Proposal } from '../domain/proposal.ts';
-import { type Version, versionSchema } from '../domain/version.ts';
+import { shownKeys, type Version, versionSchema } from '../domain/version.ts';
 import { corruptRecord, MAX_SEQ, type Place, parseRecordJson } from './records.ts';
 import { encodePairs } from './script.ts';
 
@@ -74,56 +72,10 @@ export function versionArgs(version: Version, keepVersions: number): (string | n
   ];
 }
 
-/** Keys of the summaries that a version shows, in order. */
-export function shownKeys({ segments }: Pick<Version, 'segments'>): string[] {
-  return segments.flatMap((segment) => (segment.kind === 'summary' ? [segment.text] : []));
-}
-
 /** Encodes these keys as arguments, with their count first. */
 export function shownTexts(version: Version): (string | number)[] {
   const keys = shownKeys(version);
   return [keys.length, ...keys];
-}
-
-export function versionEvent(version: Version): Readonly<Record<string, string>> {
-  const { number, cause, reasons, strategy, archived, tokensBefore, tokensAfter, durationMs, model } = version;
-  return {
-    version: String(number),
-    cause,
-    reasons: reasons.join(','),
-    strategy,
-    archived: String(archived),
-    before: String(tokensBefore),
-    after: String(tokensAfter),
-    durationMs: String(durationMs),
-    model: model ?? '',
-  };
-}
-
-export function proposalEvent(passId: string, { id, version }: Proposal): Readonly<Record<string, string>> {
-  const { reasons, strategy, archived, tokensBefore, tokensAfter } = version;
-  return {
-    passId,
-    proposal: id,
-    reasons: reasons.join(','),
-    strategy,
-    archived: String(archived),
-    before: String(tokensBefore),
-    after: String(tokensAfter),
-  };
-}
-
-/**
- * Version numbers have no gaps, so each version has a known predecessor.
- * @throws conflict
- */
-export function checkNumber({ expectedVersion, version }: Pick<VersionCommit, 'expectedVersion' | 'version'>): void {
-  if (version.number === expectedVersion + 1) return;
-  const field = 'version.number';
-  throw new TurnfoldError('conflict', `${field}: ${version.number} does not follow version ${expectedVersion}`, {
-    field,
-    details: { expectedVersion, number: version.number },
-  });
 }
 
 /** Field prefixes in `txt:<id>`, of summaries and of texts kept byte for byte. */

@@ -12,19 +12,14 @@ import type {
   VersionReplacementResult,
   VersionStore,
 } from '../domain/ports/version-store.ts';
-import { type Summary, summarySchema, type Version } from '../domain/version.ts';
-import {
-  decodeForking,
-  encodeBackoff,
-  encodeOpenCall,
-  FORK_LEASE_MS,
-  type ForkingReply,
-} from './conversation-record.ts';
+import { FORK_LEASE_MS } from '../domain/ports/version-store.ts';
+import { checkNumber, type Summary, summarySchema, type Version } from '../domain/version.ts';
+import { decodeForking, encodeBackoff, encodeOpenCall, type ForkingReply } from './conversation-record.ts';
 import { type Keyspace, STORE_SCHEMA } from './keys.ts';
 import { encodeLogEntry } from './log.ts';
 import { callStore, corruptRecord, MAX_SEQ, readJson } from './records.ts';
 import { bindScript, encodePairs, OPERATION_MS, type ScriptDefinition } from './script.ts';
-import { checkNumber, encodeTexts, SUMMARY_PREFIX, shownTexts, versionArgs, WHOLE_PREFIX } from './version-record.ts';
+import { encodeTexts, SUMMARY_PREFIX, shownTexts, versionArgs, WHOLE_PREFIX } from './version-record.ts';
 
 /** Versions that services request. Every write is one script over one conversation. */
 export function openVersionStore(redis: Redis, keyspace: Keyspace): VersionStore {

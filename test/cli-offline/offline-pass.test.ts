@@ -1,10 +1,12 @@
 import { describe, expect, it } from 'vitest';
 import { NO_BACKOFF } from '../../src/domain/conversation.ts';
 import type { Message } from '../../src/domain/message.ts';
-import { prepareOfflineAgent } from '../../src/runtime/offline/offline-agent.ts';
-import { OfflinePasses } from '../../src/runtime/offline/offline-pass.ts';
-import { createOfflineSummarizers } from '../../src/runtime/offline/offline-summarizers.ts';
-import { weighConversation } from '../../src/runtime/offline/weigh-conversation.ts';
+import { EvaluatedPasses } from '../../src/evaluation/evaluated-passes.ts';
+import {
+  createOfflineSummarizers,
+  prepareOfflineAgent,
+  weighConversation,
+} from '../../src/evaluation/offline-agent.ts';
 
 const raw = { format: 'anthropic', model: 'm', items: [{ type: 'thinking', thinking: 'hm' }] } as const;
 
@@ -18,19 +20,19 @@ const LOOP: readonly Message[] = [
 async function open(tokenThreshold: number) {
   const policy = { maxTokens: 200, tokenThreshold, retentionWindow: 0 };
   const prepared = await prepareOfflineAgent(policy, { usableTokens: 10_000 });
-  const passes = new OfflinePasses('talk', prepared, await createOfflineSummarizers());
-  for (const weighed of await weighConversation(LOOP, prepared)) passes.conversation.append(weighed);
+  const passes = new EvaluatedPasses(prepared, await createOfflineSummarizers());
+  for (const weighed of await weighConversation(LOOP, prepared)) await passes.conversation.append(weighed);
   return passes;
 }
 
-describe('a pass in memory leaves the backoff as a live one does', () => {
-  it('as it was where a model thinks, and turns and messages are counted on', async () => {
+describe('the state after an evaluated pass', () => {
+  it('keeps backoff and counts if the pass waits for a thinking model', async () => {
     const passes = await open(300);
     expect(await passes.run(['token_threshold'])).toEqual({ kind: 'thinking', reasons: ['token_threshold'] });
     expect(passes.conversation.state).toMatchObject({ backoff: NO_BACKOFF, passed: { head: 0, turns: 0 } });
   });
 
-  it('shut where there was no reason, and they are counted on, too', async () => {
+  it('starts a backoff and keeps the counts if no reason holds', async () => {
     const passes = await open(5_000);
     expect(await passes.run(['token_threshold'])).toEqual({ kind: 'no_reason', reasons: [] });
     const { backoff, passed } = passes.conversation.state;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import type { ContextItem } from '../../src/domain/context.ts';
-import { PromptCache } from '../../src/runtime/offline/prompt-cache.ts';
+import { PromptCache } from '../../src/evaluation/prompt-cache.ts';
 
 /** A million tokens each, so that costs are prices. */
 const M = 1_000_000;

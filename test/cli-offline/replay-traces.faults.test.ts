@@ -1,8 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import { prepareOfflineAgent, suggestUsableTokens } from '../../src/runtime/offline/offline-agent.ts';
-import { createOfflineSummarizers } from '../../src/runtime/offline/offline-summarizers.ts';
-import { Replay } from '../../src/runtime/offline/replay.ts';
-import { weighConversation } from '../../src/runtime/offline/weigh-conversation.ts';
+import {
+  createOfflineSummarizers,
+  prepareOfflineAgent,
+  suggestUsableTokens,
+  weighConversation,
+} from '../../src/evaluation/offline-agent.ts';
+import { Replay } from '../../src/evaluation/replay.ts';
 import { hasTraces, readConversationFiles } from '../wire/traces.ts';
 
 /** Tokens. The threshold is 1.3 times as large, the window twice as large. */

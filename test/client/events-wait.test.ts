@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import { followEvents } from '../../src/client/events.ts';
 import type { ClientPorts } from '../../src/client/ports.ts';
-import { MemoryDatabase } from '../fakes/store/database.ts';
-import { openMemoryEventStore } from '../fakes/store/event-store.ts';
-import { emit } from '../fakes/store/mailbox.ts';
+import { MemoryDatabase } from '../../src/memory-store/database.ts';
+import { openMemoryEventStore } from '../../src/memory-store/event-store.ts';
+import { emit } from '../../src/memory-store/mailbox.ts';
 
 const HOUR_MS = 3_600_000;
 const OVER = new Error('over');

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import type { VersionStore } from '../../src/domain/ports/version-store.ts';
-import { MemoryDatabase } from '../fakes/store/database.ts';
-import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
+import { MemoryDatabase } from '../../src/memory-store/database.ts';
+import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
 import { createMemoryClient } from './memory-client.ts';
 
 const MESSAGES = 450;

@@ -1,8 +1,8 @@
 import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { ContextStore } from '../../src/domain/ports/context-store.ts';
-import { MemoryDatabase } from '../fakes/store/database.ts';
-import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
+import { MemoryDatabase } from '../../src/memory-store/database.ts';
+import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
 import { claimPass, endOf } from '../store/pass-samples.ts';
 import { createMemoryClient } from './memory-client.ts';
 

@@ -3,9 +3,9 @@ import type { TurnfoldClient } from '../../src/client/client.ts';
 import type { CallAnswer } from '../../src/client/input.ts';
 import { isTurnfoldError, type TurnfoldError } from '../../src/domain/errors.ts';
 import type { Message } from '../../src/domain/message.ts';
+import { MemoryDatabase } from '../../src/memory-store/database.ts';
+import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
 import { HOSTILE_JSON, hostileProxy } from '../fakes/hostile-values.ts';
-import { MemoryDatabase } from '../fakes/store/database.ts';
-import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
 import { createMemoryClient } from './memory-client.ts';
 
 /** The coded error of a refused call, over a store that must stay empty. */

@@ -1,7 +1,7 @@
 import { monotonicFactory } from 'ulidx';
 import { createClient, type TurnfoldClient } from '../../src/client/client.ts';
 import type { ClientPorts } from '../../src/client/ports.ts';
-import type { Store } from '../../src/store/open-store.ts';
+import type { Store } from '../../src/domain/ports/store.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
 
 type StorePorts = Pick<ClientPorts, 'turns' | 'contexts' | 'passes' | 'versions' | 'proposals' | 'events'>;

@@ -4,8 +4,8 @@ import { type NamedConversation, type OpenClient, openClient, type TurnfoldClien
 import { retryStore } from '../../src/client/open-client.ts';
 import { TurnfoldError } from '../../src/domain/errors.ts';
 import type { ConversationRef } from '../../src/domain/ids.ts';
+import type { Store } from '../../src/domain/ports/store.ts';
 import { type ConnectedStore, connectStore } from '../../src/store/connect-store.ts';
-import type { Store } from '../../src/store/open-store.ts';
 import { hasRedisServer, MortalRedis } from '../chaos/mortal-redis.ts';
 import { readJsonLines, runTurnfold, writeTemporary } from '../cli/run-turnfold.ts';
 import { appendOf, claimPass, commitOf, planOf, proposalOf } from '../store/pass-samples.ts';

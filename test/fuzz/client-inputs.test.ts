@@ -2,9 +2,9 @@ import { inspect } from 'node:util';
 import { type Arbitrary, array, constantFrom, integer, record, string, tuple } from 'fast-check';
 import { expect, test } from 'vitest';
 import type { TurnfoldClient } from '../../src/client/client.ts';
+import { MemoryDatabase } from '../../src/memory-store/database.ts';
+import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
 import { createMemoryClient } from '../client/memory-client.ts';
-import { MemoryDatabase } from '../fakes/store/database.ts';
-import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
 import { badValue, codedError, spoiled, tryBatch } from './cases.ts';
 
 const TIMEOUT_MS = 600_000;

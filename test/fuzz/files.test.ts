@@ -13,14 +13,14 @@ import { type Output, openOutput, reportError } from '../../src/cli/output.ts';
 import { readPolicyFile } from '../../src/cli/policy-file.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { readPolicy } from '../../src/domain/policy-input.ts';
+import { MemoryDatabase } from '../../src/memory-store/database.ts';
+import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { readAgents } from '../../src/runtime/agent-schema.ts';
 import { examineAgents } from '../../src/runtime/agents.ts';
 import { readConversationLine } from '../../src/wire/conversation-line.ts';
 import { writeTemporary } from '../cli/run-turnfold.ts';
 import { createMemoryClient } from '../client/memory-client.ts';
-import { MemoryDatabase } from '../fakes/store/database.ts';
-import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
 import { badJson, badValue, codedError, countCases, type Make, spoiled, tryBatch } from './cases.ts';
 
 const TIMEOUT_MS = 600_000;

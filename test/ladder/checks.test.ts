@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ContextItem } from '../../src/domain/context.ts';
 import type { Message } from '../../src/domain/message.ts';
+import type { EvaluatedOutcome } from '../../src/evaluation/evaluated-passes.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
-import type { TrialOutcome } from '../../src/workers/compaction/trial-pass.ts';
 import { findBreaches } from './checks.ts';
 import { findEndBreaches } from './ends.ts';
 import { play, type Scenario } from './play.ts';
@@ -67,7 +67,7 @@ beforeAll(async () => {
   hard = await playOne(HARD);
 });
 
-test('what is mutated below is sound', () => {
+test('the passes that the mutations start from break no check', () => {
   expect([...findBreaches(soft), ...findBreaches(hard)]).toEqual([]);
   expect(soft.after.items.map(({ from }) => from)).toEqual([1, 2, 4, 5, 6, 7, 8, 9]);
   expect(hard.after.items.map(({ from }) => from)).toEqual([1, 3, 4, 5, 6]);
@@ -110,7 +110,7 @@ function unread({ before, after, ...pass }: SeenPass): SeenPass {
   };
 }
 
-describe('a version that is not what it has to be is found out', () => {
+describe('the checks find a mutated version', () => {
   test.each<[string, () => SeenPass]>([
     ['is smaller than its parent', () => settled(soft, { tokensAfter: soft.outcome.settled.tokensBefore })],
     ['gains enough, with soft reasons', () => settled(soft, { tokensAfter: soft.outcome.settled.tokensBefore - 1 })],
@@ -154,11 +154,11 @@ describe('a version that is not what it has to be is found out', () => {
   });
 });
 
-describe('an end that is not what it has to be is found out', () => {
+describe('the checks find a mutated end', () => {
   const reasons = ['manual'] as const;
   const details = { fixed: 10, pinned: 0, open: 0, floor: 0, max: 300 };
 
-  test.each<[string, TrialOutcome]>([
+  test.each<[string, EvaluatedOutcome]>([
     ['is made when somebody asks for it', { kind: 'no_reason', reasons: [] }],
     ['leaves nothing above the budget without a word, with a hard reason', { kind: 'none', reasons }],
     ['leaves nothing above the budget without a word, with a hard reason', { kind: 'no_gain', reasons }],

@@ -10,7 +10,7 @@ import type { PreparedAgent } from '../../src/workers/prepared-agent.ts';
 import { type Held, type HeldGroup, holdGroups, holdsSeq, yieldOrder } from './floor.ts';
 import { isBudgetAGoal, isOverBudget, messagesOf, namesOfBroken, type SeenPass } from './seen-pass.ts';
 
-/** What every version must be, by name. Written without what plans and settles: from the messages and the policy alone. */
+/** Checks that every version must pass, by name. Written without what plans and settles: from the messages and the policy alone. */
 const CHECKS: Readonly<Record<string, (pass: SeenPass) => boolean>> = {
   'is smaller than its parent': ({ outcome: { settled } }) => settled.tokensAfter < settled.tokensBefore,
   'gains enough, with soft reasons': ({ prepared: { policy }, outcome: { settled, reasons } }) =>
@@ -88,7 +88,7 @@ function isWithinBudget(pass: SeenPass): boolean {
   const isOver = isOverBudget(pass, weighItems(pass.after.items));
   if (!isBudgetAGoal(pass)) return !isOver || explained.includes('no_token_reason');
   const isExplained = explained.some((why) => why === 'retention_floor' || why === 'nothing_removable');
-  // Who asked for the budget itself is told that it cannot be had: no version is made then.
+  // A pass with a token reason ends as infeasible above the budget, without a version.
   return isOver === isExplained && !(isOver && pass.outcome.reasons.includes('manual'));
 }
 
@@ -99,7 +99,7 @@ function isValid({ system, tools }: PreparedAgent, context: Context, format: (ty
   return validate(render(request).body, { isProbed: true, isUncapped: true }).length === 0;
 }
 
-/** What stands there as itself is what stood there. */
+/** Whole messages are unchanged. */
 function isMadeOfBefore({ before, after }: SeenPass): boolean {
   const found = new Map(before.items.map((item) => [item.from, item]));
   return after.items.every((item) => {
@@ -109,7 +109,7 @@ function isMadeOfBefore({ before, after }: SeenPass): boolean {
   });
 }
 
-/** Nothing of the floor is gone; with soft reasons nothing of it is changed either. A summary may take over the first user message. */
+/** No floor message is missing. With soft reasons, none is changed. A summary may take over the first user message. */
 function keepsFloor(pass: SeenPass): boolean {
   if (pass.outcome.settled.isFloorRelaxed) return hasHardReason(pass.outcome.reasons);
   const isSoft = !hasHardReason(pass.outcome.reasons);
@@ -138,7 +138,7 @@ function isSame(pass: SeenPass, { items }: HeldGroup): boolean {
   return items.every((item) => isDeepStrictEqual(findOwn(pass, item)?.message, item.message));
 }
 
-/** Whether it is the log's first user message, and lies under a summary, which begins with it then. */
+/** True for the log's first user message below a summary that starts with it. */
 function isTaken({ after, firstUserSeq }: SeenPass, { items }: HeldGroup): boolean {
   const holder = after.items.find((item) => holdsSeq(item, firstUserSeq));
   return holder?.message.role === 'summary' && items.some((item) => holdsSeq(item, firstUserSeq));
@@ -151,7 +151,7 @@ function findOwn({ after }: SeenPass, { from, to, message }: ContextItem): Conte
   );
 }
 
-/** Of a message what no shortening may touch. */
+/** The parts of a message that no mask or clip may change. */
 function frameOf({ role, toolCallId, isError, toolCalls = [] }: Message): unknown {
   return { role, toolCallId, isError, calls: toolCalls.map(({ id, name }) => [id, name]) };
 }

@@ -3,7 +3,7 @@ import { weighItems } from '../../src/domain/context.ts';
 import { leastWeight } from './floor.ts';
 import { isBudgetAGoal, isOverBudget, limitsOf, namesOfBroken, type SeenEnd } from './seen-pass.ts';
 
-/** What every end of a pass must be, by name, whether it made a version or not. */
+/** Checks that every end of a pass must pass, by name, with or without a version. */
 const CHECKS: Readonly<Record<string, (end: SeenEnd) => boolean>> = {
   'is made when somebody asks for it': ({ prepared, requested, outcome: { kind } }) =>
     kind !== 'no_reason' ||
@@ -29,7 +29,7 @@ const CHECKS: Readonly<Record<string, (end: SeenEnd) => boolean>> = {
     );
     return isBudgetAGoal(end) && isOverBudget(end, least);
   },
-  // What is between texts and braces, and escapes in JSON, is estimated until it is rendered.
+  // Punctuation and escapes of JSON are estimated before the context is rendered.
   'is refused for nothing but the bytes of a small cap': ({ prepared: { limits }, outcome }) =>
     outcome.kind !== 'refused' || (limits.maxBytes !== undefined && outcome.refusal.codes.join() === 'X9'),
 };

@@ -13,9 +13,8 @@ export interface Held {
 }
 
 /**
- * What keeps a group: `fixed` whatever happens (system, pins, open rounds, the live user message); `unread` rounds, with a
- * result that the model has not read, which no reason takes either, though they may be clipped; the rest of the `floor`, which
- * yields to hard reasons.
+ * Why a group is kept. `fixed`: system, pins, open rounds and the live user message. `unread`: rounds with a result that the
+ * model has not read. They may be clipped and never go. `floor`: the rest of the floor, which yields to hard reasons.
  */
 export type Hold = 'fixed' | 'unread' | 'floor';
 
@@ -28,7 +27,7 @@ export interface HeldGroup extends Group {
 export function holdGroups({ policy, context: { items }, firstUserSeq }: Held): HeldGroup[] {
   const said = items.map(({ message }) => message);
   const live = said.findLastIndex(({ role }) => role === 'user');
-  // What lies under a summary was said, too.
+  // A summary covers the first user message as well.
   const lastSaid = said.findLastIndex(({ role }) => role === 'assistant' || role === 'summary');
   const windowStart = items.length - policy.retentionWindow;
   return groupMessages(said).map((group) => {
@@ -44,7 +43,7 @@ export function holdGroups({ policy, context: { items }, firstUserSeq }: Held): 
   });
 }
 
-/** What yields, in its order: the window oldest first; the first user message, which says what all this is about, last. */
+/** Groups that yield, in their order: the window, oldest first, then the first user message. */
 export function yieldOrder(held: Held): HeldGroup[] {
   const floor = holdGroups(held).filter(({ hold }) => hold === 'floor');
   const isFirst = ({ items }: HeldGroup): boolean =>

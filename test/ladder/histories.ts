@@ -3,7 +3,7 @@ import type { Message } from '../../src/domain/message.ts';
 import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
 import { histories, isOpenAtEndOnly } from '../wire/histories.ts';
 
-/** What marks a chunk's messages, by position. */
+/** Marks of a chunk's messages, by position. */
 interface Marks {
   readonly pinned: readonly number[];
   readonly droppable: readonly number[];

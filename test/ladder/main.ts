@@ -29,7 +29,7 @@ async function check(arbitrary: fc.Arbitrary<Scenario>, numRuns: number): Promis
   await fc.assert(property, { numRuns, seed });
 }
 
-// Timeouts of calls let a process end; a summarizer that hangs is waited for here.
+// Keeps the process alive while a summarizer hangs: timeouts of calls do not.
 const alive = setInterval(() => undefined, 60_000);
 const startMs = performance.now();
 await check(scenarios, Number(values.runs));

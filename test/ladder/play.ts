@@ -5,10 +5,10 @@ import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { adoptMessages } from '../../src/domain/history.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { EvictionStrategy, PolicyInput } from '../../src/domain/policy.ts';
+import type { EvaluatedOutcome } from '../../src/evaluation/evaluated-passes.ts';
+import { EvaluatedPasses } from '../../src/evaluation/evaluated-passes.ts';
 import { SCRIPTED_PROFILE, scriptedModel } from '../../src/models/scripted.ts';
-import { OfflinePasses } from '../../src/runtime/offline/offline-pass.ts';
 import type { BpeTokenCounter } from '../../src/tokens/token-counter.ts';
-import type { TrialOutcome } from '../../src/workers/compaction/trial-pass.ts';
 import { type PreparedAgent, prepareAgent } from '../../src/workers/prepared-agent.ts';
 import { findBreaches } from './checks.ts';
 import { findEndBreaches } from './ends.ts';
@@ -95,26 +95,24 @@ export const scenarios = scenariosOver(chunks);
 export const longScenarios = scenariosOver(longChunks);
 
 export interface Played {
-  readonly outcomes: readonly TrialOutcome[];
+  readonly outcomes: readonly EvaluatedOutcome[];
   readonly versions: readonly SeenPass[];
-  /** what was broken, with the number of the pass */
+  /** Broken checks, with the number of the pass. */
   readonly breaches: readonly string[];
 }
 
-/** Plays a scenario; undefined where its policy is refused, or its messages are no history. */
+/** Plays a scenario. Undefined: its policy is refused, or its messages are no valid history. */
 export async function play(scenario: Scenario, counter: BpeTokenCounter): Promise<Played | undefined> {
   const prepared = await prepare(scenario, counter);
   if (prepared === undefined) return undefined;
-  const passes = new OfflinePasses('ladder', prepared, () =>
-    openChain(scenario.summarizer, scenario.isBacked, counter),
-  );
+  const passes = new EvaluatedPasses(prepared, () => openChain(scenario.summarizer, scenario.isBacked, counter));
   const messages = adopt(scenario.chunks);
   if (messages === undefined) return undefined;
-  const outcomes: TrialOutcome[] = [];
+  const outcomes: EvaluatedOutcome[] = [];
   const versions: SeenPass[] = [];
   const breaches: string[] = [];
   for (const [index, given] of messages.entries()) {
-    for (const message of given) passes.conversation.append(await prepared.weigh(message));
+    for (const message of given) await passes.conversation.append(await prepared.weigh(message));
     const before = { ...passes.conversation.context, items: [...passes.conversation.context.items] };
     const requested = scenario.reasons[index] ?? [];
     const outcome = await passes.run(requested);
@@ -136,7 +134,7 @@ export async function play(scenario: Scenario, counter: BpeTokenCounter): Promis
 export async function playTwice(scenario: Scenario, counter: BpeTokenCounter): Promise<Played | undefined> {
   const [played, again] = [await play(scenario, counter), await play(scenario, counter)];
   if (played === undefined || isDeepStrictEqual(played.outcomes, again?.outcomes)) return played;
-  return { ...played, breaches: [...played.breaches, 'the same does not come of it twice'] };
+  return { ...played, breaches: [...played.breaches, 'a second run ends differently'] };
 }
 
 async function prepare(scenario: Scenario, counter: BpeTokenCounter): Promise<PreparedAgent | undefined> {

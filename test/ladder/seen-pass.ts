@@ -4,26 +4,26 @@ import { type Context, weighItems } from '../../src/domain/context.ts';
 import { type Limits, limitsAfterOverflow } from '../../src/domain/limits.ts';
 import type { Message, Weight } from '../../src/domain/message.ts';
 import { upperBoundTokens } from '../../src/domain/size.ts';
-import type { TrialOutcome } from '../../src/workers/compaction/trial-pass.ts';
+import type { EvaluatedOutcome } from '../../src/evaluation/evaluated-passes.ts';
 import type { PreparedAgent } from '../../src/workers/prepared-agent.ts';
 
 /** A pass as it ended, over the context that it found. */
-export interface SeenEnd<Outcome extends TrialOutcome = TrialOutcome> {
+export interface SeenEnd<Outcome extends EvaluatedOutcome = EvaluatedOutcome> {
   readonly prepared: PreparedAgent;
   readonly before: Context;
   readonly outcome: Outcome;
-  /** what it was asked for with */
+  /** Reasons of the request. */
   readonly requested: readonly Reason[];
   /** the log's first user message */
   readonly firstUserSeq: number | undefined;
 }
 
 /** A pass that made a version, and the context after it. */
-export interface SeenPass extends SeenEnd<Extract<TrialOutcome, { kind: 'version' }>> {
+export interface SeenPass extends SeenEnd<Extract<EvaluatedOutcome, { kind: 'version' }>> {
   readonly after: Context;
 }
 
-/** Those of a pass: after an overflow the goal is half of what was refused. */
+/** Limits of a pass. After an overflow the goal is half of the refused size. */
 export function limitsOf({ prepared, before, outcome: { reasons } }: SeenEnd): Limits {
   const { limits, overhead } = prepared;
   const tokens = requestTokens({ overhead }, weighItems(before.items).tokens);
@@ -32,7 +32,7 @@ export function limitsOf({ prepared, before, outcome: { reasons } }: SeenEnd): L
     : limits;
 }
 
-/** Whether a request over items of this weight is above the goal of a pass, in tokens or in bytes. */
+/** Compares a request over items of this weight with the goal of the pass, in tokens and bytes. */
 export function isOverBudget(end: SeenEnd, { tokens, bytes }: Weight): boolean {
   const { overhead } = end.prepared;
   const { maxTokens = Infinity, maxBytes = Infinity, upperBoundFactor } = limitsOf(end);
@@ -48,7 +48,7 @@ export function messagesOf({ items }: Context): Message[] {
   return items.map(({ message }) => message);
 }
 
-/** Names of the checks that do not hold; one that throws says how. */
+/** Names of the broken checks. A check that throws adds its error. */
 export function namesOfBroken<Seen>(checks: Readonly<Record<string, (seen: Seen) => boolean>>, seen: Seen): string[] {
   return Object.entries(checks).flatMap(([name, holds]) => {
     try {

@@ -37,8 +37,15 @@ it('runs the demo about its own built code', async () => {
   expect(stderr).not.toContain('Error');
 }, 120_000);
 
-it('can be imported by its name', async () => {
-  const script = "const { openClient } = await import('turnfold/client'); console.log(typeof openClient);";
-  const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: PROJECT });
-  expect(stdout.trim()).toBe('function');
-}, 60_000);
+it.each([
+  ['turnfold/client', 'openClient'],
+  ['turnfold/testing', 'openTestWorkers'],
+])(
+  'can be imported as %s',
+  async (name, exported) => {
+    const script = `const { ${exported} } = await import('${name}'); console.log(typeof ${exported});`;
+    const { stdout } = await run(process.execPath, ['--input-type=module', '--eval', script], { cwd: PROJECT });
+    expect(stdout.trim()).toBe('function');
+  },
+  60_000,
+);

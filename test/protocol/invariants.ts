@@ -1,8 +1,8 @@
 import type { PassLease } from '../../src/domain/ports/pass-store.ts';
 import type { TurnLease } from '../../src/domain/ports/turn-store.ts';
 import { isSettled, type TurnState } from '../../src/domain/turn.ts';
+import type { MemoryConversation, MemoryDatabase } from '../../src/memory-store/database.ts';
 import { readyMember, scheduledMember } from '../../src/store/keys.ts';
-import type { MemoryConversation, MemoryDatabase } from '../fakes/store/database.ts';
 import type { HeldCall } from './held-calls.ts';
 import { textOfDatabase } from './snapshot.ts';
 

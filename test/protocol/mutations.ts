@@ -1,8 +1,8 @@
 import type { PassLease } from '../../src/domain/ports/pass-store.ts';
+import type { Store } from '../../src/domain/ports/store.ts';
 import type { TurnLease } from '../../src/domain/ports/turn-store.ts';
+import type { MemoryDatabase } from '../../src/memory-store/database.ts';
 import { readyMember } from '../../src/store/keys.ts';
-import type { Store } from '../../src/store/open-store.ts';
-import type { MemoryDatabase } from '../fakes/store/database.ts';
 import type { Faults } from './choices.ts';
 import { ref } from './world.ts';
 

@@ -1,5 +1,5 @@
 import type { Message } from '../../src/domain/message.ts';
-import type { MemoryTurn } from '../fakes/store/database.ts';
+import type { MemoryTurn } from '../../src/memory-store/database.ts';
 import { toText } from './snapshot.ts';
 import { ref, type World } from './world.ts';
 

@@ -1,6 +1,6 @@
-import type { Store } from '../../src/store/open-store.ts';
-import { type MemoryConversation, MemoryDatabase } from '../fakes/store/database.ts';
-import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
+import type { Store } from '../../src/domain/ports/store.ts';
+import { type MemoryConversation, MemoryDatabase } from '../../src/memory-store/database.ts';
+import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
 import { MemoryJobs } from './memory-jobs.ts';
 
 /** All that the actors of a world have in common, and all that lasts of what they do. */

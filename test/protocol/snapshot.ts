@@ -1,4 +1,4 @@
-import type { MemoryDatabase } from '../fakes/store/database.ts';
+import type { MemoryDatabase } from '../../src/memory-store/database.ts';
 import { ID_MARK } from './templates.ts';
 
 /** JSON in which maps and sets are lists; the same value gives the same text. */

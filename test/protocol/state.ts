@@ -1,4 +1,4 @@
-import type { MemoryConversation } from '../fakes/store/database.ts';
+import type { MemoryConversation } from '../../src/memory-store/database.ts';
 import type { Choices } from './choices.ts';
 import type { Actor } from './held-calls.ts';
 import { type StoredJob, tokenOf } from './memory-jobs.ts';

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import type { Store } from '../../src/domain/ports/store.ts';
 import type { StepOutcome, TurnLease } from '../../src/domain/ports/turn-store.ts';
-import { openStore, type Store } from '../../src/store/open-store.ts';
+import { openStore } from '../../src/store/open-store.ts';
 import { encodeArguments, loadScript } from '../../src/store/script.ts';
 import { recordStep } from '../../src/store/turn-steps.ts';
 import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';

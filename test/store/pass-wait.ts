@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { MemoryTurn } from '../fakes/store/database.ts';
+import type { MemoryTurn } from '../../src/memory-store/database.ts';
 
 /** As if the deadline of a turn's wait had passed, and with it that of the calls that have the same. */
 export async function passWait(redis: Redis, key: string): Promise<void> {

@@ -1,6 +1,7 @@
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
-import { openStore, type Store } from '../../src/store/open-store.ts';
+import type { Store } from '../../src/domain/ports/store.ts';
+import { openStore } from '../../src/store/open-store.ts';
 import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
 import { acceptAndClaim, newConversation } from './samples.ts';
 

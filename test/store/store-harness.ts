@@ -1,10 +1,11 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../../src/domain/ids.ts';
+import type { Store } from '../../src/domain/ports/store.ts';
+import { MemoryDatabase } from '../../src/memory-store/database.ts';
+import { emit } from '../../src/memory-store/mailbox.ts';
+import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
 import { idleMember, type Keyspace, readyMember, scheduledMember } from '../../src/store/keys.ts';
-import { openStore, type Store } from '../../src/store/open-store.ts';
-import { MemoryDatabase } from '../fakes/store/database.ts';
-import { emit } from '../fakes/store/mailbox.ts';
-import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
+import { openStore } from '../../src/store/open-store.ts';
 import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
 import { passMemoryWait, passWait } from './pass-wait.ts';
 

@@ -1,7 +1,7 @@
 import { afterAll, expect, test } from 'vitest';
+import { MemoryTextChannel } from '../../src/memory-store/text-channel.ts';
 import { Subscriber } from '../../src/redis/subscriber.ts';
 import { openTextListener, openTextPublisher } from '../../src/store/text-deltas.ts';
-import { MemoryTextChannel } from '../fakes/store/text-channel.ts';
 import { delta, describeTextDeltas, hearFrom, newConversation } from './contract/text-deltas.ts';
 import { openSuiteRedis } from './open-redis.ts';
 

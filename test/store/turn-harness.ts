@@ -1,11 +1,11 @@
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { TurnIntake, TurnStore } from '../../src/domain/ports/turn-store.ts';
+import { MemoryDatabase } from '../../src/memory-store/database.ts';
+import { endWait } from '../../src/memory-store/mailbox.ts';
+import { openMemoryTurnStore } from '../../src/memory-store/turn-store.ts';
 import { readyMember } from '../../src/store/keys.ts';
 import { bindScript } from '../../src/store/script.ts';
 import { openTurnStore } from '../../src/store/turns.ts';
-import { MemoryDatabase } from '../fakes/store/database.ts';
-import { endWait } from '../fakes/store/mailbox.ts';
-import { openMemoryTurnStore } from '../fakes/store/turn-store.ts';
 import type { Observation } from './observation.ts';
 import { observeMemory } from './observe-memory.ts';
 import { observeRedis } from './observe-redis.ts';

@@ -1,9 +1,9 @@
 import { expect, test } from 'vitest';
 import type { VersionStore } from '../../src/domain/ports/version-store.ts';
-import { FORK_LEASE_MS } from '../../src/store/conversation-record.ts';
+import { FORK_LEASE_MS } from '../../src/domain/ports/version-store.ts';
+import { MemoryDatabase } from '../../src/memory-store/database.ts';
+import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import { MemoryDatabase } from '../fakes/store/database.ts';
-import { openMemoryStore } from '../fakes/store/open-memory-store.ts';
 import { describeStore } from './contract/store.ts';
 import { openSuiteRedis } from './open-redis.ts';
 import { newConversation, turnFor } from './samples.ts';

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import type { WorkerEvent } from '../../src/domain/events.ts';
 import { calibrationRatio } from '../../src/domain/size.ts';
+import { openMemoryCalibrationStore } from '../../src/memory-store/calibration-store.ts';
 import { Calibrations } from '../../src/workers/calibrations.ts';
-import { openMemoryCalibrationStore } from '../fakes/store/calibration-store.ts';
 import { ManualTimers } from './turn/manual-timers.ts';
 
 function open() {

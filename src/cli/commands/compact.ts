@@ -1,7 +1,7 @@
 import { TurnfoldError } from '../../domain/errors.ts';
 import type { PolicyInput } from '../../domain/policy.ts';
-import { type CompactedConversation, compactConversation } from '../../runtime/offline/compact.ts';
-import { weighConversation } from '../../runtime/offline/weigh-conversation.ts';
+import { type CompactedConversation, compactConversation } from '../../evaluation/compact.ts';
+import { weighConversation } from '../../evaluation/offline-agent.ts';
 import { openConversationLine } from '../../wire/conversation-line.ts';
 import { readLines } from '../files.ts';
 import { type Output, reportRefusal, writeJson } from '../output.ts';

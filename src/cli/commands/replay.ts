@@ -1,9 +1,12 @@
-import { type OfflineAgent, suggestUsableTokens } from '../../runtime/offline/offline-agent.ts';
-import type { SummarizerChain } from '../../runtime/offline/offline-pass.ts';
-import { createOfflineSummarizers } from '../../runtime/offline/offline-summarizers.ts';
-import { RememberedCounts } from '../../runtime/offline/remembered-counts.ts';
-import { Replay, type Replayed } from '../../runtime/offline/replay.ts';
-import { weighConversation } from '../../runtime/offline/weigh-conversation.ts';
+import type { SummarizerChain } from '../../evaluation/evaluated-passes.ts';
+import {
+  createOfflineSummarizers,
+  type EvaluatedAgent,
+  suggestUsableTokens,
+  weighConversation,
+} from '../../evaluation/offline-agent.ts';
+import { RememberedCounts } from '../../evaluation/remembered-counts.ts';
+import { Replay, type Replayed } from '../../evaluation/replay.ts';
 import { openConversationLine } from '../../wire/conversation-line.ts';
 import { readLines } from '../files.ts';
 import { type Output, reportRefusal, terminal, writeJson } from '../output.ts';
@@ -25,7 +28,7 @@ export interface ReplayOptions {
 /** A policy that is tried, and what came of it so far. */
 interface Trial {
   readonly name: string;
-  readonly prepared: OfflineAgent;
+  readonly prepared: EvaluatedAgent;
   readonly replayed: ReplayedConversation[];
 }
 

@@ -123,3 +123,6 @@ export interface SweepStore {
    */
   measureShards(): Promise<ShardMeasure>;
 }
+
+/** Pause between two sweeps of one shard, in ms. */
+export const SWEEP_CLAIM_MS = 1_000;

@@ -120,3 +120,6 @@ export interface VersionStore {
   /** Stores the first version and opens the conversation. A repeated call returns the same answer. */
   endFork(conversation: ConversationRef, operation: string, version: Version): Promise<Acknowledged<ForkEndResult>>;
 }
+
+/** Lease of a fork in ms, renewed by each batch. A client gives a batch up after less than a second. */
+export const FORK_LEASE_MS = 60_000;

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { CLOSING_RESULT } from '../../../src/domain/message.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
-import { CLOSING_RESULT } from '../../../src/store/turn-record.ts';
 import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, textStep, turnFor } from '../samples.ts';
 import type { TurnHarness } from '../turn-harness.ts';
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest';
+import { CLOSING_RESULT } from '../../../src/domain/message.ts';
 import { TURN_STATES, type TurnFailure } from '../../../src/domain/turn.ts';
-import { CLOSING_RESULT } from '../../../src/store/turn-record.ts';
 import {
   acceptAndClaim,
   bring,

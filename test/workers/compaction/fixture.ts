@@ -16,6 +16,8 @@ import type { Summarizer, SummaryRequest } from '../../../src/domain/ports/summa
 import { noTracing } from '../../../src/domain/ports/tracing.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
 import { type Segment, START_VERSION, type Version } from '../../../src/domain/version.ts';
+import { MemoryDatabase } from '../../../src/memory-store/database.ts';
+import { openMemoryStore } from '../../../src/memory-store/open-memory-store.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
 import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
 import { createPassHandler, takeOverPass } from '../../../src/workers/compaction/pass-delivery.ts';
@@ -29,8 +31,6 @@ import { createSummarizationHandler } from '../../../src/workers/summarization/s
 import { createSweeper, type Sweeper, type SweeperPorts } from '../../../src/workers/sweeper/sweeper.ts';
 import { createTurnHandler } from '../../../src/workers/turn/turn-delivery.ts';
 import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
-import { MemoryDatabase } from '../../fakes/store/database.ts';
-import { openMemoryStore } from '../../fakes/store/open-memory-store.ts';
 import { ManualTimers } from '../turn/manual-timers.ts';
 import { type Child, MemoryQueue } from './memory-queue.ts';
 

@@ -4,10 +4,10 @@ import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { Message } from '../../../src/domain/message.ts';
 import type { TokenCounter } from '../../../src/domain/ports/token-counter.ts';
 import type { SeqRange } from '../../../src/domain/version.ts';
+import { openMemoryContextStore } from '../../../src/memory-store/context-store.ts';
 import { type ScriptedAnswer, scriptedModel } from '../../../src/models/scripted.ts';
 import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
 import { Recall } from '../../../src/workers/turn/recall.ts';
-import { openMemoryContextStore } from '../../fakes/store/context-store.ts';
 import { maxHeldMs, measureHeldMs } from '../../setup/held-loop.ts';
 import { Fixture, ref } from './fixture.ts';
 

@@ -1,8 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { nameConversation } from '../../../src/domain/ids.ts';
+import { openMemorySweepStore } from '../../../src/memory-store/sweep-store.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
 import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
-import { openMemorySweepStore } from '../../fakes/store/sweep-store.ts';
 import { Fixture, ref } from './fixture.ts';
 
 /** Answers each user message with "re: " and its text. */

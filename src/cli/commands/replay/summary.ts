@@ -1,5 +1,5 @@
 import { plot } from 'asciichart';
-import type { Replayed, ReplayFigures } from '../../../runtime/offline/replay.ts';
+import type { Replayed, ReplayFigures } from '../../../evaluation/replay.ts';
 
 export interface ReplayedConversation extends Replayed {
   readonly id: string;

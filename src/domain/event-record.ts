@@ -1,0 +1,178 @@
+import { z } from 'zod';
+import type { ConversationEvent, EventBody } from './conversation-event.ts';
+import type { PassOutcome } from './pass.ts';
+import type { ApprovalRefusal, Proposal, Verdict } from './proposal.ts';
+import { type CallToWaitFor, WAIT_KINDS, waitingCallSchema } from './turn.ts';
+import { type Version, versionSchema } from './version.ts';
+
+const list = z.string().transform((text) => (text === '' ? [] : text.split(',')));
+const numeric = z
+  .string()
+  .regex(/^-?\d+(\.\d+)?$/)
+  .transform(Number);
+
+const json = z.string().transform((text, context): unknown => {
+  try {
+    return JSON.parse(text);
+  } catch {
+    context.addIssue('expected JSON');
+    return z.NEVER;
+  }
+});
+
+// By name, so that none is forgotten: a missing one would be reported as unknown.
+const OUTCOMES = {
+  committed: 'committed',
+  approved: 'approved',
+  rejected: 'rejected',
+  expired: 'expired',
+  none: 'none',
+  no_gain: 'no_gain',
+  infeasible: 'infeasible',
+  failed: 'failed',
+  superseded: 'superseded',
+} as const satisfies { readonly [Kind in Exclude<PassOutcome['kind'], 'no_reason' | 'thinking'> | 'superseded']: Kind };
+
+const REFUSALS = {
+  invalid_input: 'invalid_input',
+  proposal_stale: 'proposal_stale',
+  conversation_busy: 'conversation_busy',
+} as const satisfies { readonly [Code in ApprovalRefusal['code']]: Code };
+
+const versionReport = {
+  reasons: list,
+  strategy: versionSchema.shape.strategy,
+  archived: numeric,
+  before: numeric,
+  after: numeric,
+};
+
+type Sizes = { readonly before: number; readonly after: number };
+
+function nameSizes<Fields extends Sizes>({ before, after, ...rest }: Fields) {
+  return { ...rest, tokensBefore: before, tokensAfter: after };
+}
+
+/** Fields as scripts write them, by type. Fields of a newer program are dropped. Its new values do not fit. */
+const SCHEMAS = {
+  turn_settled: z.object({
+    type: z.literal('turn_settled'),
+    turn: z.string(),
+    state: z.enum(['completed', 'failed', 'canceled']),
+  }),
+  turn_waiting: z
+    .object({
+      type: z.literal('turn_waiting'),
+      turn: z.string(),
+      for: z.enum(WAIT_KINDS),
+      until: numeric,
+      calls: json.pipe(z.array(waitingCallSchema.omit({ until: true }).extend({ isCut: z.literal(true).optional() }))),
+      deadlines: list.pipe(z.array(numeric)),
+    })
+    .transform(({ calls, deadlines, ...event }) => ({
+      ...event,
+      calls: calls.map(({ isCut, ...call }, at) => ({
+        ...call,
+        until: deadlines[at] ?? event.until,
+        ...(isCut && { isCut }),
+      })),
+    })),
+  version_committed: z
+    .object({
+      type: z.literal('version_committed'),
+      version: numeric,
+      cause: versionSchema.shape.cause,
+      ...versionReport,
+      durationMs: numeric,
+      model: z.string().default(''),
+    })
+    .transform(({ model, ...event }) => ({ ...nameSizes(event), ...(model !== '' && { model }) })),
+  pass_ended: z.object({
+    type: z.literal('pass_ended'),
+    passId: z.string(),
+    outcome: z.enum(OUTCOMES),
+  }),
+  version_proposed: z
+    .object({ type: z.literal('version_proposed'), passId: z.string(), proposal: z.string(), ...versionReport })
+    .transform(nameSizes),
+  proposal_decided: z
+    .object({
+      type: z.literal('proposal_decided'),
+      proposal: z.string(),
+      verdict: z.enum(['approve', 'reject']),
+      reason: z.string().default(''),
+    })
+    .transform(({ reason, ...event }) => ({ ...event, ...(reason !== '' && { reason }) })),
+  approval_refused: z.object({
+    type: z.literal('approval_refused'),
+    passId: z.string(),
+    code: z.enum(REFUSALS),
+  }),
+} satisfies { readonly [Type in Exclude<EventBody['type'], 'unknown'>]: z.ZodType<Extract<EventBody, { type: Type }>> };
+
+const bodySchema = z.union(Object.values(SCHEMAS));
+
+/** Decodes an event from its id and its stored fields. Never throws: an event that this program cannot read has type `unknown`. */
+export function decodeEvent(id: string, kept: Readonly<Record<string, string>>): ConversationEvent {
+  const at = Number(id.split('-', 1)[0]);
+  const body = bodySchema.safeParse(kept);
+  if (body.success) return { id, at, ...body.data };
+  const { type: name = '', ...fields } = kept;
+  return { id, at, type: 'unknown', name, fields };
+}
+
+/** Fields of a version's event. */
+export function versionEvent(version: Version): Readonly<Record<string, string>> {
+  const { number, cause, reasons, strategy, archived, tokensBefore, tokensAfter, durationMs, model } = version;
+  return {
+    version: String(number),
+    cause,
+    reasons: reasons.join(','),
+    strategy,
+    archived: String(archived),
+    before: String(tokensBefore),
+    after: String(tokensAfter),
+    durationMs: String(durationMs),
+    model: model ?? '',
+  };
+}
+
+/** Fields of a proposal's event. */
+export function proposalEvent(passId: string, { id, version }: Proposal): Readonly<Record<string, string>> {
+  const { reasons, strategy, archived, tokensBefore, tokensAfter } = version;
+  return {
+    passId,
+    proposal: id,
+    reasons: reasons.join(','),
+    strategy,
+    archived: String(archived),
+    before: String(tokensBefore),
+    after: String(tokensAfter),
+  };
+}
+
+/** Fields of a decision's event. No other record keeps the reason. */
+export function decisionEvent(proposal: string, verdict: Verdict): Readonly<Record<string, string>> {
+  const reason = verdict.kind === 'reject' ? (verdict.reason ?? '') : '';
+  return { proposal, verdict: verdict.kind, reason };
+}
+
+/** Most characters of the arguments of one event. A conversation keeps about 500 events. */
+const MAX_CALL_CHARACTERS = 4_000;
+
+/** The calls of a `turn_waiting` event. Cut arguments are marked. */
+export function encodeToldCalls(calls: readonly CallToWaitFor[]): string {
+  const most = Math.floor(MAX_CALL_CHARACTERS / Math.max(1, calls.length));
+  return JSON.stringify(
+    nameCalls(calls).map((call) =>
+      call.arguments.length <= most
+        ? call
+        : { ...call, arguments: call.arguments.slice(0, most).toWellFormed(), isCut: true },
+    ),
+  );
+}
+
+/** Calls without their deadlines. */
+export function nameCalls(calls: readonly CallToWaitFor[]): Omit<CallToWaitFor, 'waitMs'>[] {
+  return calls.map(({ id, name, arguments: text }) => ({ id, name, arguments: text }));
+}

@@ -1,0 +1,25 @@
+import type { CalibrationStore } from './calibration-store.ts';
+import type { ContextStore } from './context-store.ts';
+import type { EventStore } from './event-store.ts';
+import type { ListingStore } from './listing-store.ts';
+import type { PassStore } from './pass-store.ts';
+import type { ProposalStore } from './proposal-store.ts';
+import type { SummaryStore } from './summary-store.ts';
+import type { SweepStore } from './sweep-store.ts';
+import type { TextPublisher } from './text-deltas.ts';
+import type { TurnIntake, TurnStore } from './turn-store.ts';
+import type { VersionStore } from './version-store.ts';
+
+/** Every storage port of one database. */
+export type Store = TurnStore &
+  TurnIntake &
+  PassStore &
+  ProposalStore &
+  VersionStore &
+  ContextStore &
+  EventStore &
+  ListingStore &
+  SummaryStore &
+  SweepStore &
+  CalibrationStore &
+  TextPublisher;

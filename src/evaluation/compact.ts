@@ -1,0 +1,174 @@
+import { type BudgetInfeasible, requestTokens } from '../domain/compaction/budget.ts';
+import type { LadderStep } from '../domain/compaction/ladder.ts';
+import type { SettledContext } from '../domain/compaction/settle.ts';
+import type { Reason } from '../domain/compaction/thresholds.ts';
+import { weighItems } from '../domain/context.ts';
+import { TurnfoldError } from '../domain/errors.ts';
+import type { Message, WeighedMessage } from '../domain/message.ts';
+import { arrangeRequest } from '../wire/arrange.ts';
+import type { SentPart } from '../wire/parts.ts';
+import type { ArrangedItem } from '../wire/wire-request.ts';
+import type { Refusal } from '../workers/compaction/settle-sendable.ts';
+import type { PreparedAgent } from '../workers/prepared-agent.ts';
+import { EvaluatedPasses, type SummarizerChain } from './evaluated-passes.ts';
+
+/** Figures of a pass. Tokens are means of the whole request. Bytes are those of its texts: messages and pins. */
+export interface CompactionReport {
+  readonly kind: SettledContext['strategy'] | 'none';
+  readonly reasons: readonly Reason[];
+  readonly tokensBefore: number;
+  readonly tokensAfter: number;
+  readonly bytesAfter: number;
+  /** Messages taken out of the context, summarized ones included. */
+  readonly archived: number;
+  /** Sequences with a summary in the new context. */
+  readonly sequences: number;
+  /** Messages removed without a summary. */
+  readonly evicted: number;
+  readonly clipped: number;
+  readonly floorRelaxed: boolean;
+  /** Steps in their order, with the size after each. */
+  readonly steps: readonly { readonly step: LadderStep; readonly tokens: number; readonly bytes: number }[];
+}
+
+export interface CompactedConversation {
+  readonly messages: readonly Message[];
+  readonly report: CompactionReport;
+}
+
+/**
+ * Runs one pass over a whole recorded conversation, requested as `manual`: the budget wins over the floor.
+ * @param weighed messages with call ids of a log
+ * @throws budget_infeasible with the arithmetic and what to change
+ * @throws invalid_context if the compacted context breaks a rule of a format
+ */
+export async function compactConversation(
+  weighed: readonly WeighedMessage[],
+  prepared: PreparedAgent,
+  summarizers: SummarizerChain,
+): Promise<CompactedConversation> {
+  const passes = new EvaluatedPasses(prepared, summarizers);
+  const { conversation } = passes;
+  for (const message of weighed) await conversation.append(message);
+  const before = weighItems(conversation.context.items);
+  const outcome = await passes.run(['manual']);
+  if (outcome.kind === 'infeasible') throw infeasibleError(outcome.details);
+  if (outcome.kind === 'refused') throw refusedError(outcome.refusal);
+  const { items, version } = conversation.context;
+  const messages = renderSentMessages(
+    items.map(({ message }) => message),
+    { version: version.number, system: prepared.system },
+  );
+  const { reasons } = outcome;
+  if (outcome.kind === 'version') {
+    return { messages, report: reportVersion(outcome.settled, reasons, prepared) };
+  }
+  const tokens = requestTokens(prepared, before.tokens);
+  const sizes = { tokensBefore: tokens, tokensAfter: tokens, bytesAfter: before.bytes + prepared.overhead.bytes };
+  return { messages, report: { kind: 'none', reasons, ...sizes, ...NOTHING_DONE } };
+}
+
+function refusedError({ codes, message }: Refusal): TurnfoldError {
+  return new TurnfoldError('invalid_context', `messages: compacted they would break ${codes.join(', ')}: ${message}`, {
+    field: 'messages',
+    details: { rules: codes },
+  });
+}
+
+const NOTHING_DONE = {
+  archived: 0,
+  sequences: 0,
+  evicted: 0,
+  clipped: 0,
+  floorRelaxed: false,
+  steps: [],
+} as const;
+
+function reportVersion(settled: SettledContext, reasons: readonly Reason[], prepared: PreparedAgent): CompactionReport {
+  const { strategy, tokensBefore, tokensAfter, archived, segments, steps } = settled;
+  const lengthOf = (kind: 'evicted' | 'clipped'): number =>
+    segments.reduce((sum, { kind: other, from, to }) => sum + (other === kind ? to - from + 1 : 0), 0);
+  return {
+    kind: strategy,
+    reasons,
+    tokensBefore,
+    tokensAfter,
+    bytesAfter: settled.weight.bytes + prepared.overhead.bytes,
+    archived,
+    sequences: segments.filter(({ kind }) => kind === 'summary').length,
+    evicted: lengthOf('evicted'),
+    clipped: lengthOf('clipped'),
+    floorRelaxed: settled.isFloorRelaxed,
+    steps: steps.map(({ step, tokens, bytes }) => ({
+      step,
+      tokens: requestTokens(prepared, tokens),
+      bytes: bytes + prepared.overhead.bytes,
+    })),
+  };
+}
+
+type Part = 'fixed' | 'pinned' | 'open' | 'floor';
+
+const NAMES: Readonly<Record<Part, string>> = {
+  fixed: 'system prompt and framing',
+  pinned: 'pinned',
+  open: 'last user message, open rounds and unread results',
+  floor: 'retention window and first user message',
+};
+
+const ADVICE: Readonly<Record<Part, string>> = {
+  fixed: 'shorten the system prompt',
+  pinned: 'shorten the pins of the policy, or unpin a message',
+  open: 'shorten the last user message, or the calls and results behind it',
+  floor: 'lower retentionWindow',
+};
+
+function infeasibleError(details: BudgetInfeasible): TurnfoldError {
+  const { fixed, pinned, open, floor, max, bytes } = details;
+  const parts = (Object.entries({ fixed, pinned, open, floor }) as [Part, number][]).filter(([, size]) => size > 0);
+  const total = fixed + pinned + open + floor;
+  const sum = `${parts.map(([part, size]) => `${NAMES[part]} ${size}`).join(' + ')} = ${total} tokens`;
+  const [largest = 'open'] = parts.toSorted(([, a], [, b]) => b - a).map(([part]) => part);
+  const sizes = [
+    ...(total > max ? [`${sum} cannot become less than maxTokens ${max}`] : []),
+    ...(bytes === undefined ? [] : [`${bytes.left} bytes of at most ${bytes.max} stay`]),
+  ];
+  const raise = total > max ? `raise maxTokens to at least ${total}, or ` : '';
+  return new TurnfoldError('budget_infeasible', `${sizes.join('; ') || sum}: ${raise}${ADVICE[largest]}`, {
+    details: { ...details, advice: `${raise}${ADVICE[largest]}` },
+  });
+}
+
+/**
+ * The messages of a request in our own form, arranged as every format sends them. System messages come first, then a user
+ * message. Summaries become user messages, results follow their calls, and empty messages are left out.
+ * @throws orphan_result, duplicate_call
+ */
+function renderSentMessages(
+  messages: readonly Message[],
+  { version, system: prompt }: { readonly version: number; readonly system: string },
+): Message[] {
+  const request = { model: 'offline', system: prompt, tools: [], messages, version, maxOutputTokens: 1 };
+  const { system, items } = arrangeRequest(request, 'openai-chat');
+  return [
+    ...system.map(({ text }): Message => ({ role: 'system', content: text })),
+    ...items.map((item) => sentMessage(item, messages)),
+  ];
+}
+
+function sentMessage(item: ArrangedItem, messages: readonly Message[]): Message {
+  if (item.kind === 'assistant') {
+    const toolCalls = item.calls.map(({ id, name, arguments: text }) => ({ id, name, arguments: text }));
+    return { role: 'assistant', content: item.text, ...(toolCalls.length === 0 ? {} : { toolCalls }) };
+  }
+  const said = sentContent(item.parts, messages[item.origin]);
+  if (item.kind === 'user') return { role: 'user', ...said };
+  return { role: 'tool', toolCallId: item.callId, ...said, ...(item.isError ? { isError: true } : {}) };
+}
+
+/** One text. A message with pictures also keeps its original parts. */
+function sentContent(parts: readonly SentPart[], original: Message | undefined): Pick<Message, 'content' | 'parts'> {
+  const content = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
+  const hasPictures = parts.some(({ kind }) => kind !== 'text');
+  return hasPictures && original?.parts !== undefined ? { content, parts: original.parts } : { content };
+}

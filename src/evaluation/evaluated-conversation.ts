@@ -1,0 +1,68 @@
+import { buildContext, type Context, type ContextItem } from '../domain/context.ts';
+import type { ConversationState } from '../domain/conversation.ts';
+import type { ConversationRef } from '../domain/ids.ts';
+import type { LogEntry, WeighedMessage } from '../domain/message.ts';
+import type { Store } from '../domain/ports/store.ts';
+import { START_VERSION } from '../domain/version.ts';
+import { type MemoryConversation, MemoryDatabase, toConversationState } from '../memory-store/database.ts';
+import { openMemoryStore } from '../memory-store/open-memory-store.ts';
+
+/** A recorded conversation in a memory store, with its live context. An append adds one item to the context. */
+export class EvaluatedConversation {
+  readonly ref: ConversationRef = { tenant: '_', id: 'evaluated' };
+  readonly store: Store;
+  readonly #record: MemoryConversation;
+  #items: ContextItem[] = [];
+  #firstUserSeq: number | undefined;
+
+  constructor(agent: string) {
+    // Copies of every context took half of a replay's time. Nothing here changes a message.
+    const database = new MemoryDatabase(Date.now, (value) => value);
+    this.store = openMemoryStore(database);
+    this.#record = database.open(this.ref, agent);
+  }
+
+  get head(): number {
+    return this.#record.log.length;
+  }
+
+  get last(): LogEntry | undefined {
+    return this.#record.log.at(-1);
+  }
+
+  get firstUserSeq(): number | undefined {
+    return this.#firstUserSeq;
+  }
+
+  get state(): ConversationState {
+    return toConversationState(this.#record);
+  }
+
+  /** The live context. Its list of items grows with the log, and is replaced by `refresh`. */
+  get context(): Context {
+    const { version, versions } = this.#record;
+    return { version: versions.get(version) ?? START_VERSION, head: this.head, items: this.#items };
+  }
+
+  async append(weighed: WeighedMessage): Promise<void> {
+    const seq = this.head + 1;
+    const { message, tokens, bytes } = weighed;
+    await this.store.append({
+      conversation: this.ref,
+      operation: `append-${seq}`,
+      agent: this.#record.agent,
+      expectedHead: seq - 1,
+      messages: [weighed],
+      opens: [],
+      closes: [],
+    });
+    this.#items.push({ from: seq, to: seq, message, tokens, bytes });
+    if (message.role === 'user') this.#firstUserSeq ??= seq;
+  }
+
+  /** Builds the context again, after a commit. */
+  async refresh(): Promise<void> {
+    const source = await this.store.readContext(this.ref);
+    if (source !== undefined) this.#items = [...buildContext(source).items];
+  }
+}

@@ -1,0 +1,59 @@
+import type { ContextItem } from '../domain/context.ts';
+import type { ModelPrices } from '../domain/model.ts';
+
+/** US dollars. */
+export interface Cost {
+  readonly withCache: number;
+  readonly withoutCache: number;
+}
+
+const TOKENS_PRICED = 1_000_000;
+
+/**
+ * Cost of the requests of a conversation, with and without the provider's prompt cache. The model of the cache: a request
+ * reads the prefix that it shares with the request before, and writes the rest. A new version therefore rewrites everything
+ * behind its first change. Minimum sizes and expiry of caches are ignored.
+ */
+export class PromptCache {
+  readonly #prices: ModelPrices;
+  #before: readonly ContextItem[] = [];
+  #length = 0;
+  #tokens = 0;
+  #withCache = 0;
+  #withoutCache = 0;
+
+  constructor(prices: ModelPrices) {
+    this.#prices = prices;
+  }
+
+  get cost(): Cost {
+    return { withCache: this.#withCache / TOKENS_PRICED, withoutCache: this.#withoutCache / TOKENS_PRICED };
+  }
+
+  /** @param tokens size of the whole request */
+  add(items: readonly ContextItem[], tokens: number, outputTokens: number): void {
+    const { input, cachedInput, cacheWrite, output } = this.#prices;
+    const read = Math.min(tokens, this.#readTokens(items));
+    this.#withCache += read * cachedInput + (tokens - read) * cacheWrite + outputTokens * output;
+    this.#withoutCache += tokens * input + outputTokens * output;
+    this.#before = items;
+    this.#length = items.length;
+    this.#tokens = tokens;
+  }
+
+  #readTokens(items: readonly ContextItem[]): number {
+    // The same list: it grew, and no version came.
+    if (items === this.#before) return this.#tokens;
+    let tokens = 0;
+    for (let position = 0; position < this.#length; position += 1) {
+      const [before, now] = [this.#before[position], items[position]];
+      if (before === undefined || now === undefined || !isSame(before, now)) break;
+      tokens += now.tokens;
+    }
+    return tokens;
+  }
+}
+
+function isSame(a: ContextItem, b: ContextItem): boolean {
+  return a.from === b.from && a.to === b.to && a.message.content === b.message.content;
+}

@@ -1,0 +1,168 @@
+import { isSendable, type Reason } from '../domain/compaction/thresholds.ts';
+import type { Context } from '../domain/context.ts';
+import type { Message, WeighedMessage } from '../domain/message.ts';
+import { WIRE_FORMATS } from '../domain/raw-items.ts';
+import { contextSize } from '../domain/size.ts';
+import { wireFormats } from '../wire/formats.ts';
+import type { PreparedAgent } from '../workers/prepared-agent.ts';
+import { decideStep, decideTurnEnd } from '../workers/turn/threshold-check.ts';
+import { EvaluatedPasses, type SummarizerChain } from './evaluated-passes.ts';
+import { type Cost, PromptCache } from './prompt-cache.ts';
+import { RecallMeter, type RecallScore } from './recall.ts';
+
+/** Figures of one conversation replayed under a policy. Tokens are means of whole requests. */
+export interface ReplayFigures {
+  /** One request before each assistant message. */
+  readonly requests: number;
+  /** Requests with an upper bound above the usable window. A provider could refuse them. */
+  readonly overLimit: number;
+  /** Checked requests that break a rule of a format. */
+  readonly invalid: number;
+  /** Committed versions. */
+  readonly compactions: number;
+  readonly tokensSent: number;
+  readonly tokensPeak: number;
+  /** Tokens of the request that would come next. */
+  readonly tokensEnd: number;
+  readonly recall: RecallScore;
+  /** Absent if the model has no prices. */
+  readonly cost?: Cost;
+}
+
+export interface Replayed {
+  readonly figures: ReplayFigures;
+  /** Tokens of each request, in order. */
+  readonly sizes: readonly number[];
+}
+
+/** Replays one recorded conversation message by message, with the decisions and the passes of live workers. */
+export class Replay {
+  readonly #prepared: PreparedAgent;
+  readonly #passes: EvaluatedPasses;
+  readonly #recall: RecallMeter;
+  readonly #cache: PromptCache | undefined;
+  readonly #check = new RequestCheck();
+  readonly #sizes: number[] = [];
+  #overLimit = 0;
+  #compactions = 0;
+
+  constructor(messages: readonly WeighedMessage[], prepared: PreparedAgent, summarizers: SummarizerChain) {
+    this.#prepared = prepared;
+    this.#passes = new EvaluatedPasses(prepared, summarizers);
+    this.#recall = new RecallMeter(messages, prepared.policy);
+    const { prices } = prepared.agent.model.profile;
+    this.#cache = prices === undefined ? undefined : new PromptCache(prices);
+  }
+
+  async add(weighed: WeighedMessage): Promise<void> {
+    const { conversation } = this.#passes;
+    const { role, toolCalls } = weighed.message;
+    if (role !== 'assistant') return await this.#append(weighed);
+    const asked = await this.#request(weighed);
+    // A soft pass runs beside the model call, over the log without the answer.
+    if (asked.length > 0) await this.#pass(asked);
+    await this.#append(weighed);
+    if (toolCalls !== undefined) return;
+    const { reasons } = decideTurnEnd(this.#prepared, conversation.state);
+    if (reasons.length > 0) await this.#pass(['turn_end']);
+  }
+
+  /** Ends the replay. If a request would come next, its threshold check runs first. */
+  async end(): Promise<Replayed> {
+    const { last, state } = this.#passes.conversation;
+    if (last !== undefined && last.message.role !== 'assistant') {
+      const decision = decideStep(this.#prepared, state, true);
+      if (decision.kind !== 'refuse' && decision.reasons.length > 0) await this.#pass(decision.reasons);
+    }
+    this.#check.end();
+    const sizes = this.#sizes;
+    return {
+      sizes,
+      figures: {
+        requests: sizes.length,
+        overLimit: this.#overLimit,
+        invalid: this.#check.invalid,
+        compactions: this.#compactions,
+        tokensSent: sizes.reduce((sum, tokens) => sum + tokens, 0),
+        tokensPeak: sizes.reduce((most, tokens) => Math.max(most, tokens), 0),
+        tokensEnd: this.#tokens,
+        recall: this.#recall.recall,
+        ...(this.#cache === undefined ? {} : { cost: this.#cache.cost }),
+      },
+    };
+  }
+
+  async #append(weighed: WeighedMessage): Promise<void> {
+    await this.#passes.conversation.append(weighed);
+    this.#check.observe(weighed.message);
+  }
+
+  get #tokens(): number {
+    return contextSize(this.#passes.conversation.state.size, this.#prepared.overhead).tokens;
+  }
+
+  /** The model step that brought `answer`: threshold check, hard pass, request. @returns reasons for a soft pass */
+  async #request(answer: WeighedMessage): Promise<readonly Reason[]> {
+    const { conversation } = this.#passes;
+    const decision = decideStep(this.#prepared, conversation.state, true);
+    if (decision.kind === 'wait') await this.#pass(decision.reasons);
+    const tokens = this.#tokens;
+    const { items } = conversation.context;
+    this.#sizes.push(tokens);
+    if (!isSendable(this.#prepared.limits, tokens)) this.#overLimit += 1;
+    this.#check.add(conversation.context);
+    this.#recall.measure(conversation, tokens);
+    this.#cache?.add(items, tokens, answer.tokens);
+    return decision.kind === 'send' ? decision.reasons : [];
+  }
+
+  async #pass(requested: readonly Reason[]): Promise<void> {
+    const { kind } = await this.#passes.run(requested);
+    if (kind === 'version') this.#compactions += 1;
+  }
+}
+
+/**
+ * Counts requests that break a rule of one of the three formats. It checks the last request over each version, and each
+ * request that ends in an open round or an assistant message. Earlier requests are the beginning of a checked one. To check
+ * every request doubled the time of a replay.
+ */
+class RequestCheck {
+  readonly #openCalls = new Set<string>();
+  /** The last request over its version, until it is checked. */
+  #last: Context | undefined;
+  #invalid = 0;
+
+  /** Takes every message of the log, in order. */
+  observe({ toolCalls = [], toolCallId }: Message): void {
+    for (const { id } of toolCalls) this.#openCalls.add(id);
+    if (toolCallId !== undefined) this.#openCalls.delete(toolCallId);
+  }
+
+  add({ version, head, items }: Context): void {
+    if (this.#last?.version.number !== version.number) this.end();
+    // The list of items grows with the log.
+    this.#last = { version, head, items: items.slice() };
+    const endsAsUsual = this.#openCalls.size === 0 && items.at(-1)?.message.role !== 'assistant';
+    if (!endsAsUsual) this.end();
+  }
+
+  /** Checks the last request. */
+  end(): void {
+    if (this.#last !== undefined && !isValid(this.#last)) this.#invalid += 1;
+    this.#last = undefined;
+  }
+
+  get invalid(): number {
+    return this.#invalid;
+  }
+}
+
+function isValid({ version, items }: Context): boolean {
+  const messages = items.map(({ message }) => message);
+  const request = { model: 'offline', system: '', tools: [], messages, version: version.number, maxOutputTokens: 1 };
+  return WIRE_FORMATS.every((format) => {
+    const { render, validate } = wireFormats[format];
+    return validate(render(request).body).length === 0;
+  });
+}

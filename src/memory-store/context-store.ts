@@ -1,0 +1,76 @@
+import { rangesToRead } from '../domain/context.ts';
+import type { AppendRequest, AppendResult, ContextReader, ContextStore } from '../domain/ports/context-store.ts';
+import { checkHead, START_VERSION } from '../domain/version.ts';
+import { type MemoryConversation, type MemoryDatabase, toConversationState } from './database.ts';
+import { eraseRecords } from './erase.ts';
+import { restartIdleTtl } from './idle-ttl.ts';
+import { appendToLog, moveCalls } from './log.ts';
+
+/** Logs, versions and texts in memory, under the contract suite of test/store. */
+export function openMemoryContextStore(db: MemoryDatabase): ContextStore {
+  return {
+    readConversation: async (ref) => {
+      const conversation = db.find(ref);
+      return conversation && toConversationState(conversation);
+    },
+    readContext: async (ref, at) => db.copy(readContext(db.find(ref), at)),
+    readLog: async (ref, ranges) => db.copy(readRanges(db.find(ref), ranges)),
+    readText: async (ref, hash) => db.find(ref)?.texts.get(hash),
+    readSystem: async (ref) => db.find(ref)?.system?.text,
+    append: async (request) => append(db, request),
+    listVersions: async (ref) =>
+      structuredClone([...(db.find(ref)?.versions.values() ?? [])]).toSorted((a, b) => a.number - b.number),
+    readVersion: async (ref, number) => structuredClone(db.find(ref)?.versions.get(number)),
+    erase: async (ref) => ({ removedKeys: eraseRecords(db, ref) }),
+  };
+}
+
+type Context = Awaited<ReturnType<ContextReader['readContext']>>;
+
+function readContext(
+  conversation: MemoryConversation | undefined,
+  at: Parameters<ContextReader['readContext']>[1] = {},
+): Context {
+  if (conversation === undefined) return undefined;
+  const number = at.version ?? conversation.version;
+  const version = number === START_VERSION.number ? START_VERSION : conversation.versions.get(number);
+  if (version === undefined) return undefined;
+  const head = at.head ?? conversation.log.length;
+  checkHead(head, { head: conversation.log.length, version });
+  const names = version.segments.flatMap((segment) => (segment.kind === 'summary' ? [segment.text] : []));
+  const summaries = [...conversation.summaries].filter(([name]) => names.includes(name));
+  return {
+    version,
+    head,
+    entries: readRanges(conversation, rangesToRead(version, head)),
+    summaries: new Map(summaries),
+  };
+}
+
+function readRanges(
+  conversation: MemoryConversation | undefined,
+  ranges: readonly { readonly from: number; readonly to: number }[],
+) {
+  const log = conversation?.log ?? [];
+  return ranges.flatMap(({ from, to }) => log.slice(Math.max(0, from - 1), to));
+}
+
+function append(db: MemoryDatabase, request: AppendRequest): AppendResult {
+  const { conversation: ref, operation, agent, expectedHead, messages, opens, closes } = request;
+  const found = db.isGone(ref) ? undefined : db.find(ref);
+  const known = found?.operations.get(operation);
+  if (known !== undefined) return { status: 'known', ...known };
+  const forking = db.findFork(ref);
+  if (forking !== undefined) return forking;
+  const other = db.findOtherAgent(ref, agent);
+  if (other !== undefined) return { status: 'other_agent', agent: other };
+  if (found !== undefined && found.mailbox.length > 0) return { status: 'busy' };
+  const head = found?.log.length ?? 0;
+  if (head !== expectedHead) return { status: 'conflict', head };
+  const conversation = db.open(ref, agent);
+  moveCalls(conversation, opens, closes);
+  const to = appendToLog(conversation, db.copy(messages), db.now());
+  conversation.operations.set(operation, { from: head + 1, to });
+  restartIdleTtl(db, conversation);
+  return { status: 'appended', from: head + 1, to };
+}

@@ -1,0 +1,95 @@
+import type { IdleTtl } from '../domain/policy.ts';
+import type { AnswerEnd, TurnFailure, WaitKind } from '../domain/turn.ts';
+import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
+import { restartIdleTtl } from './idle-ttl.ts';
+import { readyEntry } from './members.ts';
+
+export const WAKE_GRACE_MS = 5_000;
+
+/** Mirrors lua/shared/wake.lua. */
+export function wakeTurn(db: MemoryDatabase, conversation: MemoryConversation, wake: string): void {
+  conversation.wake = wake;
+  db.ready.set(readyEntry('t', conversation.ref), db.now() + WAKE_GRACE_MS);
+}
+
+/** Mirrors lua/shared/fulfil.lua. */
+export function endWait(
+  db: MemoryDatabase,
+  conversation: MemoryConversation,
+  kind: WaitKind,
+  { wake, isFulfilled }: { readonly wake: string; readonly isFulfilled: boolean },
+): boolean {
+  const head = headTurn(conversation);
+  if (head?.state !== 'waiting' || head.waiting?.for !== kind || head.waiting.isOver) return false;
+  Object.assign(head.waiting, { isOver: true, isFulfilled });
+  wakeTurn(db, conversation, wake);
+  return true;
+}
+
+export function headTurn(conversation: MemoryConversation): MemoryTurn | undefined {
+  const [id] = conversation.mailbox;
+  return id === undefined ? undefined : conversation.turnRecords.get(id);
+}
+
+/** Mirrors lua/shared/events.lua. */
+export function emit(
+  db: MemoryDatabase,
+  { events }: MemoryConversation,
+  type: string,
+  fields: Readonly<Record<string, string>>,
+): void {
+  events.push({ nth: (events.at(-1)?.nth ?? 0) + 1, at: db.now(), type, fields });
+}
+
+/** Mirrors lua/shared/fence.lua. */
+export function raiseEpoch(db: MemoryDatabase, conversation: MemoryConversation): void {
+  conversation.epoch = Math.max(conversation.epoch + 1, db.now());
+}
+
+type End = IdleTtl &
+  (
+    | { readonly state: 'completed'; readonly answerSeq: number; readonly end?: AnswerEnd }
+    | { readonly state: 'failed'; readonly failure: TurnFailure }
+    | { readonly state: 'canceled'; readonly canceledBy: string }
+  );
+
+/** Mirrors lua/shared/settle.lua. */
+export function settleRecord(
+  db: MemoryDatabase,
+  conversation: MemoryConversation,
+  record: MemoryTurn,
+  { conversationTtl, ...end }: End,
+): void {
+  for (const call of record.answers.keys()) record.answers.set(call, '');
+  record.unused.clear();
+  record.suspensions.clear();
+  record.input = undefined;
+  record.context = undefined;
+  record.taken = undefined;
+  record.waiting = undefined;
+  const settledAt = Math.max(db.now(), conversation.lastTurn?.settledAt ?? 0, record.acceptedAt);
+  conversation.lastTurn = { state: end.state, settledAt };
+  Object.assign(record, end, { settledAt });
+  emit(db, conversation, 'turn_settled', { turn: record.turn, state: end.state });
+  restartIdleTtl(db, conversation, conversationTtl);
+}
+
+/** Mirrors lua/shared/settle.lua. */
+export function popHead(db: MemoryDatabase, conversation: MemoryConversation, wake: string | undefined): boolean {
+  conversation.mailbox.shift();
+  conversation.owner = undefined;
+  conversation.leaseUntil = undefined;
+  conversation.attempts = 0;
+  if (conversation.mailbox.length === 0) {
+    db.ready.delete(readyEntry('t', conversation.ref));
+    return false;
+  }
+  if (wake !== undefined) wakeTurn(db, conversation, wake);
+  else db.ready.set(readyEntry('t', conversation.ref), db.now() + WAKE_GRACE_MS);
+  return true;
+}
+
+/** Mirrors lua/shared/settle.lua. */
+export function isRecorded(conversation: MemoryConversation, wake: string | undefined): wake is string {
+  return wake !== undefined && conversation.wake === wake && conversation.mailbox.length > 0;
+}

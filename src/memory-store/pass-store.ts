@@ -1,0 +1,275 @@
+import { hasHardReason } from '../domain/compaction/thresholds.ts';
+import { proposalEvent } from '../domain/event-record.ts';
+import type { ConversationRef } from '../domain/ids.ts';
+import { PASS_LIMITS } from '../domain/pass.ts';
+import type {
+  PassClaimResult,
+  PassEnd,
+  PassEndResult,
+  PassLease,
+  PassLost,
+  PassRequest,
+  PassRequestResult,
+  PassStore,
+  VersionCommit,
+  VersionCommitResult,
+  VersionProposal,
+  VersionProposalResult,
+} from '../domain/ports/pass-store.ts';
+import { checkNumber } from '../domain/version.ts';
+import { type MemoryConversation, type MemoryDatabase, type MemoryPass, toConversationState } from './database.ts';
+import { restartIdleTtl } from './idle-ttl.ts';
+import { emit, WAKE_GRACE_MS } from './mailbox.ts';
+import { readyEntry } from './members.ts';
+import { findEnd, finishPass, supersedeOwner } from './pass-end.ts';
+import { answerDecision, awaitReview, dropProposal, isLeftToReview } from './proposal-store.ts';
+import { putVersion } from './put-version.ts';
+
+/** Passes in memory, under the contract suite of test/store. */
+export function openMemoryPassStore(db: MemoryDatabase): PassStore {
+  return {
+    requestPass: async (request) => requestPass(db, request),
+    claimPass: async (ref, owner, job, wakeTurn) => claimPass(db, ref, { owner, job, wakeTurn }),
+    takeOverPass: async (ref, owner, passId) => takeOverPass(db, { conversation: ref, owner, passId }),
+    heartbeatPass: async (lease) => {
+      const held = hold(db, lease);
+      if ('status' in held) return held;
+      leasePass(db, held.conversation, held.pass, lease.owner);
+      return { status: 'held' };
+    },
+    readReasons: async (lease) => {
+      const held = hold(db, lease);
+      if ('status' in held) return held;
+      const { reasons, refusedTokens, calibration } = held.pass;
+      return {
+        status: 'held',
+        reasons: [...reasons],
+        ...(refusedTokens !== undefined && { refusedTokens }),
+        ...(calibration !== undefined && { calibration }),
+      };
+    },
+    recordPlan: async (lease, plan) => {
+      const held = hold(db, lease);
+      if ('status' in held) return held;
+      if (held.pass.plan === undefined) held.pass.attempts = 1;
+      held.pass.plan = plan;
+      return { status: 'recorded' };
+    },
+    releasePass: async (lease) => releasePass(db, lease),
+    parkPass: async (lease, job, parkMs) => parkPass(db, lease, { job, parkMs }),
+    endPass: async (lease, end) => endPass(db, lease, end),
+    commitVersion: async (lease, commit) => {
+      checkNumber(commit);
+      return commitVersion(db, lease, commit);
+    },
+    proposeVersion: async (lease, proposal) => proposeVersion(db, lease, proposal),
+    refuseApproval: async (lease, refusal) => {
+      const held = hold(db, lease);
+      if ('status' in held) return isLeftToReview(db, lease, held) ? { status: 'refused' } : held;
+      const { conversation, pass } = held;
+      if (pass.review === undefined) return { status: 'dropped' };
+      answerDecision(conversation, { status: 'refused', refusal: structuredClone(refusal) });
+      awaitReview(db, conversation, lease.owner);
+      emit(db, conversation, 'approval_refused', { passId: lease.passId, code: refusal.code });
+      return { status: 'refused' };
+    },
+  };
+}
+
+function requestPass(db: MemoryDatabase, request: PassRequest): PassRequestResult {
+  const { conversation: ref, reasons, refusedTokens, calibration, passId, wake } = request;
+  if (db.isGone(ref)) return { status: 'gone' };
+  const conversation = db.find(ref);
+  if (conversation === undefined) return { status: 'not_found' };
+  const forking = db.findFork(ref);
+  if (forking !== undefined) return forking;
+  if (conversation.lastEnd?.passId === passId) return { status: 'requested', passId, needsWake: false };
+  const { pass } = conversation;
+  if (pass !== undefined) {
+    pass.reasons = [...new Set([...pass.reasons, ...reasons])];
+    if (refusedTokens !== undefined) pass.refusedTokens = Math.min(refusedTokens, pass.refusedTokens ?? refusedTokens);
+    if (calibration !== undefined) pass.calibration = Math.max(calibration, pass.calibration ?? calibration);
+    if (hasHardReason(reasons) && pass.review !== undefined) {
+      dropProposal(conversation);
+      if (pass.owner === undefined) {
+        pass.wake = wake;
+        db.ready.set(readyEntry('p', ref), db.now() + WAKE_GRACE_MS);
+        return { status: 'joined', passId: pass.passId, needsWake: true };
+      }
+    }
+    const status = pass.passId === passId ? 'requested' : 'joined';
+    return { status, passId: pass.passId, needsWake: pass.wake === wake };
+  }
+  const made = { passId, reasons: [...new Set(reasons)], refusedTokens, calibration, wake };
+  conversation.pass = { ...made, attempts: 0, requestedAt: db.now() };
+  db.ready.set(readyEntry('p', ref), db.now() + WAKE_GRACE_MS);
+  return { status: 'requested', passId, needsWake: true };
+}
+
+function claimPass(
+  db: MemoryDatabase,
+  ref: ConversationRef,
+  { owner, job, wakeTurn }: { readonly owner: string; readonly job: string; readonly wakeTurn: string },
+): PassClaimResult {
+  if (db.isGone(ref)) return { status: 'gone' };
+  const conversation = db.find(ref);
+  const last = conversation?.lastEnd;
+  if (last?.wakeTurn === wakeTurn) {
+    return { status: 'failed', passId: last.passId, ...(last.isAwaited && { wakeTurn }) };
+  }
+  const pass = conversation?.pass;
+  if (conversation === undefined || pass === undefined) {
+    db.ready.delete(readyEntry('p', ref));
+    return { status: 'empty' };
+  }
+  const { leaseUntil = 0, parked } = pass;
+  if (leaseUntil > db.now()) {
+    return pass.owner === owner ? claimed(conversation, pass) : { status: 'held', untilMs: leaseUntil };
+  }
+  if (parked !== undefined && parked.job !== job && parked.untilMs > db.now()) {
+    return { status: 'held', untilMs: parked.untilMs };
+  }
+  if (pass.attempts + 1 > PASS_LIMITS.maxAttempts) {
+    const { passId } = pass;
+    return { status: 'failed', passId, ...(finishPass(db, conversation, 'failed', wakeTurn) && { wakeTurn }) };
+  }
+  pass.attempts += 1;
+  pass.isResumed = parked?.job === job;
+  pass.parked = undefined;
+  pass.releasedBy = undefined;
+  db.sweeps.delete(readyEntry('p', ref));
+  leasePass(db, conversation, pass, owner);
+  return claimed(conversation, pass);
+}
+
+function takeOverPass(db: MemoryDatabase, { conversation: ref, owner, passId }: PassLease): PassClaimResult {
+  if (db.isGone(ref)) return { status: 'gone' };
+  const conversation = db.find(ref);
+  const pass = conversation?.pass;
+  if (conversation === undefined || pass === undefined) return { status: 'empty' };
+  if (pass.passId === passId) return claimed(conversation, pass);
+  supersedeOwner(conversation);
+  dropProposal(conversation);
+  Object.assign(pass, { passId, attempts: 1, isResumed: false, releasedBy: undefined });
+  db.sweeps.delete(readyEntry('p', ref));
+  leasePass(db, conversation, pass, owner);
+  return claimed(conversation, pass);
+}
+
+/** Mirrors lua/release-pass.lua. */
+function releasePass(db: MemoryDatabase, lease: PassLease): { readonly status: 'released' } | PassLost {
+  const held = hold(db, lease);
+  if ('status' in held) {
+    const pass = db.find(lease.conversation)?.pass;
+    const isReleased = pass?.passId === lease.passId && pass.releasedBy === lease.owner;
+    return held.status === 'fenced' && isReleased ? { status: 'released' } : held;
+  }
+  const { pass } = held;
+  const attempts = Math.max(pass.attempts - 1, 0);
+  Object.assign(pass, { owner: undefined, leaseUntil: undefined, attempts, releasedBy: lease.owner });
+  db.ready.set(readyEntry('p', lease.conversation), db.now());
+  return { status: 'released' };
+}
+
+function parkPass(
+  db: MemoryDatabase,
+  lease: PassLease,
+  { job, parkMs }: { readonly job: string; readonly parkMs: number },
+): { readonly status: 'parked' } | PassLost {
+  const held = hold(db, lease);
+  if ('status' in held) {
+    const pass = db.find(lease.conversation)?.pass;
+    const isSame = pass?.parked?.job === job && pass.parked.by === lease.owner;
+    const isUnclaimed = pass?.passId === lease.passId && pass.owner === undefined;
+    return held.status === 'fenced' && isUnclaimed && isSame ? { status: 'parked' } : held;
+  }
+  const untilMs = db.now() + parkMs;
+  Object.assign(held.pass, { owner: undefined, leaseUntil: undefined, parked: { job, by: lease.owner, untilMs } });
+  db.ready.set(readyEntry('p', lease.conversation), untilMs);
+  return { status: 'parked' };
+}
+
+function endPass(db: MemoryDatabase, lease: PassLease, end: PassEnd): PassEndResult {
+  const held = hold(db, lease);
+  if ('status' in held) return held.status === 'gone' ? held : (findEnd(db, lease) ?? held);
+  if (hasNewReasons(held.pass, end)) return { status: 'reasons_added' };
+  held.conversation.backoff = end.backoff;
+  const isAwaited = finishPass(db, held.conversation, end.outcome.kind, end.wakeTurn);
+  restartIdleTtl(db, held.conversation, end.conversationTtl);
+  return { status: 'ended', ...(isAwaited && { wakeTurn: end.wakeTurn }) };
+}
+
+function commitVersion(db: MemoryDatabase, lease: PassLease, commit: VersionCommit): VersionCommitResult {
+  const held = hold(db, lease);
+  if ('status' in held) return held.status === 'gone' ? held : (findEnd(db, lease) ?? held);
+  const { conversation } = held;
+  if (hasNewReasons(held.pass, commit)) return { status: 'reasons_added' };
+  const { version, summaries, whole, expectedVersion, keepVersions } = commit;
+  if (conversation.version !== expectedVersion) return { status: 'version_changed', version: conversation.version };
+  for (const [key, summary] of summaries) {
+    if (!conversation.summaries.has(key)) conversation.summaries.set(key, structuredClone(summary));
+  }
+  for (const [hash, text] of whole) conversation.texts.set(hash, text);
+  putVersion(db, conversation, version, keepVersions);
+  return endPass(db, lease, commit);
+}
+
+function proposeVersion(
+  db: MemoryDatabase,
+  lease: PassLease,
+  { proposal, seenReasons, reviewMs }: VersionProposal,
+): VersionProposalResult {
+  const held = hold(db, lease);
+  if ('status' in held) return isLeftToReview(db, lease, held) ? { status: 'proposed' } : held;
+  const { conversation, pass } = held;
+  if (hasNewReasons(pass, { seenReasons })) return { status: 'reasons_added' };
+  if (conversation.version !== proposal.version.number - 1) {
+    return { status: 'version_changed', version: conversation.version };
+  }
+  const proposedAt = db.now();
+  pass.review = { proposal: structuredClone(proposal), proposedAt, expiresAt: proposedAt + reviewMs };
+  awaitReview(db, conversation, lease.owner);
+  emit(db, conversation, 'version_proposed', proposalEvent(lease.passId, proposal));
+  return { status: 'proposed' };
+}
+
+/** Mirrors has_new_reasons of lua/shared/pass-fence.lua. */
+function hasNewReasons({ reasons }: MemoryPass, { seenReasons }: Pick<PassEnd, 'seenReasons'>): boolean {
+  return seenReasons !== undefined && seenReasons.join() !== reasons.join();
+}
+
+/** Mirrors find_pass_loss of lua/shared/pass-fence.lua. */
+function hold(db: MemoryDatabase, lease: PassLease): { conversation: MemoryConversation; pass: MemoryPass } | PassLost {
+  if (db.isGone(lease.conversation)) return { status: 'gone' };
+  const conversation = db.find(lease.conversation);
+  const pass = conversation?.pass;
+  if (conversation !== undefined && pass?.passId === lease.passId && pass.owner === lease.owner) {
+    return { conversation, pass };
+  }
+  return { status: conversation?.superseded === lease.owner ? 'superseded' : 'fenced' };
+}
+
+function leasePass(db: MemoryDatabase, conversation: MemoryConversation, pass: MemoryPass, owner: string): void {
+  pass.owner = owner;
+  pass.leaseUntil = db.now() + PASS_LIMITS.leaseMs;
+  db.ready.set(readyEntry('p', conversation.ref), pass.leaseUntil);
+}
+
+function claimed(conversation: MemoryConversation, pass: MemoryPass): PassClaimResult {
+  const { passId, owner = '', reasons, attempts, requestedAt, plan, review } = pass;
+  return {
+    status: 'claimed',
+    pass: {
+      lease: { conversation: conversation.ref, passId, owner },
+      reasons: [...reasons],
+      attempt: attempts,
+      requestedAt,
+      conversation: toConversationState(conversation),
+      isResumed: pass.isResumed === true,
+      ...(plan !== undefined && { plan }),
+      ...(review !== undefined && {
+        review: { proposal: review.proposal, ...(review.decision && { verdict: review.decision.verdict }) },
+      }),
+    },
+  };
+}

@@ -1,0 +1,29 @@
+import { versionEvent } from '../domain/event-record.ts';
+import { shownKeys, type Version } from '../domain/version.ts';
+import type { MemoryConversation, MemoryDatabase } from './database.ts';
+import { emit } from './mailbox.ts';
+
+/** Mirrors lua/shared/put-version.lua. */
+export function putVersion(
+  db: MemoryDatabase,
+  conversation: MemoryConversation,
+  version: Version,
+  keepVersions: number,
+): void {
+  const { number, weight, base, baseTotal } = version;
+  conversation.versions.set(number, structuredClone(version));
+  Object.assign(conversation, { version: number, weight, base, baseTotal });
+  const numbers = [...conversation.versions.keys()]
+    .filter((kept) => !conversation.points.has(kept))
+    .toSorted((a, b) => a - b);
+  dropVersions(conversation, numbers.slice(0, -Math.max(1, keepVersions)));
+  emit(db, conversation, 'version_committed', versionEvent(version));
+}
+
+/** Drops versions with their summaries, except the summaries that a kept version shows. */
+function dropVersions({ versions, summaries }: MemoryConversation, numbers: readonly number[]): void {
+  const dropped = numbers.flatMap((number) => versions.get(number) ?? []);
+  for (const number of numbers) versions.delete(number);
+  const shown = new Set([...versions.values()].flatMap(shownKeys));
+  for (const key of dropped.flatMap(shownKeys)) if (!shown.has(key)) summaries.delete(key);
+}

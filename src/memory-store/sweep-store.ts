@@ -1,0 +1,155 @@
+import type { ConversationRef } from '../domain/ids.ts';
+import {
+  type DueEntry,
+  type ShardMeasure,
+  SWEEP_CLAIM_MS,
+  type SweepDecision,
+  type SweepStore,
+} from '../domain/ports/sweep-store.ts';
+import type { MemoryDatabase } from './database.ts';
+import { expire } from './idle-ttl.ts';
+import { headTurn, WAKE_GRACE_MS, wakeTurn } from './mailbox.ts';
+import { decodeMember, encodeMember, readyEntry, scheduledEntry } from './members.ts';
+
+const FIRST_PUSH_MS = 1_000;
+const LAST_PUSH_MS = 60_000;
+const IDLE_PUSH_MS = 5_000;
+const MAX_IDLE = 10;
+
+/** Due entries of one shard in memory, under the contract suite of test/store. */
+export function openMemorySweepStore(db: MemoryDatabase): SweepStore {
+  return {
+    shards: 1,
+    sweepShards: async (shards, limit) => ({
+      due: shards.flatMap((shard) => sweepShard(db, shard, limit)).map((member) => decodeMember(member)),
+      quarantined: [],
+    }),
+    quarantine: async (entry, why) => {
+      const name = encodeMember(entry);
+      if (!db.ready.delete(name)) return undefined;
+      db.quarantined.set(name, why);
+      return { shard: 0, set: entry.kind === 'idle' ? 'idle' : 'ready', name, why };
+    },
+    // Records in memory are typed, so none is corrupt.
+    quarantineRecord: async () => undefined,
+    inspectTurn: async (ref) => inspect(db, 'turn', ref),
+    inspectPass: async (ref) => inspect(db, 'pass', ref),
+    recordWake: async ({ kind, conversation: ref }, wake) => {
+      if ((kind !== 'turn' && kind !== 'pass') || inspect(db, kind, ref).status === 'quiet') return false;
+      const conversation = db.find(ref);
+      const record = kind === 'turn' ? conversation : conversation?.pass;
+      if (record !== undefined) record.wake = wake;
+      return true;
+    },
+    promoteScheduled: async (ref, turn, wake) => ({ needsWake: promote(db, ref, turn, wake) }),
+    expire: async (ref, owner) => expire(db, ref, owner),
+    measureShards: async () => measure(db),
+  };
+}
+
+function measure(db: MemoryDatabase): ShardMeasure {
+  const overdue = [...db.ready].flatMap(([member, dueAt]) =>
+    dueAt < db.now() ? [{ kind: decodeMember(member).kind, ms: db.now() - dueAt }] : [],
+  );
+  const count = (kind: DueEntry['kind']): number => overdue.filter((entry) => entry.kind === kind).length;
+  const oldest = (entries: typeof overdue): number => Math.max(0, ...entries.map(({ ms }) => ms));
+  const passes = [...db.conversations.values()].flatMap(({ pass }) =>
+    pass === undefined || (pass.review !== undefined && pass.review.decision === undefined) ? [] : [pass],
+  );
+  const turns = [...db.conversations.values()].flatMap(({ turnRecords }) => [...turnRecords.values()]);
+  return {
+    overdue: { turn: count('turn'), pass: count('pass'), scheduled: count('scheduled'), idle: count('idle') },
+    oldestOverdueMs: oldest(overdue.filter(({ kind }) => kind !== 'idle')),
+    quarantined: db.quarantined.size,
+    oldestIdleMs: oldest(overdue.filter(({ kind }) => kind === 'idle')),
+    openPasses: passes.length,
+    oldestOpenPassMs: Math.max(0, ...passes.map(({ requestedAt }) => db.now() - requestedAt)),
+    failedTurns: turns.filter(({ state }) => state === 'failed').length,
+  };
+}
+
+function sweepShard(db: MemoryDatabase, shard: number, limit: number): string[] {
+  const now = db.now();
+  if (shard !== 0 || (db.sweptAt.get(shard) ?? Number.NEGATIVE_INFINITY) + SWEEP_CLAIM_MS > now) return [];
+  db.sweptAt.set(shard, now);
+  const due = [...db.ready].filter(([, dueAt]) => dueAt <= now).toSorted(([, a], [, b]) => a - b);
+  const { idle = [], ready = [] } = Object.groupBy(due, ([member]) => (isIdle(member) ? 'idle' : 'ready'));
+  for (const [member] of idle.slice(0, MAX_IDLE)) db.ready.set(member, now + IDLE_PUSH_MS);
+  const pushed = ready.slice(0, limit).flatMap(([member]) => {
+    if (!hasRecord(db, member)) {
+      db.ready.delete(member);
+      return [];
+    }
+    const pushes = db.sweeps.get(member) ?? 0;
+    db.sweeps.set(member, pushes + 1);
+    db.ready.set(member, now + Math.min(FIRST_PUSH_MS * 2 ** pushes, LAST_PUSH_MS));
+    return [member];
+  });
+  return [...pushed, ...idle.slice(0, MAX_IDLE).map(([member]) => member)];
+}
+
+function isIdle(member: string): boolean {
+  return decodeMember(member).kind === 'idle';
+}
+
+function hasRecord(db: MemoryDatabase, member: string): boolean {
+  const { kind, conversation: ref, turn = '' } = decodeMember(member);
+  const conversation = db.find(ref);
+  if (kind === 'pass') return conversation?.pass !== undefined;
+  return kind === 'turn' ? conversation !== undefined : conversation?.turnRecords.has(turn) === true;
+}
+
+/** Mirrors lua/shared/lapse.lua. */
+function inspect(db: MemoryDatabase, kind: 'turn' | 'pass', ref: ConversationRef): SweepDecision {
+  const found = kind === 'turn' ? findTurn(db, ref) : findPass(db, ref);
+  const member = readyEntry(kind === 'turn' ? 't' : 'p', ref);
+  if (found === undefined || db.isGone(ref)) {
+    db.ready.delete(member);
+    return { status: 'quiet' };
+  }
+  if (found.untilMs > db.now()) {
+    db.ready.set(member, found.untilMs);
+    return { status: 'quiet' };
+  }
+  return { status: 'lapsed', ...(found.wake !== undefined && { recordedWake: found.wake }) };
+}
+
+interface Held {
+  readonly untilMs: number;
+  readonly wake: string | undefined;
+}
+
+function findTurn(db: MemoryDatabase, ref: ConversationRef): Held | undefined {
+  const conversation = db.find(ref);
+  const head = conversation && headTurn(conversation);
+  if (conversation === undefined || head === undefined) return undefined;
+  const isWaiting = head.state === 'waiting' && head.waiting?.isOver === false;
+  const waitsUntil = isWaiting ? (head.waiting?.until ?? 0) : 0;
+  return { untilMs: Math.max(conversation.leaseUntil ?? 0, waitsUntil), wake: conversation.wake };
+}
+
+function findPass(db: MemoryDatabase, ref: ConversationRef): Held | undefined {
+  const pass = db.find(ref)?.pass;
+  return pass && { untilMs: Math.max(pass.leaseUntil ?? 0, pass.parked?.untilMs ?? 0), wake: pass.wake };
+}
+
+function promote(db: MemoryDatabase, ref: ConversationRef, turn: string, wake: string): boolean {
+  const member = scheduledEntry(ref, turn);
+  const conversation = db.find(ref);
+  const record = conversation?.turnRecords.get(turn);
+  if (conversation === undefined || record?.state !== 'scheduled' || db.isGone(ref)) {
+    db.ready.delete(member);
+    return record?.state === 'queued' && conversation?.wake === wake;
+  }
+  if ((record.dueAt ?? 0) > db.now()) {
+    db.ready.set(member, record.dueAt ?? 0);
+    return false;
+  }
+  db.ready.delete(member);
+  db.sweeps.delete(member);
+  record.state = 'queued';
+  const isFirst = conversation.mailbox.push(turn) === 1;
+  if (isFirst) wakeTurn(db, conversation, wake);
+  else if (!db.ready.has(readyEntry('t', ref))) db.ready.set(readyEntry('t', ref), db.now() + WAKE_GRACE_MS);
+  return isFirst;
+}

@@ -1,0 +1,205 @@
+import { type ConversationRef, nameConversation } from '../domain/ids.ts';
+import type { AnswerRequest, AnswerResult } from '../domain/ports/turn-answers.ts';
+import type {
+  AcceptRequest,
+  AcceptResult,
+  CancelResult,
+  FailedQuery,
+  FailedTurn,
+  OpenTurn,
+  OpenTurns,
+  TurnIntake,
+} from '../domain/ports/turn-store.ts';
+import { isSettled, type TurnView } from '../domain/turn.ts';
+import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
+import { closeOpenCalls } from './log.ts';
+import { endWait, isRecorded, popHead, raiseEpoch, settleRecord, WAKE_GRACE_MS, wakeTurn } from './mailbox.ts';
+import { readyEntry, scheduledEntry } from './members.ts';
+import { shortenWait, viewWaiting } from './waiting.ts';
+
+/** The services' side of turns in memory, under the contract suite of test/store. */
+export function openMemoryTurnIntake(db: MemoryDatabase): TurnIntake {
+  return {
+    accept: async (request) => accept(db, request),
+    answerTurn: async (request) => resume(db, request),
+    cancel: async (ref, turn, wake) => cancel(db, ref, turn, wake),
+    readTurn: async (ref, turn) => {
+      const conversation = db.find(ref);
+      const record = conversation?.turnRecords.get(turn);
+      return conversation && record && viewTurn(conversation, record);
+    },
+    listFailed: async (query) => listFailed(db, query),
+    listOpen: async (ref, limit) => listOpen(db, ref, limit),
+  };
+}
+
+function accept(db: MemoryDatabase, request: AcceptRequest): AcceptResult {
+  const {
+    conversation: ref,
+    turn,
+    agent,
+    payloadHash,
+    input,
+    wake,
+    delayMs = 0,
+    maxQueuedTurns,
+    redriveOf,
+    askedIn,
+    context,
+  } = request;
+  const known = db.isGone(ref) ? undefined : db.find(ref)?.turnRecords.get(turn);
+  if (known !== undefined) {
+    if (known.payloadHash !== payloadHash) return { status: 'conflict' };
+    const needsWake = known.state === 'queued' && db.find(ref)?.wake === wake;
+    return { status: 'known', state: known.state, needsWake };
+  }
+  const forking = db.findFork(ref);
+  if (forking !== undefined) return forking;
+  const other = db.findOtherAgent(ref, agent);
+  if (other !== undefined) return { status: 'other_agent', agent: other };
+  const original = redriveOf === undefined || db.isGone(ref) ? undefined : db.find(ref)?.turnRecords.get(redriveOf);
+  if (redriveOf !== undefined && original?.state !== 'failed') {
+    return { status: 'not_failed', ...(original && { state: original.state }) };
+  }
+  const conversation = db.open(ref, agent);
+  const { mailbox } = conversation;
+  const isDue = delayMs <= 0;
+  const dueAt = db.now() + delayMs;
+  if (isDue && mailbox.length >= maxQueuedTurns) return { status: 'full', queued: mailbox.length };
+  const state = isDue ? 'queued' : 'scheduled';
+  const extra = { ...(!isDue && { dueAt }), ...(redriveOf !== undefined && { redriveOf }), askedIn, context };
+  const record = { turn, agent, payloadHash, input, state, acceptedAt: db.now(), ...extra } as const;
+  if (original !== undefined) original.redrivenAs = turn;
+  conversation.turnRecords.set(turn, {
+    ...record,
+    steps: new Map(),
+    answers: new Map(),
+    unused: new Map(),
+    suspensions: new Map(),
+  });
+  if (!isDue) {
+    db.ready.set(scheduledEntry(ref, turn), dueAt);
+    return { status: 'accepted', state, needsWake: false };
+  }
+  mailbox.push(turn);
+  const needsWake = mailbox.length === 1;
+  if (needsWake) wakeTurn(db, conversation, wake);
+  else if (!db.ready.has(readyEntry('t', ref))) db.ready.set(readyEntry('t', ref), db.now() + WAKE_GRACE_MS);
+  return { status: 'accepted', state, needsWake };
+}
+
+function resume(db: MemoryDatabase, { conversation: ref, turn, answers, wake }: AnswerRequest): AnswerResult {
+  if (db.isGone(ref)) return { status: 'gone' };
+  const conversation = db.find(ref);
+  const record = conversation?.turnRecords.get(turn);
+  if (conversation === undefined || record === undefined) return { status: 'not_found' };
+  const { waiting } = record;
+  const isWaiting = record.state === 'waiting';
+  const isOpen = isWaiting || record.state === 'running' || record.state === 'queued';
+  const kind = isOpen && (waiting?.for === 'tools' || waiting?.for === 'approval') ? waiting.for : undefined;
+  const awaited =
+    kind === undefined
+      ? []
+      : (waiting?.calls ?? [])
+          .filter(({ until }) => isWaiting || waiting?.isFulfilled || until > db.now())
+          .map(({ id }) => id);
+  for (const [call, answer] of answers) {
+    if (!awaited.includes(call)) {
+      if (!record.answers.has(call)) return { status: 'not_waiting', call };
+    } else if (kind !== undefined && answer.for !== kind) return { status: 'other_kind', call, for: kind };
+  }
+  const taken = [...answers].filter(([call]) => awaited.includes(call));
+  if (kind === undefined || taken.length === 0) return { status: 'answered' };
+  for (const [call, { json, unused }] of taken) {
+    if (record.answers.has(call)) continue;
+    record.answers.set(call, json);
+    record.unused.set(call, unused);
+  }
+  if (!awaited.every((call) => record.answers.has(call))) {
+    if (isWaiting) {
+      shortenWait(record);
+      db.ready.set(readyEntry('t', ref), record.waiting?.until ?? 0);
+    }
+    return { status: 'still_waiting' };
+  }
+  endWait(db, conversation, kind, { wake, isFulfilled: true });
+  return { status: 'answered', ...(isWaiting && conversation.wake === wake && { wake }) };
+}
+
+function cancel(db: MemoryDatabase, ref: ConversationRef, turn: string, wake: string): CancelResult {
+  const conversation = db.find(ref);
+  const record = conversation?.turnRecords.get(turn);
+  if (conversation === undefined || record === undefined || db.isGone(ref)) return { status: 'not_found' };
+  if (isSettled(record.state)) {
+    if (record.canceledBy !== wake) return { status: 'settled', state: record.state };
+    return { status: 'canceled', ...(isRecorded(conversation, wake) && { wake }) };
+  }
+  const isHead = conversation.mailbox[0] === turn;
+  if (isHead && record.inputSeq !== undefined) closeOpenCalls(conversation, turn, db.now());
+  settleRecord(db, conversation, record, { state: 'canceled', canceledBy: wake });
+  if (isHead) {
+    raiseEpoch(db, conversation);
+    return { status: 'canceled', ...(popHead(db, conversation, wake) && { wake }) };
+  }
+  const at = conversation.mailbox.indexOf(turn);
+  if (at >= 0) conversation.mailbox.splice(at, 1);
+  db.ready.delete(scheduledEntry(ref, turn));
+  return { status: 'canceled' };
+}
+
+function viewTurn(conversation: MemoryConversation, record: MemoryTurn): TurnView {
+  const { turn, state, agent, acceptedAt, settledAt, inputSeq, answerSeq, end, failure, usage, waiting } = record;
+  const answer = answerSeq === undefined ? undefined : conversation.log[answerSeq - 1];
+  const view = {
+    turn,
+    state,
+    agent,
+    acceptedAt,
+    ...(settledAt !== undefined && { settledAt }),
+    ...(inputSeq !== undefined && { inputSeq }),
+    ...(answer && { answer: { seq: answer.seq, content: answer.message.content, ...(end && { end }) } }),
+    ...(failure && { failure }),
+    ...readRedrive(record),
+    requestTokens: record.requestTokens ?? [],
+    ...(usage && { usage }),
+    ...(state === 'waiting' && waiting && { waiting: viewWaiting(waiting) }),
+  };
+  return view as unknown as TurnView; // a record has with each state what the view of that state needs
+}
+
+function readRedrive({ redriveOf, redrivenAs }: MemoryTurn): Pick<FailedTurn, 'redriveOf' | 'redrivenAs'> {
+  return { ...(redriveOf !== undefined && { redriveOf }), ...(redrivenAs !== undefined && { redrivenAs }) };
+}
+
+function listFailed(db: MemoryDatabase, { since, tenant, code, limit }: FailedQuery): FailedTurn[] {
+  const found = [...db.conversations.values()].flatMap(({ ref, turnRecords }) =>
+    [...turnRecords.values()].flatMap((record): FailedTurn[] => {
+      const { turn, agent, failure, settledAt = 0 } = record;
+      const isWanted =
+        settledAt >= since && (tenant ?? ref.tenant) === ref.tenant && (code ?? failure?.code) === failure?.code;
+      if (failure === undefined || !isWanted || db.isGone(ref)) return [];
+      return [{ ...nameConversation(ref), turn, agent, failedAt: settledAt, failure, ...readRedrive(record) }];
+    }),
+  );
+  return found.toSorted((a, b) => b.failedAt - a.failedAt).slice(0, limit);
+}
+
+function listOpen(db: MemoryDatabase, ref: ConversationRef, limit: number): OpenTurns | undefined {
+  const conversation = db.find(ref);
+  if (conversation === undefined || db.isGone(ref)) return undefined;
+  const { mailbox, turnRecords } = conversation;
+  const queued = mailbox.flatMap((turn) => turnRecords.get(turn) ?? []);
+  const scheduled = [...turnRecords.values()].filter(({ state }) => state === 'scheduled');
+  const byDueTime = scheduled.toSorted((a, b) => (a.dueAt ?? 0) - (b.dueAt ?? 0) || (a.turn < b.turn ? -1 : 1));
+  const turns = [...queued, ...byDueTime].slice(0, limit).map((record): OpenTurn => {
+    const { turn, state, acceptedAt, dueAt, waiting } = record;
+    return {
+      turn,
+      state: state as OpenTurn['state'],
+      acceptedAt,
+      ...(state === 'scheduled' && dueAt !== undefined && { dueAt }),
+      ...(state === 'waiting' && waiting && { waiting: viewWaiting(waiting) }),
+    };
+  });
+  return { turns, mailbox: mailbox.length, scheduled: scheduled.length };
+}

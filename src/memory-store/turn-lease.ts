@@ -1,0 +1,24 @@
+import type { Lost, TurnLease } from '../domain/ports/turn-store.ts';
+import { TURN_LIMITS } from '../domain/turn.ts';
+import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
+import { headTurn } from './mailbox.ts';
+import { readyEntry } from './members.ts';
+
+/** Mirrors lua/shared/fence.lua: the record of the lease, or why the lease was lost. */
+export function hold(
+  db: MemoryDatabase,
+  lease: TurnLease,
+): { conversation: MemoryConversation; record: MemoryTurn } | Lost {
+  if (db.isGone(lease.conversation)) return { status: 'gone' };
+  const conversation = db.find(lease.conversation);
+  const record = conversation && headTurn(conversation);
+  if (record?.turn !== lease.turn || conversation?.owner !== lease.owner || conversation.epoch !== lease.epoch) {
+    return { status: conversation?.turnRecords.get(lease.turn)?.state === 'canceled' ? 'canceled' : 'fenced' };
+  }
+  return { conversation, record };
+}
+
+export function extendLease(db: MemoryDatabase, conversation: MemoryConversation): void {
+  conversation.leaseUntil = db.now() + TURN_LIMITS.leaseMs;
+  db.ready.set(readyEntry('t', conversation.ref), conversation.leaseUntil);
+}

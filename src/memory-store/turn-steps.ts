@@ -1,0 +1,86 @@
+import type { Lost, StepOutcome, StepResult, TurnLease } from '../domain/ports/turn-store.ts';
+import { isAnswerKind, TURN_LIMITS, type WaitRequest } from '../domain/turn.ts';
+import { type MemoryConversation, type MemoryDatabase, type MemoryTurn, toStepState } from './database.ts';
+import { appendToLog, moveCalls } from './log.ts';
+import { readyEntry } from './members.ts';
+import { extendLease, hold } from './turn-lease.ts';
+import { emitWait, makeWait } from './waiting.ts';
+
+export function addStep(db: MemoryDatabase, lease: TurnLease, outcome: StepOutcome): StepResult {
+  const held = hold(db, lease);
+  if ('status' in held) return held;
+  const { conversation, record } = held;
+  const { key, messages, usage, anchor, end } = outcome;
+  if (record.steps.get(key)?.status === 'done') {
+    return { status: 'known', conversation: toStepState(conversation) };
+  }
+  const from = conversation.log.length + 1;
+  if (outcome.expectedHead !== undefined && outcome.expectedHead !== from - 1) return { status: 'fenced' };
+  moveCalls(conversation, outcome.opens, outcome.closes);
+  for (const [hash, text] of outcome.texts ?? []) if (!conversation.texts.has(hash)) conversation.texts.set(hash, text);
+  const to = appendToLog(conversation, messages, db.now(), lease.turn);
+  const ending = end && { end };
+  record.steps.set(key, { status: 'done', ...(to >= from && { seqs: { from, to }, ...ending }), at: db.now() });
+  if (usage !== undefined && usage.inputTokens + usage.outputTokens > 0) {
+    record.usage = {
+      inputTokens: (record.usage?.inputTokens ?? 0) + usage.inputTokens,
+      outputTokens: (record.usage?.outputTokens ?? 0) + usage.outputTokens,
+    };
+  }
+  if (outcome.requestTokens !== undefined)
+    record.requestTokens = [...(record.requestTokens ?? []), outcome.requestTokens];
+  const { size } = toStepState(conversation);
+  if (anchor !== undefined) {
+    conversation.anchor = { seq: to, ...anchor, total: size.headTotal, isWhole: true };
+  }
+  const { answeredVersion } = outcome;
+  if (answeredVersion !== undefined) {
+    conversation.answeredVersion = Math.max(answeredVersion, conversation.answeredVersion ?? 0);
+  }
+  conversation.attempts = 1;
+  extendLease(db, conversation);
+  dropUsedWait(conversation, record);
+  return { status: 'recorded', conversation: toStepState(conversation) };
+}
+
+function dropUsedWait(conversation: MemoryConversation, record: MemoryTurn): void {
+  const { waiting, steps } = record;
+  if (waiting === undefined || steps.get(waiting.step)?.status !== 'done') return;
+  if (waiting.calls.every(({ id }) => !conversation.openCalls.has(id))) record.waiting = undefined;
+}
+
+export function suspend(
+  db: MemoryDatabase,
+  lease: TurnLease,
+  request: WaitRequest,
+): { status: 'suspended' | 'exhausted' } | Lost {
+  const held = hold(db, lease);
+  if ('status' in held) {
+    const conversation = db.find(lease.conversation);
+    const record = conversation?.turnRecords.get(lease.turn);
+    const isOfLease = conversation?.owner === undefined && conversation?.epoch === lease.epoch;
+    const isSame = record?.state === 'waiting' && record.waiting?.step === request.step;
+    return held.status === 'fenced' && isOfLease && isSame ? { status: 'suspended' } : held;
+  }
+  const { conversation, record } = held;
+  const { passId } = request;
+  const waiting = makeWait(db, record, request);
+  const count = (record.suspensions.get(waiting.step) ?? 0) + 1;
+  const isForCalls = isAnswerKind(waiting.for);
+  if (!isForCalls && count > TURN_LIMITS.maxSuspensions) return { status: 'exhausted' };
+  const haveAnswersCome = isForCalls && waiting.calls.every(({ id }) => record.answers.has(id));
+  const hasPassEnded = waiting.for === 'compaction' && (!conversation.pass || conversation.pass.passId !== passId);
+  const { lastEnd } = conversation;
+  const isOver = hasPassEnded || haveAnswersCome;
+  const isFulfilled = haveAnswersCome || (hasPassEnded && lastEnd?.passId === passId && lastEnd?.settles === true);
+  if (!isForCalls) record.suspensions.set(waiting.step, count);
+  record.waiting = { ...waiting, isOver, isFulfilled };
+  record.state = 'waiting';
+  record.taken = undefined;
+  conversation.owner = undefined;
+  conversation.leaseUntil = undefined;
+  conversation.attempts = 0;
+  db.ready.set(readyEntry('t', conversation.ref), isOver ? db.now() : waiting.until);
+  if (!isOver) emitWait(db, conversation, record, request);
+  return { status: 'suspended' };
+}

@@ -1,0 +1,236 @@
+import { isDeepStrictEqual } from 'node:util';
+import type { ConversationRef } from '../domain/ids.ts';
+import type {
+  ClaimedTurn,
+  ClaimResult,
+  Lost,
+  RollbackResult,
+  SettleResult,
+  TurnIntake,
+  TurnLease,
+  TurnSettlement,
+  TurnStore,
+  VersionRollback,
+} from '../domain/ports/turn-store.ts';
+import { isSettled, POISON_FAILURE, TURN_LIMITS } from '../domain/turn.ts';
+import { checkNumber } from '../domain/version.ts';
+import { type MemoryConversation, type MemoryDatabase, type MemoryTurn, toConversationState } from './database.ts';
+import { appendToLog, closeOpenCalls } from './log.ts';
+import { headTurn, isRecorded, popHead, raiseEpoch, settleRecord, wakeTurn } from './mailbox.ts';
+import { readyEntry } from './members.ts';
+import { dropProposal } from './proposal-store.ts';
+import { putVersion } from './put-version.ts';
+import { openMemoryTurnIntake } from './turn-intake.ts';
+import { extendLease, hold } from './turn-lease.ts';
+import { addStep, suspend } from './turn-steps.ts';
+
+/** Turns in memory, under the contract suite of test/store. */
+export function openMemoryTurnStore(db: MemoryDatabase): TurnStore & TurnIntake {
+  return {
+    ...openMemoryTurnIntake(db),
+    claim: async (ref, owner, wake) => claim(db, ref, owner, wake),
+    startSteps: async (lease, keys) => {
+      const held = hold(db, lease);
+      if ('status' in held) return held;
+      for (const key of keys) {
+        if (!held.record.steps.has(key)) held.record.steps.set(key, { status: 'started', at: db.now() });
+      }
+      return { status: 'recorded' };
+    },
+    readBriefing: async (ref, turn) => {
+      const conversation = db.find(ref);
+      const { context } = conversation?.turnRecords.get(turn) ?? {};
+      const system = conversation?.system?.turn === turn ? conversation.system.text : undefined;
+      return { ...(context !== undefined && { context }), ...(system !== undefined && { system }) };
+    },
+    keepSystem: async (lease, text) => {
+      const held = hold(db, lease);
+      if ('status' in held) return held;
+      const { conversation } = held;
+      if (conversation.system?.turn !== lease.turn) conversation.system = { turn: lease.turn, text };
+      return { status: 'kept', system: conversation.system?.text ?? text };
+    },
+    recordStep: async (lease, outcome) => addStep(db, lease, outcome),
+    suspend: async (lease, wait) => suspend(db, lease, wait),
+    heartbeat: async (lease) => {
+      const held = hold(db, lease);
+      if ('status' in held) return held;
+      extendLease(db, held.conversation);
+      return { status: 'held' };
+    },
+    release: async (lease, wake) => release(db, lease, wake),
+    startAlone: async (lease) => {
+      const held = hold(db, lease);
+      if ('status' in held) return held;
+      held.conversation.isAlone = true;
+      return { status: 'recorded' };
+    },
+    rollBackVersion: async (lease, rollback) => rollBackVersion(db, lease, rollback),
+    settle: async (lease, settlement, wake) => settle(db, lease, settlement, wake),
+  };
+}
+
+function claim(db: MemoryDatabase, ref: ConversationRef, owner: string, wake: string): ClaimResult {
+  if (db.isGone(ref)) return { status: 'gone' };
+  const conversation = db.find(ref);
+  if (conversation?.poisoned?.wake === wake) {
+    const { turn } = conversation.poisoned;
+    return { status: 'poison', turn, ...(isRecorded(conversation, wake) && { wake }) };
+  }
+  const record = conversation && headTurn(conversation);
+  if (conversation === undefined || record === undefined) {
+    db.ready.delete(readyEntry('t', ref));
+    return { status: 'empty' };
+  }
+  const leaseUntil = conversation.leaseUntil ?? 0;
+  if (leaseUntil > db.now()) {
+    if (conversation.owner === owner) return { status: 'claimed', turn: claimedTurn(conversation, record) };
+    return { status: 'held', untilMs: leaseUntil };
+  }
+  const { waiting } = record;
+  if (record.state === 'waiting' && waiting && !waiting.isOver && waiting.until > db.now()) {
+    db.ready.set(readyEntry('t', ref), waiting.until);
+    return { status: 'waiting', untilMs: waiting.until };
+  }
+  const isLast = conversation.attempts >= TURN_LIMITS.maxAttempts;
+  if (isLast && conversation.isAlone === true) return poison(db, conversation, record, wake);
+  return { status: 'claimed', turn: takeHead(db, conversation, record, owner) };
+}
+
+/** Mirrors lua/shared/take-head.lua. */
+function takeHead(
+  db: MemoryDatabase,
+  conversation: MemoryConversation,
+  record: MemoryTurn,
+  owner: string,
+): ClaimedTurn {
+  raiseEpoch(db, conversation);
+  conversation.attempts = Math.min(conversation.attempts + 1, TURN_LIMITS.maxAttempts);
+  conversation.isAlone = false;
+  conversation.owner = owner;
+  conversation.poisoned = undefined;
+  db.sweeps.delete(readyEntry('t', conversation.ref));
+  extendLease(db, conversation);
+  const { input } = record;
+  if (input !== undefined) {
+    closeOpenCalls(conversation, record.turn, db.now());
+    record.inputSeq = appendToLog(conversation, [input], db.now(), record.turn);
+    record.input = undefined;
+  }
+  record.state = 'running';
+  record.taken ??= owner;
+  return claimedTurn(conversation, record);
+}
+
+function poison(db: MemoryDatabase, conversation: MemoryConversation, record: MemoryTurn, wake: string): ClaimResult {
+  const { turn } = record;
+  closeOpenCalls(conversation, turn, db.now());
+  settleRecord(db, conversation, record, { state: 'failed', failure: POISON_FAILURE });
+  raiseEpoch(db, conversation);
+  conversation.poisoned = { wake, turn };
+  return { status: 'poison', turn, ...(popHead(db, conversation, wake) && { wake }) };
+}
+
+/** Mirrors lua/release-turn.lua. */
+function release(db: MemoryDatabase, lease: TurnLease, wake: string): { readonly status: 'released' } | Lost {
+  const held = hold(db, lease);
+  if ('status' in held) {
+    const conversation = db.find(lease.conversation);
+    const isReleased = conversation?.owner === undefined && conversation?.epoch === lease.epoch;
+    return held.status === 'fenced' && isReleased && isRecorded(conversation, wake) ? { status: 'released' } : held;
+  }
+  const { conversation, record } = held;
+  record.state = 'queued';
+  conversation.attempts = Math.max(conversation.attempts - 1, 0);
+  conversation.owner = undefined;
+  conversation.leaseUntil = undefined;
+  wakeTurn(db, conversation, wake);
+  db.ready.set(readyEntry('t', conversation.ref), db.now());
+  return { status: 'released' };
+}
+
+function rollBackVersion(db: MemoryDatabase, lease: TurnLease, rollback: VersionRollback): RollbackResult {
+  checkNumber(rollback);
+  const held = hold(db, lease);
+  if ('status' in held) return held;
+  const { conversation } = held;
+  const { version, expectedVersion, shownVersion, refusedSegments, keepVersions } = rollback;
+  const live = conversation.versions.get(version.number);
+  if (conversation.version === version.number && isDeepStrictEqual(live, version)) {
+    return { status: 'known', conversation: toConversationState(conversation) };
+  }
+  if (conversation.version !== expectedVersion) return { status: 'version_changed', version: conversation.version };
+  if ((conversation.answeredVersion ?? -1) >= shownVersion) return { status: 'answered' };
+  const { pass } = conversation;
+  if (pass?.review !== undefined || pass?.parked !== undefined) {
+    dropProposal(conversation);
+    if (pass.owner === undefined) db.ready.set(readyEntry('p', conversation.ref), db.now());
+  }
+  conversation.quarantine = { version: version.number, segments: refusedSegments };
+  putVersion(db, conversation, version, keepVersions);
+  return { status: 'rolled_back', conversation: toConversationState(conversation) };
+}
+
+function settle(
+  db: MemoryDatabase,
+  lease: TurnLease,
+  settlement: TurnSettlement,
+  wake: string | undefined,
+): SettleResult {
+  if (db.isGone(lease.conversation)) return { status: 'gone' };
+  const conversation = db.find(lease.conversation);
+  const known = conversation?.turnRecords.get(lease.turn);
+  if (conversation !== undefined && known !== undefined && isSettled(known.state) && known.state !== 'canceled') {
+    const hasNext = conversation.mailbox.length > 0;
+    const next = headTurn(conversation);
+    const isTaken = conversation.owner === lease.owner && (conversation.leaseUntil ?? 0) > db.now();
+    return {
+      status: 'known',
+      hasNext,
+      ...(isRecorded(conversation, wake) && { wake }),
+      ...(wake === undefined && next && isTaken && { next: claimedTurn(conversation, next) }),
+    };
+  }
+  const held = hold(db, lease);
+  if ('status' in held) return held;
+  if (settlement.state === 'failed') {
+    closeOpenCalls(held.conversation, lease.turn, db.now());
+    raiseEpoch(db, held.conversation);
+  }
+  settleRecord(db, held.conversation, held.record, settlement);
+  const hasNext = popHead(db, held.conversation, wake);
+  const next = headTurn(held.conversation);
+  if (next === undefined || wake !== undefined) {
+    return { status: 'settled', hasNext, ...(hasNext && wake !== undefined && { wake }) };
+  }
+  return { status: 'settled', hasNext, next: takeHead(db, held.conversation, next, lease.owner) };
+}
+
+function waitedFor({
+  isOver: _isOver,
+  ...waited
+}: NonNullable<MemoryTurn['waiting']>): NonNullable<ClaimedTurn['waited']> {
+  return waited;
+}
+
+function claimedTurn(conversation: MemoryConversation, record: MemoryTurn): ClaimedTurn {
+  const { ref, owner = '', epoch, attempts } = conversation;
+  const last = conversation.log.at(-1);
+  return {
+    lease: { conversation: ref, turn: record.turn, owner, epoch },
+    agent: record.agent,
+    attempt: attempts,
+    isFirstClaim: record.taken === owner,
+    acceptedAt: record.acceptedAt,
+    dueAt: record.dueAt ?? record.acceptedAt,
+    ...(record.askedIn !== undefined && { askedIn: record.askedIn }),
+    claimedAt: (conversation.leaseUntil ?? 0) - TURN_LIMITS.leaseMs,
+    inputSeq: record.inputSeq ?? 0,
+    ...(last?.seq === record.inputSeq && last && { input: last.message }),
+    conversation: toConversationState(conversation),
+    ...(record.context !== undefined && { hasContext: true as const }),
+    steps: new Map(record.steps),
+    ...(record.waiting && { waited: waitedFor(record.waiting) }),
+    answers: new Map(record.answers),
+  };
+}

@@ -1,0 +1,51 @@
+import { encodeToldCalls } from '../domain/event-record.ts';
+import { isAnswerKind, type Waiting, type WaitRequest } from '../domain/turn.ts';
+import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
+import { emit } from './mailbox.ts';
+
+type Wait = NonNullable<MemoryTurn['waiting']>;
+
+/** Mirrors lua/suspend-turn.lua: each call keeps the deadline of an earlier wait. */
+export function makeWait(
+  db: MemoryDatabase,
+  { waiting: before, steps }: MemoryTurn,
+  { waitMs, calls, passId: _passId, ...wait }: WaitRequest,
+): Omit<Wait, 'isFulfilled' | 'isOver'> {
+  const kept = before?.for === wait.for ? before.calls : [];
+  const dated = calls.map(({ waitMs: callMs, ...call }) => ({
+    ...call,
+    until: kept.find(({ id }) => id === call.id)?.until ?? db.now() + callMs,
+  }));
+  const until = Math.min(db.now() + waitMs, ...dated.map((call) => call.until));
+  return { ...wait, since: db.now(), until, calls: dated, steps: steps.size };
+}
+
+/** Mirrors lua/suspend-turn.lua. */
+export function emitWait(
+  db: MemoryDatabase,
+  conversation: MemoryConversation,
+  { turn, waiting }: MemoryTurn,
+  { calls }: WaitRequest,
+): void {
+  if (waiting === undefined) return;
+  emit(db, conversation, 'turn_waiting', {
+    turn,
+    for: waiting.for,
+    until: String(waiting.until),
+    calls: encodeToldCalls(calls),
+    deadlines: waiting.calls.map(({ until }) => until).join(','),
+  });
+}
+
+/** Mirrors lua/answer-turn.lua: the wait ends at the earliest deadline of an open call. */
+export function shortenWait(record: MemoryTurn): void {
+  const { waiting, answers } = record;
+  if (waiting === undefined || !isAnswerKind(waiting.for)) return;
+  const open = waiting.calls.filter(({ id }) => !answers.has(id));
+  record.waiting = { ...waiting, until: Math.min(...open.map(({ until }) => until)) };
+}
+
+export function viewWaiting(waiting: Wait): Waiting {
+  const { isFulfilled: _isFulfilled, isOver: _isOver, steps: _steps, suspendedIn: _suspendedIn, ...shown } = waiting;
+  return shown;
+}

@@ -1,0 +1,1 @@
+export { openTestWorkers, type TestWorkers, type TestWorkersOptions } from './open-test-workers.ts';

@@ -1,0 +1,119 @@
+import type { AnyAgents } from '../client/agent-types.ts';
+import { createClient, type TurnfoldClient } from '../client/client.ts';
+import type { Agent } from '../domain/agent.ts';
+import type { WorkerEvent } from '../domain/events.ts';
+import type { PolicyInput } from '../domain/policy.ts';
+import type { Clock, IdSource } from '../domain/ports/clock.ts';
+import { noTracing } from '../domain/ports/tracing.ts';
+import { MemoryDatabase } from '../memory-store/database.ts';
+import { type MemoryStore, openMemoryStore } from '../memory-store/open-memory-store.ts';
+import { readAgents } from '../runtime/agent-schema.ts';
+import { type LoadedAgents, prepareAgents } from '../runtime/agents.ts';
+import { createHandlers } from '../runtime/handlers.ts';
+import { createSummarizers } from '../runtime/summarizers.ts';
+import { createIdSource } from '../runtime/system.ts';
+import { loadTokenCounter } from '../tokens/token-counter.ts';
+import { Calibrations } from '../workers/calibrations.ts';
+import { Shutdown } from '../workers/shutdown.ts';
+import { systemTimers } from '../workers/timers.ts';
+import { InProcessQueue } from './in-process-queue.ts';
+
+export interface TestWorkersOptions<Agents extends readonly Agent[] = readonly Agent[]> {
+  /** Agents under test, as for `startWorkers`. */
+  readonly agents: Agents;
+  /** Base policy of all agents. */
+  readonly policy?: PolicyInput;
+}
+
+/** All workers in this process over a store in memory, with a client of the same store. */
+export interface TestWorkers<Agents extends AnyAgents = AnyAgents> {
+  /** The client that services use. */
+  readonly client: TurnfoldClient<Agents>;
+  /** Events of the workers so far, oldest first. */
+  readonly events: readonly WorkerEvent[];
+  /** Resolves when no worker has anything to do. Rejects with an unexpected error of a worker. */
+  idle(): Promise<void>;
+  /** Moves the clock by `ms`, then runs everything that is due: scheduled turns, deadlines, retries, idle TTLs. */
+  advance(ms: number): Promise<void>;
+  /** Stops the workers and forgets the conversations. */
+  close(): Promise<void>;
+}
+
+/**
+ * Starts every worker over a store in memory: for tests of agents, policies and services, without Redis. A turn runs as soon
+ * as the client accepts it. Waits end by `advance`, because no sweeper runs beside the test.
+ * @throws invalid_config, invalid_policy
+ */
+export async function openTestWorkers<const Agents extends readonly Agent[]>({
+  agents: given,
+  policy = {},
+}: TestWorkersOptions<Agents>): Promise<TestWorkers<Agents>> {
+  const { agents: read, problems } = readAgents(given);
+  if (problems[0] !== undefined) throw problems[0];
+  const agents = await prepareAgents(read, policy, () => 1);
+  const database = new MemoryDatabase();
+  const clock: Clock = { now: () => database.now() };
+  const store = openMemoryStore(database);
+  const queue = new InProcessQueue();
+  const shutdown = new Shutdown();
+  const events: WorkerEvent[] = [];
+  const onEvent = (event: WorkerEvent): void => void events.push(event);
+  const { sweeper, ...handlers } = createHandlers({
+    store,
+    wakes: queue,
+    agents,
+    calibrations: new Calibrations({ clock, timers: systemTimers, onEvent }),
+    summarizers: await createSummarizers(agents.all, []),
+    onEvent,
+    tracing: noTracing,
+    shutdown,
+    clock,
+  });
+  queue.connect(handlers);
+  const client = openTestClient({ store, queue, clock, agents, ids: createIdSource() });
+  return {
+    client: client as unknown as TurnfoldClient<Agents>, // names and contexts are types alone
+    events,
+    idle: () => queue.idle(),
+    advance: async (ms) => {
+      await queue.idle();
+      database.advance(ms);
+      await sweeper.sweepOnce();
+      await queue.idle();
+    },
+    close: async () => {
+      shutdown.begin(0, systemTimers);
+      await queue.close();
+    },
+  };
+}
+
+interface TestClientParts {
+  readonly store: MemoryStore;
+  readonly queue: InProcessQueue;
+  readonly clock: Clock;
+  readonly agents: LoadedAgents;
+  readonly ids: IdSource;
+}
+
+function openTestClient({ store, queue, clock, agents, ids }: TestClientParts): TurnfoldClient {
+  return createClient({
+    turns: store,
+    contexts: store,
+    passes: store,
+    versions: store,
+    proposals: store,
+    events: store,
+    listings: store,
+    texts: store,
+    notices: { wait: (_conversation, ms, signal) => queue.nextChange(ms, signal) },
+    wakes: queue,
+    onError: (error) => {
+      throw error;
+    },
+    counterFor: async (agent) => agents.find(agent)?.counter ?? (await loadTokenCounter('o200k_base')),
+    currentTrace: () => undefined,
+    ids,
+    now: () => clock.now(),
+  });
+}
