@@ -6,8 +6,7 @@ import { type AcceptedSummary, settlePass } from '../src/domain/compaction/settl
 import type { Reason } from '../src/domain/compaction/thresholds.ts';
 import { contextOfLog } from '../src/domain/context.ts';
 import { resolveLimits } from '../src/domain/limits.ts';
-import { buildLog } from '../src/domain/log.ts';
-import type { Message, WeighedMessage } from '../src/domain/message.ts';
+import { buildLog, type Message, type WeighedMessage } from '../src/domain/message.ts';
 import { completePolicy, type PolicyInput } from '../src/domain/policy.ts';
 import { NO_OVERHEAD } from '../src/domain/size.ts';
 import { START_VERSION } from '../src/domain/version.ts';

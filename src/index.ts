@@ -41,7 +41,7 @@ export type { PassOutcome } from './domain/pass.ts';
 export type { BackoffCause, PassEvent, PassFallback, PassMeasure, SummaryOutcome } from './domain/pass-events.ts';
 export type { EvictionStrategy, Policy, PolicyInput } from './domain/policy.ts';
 export type { ReadPolicy } from './domain/policy-input.ts';
-export type { QuarantineSet, SetAside } from './domain/ports/sweep-store.ts';
+export type { QuarantineEntry, QuarantineSet } from './domain/ports/sweep-store.ts';
 export type { ApprovalRefusal } from './domain/proposal.ts';
 export type { WireFormat } from './domain/raw-items.ts';
 export type { WaitKind } from './domain/turn.ts';

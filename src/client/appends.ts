@@ -1,4 +1,4 @@
-import type { Told } from '../domain/durability.ts';
+import type { Acknowledged } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { type AdoptedMessages, adoptMessages } from '../domain/history.ts';
 import type { ConversationRef } from '../domain/ids.ts';
@@ -34,7 +34,7 @@ const NO_HEAD = -1;
 export async function appendMessages(ports: ClientPorts, input: AppendInput): Promise<Appended> {
   const { conversation: id, tenant, operation = ports.ids.next(), ...rest } = parseInput(appendSchema, input);
   const append = { ...rest, conversation: { tenant, id }, operation };
-  const run = (): Promise<Told<AppendResult>> =>
+  const run = (): Promise<Acknowledged<AppendResult>> =>
     nameRepeatable({ field: 'operation', id: operation }, () => tryAppend(ports, append));
   let result = await run();
   for (let tries = 1; isWorthAnother(result, append) && tries < APPEND_TRIES; tries += 1) result = await run();
@@ -53,7 +53,7 @@ function isWorthAnother(result: AppendResult, { expectedHead }: CheckedAppend): 
   return result.status === 'conflict' && expectedHead === undefined;
 }
 
-async function tryAppend(ports: ClientPorts, append: CheckedAppend): Promise<Told<AppendResult>> {
+async function tryAppend(ports: ClientPorts, append: CheckedAppend): Promise<Acknowledged<AppendResult>> {
   const { conversation, operation, agent, messages } = append;
   const state = await ports.contexts.readConversation(conversation);
   const expectedHead = append.expectedHead ?? state?.head ?? 0;
@@ -93,7 +93,7 @@ async function tryAppend(ports: ClientPorts, append: CheckedAppend): Promise<Tol
 async function concludeAppend(
   ports: ClientPorts,
   { conversation, operation }: CheckedAppend,
-  result: Told<AppendResult>,
+  result: Acknowledged<AppendResult>,
 ): Promise<Appended> {
   if (result.status === 'other_agent') throw agentConflict(conversation, result.agent);
   if (result.status === 'forking') throw beingCopied(conversation, result);

@@ -1,4 +1,4 @@
-import type { Shortfall, Told } from '../domain/durability.ts';
+import type { Acknowledged, Shortfall } from '../domain/durability.ts';
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { Forking } from '../domain/ports/version-store.ts';
@@ -18,7 +18,7 @@ export interface RepeatableCall {
  * write goes on in both cases.
  * @throws accepted_unsure
  */
-export function checkDurability({ shortfall }: Told<unknown>, { field, id, others }: RepeatableCall): void {
+export function checkDurability({ shortfall }: Acknowledged<unknown>, { field, id, others }: RepeatableCall): void {
   if (shortfall === undefined) return;
   throw new TurnfoldError(
     'accepted_unsure',

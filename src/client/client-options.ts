@@ -1,10 +1,9 @@
 import { z } from 'zod';
 import { type Durability, durabilitySchema } from '../domain/durability.ts';
-import { ENCODINGS } from '../domain/model.ts';
+import { ENCODINGS, type Encoding } from '../domain/model.ts';
 import { parseInput } from '../domain/parse.ts';
 import { functionSchema } from '../domain/process-options.ts';
 import { type RedisTls, redisOptions } from '../redis/address.ts';
-import type { Encoding } from '../tokens/encoding.ts';
 
 export interface ClientOptions {
   /** Address of one server, of Sentinels or of a Cluster, with credentials if Redis requires them. */

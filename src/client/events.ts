@@ -77,7 +77,7 @@ async function* readOn(
     signal?.throwIfAborted();
     const askedAt = ports.now();
     const page = await ports.events.readEvents({ conversation, after: reading.position, limit: PAGE });
-    if (isFirst && !page.isThere) throw noConversation(conversation);
+    if (isFirst && !page.exists) throw noConversation(conversation);
     if (reading.loses(page, askedAt)) yield { type: 'lost' };
     for (const event of page.events) {
       signal?.throwIfAborted();
@@ -110,11 +110,11 @@ class Reading {
   }
 
   /** Advances past a page. @returns whether events may be missing before the page */
-  loses({ start, events, position, isThere }: EventPage, askedAt: number): boolean {
+  loses({ start, events, position, exists }: EventPage, askedAt: number): boolean {
     const hasLooked = askedAt - this.#readAllAt < EVENT_LIMITS.keptMs;
     const isLoss = start === 'missing' ? !this.#takesWhatIsKept : start === 'expired' && !hasLooked;
-    const isAnew = isThere && this.#gone === 'untold';
-    this.#gone = isThere ? 'no' : isLoss || this.#gone === 'told' ? 'told' : 'untold';
+    const isAnew = exists && this.#gone === 'untold';
+    this.#gone = exists ? 'no' : isLoss || this.#gone === 'told' ? 'told' : 'untold';
     this.#position = position;
     this.#takesWhatIsKept = false;
     if (events.length < PAGE) this.#readAllAt = askedAt;

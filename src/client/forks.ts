@@ -1,6 +1,6 @@
 import type { z } from 'zod';
 import { findVersionBefore } from '../domain/compaction/restore.ts';
-import type { Told } from '../domain/durability.ts';
+import type { Acknowledged } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import type { OpenCall } from '../domain/history.ts';
 import {
@@ -71,7 +71,7 @@ export async function forkConversation(
 }
 
 /** Resumes behind `copied`. If a failover lost batches, copies again from there, texts first. */
-async function copy(ports: ClientPorts, fork: OpenFork, copied: number): Promise<Told<ForkEndResult>> {
+async function copy(ports: ClientPorts, fork: OpenFork, copied: number): Promise<Acknowledged<ForkEndResult>> {
   const { conversation, operation, plan } = fork;
   const version = await readSourceVersion(ports, plan);
   for (let at = copied; ; ) {

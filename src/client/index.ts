@@ -4,10 +4,10 @@ export type { Backoff, ConversationState, Quarantine } from '../domain/conversat
 export type {
   ApprovalRefusalCode,
   ConversationEvent,
-  EventNews,
+  EventBody,
   PassEndKind,
-  ToldCall,
-  ToldVersion,
+  ReportedCall,
+  VersionReport,
 } from '../domain/conversation-event.ts';
 export type { VersionChange } from '../domain/diff.ts';
 export type { Durability } from '../domain/durability.ts';
@@ -15,8 +15,8 @@ export { type ErrorCode, type ErrorContext, isTurnfoldError, TurnfoldError } fro
 export type { OpenCall } from '../domain/history.ts';
 export type { NamedConversation } from '../domain/ids.ts';
 export type { LogEntry, Message, ToolCall, WeighedMessage, Weight } from '../domain/message.ts';
-export type { ToolDescription } from '../domain/model.ts';
-export type { ConversationStanding, ListedConversation, WaitingTurn } from '../domain/ports/listing-store.ts';
+export type { Encoding, ToolDescription } from '../domain/model.ts';
+export type { ListedConversation, ListedState, WaitingTurn } from '../domain/ports/listing-store.ts';
 export type { FailedTurn, OpenTurn, OpenTurns } from '../domain/ports/turn-store.ts';
 export type { SizeAnchor, SizeRecord } from '../domain/size.ts';
 export type {
@@ -40,7 +40,6 @@ export type {
 export type { TurnContext } from '../domain/turn-context.ts';
 export type { Segment, Version } from '../domain/version.ts';
 export type { RedisTls } from '../redis/address.ts';
-export type { Encoding } from '../tokens/encoding.ts';
 export type {
   AgentName,
   AgentType,

@@ -1,3 +1,4 @@
+import type { TraceParent } from '../domain/ids.ts';
 import type { IdSource } from '../domain/ports/clock.ts';
 import type { ContextStore } from '../domain/ports/context-store.ts';
 import type { EventStore } from '../domain/ports/event-store.ts';
@@ -9,7 +10,6 @@ import type { TextListener } from '../domain/ports/text-deltas.ts';
 import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import type { TurnIntake } from '../domain/ports/turn-store.ts';
 import type { VersionStore } from '../domain/ports/version-store.ts';
-import type { TraceParent } from '../domain/trace-parent.ts';
 
 /** Dependencies of the client. */
 export interface ClientPorts {

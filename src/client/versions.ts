@@ -9,7 +9,7 @@ import {
   weighOutside,
 } from '../domain/compaction/restore.ts';
 import { type ConversationState, NO_BACKOFF } from '../domain/conversation.ts';
-import type { Told } from '../domain/durability.ts';
+import type { Acknowledged } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { type ConversationRef, idSchema } from '../domain/ids.ts';
 import { NO_WEIGHT } from '../domain/message.ts';
@@ -148,7 +148,7 @@ async function tryReplace(
   ports: ClientPorts,
   conversation: ConversationRef,
   { operation, hardTokens, keepsNewer, change }: ReplaceOptions & { readonly operation: string },
-): Promise<Told<VersionReplacementResult>> {
+): Promise<Acknowledged<VersionReplacementResult>> {
   const state = await readConversationState(ports, conversation);
   const versions = await ports.contexts.listVersions(conversation);
   const live = versions.find(({ number }) => number === state.size.version) ?? START_VERSION;

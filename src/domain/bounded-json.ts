@@ -5,16 +5,16 @@ import { describeThrown } from './thrown.ts';
 /** Deeper JSON overflows the stack of the recursive code that renders, counts and stores it. */
 const MAX_JSON_DEPTH = 200;
 
-/** In values: more would hold the event loop for over 50 ms. A megabyte may hold 350,000 of them. */
+/** Values per text. More would hold the event loop for over 50 ms. A megabyte may hold 350,000 values. */
 const MAX_WORK = 250_000;
-/** A key or a list that is not empty takes as long as four values more. */
+/** Extra values that a key or a list with members counts as, because of the time that it takes. */
 const MEMBERS_WORK = 4;
 
 export interface JsonBounds {
-  /** UTF-16 units of the text: never more than its bytes in UTF-8 */
+  /** UTF-16 units of the text, which are never more than its UTF-8 bytes. */
   readonly maxCharacters: number;
   readonly maxDepth?: number;
-  /** in values, as `MAX_WORK` */
+  /** Values, counted as for `MAX_WORK`. */
   readonly maxWork?: number;
 }
 
@@ -23,15 +23,15 @@ export type BoundedJson =
   | {
       readonly status: 'refused';
       readonly code: Extract<ErrorCode, 'invalid_input' | 'message_too_large'>;
-      /** where the fault is, from the value on */
+      /** Path from the value to the fault. */
       readonly path: readonly PropertyKey[];
       readonly why: string;
     };
 
 /**
- * Writes any value as JSON text, as `JSON.stringify` does, within bounds. The work is bounded as well: it stops at the first
- * fault, and neither cycles, depth nor getters can overflow the stack or throw. A value that JSON would drop or change
- * without a word (a function in a list, a symbol, NaN, a BigInt) is refused.
+ * Writes any value as JSON text, as `JSON.stringify` does, within bounds. The writer stops at the first fault. Cycles,
+ * depth and getters can neither overflow the stack nor throw. JSON would silently drop or change some values: functions
+ * in lists, symbols, NaN, BigInt. Such a value is refused.
  */
 export function writeBoundedJson(value: unknown, bounds: JsonBounds): BoundedJson {
   try {
@@ -43,8 +43,8 @@ export function writeBoundedJson(value: unknown, bounds: JsonBounds): BoundedJso
 }
 
 /**
- * A plain copy of any value: without getters, cycles or `toJSON`, so that nothing behind the border can fail on it.
- * @param at what the caller calls the value
+ * Makes a plain copy of any value, without getters, cycles or `toJSON`. Code that reads the copy cannot fail on it.
+ * @param at name of the value for the caller, used in the error
  * @throws invalid_input, message_too_large, with the field
  */
 export function copyBoundedJson(value: unknown, at: string, bounds: JsonBounds): unknown {
@@ -54,7 +54,10 @@ export function copyBoundedJson(value: unknown, at: string, bounds: JsonBounds):
   throw new TurnfoldError(written.code, `${field}: ${written.why}`, { field });
 }
 
-/** What `JSON.stringify` writes as the value inside. Listed as keys, a boxed text of 5 MB held the event loop for 8 s. */
+/**
+ * Wrapper objects that `JSON.stringify` unwraps. Written key by key, a boxed string of 5 MB held the event loop for 8
+ * s.
+ */
 const BOXES = [String, Number, Boolean];
 
 class JsonRefusal extends Error {
@@ -70,21 +73,21 @@ class JsonRefusal extends Error {
   }
 }
 
-/** A list or an object that is being written. */
+/** A list or an object whose members are being written. */
 interface Frame {
   readonly source: object;
-  /** of an object; undefined: a list */
+  /** Keys of an object. Undefined for a list. */
   readonly keys: readonly string[] | undefined;
   readonly length: number;
   next: number;
-  /** whether a member was written, so that the next one needs a comma */
+  /** True after the first written member: the next one needs a comma. */
   hasMember: boolean;
 }
 
 class JsonWriter {
   readonly #bounds: JsonBounds;
   readonly #frames: Frame[] = [];
-  /** lists and objects that are being written: one that holds itself has no JSON */
+  /** Lists and objects that are being written. A value that contains itself has no JSON. */
   readonly #open = new Set<object>();
   #json = '';
   #work = 0;
@@ -96,12 +99,12 @@ class JsonWriter {
   write(value: unknown): string {
     try {
       const root = this.#resolve(value, '');
-      if (root === undefined) this.#refuse('expected JSON; got undefined');
+      if (root === undefined) this.#refuse('expected JSON, got undefined');
       this.#begin(root);
       for (let frame = this.#frames.at(-1); frame !== undefined; frame = this.#frames.at(-1)) this.#step(frame);
       return this.#json;
     } catch (error) {
-      // Everything else is thrown by code of whoever made the value: a getter, a proxy, `toJSON`.
+      // Every other error comes from the value's own code: a getter, a proxy, `toJSON`.
       if (error instanceof JsonRefusal) throw error;
       return this.#refuse(`cannot be read: ${describeThrown(error).name}`);
     }
@@ -134,24 +137,24 @@ class JsonWriter {
       case 'boolean':
         return this.#put(String(value));
       case 'number':
-        if (!Number.isFinite(value)) this.#refuse(`expected JSON; got ${value}`);
+        if (!Number.isFinite(value)) this.#refuse(`expected JSON, got ${value}`);
         return this.#put(String(value));
       case 'object':
         return value === null ? this.#put('null') : this.#enter(value);
       default:
-        return this.#refuse(`expected JSON; got a ${typeof value}`);
+        return this.#refuse(`expected JSON, got a ${typeof value}`);
     }
   }
 
   #enter(source: object): void {
     const { maxDepth = MAX_JSON_DEPTH } = this.#bounds;
-    if (this.#open.has(source)) this.#refuse('refers to itself; expected JSON');
+    if (this.#open.has(source)) this.#refuse('refers to itself, expected JSON');
     if (this.#frames.length >= maxDepth) this.#refuse(`nested deeper than ${maxDepth} levels`);
     const isList = Array.isArray(source);
     const keys = isList ? undefined : Object.keys(source);
     const length = isList ? source.length : (keys as string[]).length;
     if (length === 0) return this.#put(isList ? '[]' : '{}');
-    // Each member is at least one character: a list that announces a billion is refused before it is walked.
+    // Each member takes at least one character. A list with a length of a billion is refused before it is walked.
     this.#reserve(length);
     this.#spend(isList ? MEMBERS_WORK : MEMBERS_WORK * length);
     this.#open.add(source);
@@ -192,10 +195,10 @@ class JsonWriter {
     throw new JsonRefusal(path, why);
   }
 
-  /** What JSON writes for a value: the answer of its `toJSON`, what it boxes, or the value itself; undefined is left out. */
+  /** Unwraps a value as JSON does: by its `toJSON`, or from its wrapper object. JSON leaves out undefined members. */
   #resolve(value: unknown, key: PropertyKey): unknown {
     if (typeof value !== 'object' || value === null) return value;
-    // A member for each element. Merely to list those of 5 MB held the event loop for a second.
+    // A typed array has a member per element. Listing the keys of 5 MB held the event loop for a second.
     if (ArrayBuffer.isView(value) && MEMBERS_WORK * value.byteLength > this.#maxWork) {
       this.#tooLarge('more values than a message may have');
     }

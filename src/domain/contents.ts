@@ -1,52 +1,42 @@
 import type { EventScope } from './events.ts';
 import type { Message, ToolCall } from './message.ts';
 
-/** What was said in a call of a model or a tool. */
+/** Contents of one call of a model or a tool. */
 export type ContentEvent = EventScope &
   (
     | {
         readonly type: 'model_asked';
-        /** the system prompt */
-
+        /** System prompt of the request. */
         readonly system: string;
-        /** the context as it is sent */
-
+        /** Context of the request, as it is sent. */
         readonly messages: readonly Message[];
       }
     | {
         readonly type: 'model_answered';
-        /** the text of the answer */
-
+        /** Text of the answer. */
         readonly content: string;
-        /** the calls that the model made */
-
+        /** Tool calls of the answer. */
         readonly toolCalls: readonly ToolCall[];
       }
     | {
         readonly type: 'tool_asked';
-        /** the tool */
-
+        /** Name of the tool. */
         readonly name: string;
-        /** id of the call */
-
+        /** Id of the call. */
         readonly call: string;
-        /** as the model wrote them */
-
+        /** Arguments, as the model wrote them. */
         readonly arguments: string;
       }
     | {
         readonly type: 'tool_answered';
-        /** the tool */
-
+        /** Name of the tool. */
         readonly name: string;
-        /** id of the call */
-
+        /** Id of the call. */
         readonly call: string;
-        /** the result as the log has it */
-
+        /** Result, as the log holds it. */
         readonly content: string;
       }
   );
 
-/** Contents are in no event: they go to whoever asked for them by a setting of its own, and to nobody else. */
+/** Receives the contents of calls. No other event carries contents: a user must ask for them by a separate setting. */
 export type ContentListener = (event: ContentEvent) => void;

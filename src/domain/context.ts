@@ -1,37 +1,36 @@
 import { clipMessage } from './compaction/clip.ts';
 import { maskedItem } from './compaction/mask.ts';
-import type { ContextItem } from './context-item.ts';
 import { TurnfoldError } from './errors.ts';
 import { addWeights, type LogEntry, type Message, NO_WEIGHT, type Weight } from './message.ts';
 import { forEachInSlices, runToEnd, type Sliced } from './sliced.ts';
-import type { ClippedSegment, Segment, Summary, SummarySegment, Version } from './version.ts';
+import type { ClippedSegment, ContextItem, Segment, Summary, SummarySegment, Version } from './version.ts';
 
-export type { ContextItem } from './context-item.ts';
+export type { ContextItem } from './version.ts';
 
-/** What a conversation's next request holds, besides the agent's system prompt and tools. */
+/** Messages of a conversation's next request. The agent's system prompt and tools come on top. */
 export interface Context {
   readonly version: Version;
-  /** the last seq of the log that it holds */
+  /** Last seq of the log that the context holds. */
   readonly head: number;
   readonly items: readonly ContextItem[];
 }
 
-/** The log and the summaries behind a context, as a store read them. */
+/** Log entries and summaries of a context, as a store read them. */
 export interface ContextSource {
   readonly version: Version;
   readonly head: number;
-  /** entries of every segment that shows some, and of everything behind `version.base` up to `head`, ascending */
+  /** Entries of all segments that show log messages, and all entries after `version.base` up to `head`, ascending. */
   readonly entries: readonly LogEntry[];
   readonly summaries: ReadonlyMap<string, Summary>;
 }
 
-/** Built between two yields. */
+/** Items that are built between two yields. */
 const ITEMS_A_SLICE = 1_024;
 
-/** What stands for its messages without them. */
+/** Kinds of segments that need no log entries. */
 const WITHOUT_ENTRIES: ReadonlySet<Segment['kind']> = new Set(['summary', 'evicted']);
 
-/** Seq ranges whose entries a context needs, ascending, neighbours joined. */
+/** Lists the seq ranges of the entries that a context needs, ascending, with neighbours joined. */
 export function rangesToRead(version: Version, head: number): { from: number; to: number }[] {
   const ranges: { from: number; to: number }[] = [];
   const tail = { kind: 'raw' as const, from: version.base + 1, to: head };
@@ -44,12 +43,14 @@ export function rangesToRead(version: Version, head: number): { from: number; to
   return ranges;
 }
 
-/** Builds the context that `version` describes at `head`. Pure: the same source gives the same context byte for byte. */
+/**
+ * Builds the context that `version` describes at `head`. The same source gives the same context, byte for byte (I15).
+ */
 export function buildContext(source: ContextSource): Context {
   return runToEnd(buildInSlices(source));
 }
 
-/** The same, in slices. */
+/** `buildContext` in slices. */
 export function* buildInSlices({ version, head, entries, summaries }: ContextSource): Sliced<Context> {
   const log = new Map<number, LogEntry>();
   yield* forEachInSlices(entries, (entry) => log.set(entry.seq, entry));
@@ -69,7 +70,7 @@ export function* buildInSlices({ version, head, entries, summaries }: ContextSou
   return { version, head, items };
 }
 
-/** A log entry as a segment shows it. */
+/** Builds the item of a log entry as its segment shows it. */
 function logItem(entry: LogEntry, segment: ClippedSegment | { readonly kind: 'raw' | 'masked' }): ContextItem {
   switch (segment.kind) {
     case 'raw':
@@ -81,7 +82,7 @@ function logItem(entry: LogEntry, segment: ClippedSegment | { readonly kind: 'ra
   }
 }
 
-/** Every entry of a log as a context without any version: what an offline plan is made over. */
+/** Builds a context of a whole log, without compaction, for offline plans. */
 export function contextOfLog(entries: readonly LogEntry[], version: Version): Context {
   return buildContext({ version, head: entries.at(-1)?.seq ?? 0, entries, summaries: new Map() });
 }
@@ -94,7 +95,7 @@ export function weighItems(items: readonly Weight[]): Weight {
   return items.reduce<Weight>((sum, item) => addWeights(sum, item), NO_WEIGHT);
 }
 
-/** @throws not_found where it is missing */
+/** @throws not_found if the entry is missing */
 function readEntry(log: ReadonlyMap<number, LogEntry>, seq: number): LogEntry {
   const entry = log.get(seq);
   if (entry === undefined) throw new TurnfoldError('not_found', `log entry ${seq} is missing`, { details: { seq } });

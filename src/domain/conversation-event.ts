@@ -2,12 +2,12 @@ import type { WaitingCall, WaitKind } from './turn.ts';
 import type { Version } from './version.ts';
 
 /**
- * How long events are kept, in ms, from the newest one on: all of a conversation's go together. How many of it are kept at
- * least; up to a hundred more may be.
+ * Retention of events. `keptMs`: milliseconds after the newest event of a conversation, after which all its events
+ * expire together. `kept`: events per conversation that are kept at least. Trimming may leave up to a hundred more.
  */
 export const EVENT_LIMITS = { keptMs: 86_400_000, kept: 500 } as const;
 
-/** How a pass ended, as it is told; `superseded`: a restore or a rollback took its place. */
+/** How a pass ended, as reported in events. `superseded`: a restore or a rollback replaced the pass. */
 export type PassEndKind =
   | 'committed'
   | 'approved'
@@ -19,107 +19,105 @@ export type PassEndKind =
   | 'failed'
   | 'superseded';
 
-/** Why an approval was not carried out. */
+/** Why an approval could not be carried out. */
 export type ApprovalRefusalCode = 'invalid_input' | 'proposal_stale' | 'conversation_busy';
 
-/** What a version would do, or has done. Sizes in tokens; `archived`: messages taken out of the context. */
-export interface ToldVersion extends Pick<Version, 'strategy' | 'archived' | 'tokensBefore' | 'tokensAfter'> {
-  /** why the pass was asked for */
+/**
+ * Figures of a proposed or committed version. Sizes are in tokens. `archived` counts the messages taken out of the
+ * context.
+ */
+export interface VersionReport extends Pick<Version, 'strategy' | 'archived' | 'tokensBefore' | 'tokensAfter'> {
+  /** Reasons for the pass. */
   readonly reasons: readonly string[];
 }
 
-/** A call that waits, as an event tells it. */
-export interface ToldCall extends WaitingCall {
-  /** `arguments` is only a beginning: an event holds 4,000 characters of all its calls. `result` has them whole */
+/** A waiting call, as an event reports it. */
+export interface ReportedCall extends WaitingCall {
+  /** Mark that `arguments` is cut: an event holds 4,000 characters of all its calls. `result` returns the full text. */
   readonly isCut?: true;
 }
 
-/** What an event tells, by its type. */
-export type EventNews =
+/** Fields of an event, by its type. */
+export type EventBody =
   | {
       readonly type: 'turn_settled';
-      /** id of the turn */
+      /** Id of the turn. */
       readonly turn: string;
-      /** how it was settled */
+      /** Final state of the turn. */
       readonly state: 'completed' | 'failed' | 'canceled';
     }
   | {
-      /** the turn waits, and holds no worker meanwhile. Told again whenever it is suspended for what is left */
+      /**
+       * The turn waits and uses no worker meanwhile. A turn that is suspended again for the remaining calls is reported
+       * again.
+       */
       readonly type: 'turn_waiting';
-      /** id of the turn */
+      /** Id of the turn. */
       readonly turn: string;
-      /** `tools` and `approval` end with `answer`, the others by themselves */
+      /** Kind of wait. `answer` ends `tools` and `approval`. The other waits end by themselves. */
       readonly for: WaitKind;
-      /** ms since epoch: the turn goes on then at the latest. For calls, the earliest of their deadlines */
+      /** Time at which the turn continues at the latest, in ms since epoch. For calls: their earliest deadline. */
       readonly until: number;
-      /** calls whose answer or approval is awaited; empty for `compaction` and `retry` */
-      readonly calls: readonly ToldCall[];
+      /** Calls that wait for an answer or approval. Empty for `compaction` and `retry`. */
+      readonly calls: readonly ReportedCall[];
     }
-  | (ToldVersion & {
+  | (VersionReport & {
       readonly type: 'version_committed';
-      /** its number: the live one from then on */
+      /** Number of the version, which is the live one from then on. */
       readonly version: number;
-      /** what made the version */
+      /** Operation that made the version. */
       readonly cause: Version['cause'];
-      /** ms from the request to the commit */
+      /** Milliseconds from the request to the commit. */
       readonly durationMs: number;
-      /** the summarizer that wrote for it; absent where none did */
+      /** Summarizer that wrote for the version. Absent if none did. */
       readonly model?: string;
     })
   | {
       readonly type: 'pass_ended';
-      /** id of the pass */
-
+      /** Id of the pass. */
       readonly passId: string;
-      /** how it ended */
-
+      /** How the pass ended. */
       readonly outcome: PassEndKind;
     }
-  | (ToldVersion & {
+  | (VersionReport & {
       readonly type: 'version_proposed';
-      /** id of the pass */
-
+      /** Id of the pass. */
       readonly passId: string;
-      /** id of the proposal */
-
+      /** Id of the proposal. */
       readonly proposal: string;
     })
   | {
       readonly type: 'proposal_decided';
-      /** id of the proposal */
+      /** Id of the proposal. */
       readonly proposal: string;
-      /** what somebody decided */
+      /** Decision of the person. */
       readonly verdict: 'approve' | 'reject';
-      /** of a rejection, where one was given */
+      /** Reason of a rejection, if the person gave one. */
       readonly reason?: string;
     }
   | {
       readonly type: 'approval_refused';
-      /** id of the pass */
-
+      /** Id of the pass. */
       readonly passId: string;
-      /** why the approval was refused */
-
+      /** Why the approval was refused. */
       readonly code: ApprovalRefusalCode;
     }
   /**
-   * of a newer program than this one: its type, or what this one cannot read of it. Told, not passed over, so that its id is
-   * known as handled: a caller that stayed behind it would be told of a loss once it was trimmed
+   * An event of a newer program, whose type or fields this program does not know. It is reported instead of skipped. A
+   * caller that never saw its id would receive a report of a loss once the event was trimmed.
    */
   | {
       readonly type: 'unknown';
-      /** the type that this program does not know */
-
+      /** Type that this program does not know. */
       readonly name: string;
-      /** its fields, as text */
-
+      /** Fields of the event, as text. */
       readonly fields: Readonly<Record<string, string>>;
     };
 
 /** One durable event of a conversation. */
-export type ConversationEvent = EventNews & {
-  /** where it stands; those that come later have larger ones */
+export type ConversationEvent = EventBody & {
+  /** Position of the event. Later events have larger ids. */
   readonly id: string;
-  /** ms since epoch, by the store's clock */
+  /** Time of the event in ms since epoch, by the store's clock. */
   readonly at: number;
 };

@@ -1,68 +1,71 @@
 import type { OpenCall } from './history.ts';
 import type { SizeRecord } from './size.ts';
 
-/** What one read of a conversation tells: enough for the backoff, without its messages. */
+/** Snapshot of a conversation, without its messages. The threshold check needs no more. */
 export interface ConversationState {
-  /** name of its agent */
+  /** Name of the conversation's agent. */
   readonly agent: string;
-  /** seq of the last log entry; 0 for an empty log */
+  /** Seq of the last log entry. 0 for an empty log. */
   readonly head: number;
-  /** user messages in the log */
+  /** User messages in the log. */
   readonly turns: number;
-  /** calls of tools that have no result yet */
+  /** Tool calls that have no result yet. */
   readonly openCalls: readonly OpenCall[];
-  /** what it weighs */
+  /** Figures from which the size of the context follows. */
   readonly size: SizeRecord;
-  /** where the last pass ended; thresholds of turns and messages count from here */
+  /** Log at the end of the last pass. Thresholds of turns and messages count from here. */
   readonly passed: {
-    /** the log's end then */ readonly head: number;
-    /** user messages until then */
-
+    /** Seq of the last log entry at that time. */
+    readonly head: number;
+    /** User messages up to that time. */
     readonly turns: number;
   };
-  /** when soft passes are not asked for */
+  /** Sizes below which no soft pass is requested. */
   readonly backoff: Backoff;
-  /** the pass that is requested or in progress */
+  /** Id of the pass that is requested or in progress. */
   readonly passId?: string;
-  /** what no pass commits again */
+  /** Version that a provider refused. No pass commits its segments again. */
   readonly quarantine?: Quarantine;
-  /** it is being copied: what is there so far is not all of it */
+  /** Mark of a conversation that is being copied and not complete yet. */
   readonly isForking?: true;
-  /** the newest version over which a model answered, whether it told its usage or not; never rolled back for its form */
+  /**
+   * Newest version over which a model answered, with or without a usage report. A refusal never rolls back this
+   * version.
+   */
   readonly answeredVersion?: number;
-  /** ms for which it may rest before it is erased, as a policy gave it last */
+  /** Milliseconds of idle time after which the conversation is erased, as the last policy set it. */
   readonly conversationTtl?: number;
 }
 
-/** A conversation's state without its open calls. A worker knows these calls, and a turn may have 1,000 of them. */
+/** Snapshot without open calls. A worker knows these calls, and a turn may have 1,000 of them. */
 export type StepState = Omit<ConversationState, 'openCalls'>;
 
-/** What a provider refused. */
+/** A version whose form a provider refused. */
 export interface Quarantine {
-  /** number of the version that was put over it; while that one is live, passes go without a model */
+  /** Number of the version that replaced the refused one. While it is live, passes use no model. */
   readonly version: number;
-  /** hash of the refused version's segments */
+  /** Hash of the refused version's segments. */
   readonly segments: string;
 }
 
-/** When a soft pass is not even asked for. Sizes in tokens. */
+/** When a soft pass is not requested again until the context has grown. Sizes are in tokens. */
 export interface Backoff {
-  /** an evaluation found nothing to do: shut below this size; 0 where open */
+  /** Size below which the last evaluation would find nothing to do again. 0: no such limit. */
   readonly nothingBelowTokens: number;
-  /** passes in a row that gained too little; three open the breaker */
+  /** Consecutive passes that gained too little. The third starts a backoff. */
   readonly gainlessPasses: number;
-  /** the breaker: no soft pass below this size; 0 where closed */
+  /** Size below which a pass would gain too little again. 0: no such limit. */
   readonly noGainBelowTokens: number;
   /**
-   * What both come to, or the hard limit before them, in tokens of the messages alone: for who appends, and does not know what
-   * else a request holds. Absent: an append asks for a pass at once.
+   * Size of the messages alone below which an append requests no pass: the larger backoff, or the hard limit if that is
+   * lower. An append does not know what else a request holds. Absent: every append may request a pass.
    */
   readonly appendsBelowMessageTokens?: number;
 }
 
 export const NO_BACKOFF: Backoff = { nothingBelowTokens: 0, gainlessPasses: 0, noGainBelowTokens: 0 };
 
-/** What has come since the last pass ended. */
+/** Counts what was added since the last pass ended. */
 export function sinceLastPass(state: Pick<ConversationState, 'head' | 'turns' | 'passed'>): {
   messages: number;
   turns: number;

@@ -4,22 +4,25 @@ import type { Segment, SeqRange, Version } from './version.ts';
 
 /** A stretch of the log that two versions treat differently. */
 export interface VersionChange {
-  /** first seq */
+  /** First seq of the stretch. */
   readonly from: number;
-  /** last seq */
+  /** Last seq of the stretch. */
   readonly to: number;
-  /** how the earlier version shows these messages */
+  /** How the earlier version shows these messages. */
   readonly before: Segment['kind'];
-  /** how the later version shows them */
+  /** How the later version shows these messages. */
   readonly after: Segment['kind'];
 }
 
-/** What changed from one version to another, up to the later base; behind a base everything is raw. */
+/**
+ * Lists the differences of two versions, up to the later base. Both versions show everything after their bases as it
+ * is.
+ */
 export function diffVersions(before: Version, after: Version): VersionChange[] {
   return runToEnd(diffInSlices(before, after));
 }
 
-/** The same, in slices. */
+/** `diffVersions` in slices. */
 export function* diffInSlices(before: Version, after: Version): Sliced<VersionChange[]> {
   const end = Math.max(before.base, after.base);
   const changes: VersionChange[] = [];
@@ -38,7 +41,7 @@ export function* diffInSlices(before: Version, after: Version): Sliced<VersionCh
   return changes;
 }
 
-/** Neighbours of the same kinds join. */
+/** Adds a change, joined with its neighbour if both are of the same kinds. */
 function addChange(changes: VersionChange[], change: VersionChange): void {
   const last = changes.at(-1);
   const isContinued =
@@ -47,20 +50,20 @@ function addChange(changes: VersionChange[], change: VersionChange): void {
   else changes.push(change);
 }
 
-/** The segment that holds a seq, if one does, and where the next one begins. */
+/** Segment at a seq, if the version has one there, and the start of the next segment. */
 interface Passed {
   readonly segment: Segment | undefined;
   readonly nextFrom: number | undefined;
 }
 
-/** The last seq up to which a version has the same segment. */
+/** Finds the last seq up to which a version keeps the same segment. */
 function lastLike({ segment, nextFrom }: Passed): number {
   return segment?.to ?? (nextFrom === undefined ? Number.POSITIVE_INFINITY : nextFrom - 1);
 }
 
 /**
- * The segment that holds a seq. The seqs that are asked for ascend, so that all segments are passed once: searched for each of
- * 25,000 stretches, they would take seconds.
+ * Returns a function that finds the segment of a seq. The seqs must ascend, so that all segments are passed once. A
+ * search for each of 25,000 stretches would take seconds.
  */
 function passSegments({ segments }: Version): (seq: number) => Passed {
   let position = 0;
@@ -73,7 +76,7 @@ function passSegments({ segments }: Version): (seq: number) => Passed {
   };
 }
 
-/** A stretch that lies in one segment. */
+/** Describes a stretch that lies in one segment. */
 function describe(version: Version, segment: Segment | undefined, range: SeqRange): string {
   return describeRange({ ...version, segments: segment === undefined ? [] : [segment] }, range).join();
 }

@@ -1,16 +1,22 @@
 import { z } from 'zod';
 
 /**
- * What must hold before a caller is told that something is done. Without it the master's word is enough, and what it had not
- * handed on is lost with it.
+ * Replication and persistence that a write must reach before the caller gets a success. Without it, the master's answer
+ * is enough. A failover then loses writes that the master had not replicated.
  */
 export const durabilitySchema = z
   .strictObject({
-    /** how many replicas hold the write */
+    /** Replicas that must have the write. */
     replicas: z.number().int().min(0).max(100),
-    /** how long a wait may take, in ms, and that of the one before it; 0 would wait for ever */
+    /**
+     * Milliseconds that a wait may take, including its predecessor's. Redis takes 0 for "no limit", so 0 is not
+     * allowed.
+     */
     timeoutMs: z.number().int().min(1).max(600_000),
-    /** on disk as well: at the master (`local`), or there and at the replicas (`replica`). Redis 7.2 and later */
+    /**
+     * Disks that must have the write: the master's (`local`), or the master's and the replicas' (`replica`). Redis 7.2
+     * and later.
+     */
     fsync: z.enum(['local', 'replica']).exactOptional(),
   })
   .refine(({ replicas, fsync }) => replicas > 0 || fsync === 'local', {
@@ -20,17 +26,17 @@ export const durabilitySchema = z
 
 export type Durability = Readonly<z.output<typeof durabilitySchema>>;
 
-/** A store's answer to a service; with `shortfall` where it tells of something as done that may still be lost. */
-export type Told<Answer> = Answer & { readonly shortfall?: Shortfall };
+/** Answer of a store to a service. `shortfall` is set if the write succeeded but may still be lost. */
+export type Acknowledged<Answer> = Answer & { readonly shortfall?: Shortfall };
 
-/** The write is made, and the barrier behind it was not reached. */
+/** A write that was made, but did not reach its durability in time. */
 export interface Shortfall {
   readonly wanted: Barriers;
-  /** absent where no answer came */
+  /** Absent if Redis gave no answer. */
   readonly reached?: Barriers;
 }
 
-/** How many hold a write; `fsynced` counts the master's disk as one. */
+/** Servers that have a write. `fsynced` counts the master's disk as one. */
 export interface Barriers {
   readonly replicas: number;
   readonly fsynced?: number;

@@ -1,88 +1,95 @@
-import { brandErrors, hasBrand } from './error-brand.ts';
+import { brandErrors, hasBrand } from './thrown.ts';
 
 /**
- * Every failure that a caller or an operator can meet, by code. The code says what happens next; the message says it to a
- * person; `field` names the input or setting at fault. Nothing outside this list leaves the project's borders.
+ * All error codes of the project. No other error leaves its borders. The code tells programs what happened, the message
+ * tells people, and `field` names the input or setting at fault.
  */
 export const ERROR_CODES = {
-  /** Input that does not fit its schema. `field` is its path. */
+  /** Input that does not match its schema. `field` is its path. */
   invalid_input: 'caller',
   /** A policy that cannot work, found when it is loaded. `details` holds the sum. */
   invalid_policy: 'caller',
-  /** A tool result that answers no call before it. */
+  /** A tool result that answers no earlier call. */
   orphan_result: 'caller',
-  /** A call id that stands twice, or a call answered twice. */
+  /** A call id that is used twice, or a call that is answered twice. */
   duplicate_call: 'caller',
-  /** A message larger than the limit (1 MiB). */
+  /** A message above the limit of 1 MiB. */
   message_too_large: 'caller',
-  /** The same turn id with another payload. */
+  /** A known turn id with another payload. */
   turn_conflict: 'caller',
-  /** A turn or an append for another agent than the conversation's. */
+  /** A turn or an append for an agent that does not own the conversation. */
   agent_conflict: 'caller',
-  /** More turns wait than `maxQueuedTurns`. */
+  /** A mailbox that already holds `maxQueuedTurns` turns. */
   mailbox_full: 'caller',
-  /** An append while turns wait or run; a restore over a turn that is under way. */
+  /** An append while turns wait or run, or a restore during a turn. */
   conversation_busy: 'caller',
-  /** An append or a commit that expected another head or version; an answer to a call that the turn does not wait for. */
+  /** An append or a commit for another head or version, or an answer to a call that the turn does not wait for. */
   conflict: 'caller',
-  /** An approval or rejection of what is no longer proposed, or no longer fits. Look at what is proposed now. */
+  /** A decision on a proposal that is superseded or no longer fits. Read the current proposal first. */
   proposal_stale: 'caller',
   /** A re-drive of a turn that has not failed. */
   turn_not_failed: 'caller',
-  /** Compacted, the conversation would break a rule of its model's format. `details` holds the rules. Nothing was done. */
+  /**
+   * A compacted context that would break a rule of its model's format. `details` holds the rules. Nothing was changed.
+   */
   invalid_context: 'caller',
   /** A rollback of a turn that is not settled. */
   turn_running: 'caller',
-  /** What would be restored is over the agent's hard limit. `details` holds the sum. */
+  /** A restore that would exceed the agent's hard limit. `details` holds the sum. */
   over_hard_limit: 'caller',
-  /** The version is no longer kept, or a text that it needs. */
+  /** A version that is no longer kept, or that lacks one of its texts. */
   version_gone: 'caller',
-  /** The conversation is being copied: it takes nothing before the fork ends. */
+  /** A conversation that is being copied and accepts nothing before the fork ends. */
   conversation_forking: 'caller',
-  /** Whoever copied the conversation has stopped before the end. Fork again, or erase it. */
+  /** A fork that stopped before its end. Fork again, or erase the conversation. */
   fork_abandoned: 'caller',
-  /** No such conversation, turn, version or agent. */
+  /** A conversation, turn, version or agent that does not exist. */
   not_found: 'caller',
-  /** The conversation was erased. */
+  /** A conversation that was erased. */
   gone: 'caller',
-  /** A worker that does not hold the epoch or pass it writes for. */
+  /** A write of a worker that no longer owns the epoch or the pass. */
   fenced: 'worker',
-  /** The turn's agent is not registered at the worker that claimed it. */
+  /** A turn whose agent is not registered at the worker that claimed it. */
   unknown_agent: 'turn',
-  /** Three claims in a row ended without an outcome. */
+  /** Three claims in a row that ended without an outcome. */
   poison: 'turn',
-  /** More steps than a turn may take. */
+  /** A turn that needs more steps than its agent allows. */
   step_limit: 'turn',
-  /** One step was suspended more often than allowed. */
+  /** A step that was suspended more often than allowed. */
   retries_exhausted: 'turn',
-  /** Still over the window and nothing left that may be removed. `details` holds the arithmetic. */
+  /** A context above the window from which nothing more may be removed. `details` holds the arithmetic (I14). */
   budget_infeasible: 'turn',
-  /** Compaction is off and the request exceeds the window. */
+  /** A request above the window while compaction is off. */
   context_overflow: 'turn',
-  /** The model refused or broke its contract; a retry would not help. */
+  /** A model that refused the request or broke its contract. A retry would not help. */
   model_failed: 'turn',
-  /** The function that writes the agent's system prompt threw, took too long or answered no text. */
+  /** A system prompt function that threw, took too long or returned no text. */
   system_failed: 'turn',
-  /** More time than a turn of its agent may take, waits included. */
+  /** A turn that took more time than its agent allows, waits included. */
   turn_timeout: 'turn',
-  /** A time limit of a step or a wait passed. */
+  /** A step or a wait that exceeded its time limit. */
   timeout: 'turn',
   /**
-   * What was asked for is written, and the durability that was asked for not reached in time. `details` names it; the same
-   * call again, under that id, is safe, and answers once it is reached.
+   * A write that succeeded without reaching the requested durability in time. `details` names both. Repeating the call
+   * with the same id is safe, and succeeds once the durability is reached.
    */
   accepted_unsure: 'service',
-  /** Redis does not answer, or takes no writes now: its disk is full, or replicas that it asks for are missing. */
+  /** A Redis that does not answer or accepts no writes now: its disk is full, or required replicas are missing. */
   redis_unavailable: 'service',
-  /** Redis refuses our login, or its ACL something that turnfold does. Waiting does not help: correct the address or the ACL. */
+  /**
+   * A Redis that refuses our login, or whose ACL forbids a needed command. Waiting does not help: correct the address
+   * or the ACL.
+   */
   redis_denied: 'service',
-  /** Redis refuses writes: its memory limit is reached. */
+  /** A Redis that refuses writes because its memory limit is reached. */
   redis_full: 'service',
   /** A record in Redis that cannot be read. `details` names its key and field. Repair or erase it. */
   corrupt_record: 'service',
-  /** The database was written with other settings or a newer schema, or its server may throw keys away or is too old. */
+  /** A database with other settings or a newer schema, or a server that may evict keys or is too old. */
   incompatible_store: 'service',
-  /** A setting of the environment that does not parse; an option of `startWorkers`, of `openClient` or of an agent. */
+  /**
+   * A setting of the environment that does not parse, or an invalid option of `startWorkers`, `openClient` or an agent.
+   */
   invalid_config: 'service',
 } as const;
 
@@ -93,11 +100,11 @@ export function isErrorCode(value: unknown): value is ErrorCode {
 }
 
 export interface ErrorContext {
-  /** path of the input or setting at fault, e.g. `messages[3].toolCallId` */
+  /** Path of the input or setting at fault, e.g. `messages[3].toolCallId`. */
   readonly field?: string;
-  /** figures and ids that explain it; never contents or secrets */
+  /** Figures and ids that explain the error, without contents or secrets. */
   readonly details?: Readonly<Record<string, unknown>>;
-  /** the error behind it */
+  /** Error that caused this one. */
   readonly cause?: unknown;
 }
 
@@ -108,11 +115,11 @@ export class TurnfoldError extends Error {
     brandErrors(this, BRAND);
   }
 
-  /** what to react to */
+  /** Code to react to. */
   readonly code: ErrorCode;
-  /** path of the input or setting at fault */
+  /** Path of the input or setting at fault. */
   readonly field: string | undefined;
-  /** figures and ids that explain it; never contents or secrets */
+  /** Figures and ids that explain the error, without contents or secrets. */
   readonly details: Readonly<Record<string, unknown>> | undefined;
 
   constructor(code: ErrorCode, message: string, context: ErrorContext = {}) {
@@ -129,7 +136,7 @@ export class TurnfoldError extends Error {
     return this.message.startsWith(prefix) ? this.message.slice(prefix.length) : this.message;
   }
 
-  /** What may be sent over a wire or printed with `--json`. */
+  /** The form that may be sent over a wire or printed with `--json`. */
   toJSON(): { code: ErrorCode; message: string; field?: string; details?: Readonly<Record<string, unknown>> } {
     return {
       code: this.code,
@@ -140,7 +147,7 @@ export class TurnfoldError extends Error {
   }
 }
 
-/** Of whichever copy of this package: never by `instanceof`. */
+/** Recognizes errors of every copy of this package, unlike `instanceof`. */
 export function isTurnfoldError(error: unknown, code?: ErrorCode): error is TurnfoldError {
   return hasBrand(error, BRAND) && (code === undefined || (error as TurnfoldError).code === code);
 }

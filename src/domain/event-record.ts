@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import type { ConversationEvent, EventNews } from './conversation-event.ts';
+import type { ConversationEvent, EventBody } from './conversation-event.ts';
 import type { PassOutcome } from './pass.ts';
 import type { ApprovalRefusal, Proposal, Verdict } from './proposal.ts';
 import { type CallToWaitFor, WAIT_KINDS, waitingCallSchema } from './turn.ts';
@@ -20,7 +20,7 @@ const json = z.string().transform((text, context): unknown => {
   }
 });
 
-// By name, so that none is forgotten: one that is not here would be told as unknown.
+// By name, so that none is forgotten: a missing one would be reported as unknown.
 const OUTCOMES = {
   committed: 'committed',
   approved: 'approved',
@@ -39,7 +39,7 @@ const REFUSALS = {
   conversation_busy: 'conversation_busy',
 } as const satisfies { readonly [Code in ApprovalRefusal['code']]: Code };
 
-const toldVersion = {
+const versionReport = {
   reasons: list,
   strategy: versionSchema.shape.strategy,
   archived: numeric,
@@ -82,7 +82,7 @@ const SCHEMAS = {
       type: z.literal('version_committed'),
       version: numeric,
       cause: versionSchema.shape.cause,
-      ...toldVersion,
+      ...versionReport,
       durationMs: numeric,
       model: z.string().default(''),
     })
@@ -93,7 +93,7 @@ const SCHEMAS = {
     outcome: z.enum(OUTCOMES),
   }),
   version_proposed: z
-    .object({ type: z.literal('version_proposed'), passId: z.string(), proposal: z.string(), ...toldVersion })
+    .object({ type: z.literal('version_proposed'), passId: z.string(), proposal: z.string(), ...versionReport })
     .transform(nameSizes),
   proposal_decided: z
     .object({
@@ -108,15 +108,15 @@ const SCHEMAS = {
     passId: z.string(),
     code: z.enum(REFUSALS),
   }),
-} satisfies { readonly [Type in Exclude<EventNews['type'], 'unknown'>]: z.ZodType<Extract<EventNews, { type: Type }>> };
+} satisfies { readonly [Type in Exclude<EventBody['type'], 'unknown'>]: z.ZodType<Extract<EventBody, { type: Type }>> };
 
-const newsSchema = z.union(Object.values(SCHEMAS));
+const bodySchema = z.union(Object.values(SCHEMAS));
 
 /** Decodes an event from its id and its stored fields. Never throws: an event that this program cannot read has type `unknown`. */
 export function decodeEvent(id: string, kept: Readonly<Record<string, string>>): ConversationEvent {
   const at = Number(id.split('-', 1)[0]);
-  const news = newsSchema.safeParse(kept);
-  if (news.success) return { id, at, ...news.data };
+  const body = bodySchema.safeParse(kept);
+  if (body.success) return { id, at, ...body.data };
   const { type: name = '', ...fields } = kept;
   return { id, at, type: 'unknown', name, fields };
 }
@@ -158,11 +158,11 @@ export function decisionEvent(proposal: string, verdict: Verdict): Readonly<Reco
 }
 
 /** Most characters of the arguments of one event. A conversation keeps about 500 events. */
-const TOLD_CHARACTERS = 4_000;
+const MAX_CALL_CHARACTERS = 4_000;
 
 /** The calls of a `turn_waiting` event. Cut arguments are marked. */
 export function encodeToldCalls(calls: readonly CallToWaitFor[]): string {
-  const most = Math.floor(TOLD_CHARACTERS / Math.max(1, calls.length));
+  const most = Math.floor(MAX_CALL_CHARACTERS / Math.max(1, calls.length));
   return JSON.stringify(
     nameCalls(calls).map((call) =>
       call.arguments.length <= most

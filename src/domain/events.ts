@@ -1,20 +1,20 @@
 import type { NamedConversation } from './ids.ts';
 import type { ModelErrorKind } from './model.ts';
 import type { PassEvent } from './pass-events.ts';
-import type { SetAside } from './ports/sweep-store.ts';
+import type { QuarantineEntry } from './ports/sweep-store.ts';
 import type { WaitKind } from './turn.ts';
 
-/** Ids that a log line may carry, never a metric label. Contents are in no event. */
+/** Ids that a log line may carry, but never a metric label. No event carries contents. */
 export interface EventScope extends NamedConversation {
-  /** id of the turn, where there is one */
+  /** Id of the turn, if the event concerns one. */
   readonly turn?: string;
-  /** id of the pass, where there is one */
+  /** Id of the pass, if the event concerns one. */
   readonly passId?: string;
 }
 
 /**
- * How a model call ended. `lost`: aborted, because its worker no longer owned the conversation. `stopped`: aborted, because
- * its worker stopped.
+ * How a model call ended. `lost`: aborted, because its worker no longer owned the conversation. `stopped`: aborted,
+ * because its worker stopped.
  */
 export const MODEL_OUTCOMES = [
   'answered',
@@ -28,7 +28,7 @@ export const MODEL_OUTCOMES = [
 ] as const;
 export type ModelOutcome = (typeof MODEL_OUTCOMES)[number];
 
-/** How a tool call was answered. All but `done` are error results. */
+/** How a tool call was answered. All outcomes but `done` are error results. */
 export const TOOL_OUTCOMES = [
   'done',
   'failed',
@@ -44,204 +44,217 @@ export type ToolOutcome = (typeof TOOL_OUTCOMES)[number];
 type TurnEvent =
   | {
       readonly type: 'turn_claimed';
-      /** name of the agent */
+      /** Name of the agent. */
       readonly agent: string;
-      /** claims since the last outcome, this one included */
+      /** Claims since the last outcome, this one included. */
       readonly attempt: number;
-      /** from the acceptance, of a scheduled turn from its time, to the first claim: there at that claim alone */
+      /**
+       * Milliseconds from the acceptance to the first claim. A scheduled turn counts from its due time. Absent at later
+       * claims.
+       */
       readonly waitMs?: number;
-      /** of a turn that was suspended, at the claim that goes on with it */
+      /** Wait that this claim ends, if the turn was suspended. */
       readonly suspended?: {
-        /** what the turn waited for */ readonly for: WaitKind;
-        /** how long */
-
+        /** Kind of wait. */
+        readonly for: WaitKind;
+        /** Milliseconds of the wait. */
         readonly ms: number;
       };
     }
   | {
       readonly type: 'turn_settled';
-      /** how it was settled */
+      /** Final state of the turn. */
       readonly outcome: 'completed' | 'failed';
-      /** why it failed */
+      /** Error code of a failed turn. */
       readonly code?: string;
-      /** from the acceptance, of a scheduled turn from its time, waits included; absent where a claim settled a poison turn */
+      /**
+       * Milliseconds from the acceptance, waits included. A scheduled turn counts from its due time. Absent if a claim
+       * settled a poison turn.
+       */
       readonly durationMs?: number;
     }
   | {
       readonly type: 'turn_suspended';
-      /** what the turn waits for */
-
+      /** Kind of wait. */
       readonly for: WaitKind;
-      /** ms to the deadline */
-
+      /** Milliseconds to the deadline. */
       readonly waitMs: number;
     }
   | {
       readonly type: 'tool_called';
-      /** a registered tool's; `unknown` for a name that a model made up */
+      /** Name of a registered tool. `unknown` for a name that a model invented. */
       readonly name: string;
-      /** how the call was answered */
+      /** How the call was answered. */
       readonly outcome: ToolOutcome;
-      /** ms that the call took */
+      /** Milliseconds that the call took. */
       readonly durationMs: number;
     };
 
 type ModelEvent =
   | {
       readonly type: 'model_called';
-      /** whether for a turn or for a summary */
+      /** Use of the call: an answer of a turn, or a summary. */
       readonly purpose: 'turn' | 'summary';
-      /** of a chain its own id (`a|b`), whether it answers or fails: it is the chain that was asked */
+      /** Id of the model that was called. For a chain: the id of the chain (`a|b`), even if the call fails. */
       readonly model: string;
-      /** which of a chain's models answered: what the answer holds, and costs, is that one's */
+      /** Model of a chain that answered. Contents and costs of the answer are of this model. */
       readonly answeredBy?: string;
-      /** how the call ended */
+      /** How the call ended. */
       readonly outcome: ModelOutcome;
-      /** ms that the call took */
+      /** Milliseconds that the call took. */
       readonly durationMs: number;
-      /** until the first text of the answer; absent where nobody listens, or there is none */
+      /** Milliseconds to the first text of the answer. Absent without a listener or without text. */
       readonly firstTextMs?: number;
-      /** of a failed one, where its adapter told: what failed, without contents, and what the provider called it */
+      /**
+       * Description of the failure and the provider's name for it, without contents. Absent if the adapter gave none.
+       */
       readonly why?: string;
-      /** the provider's own, where the call failed */
+      /** Error code of the provider, if the call failed. */
       readonly code?: string;
-      /** how long the provider wants to be left alone */
+      /** Milliseconds that the provider asked to wait. */
       readonly retryAfterMs?: number;
-      /** our own size of the request */
+      /** Tokens of the request by our own count. */
       readonly tokens: number;
-      /** `tokens` exceeds the usable window */
+      /** True if `tokens` exceeds the usable window. */
       readonly isOverLimit: boolean;
-      /** as the provider counted them */
+      /** Tokens of the request, as the provider counted them. */
       readonly inputTokens?: number;
-      /** written, as the provider counted them */
+      /** Tokens of the answer, as the provider counted them. */
       readonly outputTokens?: number;
-      /** of `inputTokens` */
+      /** Tokens of `inputTokens` that came from the provider's cache. */
       readonly cachedTokens?: number;
-      /** US dollars; absent where the model has no prices */
+      /** Cost in US dollars. Absent if the model has no prices. */
       readonly cost?: number;
     }
-  /** a model of a chain, by its own id, failed, and the next one was asked */
+  /** A model of a chain failed, and the next one was called. */
   | {
       readonly type: 'model_passed_over';
-      /** whether for a turn or for a summary */
+      /** Use of the call: an answer of a turn, or a summary. */
       readonly purpose: 'turn' | 'summary';
-      /** the model that was left */
+      /** Id of the failed model. */
       readonly model: string;
-      /** why it was left */
+      /** Kind of the failure. */
       readonly outcome: ModelErrorKind;
     };
 
-/** The work stopped without an outcome: the conversation or its pass has another owner, or is erased; or the turn was canceled. */
+/**
+ * Work that stopped without an outcome: another worker owns it, the conversation was erased, or the turn was canceled.
+ */
 type LossEvent = {
   readonly type: 'lease_lost';
-  /** what the lease was for */
+  /** Work that the lease covered. */
   readonly what: 'turn' | 'pass';
-  /** how it was lost */
+  /** How the lease was lost. */
   readonly why?: 'fenced' | 'gone' | 'canceled' | 'expired';
 };
 
-/** Writes that are held while Redis takes no writes: of a claimed turn, and the summaries of a pass. */
+/**
+ * Writes that a worker holds and repeats while Redis accepts none: those of a claimed turn, and the summaries of a
+ * pass.
+ */
 export const DEFERRED_WRITES = ['start', 'step', 'suspend', 'settle', 'rollback', 'request', 'summary'] as const;
 export type DeferredWrite = (typeof DEFERRED_WRITES)[number];
 
 type HoldEvent =
-  /** Redis refused a write. The worker holds what it finished and repeats the write while the work is its own */
+  /** Redis refused a write. The worker holds the finished result and repeats the write while it owns the work. */
   | {
       readonly type: 'write_held';
-      /** which write */
+      /** Name of the write. */
       readonly write: DeferredWrite;
-      /** why Redis refused it */
+      /** Why Redis refused the write. */
       readonly code: 'redis_full' | 'redis_unavailable';
     }
-  /** Redis took a write that was held */
+  /** Redis accepted a write that was held. */
   | {
       readonly type: 'write_taken';
-      /** which write */
+      /** Name of the write. */
       readonly write: DeferredWrite;
-      /** ms from its first refusal */
+      /** Milliseconds since the first refusal. */
       readonly heldMs: number;
     };
 
-/** A worker that stops, or in whose process another turn must run alone, handed its work back before it was done. */
+/**
+ * Unfinished work that a worker handed back, because it stops or because another turn must run alone in its process.
+ */
 type ReturnEvent = {
   readonly type: 'lease_returned';
-  /** what was handed back */
+  /** Work that was handed back. */
   readonly what: 'turn' | 'pass' | 'summary';
-  /** amid a step or a call, by the deadline of the stop */
+  /** True if the deadline of the stop interrupted a step or a call. */
   readonly isCutOff: boolean;
 };
 
-/** A job waits again, because its worker died, froze, lost Redis or stopped before it was done. Told by whoever found it. */
+/**
+ * A job that waits again, because its worker died, hung, lost Redis or stopped before the end. Reported by the process
+ * that finds it.
+ */
 type ReclaimEvent = {
   readonly type: 'job_reclaimed';
-  /** the queue of the job */
+  /** Queue of the job. */
   readonly queue: string;
 };
 
-/** Another worker went silent without having stopped: it died, hangs, or has lost Redis. Reported once, by one worker. */
+/** A worker that went silent without a stop: it died, hangs, or lost Redis. One other worker reports it, once. */
 type LostWorkerEvent = {
   readonly type: 'worker_lost';
-  /** the worker's own id */
+  /** Id of the silent worker. */
   readonly worker: string;
-  /** what it did */
+  /** Roles of the silent worker. */
   readonly roles: readonly string[];
-  /** from its start to its last sign of life, in ms */
+  /** Milliseconds from its start to its last sign of life. */
   readonly livedMs: number;
 };
 
-/** It had rested for the `conversationTtl` of its policy, and was erased. Told once, at its end, by whoever removed the last of it. */
+/** A conversation that was erased after its idle TTL. Reported once, by the worker that removed the last keys. */
 type ExpiryEvent = {
   readonly type: 'conversation_expired';
-  /** keys that were removed */
-
+  /** Redis keys that were removed. */
   readonly removedKeys: number;
 };
 
-/** At a start: Redis has used so much of what it may that writes will soon be refused. */
+/** A Redis that is so full at a worker's start that it will soon refuse writes. */
 type MemoryEvent = {
   readonly type: 'redis_nearly_full';
-  /** memory that Redis uses */
-
+  /** Bytes that Redis uses. */
   readonly usedBytes: number;
-  /** its maxmemory */
-
+  /** Limit of Redis (`maxmemory`). */
   readonly limitBytes: number;
 };
 
-/** At a start: what a person should know of a policy that is taken all the same, e.g. a retired key. */
+/** A warning about a policy that is used nevertheless, e.g. for a retired key. Reported at a worker's start. */
 type PolicyEvent = {
   readonly type: 'policy_warned';
-  /** what a person should know of the policy */
-
+  /** Warning for a person. */
   readonly message: string;
 };
 
-/** A record that could not be read was set aside, and the others of its shard go on. The names are ids, never contents. */
-type QuarantineEvent = { readonly type: 'record_quarantined' } & SetAside;
+/**
+ * An unreadable record that was set aside, so that the sweep of its shard continues. Its names are ids, never contents.
+ */
+type QuarantineEvent = { readonly type: 'record_quarantined' } & QuarantineEntry;
 
-/** A job whose data could not be read was taken out of its queue. */
+/** A job with unreadable data that was removed from its queue. */
 type DroppedJobEvent = {
   readonly type: 'job_dropped';
-  /** the queue that it lay in */
+  /** Queue of the job. */
   readonly queue: string;
-  /** its id */
+  /** Id of the job. */
   readonly job: string;
-  /** why it cannot be read */
+  /** Why the data cannot be read. */
   readonly error: unknown;
 };
 
 type FailureEvent = {
   readonly type: 'worker_failed';
-  /** the part of the worker that failed */
-
+  /** Part of the worker that failed. */
   readonly where: string;
-  /** what it failed with */
-
+  /** Error of that part. */
   readonly error: unknown;
 };
 
 /**
- * What workers tell whoever listens: metrics and logs subscribe, the core knows neither. Durations in ms, sizes in tokens.
+ * Everything that workers report. Metrics and logs subscribe to these events. The core knows neither. Durations are in
+ * ms, sizes in tokens.
  */
 export type WorkerEvent =
   | (EventScope & (TurnEvent | ModelEvent | PassEvent | LossEvent | ReturnEvent | HoldEvent | ExpiryEvent))

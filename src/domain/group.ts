@@ -4,12 +4,12 @@ import { forEachInSlices, runToEnd, type Sliced } from './sliced.ts';
 
 export type GroupKind = 'system' | 'user' | 'assistant' | 'round' | 'summary';
 
-/** The smallest unit that may be removed. Positions are indexes into the messages that were grouped. */
+/** The smallest unit that compaction may remove. Positions are indexes into the grouped messages. */
 export interface Group {
   readonly kind: GroupKind;
-  /** ascending; only a round has more than one */
+  /** Positions of its messages, ascending. Only a round has more than one. */
   readonly positions: readonly number[];
-  /** a round with a call that has no result yet */
+  /** True for a round with a call that has no result yet. */
   readonly isOpen: boolean;
 }
 
@@ -20,9 +20,9 @@ interface GroupInProgress {
 }
 
 /**
- * Groups messages, in order of their first member. A tool round is found by call ids over the whole history, wherever
- * its results stand: a bounded look-ahead loses results that come late.
- * @throws orphan_result, duplicate_call; the field is `messages[i].…`
+ * Groups messages, in order of their first member. A tool round is found by its call ids over the whole history, at any
+ * distance. A bounded look-ahead would lose results that come late.
+ * @throws orphan_result, duplicate_call, with the field `messages[i].…`
  */
 export function groupMessages(messages: readonly GroupedMessage[]): Group[] {
   return runToEnd(groupInSlices(messages));
@@ -30,7 +30,7 @@ export function groupMessages(messages: readonly GroupedMessage[]): Group[] {
 
 type GroupedMessage = Pick<Message, 'role' | 'toolCalls' | 'toolCallId'>;
 
-/** The same, in slices. */
+/** `groupMessages` in slices. */
 export function* groupInSlices(messages: readonly GroupedMessage[]): Sliced<Group[]> {
   const groups: GroupInProgress[] = [];
   const rounds = new Map<string, GroupInProgress>();
@@ -53,7 +53,7 @@ export function* groupInSlices(messages: readonly GroupedMessage[]): Sliced<Grou
     calls.forEach((call, index) => {
       if (rounds.has(call.id)) {
         const field = `messages[${position}].toolCalls[${index}].id`;
-        throw new TurnfoldError('duplicate_call', `${field}: call id ${call.id} stands twice`, { field });
+        throw new TurnfoldError('duplicate_call', `${field}: call id ${call.id} is used twice`, { field });
       }
       rounds.set(call.id, group);
     });
@@ -81,7 +81,7 @@ function findRound(
   return round;
 }
 
-/** For each position the index of its group. */
+/** Returns the index of the group for each position. */
 export function indexGroups(groups: readonly Group[], messageCount: number): number[] {
   const groupOf = new Array<number>(messageCount).fill(-1);
   groups.forEach((group, index) => {

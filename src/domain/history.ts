@@ -2,29 +2,29 @@ import { TurnfoldError } from './errors.ts';
 import { callIdAt } from './ids.ts';
 import type { Message, ToolCall } from './message.ts';
 
-/** A call that has no result yet, with the ids under which a result may name it. */
+/** A call without a result, with the ids by which a result may name it. */
 export interface OpenCall {
-  /** id of the call in the log */
+  /** Id of the call in the log. */
   readonly id: string;
-  /** the provider's own id, where the log gave the call another */
+  /** Id by the provider, if the log gave the call another one. */
   readonly providerId?: string | undefined;
 }
 
-/** A call of the messages being adopted may also be named as it was given: by the id of another log. */
+/** A call of the messages being adopted. A result may also name it by the id that the caller used. */
 interface NamedCall extends OpenCall {
   readonly givenId?: string;
 }
 
 export interface AdoptedMessages {
   readonly messages: Message[];
-  /** calls still without a result behind the last message, oldest first */
+  /** Calls without a result after the last message, oldest first. */
   readonly openCalls: readonly OpenCall[];
 }
 
 /**
- * Gives messages the ids that the log uses. Providers repeat call ids from one response to the next; inside the log each
- * call is `c<seq>_<index>`, and a result goes to the nearest call before it that has its id and no result yet.
- * @param firstSeq the seq that the first message will get
+ * Gives messages the ids that the log uses. Providers repeat call ids from one response to the next. Inside the log
+ * each call is `c<seq>_<index>`. A result belongs to the nearest earlier call that has its id and no result yet.
+ * @param firstSeq seq that the first message will get
  * @param openCalls calls of the log that still wait for a result
  * @param at path of the messages in the caller's input
  * @throws orphan_result, duplicate_call
@@ -52,11 +52,11 @@ export function adoptMessages(
   return { messages: adopted, openCalls: open.list() };
 }
 
-/** Open calls, found by any of their ids. A list would be searched once for each result: 0.6 s for 10,000 calls. */
+/** Open calls, found by any of their ids. A search through a list for each result took 0.6 s for 10,000 calls. */
 class OpenCalls {
-  /** oldest first */
+  /** All open calls, oldest first. */
   readonly #open = new Set<NamedCall>();
-  /** by each of its ids, oldest first; answered ones stay until they are met */
+  /** Calls by each of their ids, oldest first. An answered call stays until a search meets it. */
   readonly #byName = new Map<string, NamedCall[]>();
 
   constructor(calls: readonly OpenCall[]) {
@@ -73,7 +73,7 @@ class OpenCalls {
     }
   }
 
-  /** Takes out the newest open call of this name. */
+  /** Removes and returns the newest open call of this name. */
   take(name: string): NamedCall | undefined {
     const named = this.#byName.get(name) ?? [];
     for (let call = named.pop(); call !== undefined; call = named.pop()) if (this.#open.delete(call)) return call;
@@ -90,7 +90,7 @@ function adoptCalls(calls: readonly ToolCall[], seq: number, at: string): ToolCa
   return calls.map((call, index) => {
     if (ids.has(call.id)) {
       const field = `${at}[${index}].id`;
-      throw new TurnfoldError('duplicate_call', `${field}: call id ${call.id} stands twice in one message`, { field });
+      throw new TurnfoldError('duplicate_call', `${field}: call id ${call.id} is used twice in one message`, { field });
     }
     ids.add(call.id);
     const id = callIdAt(seq, index);

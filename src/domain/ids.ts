@@ -1,23 +1,23 @@
 import { z } from 'zod';
 
-/** Ids of conversations, turns, agents, tenants and operations: the caller's, or a ULID. */
+/** Ids of conversations, turns, agents, tenants and operations: chosen by the caller, or a ULID. */
 export const idSchema = z.string().regex(/^[A-Za-z0-9_.-]{1,128}$/, 'must match [A-Za-z0-9_.-]{1,128}');
 
-/** Where a conversation lives. The tenant is `_` unless the service has several. */
+/** Address of a conversation. */
 export interface ConversationRef {
-  /** whose conversation it is; `_` by default */
+  /** Tenant that owns the conversation. `_` by default. */
   readonly tenant: string;
-  /** its id */
+  /** Id of the conversation within its tenant. */
   readonly id: string;
 }
 
 export const DEFAULT_TENANT = '_';
 
-/** A conversation as every view, event and JSON line names it. */
+/** Address of a conversation in views, events and JSON lines. */
 export interface NamedConversation {
-  /** whose conversation it is; `_` by default */
+  /** Tenant that owns the conversation. `_` by default. */
   readonly tenant: string;
-  /** its id */
+  /** Id of the conversation within its tenant. */
   readonly conversation: string;
 }
 
@@ -26,19 +26,27 @@ export function nameConversation({ tenant, id }: ConversationRef): NamedConversa
 }
 
 /**
- * The call id that the log uses: unique by construction, since a log has one entry per seq. The provider's own id may
- * repeat from one response to the next; it is kept beside this one.
+ * Builds the call id that the log uses. It is unique, since a log has one entry per seq. The log keeps the provider's
+ * own id beside it, because providers may repeat theirs.
  */
 export function callIdAt(seq: number, index: number): string {
   return `c${seq}_${index}`;
 }
 
-/** The seq of the assistant message that made a call. */
+/** Seq of the assistant message that made a call. */
 export function seqOfCallId(callId: string): number {
   return Number(callId.slice(1, callId.indexOf('_')));
 }
 
-/** The place of a call among the calls of its message, from 0. */
+/** Index of a call among the calls of its message, from 0. */
 export function indexOfCallId(callId: string): number {
   return Number(callId.slice(callId.indexOf('_') + 1));
 }
+
+/**
+ * A span as W3C `traceparent`: 55 characters of ids, without content. It travels in a turn's record and in job data, so
+ * that the work joins the trace of its caller.
+ */
+export const traceParentSchema = z.string().regex(/^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/);
+
+export type TraceParent = z.infer<typeof traceParentSchema>;

@@ -1,19 +1,19 @@
 import { TurnfoldError } from './errors.ts';
 import type { Policy } from './policy.ts';
 
-/** What of a model the limits depend on. Sizes in tokens. */
+/** Properties of a model from which the limits follow. Sizes are in tokens. */
 export interface ModelWindow {
-  /** tokens that a request and its answer may have together */
+  /** Tokens that a request and its answer may have together. */
   readonly windowTokens: number;
-  /** most tokens of one answer */
+  /** Tokens that one answer may have at most. */
   readonly outputCapTokens: number;
-  /** mean × this is the upper bound that guarantees rest on */
+  /** Factor from our mean count to an upper bound. Guarantees rest on the upper bound. */
   readonly upperBoundFactor: number;
-  /** largest request that the provider takes, in bytes */
+  /** Bytes that the provider accepts in one request. */
   readonly maxRequestBytes?: number;
 }
 
-/** What every request of an agent holds before the first message. */
+/** Sizes of the parts that every request of an agent holds. */
 export interface FixedWeight {
   readonly systemTokens: number;
   readonly toolTokens: number;
@@ -22,26 +22,29 @@ export interface FixedWeight {
 
 /** Tokens that a provider's format adds to a request. */
 export const FRAMING_TOKENS = 3;
-/** What a window keeps free for an answer, at most. */
+/** Tokens of the window that are reserved for an answer, at most. */
 export const MAX_RESERVE_TOKENS = 8192;
 
-/** Thresholds in tokens, resolved for one model. An absent one cannot be met. */
+/** Thresholds in tokens, resolved for one model. An absent threshold is off. */
 export interface Limits {
-  /** window − reserved output */
+  /** Window − reserved output. */
   readonly usable?: number;
   readonly maxTokens?: number;
   readonly tokenThreshold?: number;
   readonly ratioTokens?: number;
   readonly hardTokens?: number;
   readonly upperBoundFactor: number;
-  /** of the messages' own texts, system and tools, in bytes */
+  /** Bytes that messages, system prompt and tools may have as plain texts. */
   readonly maxBytes?: number;
 }
 
-/** Of the provider's cap, what texts may take: the rest is for what a format puts around them and for escapes in JSON. */
+/** Share of the provider's byte limit for texts. The rest is for the format around them and for escapes in JSON. */
 const TEXT_BYTES_SHARE = 0.8;
 
-/** @param model absent where a plan is made without one: ratios are off then */
+/**
+ * Resolves the thresholds of a policy for a model.
+ * @param model absent for a plan without a model: its ratios are off
+ */
 export function resolveLimits(policy: Policy, model?: ModelWindow): Limits {
   const { tokenThreshold } = policy;
   if (model === undefined) {
@@ -61,13 +64,14 @@ export function resolveLimits(policy: Policy, model?: ModelWindow): Limits {
 
 interface SoftLimit {
   readonly tokens: number;
-  /** how `tokens` comes about, each factor by its name */
+  /** Formula of `tokens`, with a name for each factor. */
   readonly sum: string;
 }
 
 /**
- * The share of usable, but where turns would wait before it is reached: a model whose counts may be off by a third blocks at
- * three quarters of its window. There it keeps its distance, as the policy's two shares have it.
+ * Computes the size from which a soft pass is wanted: a share of the usable window. Turns may have to wait before that
+ * size, if the counts of a model are uncertain. A model with a factor of 1.33 blocks at three quarters of its window.
+ * There the soft limit keeps the same relative distance to the point of blocking.
  */
 function softLimit({ thresholdRatio, hardRatio }: Policy, usable: number, factor: number): SoftLimit {
   const ratioTokens = scaleTokens(usable, thresholdRatio);
@@ -87,9 +91,9 @@ function softLimit({ thresholdRatio, hardRatio }: Policy, usable: number, factor
 }
 
 /**
- * The limits of a pass for which the provider refused the size: whatever our count of it is, half of that is the goal. Its
- * window is smaller than its profile says, or it counts more.
- * @param refusedTokens upper bound of the size that was refused
+ * Returns the limits of a pass after the provider refused a request as too long. The target is half of the refused size
+ * by our count. Either the window is smaller than the profile says, or the provider counts more than we do.
+ * @param refusedTokens upper bound of the refused size
  */
 export function limitsAfterOverflow(limits: Limits, refusedTokens: number): Limits {
   const half = Math.floor(refusedTokens / 2);
@@ -100,16 +104,13 @@ function maxTextBytes({ maxRequestBytes }: ModelWindow): number | undefined {
   return maxRequestBytes === undefined ? undefined : Math.floor(maxRequestBytes * TEXT_BYTES_SHARE);
 }
 
-/**
- * Tokens × factor as it is in decimal: 100 × 0.55 is 55, not its binary neighbour 55.00000000000001, which 55 tokens would
- * not reach.
- */
+/** Multiplies as in decimal arithmetic. In binary, 100 × 0.55 is 55.00000000000001, which 55 tokens would not reach. */
 export function scaleTokens(tokens: number, factor: number): number {
   return Number((tokens * factor).toPrecision(12));
 }
 
 /**
- * Refuses, when it is loaded, a policy under which passes could never settle down.
+ * Rejects a policy under which one pass would follow the next for ever. Runs when the policy is loaded.
  * @throws invalid_policy with the sum
  */
 export function checkLimits(policy: Policy, limits: Limits, fixed: FixedWeight): void {
@@ -126,7 +127,7 @@ export function checkLimits(policy: Policy, limits: Limits, fixed: FixedWeight):
   if (tokenThreshold !== undefined && tokenThreshold < maxTokens) {
     refuse(
       'tokenThreshold',
-      `tokenThreshold ${tokenThreshold} < maxTokens ${maxTokens}: every pass would be followed by the next`,
+      `tokenThreshold ${tokenThreshold} < maxTokens ${maxTokens}: one pass would follow the next for ever`,
     );
   }
   if (usable === undefined) return;
@@ -143,7 +144,7 @@ export function checkLimits(policy: Policy, limits: Limits, fixed: FixedWeight):
   }
 }
 
-/** At most two decimals. */
+/** Rounds to two decimals at most. */
 function showTokens(tokens: number): string {
   return String(Number(tokens.toFixed(2)));
 }

@@ -1,24 +1,24 @@
 import { z } from 'zod';
 import { writeBoundedJson } from './bounded-json.ts';
 
-/** A message may hold at most this many UTF-8 bytes (1 MiB). */
+/** UTF-8 bytes that a message may have (1 MiB). */
 export const MAX_MESSAGE_BYTES = 1_048_576;
 
 export const toolCallSchema = z.object({
-  /** in the log `c<seq>_<index>`; elsewhere whatever the caller or provider uses, unique within a conversation */
+  /**
+   * Id of the call: `c<seq>_<index>` in the log. Elsewhere the id of the caller or provider, unique within a
+   * conversation.
+   */
   id: z.string().min(1).max(256),
-  /** the tool */
+  /** Name of the tool. */
   name: z.string().min(1).max(128),
-  /** a JSON object as text, exactly as the model wrote it */
+  /** JSON object as text, exactly as the model wrote it. */
   arguments: z.string(),
-  /** the provider's own id, where the log gave the call another */
+  /** Id by the provider, if the log gave the call another one. */
   providerId: z.string().optional(),
 });
 
-/**
- * Any JSON, copied: nothing of a caller's or a provider's object is kept that could fail later. `raw` and each part have the
- * bounds of a message.
- */
+/** Any JSON value, copied, so that reading it later cannot fail. `raw` and each part have the bounds of a message. */
 export const jsonSchema = z.unknown().transform((value, context): unknown => {
   if (value === undefined) return undefined;
   const written = writeBoundedJson(value, { maxCharacters: MAX_MESSAGE_BYTES });
@@ -28,12 +28,12 @@ export const jsonSchema = z.unknown().transform((value, context): unknown => {
   return z.NEVER;
 });
 
-/** Copied as one value: a message of a megabyte may have 300,000 parts. */
+/** Copied as one value, because a message of a megabyte may have 300,000 parts. */
 const partsSchema = z
   .custom<unknown[]>(Array.isArray, 'expected a list')
   .pipe(jsonSchema as z.ZodType<unknown[], unknown[]>);
 
-/** A list whose length is looked at before its members are read: one that announces a billion is refused at once. */
+/** A list whose length is checked before its members are read. A list with a length of a billion is refused at once. */
 export function boundedList<Schema extends z.ZodType>(
   schema: Schema,
   most: number,
@@ -44,38 +44,40 @@ export function boundedList<Schema extends z.ZodType>(
     .pipe(z.array(schema) as z.ZodType<z.output<Schema>[], z.input<Schema>[]>);
 }
 
-/** Calls of one message. Each result is recorded beside all calls that are still open: 4,000 calls take Redis 16 s. */
+/**
+ * Calls that one message may have. Redis rewrites the open calls with each result, which takes 16 s for 4,000 calls.
+ */
 export const MAX_CALLS = 1_000;
 
 export const messageSchema = z.object({
-  /** who says it; `summary` is a summary */
+  /** Author of the message. `summary` marks a summary. */
   role: z.enum(['system', 'user', 'assistant', 'tool', 'summary']),
-  /** its text */
+  /** Text of the message. */
   content: z.string(),
-  /** of an assistant message: the calls that it makes */
+  /** Calls of an assistant message. */
   toolCalls: boundedList(toolCallSchema, MAX_CALLS)
     .refine((calls) => calls.length > 0, 'expected at least one call')
     .optional(),
-  /** of a tool result: the call that it answers */
+  /** Id of the call that a tool result answers. */
   toolCallId: z.string().min(1).max(256).optional(),
-  /** of a tool result: the call failed */
+  /** Error mark of a tool result. */
   isError: z.boolean().optional(),
-  /** may be removed first */
+  /** Mark of a message that compaction may remove first. */
   droppable: z.boolean().optional(),
-  /** protects the group that the message belongs to */
+  /** Mark of a message whose whole group compaction must keep. */
   pinned: z.boolean().optional(),
-  /** content that is not text (images and the like); `content` holds its text */
+  /** Content besides text, e.g. images. `content` holds the text. */
   parts: partsSchema.optional(),
-  /** the provider's item, verbatim */
+  /** Item of the provider, unchanged. */
   raw: jsonSchema.optional(),
-  /** of a summary: the seqs it stands for, and the version that put it there */
+  /** Origin of a summary. */
   summary: z
     .object({
-      /** first seq that it stands for */
+      /** First seq that the summary stands for. */
       from: z.number().int().min(1),
-      /** last seq that it stands for */
+      /** Last seq that the summary stands for. */
       to: z.number().int().min(1),
-      /** the version that put it there */
+      /** Version that introduced the summary. */
       version: z.number().int().min(1).optional(),
     })
     .optional(),
@@ -85,11 +87,11 @@ export type ToolCall = z.infer<typeof toolCallSchema>;
 export type Message = z.infer<typeof messageSchema>;
 export type Role = Message['role'];
 
-/** What a message, a range or a context weighs. Both are kept: providers limit tokens and bytes. */
+/** Size of a message, a range or a context. Providers limit both tokens and bytes. */
 export interface Weight {
-  /** by our own count */
+  /** Tokens by our own count. */
   readonly tokens: number;
-  /** of UTF-8 */
+  /** UTF-8 bytes. */
   readonly bytes: number;
 }
 
@@ -99,22 +101,36 @@ export function addWeights(a: Weight, b: Weight): Weight {
   return { tokens: a.tokens + b.tokens, bytes: a.bytes + b.bytes };
 }
 
-/** A message with its weight, counted once, ready to be appended. */
+/** A message with its weight, counted once before it is appended. */
 export interface WeighedMessage extends Weight {
-  /** the message */
+  /** The message itself. */
   readonly message: Message;
 }
 
-/** One entry of a conversation's log. Never edited. */
+/** One entry of a conversation's log. Entries are never changed. */
 export interface LogEntry extends WeighedMessage {
-  /** its place in the log, from 1 */
+  /** Position in the log, from 1. */
   readonly seq: number;
-  /** sum over the log up to and including this entry, so that any range is one subtraction */
+  /** Weight of the log up to and including this entry. The weight of any range is one subtraction. */
   readonly total: Weight;
-  /** the turn that wrote it; absent for appended and imported messages */
+  /** Turn that wrote the entry. Absent for appended and imported messages. */
   readonly turn?: string;
-  /** ms since epoch */
+  /** Time of the write in ms since epoch. */
   readonly at: number;
+}
+
+/** Numbers weighed messages as a log does, from `firstSeq`. Used for logs outside of a store. */
+export function buildLog(
+  messages: readonly WeighedMessage[],
+  firstSeq = 1,
+  before: Weight = NO_WEIGHT,
+  at = 0,
+): LogEntry[] {
+  let total = before;
+  return messages.map((weighed, index) => {
+    total = addWeights(total, weighed);
+    return { ...weighed, seq: firstSeq + index, total, at };
+  });
 }
 
 /**

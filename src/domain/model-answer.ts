@@ -14,7 +14,7 @@ import { clipText, describeThrown, readSafely } from './thrown.ts';
 
 const MODEL_NAME_CHARACTERS = 256;
 
-/** What an answer is made of. A model of somebody's own may have been written without our types. */
+/** Fields of an answer. A user's own model may have been written without our types. */
 const answerSchema = z
   .object({
     content: z.string(),
@@ -28,8 +28,8 @@ const answerSchema = z
   });
 
 /**
- * A plain copy of an answer, bounded: nothing behind this border meets a getter, a cycle or megabytes.
- * @throws ModelError of kind `fatal`: it names the field that does not fit, never what it holds
+ * Makes a bounded plain copy of an answer. Later code meets no getters, cycles or megabytes.
+ * @throws ModelError of kind `fatal`, which names the invalid field but never its content
  */
 export function checkAnswer(answer: unknown): ModelAnswer {
   const usage = readUsage(readSafely(answer, 'usage'));
@@ -50,7 +50,10 @@ export function checkAnswer(answer: unknown): ModelAnswer {
 
 const compactionSchema = z.object({ text: z.string().max(MAX_MESSAGE_BYTES).nullish(), raw: jsonSchema });
 
-/** As `checkAnswer`, of a provider's own compaction. @throws ModelError of kind `fatal` */
+/**
+ * `checkAnswer` for the result of a provider's own compaction.
+ * @throws ModelError of kind `fatal`
+ */
 export function checkCompaction(compaction: unknown): ModelCompaction {
   const usage = readUsage(readSafely(compaction, 'usage'));
   const read = safeParse(compactionSchema, compaction, 'compaction', 'invalid_input');
@@ -62,14 +65,14 @@ export function checkCompaction(compaction: unknown): ModelCompaction {
 }
 
 const ERROR_CODE_CHARACTERS = 200;
-/** A form shows the few entries that a refusal names. */
+/** Characters of a form, which shows only the few entries that a refusal names. */
 const ERROR_FORM_CHARACTERS = 64 * 1024;
-/** Ten years: no provider means a later time, and no date far beyond can be shown. */
+/** Ten years. No provider asks for more, and dates far beyond cannot be displayed. */
 const MAX_RETRY_MS = 315_360_000_000;
 
 /**
- * Whatever a model threw, as a ModelError that can be stored: of a known kind, bounded and without getters. An error that no
- * adapter coded could quote the request, so only its name is kept.
+ * Turns any thrown value into a ModelError that can be stored: of a known kind, bounded and without getters. Without an
+ * adapter's code, only the name of the error is kept, because its message could quote the request.
  * @param now ms since epoch
  */
 export function readModelError(thrown: unknown, now: number): ModelError {
@@ -87,7 +90,7 @@ export function readModelError(thrown: unknown, now: number): ModelError {
   });
 }
 
-/** What a chain tells of a model that it passed over. Both become labels of metrics, so neither is taken as it comes. */
+/** Bounds the report of a chain about a failed model. Both values become labels of metrics. */
 export function readPassedOver(
   model: unknown,
   kind: unknown,
@@ -104,12 +107,12 @@ function isKind(kind: unknown): kind is ModelErrorKind {
 
 const COUNTS = ['inputTotal', 'cachedInput', 'cacheWrite', 'output', 'outputKept'] as const;
 
-/** The numbers of a usage, whatever a model gives as one; `checkUsage` says whether they are counts. */
+/** Reads the numbers of a usage report of any form. `checkUsage` decides whether they are valid counts. */
 export function readUsage(usage: unknown): ModelUsage | undefined {
   if (typeof usage !== 'object' || usage === null) return undefined;
   const counts = COUNTS.map((name) => [name, readSafely(usage, name)] as const);
   const numbers = counts.filter(([, count]) => typeof count === 'number');
-  // A count that is missing stays missing: `checkUsage` passes over such a usage.
+  // A missing count stays missing. `checkUsage` then ignores the usage.
   return Object.fromEntries(numbers) as unknown as ModelUsage;
 }
 

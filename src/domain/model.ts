@@ -1,142 +1,146 @@
-import { brandErrors, hasBrand } from './error-brand.ts';
 import type { ModelWindow } from './limits.ts';
 import type { Message, ToolCall } from './message.ts';
 import type { WireFormat } from './raw-items.ts';
-import { readSafely } from './thrown.ts';
+import { brandErrors, hasBrand, readSafely } from './thrown.ts';
 
-/** US dollars for a million tokens. */
+/** Prices in US dollars for a million tokens. */
 export interface ModelPrices {
-  /** of a million tokens read */
+  /** Price of input that is not cached. */
   readonly input: number;
-  /** of a million tokens read from the cache */
+  /** Price of input that the provider reads from its cache. */
   readonly cachedInput: number;
-  /** input that is written to the provider's cache */
+  /** Price of input that the provider writes to its cache. */
   readonly cacheWrite: number;
-  /** of a million tokens written */
+  /** Price of output. */
   readonly output: number;
 }
 
-/** The encodings that are counted exactly. */
+/** Encodings whose tokens are counted exactly. */
 export const ENCODINGS = ['o200k_base', 'cl100k_base'] as const;
+export type Encoding = (typeof ENCODINGS)[number];
 
-/** What is known of a model before it is called. */
+/** Properties of a model that are known before a call. */
 export interface ModelProfile extends ModelWindow {
-  /** name of the model */
+  /** Name of the model. */
   readonly id: string;
-  /** how its tokens are counted */
+  /** Encoding by which its tokens are counted. */
   readonly encoding: (typeof ENCODINGS)[number];
-  /** how its requests look on the wire; absent: it takes our messages as they are */
+  /** Wire format of its requests. Absent: the model takes our messages as they are. */
   readonly format?: WireFormat;
-  /** how its adapter renders them, in the format's own options: a version is checked as it will be sent */
+  /** Options of the format's renderer in its adapter. A new version is checked in the form in which it will be sent. */
   readonly renderOptions?: object;
-  /** what it costs */
+  /** Prices of its tokens. */
   readonly prices?: ModelPrices;
 }
 
 export interface ToolDescription {
-  /** how the model calls it */
+  /** Name by which the model calls the tool. */
   readonly name: string;
-  /** what it does */
+  /** Purpose and use of the tool. */
   readonly description: string;
-  /** JSON Schema of the arguments */
+  /** JSON Schema of the arguments. */
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
 export interface ModelRequest {
-  /** the system prompt, pins included */
+  /** System prompt, pins included. */
   readonly system: string;
-  /** what the model may call */
+  /** Tools that the model may call. */
   readonly tools: readonly ToolDescription[];
-  /** the context, oldest first; a summary is a message of its own role */
+  /** Context, oldest message first. A summary is a message with its own role. */
   readonly messages: readonly Message[];
-  /** our own size of the request, in tokens */
+  /** Tokens of the request by our own count. */
   readonly tokens: number;
-  /** number of the version that the messages are the context of; absent: of none */
+  /** Number of the version that the messages show. Absent if they show no version. */
   readonly version?: number;
-  /** least of this and the model's own cap */
+  /** Limit of the answer in tokens. The model's own cap also holds. */
   readonly maxOutputTokens?: number;
-  /** stable over retries of the same step */
+  /** Key that stays the same over retries of a step. */
   readonly idempotencyKey: string;
-  /** aborts when the answer is not wanted any more */
+  /** Signal that aborts when the answer is not needed any more. */
   readonly signal: AbortSignal;
-  /** told each piece of the answer's text as it comes; what it was told may still end in an error */
+  /** Listener for each piece of the answer's text as it arrives. The call may still end in an error. */
   readonly onText?: (piece: string) => void;
-  /** told what the provider has counted so far, where it says so before the answer ends */
+  /** Listener for the usage so far, if the provider reports it before the end of the answer. */
   readonly onUsage?: (usage: ModelUsage) => void;
-  /** told each model of a chain that failed, before the next one is asked */
+  /** Listener for each failed model of a chain, called before the next model. */
   readonly onPassedOver?: (model: string, why: ModelErrorKind) => void;
 }
 
 /** Tokens as the provider counted them. */
 export interface ModelUsage {
-  /** everything that was read, cached and newly cached tokens included */
+  /** Tokens of the input, including those read from and written to the cache. */
   readonly inputTotal: number;
-  /** of `inputTotal`: read from the provider's cache */
+  /** Tokens of `inputTotal` that were read from the provider's cache. */
   readonly cachedInput?: number;
-  /** of `inputTotal`: written to the provider's cache */
+  /** Tokens of `inputTotal` that were written to the provider's cache. */
   readonly cacheWrite?: number;
-  /** written */
+  /** Tokens of the output. */
   readonly output: number;
-  /** what of the output is sent again with the next request */
+  /** Tokens of the output that the next request contains again. */
   readonly outputKept: number;
 }
 
 export interface ModelAnswer {
-  /** its text */
+  /** Text of the answer. */
   readonly content: string;
-  /** with the provider's ids */
+  /** Tool calls, with the provider's ids. */
   readonly toolCalls: readonly ToolCall[];
-  /** absent: `complete`. `cut_off` at the output cap; `refusal`: the model or its provider declined */
+  /**
+   * End of the answer: `cut_off` at the output cap, or `refusal` by the model or its provider. Absent means `complete`.
+   */
   readonly end?: 'complete' | 'cut_off' | 'refusal';
-  /** tokens as the provider counted them */
+  /** Tokens as the provider counted them. */
   readonly usage?: ModelUsage;
-  /** which model answered, where that is not the profile's id */
+  /** Name of the model that answered, if it differs from the profile's id. */
   readonly model?: string;
-  /** the provider's items, verbatim: `RawItems` */
+  /** Items of the provider, unchanged: `RawItems`. */
   readonly raw?: unknown;
 }
 
-/** What a provider made of a whole request by its own compaction. */
+/** Result of a provider's own compaction of a whole request. */
 export interface ModelCompaction {
-  /** what it says, where that can be read */
+  /** Readable text of the compaction, if there is one. */
   readonly text?: string;
-  /** tokens as the provider counted them */
+  /** Tokens as the provider counted them. */
   readonly usage?: ModelUsage;
-  /** the provider's items, verbatim, to be sent back in place of what was compacted: `RawItems` */
+  /** Items of the provider that replace the compacted messages, unchanged: `RawItems`. */
   readonly raw: unknown;
 }
 
 export interface Model {
-  /** what is known of the model */
+  /** Known properties of the model. */
   readonly profile: ModelProfile;
-  /** @throws ModelError */
-  /** answers a request; throws a ModelError where it cannot */
+  /**
+   * Answers a request.
+   * @throws ModelError
+   */
   generate(request: ModelRequest): Promise<ModelAnswer>;
   /**
-   * The provider's own compaction of everything that the request says; absent: it has none.
+   * Runs the provider's own compaction of a whole request. Absent if the provider has none.
    * @throws ModelError
    */
   compact?(request: ModelRequest): Promise<ModelCompaction>;
 }
 
 /**
- * What a failed model call means for the turn: `overflow` asks for a pass, `retry` suspends until `retryAt`, `invalid` (the
- * request's form was refused) rolls a version back that a pass made, `fatal` fails the turn. A rate limit is a `retry`, even
- * where its text says "too many tokens".
+ * Consequence of a failed model call for its turn. `overflow` requests a pass. `retry` suspends the turn until
+ * `retryAt`. `invalid` means that the form of the request was refused: the worker rolls back the version that a pass
+ * made. `fatal` fails the turn. A rate limit is a `retry`, even if its text says "too many tokens".
  */
 export const MODEL_ERROR_KINDS = ['overflow', 'retry', 'invalid', 'fatal'] as const;
 export type ModelErrorKind = (typeof MODEL_ERROR_KINDS)[number];
 
 export interface ModelErrorOptions {
-  /** ms since epoch; absent: the caller's own backoff */
+  /** Time of the next attempt in ms since epoch. Absent: the caller chooses its own backoff. */
   readonly retryAt?: number;
-  /** what the provider called it, or the rule of ours that the request broke */
+  /** Error code of the provider, or the rule of ours that the request broke. */
   readonly code?: string;
-  /** of a refused request: its form as JSON, cut to what the refusal names, without contents */
+  /** Form of a refused request as JSON, cut to the entries that the refusal names, without contents. */
   readonly form?: string;
-  /** of an answer that is of no use, and was paid for */
+  /** Usage of an answer that is useless but was paid for. */
   readonly usage?: ModelUsage;
-  /** the error behind it */
+  /** Error that caused this one. */
   readonly cause?: unknown;
 }
 
@@ -147,15 +151,15 @@ export class ModelError extends Error {
     brandErrors(this, BRAND);
   }
 
-  /** what to do about it */
+  /** Consequence for the turn. */
   readonly kind: ModelErrorKind;
-  /** ms since epoch: not before then */
+  /** Earliest time of the next attempt in ms since epoch. */
   readonly retryAt: number | undefined;
-  /** the provider's own */
+  /** Error code of the provider. */
   readonly code: string | undefined;
-  /** the format's rule that the request broke */
+  /** Form of a refused request as JSON, without contents. */
   readonly form: string | undefined;
-  /** tokens that the failed call cost */
+  /** Tokens that the failed call cost. */
   readonly usage: ModelUsage | undefined;
 
   /** @param message without contents of the conversation */
@@ -170,7 +174,7 @@ export class ModelError extends Error {
   }
 }
 
-/** Of whichever copy of this package: never by `instanceof`. */
+/** Recognizes errors of every copy of this package, unlike `instanceof`. */
 export function isModelError(error: unknown, kind?: ModelErrorKind): error is ModelError {
   return hasBrand(error, BRAND) && (kind === undefined || readSafely(error, 'kind') === kind);
 }

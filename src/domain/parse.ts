@@ -1,17 +1,16 @@
 import type { z } from 'zod';
 import { type ErrorCode, isErrorCode, TurnfoldError } from './errors.ts';
-import { findUnreadable } from './find-unreadable.ts';
 import { clipText, describeThrown } from './thrown.ts';
 
-/** A caller's keys may be of any length: no error message grows with them. */
+/** Characters of a field's path. The keys of callers may be of any length, and no message grows with them. */
 const FIELD_CHARACTERS = 300;
 const ISSUE_CHARACTERS = 1_000;
-/** Nobody reads more, and one input may have a million faults. */
+/** Issues that are reported. More would not be read, and one input may have a million. */
 const MAX_ISSUES = 100;
 
 /**
- * Parses at a border: what does not fit becomes a coded error that names the field. Nothing else is thrown, whatever getters
- * and proxies the value holds.
+ * Parses an input. An invalid value becomes a coded error that names the field. Nothing else is thrown, even if the
+ * value holds getters and proxies.
  * @param at path of the value in the caller's input, put before the field's own path
  */
 export function parseInput<T>(schema: z.ZodType<T>, value: unknown, at = '', code: ErrorCode = 'invalid_input'): T {
@@ -24,11 +23,11 @@ export type SafelyParsed<T> =
   | { readonly success: true; readonly data: T }
   | { readonly success: false; readonly problems: readonly TurnfoldError[] };
 
-/** As `parseInput`, with all that does not fit. */
+/** `parseInput` with a list of all problems. */
 export function safeParse<T>(schema: z.ZodType<T>, value: unknown, at: string, code: ErrorCode): SafelyParsed<T> {
   try {
     if (ArrayBuffer.isView(value)) {
-      // A strict schema would list one unknown key per byte: 0.8 s for 5 MB.
+      // A strict schema would list one unknown key per byte, which takes 0.8 s for 5 MB.
       const message = `${at || 'input'}: expected an object or a text, got bytes`;
       return { success: false, problems: [new TurnfoldError(code, message, { field: at })] };
     }
@@ -41,7 +40,7 @@ export function safeParse<T>(schema: z.ZodType<T>, value: unknown, at: string, c
   }
 }
 
-/** What does not fit, each with its field. */
+/** Turns each issue into an error with its field. */
 export function nameIssues(error: z.ZodError, at: string, code: ErrorCode): TurnfoldError[] {
   return error.issues.slice(0, MAX_ISSUES).flatMap((issue) =>
     listPaths(issue).map((path) => {
@@ -52,18 +51,18 @@ export function nameIssues(error: z.ZodError, at: string, code: ErrorCode): Turn
   );
 }
 
-/** A schema of ours may say which code its fault has. */
+/** Reads the error code that one of our schemas gave to its issue. */
 function codeOf(issue: z.core.$ZodIssue): ErrorCode | undefined {
   const code: unknown = issue.code === 'custom' ? issue.params?.['code'] : undefined;
   return isErrorCode(code) ? code : undefined;
 }
 
-/** An object of JSON that is no list. */
+/** Accepts a JSON object that is not a list. */
 export function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Unknown keys are one issue of the object that holds them; the caller looks for each key. */
+/** Lists the paths of an issue. Unknown keys are one issue of their object, but a caller searches for each key. */
 function listPaths(issue: z.core.$ZodIssue): (readonly PropertyKey[])[] {
   return issue.code === 'unrecognized_keys'
     ? issue.keys.slice(0, MAX_ISSUES).map((key) => [...issue.path, key])
@@ -77,4 +76,49 @@ export function joinPath(at: string, path: readonly PropertyKey[]): string {
     at,
   );
   return clipText(joined, FIELD_CHARACTERS);
+}
+
+/** Objects that are searched at most. A caller's mistake is near the top of the input. */
+const MAX_OBJECTS = 10_000;
+
+interface Place {
+  readonly value: object;
+  readonly path: readonly PropertyKey[];
+}
+
+/** Finds the path of the first property whose reading throws. The path is empty if all can be read. Never throws. */
+export function findUnreadable(value: unknown): readonly PropertyKey[] {
+  const seen = new Set<object>();
+  const places: Place[] = isObject(value) ? [{ value, path: [] }] : [];
+  for (const place of places) {
+    if (seen.size === MAX_OBJECTS) break;
+    if (seen.has(place.value)) continue;
+    seen.add(place.value);
+    const broken = addMembers(place, places);
+    if (broken !== undefined) return broken;
+  }
+  return [];
+}
+
+/**
+ * Adds the objects of a place to the search.
+ * @returns the path of a property that cannot be read, if there is one
+ */
+function addMembers({ value, path }: Place, places: Place[]): readonly PropertyKey[] | undefined {
+  let at = path;
+  try {
+    const isList = Array.isArray(value);
+    for (const key of Object.keys(value).slice(0, MAX_OBJECTS)) {
+      at = [...path, isList ? Number(key) : key];
+      const member = Reflect.get(value, key) as unknown;
+      if (isObject(member)) places.push({ value: member, path: at });
+    }
+    return undefined;
+  } catch {
+    return at;
+  }
+}
+
+function isObject(value: unknown): value is object {
+  return typeof value === 'object' && value !== null;
 }

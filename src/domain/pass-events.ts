@@ -6,162 +6,164 @@ export const SUMMARY_OUTCOMES = ['written', 'known', 'refused', 'failed', 'super
 export type SummaryOutcome = (typeof SUMMARY_OUTCOMES)[number];
 
 /**
- * Why no soft pass was asked for though there was a reason: the last one found nothing to do, three gained too little, or the
- * turn thinks between its calls, and a pass would have to wait for its answer.
+ * Why a turn requested no soft pass although it had a reason. `nothing_to_do`: the last pass found nothing to do.
+ * `no_gain`: three passes gained too little. `thinking`: the turn thinks between its calls, and a pass would have to
+ * wait for its answer.
  */
 export const BACKOFF_CAUSES = ['nothing_to_do', 'no_gain', 'thinking'] as const;
 export type BackoffCause = (typeof BACKOFF_CAUSES)[number];
 
 /**
- * Where a pass did less well than it planned. `summaries_missing`: sequences stay as they were; `evicted`: it was to summarize
- * and no summary came; `floor_relaxed`: less is left than the retention window; `taken_over`: a turn ended it itself.
+ * How a pass achieved less than it planned. `summaries_missing`: some sequences keep their messages. `evicted`: no
+ * summary came, so messages were evicted. `floor_relaxed`: less than the retention window is left. `taken_over`: a turn
+ * ended the pass itself.
  */
 export const PASS_FALLBACKS = ['summaries_missing', 'evicted', 'floor_relaxed', 'taken_over'] as const;
 export type PassFallback = (typeof PASS_FALLBACKS)[number];
 
-/** What a policy makes of a context: two of the same pass can be compared. */
+/** Result of a policy for a context. Results for the same pass can be compared. */
 export interface PassMeasure {
-  /** `proposed`: it waits for somebody to approve of it */
+  /** How the pass ended. `proposed`: it waits for a person's decision. */
   readonly outcome: PassOutcome['kind'] | 'proposed';
-  /** what the pass did */
+  /** Kind of compaction that the pass did. */
   readonly strategy: 'trim' | 'summarize' | 'evict' | 'none';
-  /** size of the context before */
+  /** Tokens of the context before the pass. */
   readonly tokensBefore: number;
-  /** size of the context after */
+  /** Tokens of the context after the pass. */
   readonly tokensAfter: number;
-  /** that the context holds behind it */
+  /** Summaries in the context after the pass. */
   readonly summaries: number;
-  /** of messages and summaries that it takes out, and nothing stands for */
+  /** Tokens of messages and summaries that were removed without a summary in their place. */
   readonly evictedTokens: number;
 }
 
 export type PassEvent =
   | RejectionEvent
-  /** `isJoined`: the reasons were added to a pass in progress */
+  /** A pass was requested. A pass in progress receives the reasons instead. */
   | {
       readonly type: 'pass_requested';
-      /** why */
-
+      /** Reasons for the pass. */
       readonly reasons: readonly Reason[];
-      /** a pass was in progress, and got these reasons */
-
+      /** True if a pass in progress received the reasons. */
       readonly isJoined: boolean;
     }
   | {
       readonly type: 'pass_ended';
-      /** how it ended */
+      /** How the pass ended. */
       readonly outcome: PassOutcome['kind'] | 'superseded';
-      /** why it failed */
+      /** Error code of a failed pass. */
       readonly code?: string;
-      /** what it did */
+      /** Kind of compaction that the pass did. */
       readonly strategy: 'trim' | 'summarize' | 'evict' | 'none';
-      /** why it was asked for */
+      /** Reasons for the pass. */
       readonly reasons: readonly Reason[];
-      /** from its request to its end, under review to its proposal; absent where none was made or nobody brought it to an end */
+      /**
+       * Milliseconds from the request to the end, or to the proposal under review. Absent if no pass was made, or none
+       * was ended by a worker.
+       */
       readonly durationMs?: number;
-      /** the version that it made */
+      /** Number of the new version. */
       readonly version?: number;
-      /** size of the context before */
+      /** Tokens of the context before the pass. */
       readonly tokensBefore?: number;
-      /** size of the context after */
+      /** Tokens of the context after the pass. */
       readonly tokensAfter?: number;
-      /** messages that left the context */
+      /** Messages that left the context. */
       readonly archived?: number;
-      /** stretches that were to be summarized */
+      /** Sequences that were to be summarized. */
       readonly sequences: number;
-      /** what it went on without */
+      /** Ways in which the pass achieved less than it planned. */
       readonly fallbacks?: readonly PassFallback[];
-      /** the third in a row that gained too little: no soft pass before the context has grown */
+      /** True for the third pass in a row that gained too little: no soft pass until the context has grown. */
       readonly startsBackoff?: boolean;
     }
-  /** a turn found a reason and asked for no pass, since none would gain anything now */
+  /** A turn found a reason but requested no pass, because a pass would gain nothing now. */
   | {
       readonly type: 'pass_backed_off';
-      /** what holds it back */
+      /** Cause of the backoff. */
       readonly why: BackoffCause;
     }
-  /** a turn ends it itself, with the summaries that are there: its deadline passed, or earlier passes did not settle the size */
+  /**
+   * A turn ends the pass itself with the summaries so far: its deadline passed, or earlier passes did not settle the
+   * size.
+   */
   | { readonly type: 'pass_taken_over' }
-  /** under review: it waits for somebody to approve of the version that it has settled */
+  /** A pass under review waits for a person's decision on its version. */
   | {
       readonly type: 'pass_proposed';
-      /** what the pass would do */
+      /** Kind of compaction that the pass would do. */
       readonly strategy: 'trim' | 'summarize' | 'evict';
-      /** why it was asked for */
+      /** Reasons for the pass. */
       readonly reasons: readonly Reason[];
-      /** size of the context now */
+      /** Tokens of the context now. */
       readonly tokensBefore: number;
-      /** size of the context under the proposal */
+      /** Tokens of the context under the proposal. */
       readonly tokensAfter: number;
-      /** messages that would leave the context */
+      /** Messages that would leave the context. */
       readonly archived: number;
-      /** stretches that were summarized */
+      /** Sequences that were summarized. */
       readonly sequences: number;
     }
-  /** an approval could not be carried out: the proposal waits on */
+  /** An approval could not be carried out. The proposal stays open. */
   | {
       readonly type: 'approval_refused';
-      /** why the approval was refused */
+      /** Why the approval was refused. */
       readonly code: ApprovalRefusal['code'];
-      /** the part of the approval at fault */
+      /** Part of the approval at fault. */
       readonly field: string;
-      /** without contents */
+      /** Explanation for a person, without contents. */
       readonly message: string;
     }
   | {
       readonly type: 'pass_fanned_out';
-      /** summarization jobs that were added */
-
+      /** Summarization jobs that were added. */
       readonly jobs: number;
-      /** stretches that are to be summarized */
-
+      /** Sequences to be summarized. */
       readonly sequences: number;
     }
-  /** a second policy was measured at a pass of the live one; `shadow` is absent where that failed */
+  /** A second policy was measured at a pass of the live policy. */
   | {
       readonly type: 'pass_shadowed';
-      /** what the live policy did */
-
+      /** Result of the live policy. */
       readonly live: PassMeasure;
-      /** what the second policy would have done; absent where that failed */
-
+      /** Result that the second policy would have had. Absent if its measurement failed. */
       readonly shadow?: PassMeasure;
     }
   | {
       readonly type: 'summary_ended';
-      /** how the job ended */
+      /** How the job ended. */
       readonly outcome: SummaryOutcome;
-      /** ms that the job took */
+      /** Milliseconds that the job took. */
       readonly durationMs: number;
-      /** size of what is summarized */
+      /** Tokens of the summarized sequence. */
       readonly sourceTokens: number;
-      /** size of the summary */
+      /** Tokens of the summary. */
       readonly tokens?: number;
-      /** who wrote it, and whether another of its chain was asked before */
+      /** Origin of a written summary. */
       readonly written?: {
-        /** the model that wrote it */ readonly by: string;
-        /** another model was asked first */
-
+        /** Model that wrote the summary. */
+        readonly by: string;
+        /** True if another model of the chain was tried first. */
         readonly isFallback: boolean;
       };
-      /** who of the chain refused, or takes no such source, and for what; without contents. Failures are told as such */
+      /** Refusals of the chain's models with their reasons, without contents. Failures have events of their own. */
       readonly why?: string;
     };
 
 /**
- * The form of a context was refused. `by`: our own check before a commit (the version was not made), or the provider (a
- * committed one, over which its parent was put).
+ * A refused form of a context. `check`: our own check before a commit refused it, and the version was not made.
+ * `provider`: a provider refused a committed version, and its parent replaced it.
  */
 type RejectionEvent = {
   readonly type: 'version_rejected';
-  /** who refused: our check before the commit, or the provider */
+  /** Origin of the refusal: our check before the commit, or the provider. */
   readonly by: 'check' | 'provider';
-  /** number of the version */
+  /** Number of the version. */
   readonly version: number;
-  /** the provider's code, or the rules that are broken */
+  /** Error code of the provider, or names of the broken rules. */
   readonly codes: readonly string[];
-  /** without contents */
+  /** Explanation for a person, without contents. */
   readonly message: string;
-  /** the request's form as JSON, cut to what is refused: enough to show the refusal again */
+  /** Form of the request as JSON, cut to the refused entries. It is enough to reproduce the refusal. */
   readonly form?: string;
 };

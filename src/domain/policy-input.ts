@@ -1,19 +1,18 @@
 import { writeBoundedJson } from './bounded-json.ts';
 import { TurnfoldError } from './errors.ts';
-import { findUnreadable } from './find-unreadable.ts';
-import { isMapping, joinPath, nameIssues } from './parse.ts';
+import { findUnreadable, isMapping, joinPath, nameIssues } from './parse.ts';
 import { type PolicyInput, policyInputSchema } from './policy.ts';
 import { describeThrown } from './thrown.ts';
 
 export interface ReadPolicy {
-  /** what could be read */
+  /** Settings that could be read. */
   readonly policy: PolicyInput;
-  /** what a person should know, e.g. a retired key */
+  /** Warnings for a person, e.g. about a retired key. */
   readonly warnings: readonly string[];
 }
 
 /**
- * Reads a policy from parsed YAML or JSON: either the fields themselves or under `compact`. Keys may be snake_case.
+ * Reads a policy from parsed YAML or JSON, either directly or under `compact`. Keys may be in snake_case.
  * @param at path of the value in its file, for errors
  * @throws invalid_policy, with the field
  */
@@ -24,24 +23,24 @@ export function readPolicy(value: unknown, at = ''): ReadPolicy {
 }
 
 export interface PolicyExamination extends ReadPolicy {
-  /** invalid_policy, each with its field; where there are any, the policy is empty */
+  /** All problems, each an `invalid_policy` error with its field. The policy is empty if there are any. */
   readonly problems: readonly TurnfoldError[];
 }
 
-/** Far more than any policy has. */
+/** Far more than any policy needs. */
 const POLICY_BOUNDS = { maxCharacters: 10_000_000 };
 
-/** Reads a policy as `readPolicy` does, and tells of all that is wrong instead of the first. */
+/** Reads a policy like `readPolicy`, but reports all problems instead of the first. */
 export function examinePolicy(value: unknown, at = ''): PolicyExamination {
   try {
-    // What is wrong in another way is named better by the setting that it stands in.
+    // Only the size matters here. Other problems are named better by their setting.
     const written = writeBoundedJson(value, POLICY_BOUNDS);
     if (written.status === 'refused' && written.code === 'message_too_large') {
       return { policy: {}, warnings: [], problems: [refusal(joinPath(at, written.path) || 'policy', written.why)] };
     }
     return examineValue(value, at);
   } catch (error) {
-    // A module's policy may have a getter that throws, or hold itself.
+    // The policy of a module may have a getter that throws, or may contain itself.
     const field = joinPath(at, findUnreadable(value)) || 'policy';
     return { policy: {}, warnings: [], problems: [refusal(field, `cannot be read: ${describeThrown(error).name}`)] };
   }
@@ -58,7 +57,7 @@ function examineValue(value: unknown, at: string): PolicyExamination {
   const { keyed, problems: twice, spellings } = camelCaseKeys(value as Record<string, unknown>, at);
   const { transforms, ...fields } = keyed;
   const warnings =
-    transforms === undefined ? [] : ['`transforms` is retired and ignored; put the settings under `compact`'];
+    transforms === undefined ? [] : ['`transforms` is retired and ignored. Put the settings under `compact`'];
   const inner = fields.compact === undefined ? examineFields(fields, at) : examineCompact(fields, at);
   const problems = [...twice, ...inner.problems].map((problem) => spellAs(problem, spellings));
   return { policy: problems.length > 0 ? {} : inner.policy, warnings: [...warnings, ...inner.warnings], problems };
@@ -66,7 +65,7 @@ function examineValue(value: unknown, at: string): PolicyExamination {
 
 function examineCompact({ compact, ...others }: Record<string, unknown>, at: string): PolicyExamination {
   const strays = Object.keys(others).map((key) =>
-    refusal(joinKeys(at, key), 'stands beside `compact`; move it under it'),
+    refusal(joinKeys(at, key), 'is beside `compact`, move it under `compact`'),
   );
   const inner = examineValue(compact, joinKeys(at, 'compact'));
   return { ...inner, problems: [...strays, ...inner.problems] };
@@ -90,7 +89,7 @@ export function toCamelCase(key: string): string {
   return key.replace(/(?<=[a-z])_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** One setting in both spellings is a problem. */
+/** Converts keys to camelCase. A setting in two spellings is a problem. */
 function camelCaseKeys(
   value: Record<string, unknown>,
   at: string,
@@ -99,7 +98,7 @@ function camelCaseKeys(
   readonly problems: readonly TurnfoldError[];
   readonly spellings: Spellings;
 } {
-  // A map, so that `__proto__` is a key like any other: assigned to an object it would vanish without a word.
+  // A map, so that `__proto__` is a key like any other. An assignment to an object would silently lose it.
   const keyed = new Map<string, unknown>();
   const problems: TurnfoldError[] = [];
   const spellings = new Map<string, string>();
@@ -118,10 +117,10 @@ function camelCaseKeys(
   return { keyed: Object.fromEntries(keyed), problems, spellings };
 }
 
-/** Path of a setting in camelCase → the path as it was written, where that differs. */
+/** Path of a setting in camelCase → its path in the user's spelling, if that differs. */
 type Spellings = ReadonlyMap<string, string>;
 
-/** The same problem, of the field as it was written. */
+/** Returns the problem with the field in the user's spelling. */
 function spellAs(problem: TurnfoldError, spellings: Spellings): TurnfoldError {
   const { field = '', message } = problem;
   const path = [...spellings.keys()].find(

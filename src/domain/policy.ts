@@ -3,32 +3,32 @@ import { z } from 'zod';
 const share = z.number().gt(0).lte(1);
 const count = z.number().int().min(0);
 
-/** What cannot be written as UTF-8 could not be sent letter by letter. */
+/** A text of every request. A lone surrogate has no UTF-8 form and could not be sent unchanged. */
 const pin = z
   .string()
   .refine((text) => text.trim() !== '', 'expected a text that says something')
   .refine((text) => text.isWellFormed(), 'expected whole characters: half of a surrogate pair cannot be sent');
 
-/** How much of the removable part a cut takes. `min` is the shorter, `max` the longer of its members. */
+/** Extent of an eviction. `min` takes the least that one of its members would evict, `max` the most. */
 export type EvictionStrategy =
   | {
-      /** share of the removable tokens that goes, oldest first */
+      /** Share of the removable tokens that is evicted, oldest first. */
       readonly evict: number;
     }
   | {
-      /** messages that stay at least */
+      /** Messages that stay at least. */
       readonly retain: number;
     }
   | {
-      /** the one that evicts least */
+      /** Strategies of which the least eviction is taken. */
       readonly min: readonly EvictionStrategy[];
     }
   | {
-      /** the one that evicts most */
+      /** Strategies of which the largest eviction is taken. */
       readonly max: readonly EvictionStrategy[];
     };
 
-/** An anchor of YAML can hold itself; a strategy that does would be read for ever. */
+/** Nesting of strategies. A YAML anchor can contain itself, and such a strategy would be read for ever. */
 const MAX_STRATEGY_DEPTH = 4;
 const strategyError = `expected one of evict, retain, min, max, nested at most ${MAX_STRATEGY_DEPTH} deep`;
 
@@ -43,148 +43,173 @@ function strategySchema(depth: number): z.ZodType<EvictionStrategy> {
 const evictionStrategySchema = strategySchema(MAX_STRATEGY_DEPTH);
 
 const summarizerSchema = z.union([
-  /** without a model */
+  /** Written by code, without a model. */
   z.literal('structural'),
-  /** the compaction of the agent's own provider, over everything older than the retention window */
+  /** The compaction of the agent's own provider, over everything older than the retention window. */
   z.literal('native'),
   z.strictObject({
-    /** ids of models that the workers know, or `provider/model`; tried in order, the structural summarizer last */
+    /**
+     * Ids of models that the workers know, or `provider/model`. They are tried in order, the structural summarizer
+     * last.
+     */
     models: z.array(z.string().min(1)).min(1),
-    /** what a record has to take care of besides, in words to the model */
+    /** Additional instructions for the model. */
     prompt: z.string().min(1).optional(),
-    /** most tokens that a summary may have; with `scope: prefix`, the users' own words have 64 whatever it is */
+    /** Tokens that a summary may have. With `scope: prefix`, the users' own words have at least 64. */
     maxTokens: z.number().int().min(16).optional(),
   }),
 ]);
 
-/** What a user may set. Nothing here has a default: a merge must see which fields were set. */
+/** Settings of a user. No setting has a default here, because a merge must see which ones were set. */
 export const policyInputSchema = z.strictObject({
-  /** what a pass brings the context down to, in tokens */
-  maxTokens: z.number().int().min(1).optional().describe('what a pass brings the context down to, in tokens'),
-  /** a pass is wanted from this many tokens */
-  tokenThreshold: z.number().int().min(1).optional().describe('a pass is wanted from this many tokens'),
-  /** a pass is wanted from this share of the usable window */
-  thresholdRatio: share.optional().describe('a pass is wanted from this share of the usable window'),
-  /** a turn waits for its pass from this share of the usable window */
-  hardRatio: share.optional().describe('a turn waits for its pass from this share of the usable window'),
-  /** a pass is wanted after this many turns since the last one */
+  /** Size in tokens to which a pass reduces the context. */
+  maxTokens: z.number().int().min(1).optional().describe('Size in tokens to which a pass reduces the context.'),
+  /** Size in tokens from which a pass is requested. */
+  tokenThreshold: z.number().int().min(1).optional().describe('Size in tokens from which a pass is requested.'),
+  /** Share of the usable window from which a pass is requested. */
+  thresholdRatio: share.optional().describe('Share of the usable window from which a pass is requested.'),
+  /** Share of the usable window from which a turn waits for its pass. */
+  hardRatio: share.optional().describe('Share of the usable window from which a turn waits for its pass.'),
+  /** Turns since the last pass after which a pass is requested. */
   turnThreshold: z
     .number()
     .int()
     .min(1)
     .optional()
-    .describe('a pass is wanted after this many turns since the last one'),
-  /** a pass is wanted after this many messages since the last one */
+    .describe('Turns since the last pass after which a pass is requested.'),
+  /** Messages since the last pass after which a pass is requested. */
   messageThreshold: z
     .number()
     .int()
     .min(1)
     .optional()
-    .describe('a pass is wanted after this many messages since the last one'),
-  /** a pass is wanted after each turn */
-  onTurnEnd: z.boolean().optional().describe('a pass is wanted after each turn'),
-  /** the last so many messages are not compacted */
-  retentionWindow: count.optional().describe('the last so many messages are not compacted'),
-  /** what a summary stands for: one for each sequence between user messages, which stay; or one for everything older than the retention window, which takes the users’ texts over */
+    .describe('Messages since the last pass after which a pass is requested.'),
+  /** Request for a pass after each turn. */
+  onTurnEnd: z.boolean().optional().describe('Request for a pass after each turn.'),
+  /** Number of latest messages that are not compacted. */
+  retentionWindow: count.optional().describe('Number of latest messages that are not compacted.'),
+  /**
+   * Range of a summary. `sequences`: one sequence between user messages, which stay. `prefix`: everything older than
+   * the retention window, with the users’ texts copied into the summary.
+   */
   scope: z
     .enum(['sequences', 'prefix'])
     .optional()
     .describe(
-      'what a summary stands for: one for each sequence between user messages, which stay; or one for everything older than the retention window, which takes the users’ texts over',
+      'Range of a summary. `sequences`: one sequence between user messages, which stay. `prefix`: everything older than the retention window, with the users’ texts copied into the summary.',
     ),
-  /** texts that every request holds letter by letter, behind the system prompt; compaction never touches them */
+  /** Texts that every request contains byte for byte after the system prompt. Compaction never changes them. */
   pins: z
     .array(pin)
     .optional()
     .describe(
-      'texts that every request holds letter by letter, behind the system prompt; compaction never touches them',
+      'Texts that every request contains byte for byte after the system prompt. Compaction never changes them.',
     ),
-  /** how much an eviction takes: evict, a share of the removable tokens; retain, what leaves so many messages */
+  /**
+   * Extent of an eviction. `evict`: share of the removable tokens that goes. `retain`: number of messages that stay.
+   * `min` and `max` combine strategies.
+   */
   strategy: evictionStrategySchema
     .optional()
     .describe(
-      'how much an eviction takes: evict, a share of the removable tokens; retain, what leaves so many messages',
+      'Extent of an eviction. `evict`: share of the removable tokens that goes. `retain`: number of messages that stay. `min` and `max` combine strategies.',
     ),
-  /** the first user message of the log stays */
-  keepFirstUser: z.boolean().optional().describe('the first user message of the log stays'),
-  /** old tool results are masked before anything is summarized */
-  maskToolResults: z.boolean().optional().describe('old tool results are masked before anything is summarized'),
-  /** who writes summaries */
-  summarizer: summarizerSchema.optional().describe('who writes summaries'),
-  /** a shorter sequence is not summarized */
-  minSequenceMessages: z.number().int().min(1).optional().describe('a shorter sequence is not summarized'),
-  /** a smaller sequence is not summarized */
-  minSequenceTokens: count.optional().describe('a smaller sequence is not summarized'),
-  /** a soft pass that gains less than this share of the tokens before it commits nothing */
+  /** Protection of the first user message of the log. */
+  keepFirstUser: z.boolean().optional().describe('Protection of the first user message of the log.'),
+  /** Masking of old tool results before anything is summarized. */
+  maskToolResults: z.boolean().optional().describe('Masking of old tool results before anything is summarized.'),
+  /** Author of summaries: `structural` (code), `native` (the agent’s own provider) or a list of models. */
+  summarizer: summarizerSchema
+    .optional()
+    .describe('Author of summaries: `structural` (code), `native` (the agent’s own provider) or a list of models.'),
+  /** Messages below which a sequence is not summarized. */
+  minSequenceMessages: z
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe('Messages below which a sequence is not summarized.'),
+  /** Tokens below which a sequence is not summarized. */
+  minSequenceTokens: count.optional().describe('Tokens below which a sequence is not summarized.'),
+  /** Share of the tokens that a soft pass must gain. A pass with a smaller gain commits nothing. */
   minGain: z
     .number()
     .min(0)
     .lt(1)
     .optional()
-    .describe('a soft pass that gains less than this share of the tokens before it commits nothing'),
-  /** manual: no soft pass; review: a soft pass proposes its version and commits it once somebody approves */
+    .describe('Share of the tokens that a soft pass must gain. A pass with a smaller gain commits nothing.'),
+  /**
+   * Handling of soft passes. `auto`: they commit. `manual`: they are off. `review`: they propose a version and commit
+   * it once a person approves.
+   */
   mode: z
     .enum(['auto', 'manual', 'review'])
     .optional()
-    .describe('manual: no soft pass; review: a soft pass proposes its version and commits it once somebody approves'),
-  /** ms for which a proposal waits */
-  reviewTtl: z.number().int().min(1000).optional().describe('ms for which a proposal waits'),
-  /** false: no pass at all */
-  enabled: z.boolean().optional().describe('false: no pass at all'),
-  // The minimum is what a sweep tells apart. None below 7 d would keep turn ids known for as long as elsewhere: that is weighed by
-  // who sets it.
-  /** ms for which a conversation may rest (no turn and no pass open, nothing settled, appended, committed, restored or copied) before it is erased, as by `erase`; absent: for ever. A change counts from the next thing that happens in it. Its turn ids are forgotten with it: one that is enqueued once more then runs once more, where else its result is answered for 7 d */
+    .describe(
+      'Handling of soft passes. `auto`: they commit. `manual`: they are off. `review`: they propose a version and commit it once a person approves.',
+    ),
+  /** Milliseconds for which a proposal stays open. */
+  reviewTtl: z.number().int().min(1000).optional().describe('Milliseconds for which a proposal stays open.'),
+  /** Switch for all passes. */
+  enabled: z.boolean().optional().describe('Switch for all passes.'),
+  // The minimum is the resolution of a sweep. A TTL below 7 d also shortens how long turn ids are known.
+  /**
+   * Idle TTL in milliseconds: an idle conversation is erased after it, as by `erase`. Absent: never. Open turns, open
+   * passes and writes keep a conversation from being idle. A change takes effect with the conversation’s next write.
+   * An erase also forgets turn ids, so a repeated id runs again. Without an erase, a repeated id returns its result
+   * for 7 d.
+   */
   conversationTtl: z
     .number()
     .int()
     .min(1000)
     .optional()
     .describe(
-      'ms for which a conversation may rest (no turn and no pass open, nothing settled, appended, committed, restored or copied) before it is erased, as by `erase`; absent: for ever. A change counts from the next thing that happens in it. Its turn ids are forgotten with it: one that is enqueued once more then runs once more, where else its result is answered for 7 d',
+      'Idle TTL in milliseconds: an idle conversation is erased after it, as by `erase`. Absent: never. Open turns, open passes and writes keep a conversation from being idle. A change takes effect with the conversation’s next write. An erase also forgets turn ids, so a repeated id runs again. Without an erase, a repeated id returns its result for 7 d.',
     ),
 });
 
 export type PolicyInput = z.infer<typeof policyInputSchema>;
 
-/** A policy with its defaults. What has none stays absent: that trigger is off. */
+/** A policy with its defaults. A setting without a default may be absent, which switches its trigger off. */
 export type Policy = PolicyInput & typeof POLICY_DEFAULTS;
 
 export const POLICY_DEFAULTS = {
-  /** a pass is wanted from this share of the usable window */
+  /** Share of the usable window from which a pass is requested. */
   thresholdRatio: 0.85,
-  /** a turn waits for its pass from this share of the usable window */
+  /** Share of the usable window from which a turn waits for its pass. */
   hardRatio: 0.92,
-  /** a pass is wanted after each turn */
+  /** Request for a pass after each turn. */
   onTurnEnd: false as boolean,
-  /** the last so many messages are not compacted */
+  /** Number of latest messages that are not compacted. */
   retentionWindow: 6,
-  /** what a summary stands for: one for each sequence between user messages, which stay; or one for everything older than the retention window, which takes the users’ texts over */
+  /** Range of a summary. */
   scope: 'sequences' as NonNullable<PolicyInput['scope']>,
-  /** how much an eviction takes: evict, a share of the removable tokens; retain, what leaves so many messages */
+  /** Extent of an eviction. */
   strategy: { min: [{ evict: 0.6 }, { retain: 10 }] } as EvictionStrategy,
-  /** texts that every request holds letter by letter, behind the system prompt; compaction never touches them */
+  /** Texts that every request contains byte for byte after the system prompt. */
   pins: [] as string[],
-  /** the first user message of the log stays */
+  /** Protection of the first user message of the log. */
   keepFirstUser: true as boolean,
-  /** old tool results are masked before anything is summarized */
+  /** Masking of old tool results before anything is summarized. */
   maskToolResults: false as boolean,
-  /** who writes summaries */
+  /** Author of summaries: `structural` (code), `native` (the agent’s own provider) or a list of models. */
   summarizer: 'structural' as NonNullable<PolicyInput['summarizer']>,
-  /** a shorter sequence is not summarized */
+  /** Messages below which a sequence is not summarized. */
   minSequenceMessages: 2,
-  /** a smaller sequence is not summarized */
+  /** Tokens below which a sequence is not summarized. */
   minSequenceTokens: 256,
-  /** a soft pass that gains less than this share of the tokens before it commits nothing */
+  /** Share of the tokens that a soft pass must gain. */
   minGain: 0.1,
-  /** manual: no soft pass; review: a soft pass proposes its version and commits it once somebody approves */
+  /** Handling of soft passes. */
   mode: 'auto' as NonNullable<PolicyInput['mode']>,
-  /** ms for which a proposal waits */
+  /** Milliseconds for which a proposal stays open. */
   reviewTtl: 604_800_000,
-  /** false: no pass at all */
+  /** Switch for all passes. */
   enabled: true as boolean,
 };
 
-/** A set field wins, an absent one keeps the base's: an agent that sets one field does not silently override the rest. */
+/** Merges policies. A set field overrides the base, an absent field keeps the base's value. */
 export function mergePolicies(base: PolicyInput, ...overrides: readonly PolicyInput[]): PolicyInput {
   return Object.assign({}, base, ...overrides.map(withoutAbsent)) as PolicyInput;
 }
@@ -195,4 +220,14 @@ export function completePolicy(input: PolicyInput): Policy {
 
 function withoutAbsent(input: PolicyInput): PolicyInput {
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
+}
+
+/** Idle TTL carried by a write. A conversation that stays idle this long is erased. */
+export interface IdleTtl {
+  /** Milliseconds by the policy. 0 means no limit. Absent if the writer has no policy: the last value stays. */
+  readonly conversationTtl?: number | undefined;
+}
+
+export function idleTtlOf(policy: Policy | undefined): IdleTtl {
+  return policy === undefined ? {} : { conversationTtl: policy.conversationTtl ?? 0 };
 }

@@ -5,7 +5,7 @@ export interface WholeRange {
   readonly most: number;
 }
 
-/** What a process is set to, by its environment or in code: one range for both. */
+/** Settings of a process, from its environment or from code, with one range for both. */
 export const PROCESS_RANGES = {
   shards: { least: 1, most: 4_096 },
   queueShards: { least: 1, most: 64 },
@@ -15,7 +15,7 @@ export const PROCESS_RANGES = {
   stuckMs: { least: 1_000, most: 3_600_000 },
 } as const satisfies Readonly<Record<string, WholeRange>>;
 
-/** What it is set to where nothing is said, in the same units. */
+/** Default settings, in the same units. */
 export const PROCESS_DEFAULTS = {
   shards: 256,
   queueShards: 1,

@@ -1,40 +1,46 @@
 import { z } from 'zod';
-import { requestTokens } from './compaction/request-size.ts';
+import { requestTokens } from './compaction/budget.ts';
 import { addWeights, NO_WEIGHT, type Weight } from './message.ts';
 import type { RequestOverhead } from './size.ts';
 import { type Summary, summarySchema, type Version, versionSchema } from './version.ts';
 
-/** What a soft pass under `mode: review` would commit, whole: it holds when the summaries themselves have expired. */
+/**
+ * The version that a soft pass under `mode: review` would commit, with its texts. It stays valid after the summaries
+ * expired.
+ */
 export const proposalSchema = z.object({
-  /** another one gets another, though of the same pass: nobody approves what was not shown */
+  /**
+   * Id of this content. Another proposal of the same pass has another id, so that an approval holds only for the
+   * content that the person saw.
+   */
   id: z.string(),
-  /** as it would follow its parent, which has to be the live one still */
+  /** Version that would be committed. Its parent must still be the live version. */
   version: versionSchema,
-  /** texts of its new summaries, by the key under which it names them */
+  /** Texts of the new summaries, by the keys that the version uses. */
   summaries: z.record(z.string(), summarySchema),
 });
 
 export type Proposal = z.infer<typeof proposalSchema>;
 
-/** A text for one of a proposal's new summaries, by the range that it stands for, written `5-9`. */
+/** New texts for summaries of a proposal, by their ranges in the form `5-9`. */
 export type Edits = Readonly<Record<string, string>>;
 
-/** What a person made of a proposal. */
+/** Decision of a person on a proposal. */
 export type Verdict =
   | { readonly kind: 'approve'; readonly edits: Edits }
   | { readonly kind: 'reject'; readonly reason?: string };
 
-/** Why an approval was not carried out. The proposal waits on. */
+/** Why an approval could not be carried out. The proposal stays open. */
 export interface ApprovalRefusal {
-  /** what kind of refusal it is */
+  /** Kind of refusal. */
   readonly code: 'invalid_input' | 'proposal_stale' | 'conversation_busy';
-  /** the part of the approval at fault */
+  /** Part of the approval at fault. */
   readonly field: string;
-  /** without contents */
+  /** Explanation for a person, without contents. */
   readonly message: string;
 }
 
-/** A new text, weighed, for the summary that has stood under `replaces`. */
+/** A weighed new text for the summary with the key `replaces`. */
 export interface EditedSummary {
   readonly replaces: string;
   readonly key: string;
@@ -42,12 +48,12 @@ export interface EditedSummary {
   readonly weight: Weight;
 }
 
-/** The range of a summary as `Edits` names it. */
+/** Names the range of a summary as `Edits` does. */
 export function rangeName({ covers: { from, to } }: Pick<Summary, 'covers'>): string {
   return `${from}-${to}`;
 }
 
-/** The proposal with other texts; the sizes of its version are what they make of it. */
+/** Returns the proposal with other texts. The sizes of its version follow from the new texts. */
 export function editProposal(
   proposal: Proposal,
   edited: readonly EditedSummary[],

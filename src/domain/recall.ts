@@ -1,30 +1,29 @@
 import { isMaskable } from './compaction/mask.ts';
 import type { LogEntry, Message } from './message.ts';
 import { readParts } from './parts.ts';
-import { canonical, findTerm, fold, type RecallQuery } from './recall-terms.ts';
 import type { Segment } from './version.ts';
 
 /** Name of the tool by which an agent searches and reads its log. */
 export const RECALL = 'recall';
 
-/** More than all words of a query can weigh together: whoever holds it letter by letter comes first. */
+/** More than all words of a query weigh together. A message with the exact query comes first. */
 const PHRASE_WEIGHT = 10_000;
 
-/** What of a query a text holds: a bit for each term, the whole query first, its words behind it. */
+/** Terms of a query that a text contains: one bit per term. Bit 0 is the whole query, the other bits are its words. */
 export interface RecallMatch {
-  readonly held: number;
-  /** those that stand there by themselves, not inside a longer word or number */
+  readonly found: number;
+  /** Terms that occur by themselves, not inside a longer word or number. */
   readonly alone: number;
 }
 
-/** Messages that hold the same of a query. */
+/** Messages that contain the same terms. */
 interface Bucket extends RecallMatch {
   readonly isArchived: boolean;
-  /** ascending */
+  /** Seqs of the messages, ascending. */
   readonly seqs: number[];
 }
 
-/** What is searched and read of a message: its texts and its calls, but for those of the tool itself. */
+/** Returns the searchable text of a message: its texts and its calls, except calls of `recall`. */
 export function recallText({ content, parts, toolCalls = [] }: Message): string {
   const texts = readParts({ content, parts }).flatMap((part) => (part.kind === 'text' ? [part.text] : []));
   const calls = toolCalls.flatMap((call) => (call.name === RECALL ? [] : [`${call.name} ${call.arguments}`]));
@@ -32,8 +31,8 @@ export function recallText({ content, parts, toolCalls = [] }: Message): string 
 }
 
 /**
- * A search over a log that is told of its entries one after the other and keeps none of them. Its generators yield where they may
- * be interrupted: after a few milliseconds at a message of a megabyte.
+ * A search over a log that receives the entries one by one and keeps none. Its generators yield within a few
+ * milliseconds, even at a message of a megabyte.
  */
 export class RecallSearch {
   readonly #terms: readonly string[];
@@ -43,13 +42,13 @@ export class RecallSearch {
   #segment = 0;
   #scanned = 0;
 
-  /** @param segments of the version that the agent sees */
+  /** @param segments segments of the version that the agent sees */
   constructor({ phrase, words }: RecallQuery, segments: readonly Segment[]) {
     this.#terms = [phrase, ...words];
     this.#segments = segments;
   }
 
-  /** Entries come ascending. What the tool itself answered is passed over: an echo would outrank what it echoes. */
+  /** Adds an entry. Entries must ascend. Results of `recall` are skipped, because an echo would outrank its source. */
   *add(entry: LogEntry): Generator<void, void> {
     const { seq, message } = entry;
     for (const { id, name } of message.toolCalls ?? []) if (name === RECALL) this.#ownCalls.add(id);
@@ -58,32 +57,33 @@ export class RecallSearch {
     const match = yield* matchText(this.#terms, recallText(message));
     if (match === undefined) return;
     const isArchived = this.#isArchived(entry);
-    const key = [match.held, match.alone, isArchived].join();
+    const key = [match.found, match.alone, isArchived].join();
     const bucket = this.#buckets.get(key);
     if (bucket === undefined) this.#buckets.set(key, { ...match, isArchived, seqs: [seq] });
     else bucket.seqs.push(seq);
   }
 
-  /** Whether a hit is no longer in the context, or stands there otherwise than in the log. */
+  /** True if a hit has left the context, or differs there from the log. */
   get hasArchived(): boolean {
     return [...this.#buckets.values()].some(({ isArchived }) => isArchived);
   }
 
   /**
-   * Seqs of the hits, best first: the whole query, then its words, each the more the fewer messages hold it and half as much inside
-   * a longer one, then the newest. What the agent sees anyway is a hit only where nothing archived is.
+   * Returns the seqs of the hits, best first. The exact query weighs most. Each word weighs more the fewer messages
+   * contain it, and half inside a longer word. Equal hits are ordered newest first. Hits that the agent sees anyway are
+   * returned only if no archived message matches.
    */
   rank(): number[] {
     const weights = this.#weighTerms();
     const byWeight = new Map<number, number[]>();
     const { hasArchived } = this;
-    for (const { held, alone, isArchived, seqs } of this.#buckets.values()) {
+    for (const { found: held, alone, isArchived, seqs } of this.#buckets.values()) {
       if (isArchived !== hasArchived) continue;
       const sum = weights.reduce(
         (all, weight, term) => all + (weight * (bitOf(held, term) + bitOf(alone, term))) / 2,
         0,
       );
-      // Rounded, so that the same weights make the same sum in whatever order they are added.
+      // Rounded, because the order of the additions must not change the sum.
       const rounded = Math.round(sum * 1e6);
       byWeight.set(rounded, [...(byWeight.get(rounded) ?? []), ...seqs]);
     }
@@ -91,7 +91,7 @@ export class RecallSearch {
     return ranked.flatMap(([, seqs]) => seqs.toSorted((a, b) => b - a));
   }
 
-  /** A hit's text around the query, or around the word of it that says most; `reach` characters to each side. */
+  /** Cuts an excerpt around the heaviest term of the query, with `reach` characters on each side. */
   *excerpt(message: Message, reach: number): Generator<void, string> {
     const text = canonical(recallText(message));
     yield;
@@ -109,7 +109,7 @@ export class RecallSearch {
   #weighTerms(): number[] {
     return this.#terms.map((_, term) => {
       if (term === 0) return PHRASE_WEIGHT;
-      const holding = [...this.#buckets.values()].filter(({ held }) => bitOf(held, term) === 1);
+      const holding = [...this.#buckets.values()].filter(({ found: held }) => bitOf(held, term) === 1);
       const count = holding.reduce((sum, { seqs }) => sum + seqs.length, 0);
       return Math.log2(1 + this.#scanned / Math.max(1, count));
     });
@@ -123,7 +123,7 @@ export class RecallSearch {
   }
 }
 
-/** Undefined: none of the terms. */
+/** @returns undefined if the text contains none of the terms */
 function* matchText(terms: readonly string[], text: string): Generator<void, RecallMatch | undefined> {
   const folded = fold(canonical(text));
   let held = 0;
@@ -134,7 +134,7 @@ function* matchText(terms: readonly string[], text: string): Generator<void, Rec
     if (place !== undefined) held |= 1 << index;
     if (place?.isAlone === true) alone |= 1 << index;
   }
-  return held === 0 ? undefined : { held, alone };
+  return held === 0 ? undefined : { found: held, alone };
 }
 
 function bitOf(bits: number, index: number): 0 | 1 {
@@ -151,4 +151,64 @@ function cutAround(text: string, from: number, to: number, reach: number): strin
 
 function isInsidePair(text: string, at: number): boolean {
   return at > 0 && (text.codePointAt(at - 1) ?? 0) > 0xffff;
+}
+
+/** Words of a query that are used, the first ones. A match keeps a bit for each. */
+const MAX_WORDS = 24;
+
+/** Places of a term that are examined, the first ones. A megabyte of one letter has a place per character. */
+const MOST_PLACES = 1_000;
+
+const LETTER = /^[\p{L}\p{N}]/u;
+
+export interface RecallQuery {
+  /** The whole query, folded. */
+  readonly phrase: string;
+  /** At least one word. A path or an id contributes itself and its parts. */
+  readonly words: readonly string[];
+}
+
+export interface TermPlace {
+  readonly at: number;
+  readonly isAlone: boolean;
+}
+
+/** @param given not blank */
+export function readQuery(given: string): RecallQuery {
+  const phrase = fold(canonical(given.trim()));
+  const pieces = phrase.split(/\s+/u).map((piece) => /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/u.exec(piece)?.[0] ?? '');
+  // The segmenter also finds words of scripts without spaces.
+  const segments = [...new Intl.Segmenter('und', { granularity: 'word' }).segment(phrase)];
+  const inner = segments.flatMap(({ segment, isWordLike }) => (isWordLike === true ? [segment] : []));
+  const all = [...new Set([...pieces, ...inner])].filter((word) => word !== '');
+  const telling = all.filter((word) => !/^[a-z]{1,2}$/.test(word));
+  const words = [telling, all, [phrase]].find(({ length }) => length > 0) ?? [];
+  return { phrase, words: words.slice(0, MAX_WORDS) };
+}
+
+/** Finds the first place where the term is a word by itself, or else its first place. */
+function findTerm(text: string, term: string): TermPlace | undefined {
+  const first = text.indexOf(term);
+  for (let at = first, looked = 0; at !== -1 && looked < MOST_PLACES; at = text.indexOf(term, at + 1), looked += 1) {
+    if (!isWordAcross(text, at) && !isWordAcross(text, at + term.length)) return { at, isAlone: true };
+  }
+  return first === -1 ? undefined : { at: first, isAlone: false };
+}
+
+/** Checks whether a word or number continues across this place. */
+function isWordAcross(text: string, at: number): boolean {
+  return LETTER.test(text[at - 1] ?? '') && LETTER.test(text[at] ?? '');
+}
+
+/** Gives equal-looking texts one form, and replaces half characters. */
+function canonical(text: string): string {
+  return text.normalize('NFC').toWellFormed();
+}
+
+/**
+ * Folds to lower case without moving any place. Two letters are replaced first: one would grow, one depends on its
+ * neighbours.
+ */
+function fold(text: string): string {
+  return text.replaceAll('İ', 'i').toLowerCase().replaceAll('ς', 'σ');
 }

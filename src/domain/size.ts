@@ -1,53 +1,55 @@
-import { isWholeCount } from './calibration.ts';
 import { FRAMING_TOKENS, scaleTokens } from './limits.ts';
 import type { Weight } from './message.ts';
 
-/** What a provider reported about the last request, and which part of the log that covers. */
+/** Size of the last request as its provider counted it, and the part of the log that it covers. */
 export interface SizeAnchor {
-  /** the answer's seq: everything up to it is in `tokens` */
+  /** Seq of the answer. `tokens` includes everything up to it. */
   readonly seq: number;
-  /** input with cached tokens included + what of the output is sent again */
+  /** Tokens of the input, cached ones included, plus the part of the output that is sent again. */
   readonly tokens: number;
-  /** the log's total up to `seq` */
+  /** Weight of the log up to `seq`. */
   readonly total: Weight;
-  /** void when the live version is another */
+  /** Version that was sent. The anchor is void under another live version. */
   readonly version: number;
-  /** hash of model, system prompt and tools; void when the request's is another */
-  readonly setup?: string;
-  /** `tokens` was held against our own count before it was recorded; absent: by a worker that recorded what it was told */
+  /** Hash of model, system prompt and tools. The anchor is void for a request with another one. */
+  readonly fingerprint?: string;
+  /** Mark of a count that was compared with ours before it was recorded. */
   readonly isWhole?: true;
 }
 
-/** All that a context's size depends on. Kept in the conversation, so that knowing it costs one read. */
+/** Figures from which the size of a context follows. Kept in the conversation, so that one read returns them. */
 export interface SizeRecord {
-  /** the version that was sent */
+  /** Number of the live version. */
   readonly version: number;
-  /** the live version's segments */
+  /** Weight of the live version's segments. */
   readonly weight: Weight;
-  /** the log's total up to the version's base */
+  /** Weight of the log up to the version's base. */
   readonly baseTotal: Weight;
-  /** the log's total up to its head */
+  /** Weight of the log up to its head. */
   readonly headTotal: Weight;
-  /** what a provider counted last, where it did */
+  /** Last count by a provider, if there is one. */
   readonly anchor?: SizeAnchor;
 }
 
-/** What a request holds besides messages, and how far counting is off for its model. */
+/** Parts of a request besides messages, and the calibration of its model. */
 export interface RequestOverhead extends Weight {
-  /** system, pins of the policy and tool schemas, in tokens */
+  /** Tokens of system prompt, pins of the policy and tool schemas. */
   readonly tokens: number;
-  /** of these, the pins */
+  /** Tokens of the pins among them. */
   readonly pinTokens?: number;
   readonly bytes: number;
-  /** provider's figure ÷ ours, clamped; 1 while nothing is known */
+  /** The provider's count ÷ ours, clamped. 1 while nothing is known. */
   readonly calibration: number;
-  /** hash of what else a provider's count depends on: model, system prompt and tools */
-  readonly setup?: string;
+  /** Hash of model, system prompt and tools, on which a provider's count depends. */
+  readonly fingerprint?: string;
 }
 
 export const NO_OVERHEAD: RequestOverhead = { tokens: 0, bytes: 0, calibration: 1 };
 
-/** Size of the next request: tokens (the mean) and bytes. The same function for backoff, compaction worker and sender. */
+/**
+ * Computes the size of the next request: mean tokens, and bytes. Threshold check, compaction and sender share this
+ * function.
+ */
 export function contextSize(record: SizeRecord, overhead: RequestOverhead): Weight {
   const { anchor, headTotal } = record;
   const bytes = record.weight.bytes + headTotal.bytes - record.baseTotal.bytes + overhead.bytes;
@@ -63,18 +65,45 @@ function countUpTo(total: Weight, { weight, baseTotal }: SizeRecord, overhead: R
   return weight.tokens + total.tokens - baseTotal.tokens + overhead.tokens + FRAMING_TOKENS;
 }
 
-/** How many pictures an unchecked one covers is not known: where it is low for their sake our own count stands until the next. */
+/**
+ * Decides whether an anchor holds for a request. An unchecked count that is too low is ignored, and our own count
+ * holds.
+ */
 function isValid(anchor: SizeAnchor, record: SizeRecord, overhead: RequestOverhead): boolean {
-  if (anchor.version !== record.version || !isOfSetup(anchor, overhead)) return false;
+  if (anchor.version !== record.version || !hasSameFingerprint(anchor, overhead)) return false;
   return anchor.isWhole === true || isWholeCount(anchor.tokens, countUpTo(anchor.total, record, overhead));
 }
 
-/** One without a setup was kept before there were any; who does not know its own takes what it finds. */
-function isOfSetup({ setup }: SizeAnchor, overhead: RequestOverhead): boolean {
-  return setup === undefined || overhead.setup === undefined || setup === overhead.setup;
+/** Compares the hashes. An absent hash matches every other. */
+function hasSameFingerprint({ fingerprint }: SizeAnchor, overhead: RequestOverhead): boolean {
+  return fingerprint === undefined || overhead.fingerprint === undefined || fingerprint === overhead.fingerprint;
 }
 
-/** What guarantees rest on: never less than what the provider will count. */
+/** Upper bound of a count, never less than the provider's count. Guarantees rest on it. */
 export function upperBoundTokens(tokens: number, factor: number): number {
   return Math.ceil(scaleTokens(tokens, factor));
+}
+
+/** A provider's count beyond these factors of our count has counted something else, or only a part. */
+const LEAST = 0.5;
+const MOST = 2;
+/** Size below which the framing outweighs the contents of a request. */
+const MIN_COUNTED_TOKENS = 256;
+
+/**
+ * Checks that a provider counted the whole request. Some providers report 0, or leave out cached tokens. Such a count
+ * would switch compaction off.
+ */
+export function isWholeCount(providerTokens: number, countedTokens: number): boolean {
+  return providerTokens > 0 && providerTokens >= countedTokens * LEAST;
+}
+
+/**
+ * Computes a provider's count of a request ÷ our own count, without anchor and calibration. The ratio is clamped,
+ * because one odd answer must not move every limit.
+ * @returns undefined if the provider did not count the whole request, or if the request is too small
+ */
+export function calibrationRatio(providerTokens: number, countedTokens: number): number | undefined {
+  if (countedTokens < MIN_COUNTED_TOKENS || !isWholeCount(providerTokens, countedTokens)) return undefined;
+  return Math.min(MOST, providerTokens / countedTokens);
 }

@@ -1,13 +1,13 @@
 /**
- * Work that yields where it may be interrupted. A worker runs it in slices, so that a conversation of 100,000 messages does not
- * hold the event loop for the others; the result is the same as in one go.
+ * Work that yields at points where it may be interrupted. A worker runs it in slices, so that a conversation of 100,000
+ * messages does not block the event loop for others. The result does not depend on the slices.
  */
 export type Sliced<Result> = Generator<void, Result>;
 
-/** Items between two yields. At the dearest, parsing and checking a message, this is about 10 ms. */
+/** Items between two yields. The slowest work, parsing and checking messages, then takes about 10 ms. */
 const SLICE_ITEMS = 512;
 
-/** Runs the work in one go. */
+/** Runs the work without interruption. */
 export function runToEnd<Result>(work: Sliced<Result>): Result {
   for (;;) {
     const slice = work.next();
@@ -15,7 +15,7 @@ export function runToEnd<Result>(work: Sliced<Result>): Result {
   }
 }
 
-/** Passes the items, with a yield after each slice of them. */
+/** Calls `act` for each item, with a yield after each slice. */
 export function* forEachInSlices<Item>(items: readonly Item[], act: (item: Item, index: number) => void): Sliced<void> {
   for (let index = 0; index < items.length; index += 1) {
     act(items[index] as Item, index);
@@ -23,7 +23,7 @@ export function* forEachInSlices<Item>(items: readonly Item[], act: (item: Item,
   }
 }
 
-/** Whether a loop of its own that has done with the item at this index is to yield. */
+/** Decides whether a loop yields after the item at this index. */
 export function endsSlice(index: number): boolean {
   return (index + 1) % SLICE_ITEMS === 0;
 }

@@ -1,19 +1,19 @@
-/** An error as a log line, an event or a stored failure may carry it. */
+/** An error in the form of a log line, an event or a stored failure. */
 export interface ThrownFacts {
   readonly name: string;
   readonly message: string;
-  /** of an error that has one as text */
+  /** Error code, if the error has one as text. */
   readonly code?: string | undefined;
 }
 
 const NAME_CHARACTERS = 100;
-/** Enough for a provider's own explanation; a message of megabytes would fill logs, spans and Redis. */
+/** Enough for a provider's explanation. A message of megabytes would fill logs, spans and Redis. */
 const MESSAGE_CHARACTERS = 2_000;
 
 /**
- * Describes any thrown value. Never throws itself: getters that throw, proxies, symbols and objects without a prototype are
- * values that code of users may throw.
- * @param maxCharacters of the message
+ * Describes any thrown value. Never throws: user code may throw getters that throw, proxies, symbols and objects
+ * without a prototype.
+ * @param maxCharacters limit of the message
  */
 export function describeThrown(thrown: unknown, maxCharacters = MESSAGE_CHARACTERS): ThrownFacts {
   if (!isObject(thrown)) return { name: typeof thrown, message: clipText(String(thrown), maxCharacters) };
@@ -27,7 +27,7 @@ export function describeThrown(thrown: unknown, maxCharacters = MESSAGE_CHARACTE
   };
 }
 
-/** The property, or undefined where reading it throws. */
+/** Reads a property. Returns undefined if the reading throws. */
 export function readSafely(value: unknown, key: PropertyKey): unknown {
   if (!isObject(value)) return undefined;
   try {
@@ -37,7 +37,7 @@ export function readSafely(value: unknown, key: PropertyKey): unknown {
   }
 }
 
-/** `instanceof Error` that a proxy cannot make throw. */
+/** `instanceof Error`, which a proxy could make throw. */
 export function isError(value: unknown): value is Error {
   try {
     return value instanceof Error;
@@ -46,7 +46,7 @@ export function isError(value: unknown): value is Error {
   }
 }
 
-/** The start of a text, marked where the rest is missing. */
+/** Returns the start of a text, with a mark if the rest is missing. */
 export function clipText(text: string, maxCharacters: number): string {
   if (text.length <= maxCharacters) return text;
   return `${text.slice(0, Math.max(0, maxCharacters - 1)).toWellFormed()}…`;
@@ -59,4 +59,19 @@ function readText(value: object, key: string): string | undefined {
 
 function isObject(value: unknown): value is object {
   return (typeof value === 'object' && value !== null) || typeof value === 'function';
+}
+
+/**
+ * Marks a class of errors by a brand, because `instanceof` fails across two copies of this package. A worker's command
+ * and the agents that it imports may each load a copy. A name alone could belong to an unrelated error.
+ * @param brand result of `Symbol.for`, which all copies share
+ */
+export function brandErrors(type: { readonly prototype: Error }, brand: symbol): void {
+  // Set on the prototype, so that the brand does not appear in printed or compared errors.
+  Object.defineProperty(type.prototype, brand, { value: true });
+}
+
+/** Reads the brand. Never throws, not even on a proxy. */
+export function hasBrand(error: unknown, brand: symbol): boolean {
+  return readSafely(error, brand) === true;
 }

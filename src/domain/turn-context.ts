@@ -3,17 +3,17 @@ import { TurnfoldError } from './errors.ts';
 import { isMapping } from './parse.ts';
 
 /**
- * What a caller gives to one turn beside its input: a JSON object. Tools and the function that writes the system prompt get a
- * copy. No model sees it, and nobody logs it. It is erased when the turn settles.
+ * Data of a caller for one turn, besides its input: a JSON object. Tools and the system prompt function receive a copy.
+ * Models never see it, logs never contain it, and settling the turn erases it.
  */
 export type TurnContext = Readonly<Record<string, unknown>>;
 
-/** As JSON. A context holds ids and settings. Large data belongs to a store of the caller, by its id. */
+/** Limit of a context as JSON. A context holds ids and settings. Large data belongs into the caller's own store. */
 export const MAX_CONTEXT_BYTES = 16_384;
 const CONTEXT_BOUNDS = { maxCharacters: MAX_CONTEXT_BYTES, maxDepth: 32 };
 
 /**
- * A context as JSON with sorted keys, so that two equal contexts have one hash.
+ * Writes a context as JSON with sorted keys, so that equal contexts have equal hashes.
  * @throws invalid_input, message_too_large, with the field
  */
 export function writeContext(context: unknown, field = 'context'): string {
@@ -26,7 +26,7 @@ export function writeContext(context: unknown, field = 'context'): string {
   throw new TurnfoldError('message_too_large', message, { field });
 }
 
-/** @param json as `writeContext` wrote it; absent: the caller gave none */
+/** @param json text by `writeContext`. Absent if the caller gave no context */
 export function readContext(json: string | undefined): TurnContext {
   return json === undefined ? {} : (JSON.parse(json) as TurnContext);
 }

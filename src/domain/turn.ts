@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ErrorCode } from './errors.ts';
-import type { TraceParent } from './trace-parent.ts';
+import type { TraceParent } from './ids.ts';
 
 export const TURN_STATES = ['scheduled', 'queued', 'running', 'waiting', 'completed', 'failed', 'canceled'] as const;
 export type TurnState = (typeof TURN_STATES)[number];
@@ -9,8 +9,8 @@ export const WAIT_KINDS = ['tools', 'approval', 'compaction', 'retry'] as const;
 export type WaitKind = (typeof WAIT_KINDS)[number];
 
 /**
- * What moves a turn. Every other pair of state and event is refused. This is what is specified: the store's scripts decide, and
- * the contract suite holds every store to it.
+ * Events that change the state of a turn. Every other pair of state and event is refused. The transitions are a
+ * specification: store scripts make the changes, and the contract tests compare every store with it.
  */
 export type TurnEvent =
   | 'accept'
@@ -41,7 +41,7 @@ const TRANSITIONS: Readonly<Record<TurnState | 'none', Partial<Record<TurnEvent,
   canceled: {},
 };
 
-/** The state after `event`, or undefined where the event is not allowed. A settled turn allows none. */
+/** @returns the state after `event`, or undefined if the state does not allow the event. A settled turn allows none */
 export function nextTurnState(state: TurnState | 'none', event: TurnEvent): TurnState | undefined {
   return TRANSITIONS[state][event];
 }
@@ -50,27 +50,30 @@ export function isSettled(state: TurnState): boolean {
   return state === 'completed' || state === 'failed' || state === 'canceled';
 }
 
-/** Times and budgets of turns. All times in ms. */
+/** Times and budgets of turns. Times are in ms. */
 export const TURN_LIMITS = {
   leaseMs: 8_000,
   heartbeatMs: 2_000,
-  /** claims without an outcome; if the last of them died alone in its process, the next settles the turn as `poison` */
+  /**
+   * Claims without an outcome. If the last one died alone in its process, the next claim settles the turn as `poison`
+   * (I10).
+   */
   maxAttempts: 3,
   /**
-   * times one step may be suspended for a pass or a retry; one more settles the turn as `retries_exhausted`. Waits for
-   * answers do not count: each deadline that passes answers a call
+   * Suspensions of one step for a pass or a retry. One more settles the turn as `retries_exhausted`. Waits for answers
+   * do not count, because each passed deadline answers a call.
    */
   maxSuspensions: 20,
   maxSteps: 50,
   stepTimeoutMs: 600_000,
-  /** how long a call waits for its answer or approval, unless its tool says otherwise (7 d) */
+  /** Time for which a call waits for its answer or approval, unless its tool sets another (7 d). */
   answerWithinMs: 604_800_000,
   compactionWaitMs: 20_000,
   maxQueuedTurns: 1_000,
   turnRetentionMs: 604_800_000,
 } as const;
 
-/** The waits that a person or another program ends, with `answer`. */
+/** Waits that a person or another program ends with `answer`. */
 export const ANSWER_KINDS = ['tools', 'approval'] as const satisfies readonly WaitKind[];
 export type AnswerKind = (typeof ANSWER_KINDS)[number];
 
@@ -79,13 +82,16 @@ export function isAnswerKind(kind: WaitKind): kind is AnswerKind {
 }
 
 export const waitingCallSchema = z.object({
-  /** the call's id in the log: what `answer` takes */
+  /** Id of the call in the log, which `answer` takes. */
   id: z.string(),
-  /** the tool */
+  /** Name of the tool. */
   name: z.string(),
-  /** a JSON object as text, exactly as the model wrote it */
+  /** JSON object as text, exactly as the model wrote it. */
   arguments: z.string(),
-  /** ms since epoch, by the store's clock; past it the call is answered as `timeout`, or `denied` for an approval */
+  /**
+   * Deadline in ms since epoch, by the store's clock. After it the call is answered as `timeout`, or `denied` for an
+   * approval.
+   */
   until: z.number(),
 });
 
@@ -93,50 +99,56 @@ export const waitingCallSchema = z.object({
 export type WaitingCall = z.infer<typeof waitingCallSchema>;
 
 export const waitingSchema = z.object({
-  /** `tools`: results from outside; `approval`: decisions of a person; `compaction`: a pass; `retry`: the model's provider */
+  /**
+   * Kind of wait: `tools` for results from outside, `approval` for decisions of a person, `compaction` for a pass,
+   * `retry` for the model's provider.
+   */
   for: z.enum(WAIT_KINDS),
-  /** the step that waits */
+  /** Key of the step that waits. */
   step: z.string(),
-  /** ms since epoch, by the store's clock: when the turn was suspended */
+  /** Time of the suspension in ms since epoch, by the store's clock. */
   since: z.number(),
-  /** ms since epoch, by the store's clock: the turn goes on then at the latest. For calls, the earliest of their deadlines */
+  /**
+   * Time at which the turn continues at the latest, in ms since epoch, by the store's clock. For calls: their earliest
+   * deadline.
+   */
   until: z.number(),
-  /** calls whose answer or approval is awaited; empty for `compaction` and `retry` */
+  /** Calls that wait for an answer or approval. Empty for `compaction` and `retry`. */
   calls: z.array(waitingCallSchema),
 });
 
-/** What a suspended turn waits for. */
+/** Wait of a suspended turn. */
 export type Waiting = z.infer<typeof waitingSchema>;
 
-/** A call to wait for: the store sets the deadline by its own clock. */
+/** A call to wait for. The store computes the deadline by its own clock. */
 export interface CallToWaitFor extends Omit<WaitingCall, 'until'> {
-  /** ms from the suspension to the call's deadline; a call that the turn waited for before keeps its deadline */
+  /** Milliseconds from the suspension to the deadline. A call that the turn waited for before keeps its deadline. */
   readonly waitMs: number;
 }
 
-/** A wait as it is asked for: the store sets its deadline by its own clock, so that the caller's may be wrong. */
+/** A requested wait. The store computes its deadline by its own clock, because the caller's clock may be wrong. */
 export interface WaitRequest extends Omit<Waiting, 'since' | 'until' | 'calls'> {
   readonly calls: readonly CallToWaitFor[];
-  /** ms from the suspension to the deadline. For calls, the shortest of theirs */
+  /** Milliseconds from the suspension to the deadline. For calls: the shortest of theirs. */
   readonly waitMs: number;
-  /** the span that ends here, for the one that goes on */
+  /** Span that ends with the suspension, for the span that continues the turn. */
   readonly suspendedIn?: TraceParent | undefined;
-  /** of a wait for compaction: the pass that was asked for. If that pass is not open, the wait is over at once */
+  /** Pass to wait for, if the wait is for compaction. If that pass is not open, the wait ends at once. */
   readonly passId?: string | undefined;
 }
 
 export const ANSWER_ENDS = ['cut_off', 'refusal'] as const;
-/** How an answer ended that is not complete: at the output cap, or because the model or its provider declined. */
+/** How an incomplete answer ended: at the output cap, or by a refusal of the model or its provider. */
 export type AnswerEnd = (typeof ANSWER_ENDS)[number];
 
-/** What is kept of a step. `started` without an outcome after a crash: nobody knows whether it took effect. */
+/** Record of a step. A `started` step without an outcome may or may not have taken effect before a crash. */
 export const stepRecordSchema = z.discriminatedUnion('status', [
   z.object({ status: z.literal('started'), at: z.number() }),
   z.object({
     status: z.literal('done'),
-    /** seqs of the messages that the step appended; absent where it appended none */
+    /** Seqs of the messages that the step appended. Absent if it appended none. */
     seqs: z.object({ from: z.number(), to: z.number() }).optional(),
-    /** of a model step whose answer is not complete */
+    /** End of an incomplete answer, for a model step. */
     end: z.enum(ANSWER_ENDS).optional(),
     at: z.number(),
   }),
@@ -144,107 +156,107 @@ export const stepRecordSchema = z.discriminatedUnion('status', [
 
 export type StepRecord = z.infer<typeof stepRecordSchema>;
 
-/** Why a turn failed, as kept and shown. */
+/** Why a turn failed, in the form that is stored and shown. */
 export interface TurnFailure {
-  /** what to react to */
+  /** Code to react to. */
   readonly code: ErrorCode;
-  /** for a person */
+  /** Explanation for a person. */
   readonly message: string;
-  /** figures and ids that explain it; never contents */
+  /** Figures and ids that explain the failure, without contents. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** The answer of a completed turn. */
+/** Answer of a completed turn. */
 export interface TurnAnswer {
-  /** its place in the log */
+  /** Seq of the answer in the log. */
   readonly seq: number;
-  /** its text */
+  /** Text of the answer. */
   readonly content: string;
-  /** where the answer is not complete: why it ended */
+  /** End of an incomplete answer. */
   readonly end?: AnswerEnd;
 }
 
-/** What every turn has, whatever its state. */
+/** Fields of every turn, in any state. */
 export interface TurnFacts {
-  /** id of the turn */
+  /** Id of the turn. */
   readonly turn: string;
-  /** name of the agent that answers it */
+  /** Name of the agent that answers the turn. */
   readonly agent: string;
-  /** ms since epoch, by the store's clock */
+  /** Time of the acceptance in ms since epoch, by the store's clock. */
   readonly acceptedAt: number;
-  /** seq of the user message; absent until the first claim */
+  /** Seq of the user message. Absent until the first claim. */
   readonly inputSeq?: number;
-  /** the failed turn whose input this one brings again */
+  /** Failed turn whose input this turn repeats. */
   readonly redriveOf?: string;
-  /** our own size of each model call's request, in order, in tokens */
+  /** Tokens of each model call's request by our own count, in order. */
   readonly requestTokens: readonly number[];
-  /** tokens of all model calls so far, as the providers counted them */
+  /** Tokens of all model calls so far, as the providers counted them. */
   readonly usage?: TurnUsage;
 }
 
 /** Tokens as providers count them. */
 export interface TurnUsage {
-  /** read, cached ones included */
+  /** Tokens of the input, cached ones included. */
   readonly inputTokens: number;
-  /** written */
+  /** Tokens of the output. */
   readonly outputTokens: number;
 }
 
-/** A turn that is not settled, and waits for nobody. */
+/** A turn that is neither settled nor waiting. */
 export interface OpenTurnView extends TurnFacts {
-  /** `scheduled` until it is due, `queued` behind others, `running` at a worker */
+  /** State of the turn: `scheduled` until it is due, `queued` behind others, `running` at a worker. */
   readonly state: 'scheduled' | 'queued' | 'running';
-  /** only of a settled turn */
+  /** Present only for a settled turn. */
   readonly settledAt?: undefined;
-  /** only of a waiting turn */
+  /** Present only for a waiting turn. */
   readonly waiting?: undefined;
-  /** only of a completed turn */
+  /** Present only for a completed turn. */
   readonly answer?: undefined;
-  /** only of a failed turn */
+  /** Present only for a failed turn. */
   readonly failure?: undefined;
-  /** only of a failed turn */
+  /** Present only for a failed turn. */
   readonly redrivenAs?: undefined;
 }
 
-/** A turn that holds no worker before what it waits for has come. */
+/** A turn that uses no worker until its wait ends. */
 export interface WaitingTurnView extends Omit<OpenTurnView, 'state' | 'waiting'> {
-  /** it waits */
+  /** State of the turn. */
   readonly state: 'waiting';
-  /** for what, and until when */
+  /** Kind and deadline of the wait. */
   readonly waiting: Waiting;
 }
 
 /** A turn with its answer. */
 export interface CompletedTurnView extends Omit<OpenTurnView, 'state' | 'settledAt' | 'answer'> {
-  /** it was answered */
+  /** State of the turn. */
   readonly state: 'completed';
-  /** ms since epoch, by the store's clock */
+  /** Time of the settlement in ms since epoch, by the store's clock. */
   readonly settledAt: number;
-  /** what the agent answered */
+  /** Answer of the agent. */
   readonly answer: TurnAnswer;
 }
 
 /** A turn that ended without an answer. */
 export interface FailedTurnView extends Omit<OpenTurnView, 'state' | 'settledAt' | 'failure' | 'redrivenAs'> {
-  /** it failed */
+  /** State of the turn. */
   readonly state: 'failed';
-  /** ms since epoch, by the store's clock */
+  /** Time of the settlement in ms since epoch, by the store's clock. */
   readonly settledAt: number;
-  /** why */
+  /** Why the turn failed. */
   readonly failure: TurnFailure;
-  /** the turn that brought its input again last */
+  /** Latest turn that repeated this turn's input. */
   readonly redrivenAs?: string;
 }
 
-/** A turn that somebody canceled. */
+/** A turn that a caller canceled. */
 export interface CanceledTurnView extends Omit<OpenTurnView, 'state' | 'settledAt'> {
-  /** it was canceled */
+  /** State of the turn. */
   readonly state: 'canceled';
-  /** ms since epoch, by the store's clock */
+  /** Time of the settlement in ms since epoch, by the store's clock. */
   readonly settledAt: number;
 }
 
-/** A turn as its caller sees it. `state` says which of the other fields there are. */
+/** A turn as its caller sees it. `state` determines which other fields are present. */
 export type TurnView = OpenTurnView | WaitingTurnView | CompletedTurnView | FailedTurnView | CanceledTurnView;
 
 /** Failure of a poison turn: its last worker died with nothing else in its process. */

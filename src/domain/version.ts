@@ -1,15 +1,19 @@
 import { z } from 'zod';
 import { TurnfoldError } from './errors.ts';
-import { NO_WEIGHT } from './message.ts';
+import { type Message, NO_WEIGHT, type Weight } from './message.ts';
 import { rawItemsSchema } from './raw-items.ts';
 
 const weightSchema = z.object({
-  /** by our own count */ tokens: z.number().nonnegative(),
-  /** of UTF-8 */ bytes: z.number().nonnegative(),
+  /** Tokens by our own count. */
+  tokens: z.number().nonnegative(),
+  /** UTF-8 bytes. */
+  bytes: z.number().nonnegative(),
 });
 const rangeSchema = z.object({
-  /** first seq */ from: z.number().int().min(1),
-  /** last seq */ to: z.number().int().min(1),
+  /** First seq. */
+  from: z.number().int().min(1),
+  /** Last seq. */
+  to: z.number().int().min(1),
 });
 
 /** An inclusive range of seqs. */
@@ -19,41 +23,43 @@ export interface SeqRange {
 }
 
 /**
- * One stretch of a version: how seqs `from…to` appear in the context, and what they weigh there. `text` is the key of the
- * text under `txt:`.
+ * One stretch of a version: how the seqs `from…to` appear in the context, and their weight there. `text` is the key of
+ * a text under `txt:`.
  */
 export const segmentSchema = z.discriminatedUnion('kind', [
   rangeSchema.extend({
     kind: z.literal('raw'),
-    /** what it weighs in the context */
+    /** Weight of the stretch in the context. */
     weight: weightSchema,
   }),
   rangeSchema.extend({
     kind: z.literal('summary'),
-    /** the version that put it there; later ones take it over as it is */
+    /** Version that introduced the summary. Later versions take the summary over unchanged. */
     version: z.number().int().min(1),
-    /** what it weighs in the context */
+    /** Weight of the stretch in the context. */
     weight: weightSchema,
-    /** key of the summary's text */
+    /** Key of the summary's text. */
     text: z.string(),
-    /** 1 for a summary of messages; one more for each summary that it was made of */
+    /** Depth of the summary: 1 for a summary of messages, one more for each level of merged summaries. */
     depth: z.number().int().min(1),
   }),
-  /** tool results larger than a mask are masked, whatever else stands there is as in the log */
+  /** A stretch whose tool results are masked if they are larger than a mask. The rest is as in the log. */
   rangeSchema.extend({
     kind: z.literal('masked'),
-    /** what it weighs in the context */
+    /** Weight of the stretch in the context. */
     weight: weightSchema,
   }),
-  /** one message of which so many characters stay; its text follows from the log */
+  /** One message that keeps some of its characters. Its text follows from the log. */
   rangeSchema.extend({
     kind: z.literal('clipped'),
-    /** what it weighs in the context */ weight: weightSchema,
-    /** characters that stay */ keepChars: z.number().int().min(0),
+    /** Weight of the stretch in the context. */
+    weight: weightSchema,
+    /** Characters that stay. */
+    keepChars: z.number().int().min(0),
   }),
   rangeSchema.extend({
     kind: z.literal('evicted'),
-    /** what it weighs in the context */
+    /** Weight of the stretch in the context. */
     weight: weightSchema,
   }),
 ]);
@@ -61,63 +67,66 @@ export const segmentSchema = z.discriminatedUnion('kind', [
 export type Segment = z.infer<typeof segmentSchema>;
 export type SummarySegment = Extract<Segment, { kind: 'summary' }>;
 export type ClippedSegment = Extract<Segment, { kind: 'clipped' }>;
-/** How an item of a context stands there, where not as in the log. */
+/** Segment of an item that differs from the log. */
 export type ItemSegment = Extract<Segment, { kind: 'summary' | 'masked' | 'clipped' }>;
 
 export const versionSchema = z.object({
-  /** its number; 0 is the whole log */
+  /** Number of the version. 0 is the whole log. */
   number: z.number().int().min(0),
-  /** the version that this one was made from; null for the first */
+  /** Version from which this one was made. Null for the first. */
   parent: z.number().int().min(0).nullable(),
-  /** what made it */
+  /** Operation that made the version. */
   cause: z.enum(['start', 'pass', 'restore', 'rollback', 'fork']),
-  /** why the pass was asked for */
+  /** Reasons for the pass. */
   reasons: z.array(z.string()),
-  /** what the pass did */
+  /** Kind of compaction that the pass did. */
   strategy: z.enum(['none', 'trim', 'summarize', 'evict']),
-  /** segments cover seqs 1…base without a gap; every log entry after base is in the context as it is */
+  /** Last seq that the segments cover. They cover 1…base without a gap. Later entries are in the context unchanged. */
   base: z.number().int().min(0),
-  /** what became of each stretch of the log, in order */
+  /** Treatment of each stretch of the log, in order. */
   segments: z.array(segmentSchema),
-  /** sum of the segments */
+  /** Sum of the segments' weights. */
   weight: weightSchema,
-  /** the log's total up to base, so that what came after it is one subtraction */
+  /** Weight of the log up to `base`. The weight of everything later is one subtraction. */
   baseTotal: weightSchema,
-  /** of the policy that it was made under */
+  /** Hash of the policy at that time. */
   policyHash: z.string(),
-  /** of the system prompt that it was made under */
+  /** Hash of the system prompt at that time. */
   systemHash: z.string(),
-  /** of the tools that it was made under */
+  /** Hash of the tools at that time. */
   toolsHash: z.string(),
-  /** of the policy's pinned texts */
+  /** Hash of the policy's pins at that time. */
   pinsHash: z.string(),
-  /** context size in tokens before and after the pass, both at the head it was settled at */
+  /** Size of the whole request when the version was made. */
   measuredAt: z.object({
-    /** the log's end when it was made */ head: z.number().int(),
-    /** of the whole request then */ tokens: z.number(),
-    /** of the whole request then */ bytes: z.number(),
+    /** Seq of the last log entry at that time. */
+    head: z.number().int(),
+    /** Tokens of the request. */
+    tokens: z.number(),
+    /** Bytes of the request. */
+    bytes: z.number(),
   }),
-  /** size of the context before */
+  /** Tokens of the context before the pass. */
   tokensBefore: z.number(),
-  /** size of the context after */
+  /** Tokens of the context after the pass, at the same head. */
   tokensAfter: z.number(),
-  /** messages that this version took out of the context */
+  /** Messages that this version removed from the context. */
   archived: z.number().int(),
-  /** why it is as it is, by code */
+  /** Codes that explain the result. */
   explained: z.array(z.string()),
-  /** the last messages were clipped or removed, too */
+  /** True if messages of the retention window were clipped or removed. */
   floorRelaxed: z.boolean(),
-  /** ms since epoch */
+  /** Time of the commit in ms since epoch. */
   at: z.number(),
-  /** ms from the request to the commit */
+  /** Milliseconds from the request to the commit. */
   durationMs: z.number(),
-  /** who wrote its summaries; null where nobody did */
+  /** Model that wrote its summaries. Null if none did. */
   model: z.string().nullable(),
 });
 
 export type Version = z.infer<typeof versionSchema>;
 
-/** Version 0: nothing compacted, the whole log is the context. It is never stored. */
+/** Version 0, which shows the whole log. It is never stored. */
 export const START_VERSION: Version = {
   number: 0,
   parent: null,
@@ -143,22 +152,36 @@ export const START_VERSION: Version = {
   model: null,
 };
 
-/** What a summary says and where it comes from. Stored under `txt:` for as long as a kept version shows it. */
+/** Text and origin of a summary. Stored under `txt:` as long as a kept version shows it. */
 export const summarySchema = z.object({
   text: z.string().min(1),
-  /** the seqs it stands for */
+  /** Seqs that the summary stands for. */
   covers: rangeSchema,
-  /** keys of the summaries that were merged into this one */
+  /** Keys of the summaries that were merged into this one. */
   sources: z.array(z.string()),
-  /** 1 when derived from log messages alone */
+  /** Depth of the summary: 1 if it was made from log messages alone. */
   depth: z.number().int().min(1),
-  /** which summarizer wrote it, e.g. `structural` */
+  /** Id of the summarizer that wrote it, e.g. `structural`. */
   model: z.string(),
-  /** where a provider wrote it: its own items, sent in place of the text where they open a request of that model */
+  /** Items of the provider that wrote it. They replace the text at the start of a request to that model. */
   raw: rawItemsSchema.optional(),
 });
 
 export type Summary = z.infer<typeof summarySchema>;
+
+/**
+ * One item of a context: a log message (`from` equals `to`) or a summary of the seqs `from…to`. Plans are made over
+ * items.
+ */
+export interface ContextItem extends Weight {
+  readonly from: number;
+  readonly to: number;
+  readonly message: Message;
+  /** Segment of the version, if the item differs from the log: a summary, a masked result, a clipped message. */
+  readonly segment?: ItemSegment;
+  /** Message of the log behind a clipped item, so that the item can be clipped further. */
+  readonly logged?: Message;
+}
 
 /** Keys of the summaries that a version shows, in their order. */
 export function shownKeys({ segments }: Pick<Version, 'segments'>): string[] {
@@ -166,7 +189,7 @@ export function shownKeys({ segments }: Pick<Version, 'segments'>): string[] {
 }
 
 /**
- * A version describes seqs up to its base: it cannot be shown at a head before that, nor behind the log's end.
+ * Checks that a version can be shown at a head. The head must be at or after its base, and in the log.
  * @throws invalid_input
  */
 export function checkHead(
@@ -182,7 +205,7 @@ export function checkHead(
 }
 
 /**
- * Version numbers have no gaps, so that the one before a version is always known.
+ * Checks that version numbers have no gaps. The predecessor of a version is then always known.
  * @throws conflict
  */
 export function checkNumber({

@@ -1,6 +1,5 @@
-import type { BudgetInfeasible } from '../domain/compaction/infeasible.ts';
+import { type BudgetInfeasible, requestTokens } from '../domain/compaction/budget.ts';
 import type { LadderStep } from '../domain/compaction/ladder.ts';
-import { requestTokens } from '../domain/compaction/request-size.ts';
 import type { SettledContext } from '../domain/compaction/settle.ts';
 import type { Reason } from '../domain/compaction/thresholds.ts';
 import { weighItems } from '../domain/context.ts';

@@ -1,7 +1,6 @@
 import { z } from 'zod';
-import { type ConversationRef, idSchema } from '../domain/ids.ts';
+import { type ConversationRef, idSchema, type TraceParent, traceParentSchema } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
-import { type TraceParent, traceParentSchema } from '../domain/trace-parent.ts';
 import type { QueueName } from './queues.ts';
 
 /** One kind of job. The queue carries it and knows nothing else about it. */

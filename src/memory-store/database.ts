@@ -1,10 +1,14 @@
 import type { PassPlan } from '../domain/compaction/plan.ts';
 import type { Reason } from '../domain/compaction/thresholds.ts';
-import type { Backoff, ConversationState, Quarantine, StepState } from '../domain/conversation.ts';
-import { NO_BACKOFF } from '../domain/conversation.ts';
-import type { ConversationRef } from '../domain/ids.ts';
-import type { LogEntry, WeighedMessage, Weight } from '../domain/message.ts';
-import { NO_WEIGHT } from '../domain/message.ts';
+import {
+  type Backoff,
+  type ConversationState,
+  NO_BACKOFF,
+  type Quarantine,
+  type StepState,
+} from '../domain/conversation.ts';
+import type { ConversationRef, TraceParent } from '../domain/ids.ts';
+import { type LogEntry, NO_WEIGHT, type WeighedMessage, type Weight } from '../domain/message.ts';
 import type { ListedConversation } from '../domain/ports/listing-store.ts';
 import type { DecisionAnswer } from '../domain/ports/proposal-store.ts';
 import type { SummaryRecord } from '../domain/ports/summary-store.ts';
@@ -12,7 +16,6 @@ import type { UnusedAnswer } from '../domain/ports/turn-answers.ts';
 import type { Forking, ForkPlan } from '../domain/ports/version-store.ts';
 import type { Proposal, Verdict } from '../domain/proposal.ts';
 import type { SizeAnchor } from '../domain/size.ts';
-import type { TraceParent } from '../domain/trace-parent.ts';
 import type { AnswerEnd, StepRecord, TurnFailure, TurnState, Waiting, WaitRequest } from '../domain/turn.ts';
 import type { Summary, Version } from '../domain/version.ts';
 

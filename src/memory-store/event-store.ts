@@ -14,18 +14,18 @@ function readEvents(db: MemoryDatabase, { conversation, after, limit }: EventQue
   const kept = (found?.events ?? []).map((event) => ({ id: idOf(event), event }));
   const isThere = found !== undefined;
   if (after === undefined) {
-    return { events: [], start: 'kept', position: kept.at(-1)?.id ?? FIRST_POSITION, isThere };
+    return { events: [], start: 'kept', position: kept.at(-1)?.id ?? FIRST_POSITION, exists: isThere };
   }
   const place = kept.findIndex(({ id }) => id === after);
   const events = kept
     .slice(place + 1, place + 1 + limit)
     .map(({ id, event: { type, fields } }) => decodeEvent(id, { type, ...fields }));
-  if (place !== -1) return { events, start: 'kept', position: events.at(-1)?.id ?? after, isThere };
+  if (place !== -1) return { events, start: 'kept', position: events.at(-1)?.id ?? after, exists: isThere };
   const mayBeTrimmed = after !== FIRST_POSITION || kept.length >= EVENT_LIMITS.kept;
   const isOld = Number(after.split('-')[0]) + EVENT_LIMITS.keptMs <= db.now();
   const hasExpired = after !== FIRST_POSITION && kept.length === 0 && isThere && isOld;
   const start = hasExpired ? 'expired' : mayBeTrimmed ? 'missing' : 'kept';
-  return { events, start, position: events.at(-1)?.id ?? FIRST_POSITION, isThere };
+  return { events, start, position: events.at(-1)?.id ?? FIRST_POSITION, exists: isThere };
 }
 
 function idOf({ at, nth }: MemoryEvent): string {

@@ -1,8 +1,8 @@
 import { type ConversationRef, type NamedConversation, nameConversation } from '../domain/ids.ts';
 import type {
   ConversationQuery,
-  ConversationStanding,
   ListedConversation,
+  ListedState,
   ListingStore,
   ListPage,
   WaitingPosition,
@@ -43,11 +43,11 @@ function listConversations(
 function listConversation(conversation: MemoryConversation): ListedConversation {
   const { ref, agent, fork, log, turns, mailbox, lastTurn } = conversation;
   const head = headTurn(conversation);
-  const idle: ConversationStanding = lastTurn?.state === 'failed' ? 'failed' : 'idle';
+  const idle: ListedState = lastTurn?.state === 'failed' ? 'failed' : 'idle';
   return {
     ...nameConversation(ref),
     agent,
-    state: head === undefined ? idle : (head.state as ConversationStanding),
+    state: head === undefined ? idle : (head.state as ListedState),
     head: log.length,
     turns,
     mailbox: mailbox.length,

@@ -1,4 +1,4 @@
-import type { IdleTtl } from '../domain/idle-ttl.ts';
+import type { IdleTtl } from '../domain/policy.ts';
 import type { AnswerEnd, TurnFailure, WaitKind } from '../domain/turn.ts';
 import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
 import { restartIdleTtl } from './idle-ttl.ts';

@@ -22,7 +22,7 @@ export function openMemorySweepStore(db: MemoryDatabase): SweepStore {
     shards: 1,
     sweepShards: async (shards, limit) => ({
       due: shards.flatMap((shard) => sweepShard(db, shard, limit)).map((member) => decodeMember(member)),
-      setAside: [],
+      quarantined: [],
     }),
     quarantine: async (entry, why) => {
       const name = encodeMember(entry);
@@ -31,7 +31,7 @@ export function openMemorySweepStore(db: MemoryDatabase): SweepStore {
       return { shard: 0, set: entry.kind === 'idle' ? 'idle' : 'ready', name, why };
     },
     // Records in memory are typed, so none is corrupt.
-    setRecordAside: async () => undefined,
+    quarantineRecord: async () => undefined,
     inspectTurn: async (ref) => inspect(db, 'turn', ref),
     inspectPass: async (ref) => inspect(db, 'pass', ref),
     recordWake: async ({ kind, conversation: ref }, wake) => {

@@ -1,5 +1,5 @@
 import { DelayedError, type Job } from 'bullmq';
-import type { TurnHandler } from '../domain/ports/handlers.ts';
+import type { TurnHandler } from '../domain/ports/queue.ts';
 import { isNewerPayload, type JobDefinition, NEWER_PAYLOAD_DELAY_MS, NEWER_PAYLOAD_TRIES } from '../jobs/job.ts';
 import { LOWEST_PRIORITY } from '../jobs/queues.ts';
 import { wakeTurnJob } from '../jobs/wake-turn.ts';

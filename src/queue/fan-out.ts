@@ -8,7 +8,7 @@ import type {
   SummarizationDelivery,
   SummarizationHandler,
   SummarizationResult,
-} from '../domain/ports/handlers.ts';
+} from '../domain/ports/queue.ts';
 import { IN_FLIGHT_DELAY_MS, summarizeJob } from '../jobs/summarize.ts';
 import { wakePassJob } from '../jobs/wake-pass.ts';
 import { nameRedisError } from '../redis/errors.ts';

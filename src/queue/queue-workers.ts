@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Worker } from 'bullmq';
-import type { PassHandler, SummarizationHandler, TurnHandler } from '../domain/ports/handlers.ts';
+import type { PassHandler, SummarizationHandler, TurnHandler } from '../domain/ports/queue.ts';
 import { QUEUES, type QueueName } from '../jobs/queues.ts';
 import type { RedisLocation } from '../redis/address.ts';
 import { type Delivery, type DeliveryListeners, deliverTurns } from './delivery.ts';

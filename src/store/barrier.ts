@@ -1,5 +1,5 @@
 import type { Redis } from 'ioredis';
-import type { Durability, Told } from '../domain/durability.ts';
+import type { Acknowledged, Durability } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { connect, duplicateConnection } from '../redis/connection.ts';
 import { BarrierLane } from './barrier-lane.ts';
@@ -11,7 +11,7 @@ const LANES = 4;
 /** Limit of an answer besides the wait, as for other fail-fast calls. */
 const ANSWER_MS = 900;
 
-export type GuardedScript<Input, Reply> = (input: Input) => Promise<Told<Reply>>;
+export type GuardedScript<Input, Reply> = (input: Input) => Promise<Acknowledged<Reply>>;
 
 interface Guard<Input, Reply> {
   /** Key in the script's slot, written before the wait. */

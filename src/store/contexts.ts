@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { type ContextSource, rangesToRead } from '../domain/context.ts';
-import type { Told } from '../domain/durability.ts';
+import type { Acknowledged } from '../domain/durability.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { ContextReader, ContextStore } from '../domain/ports/context-store.ts';
 import type { Sliced } from '../domain/sliced.ts';
@@ -184,7 +184,7 @@ interface EraseProgress {
  * Removes batch after batch, until replicas do not confirm one. The next sweep, the next erase or a new accept finishes an
  * interrupted erase.
  */
-export function bindErase(run: (batch: EraseRequest) => Promise<Told<EraseProgress>>): ContextStore['erase'] {
+export function bindErase(run: (batch: EraseRequest) => Promise<Acknowledged<EraseProgress>>): ContextStore['erase'] {
   return async (conversation) => {
     let progress = await run({ conversation, isFirst: true });
     let { removedKeys } = progress;

@@ -40,7 +40,7 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  * - version      live version
  * - shape        its tokens, bytes and base, then the log's tokens and bytes up to base
  * - points       versions that are kept for good
- * - anchor       seq, tokens, version, the log's tokens and bytes, setup, `whole`
+ * - anchor       seq, tokens, version, the log's tokens and bytes, fingerprint, `whole`
  * - answered     newest version that a model answered
  * - quarantine   version of the rollback, hash of the refused segments
  *
@@ -123,12 +123,21 @@ export function readOpenCalls(fields: RecordFields): OpenCall[] {
 
 /** A corrupt anchor counts as none: the size is then our own count. */
 function readAnchor(text: string | undefined): Pick<ConversationState['size'], 'anchor'> {
-  const [setup = '', whole] = text?.split(' ').slice(5) ?? [];
+  const [fingerprint = '', whole] = text?.split(' ').slice(5) ?? [];
   const [seq = 0, tokens = 0, version = 0, totalTokens = 0, totalBytes = 0] = text?.split(' ', 5).map(Number) ?? [];
   const isSound = [seq, tokens, version, totalTokens, totalBytes].every((number) => number >= 0 && number < MAX_COUNT);
   if (text === undefined || !isSound) return {};
   const total = { tokens: totalTokens, bytes: totalBytes };
-  return { anchor: { seq, tokens, version, total, ...(setup !== '' && { setup }), ...(whole && { isWhole: true }) } };
+  return {
+    anchor: {
+      seq,
+      tokens,
+      version,
+      total,
+      ...(fingerprint !== '' && { fingerprint }),
+      ...(whole && { isWhole: true }),
+    },
+  };
 }
 
 function readQuarantine(fields: RecordFields): Pick<ConversationState, 'quarantine'> {

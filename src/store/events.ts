@@ -20,7 +20,7 @@ function readEvents(keyspace: Keyspace): ScriptDefinition<EventQuery, EventPage>
     decode: (reply) => {
       const [start, position, isThere, ...entries] = reply as Reply;
       const events = entries.map(([id, fields]) => decodeEvent(id, toRecord(fields)));
-      return { events, start, position: events.at(-1)?.id ?? position, isThere: isThere === 1 };
+      return { events, start, position: events.at(-1)?.id ?? position, exists: isThere === 1 };
     },
   };
 }

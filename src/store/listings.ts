@@ -4,8 +4,8 @@ import { type ConversationRef, nameConversation } from '../domain/ids.ts';
 import {
   CONVERSATION_STATES,
   type ConversationQuery,
-  type ConversationStanding,
   type ListedConversation,
+  type ListedState,
   type ListingStore,
   SETTLED_STATES,
   type WaitingPosition,
@@ -54,7 +54,7 @@ export interface ConversationShardQuery extends Omit<ConversationQuery, 'after'>
 type ListConversationsRow = readonly [
   name: string,
   agent: string,
-  state: ConversationStanding,
+  state: ListedState,
   head: string,
   turns: string,
   mailbox: number,

@@ -1,10 +1,10 @@
 import { isTurnfoldError } from '../domain/errors.ts';
-import type { DueEntry, SetAside, Sweep } from '../domain/ports/sweep-store.ts';
+import type { DueEntry, QuarantineEntry, Sweep } from '../domain/ports/sweep-store.ts';
 import { inTime } from '../redis/servers.ts';
 
 export interface ShardSweep {
   readonly due: readonly DueEntry[];
-  readonly setAside: readonly SetAside[];
+  readonly setAside: readonly QuarantineEntry[];
 }
 
 export interface ShardSweepPorts {
@@ -28,7 +28,7 @@ export class ShardSweeps {
   readonly #silentMs: number;
   readonly #asked = new Set<number>();
   #due: DueEntry[] = [];
-  #setAside: SetAside[] = [];
+  #setAside: QuarantineEntry[] = [];
   #failure: Error | undefined;
   #fullness: Error | undefined;
 
@@ -44,7 +44,7 @@ export class ShardSweeps {
     // A full Redis is no failure while entries can be expired.
     const failure = this.#failure ?? (due.length === 0 ? this.#fullness : undefined);
     [this.#due, this.#setAside, this.#failure, this.#fullness] = [[], [], undefined, undefined];
-    return { due, setAside, ...(failure !== undefined && { failure }) };
+    return { due, quarantined: setAside, ...(failure !== undefined && { failure }) };
   }
 
   async #ask(shard: number, limit: number): Promise<void> {

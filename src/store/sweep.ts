@@ -1,14 +1,14 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../domain/ids.ts';
 import {
-  type AsideRequest,
   type DueEntry,
   type ExpireResult,
   QUARANTINE_SETS,
-  type SetAside,
+  type QuarantineEntry,
   SWEEP_CLAIM_MS,
   type SweepDecision,
   type SweepStore,
+  type UnreadableRecord,
 } from '../domain/ports/sweep-store.ts';
 import { ERASE_BATCH, GONE_MS } from './contexts.ts';
 import { idleMember, type Keyspace, readyMember, scheduledMember } from './keys.ts';
@@ -28,7 +28,7 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
   const promote = bindScript(redis, promoteScheduled(keyspace));
   const measure = bindScript(redis, measureShard(keyspace));
   const setAside = bindScript(redis, quarantine(keyspace));
-  const setRecord = bindScript(redis, setRecordAside(keyspace));
+  const setRecord = bindScript(redis, quarantineRecord(keyspace));
   return {
     shards: keyspace.shards,
     quarantine: async (entry, why) => {
@@ -36,7 +36,7 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
       const shard = keyspace.shardOf(entry.conversation);
       return (await setAside({ entry, why })) ? { shard, set, name: memberOf(entry), why } : undefined;
     },
-    setRecordAside: (conversation, request) => setRecord({ conversation, request }),
+    quarantineRecord: (conversation, request) => setRecord({ conversation, request }),
     sweepShards: (shards, limit) => sweeps.sweep(shards, limit),
     inspectTurn: (conversation) => look({ kind: 'turn', conversation }),
     inspectPass: (conversation) => look({ kind: 'pass', conversation }),
@@ -85,7 +85,7 @@ function decodeSweep([due, texts]: SweepShardReply, shard: number): ShardSweep {
 }
 
 /** Reads triples of set, name and reason. */
-function* readSetAside(texts: readonly string[], shard: number): Generator<SetAside> {
+function* readSetAside(texts: readonly string[], shard: number): Generator<QuarantineEntry> {
   for (let at = 0; at + 2 < texts.length; at += 3) {
     const [given, name = '', why = ''] = texts.slice(at, at + 3);
     const set = QUARANTINE_SETS.find((known) => known === given);
@@ -222,14 +222,14 @@ function memberOf({ kind, conversation, turn = '' }: DueEntry): string {
 
 interface RecordRequest {
   readonly conversation: ConversationRef;
-  readonly request: AsideRequest;
+  readonly request: UnreadableRecord;
 }
 
 type SetRecordAsideReply = ['kept'] | ['set_aside', string, number];
 
-function setRecordAside(
+function quarantineRecord(
   keyspace: Keyspace,
-): ScriptDefinition<RecordRequest, Awaited<ReturnType<SweepStore['setRecordAside']>>> {
+): ScriptDefinition<RecordRequest, Awaited<ReturnType<SweepStore['quarantineRecord']>>> {
   return {
     file: 'set-record-aside',
     keys: ({ conversation }) => keyspace.conversation(conversation),
@@ -238,7 +238,7 @@ function setRecordAside(
       const answer = reply as SetRecordAsideReply;
       if (answer[0] === 'kept') return undefined;
       const [, why, needsWake] = answer;
-      const setAside: SetAside = { shard: keyspace.shardOf(conversation), set: 'key', name: request.key, why };
+      const setAside: QuarantineEntry = { shard: keyspace.shardOf(conversation), set: 'key', name: request.key, why };
       return { setAside, needsWake: needsWake === 1 };
     },
   };

@@ -1,7 +1,7 @@
 import { z } from 'zod';
+import type { TraceParent } from '../domain/ids.ts';
 import { CLOSING_RESULT } from '../domain/message.ts';
 import type { ClaimedTurn, FailedTurn, TurnLease } from '../domain/ports/turn-store.ts';
-import type { TraceParent } from '../domain/trace-parent.ts';
 import {
   ANSWER_ENDS,
   type AnswerEnd,

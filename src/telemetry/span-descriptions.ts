@@ -1,6 +1,6 @@
 import { type Attributes, SpanKind } from '@opentelemetry/api';
 import type { WorkerEvent } from '../domain/events.ts';
-import type { Traced } from '../domain/ports/tracing.ts';
+import type { SpanSubject } from '../domain/ports/tracing.ts';
 import { ERROR_TYPE, GEN_AI, OTHER_PROVIDER, PROVIDERS, SPAN_EVENTS, SPAN_NAMES, TURNFOLD } from './trace-names.ts';
 
 type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>;
@@ -8,7 +8,7 @@ type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Ty
 /** Data that an event adds to the surrounding span. */
 export interface SpanNews {
   /** Kinds of span that the event belongs to. */
-  readonly of: readonly Traced['kind'][];
+  readonly of: readonly SpanSubject['kind'][];
   readonly attributes: Attributes;
   /** Value of `error.type`, which marks the span as failed. Null: the span is not failed, whatever is thrown later. */
   readonly error?: string | null | undefined;
@@ -122,7 +122,7 @@ export function describeNews(event: WorkerEvent): SpanNews | undefined {
   return describe?.(event);
 }
 
-type TracedOf<Kind extends Traced['kind']> = Extract<Traced, { kind: Kind }>;
+type TracedOf<Kind extends SpanSubject['kind']> = Extract<SpanSubject, { kind: Kind }>;
 
 export interface SpanStart {
   readonly name: string;
@@ -133,7 +133,7 @@ export interface SpanStart {
   readonly shared?: Attributes;
 }
 
-type Starts = { readonly [Kind in Traced['kind']]: (about: TracedOf<Kind>) => SpanStart };
+type Starts = { readonly [Kind in SpanSubject['kind']]: (about: TracedOf<Kind>) => SpanStart };
 
 /** Name and attributes of each kind of span. Names hold no ids, so there are few. */
 const STARTS: Starts = {
@@ -178,9 +178,9 @@ const STARTS: Starts = {
   }),
 };
 
-export function describeStart(about: Traced): SpanStart {
+export function describeStart(about: SpanSubject): SpanStart {
   // Each entry is typed by its own kind, which an index by the union cannot express.
-  const describe = STARTS[about.kind] as (about: Traced) => SpanStart;
+  const describe = STARTS[about.kind] as (about: SpanSubject) => SpanStart;
   return describe(about);
 }
 

@@ -1,5 +1,5 @@
 import { isSpanContextValid, type SpanContext, trace } from '@opentelemetry/api';
-import { type TraceParent, traceParentSchema } from '../domain/trace-parent.ts';
+import { type TraceParent, traceParentSchema } from '../domain/ids.ts';
 
 /**
  * Traceparent of the active span, to be stored with the requested work. The registered propagator is not used: it may

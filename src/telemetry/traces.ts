@@ -14,7 +14,7 @@ import {
 import type { ContentListener } from '../domain/contents.ts';
 import { isTurnfoldError } from '../domain/errors.ts';
 import type { EventListener } from '../domain/events.ts';
-import type { Traced, Tracing } from '../domain/ports/tracing.ts';
+import type { SpanSubject, Tracing } from '../domain/ports/tracing.ts';
 import { describeThrown, isError } from '../domain/thrown.ts';
 import { createRedaction } from './secrets.ts';
 import { describeNews, describeStart } from './span-descriptions.ts';
@@ -25,7 +25,7 @@ import { parseTraceParent, readCurrentTrace } from './trace-parent.ts';
 /** A span in progress, found by the events inside it. */
 interface OpenSpan {
   readonly span: Span;
-  readonly kind: Traced['kind'];
+  readonly kind: SpanSubject['kind'];
   readonly shared: Attributes;
   /** An event has set the status, which is more precise than a later exception. */
   hasEnded: boolean;
@@ -68,7 +68,7 @@ export function createTraces({ secrets = [] }: TracesOptions = {}): Traces {
   };
 }
 
-async function runInSpan<T>(tracer: Tracer, about: Traced, work: () => Promise<T>): Promise<T> {
+async function runInSpan<T>(tracer: Tracer, about: SpanSubject, work: () => Promise<T>): Promise<T> {
   const parent = chooseParent(about);
   const { name, kind, attributes, shared = readOpen(parent)?.shared ?? {} } = describeStart(about);
   const span = tracer.startSpan(
@@ -90,14 +90,14 @@ async function runInSpan<T>(tracer: Tracer, about: Traced, work: () => Promise<T
 }
 
 /** A call is a child of its caller. Work from a queue is a child of the span that requested it. */
-function chooseParent(about: Traced): Context {
+function chooseParent(about: SpanSubject): Context {
   if (about.kind === 'model_call' || about.kind === 'tool_call') return context.active();
   const asker = parseTraceParent(about.askedIn);
   return asker === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, asker);
 }
 
 /** A resumed turn starts a sibling of its former span, not a child. */
-function linksOf(about: Traced) {
+function linksOf(about: SpanSubject) {
   const former = about.kind === 'turn' ? parseTraceParent(about.suspendedIn) : undefined;
   return former === undefined ? [] : [{ context: former }];
 }

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { ConversationRef } from '../domain/ids.ts';
-import type { PassDeliveryResult, Postponed } from '../domain/ports/handlers.ts';
-import type { WakeKind, WakeQueue } from '../domain/ports/queue.ts';
+import type { PassDeliveryResult, Postponed, WakeKind, WakeQueue } from '../domain/ports/queue.ts';
 import { summarizeJob } from '../jobs/summarize.ts';
 import type { Handlers } from '../runtime/handlers.ts';
 

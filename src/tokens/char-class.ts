@@ -1,6 +1,7 @@
 /**
- * What the split rules need to know of a code point. A letter's class names its contraction role too: `s` stands for
- * s, t, m, d (a contraction of their own), `r` for r, v (before `e`), `l` (before `l`); capitals likewise.
+ * Classes of code points for the split rules. A class of letters also states their role in contractions. `s` contains
+ * s, t, m and d, each a contraction of its own. `r` contains r and v (before `e`), and `l` is doubled. Capitals have
+ * the same classes.
  */
 export const CHAR_CLASSES = [
   'unknown',
@@ -21,15 +22,16 @@ export const CHAR_CLASSES = [
 export type CharClass = (typeof CHAR_CLASSES)[number];
 
 /**
- * Letters, marks and numbers that Unicode 17 (Node 24) has and tiktoken's Unicode 16 has not: symbols there. Found by
- * comparing all code points with it; a Node with a newer Unicode fails the test that does so, and gets its list here.
+ * Letters, marks and numbers of Unicode 17 (Node 24) that tiktoken's Unicode 16 does not know and treats as symbols. A
+ * test compares all code points with tiktoken. It fails under a Node with a newer Unicode, and its output extends this
+ * list.
  */
 const NEWER_THAN_TIKTOKEN =
   /[\u1ACF-\u1ADD\u1AE0-\u1AEB\u088F\u0C5C\u0CDC\uA7CE\uA7CF\uA7D2\uA7D4\uA7F1\u{10940}-\u{10959}\u{10EC5}-\u{10EC7}\u{10EFA}\u{10EFB}\u{11B60}-\u{11B67}\u{11DB0}-\u{11DDB}\u{11DE0}-\u{11DE9}\u{16EA0}-\u{16EB8}\u{16EBB}-\u{16ED3}\u{16FF2}-\u{16FF6}\u{187F8}-\u{187FF}\u{18D09}-\u{18D1E}\u{18D80}-\u{18DF2}\u{1E6C0}-\u{1E6FF}\u{2B73A}-\u{2B73F}\u{2CEA2}-\u{2CEAD}\u{323B0}-\u{33479}]/u;
 
-/** The class of a code point, by the first expression that fits; `symbol` for all others. */
+/** Definitions in order: the first expression that matches determines the class, `symbol` if none does. */
 const DEFINITIONS: readonly (readonly [CharClass, RegExp])[] = [
-  // Rust's (?i:'s) folds U+017F (long s) into s; no other contraction letter has a fold outside ASCII.
+  // Rust's (?i:'s) folds U+017F (long s) into s. No other contraction letter has a fold outside of ASCII.
   ['s', /[stmd\u017F]/],
   ['r', /[rv]/],
   ['l', /l/],
@@ -42,7 +44,7 @@ const DEFINITIONS: readonly (readonly [CharClass, RegExp])[] = [
   ['space', / /],
   ['apostrophe', /'/],
   ['slash', /\//],
-  // Rust's \s is this property; JavaScript's \s lacks U+0085 and has U+FEFF.
+  // Rust's \s is this property. JavaScript's \s lacks U+0085 and includes U+FEFF.
   ['blank', /\p{White_Space}/u],
   ['symbol', NEWER_THAN_TIKTOKEN],
   ['lower', /\p{Ll}/u],
@@ -55,8 +57,8 @@ const DEFINITIONS: readonly (readonly [CharClass, RegExp])[] = [
 const symbol = CHAR_CLASSES.indexOf('symbol');
 
 /**
- * Classes of all code points, found on first use: index it by code point, and ask `classify` where it says 0 (unknown).
- * Costs 1.1 MB of address space, of which the system backs only the touched pages.
+ * Classes of all code points, indexed by code point and computed on first use. A value of 0 (unknown) needs a call of
+ * `classify`. Costs 1.1 MB of address space, of which the system backs only the used pages.
  */
 export class CharClassTable {
   readonly classes = new Uint8Array(0x110000);

@@ -1,34 +1,37 @@
 import { type EncodingTables, tokenize } from './tokenization.ts';
 
-/** Nearly all text has shorter tokens, so that one window is enough; runs of blanks need more (up to 128 units a token). */
+/** Units per token of the first window. Most text has shorter tokens. Runs of blanks have up to 128 units per token. */
 const UNITS_A_TOKEN = 8;
 
-/** More text can count less: 500 blanks are five tokens, 512 four. A window tells of the text only beyond this margin. */
+/**
+ * Tokens of safety. More text can have fewer tokens: 500 blanks are five tokens, 512 are four. A window is reliable
+ * only beyond this margin.
+ */
 const MARGIN_TOKENS = 8;
 
-/** Code points passed between two yields: about a tenth of a millisecond. */
+/** Code points between two yields: about a tenth of a millisecond. */
 const CODE_POINTS_A_SLICE = 16_384;
 
-/** The side of a text that is kept. Neither take cuts a surrogate pair. */
+/** The end of a text that is kept. Both methods keep surrogate pairs whole. */
 interface Side {
   takeUnits(text: string, maxUnits: number): string;
   takeBytes(text: string, maxBytes: number): Generator<void, string>;
-  /** bytes of the first or last `tokens` of a text whose tokens end there */
+  /** Bytes of the first or last `tokens` tokens. `ends` are the ends of all tokens in bytes. */
   bytesOf(ends: readonly number[], tokens: number): number;
 }
 
 /**
- * The head of `text` in at most `maxTokens` tokens: cut between two of its tokens, on a whole code point. Another character or
- * two could fit where the cut lets a shorter merge win; they are not looked for. Yields at least once a millisecond.
+ * Returns the longest start of `text` that consists of whole tokens, at most `maxTokens`, cut at a code point. One or
+ * two more characters might fit if the cut changed a merge, but are not tried. Yields at least once per millisecond.
  *
- * Looks at what `maxTokens` of the longest token could hold and no further, and mostly at far less: at 8,000 tokens 3–20 ms
- * for real text, 30 ms for one run of a letter, 0.4 s for a megabyte of blanks.
+ * The cost grows with `maxTokens`, not with the text. At 8,000 tokens it is 3–20 ms for real text. It is 30 ms for a run of
+ * one letter, and 0.4 s for a megabyte of blanks.
  */
 export function clipStart(tables: EncodingTables, text: string, maxTokens: number): Generator<void, string> {
   return clip(HEAD, tables, text, maxTokens);
 }
 
-/** The tail of `text` in at most `maxTokens` tokens, by the same rules. */
+/** Returns the end of `text` by the same rules. */
 export function clipEnd(tables: EncodingTables, text: string, maxTokens: number): Generator<void, string> {
   return clip(TAIL, tables, text, maxTokens);
 }
@@ -36,7 +39,7 @@ export function clipEnd(tables: EncodingTables, text: string, maxTokens: number)
 function* clip(side: Side, tables: EncodingTables, text: string, maxTokens: number): Generator<void, string> {
   if (maxTokens <= 0) return '';
   const enough = maxTokens + MARGIN_TOKENS + 1;
-  // A unit is at least a byte: no text of more units fits.
+  // Each unit is at least a byte, so a text of more units cannot fit.
   const reach = Math.min(text.length, maxTokens * tables.vocabulary.longest);
   let units = enough * UNITS_A_TOKEN;
   let window = side.takeUnits(text, units);
@@ -47,7 +50,7 @@ function* clip(side: Side, tables: EncodingTables, text: string, maxTokens: numb
     ends = yield* findTokenEnds(tables, window);
   }
   if (ends.length <= maxTokens) return window;
-  // Cut off from the rest, a part may split into other pieces ("let's" → "'s") and count more: then it gives tokens back.
+  // A part may split differently without the rest ("let's" → "'s") and have more tokens. Then it loses tokens again.
   for (let kept = maxTokens; ; ) {
     const part = yield* side.takeBytes(window, side.bytesOf(ends, kept));
     const excess = (yield* findTokenEnds(tables, part)).length - maxTokens;

@@ -1,20 +1,19 @@
-/** At most this much of one turn of the event loop, so that a busy machine's slowness leaves it below 50. */
+/** Milliseconds per turn of the event loop. Low enough that a turn stays below 50 ms on a busy machine. */
 const SHARE_MS = 8;
 
-/** How long one piece of work runs before the next is served. */
+/** Milliseconds that one piece of work runs before the next. */
 const QUANTUM_MS = 1;
 
 interface Waiting {
-  /** Runs for a quantum. True: it has ended, and its caller has the result. */
+  /** Runs for a quantum. True if the work has ended and its caller has the result. */
   serve(): boolean;
 }
 
 /**
- * Limits what all sliced work of a process together takes of one turn of the event loop. A limit per piece of work would not do:
- * a loop that awaits 1,000 short counts never leaves the microtask queue, and ten long counts would resume in the same turn.
+ * Limits the share of all sliced work of a process in one turn of the event loop. A limit per piece of work would fail. A loop of 1,000 short counts never leaves the microtask queue, and ten long counts would resume in one turn.
  *
- * Waiting work is served in turns, a millisecond each. Work that has not been served yet takes every other quantum: a short
- * count waits for no long one, however many of these there are, and the long ones still go on.
+ * Waiting pieces run in rotation, a millisecond each. Every other quantum goes to new work. So a short count does not
+ * wait for long ones, and the long ones still continue.
  */
 export class EventLoopShare {
   readonly #fresh: Waiting[] = [];
@@ -24,12 +23,12 @@ export class EventLoopShare {
   #isServing = false;
   #endsMs = 0;
 
-  /** Whether no work waits for its next slice. */
+  /** True if no work waits for its next slice. */
   get isIdle(): boolean {
     return this.#fresh.length + this.#begun.length === 0;
   }
 
-  /** Runs the work to its end, in slices as its yields permit. */
+  /** Runs the work to its end, interrupted at its yields. */
   run<Result>(work: Generator<void, Result>): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const serve = (): boolean => {
@@ -54,7 +53,7 @@ export class EventLoopShare {
   }
 
   #serveWaiting(): void {
-    // Work may ask for more work while it is served.
+    // Running work may add more work.
     if (this.#isServing) return;
     this.#isServing = true;
     while (this.#fresh.length + this.#begun.length > 0 && !this.#isSpent()) {
@@ -67,7 +66,7 @@ export class EventLoopShare {
   #takeNext(): Waiting {
     const [first, other] = this.#isFreshNext ? [this.#fresh, this.#begun] : [this.#begun, this.#fresh];
     this.#isFreshNext = !this.#isFreshNext;
-    // One of the two has work: the caller has looked.
+    // One of the two lists has work, as the caller checked.
     return (first.shift() ?? other.shift()) as Waiting;
   }
 
@@ -85,5 +84,5 @@ export class EventLoopShare {
   }
 }
 
-/** A process has one event loop: whatever is sliced shares this. */
+/** The share of this process. A process has one event loop, so all sliced work uses this instance. */
 export const eventLoopShare = new EventLoopShare();

@@ -1,7 +1,7 @@
 import { readParts } from '../domain/parts.ts';
 import type { BpeTokenCounter } from './token-counter.ts';
 
-/** What counts of a message. */
+/** Parts of a message that are counted. */
 export interface CountedMessage {
   readonly content: string;
   readonly toolCalls?: readonly { readonly name: string; readonly arguments: string }[] | undefined;
@@ -9,45 +9,46 @@ export interface CountedMessage {
 }
 
 /**
- * Of a picture, whatever its size: providers scale it down to about so many, and tell nobody before (Anthropic 1,568, OpenAI
- * 765 to 1,536).
+ * Tokens of an image of any size. Providers scale images down to about this size and do not report it in advance
+ * (Anthropic 1,568, OpenAI 765 to 1,536).
  */
 export const PICTURE_TOKENS = 1_600;
 
-/** What a provider adds around each message: role and delimiters. */
+/** Tokens of role and delimiters around each message. */
 const WRAPPER_TOKENS = 4;
 
-/** Tokens of a message: its text's, its pictures', and four for its role and delimiters. Does not hold the event loop. */
+/** Counts the tokens of a message: its text, its images, and its role and delimiters. Does not block the event loop. */
 export async function countMessage(counter: Pick<BpeTokenCounter, 'count'>, message: CountedMessage): Promise<number> {
-  const { text, pictures } = readSaid(message);
+  const { text, pictures } = readContent(message);
   return (await counter.count(text)) + pictures.length * PICTURE_TOKENS + WRAPPER_TOKENS;
 }
 
-/** The same at once, for a message of at most some thousand tokens. */
+/** `countMessage` at once, for a message of at most some thousand tokens. */
 export function countMessageSync(counter: Pick<BpeTokenCounter, 'countSync'>, message: CountedMessage): number {
-  const { text, pictures } = readSaid(message);
+  const { text, pictures } = readContent(message);
   return counter.countSync(text) + pictures.length * PICTURE_TOKENS + WRAPPER_TOKENS;
 }
 
-/** What the pictures of messages take in these counts. */
+/** Counts the tokens of the images of messages. */
 export function countPictures(messages: readonly CountedMessage[]): number {
-  return messages.reduce((sum, message) => sum + readSaid(message).pictures.length * PICTURE_TOKENS, 0);
+  return messages.reduce((sum, message) => sum + readContent(message).pictures.length * PICTURE_TOKENS, 0);
 }
 
-/** UTF-8 bytes of the same text, and of pictures as they are sent. */
+/** Counts the UTF-8 bytes of a message's text, and of its images in the form in which they are sent. */
 export function bytesOfMessage(message: CountedMessage): number {
-  const { text, pictures } = readSaid(message);
+  const { text, pictures } = readContent(message);
   return pictures.reduce((sum, picture) => sum + picture.length, Buffer.byteLength(text));
 }
 
-interface Said {
-  /** content, or the text that stands in parts; then of each call its name and its arguments, with nothing between */
+/** Content of a message as it is counted. */
+interface CountedContent {
+  /** Text of the message and its parts, then name and arguments of each call, without separators. */
   readonly text: string;
-  /** each as base64 or as its address: both have only single bytes */
+  /** Images as base64 or address. Both consist of single-byte characters. */
   readonly pictures: readonly string[];
 }
 
-function readSaid({ content, toolCalls = [], parts = [] }: CountedMessage): Said {
+function readContent({ content, toolCalls = [], parts = [] }: CountedMessage): CountedContent {
   const calls = toolCalls.map((call) => call.name + call.arguments).join('');
   if (parts.length === 0) return { text: content + calls, pictures: [] };
   const read = readParts({ content, parts: [...parts] });

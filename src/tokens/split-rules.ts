@@ -1,15 +1,18 @@
-import { CHAR_CLASSES, type CharClass } from './char-class.ts';
-import type { Encoding } from './encoding.ts';
+import type { Encoding } from '../domain/model.ts';
+import { CHAR_CLASSES, type CharClass, type CharClassTable } from './char-class.ts';
 
 /**
- * The encodings' `pat_str` as state machines over character classes. A regular expression would be shorter, but one
- * match cannot be paused (1,000,000 Chinese characters: 64 ms), it follows Node's Unicode version instead of tiktoken's,
- * and on text beyond Latin-1 it takes three times as long (on ASCII as long).
+ * The patterns `pat_str` of the encodings as state machines over character classes. A regular expression would be
+ * shorter, but one match cannot be interrupted (1,000,000 Chinese characters: 64 ms). It would use Node's version of
+ * Unicode instead of tiktoken's. Beyond Latin-1 it takes three times as long.
  *
- * A rule reads: in this state, a character of these classes leads to that state, and
- * `take`: the piece may end behind the character; `before`: it may end before it; `keep`: it ends where it could before.
- * No rule: the piece ends at the last place where it could. This is the pattern's leftmost-first choice, not the longest:
- * `keep` is what its backtracking gives back.
+ * A rule states the next state for a character of its classes, and one of these moves:
+ * - `take`: the piece may end after the character.
+ * - `before`: the piece may end before the character.
+ * - `keep`: the possible end of the piece stays where it was.
+ *
+ * Without a matching rule, the piece ends at its last possible end. This is the leftmost-first choice of the pattern,
+ * not the longest match. `keep` reproduces its backtracking.
  */
 type Move = 'take' | 'before' | 'keep';
 type Rule = readonly [classes: readonly CharClass[], next: string, move: Move];
@@ -22,7 +25,7 @@ const EITHER = ['caseless', 'mark'] as const;
 const SYMBOL = ['symbol', 'apostrophe', 'slash'] as const;
 const BLANK = ['space', 'blank'] as const;
 
-/** \p{N}{1,3}, \s*[\r\n]+, \s+(?!\S), \s+ */
+/** States for \p{N}{1,3}, \s*[\r\n]+, \s+(?!\S), \s+ */
 const COMMON: Rules = {
   digit: [[['number'], 'secondDigit', 'take']],
   secondDigit: [[['number'], 'thirdDigit', 'take']],
@@ -55,7 +58,7 @@ const AFTER_BLANK: readonly Rule[] = [
   [['newline'], 'newlines', 'take'],
 ];
 
-/** A word is capitals, then lower case; caseless letters and marks count as either. */
+/** A word consists of capitals, then lower case. Caseless letters and marks count as either. */
 const O200K_WORD: readonly Rule[] = [
   [UPPER, 'capitals', 'take'],
   [LOWER, 'word', 'take'],
@@ -80,8 +83,8 @@ const O200K: Rules = {
     [EITHER, 'either', 'take'],
     [['apostrophe'], 'suffix', 'keep'],
   ],
-  // The first alternative wants to end in lower case: with something that counts as such behind it, it gives the
-  // capitals back unless lower case follows.
+  // The first alternative must end in lower case. After a caseless letter or mark, it gives the capitals back unless lower
+  // case follows.
   eitherThenCapitals: [
     [UPPER, 'eitherThenCapitals', 'keep'],
     [LOWER, 'word', 'take'],
@@ -107,7 +110,7 @@ const CL100K_AFTER_SYMBOL: readonly Rule[] = [
   [['newline'], 'symbolsEnd', 'take'],
 ];
 
-/** Later rules of a state override earlier ones. */
+/** Rules for cl100k_base. Later rules of a state override earlier ones. */
 const CL100K: Rules = {
   ...COMMON,
   start: [
@@ -140,12 +143,14 @@ const CL100K: Rules = {
 
 const RULES: Readonly<Record<Encoding, Rules>> = { o200k_base: O200K, cl100k_base: CL100K };
 
-/** Row of a state in the compiled table: `table[(state << ROW_BITS) | class]`; state 0 is the start. */
-export const ROW_BITS = 5;
-/** Low bits of an entry; the next state is above them. An entry of 0: no rule. */
-export const MOVE_BITS = 2;
-export const TAKE = 1;
-export const BEFORE = 2;
+/** Bits of a character class in the compiled table: `table[(state << ROW_BITS) | class]`. State 0 is the start. */
+const ROW_BITS = 5;
+/**
+ * Low bits of an entry, which hold the move. The next state is above them. An entry of 0 means that no rule matches.
+ */
+const MOVE_BITS = 2;
+const TAKE = 1;
+const BEFORE = 2;
 const KEEP = 3;
 const MOVES: Readonly<Record<Move, number>> = { take: TAKE, before: BEFORE, keep: KEEP };
 
@@ -160,4 +165,75 @@ export function compileSplitRules(encoding: Encoding): Uint8Array {
     }
   });
   return table;
+}
+
+const END = CHAR_CLASSES.indexOf('end');
+const MOVE_MASK = (1 << MOVE_BITS) - 1;
+
+/** Splits UTF-8 text into the pieces that are merged separately. Keeps its position, so that it can pause anywhere. */
+export class PieceSplitter {
+  /** Start of the current piece. Set to its end when the piece is complete. */
+  start = 0;
+  readonly #rules: Uint8Array;
+  readonly #chars: CharClassTable;
+  readonly #bytes: Uint8Array;
+  #state = 0;
+  #position = 0;
+  #end = 0;
+
+  constructor(rules: Uint8Array, chars: CharClassTable, bytes: Uint8Array) {
+    this.#rules = rules;
+    this.#chars = chars;
+    this.#bytes = bytes;
+  }
+
+  /** Returns the end of the next piece in bytes. Returns −1 if it is not within `maxBytes`: call again to continue. */
+  next(maxBytes: number): number {
+    const bytes = this.#bytes;
+    const classes = this.#chars.classes;
+    const rules = this.#rules;
+    const limit = Math.min(bytes.length, this.#position + maxBytes);
+    let position = this.#position;
+    let state = this.#state;
+    let end = this.#end;
+    let move = TAKE;
+    while (position < limit) {
+      const lead = bytes[position] as number;
+      let codePoint = lead;
+      let width = 1;
+      if (lead >= 0x80) {
+        width = lead < 0xe0 ? 2 : lead < 0xf0 ? 3 : 4;
+        codePoint = decodeAt(bytes, position, width);
+      }
+      move = rules[(state << ROW_BITS) | (classes[codePoint] || this.#chars.classify(codePoint))] as number;
+      if (move === 0) break;
+      state = move >> MOVE_BITS;
+      const kind = move & MOVE_MASK;
+      if (kind === BEFORE) end = position;
+      position += width;
+      if (kind === TAKE) end = position;
+    }
+    if (move !== 0 && position < bytes.length) {
+      this.#position = position;
+      this.#state = state;
+      this.#end = end;
+      return -1;
+    }
+    if (move !== 0 && ((rules[(state << ROW_BITS) | END] as number) & MOVE_MASK) === BEFORE) end = position;
+    this.start = end;
+    this.#position = end;
+    this.#state = 0;
+    this.#end = end;
+    return end;
+  }
+}
+
+/** Decodes one code point. The text comes from an encoder, so it is valid UTF-8. */
+function decodeAt(bytes: Uint8Array, position: number, width: number): number {
+  const lead = bytes[position] as number;
+  const second = (bytes[position + 1] as number) & 0x3f;
+  if (width === 2) return ((lead & 0x1f) << 6) | second;
+  const third = (bytes[position + 2] as number) & 0x3f;
+  if (width === 3) return ((lead & 0x0f) << 12) | (second << 6) | third;
+  return ((lead & 0x07) << 18) | (second << 12) | (third << 6) | ((bytes[position + 3] as number) & 0x3f);
 }

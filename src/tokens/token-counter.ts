@@ -1,32 +1,36 @@
+import type { Encoding } from '../domain/model.ts';
 import type { TokenCounter as Counting } from '../domain/ports/token-counter.ts';
 import { CharClassTable } from './char-class.ts';
 import { clipEnd, clipStart } from './clip.ts';
-import type { Encoding } from './encoding.ts';
 import { eventLoopShare } from './event-loop-share.ts';
-import { importRanks, readVocabulary } from './rank-file.ts';
-import { ShortMerge } from './short-merge.ts';
+import { ShortMerge } from './merge.ts';
 import { compileSplitRules } from './split-rules.ts';
 import { type EncodingTables, tokenize } from './tokenization.ts';
+import { importRanks, readVocabulary } from './vocabulary.ts';
 
 export type { Encoding };
 
 /**
- * Equal to tiktoken's `encode_ordinary`: special-token text is ordinary text, lone surrogates count as U+FFFD.
+ * Counts like tiktoken's `encode_ordinary`: text of special tokens is ordinary text, and a lone surrogate counts as
+ * U+FFFD.
  *
- * `count` and the clips give way to the event loop (after about 8 ms, however many run). `countSync` and `encode` hold it
- * for their whole work: 0.02–0.09 µs a byte of real text, 0.35 µs at worst (one run of blanks or of a letter), so under
- * 50 ms for any text of 128 KiB.
+ * `count` and the clips share the event loop with other work and yield after about 8 ms. `countSync` and `encode` block
+ * it for their whole work. They take 0.02–0.09 µs per byte of real text, 0.35 µs at worst (a run of blanks or of one
+ * letter). Any text of 128 KiB then takes less than 50 ms.
  */
 export interface BpeTokenCounter extends Counting {
   readonly encoding: Encoding;
-  /** Token ids, at once. */
+  /** Returns the token ids at once. */
   encode(text: string): number[];
 }
 
-/** A process pays for the encodings that it uses, each once. */
+/** Counters by encoding. A process loads only the encodings that it uses. */
 const counters = new Map<Encoding, Promise<BpeTokenCounter>>();
 
-/** The one counter of this encoding, loaded on first use (20–70 ms, sliced). Rejects when the rank file cannot be read. */
+/**
+ * Returns the counter of an encoding. The first call loads it (20–70 ms, sliced) and rejects if the rank file cannot be
+ * read.
+ */
 export function loadTokenCounter(encoding: Encoding): Promise<BpeTokenCounter> {
   let counter = counters.get(encoding);
   if (counter === undefined) {

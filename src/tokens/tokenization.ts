@@ -1,15 +1,14 @@
 import type { CharClassTable } from './char-class.ts';
-import { mergeLong } from './long-merge.ts';
-import { PieceSplitter } from './piece-splitter.ts';
-import { SHORT_BYTES, type ShortMerge } from './short-merge.ts';
+import { mergeLong, SHORT_BYTES, type ShortMerge } from './merge.ts';
+import { PieceSplitter } from './split-rules.ts';
 import { NO_TOKEN, type Vocabulary } from './vocabulary.ts';
 
 /** Bytes between two yields: about half a millisecond at worst. */
 const BYTES_A_SLICE = 8_192;
-/** UTF-16 units encoded between two yields. */
+/** UTF-16 units that are encoded between two yields. */
 const UNITS_A_SLICE = 1 << 20;
 
-/** What all tokenizations with one encoding share. */
+/** Tables that all tokenizations with one encoding share. */
 export interface EncodingTables {
   readonly vocabulary: Vocabulary;
   readonly splitRules: Uint8Array;
@@ -18,8 +17,8 @@ export interface EncodingTables {
 }
 
 /**
- * Tokenizes one text: UTF-8, pieces, and each piece as one token or merged. Yields at least once a millisecond, wherever
- * it is. Special-token text is ordinary text; lone surrogates become U+FFFD. `visit` sees each token's id, in order.
+ * Tokenizes a text: encodes it as UTF-8, splits it into pieces, and merges each piece that is not a token itself.
+ * Yields at least once per millisecond. `visit` receives the token ids in order.
  */
 export function* tokenize(tables: EncodingTables, text: string, visit: (id: number) => void): Generator<void, void> {
   const bytes = yield* encodeUtf8(text);

@@ -1,7 +1,7 @@
-import { calibrationRatio } from '../domain/calibration.ts';
 import type { EventListener } from '../domain/events.ts';
 import type { CalibrationStore } from '../domain/ports/calibration-store.ts';
 import type { Clock } from '../domain/ports/clock.ts';
+import { calibrationRatio } from '../domain/size.ts';
 import type { Timers } from './timers.ts';
 
 /** A factor moves slowly, so a worker reports at most one answer a second for each model. */

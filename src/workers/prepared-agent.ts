@@ -115,12 +115,12 @@ async function fixAgent(
     bytes: Buffer.byteLength(texts.system) + Buffer.byteLength(texts.tools),
   };
   const { id } = agent.model.profile;
-  const setup = hashOf([id, texts.system, texts.tools].join('\n')).slice(0, 12);
+  const fingerprint = hashOf([id, texts.system, texts.tools].join('\n')).slice(0, 12);
   const prepared: PreparedAgent = {
     ...parts,
     system: texts.system,
     get overhead() {
-      return { ...fixed, calibration: factorOf(id), setup };
+      return { ...fixed, calibration: factorOf(id), fingerprint };
     },
     hashes: { ...texts.hashes, policy: hashOf(JSON.stringify(policy)) },
     texts: texts.byHash,

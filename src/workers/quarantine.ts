@@ -4,11 +4,11 @@ import { type ConversationRef, nameConversation } from '../domain/ids.ts';
 import type { IdSource } from '../domain/ports/clock.ts';
 import type { WakeQueue } from '../domain/ports/queue.ts';
 import type { SummaryStore } from '../domain/ports/summary-store.ts';
-import type { DueEntry, SetAside, SweepStore } from '../domain/ports/sweep-store.ts';
+import type { DueEntry, QuarantineEntry, SweepStore } from '../domain/ports/sweep-store.ts';
 import { BrokenDelivery } from './turn/turn-errors.ts';
 
 export interface QuarantinePorts {
-  readonly sweep: Pick<SweepStore, 'quarantine' | 'setRecordAside'>;
+  readonly sweep: Pick<SweepStore, 'quarantine' | 'quarantineRecord'>;
   readonly wakes: Pick<WakeQueue, 'wake'>;
   readonly ids: IdSource;
   readonly onEvent: EventListener;
@@ -22,7 +22,7 @@ export interface QuarantinePorts {
 export async function quarantineCorrupt(ports: QuarantinePorts, entry: DueEntry, error: unknown): Promise<boolean> {
   if (!isTurnfoldError(error, 'corrupt_record')) return false;
   const { conversation } = entry;
-  if (await setRecordAside(ports, conversation, error)) return true;
+  if (await quarantineRecord(ports, conversation, error)) return true;
   report(ports, conversation, await ports.sweep.quarantine(entry, describePlace(error.details)));
   return true;
 }
@@ -31,19 +31,27 @@ export async function quarantineCorrupt(ports: QuarantinePorts, entry: DueEntry,
  * Sets aside the record that `error` names, if workers can create it again: a pass or a summary.
  * @returns true if the record no longer blocks its conversation
  */
-async function setRecordAside(ports: QuarantinePorts, conversation: ConversationRef, error: unknown): Promise<boolean> {
+async function quarantineRecord(
+  ports: QuarantinePorts,
+  conversation: ConversationRef,
+  error: unknown,
+): Promise<boolean> {
   if (!isTurnfoldError(error, 'corrupt_record')) return false;
   const { key } = error.details ?? {};
   const wakeTurn = ports.ids.next();
   const request = { key: String(key), why: describePlace(error.details), wakeTurn };
-  const result = await ports.sweep.setRecordAside(conversation, request);
+  const result = await ports.sweep.quarantineRecord(conversation, request);
   if (result === undefined) return false;
   if (result.needsWake) await ports.wakes.wake('turn', conversation, wakeTurn);
   report(ports, conversation, result.setAside);
   return true;
 }
 
-function report({ onEvent }: QuarantinePorts, conversation: ConversationRef, setAside: SetAside | undefined): void {
+function report(
+  { onEvent }: QuarantinePorts,
+  conversation: ConversationRef,
+  setAside: QuarantineEntry | undefined,
+): void {
   if (setAside !== undefined) onEvent({ type: 'record_quarantined', ...setAside, ...nameConversation(conversation) });
 }
 
@@ -79,7 +87,7 @@ export function withReadableSummaries(summaries: SummaryStore, ports: Quarantine
       try {
         return await call();
       } catch (error) {
-        if (!(await setRecordAside(ports, conversation, error))) throw error;
+        if (!(await quarantineRecord(ports, conversation, error))) throw error;
       }
     }
   };

@@ -89,7 +89,7 @@ describe('config check', () => {
     expect(run.stdout.split('\n').slice(0, 3)).toEqual([
       `wrong    invalid_policy: ${policy}:1: strategey: no such setting`,
       `wrong    invalid_policy: ${shadow}:1: tokens: no such setting`,
-      `warning  ${policy}: \`transforms\` is retired and ignored; put the settings under \`compact\``,
+      `warning  ${policy}: \`transforms\` is retired and ignored. Put the settings under \`compact\``,
     ]);
   });
 

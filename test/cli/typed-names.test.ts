@@ -58,16 +58,16 @@ beforeAll(async () => {
   }
 });
 
-interface Told {
+interface Acknowledged {
   readonly code: string;
   readonly field: string;
   readonly message: string;
 }
 
-async function refusalOf(args: readonly string[], env: Record<string, string> = {}): Promise<Told> {
+async function refusalOf(args: readonly string[], env: Record<string, string> = {}): Promise<Acknowledged> {
   const run = await runTurnfold([...args, '--json'], { env: { REDIS_URL: own.redisUrl, ...env } });
   expect({ code: run.code, stdout: run.stdout }).toEqual({ code: 1, stdout: '' });
-  return (JSON.parse(run.stderr) as { error: Told }).error;
+  return (JSON.parse(run.stderr) as { error: Acknowledged }).error;
 }
 
 const NO_ID = 'a b';

@@ -18,7 +18,7 @@ class QuietWorld {
   readonly ports = {
     now: () => 0,
     turns: { readTurn: async () => view },
-    events: { readEvents: async () => ({ start: 'kept', events: [], position: '0-0', isThere: true }) },
+    events: { readEvents: async () => ({ start: 'kept', events: [], position: '0-0', exists: true }) },
     notices: {
       wait: (_: unknown, _ms: number, signal?: AbortSignal) => {
         this.open += 1;

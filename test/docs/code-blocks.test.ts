@@ -16,7 +16,7 @@ function readPrograms(page: string): Map<string, string> {
   return new Map(blocks.map(([, code = '', name = '']) => [`${ROOT}/${page.replace(/\W/g, '-')}/${name}`, code]));
 }
 
-/** As somebody would who has the package: strict, and with its types under its names. */
+/** Compiler options of a user of the package: strict, with the types of the package under its names. */
 function findErrors(programs: ReadonlyMap<string, string>): string[] {
   const options: ts.CompilerOptions = {
     strict: true,
@@ -49,7 +49,7 @@ function findErrors(programs: ReadonlyMap<string, string>): string[] {
   });
 }
 
-/** What the lint of this project says of programs, with types. They print to a console, as programs of users do. */
+/** Reports of this project's lint, with types. Programs of users print to a console, so that rule is off. */
 function lint(programs: ReadonlyMap<string, string>): string {
   const folder = mkdtempSync(join(tmpdir(), 'turnfold-docs-'));
   onTestFinished(() => rmSync(folder, { recursive: true }));
@@ -96,7 +96,7 @@ test('programs in the documentation pass the lint of this project', { timeout: 1
   expect(lint(broken)).toContain('no-floating-promises');
 });
 
-test('programs in the documentation are programs', { timeout: 60_000 }, () => {
+test('programs in the documentation compile', { timeout: 60_000 }, () => {
   const pages = DOCS.map((page) => [page, readPrograms(page)] as const).filter(([, { size }]) => size > 0);
   expect(pages.map(([page]) => page).toSorted()).toEqual([
     'README.md',

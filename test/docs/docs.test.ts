@@ -16,7 +16,7 @@ const read = (path: string): string => readFileSync(new URL(path, ROOT), 'utf8')
 const PAGES = readdirSync(new URL('docs', ROOT), { recursive: true, encoding: 'utf8' });
 const DOCS = ['README.md', ...PAGES.filter((name) => name.endsWith('.md')).map((name) => `docs/${name}`)];
 
-/** As GitHub makes them. */
+/** Anchors of headings, as GitHub creates them. */
 function anchorsOf(text: string): Set<string> {
   const headings = [...text.matchAll(/^#+ (.+)$/gm)].map(([, heading = '']) => heading);
   return new Set(
@@ -36,7 +36,7 @@ function firstColumn(text: string, heading: string): string[] {
   return rows.flatMap((row) => [...(row.split(' | ')[0] ?? '').matchAll(/`([^`]+)`/g)].map(([, word = '']) => word));
 }
 
-/** Of an interface, as it is written. */
+/** Fields of an interface, read from its source. */
 function fieldsOf(path: string, name: string): string[] {
   const [, body = ''] = read(path).split(new RegExp(`^export interface ${name}\\b.*\\{$`, 'm'));
   const lines = (body.split(/^}/m)[0] ?? '').split('\n');
@@ -46,7 +46,7 @@ function fieldsOf(path: string, name: string): string[] {
 describe.each(DOCS)('%s', (path) => {
   const links = [...read(path).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)];
 
-  test('links to what is there', () => {
+  test('links lead to existing targets', () => {
     for (const [link, target = '', anchor] of links) {
       const url = target === '' ? new URL(path, ROOT) : new URL(target, new URL(path, ROOT));
       expect(existsSync(url), link).toBe(true);
@@ -96,12 +96,12 @@ describe('docs/reference/agents.md', () => {
     expect(told('Tool$')).toEqual(fieldsOf('src/domain/agent.ts', 'Tool'));
   });
 
-  test('has what a turn is enqueued with', () => {
+  test('lists the options of a turn', () => {
     const always = ['agent', 'conversation', 'input'];
     expect([...told('Turns$'), ...always].toSorted()).toEqual(Object.keys(enqueueSchema.shape).toSorted());
   });
 
-  test('has every code, and where it is met', () => {
+  test('has every error code and where it occurs', () => {
     const kinds = ['caller', 'turn', 'service', 'worker'] as const;
     const [, ...sections] = read('docs/reference/errors.md').split(/^\| \| \*\*/m);
     const codes = sections.map((section) => [...section.matchAll(/^\| `(\w+)` /gm)].map(([, code = '']) => code));

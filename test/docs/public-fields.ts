@@ -1,8 +1,8 @@
 import ts from 'typescript';
 
 /**
- * Public fields without a docstring: `Type.field` of each type that a file exports, of the objects inside of it, and of each member
- * of a union. Fields that a library declares are not ours to document, and a field of one literal needs no text.
+ * Lists public fields without a docstring as `Type.field`: of each exported type, of nested objects, and of each member
+ * of a union. Fields that a library declares are skipped. A field with one literal needs no text.
  */
 export function findUndocumented(program: ts.Program, path: string, isOwn: (file: string) => boolean): string[] {
   const checker = program.getTypeChecker();
@@ -29,7 +29,7 @@ export function findUndocumented(program: ts.Program, path: string, isOwn: (file
       if (!declarations.some((node) => isOwn(node.getSourceFile().fileName)) || isHidden(declarations)) continue;
       const title = `${name}.${field.name}`;
       const fieldType = checker.getTypeOfSymbol(field);
-      // A literal says all: it tells the members of a union apart.
+      // A literal needs no text: it distinguishes the members of a union.
       const isDiscriminant = fieldType.isLiteral();
       if (!isDiscriminant && field.getDocumentationComment(checker).length === 0) undocumented.add(title);
       look(fieldType, title);

@@ -9,8 +9,8 @@ const ROOT = resolve(import.meta.dirname, '../..');
 const SOURCES = `${ROOT}/src/`;
 
 /**
- * Types that are met by who uses what an entry exports, and that the entry does not export: a function of theirs that returns
- * one cannot be declared (TS2883), for nothing else of the package can be imported.
+ * Lists types that users of an entry meet, but that the entry does not export. A user's function that returns such a
+ * type cannot be declared (TS2883), because nothing else of the package can be imported.
  */
 function findUnnamed(program: ts.Program, file: string): string[] {
   const checker = program.getTypeChecker();
@@ -24,7 +24,7 @@ function findUnnamed(program: ts.Program, file: string): string[] {
   const unnamed = new Set<string>();
   const seen = new Set<ts.Symbol>();
   const look = (node: ts.Node): void => {
-    // What is done inside shows nowhere.
+    // Contents of blocks and private fields are not visible to users.
     if (ts.isBlock(node) || (ts.isPropertyDeclaration(node) && ts.isPrivateIdentifier(node.name))) return;
     const name = ts.isTypeReferenceNode(node)
       ? node.typeName
@@ -39,7 +39,7 @@ function findUnnamed(program: ts.Program, file: string): string[] {
     );
     if (seen.has(symbol) || declarations.length === 0 || (symbol.flags & ts.SymbolFlags.TypeParameter) !== 0) return;
     seen.add(symbol);
-    // An alias that its own module keeps to itself is written out where it is met.
+    // An alias that its module does not export is written out at its use.
     const isOwn = declarations.every((node) => ts.isTypeAliasDeclaration(node) && !isExported(node));
     if (!isOwn && !named.has(symbol)) unnamed.add(symbol.name);
     declarations.forEach(look);
@@ -69,16 +69,16 @@ function compile(files: readonly string[]): ts.Program {
 const paths = ENTRIES.map((file) => resolve(ROOT, file));
 const program = compile(paths);
 
-test.each(ENTRIES)('whoever uses the package can name every type that they meet: %s', { timeout: 60_000 }, (entry) => {
+test.each(ENTRIES)('users of the package can name every type that they meet: %s', { timeout: 60_000 }, (entry) => {
   expect(findUnnamed(program, entry)).toEqual([]);
 });
 
 describe('hover text', () => {
-  test.each(paths)('is there for every public field: %s', { timeout: 60_000 }, (path) => {
+  test.each(paths)('exists for every public field: %s', { timeout: 60_000 }, (path) => {
     expect(findUndocumented(program, path, (file) => file.startsWith(SOURCES))).toEqual([]);
   });
 
-  test('is missed by the check above where a field has none', { timeout: 60_000 }, async () => {
+  test('is reported as missing for a field without it', { timeout: 60_000 }, async () => {
     const folder = await mkdtemp(join(tmpdir(), 'turnfold-fields-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const path = join(folder, 'index.ts');

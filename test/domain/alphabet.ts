@@ -1,14 +1,15 @@
 import { type Context, contextOfLog } from '../../src/domain/context.ts';
-import { buildLog } from '../../src/domain/log.ts';
-import type { LogEntry, Message, Role, WeighedMessage } from '../../src/domain/message.ts';
+import { buildLog, type LogEntry, type Message, type Role, type WeighedMessage } from '../../src/domain/message.ts';
 import { type SeqRange, START_VERSION } from '../../src/domain/version.ts';
 
 /*
- * Histories as one line of text. `s` system, `u` user, `a` assistant text, `t` assistant with one tool call, `r` the result
- * of the oldest open call, `S` summary. What may follow a letter:
- *   t{1,2} t3   calls by name: several in parallel, or one      r2   the result of call 2
- *   a:300       tokens (10 without)      u!   pinned      a?   droppable
- * `(ua)x14` repeats; blanks do not count.
+ * A history is written as one line of text, with a letter per message. Spaces are ignored, and `(ua)x14` repeats.
+ *
+ * - `s` system, `u` user, `a` assistant text, `S` summary
+ * - `t` assistant with one tool call, `t{1,2}` with two named calls in parallel, `t3` with one named call
+ * - `r` result of the oldest open call, `r2` result of call 2
+ * - `a:300` size in tokens (default 10)
+ * - `u!` pinned message, `a?` droppable message
  */
 const REPEATED = /\(([^()]*)\)x(\d+)/g;
 const LETTER = /([suatrS])(?:\{([\d,]+)\}|(\d+))?(?::(\d+))?([!?]*)/y;
@@ -31,7 +32,7 @@ interface Letter {
 }
 
 export function messagesOf(line: string): WeighedMessage[] {
-  /** calls without a result, oldest first */
+  /** Calls without a result, oldest first. */
   const open: { id: string; name: string | undefined }[] = [];
   return readLetters(line).map(({ letter, names, tokens, flags }, index) => {
     const seq = index + 1;
@@ -54,7 +55,7 @@ export function messagesOf(line: string): WeighedMessage[] {
   });
 }
 
-/** The letters alone: one a message. */
+/** The letters alone, one per message. */
 export function lettersOf(line: string): string {
   return readLetters(line)
     .map(({ letter }) => letter)
@@ -70,7 +71,7 @@ export function contextOf(line: string): Context {
   return contextOfLog(logOf(line), START_VERSION);
 }
 
-/** The line with `.` for what is evicted and a digit for what lies in the first, second, … sequence. */
+/** The line with `.` for evicted messages and a digit for those of the first, second, … sequence. */
 export function maskLine(line: string, evicted: readonly SeqRange[], sequences: readonly SeqRange[]): string {
   const letters = lettersOf(line).split('');
   const paint = ({ from, to }: SeqRange, mark: string): void => {

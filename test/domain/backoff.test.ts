@@ -20,13 +20,13 @@ describe('backoff', () => {
     },
   );
 
-  test('even where a step weighs nothing, the same size does not ask again', () => {
+  test('the same size does not request a pass again, even with a step of 0 tokens', () => {
     const backoff = afterPasses([{ kind: 'none' }], 1_000, 0);
     expect(isBackedOff(backoff, 1_000)).toBe(true);
     expect(isBackedOff(backoff, 1_001)).toBe(false);
   });
 
-  test('a commit opens it, what failed or may not look inside a thinking loop leaves it as it is', () => {
+  test('a commit ends the backoff, a failure or a thinking loop leaves it unchanged', () => {
     const shut = afterPasses([noGain, noGain]);
     expect(nextBackoff(shut, { kind: 'committed', version: 4 }, 1_000, 256)).toStrictEqual(NO_BACKOFF);
     expect(nextBackoff(shut, { kind: 'failed', code: 'conflict' }, 1_000, 256)).toBe(shut);
@@ -35,7 +35,7 @@ describe('backoff', () => {
   });
 });
 
-describe('what holds an append, in tokens of the messages alone', () => {
+describe('the size below which an append requests no pass', () => {
   const shut: Backoff = { nothingBelowTokens: 1_256, gainlessPasses: 0, noGainBelowTokens: 0 };
   const at = { tokens: 1_000, messageTokens: 300, calibration: 1 };
 
@@ -50,13 +50,13 @@ describe('what holds an append, in tokens of the messages alone', () => {
     expect(backOffAppends(backoff, looked)).toStrictEqual({ ...backoff, appendsBelowMessageTokens: expected });
   });
 
-  test('is nothing where the backoff is open', () => {
+  test('is absent without a backoff', () => {
     expect(backOffAppends(NO_BACKOFF, at)).toBe(NO_BACKOFF);
   });
 });
 
-describe('breaker', () => {
-  test('three passes in a row without gain open it; 15 % growth closes it', () => {
+describe('backoff after gainless passes', () => {
+  test('starts after three passes in a row without gain and ends after 15 % growth', () => {
     expect(afterPasses([noGain, noGain])).toMatchObject({ gainlessPasses: 2, noGainBelowTokens: 0 });
     const open = afterPasses([noGain, noGain, noGain]);
     expect(open).toMatchObject({ gainlessPasses: 3, noGainBelowTokens: 1_150 });
@@ -65,25 +65,28 @@ describe('breaker', () => {
     expect(isBackedOff(light, 1_150)).toBe(false);
   });
 
-  test('the next one without gain opens it again at once, from the new size', () => {
+  test('starts again from the new size after the next gainless pass', () => {
     const open = afterPasses([noGain, noGain, noGain]);
     expect(nextBackoff(open, noGain, 2_000, 256)).toMatchObject({ gainlessPasses: 4, noGainBelowTokens: 2_300 });
   });
 
-  test('a pass with nothing to do does not count, and does not begin the count anew', () => {
+  test('a pass with nothing to do neither counts nor resets the count', () => {
     const backoff = afterPasses([noGain, { kind: 'none' }, noGain, { kind: 'infeasible' }, noGain]);
     expect(backoff).toMatchObject({ gainlessPasses: 3, noGainBelowTokens: 1_150 });
   });
 
-  test.each(['rejected', 'expired'] as const)('what was %s opens it at once: the content has to grow', (kind) => {
-    expect(afterPasses([noGain, { kind }])).toMatchObject({ gainlessPasses: 1, noGainBelowTokens: 1_150 });
-  });
+  test.each(['rejected', 'expired'] as const)(
+    'starts at once after a pass that was %s, because the content has to grow',
+    (kind) => {
+      expect(afterPasses([noGain, { kind }])).toMatchObject({ gainlessPasses: 1, noGainBelowTokens: 1_150 });
+    },
+  );
 
-  test('what was approved closes it', () => {
+  test('ends with an approved pass', () => {
     expect(afterPasses([noGain, noGain, noGain, { kind: 'approved', version: 2 }])).toStrictEqual(NO_BACKOFF);
   });
 
-  test('a commit between them begins it anew', () => {
+  test('a commit between gainless passes resets their count', () => {
     const backoff = afterPasses([noGain, noGain, { kind: 'committed', version: 1 }, noGain]);
     expect(backoff).toMatchObject({ gainlessPasses: 1, noGainBelowTokens: 0 });
   });

@@ -33,12 +33,12 @@ test.each([...HOSTILE_JSON, ...HOSTILE_BYTES])('refuses %s with a coded error th
   expect(error.message.length).toBeLessThan(1_000);
 });
 
-test('names the place of a fault in a list in an object', () => {
+test('names the path of a fault in a list in an object', () => {
   const error = errorOf(() => copyBoundedJson({ a: [{}, { b: 5n }] }, 'raw', bounds));
-  expect(error).toMatchObject({ field: 'raw.a[1].b', message: 'raw.a[1].b: expected JSON; got a bigint' });
+  expect(error).toMatchObject({ field: 'raw.a[1].b', message: 'raw.a[1].b: expected JSON, got a bigint' });
 });
 
-test('takes JSON up to the depth and the size that it allows, and no more', () => {
+test('accepts JSON up to its depth and size, and no more', () => {
   expect(writeBoundedJson(nestDeeply(9), { ...bounds, maxDepth: 10 }).status).toBe('written');
   expect(writeBoundedJson(nestDeeply(10), { ...bounds, maxDepth: 10 }).status).toBe('refused');
   expect(writeBoundedJson('12345678', { maxCharacters: 10 }).status).toBe('written');

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import { calibrationRatio } from '../../src/domain/calibration.ts';
+import { calibrationRatio } from '../../src/domain/size.ts';
 
 test.each([
   ['what a provider counts ÷ what we count', 1_100, 1_000, 1.1],

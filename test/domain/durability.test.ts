@@ -6,14 +6,14 @@ describe('a durability', () => {
     { replicas: 1, timeoutMs: 500 },
     { replicas: 0, timeoutMs: 500, fsync: 'local' },
     { replicas: 1, timeoutMs: 500, fsync: 'replica' },
-  ])('%o asks for something', (durability) => {
+  ])('%o is a valid durability', (durability) => {
     expect(durabilitySchema.parse(durability)).toEqual(durability);
   });
 
   test.each([
     { replicas: 0, timeoutMs: 500 },
     { replicas: 0, timeoutMs: 500, fsync: 'replica' },
-  ])('%o waits for nobody, and is refused by its field', (durability) => {
+  ])('%o would wait for no server, and is refused by its field', (durability) => {
     expect(durabilitySchema.safeParse(durability).error?.issues[0]).toMatchObject({ path: ['replicas'] });
   });
 });

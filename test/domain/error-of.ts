@@ -1,6 +1,6 @@
 import { isTurnfoldError, type TurnfoldError } from '../../src/domain/errors.ts';
 
-/** The coded error that a call throws; a call that throws none, or another, fails the test. */
+/** Returns the coded error that a call throws. Any other result fails the test. */
 export function errorOf(call: () => unknown): TurnfoldError {
   try {
     call();

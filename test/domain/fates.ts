@@ -4,7 +4,7 @@ import { hasHardReason } from '../../src/domain/compaction/thresholds.ts';
 import type { Context, ContextItem } from '../../src/domain/context.ts';
 import { contextOfStory, type TakenPass } from './passes.ts';
 
-/** What became of an item of the context: it stays, it is gone, or it lies under the summary over this range. */
+/** Result for an item of the context: it stays, it is gone, or the summary over this range covers it. */
 export type Fate = 'kept' | 'gone' | `under ${number}-${number}`;
 
 /** A pass that made a version. */
@@ -35,7 +35,7 @@ export function fatesOf(pass: CommittedPass): Fate[] {
   });
 }
 
-/** By position: the position of the call's message, for a round; else the position itself. Read from the ids alone. */
+/** By position: the position of the message with the call for a round, else the position itself. Uses only the ids. */
 export function ownersOf(items: readonly ContextItem[]): number[] {
   return items.map(({ message }, position) =>
     message.role === 'tool'
@@ -44,18 +44,20 @@ export function ownersOf(items: readonly ContextItem[]): number[] {
   );
 }
 
-/** Positions of groups whose messages may all be dropped: they are, and what then lies around them may be summarized over them. */
+/**
+ * Positions of groups with only droppable messages. They are dropped, and a summary may cover the messages around them.
+ */
 export function droppablePositions(items: readonly ContextItem[]): Set<number> {
   const owners = ownersOf(items);
   const kept = new Set(owners.filter((_, position) => items[position]?.message.droppable !== true));
   return positionsOf(owners, new Set(owners.filter((owner) => !kept.has(owner))));
 }
 
-/** Positions that stay whatever the reasons: system, pinned groups, open rounds, unread results, the last user message. */
+/** Positions that stay for any reasons: system, pinned groups, open rounds, unread results, the last user message. */
 export function fixedPositions(items: readonly ContextItem[]): Set<number> {
   const owners = ownersOf(items);
   const lastUser = items.findLastIndex((item) => item.message.role === 'user');
-  // What lies under a summary was said, too.
+  // A summary covers messages of the model.
   const lastSaid = items.findLastIndex(({ message: { role } }) => role === 'assistant' || role === 'summary');
   const answered = new Set(items.map((item) => item.message.toolCallId));
   const fixedOwners = new Set<number>();
@@ -80,12 +82,12 @@ export function floorPositions({ request }: TakenPass): Set<number> {
   return positionsOf(owners, floorOwners);
 }
 
-/** Whether a summary may take the position: of the floor only the first user message, whose text it then begins with. */
+/** Checks whether a summary may cover the position. From the floor it may cover only the first user message. */
 export function maySummaryTake({ request: { context, policy, firstUserSeq } }: TakenPass, position: number): boolean {
   return policy.scope === 'prefix' && context.items[position]?.from === firstUserSeq;
 }
 
-/** Whether the first sequence is of user messages and summaries alone, at least four of each. */
+/** Checks whether the first sequence consists of user messages and summaries, at least four of each. */
 export function isFold({ plan, request: { context } }: TakenPass): boolean {
   const [first] = plan.sequences;
   if (first === undefined) return false;

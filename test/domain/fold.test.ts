@@ -5,29 +5,29 @@ const policy = { retentionWindow: 2, maxTokens: 600 };
 const plan = (line: string) => planLine(line, { policy, reasons: ['ratio'] });
 
 describe('old pairs of a user message and its summary', () => {
-  test('are folded, the older half into one, where nothing else can be summarized', () => {
+  test('are folded, the older half into one, if nothing else can be summarized', () => {
     const line = 's u (uS)x8 u a';
     expect(maskPlan(line, plan(line))).toBe('su11111111uSuSuSuSua');
   });
 
-  test('are left where there are seven', () => {
+  test('are not folded if there are only seven', () => {
     const line = 's u (uS)x7 u a';
     expect(plan(line).sequences).toEqual([]);
   });
 
-  test('are folded with the summary of the fold before', () => {
+  test('are folded together with the summary of the earlier fold', () => {
     const line = 's u S (uS)x9 u a';
     expect(maskPlan(line, plan(line))).toBe('su111111111uSuSuSuSuSua');
   });
 
-  test('wait for what can be summarized otherwise, unless summaries would take over a quarter of the budget', () => {
+  test('wait for other sequences, unless summaries would exceed a quarter of the budget', () => {
     const line = 's u (uS)x8 u a:200 a:200 u a';
     const sequences = (maxTokens: number) =>
       planLine(line, { policy: { ...policy, maxTokens }, reasons: ['ratio'] }).sequences.map(({ from, to }) => [
         from,
         to,
       ]);
-    // 80 of summaries, and 100 for the 400 that are new.
+    // 80 tokens of summaries, and 100 for 400 new tokens.
     expect(sequences(720)).toEqual([[20, 21]]);
     expect(sequences(700)).toEqual([
       [3, 10],
@@ -39,14 +39,14 @@ describe('old pairs of a user message and its summary', () => {
     ]);
   });
 
-  test('are not folded inside of a run that is summarized anyway: what came before the scope was `prefix`', () => {
+  test('are not folded inside a run that is summarized anyway, as under scope prefix', () => {
     const line = 's u (uS)x8 u a:200 a:200 u a';
     const prefix = { ...policy, maxTokens: 400, scope: 'prefix' } as const;
     const { sequences } = planLine(line, { policy: prefix, reasons: ['ratio'] });
     expect(sequences.map(({ from, to }) => [from, to])).toEqual([[2, 21]]);
   });
 
-  test('are no pairs where something else stands between them, or has to stay', () => {
+  test('are not pairs if a message separates them or one of them is protected', () => {
     expect(plan('s u (uS)x4 u a (uS)x4 u a').sequences).toEqual([]);
     expect(plan('s u (uS)x4 u! S (uS)x4 u a').sequences).toEqual([]);
   });

@@ -32,12 +32,12 @@ describe('groups', () => {
     expect(groupsOf(line)).toStrictEqual(groups);
   });
 
-  test('each position knows its group', () => {
+  test('each position has the index of its group', () => {
     const messages = messagesOf('t{1,2} u r1 r2 a').map(({ message }) => message);
     expect(indexGroups(groupMessages(messages), messages.length)).toStrictEqual([0, 1, 0, 0, 2]);
   });
 
-  test('calls of a message that is no assistant’s are none', () => {
+  test('calls of a message that is not an assistant message are ignored', () => {
     expect(groupMessages([{ ...call('x'), role: 'user' }])).toStrictEqual([
       { kind: 'user', positions: [0], isOpen: false },
     ]);

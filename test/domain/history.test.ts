@@ -23,7 +23,7 @@ function callsOf(message: Message | undefined): Pick<ToolCall, 'id' | 'providerI
 }
 
 describe('messages that enter a log', () => {
-  test('calls get the log’s ids and keep the provider’s; results follow them', () => {
+  test('calls get the log’s ids and keep the provider’s, and results follow them', () => {
     const given = [user, call('call_a', 'call_b'), result('call_b'), user, result('call_a')];
     const frozen = structuredClone(given);
     const { messages, openCalls } = adoptMessages(given, 40);
@@ -44,13 +44,13 @@ describe('messages that enter a log', () => {
     expect(groupMessages(messages)).toHaveLength(2);
   });
 
-  test('a result goes to the nearest call before it that is open', () => {
+  test('a result belongs to the nearest open call before it', () => {
     const given = [call('x'), call('x'), result('x'), result('x')];
     const { messages } = adoptMessages(given, 1);
     expect([messages[2]?.toolCallId, messages[3]?.toolCallId]).toStrictEqual(['c2_0', 'c1_0']);
   });
 
-  test('adopting what was adopted changes nothing', () => {
+  test('adopting adopted messages changes nothing', () => {
     const { messages } = adoptMessages([call('x', 'y'), result('y'), result('x')], 7);
     expect(adoptMessages(messages, 7).messages).toStrictEqual(messages);
     const moved = adoptMessages(messages, 20).messages;
@@ -61,7 +61,7 @@ describe('messages that enter a log', () => {
     expect(moved[1]?.toolCallId).toBe('c20_1');
   });
 
-  test('results may answer calls that the log holds open, by either id; what stays open is told', () => {
+  test('results may answer open calls of the log by either id, and the remaining calls are returned', () => {
     const open = [
       { id: 'c3_0', providerId: 'p' },
       { id: 'c3_1', providerId: undefined },
@@ -103,7 +103,7 @@ const toolTalk = fc.array(
   { maxLength: 30 },
 );
 
-/** Undefined where they are refused, with the field that is at fault. */
+/** @returns undefined if the messages are refused with the field at fault */
 function tryAdopt(messages: readonly Message[], firstSeq: number): AdoptedMessages | undefined {
   try {
     return adoptMessages(messages, firstSeq);
@@ -114,7 +114,7 @@ function tryAdopt(messages: readonly Message[], firstSeq: number): AdoptedMessag
 }
 
 describe('any messages', () => {
-  test('whatever ids a provider repeats, each call is unique and each result has one call before it, or all is refused', () => {
+  test('each call is unique and each result has one call before it, or all messages are refused', () => {
     let adopted = 0;
     fc.assert(
       fc.property(toolTalk, fc.integer({ min: 1, max: 5 }), (talk, firstSeq) => {

@@ -6,8 +6,7 @@ import { planPass } from '../../src/domain/compaction/plan.ts';
 import { settlePass } from '../../src/domain/compaction/settle.ts';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { buildContext, contextOfLog, weighItems } from '../../src/domain/context.ts';
-import { buildLog } from '../../src/domain/log.ts';
-import type { Message } from '../../src/domain/message.ts';
+import { buildLog, type Message } from '../../src/domain/message.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
 import { START_VERSION, type Version } from '../../src/domain/version.ts';
@@ -43,7 +42,7 @@ function settle(messages: readonly Message[], policy: PolicyInput, ...reasons: R
   if (settled.kind !== 'version') return { plan, settled, items: [] };
   const version = { ...START_VERSION, number: 1, base: entries.length, segments: [...settled.segments] };
   const { items } = buildContext({ version, head: entries.length, entries, summaries: new Map() });
-  // What was settled is what is built of the version.
+  // The settled version must build the settled context.
   expect(weighItems(items)).toEqual(settled.weight);
   return { plan, settled, items: items.map(({ message }) => message) };
 }
@@ -61,7 +60,7 @@ describe('masks', () => {
   ];
   const policy = { maskToolResults: true, retentionWindow: 1, maxTokens: 300, minGain: 0 };
 
-  test('take the place of old results: calls, ids and error marks stay; nothing is summarized where that is enough', () => {
+  test('replace old results, keep calls, ids and error marks, and avoid a summary if they are enough', () => {
     const { plan, settled, items } = settle(talk, policy, 'token_threshold');
     expect(plan.kind).toBe('trim');
     expect(settled).toMatchObject({ strategy: 'trim', archived: 0, steps: [{ step: 'mask' }] });
@@ -71,7 +70,7 @@ describe('masks', () => {
     expect([items[1], items[3]]).toEqual([talk[1], talk[3]]);
   });
 
-  test('leave the retention window and an open round alone', () => {
+  test('do not touch the retention window and an open round', () => {
     const { items } = settle(talk, { ...policy, retentionWindow: 3, maxTokens: 1_300 }, 'token_threshold');
     expect(items[2]?.content).toContain('masked');
     expect(items[4]?.content).toBe(long);
@@ -86,7 +85,7 @@ describe('masks', () => {
     expect(kinds).toEqual(['raw 1-2', 'masked 3-7']);
   });
 
-  test('never count more than they are weighed with', () => {
+  test('never count more than their fixed weight', () => {
     fc.assert(
       fc.property(fc.nat(2 ** 31), fc.integer({ min: 1, max: 1e9 }), fc.boolean(), (bytes, seq, isError) => {
         const { content } = maskResult({ message: result('c', 'x', { isError }), tokens: 9, bytes }, seq);
@@ -96,8 +95,8 @@ describe('masks', () => {
   });
 });
 
-describe('what may be dropped', () => {
-  test('goes first, and alone where that is enough', () => {
+describe('droppable messages', () => {
+  test('are removed first, and alone if that is enough', () => {
     const noise = says('n'.repeat(4_000));
     const talk = [user('Go.'), { ...noise, droppable: true }, says('a'.repeat(400)), user('And?')];
     const { settled, items } = settle(talk, { retentionWindow: 1, maxTokens: 300, minGain: 0 }, 'token_threshold');
@@ -111,18 +110,18 @@ describe('clips', () => {
   const talk = [user('Go.'), calls('c1'), result('c1', huge)];
   const policy = { retentionWindow: 6, maxTokens: 2_000, minGain: 0 };
 
-  test('a result that the model has not read is cut where it alone is too large: its start, its end and a reference stay', () => {
+  test('shorten an unread result that alone is too large to its start, its end and a reference', () => {
     const { settled, items } = settle(talk, policy, 'hard_limit');
     expect(settled).toMatchObject({ strategy: 'trim', isFloorRelaxed: false, steps: [{ step: 'clip' }] });
     expect(items[2]?.content).toMatch(/^word .*\n\[\d+ characters left out, message 3 of the log\]\n.*word $/s);
     expect(settled.kind === 'version' && settled.tokensAfter).toBeLessThanOrEqual(2_000);
   });
 
-  test('with soft reasons the floor stays whole', () => {
+  test('do not touch the floor with soft reasons', () => {
     expect(settle(talk, policy, 'token_threshold').settled.kind).toBe('infeasible');
   });
 
-  test('never touch pins, the live user message and open rounds', () => {
+  test('never touch pins, the last user message and open rounds', () => {
     for (const fixed of [
       [user('Go.'), user(huge)],
       [user('Go.'), { ...says(huge), pinned: true }, user('And?')],
@@ -132,7 +131,7 @@ describe('clips', () => {
     }
   });
 
-  test('leave many parallel calls as short as they may be, where their form lets them become no shorter', () => {
+  test('shorten many parallel calls as far as their form allows', () => {
     const texts = Array.from({ length: 10 }, (_, call) =>
       JSON.stringify({ path: `f${call}`, text: 'word '.repeat(300) }),
     );
@@ -144,7 +143,7 @@ describe('clips', () => {
     for (const { arguments: text } of items[2]?.toolCalls ?? []) expect(JSON.parse(text)).toHaveProperty('path');
   });
 
-  test('clip further what an earlier version has clipped, from the log', () => {
+  test('clip a clipped message of an earlier version again, from the log', () => {
     const entries = buildLog(talk.map((message) => ({ message, ...weighText(message) })));
     let version = START_VERSION;
     for (const maxTokens of [4_000, 2_000, 300]) {
@@ -164,14 +163,14 @@ describe('clips', () => {
     );
   });
 
-  test('count nothing that stays long whatever is cut of it', () => {
+  test('count nothing that stays long after any clip', () => {
     const numbers = JSON.stringify({ rows: Array.from({ length: 40_000 }, (_, row) => row) });
     const message = calls('c1', numbers);
     const item = { from: 1, to: 1, message, tokens: 100_000, bytes: 240_000 };
     expect(runToEnd(clipItem(item, 1_000, 80, () => expect.unreachable('weighed')))).toBeUndefined();
   });
 
-  test('leave numbers, keys and blanks of arguments as they are written', () => {
+  test('keep numbers, keys and blanks of arguments as they are written', () => {
     const long = 'word '.repeat(100);
     const given = `{"id": 12345678901234567890,\t"rate":1.0, "most":1e400,"${long}": [true, "${long}", "\\"${long}\\""]}`;
     const [call] = clipMessage(calls('c1', given), 20, 7).toolCalls ?? [];
@@ -184,7 +183,7 @@ describe('clips', () => {
     expect(JSON.parse(clipMessage(calls('c1', written), 80, 7).toolCalls?.[0]?.arguments ?? '')).toHaveProperty('text');
   });
 
-  test('keep arguments a JSON object, and no half of a character', () => {
+  test('keep arguments a JSON object, without half characters', () => {
     fc.assert(
       fc.property(
         fc.dictionary(
@@ -208,7 +207,7 @@ describe('clips', () => {
     );
   });
 
-  test('come down to their target, or as near to it as the least that they keep allows', () => {
+  test('reach their target, or come as close as their minimum allows', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1_000, max: 40_000 }), fc.integer({ min: 20, max: 900 }), (chars, target) => {
         const message = says('abcd '.repeat(chars / 5));
@@ -225,7 +224,7 @@ describe('clips', () => {
 });
 
 describe('the ladder', () => {
-  test('a summary is left out where its range holds a round by now that was to be dropped when it was planned', () => {
+  test('a summary is skipped if its range holds a round that the plan wanted to drop', () => {
     const drop = { droppable: true };
     const filler = 'word '.repeat(400);
     const round = { call: { ...calls('c1'), ...drop }, result: result('c1', 'x', drop) };
@@ -259,7 +258,7 @@ describe('the ladder', () => {
     expect(settlePass({ ...shorter, plan, summaries: [summary] })).toEqual({ kind: 'none' });
   });
 
-  test('each step leaves less than the one before it', () => {
+  test('each step leaves less than the one before', () => {
     const texts = fc.string({ minLength: 1, maxLength: 3_000, unit: 'grapheme-ascii' });
     const message = fc.oneof(
       texts.map((text) => [user(text)]),

@@ -1,14 +1,13 @@
 import { expect, test } from 'vitest';
 import { weighItems } from '../../src/domain/context.ts';
-import { buildLog } from '../../src/domain/log.ts';
-import type { LogEntry, Message, WeighedMessage } from '../../src/domain/message.ts';
+import { buildLog, type LogEntry, type Message, type WeighedMessage } from '../../src/domain/message.ts';
 import { START_VERSION } from '../../src/domain/version.ts';
 import { contextOfStory, type Story, takePass } from './passes.ts';
 
 const TURNS = 5_000;
 const policy = { maxTokens: 40_000, tokenThreshold: 52_000 };
 
-/** One turn: what is asked, three tool rounds of some hundred tokens each, the answer. */
+/** One turn: a user message, three tool rounds of some hundred tokens each, and the answer. */
 function turnOf(turn: number): WeighedMessage[] {
   const weighed = (message: Message, tokens: number): WeighedMessage => ({ message, tokens, bytes: tokens * 4 });
   const rounds = [0, 1, 2].flatMap((round) => {
@@ -23,7 +22,7 @@ function turnOf(turn: number): WeighedMessage[] {
   return [asked, ...rounds, weighed({ role: 'assistant', content: 'Answer' }, 120)];
 }
 
-test('over 5,000 turns at 40,000 tokens summaries stay below a third, and everything is raw, under one of them, or evicted', () => {
+test('over 5,000 turns at 40,000 tokens, summaries stay below a third and every message is raw, summarized or evicted', () => {
   let story: Story = { version: START_VERSION, entries: [], summaries: new Map() };
   const entries: LogEntry[] = [];
   let [passes, largestShare, tokens] = [0, 0, 0];

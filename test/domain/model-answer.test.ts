@@ -5,10 +5,10 @@ import { checkAnswer, checkCompaction, readModelError, readPassedOver } from '..
 const usage = { inputTotal: 9, output: 3, outputKept: 3 };
 const call = { id: 'c1', name: 'look', arguments: '{}' };
 
-/** Of a model that was written without our types. */
+/** An answer of a model that was written without our types. */
 const given = (value: unknown): ModelAnswer => value as ModelAnswer;
 
-test('an answer is copied: what belongs to it, and nothing else', () => {
+test('an answer is copied with its known fields only', () => {
   const answer = { content: '', toolCalls: [call], end: 'cut_off', usage, model: 'm', raw: { items: [{ a: 1 }] } };
   const copy = checkAnswer(given({ ...answer, more: 1 }));
   expect(copy).toEqual(answer);
@@ -24,13 +24,13 @@ test.each<[unknown, string]>([
   [{ content: 5, toolCalls: [] }, 'answer.content'],
   [{ content: '', toolCalls: [{ ...call, name: undefined }] }, 'answer.toolCalls[0].name'],
   [null, 'answer'],
-])('%j is fatal, by its field and without what it holds', (answer, field) => {
+])('%j is fatal, with its field and without its content', (answer, field) => {
   const check = (): unknown => checkAnswer(given(answer));
   expect(check).toThrow(expect.objectContaining({ name: 'ModelError', kind: 'fatal', usage: undefined }));
   expect(check).toThrow(new RegExp(`^${RegExp.escape(field)}: (?!.*secret)`));
 });
 
-test('what it cost is told all the same', () => {
+test('a refused answer still reports its usage', () => {
   expect(() => checkAnswer(given({ usage }))).toThrow(expect.objectContaining({ usage }));
 });
 
@@ -38,7 +38,7 @@ test.each<[string, unknown, string]>([
   ['a cycle', cyclic(), 'answer.raw'],
   ['a number that JSON does not know', { n: 5n }, 'answer.raw.n'],
   ['a getter that throws', broken(), 'answer.raw'],
-])('refuses raw items with %s, by their field', (_, raw, field) => {
+])('refuses raw items with %s, with their field', (_, raw, field) => {
   const check = (): unknown => checkAnswer(given({ content: '', toolCalls: [], raw }));
   expect(check).toThrow(new RegExp(`^${RegExp.escape(field)}`));
 });
@@ -47,7 +47,7 @@ test('names the field of an answer that cannot be read at all', () => {
   expect(() => checkAnswer(broken())).toThrow(expect.objectContaining({ name: 'ModelError', kind: 'fatal' }));
 });
 
-test('refuses an answer of more text and calls than a message may have', () => {
+test('refuses an answer with more text and calls than a message may have', () => {
   const answer = { content: 'x'.repeat(600_000), toolCalls: [{ ...call, arguments: 'y'.repeat(600_000) }] };
   expect(() => checkAnswer(given(answer))).toThrow(/bytes of text and calls/);
 });
@@ -73,7 +73,7 @@ describe('a compaction of a provider', () => {
     expect(checkCompaction({ text: null, raw: null })).toEqual({ raw: null });
   });
 
-  test('is refused by its field, and what it cost is kept', () => {
+  test('is refused by its field, and its usage is kept', () => {
     expect(() => checkCompaction({ text: 5, usage })).toThrow(
       expect.objectContaining({
         name: 'ModelError',
@@ -85,7 +85,7 @@ describe('a compaction of a provider', () => {
   });
 });
 
-describe('what a model throws', () => {
+describe('an error that a model throws', () => {
   const now = 1_700_000_000_000;
 
   test('keeps the kind, code, form, usage and time of a coded error', () => {
@@ -116,14 +116,14 @@ describe('what a model throws', () => {
     [new TypeError('the prompt'), 'TypeError'],
     [Object.create(null), ''],
     [undefined, ''],
-  ])('keeps the name alone of an error without a code: %s', (thrown, name) => {
+  ])('keeps only the name of an error without a code: %s', (thrown, name) => {
     const error = readModelError(thrown, now);
     expect(error).toMatchObject({ name: 'ModelError', kind: 'fatal' });
     expect(error.message).toContain(name);
     expect(error.message).not.toContain('prompt');
   });
 
-  test('names a model that was passed over, whatever the chain says of it', () => {
+  test('bounds the report of a chain about a failed model', () => {
     expect(readPassedOver('a', 'retry')).toEqual({ model: 'a', outcome: 'retry' });
     expect(readPassedOver({}, Symbol('kind'))).toEqual({ model: 'unknown', outcome: 'fatal' });
   });

@@ -9,7 +9,7 @@ import { errorOf } from './error-of.ts';
 const schema = z.strictObject({ messages: z.array(messageSchema), when: z.number().optional() });
 const user = { role: 'user', content: 'hi' };
 
-describe('input at a border', () => {
+describe('an input', () => {
   test('refuses bytes without listing a key per byte', () => {
     let reads = 0;
     const watched = z.unknown().transform((value) => {
@@ -47,7 +47,7 @@ describe('input at a border', () => {
     expect(error.message.startsWith(`${field === '' ? 'input' : field}: `)).toBe(true);
   });
 
-  test('the code can be another, and an index may stand first', () => {
+  test('the code can be chosen, and the path may start with an index', () => {
     const error = errorOf(() => parseInput(z.array(z.number()), [1, 'x'], '', 'invalid_config'));
     expect(error).toMatchObject({ code: 'invalid_config', field: '[1]' });
   });
@@ -56,18 +56,18 @@ describe('input at a border', () => {
     expect(parseInput(idSchema, id)).toBe(id);
   });
 
-  test.each(['', 'a:b', 'a b', 'ü', 'x'.repeat(129), 'a\n'])('%j is no id', (id) => {
+  test.each(['', 'a:b', 'a b', 'ü', 'x'.repeat(129), 'a\n'])('%j is not an id', (id) => {
     expect(errorOf(() => parseInput(idSchema, id, 'turn')).field).toBe('turn');
   });
 
-  test('a call id of the log tells its seq', () => {
+  test('a call id of the log contains its seq', () => {
     expect(callIdAt(412, 3)).toBe('c412_3');
     expect(seqOfCallId(callIdAt(412, 3))).toBe(412);
   });
 });
 
 describe('coded errors', () => {
-  test('keep code, field, details and cause; only what may be shown is printed', () => {
+  test('keep code, field, details and cause, and print only safe fields', () => {
     const cause = new Error('socket closed');
     const error = new TurnfoldError('conflict', 'head is 7', { field: 'expectedHead', details: { head: 7 }, cause });
     expect(error).toMatchObject({ name: 'TurnfoldError', code: 'conflict', field: 'expectedHead', cause });
@@ -83,7 +83,7 @@ describe('coded errors', () => {
     });
   });
 
-  test('are told from others, and from each other', () => {
+  test('are distinguished from other errors, and by their codes', () => {
     const error = new TurnfoldError('gone', 'erased');
     expect(isTurnfoldError(error)).toBe(true);
     expect(isTurnfoldError(error, 'gone')).toBe(true);
@@ -92,7 +92,7 @@ describe('coded errors', () => {
     expect(error.cause).toBeUndefined();
   });
 
-  test('each code says who it concerns', () => {
+  test('each code states whom it concerns', () => {
     expect(new Set(Object.values(ERROR_CODES))).toStrictEqual(new Set(['caller', 'worker', 'turn', 'service']));
   });
 });

@@ -39,7 +39,7 @@ describe('parts of a message', () => {
     expect(readParts({ content: '', parts: [given] })).toStrictEqual([part]);
   });
 
-  test('the text stands first where no part names it', () => {
+  test('the text comes first if no part contains it', () => {
     const picture = { type: 'image_url', image_url: URL };
     const read = (parts?: readonly unknown[]) => readParts({ content: 'a', ...(parts && { parts: [...parts] }) });
     expect(read()).toStrictEqual([{ kind: 'text', text: 'a' }]);

@@ -25,8 +25,8 @@ function freezeDeep(value: unknown): void {
   Object.values(value).forEach(freezeDeep);
 }
 
-describe('of any history, policy and reasons', () => {
-  test('the scenarios reach every kind of end often enough to mean something', () => {
+describe('for any history, policy and reasons', () => {
+  test('the scenarios reach every kind of end often enough', () => {
     const ends = new Map<string, number>();
     const count = (end: string): void => void ends.set(end, (ends.get(end) ?? 0) + 1);
     for (const pass of fc.sample(scenarios, { numRuns: 1_000, seed: 11 }).flatMap(playScenario)) {
@@ -47,7 +47,7 @@ describe('of any history, policy and reasons', () => {
     }
   });
 
-  test('a round is never split: all of it stays, goes, or lies under one summary', () => {
+  test('a round is never split: all of it stays, is removed, or is in one summary', () => {
     forEachVersion((pass) => {
       const fates = fatesOf(pass);
       const { items } = pass.request.context;
@@ -66,7 +66,7 @@ describe('of any history, policy and reasons', () => {
     });
   });
 
-  test('with soft reasons the floor stays; with hard ones, unless it is said to be relaxed', () => {
+  test('the floor stays with soft reasons, and with hard ones unless it is reported as relaxed', () => {
     forEachVersion((pass) => {
       if (!isSoft(pass) && pass.settlement.isFloorRelaxed) return;
       const fates = fatesOf(pass);
@@ -77,7 +77,7 @@ describe('of any history, policy and reasons', () => {
     });
   });
 
-  test('with soft reasons the first user message is never evicted, whatever the scope', () => {
+  test('with soft reasons the first user message is never evicted, in any scope', () => {
     forEachVersion((pass) => {
       if (!isSoft(pass) || !pass.request.policy.keepFirstUser) return;
       const { firstUserSeq } = pass.request;
@@ -89,7 +89,7 @@ describe('of any history, policy and reasons', () => {
     });
   });
 
-  test('no summary takes of the floor, nor a user message where it is to stand for a sequence', () => {
+  test('no summary covers the floor, nor a user message under scope sequences', () => {
     forEachVersion((pass) => {
       const floor = floorPositions(pass);
       const taken = ['assistant', 'tool', 'summary', ...(pass.request.policy.scope === 'prefix' ? ['user'] : [])];
@@ -103,7 +103,7 @@ describe('of any history, policy and reasons', () => {
     });
   });
 
-  test('where something was evicted, the first message after system is a user message, a summary, or protected', () => {
+  test('after an eviction, the first message after system is a user message, a summary, or protected', () => {
     forEachVersion((pass) => {
       const { items } = pass.request.context;
       if (!pass.settlement.steps.some(({ step }) => step === 'evict' || step === 'relax')) return;
@@ -114,7 +114,7 @@ describe('of any history, policy and reasons', () => {
     });
   });
 
-  test('the same input gives the same plan and settlement, and is not touched', () => {
+  test('the same input gives the same plan and settlement, and is not modified', () => {
     forEachPass(({ request, plan, settlement }) => {
       freezeDeep(request);
       expect(planPass(request)).toStrictEqual(plan);

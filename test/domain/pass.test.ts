@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isCounted } from '../../src/domain/pass.ts';
 
-test('turns count from the end of a pass that was one', () => {
+test('turns count from the end of a pass that took place', () => {
   const kinds = [
     'committed',
     'none',

@@ -45,7 +45,7 @@ export function planLine(line: string, setting: PassSetting = {}): PassPlan {
   return planPass(requestOver(contextOf(line), setting));
 }
 
-/** Plans a line and settles it with summaries of these sizes, by sequence; `undefined` where one failed. */
+/** Plans a line and settles it with summaries of these sizes, by sequence. `undefined` stands for a failed summary. */
 export function settleLine(
   line: string,
   setting: PassSetting = {},
@@ -92,7 +92,7 @@ function summaryOf({ range, depth, model }: AcceptedSummary): Summary {
   return { text: `What was said from ${range.from} to ${range.to}.`, covers: range, sources: [], depth, model };
 }
 
-/** The version that a commit would make of a settled context. */
+/** The version that a commit would create from a settled context. */
 function versionOf(parent: Version, settled: SettledContext, entries: readonly LogEntry[], head: number): Version {
   return {
     ...START_VERSION,
@@ -110,7 +110,7 @@ function versionOf(parent: Version, settled: SettledContext, entries: readonly L
   };
 }
 
-/** A conversation that passes are made over, one after the other. */
+/** A conversation with several passes, one after the other. */
 export interface Story {
   readonly version: Version;
   readonly entries: readonly LogEntry[];
@@ -124,12 +124,12 @@ export function contextOfStory({ version, entries, summaries }: Story): Context 
 export interface TakenPass {
   readonly request: PlanRequest;
   readonly plan: PassPlan;
-  /** absent where nothing was planned */
+  /** Absent if nothing was planned. */
   readonly settlement?: SettleOutcome;
   readonly story: Story;
 }
 
-/** Plans, settles with the summaries that `summarize` gives, and commits. */
+/** Plans, settles with the summaries of `summarize`, and commits. */
 export function takePass(
   story: Story,
   setting: PassSetting & { readonly summarize: (sequence: PassPlan['sequences'][number]) => number | undefined },

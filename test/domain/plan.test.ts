@@ -8,7 +8,7 @@ import { maskPlan, planLine, requestOver, weighText } from './passes.ts';
 const sequence = 'su(a:200)x2';
 
 describe('plan', () => {
-  test('nothing without a reason, nothing where compaction is off', () => {
+  test('is none without a reason, and none while compaction is off', () => {
     expect(planLine(sequence, { policy: { retentionWindow: 0 }, reasons: [] })).toMatchObject({
       kind: 'none',
       explained: [],
@@ -17,7 +17,7 @@ describe('plan', () => {
     expect(planLine(sequence, { policy: off, reasons: ['manual'] })).toMatchObject({ kind: 'none', sequences: [] });
   });
 
-  test('says over what it was made, and survives being recorded', () => {
+  test('names its version and head, and survives being recorded', () => {
     const plan = planLine(sequence, { policy: { retentionWindow: 0 }, reasons: ['ratio', 'turn_end'] });
     expect(plan).toStrictEqual({
       kind: 'summarize',
@@ -32,7 +32,7 @@ describe('plan', () => {
     expect(passPlanSchema.parse(JSON.parse(JSON.stringify(plan)))).toStrictEqual(plan);
   });
 
-  test('with a token reason the cut goes on to maxTokens, without one it does not', () => {
+  test('the cut reaches maxTokens with a token reason, and may miss it without one', () => {
     const line = 's(u a)x10 u';
     const policy = { retentionWindow: 0, strategy: { retain: 20 }, maxTokens: 103 };
     const goal = planLine(line, { policy, reasons: ['token_threshold', 'turn_end'] });
@@ -46,7 +46,7 @@ describe('plan', () => {
     ).toStrictEqual([]);
   });
 
-  test('with soft reasons the floor stays and is named; with a hard one it yields', () => {
+  test('with soft reasons the floor stays and is named, with a hard one it is cut', () => {
     const line = 's(ua)x4';
     const policy = { retentionWindow: 4, maxTokens: 40, keepFirstUser: false };
     const soft = planLine(line, { policy, reasons: ['ratio'] });
@@ -57,12 +57,12 @@ describe('plan', () => {
     expect(maskPlan(line, hard)).toBe('s......ua');
   });
 
-  test('what still is too large without a floor is not blamed on one', () => {
+  test('a context that is too large without a floor is not explained by the floor', () => {
     const plan = planLine('su a u:500', { policy: { retentionWindow: 0, maxTokens: 100 }, reasons: ['hard_limit'] });
     expect(plan).toMatchObject({ kind: 'evict', explained: ['nothing_removable'] });
   });
 
-  test('nothing removable: none below the limit, infeasible above it, with the arithmetic', () => {
+  test('without removable groups it is none below the limit and infeasible above it, with the arithmetic', () => {
     expect(planLine('su', { reasons: ['turn_end'] })).toMatchObject({ kind: 'none', explained: ['nothing_removable'] });
     const policy = { maxTokens: 100, retentionWindow: 1 };
     const overhead = { tokens: 40, bytes: 0, calibration: 1 };
@@ -75,14 +75,14 @@ describe('plan', () => {
     expect(passPlanSchema.parse(JSON.parse(JSON.stringify(plan)))).toStrictEqual(plan);
   });
 
-  test('pins of the policy are pinned, not fixed', () => {
+  test('pins of the policy count as pinned, not as fixed', () => {
     const policy = { maxTokens: 100, retentionWindow: 1 };
     const overhead = { tokens: 40, pinTokens: 15, bytes: 0, calibration: 1 };
     const { infeasible } = planLine('s:20 u:5! u:50 a:30', { policy, reasons: ['ratio'], overhead });
     expect(infeasible).toEqual({ fixed: 25 + 20 + 3, pinned: 5 + 15, open: 50, floor: 30, max: 100 });
   });
 
-  test('only the present log’s first user message is kept as the first', () => {
+  test('only the current log’s first user message is kept as the first', () => {
     const { firstUserSeq: _, ...request } = requestOver(contextOf('suauau'), {
       policy: { retentionWindow: 0, strategy: { evict: 1 } },
     });
@@ -94,7 +94,7 @@ describe('plan', () => {
 describe('explained plan', () => {
   const policy = completePolicy({ messageThreshold: 4, retentionWindow: 1 });
 
-  test('counts over the whole log and tells what no soft pass would touch', () => {
+  test('counts over the whole log and lists the messages that no soft pass would remove', () => {
     expect(explainPlan(logOf('s u t:300 r:300 u! a t'), policy, weighText)).toMatchObject({
       plan: { kind: 'summarize', reasons: ['message_threshold'], tokens: 653, sequences: [{ from: 3, to: 4 }] },
       messages: 7,
@@ -103,7 +103,7 @@ describe('explained plan', () => {
     });
   });
 
-  test('an empty log, and one without a user message', () => {
+  test('accepts an empty log and one without a user message', () => {
     expect(explainPlan([], policy, weighText)).toMatchObject({
       plan: { kind: 'none', tokens: 3 },
       messages: 0,
@@ -116,14 +116,14 @@ describe('explained plan', () => {
     });
   });
 
-  test('a turn has ended where the log ends with an answer', () => {
+  test('a turn has ended if the log ends with an answer', () => {
     const atEnd = completePolicy({ onTurnEnd: true });
     expect(explainPlan(logOf('sua'), atEnd, weighText).plan.reasons).toStrictEqual(['turn_end']);
     for (const line of ['su', 'sut', 'sutr'])
       expect(explainPlan(logOf(line), atEnd, weighText).plan.reasons).toStrictEqual([]);
   });
 
-  test('maxTokens below the retention floor is legal here', () => {
+  test('accepts maxTokens below the retention floor', () => {
     const tight = completePolicy({ maxTokens: 10, tokenThreshold: 20 });
     expect(explainPlan(logOf('s(ua)x2'), tight, weighText).plan.kind).toBe('infeasible');
     expect(explainPlan(logOf('s(ua)x9'), tight, weighText).plan).toMatchObject({

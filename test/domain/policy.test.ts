@@ -1,16 +1,21 @@
 import { describe, expect, test } from 'vitest';
-import { idleTtlOf } from '../../src/domain/idle-ttl.ts';
-import { completePolicy, type EvictionStrategy, mergePolicies, POLICY_DEFAULTS } from '../../src/domain/policy.ts';
+import {
+  completePolicy,
+  type EvictionStrategy,
+  idleTtlOf,
+  mergePolicies,
+  POLICY_DEFAULTS,
+} from '../../src/domain/policy.ts';
 import { readPolicy } from '../../src/domain/policy-input.ts';
 import { hostileProxy, withGetter } from '../fakes/hostile-values.ts';
 import { errorOf } from './error-of.ts';
 
-/** `{min: [{min: [… {evict: 0.5} …]}]}`, this deep. */
+/** Nests `{min: [{min: [… {evict: 0.5} …]}]}` to a depth. */
 function nestStrategy(depth: number): EvictionStrategy {
   return depth === 0 ? { evict: 0.5 } : { min: [nestStrategy(depth - 1)] };
 }
 
-/** What YAML makes of an anchor inside itself: `strategy: &x {min: [*x]}`. */
+/** Result of a YAML anchor inside itself: `strategy: &x {min: [*x]}`. */
 function cyclicStrategy(): EvictionStrategy {
   const min: EvictionStrategy[] = [];
   const strategy = { min };
@@ -19,7 +24,7 @@ function cyclicStrategy(): EvictionStrategy {
 }
 
 describe('merge', () => {
-  test('a set field wins, an absent one keeps the base’s', () => {
+  test('a set field overrides the base, an absent one keeps it', () => {
     const base = { retentionWindow: 4, maxTokens: 1_000, strategy: { retain: 3 } };
     const merged = mergePolicies(base, { retentionWindow: 0 }, { strategy: { evict: 0.5 } });
     expect(merged).toStrictEqual({ retentionWindow: 0, maxTokens: 1_000, strategy: { evict: 0.5 } });
@@ -37,7 +42,7 @@ describe('merge', () => {
     expect(merged).toMatchObject({ enabled: false, retentionWindow: 0, minGain: 0 });
   });
 
-  test('the defaults are those of the design; what has none stays off', () => {
+  test('the defaults are those of the design, and triggers without a default are off', () => {
     expect(completePolicy({})).toStrictEqual({
       thresholdRatio: 0.85,
       hardRatio: 0.92,
@@ -60,7 +65,7 @@ describe('merge', () => {
 });
 
 describe('reading', () => {
-  test('both spellings, under `compact` or not', () => {
+  test('accepts both spellings, under `compact` or not', () => {
     const camel = { maxTokens: 9_000, summarizer: { models: ['m'], maxTokens: 100 } };
     const snake = { max_tokens: 9_000, summarizer: { models: ['m'], max_tokens: 100 } };
     for (const value of [camel, snake, { compact: camel }, { compact: snake }]) {
@@ -68,7 +73,7 @@ describe('reading', () => {
     }
   });
 
-  test('every setting, and nested strategies', () => {
+  test('accepts every setting, and nested strategies', () => {
     const value = {
       max_tokens: 9_000,
       token_threshold: 10_000,
@@ -107,7 +112,7 @@ describe('reading', () => {
     expect(readPolicy({ compact: { transforms: [] } }).warnings).toHaveLength(1);
   });
 
-  test('strategies are nested four deep at most: one that holds itself would be read for ever', () => {
+  test('strategies nest four levels at most, because one that contains itself would be read for ever', () => {
     expect(readPolicy({ strategy: nestStrategy(4) }).policy.strategy).toStrictEqual(nestStrategy(4));
     for (const strategy of [nestStrategy(5), nestStrategy(5_000), cyclicStrategy()]) {
       const error = errorOf(() => readPolicy({ strategy }));
@@ -116,7 +121,7 @@ describe('reading', () => {
     }
   });
 
-  test('a policy that cannot be read is refused by its field, also one that holds itself', () => {
+  test('an unreadable policy is refused with its field, also one that contains itself', () => {
     const cyclic: { compact?: object } = {};
     cyclic.compact = cyclic;
     const throwing = withGetter('models');
@@ -169,12 +174,12 @@ describe('reading', () => {
   });
 });
 
-test('a policy without a time to live takes one away, and who knows no policy leaves it', () => {
+test('a policy without an idle TTL removes an earlier one, and no policy keeps it', () => {
   expect(idleTtlOf(completePolicy({ conversationTtl: 60_000 }))).toEqual({ conversationTtl: 60_000 });
   expect(idleTtlOf(completePolicy({}))).toEqual({ conversationTtl: 0 });
   expect(idleTtlOf(undefined)).toEqual({});
 });
 
-test('a time to live is a second at least', () => {
+test('an idle TTL is at least a second', () => {
   expect(errorOf(() => readPolicy({ conversationTtl: 999 }))).toMatchObject({ field: 'conversationTtl' });
 });

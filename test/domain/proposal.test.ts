@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import { requestTokens } from '../../src/domain/compaction/request-size.ts';
+import { requestTokens } from '../../src/domain/compaction/budget.ts';
 import { editProposal, type Proposal, rangeName } from '../../src/domain/proposal.ts';
 import { type Segment, START_VERSION, type Summary } from '../../src/domain/version.ts';
 
@@ -33,7 +33,7 @@ describe('a proposal with another text', () => {
   const edit = { replaces: 'second', key: 'third', summary, weight: { tokens: 30, bytes: 120 } };
   const edited = editProposal(proposal, [edit], overhead);
 
-  test('has it where the old one stood, and no longer that', () => {
+  test('contains the new text in place of the old one', () => {
     expect(edited.version.segments).toStrictEqual([
       ...proposal.version.segments.slice(0, 2),
       { ...segmentOf('third', 4), weight: edit.weight },
@@ -41,7 +41,7 @@ describe('a proposal with another text', () => {
     expect(edited.summaries).toStrictEqual({ first: proposal.summaries['first'], third: summary });
   });
 
-  test('weighs what it holds, and names all who wrote it', () => {
+  test('has the weight of the new text, and names all its authors', () => {
     const tokens = requestTokens({ overhead }, 45);
     expect(edited.version).toMatchObject({ weight: { tokens: 45, bytes: 180 }, tokensAfter: tokens });
     expect(edited.version.measuredAt).toMatchObject({ tokens, bytes: 580 });
@@ -49,11 +49,11 @@ describe('a proposal with another text', () => {
   });
 });
 
-test('a proposal without summaries keeps the model that it names', () => {
+test('keeps its model if it has no summaries', () => {
   const bare = { ...proposal, version: { ...proposal.version, segments: [] }, summaries: {} };
   expect(editProposal(bare, [], overhead).version.model).toBe('recorder');
 });
 
-test('edits name a summary by its range', () => {
+test('edits refer to a summary by its range', () => {
   expect(rangeName(summaryOf('a', 5, 'recorder'))).toBe('5-6');
 });

@@ -3,7 +3,7 @@ import { readRawItems } from '../../src/domain/raw-items.ts';
 
 const raw = { format: 'anthropic', model: 'model-1', version: 3, items: [{ type: 'thinking', signature: 'x' }] };
 
-test('a message has what its provider wrote, as it was written', () => {
+test('a message keeps the items of its provider unchanged', () => {
   expect(readRawItems({ raw })).toStrictEqual(raw);
 });
 
@@ -12,6 +12,6 @@ test.each<[string, unknown]>([
   ['of an unknown format', { ...raw, format: 'smoke signals' }],
   ['of no model', { ...raw, model: '' }],
   ['items that are none', { ...raw, items: ['x'] }],
-])('or none, where it has %s', (_what, given) => {
+])('a message has no raw items if it has %s', (_what, given) => {
   expect(readRawItems(given === undefined ? {} : { raw: given })).toBeUndefined();
 });

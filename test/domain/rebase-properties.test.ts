@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { canRebase } from '../../src/domain/compaction/rebase.ts';
+import { canRebase } from '../../src/domain/compaction/plan.ts';
 import { segmentItems } from '../../src/domain/compaction/segments.ts';
 import { settlePass } from '../../src/domain/compaction/settle.ts';
 import { buildContext, weighItems } from '../../src/domain/context.ts';
@@ -9,7 +9,9 @@ import { droppablePositions, fatesOf, fixedPositions, isCommitted, ownersOf } fr
 import { acceptedSummary, type Story, type TakenPass } from './passes.ts';
 import { playScenario, scenarios } from './scenarios.ts';
 
-/** The pass's version as it would be live had somebody evicted these groups meanwhile; positions of their first members. */
+/**
+ * The live version after another actor evicted these groups. Groups are named by the positions of their first members.
+ */
 function evictMeanwhile(pass: TakenPass, owners: ReadonlySet<number>): Version {
   const { version, head, items } = pass.request.context;
   const ownerOf = ownersOf(items);
@@ -18,7 +20,7 @@ function evictMeanwhile(pass: TakenPass, owners: ReadonlySet<number>): Version {
   return { ...version, number: version.number + 1, base: head, segments, weight: weighItems(kept) };
 }
 
-/** Groups that may go: by whether a plan replaces any of their members. */
+/** Removable groups, divided by whether a plan replaces any of their members. */
 function removableOwners({ request, plan }: TakenPass): { planned: number[]; others: number[] } {
   const { items } = request.context;
   const fixed = fixedPositions(items);
@@ -42,8 +44,8 @@ function storyOf(pass: TakenPass, version: Version, texts: readonly (readonly [s
 
 const picks = fc.array(fc.boolean(), { minLength: 1, maxLength: 7 });
 
-describe('a plan and a version that was made meanwhile', () => {
-  test('settle well where the change lies elsewhere: every summary in its place, rounds whole, nothing uncovered', () => {
+describe('a plan whose live version changed', () => {
+  test('settles if the change lies elsewhere: summaries in place, rounds whole, no gap', () => {
     let settledPasses = 0;
     fc.assert(
       fc.property(scenarios, picks, (scenario, pick) => {
@@ -59,8 +61,8 @@ describe('a plan and a version that was made meanwhile', () => {
         const settlement = settlePass({ ...pass.request, context, plan, summaries });
         if (settlement.kind !== 'version') return;
         settledPasses += 1;
-        // All that the segments show; where nothing went meanwhile nor now, all that there were. What an eviction leaves behind
-        // may stay: a window reaches further back, and a result was not read whose answer is gone.
+        // All items that the segments show, or all original items if nothing was removed. More items may stay after
+        // an eviction: the window reaches further back, and a result without its answer counts as unread.
         const shown = settlement.segments.flatMap((segment) => (segment.kind === 'summary' ? [segment.text] : []));
         const placed = summaries.map((summary) => summary.text);
         expect(settlement.texts).toStrictEqual(placed.filter((text) => shown.includes(text)));
@@ -89,7 +91,7 @@ describe('a plan and a version that was made meanwhile', () => {
     expect(settledPasses).toBeGreaterThan(100);
   });
 
-  test('do not go together where it took anything that the plan replaces', () => {
+  test('does not fit if the change removed a part of its ranges', () => {
     fc.assert(
       fc.property(scenarios, fc.nat(), (scenario, pick) => {
         const pass = playScenario(scenario).at(-1) as TakenPass;
@@ -102,7 +104,7 @@ describe('a plan and a version that was made meanwhile', () => {
     );
   });
 
-  test('what a pass evicted itself is no longer there', () => {
+  test('does not fit if its own eviction was committed already', () => {
     fc.assert(
       fc.property(scenarios, (scenario) => {
         const evictions = playScenario(scenario).filter((pass) => isCommitted(pass) && pass.plan.kind === 'evict');

@@ -1,10 +1,8 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { MASK_TOKENS } from '../../src/domain/compaction/mask.ts';
-import { buildLog } from '../../src/domain/log.ts';
-import { type LogEntry, type Message, NO_WEIGHT } from '../../src/domain/message.ts';
-import { RecallSearch, recallText } from '../../src/domain/recall.ts';
-import { readQuery } from '../../src/domain/recall-terms.ts';
+import { buildLog, type LogEntry, type Message, NO_WEIGHT } from '../../src/domain/message.ts';
+import { RecallSearch, readQuery, recallText } from '../../src/domain/recall.ts';
 import type { Segment } from '../../src/domain/version.ts';
 
 const user = (content: string): Message => ({ role: 'user', content });
@@ -33,7 +31,7 @@ function runToEnd<Result>(work: Generator<void, Result>): Result {
   }
 }
 
-/** All messages are archived, unless a test says otherwise. */
+/** A log whose messages are archived by default. */
 function searchFor(query: string, entries: readonly LogEntry[], segments?: readonly Segment[]): RecallSearch {
   const search = new RecallSearch(readQuery(query), segments ?? [segment('evicted', 1, Math.max(1, entries.length))]);
   for (const entry of entries) runToEnd(search.add(entry));
@@ -91,7 +89,7 @@ describe('a search', () => {
     expect(recallText(messages[0] as Message)).toBe('a heron');
   });
 
-  test('passes over its own calls and what they answered, wherever that stands', () => {
+  test('ignores its own calls and their results at any distance', () => {
     const messages = [
       user('a kite'),
       call('c2_0', 'recall', '{"query":"kite"}'),
@@ -101,7 +99,7 @@ describe('a search', () => {
     expect(find('kite', messages)).toEqual([4, 3, 1]);
   });
 
-  test('answers what the context lacks or has otherwise, and the rest only where there is none', () => {
+  test('returns archived or changed messages, and the others only if there are none', () => {
     const clipped: Segment = { kind: 'clipped', from: 4, to: 4, weight: NO_WEIGHT, keepChars: 10 };
     const summary: Segment = {
       kind: 'summary',
@@ -116,7 +114,7 @@ describe('a search', () => {
     const messages = [user('fox'), user('fox'), result('c1_0', 'fox'), user('fox'), user('fox'), user('fox')];
     const searchAt = (tokens: number) => searchFor('fox', logOf(messages, tokens), segments);
     expect(searchAt(MASK_TOKENS + 1).rank()).toEqual([4, 3, 2]);
-    // No mask is put over what is no larger than one.
+    // A result that is no larger than a mask is not masked.
     expect(searchAt(MASK_TOKENS).rank()).toEqual([4, 2]);
     const present = searchFor('owl', logOf([user('owl'), user('fox'), user('an owl')]), [segment('evicted', 2, 2)]);
     expect([present.hasArchived, present.rank()]).toEqual([false, [3, 1]]);
@@ -125,7 +123,7 @@ describe('a search', () => {
 });
 
 describe('an excerpt', () => {
-  test('shows the query, else the word that says most, with what stands around it', () => {
+  test('shows the query, or else its heaviest word, with the text around it', () => {
     expect(excerptOf('gamma', 'alpha beta Gamma delta epsilon', 6)).toBe('… beta Gamma delta…');
     expect(excerptOf('gamma', 'Gamma', 6)).toBe('Gamma');
     const entries = logOf([user('the the the'), user('the one'), user('one, the old Grebe')]);
@@ -133,13 +131,13 @@ describe('an excerpt', () => {
     expect(runToEnd(search.excerpt(entries[2]?.message as Message, 4))).toBe('…old Grebe');
   });
 
-  test('cuts no character in two', () => {
+  test('cuts no character in half', () => {
     expect(excerptOf('x', '🦊🦊x🦊🦊', 3)).toBe('…🦊x🦊…');
     expect(excerptOf('x', '🦊🦊x🦊🦊', 2)).toBe('…🦊x🦊…');
     expect(excerptOf('x', '\ud83ex\udd8a', 2)).toBe('\ufffdx\ufffd');
   });
 
-  test('stands at the same place whatever letters stand before it', () => {
+  test('is found at the same place after any letters', () => {
     for (let first = 0; first < 0x110000; first += 0x400) {
       const codePoints = Array.from({ length: 0x400 }, (_, index) => first + index);
       const text = `${String.fromCodePoint(...codePoints)}|NEEDLE|`;
@@ -157,7 +155,7 @@ describe('an excerpt', () => {
       .map((all) => all.join('')),
   );
 
-  test('of any hit holds a word of the query, within its bound; a query from a message finds the message', () => {
+  test('contains a word of the query within its bound, and a query from a message finds that message', () => {
     const cases = fc.record({
       texts: fc.array(texts, { minLength: 1, maxLength: 8 }),
       at: fc.nat(),

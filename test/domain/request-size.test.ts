@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { type Budget, excessWeight, requestTokens } from '../../src/domain/compaction/request-size.ts';
+import { type Budget, excessWeight, requestTokens } from '../../src/domain/compaction/budget.ts';
 import { contextSize, NO_OVERHEAD, upperBoundTokens } from '../../src/domain/size.ts';
 
 const factors = fc.oneof(fc.constantFrom(1, 1.05, 1.1, 1.25), fc.double({ min: 1, max: 1.5, noNaN: true }));
@@ -21,7 +21,7 @@ describe('size of a request', () => {
     );
   });
 
-  test('without its excess it is at most maxTokens, and with one token more it is not', () => {
+  test('without its excess it is at most maxTokens, and one more token exceeds them', () => {
     fc.assert(
       fc.property(
         fc.nat(2e5),
@@ -40,7 +40,7 @@ describe('size of a request', () => {
     );
   });
 
-  test('has its bytes too, system and tools included, where the provider caps them', () => {
+  test('includes bytes of system and tools if the provider limits bytes', () => {
     const limits = { maxBytes: 1_000, upperBoundFactor: 1 };
     const budget = { limits, overhead: { ...NO_OVERHEAD, bytes: 200 } };
     expect(excessWeight({ ...budget, reasons: ['overflow'] }, { tokens: 5, bytes: 900 })).toEqual({
@@ -57,7 +57,7 @@ describe('size of a request', () => {
     });
   });
 
-  test('is no concern without a token reason, or without a figure', () => {
+  test('has no excess without a token reason or without a figure', () => {
     const limits = { maxTokens: 10, upperBoundFactor: 1 };
     const budget = { limits, overhead: NO_OVERHEAD };
     expect(excessTokens({ ...budget, reasons: ['turn_end', 'message_threshold'] }, 1_000)).toBe(0);
@@ -65,7 +65,7 @@ describe('size of a request', () => {
     expect(excessTokens({ ...budget, reasons: ['turn_end', 'manual'] }, 1_000)).toBe(993);
   });
 
-  test('a figure that the upper bound meets exactly is met', () => {
+  test('accepts an upper bound that is exactly the figure', () => {
     // 55 ÷ 1.1 is 49.99999999999999 in binary.
     const budget: Budget = {
       limits: { maxTokens: 55, upperBoundFactor: 1.1 },

@@ -24,7 +24,7 @@ function totalAt(log: readonly LogEntry[], seq: number) {
   return log[seq - 1]?.total ?? NO_WEIGHT;
 }
 
-/** A version over seqs 1…base of these segments: what is raw weighs what the log says. */
+/** A version over seqs 1…base with these segments. Raw segments have the weight of their log entries. */
 function versionOf(log: readonly LogEntry[], number: number, segments: readonly Segment[]): Version {
   const base = segments.at(-1)?.to ?? 0;
   const weighed = segments.map((segment): Segment => {
@@ -74,7 +74,7 @@ const pieces = fc.constantFrom(
   't{1,2} u! r2r1',
 );
 
-/** A log, an old version of it whose base may stand inside a round, and the live one. */
+/** A log, its live version, and an old version whose base may lie inside a round. */
 const cases: fc.Arbitrary<Case> = fc
   .record({
     line: fc.array(pieces, { minLength: 1, maxLength: 12 }).map((parts) => parts.join(' ')),
@@ -126,7 +126,7 @@ function restored({ log, target, live }: Case, newer: 'keep' | 'drop'): Version 
 }
 
 describe('any restored version', () => {
-  test('covers the whole log without a gap, and weighs what it shows', () => {
+  test('covers the whole log without a gap, with the weight of its contents', () => {
     fc.assert(
       fc.property(cases, fc.constantFrom('keep', 'drop'), (sample, newer) => {
         const version = restored(sample, newer);
@@ -150,7 +150,7 @@ describe('any restored version', () => {
     );
   });
 
-  test('keeping what is newer, is the old context with the log behind it, byte for byte', () => {
+  test('is the old context followed by the newer log, byte for byte, if it keeps newer messages', () => {
     fc.assert(
       fc.property(cases, (sample) => {
         const version = restored(sample, 'keep');
@@ -160,7 +160,7 @@ describe('any restored version', () => {
     );
   });
 
-  test('dropping it, is the old context with no more than pins and the ends of its rounds, and still a history', () => {
+  test('is the old context with pins and the ends of its rounds only, if it drops newer messages', () => {
     fc.assert(
       fc.property(cases, (sample) => {
         const { log, target } = sample;
@@ -178,7 +178,7 @@ describe('any restored version', () => {
         const pins = log.filter(({ seq, message }) => seq > target.base && message.pinned === true);
         const shown = new Set(behind.map(({ from }) => from));
         expect(pins.filter(({ seq }) => !shown.has(seq))).toStrictEqual([]);
-        // No result without its call, and no call without the results that the log has for it.
+        // Results need their calls, and calls need the results that the log has for them.
         const rounds = groupMessages(context.items.map(({ message }) => message));
         expect(rounds.filter(({ isOpen }) => isOpen)).toStrictEqual([]);
         const single = context.items.filter(({ message }) => message.role !== 'summary');
@@ -192,14 +192,14 @@ describe('any restored version', () => {
 describe('sizes', () => {
   const log = logOf('(ua)x4');
 
-  test('what is outside of messages is known by the newest version that was measured at its base', () => {
+  test('the weight besides messages comes from the newest version that was measured at its base', () => {
     const measured = versionOf(log, 1, [{ kind: 'raw', from: 1, to: 4, weight: NO_WEIGHT }]);
     const putBack: Version = { ...measured, number: 2, measuredAt: { head: 7, tokens: 999, bytes: 999 } };
     expect(weighOutside([measured, putBack])).toStrictEqual(OUTSIDE);
     expect(weighOutside([])).toStrictEqual({ tokens: 3, bytes: 0 });
   });
 
-  test('at the hard limit it is refused, with the sum; below it is not', () => {
+  test('is refused at the hard limit with the sum, and accepted below it', () => {
     const version = restored({ log, target: START_VERSION, live: START_VERSION }, 'keep');
     expect(version.tokensAfter).toBe(120);
     expect(() => checkHardLimit(version, OUTSIDE, 121)).not.toThrow();
@@ -214,7 +214,7 @@ describe('the version that was live before a message', () => {
   const over = (number: number, to: number): Version =>
     versionOf(log, number, [{ kind: 'raw', from: 1, to, weight: NO_WEIGHT }]);
 
-  test('is the newest that describes nothing from there on', () => {
+  test('is the newest that covers nothing from there on', () => {
     const versions = [over(1, 2), over(2, 6), over(3, 12), over(4, 6)];
     expect(findVersionBefore(versions, 7)?.number).toBe(4);
     expect(findVersionBefore(versions, 6)?.number).toBe(1);
@@ -223,7 +223,7 @@ describe('the version that was live before a message', () => {
     expect(findVersionBefore([], 1)).toBe(START_VERSION);
   });
 
-  test('may be kept no longer', () => {
+  test('is not found once it is no longer kept', () => {
     expect(findVersionBefore([over(3, 4), over(4, 6)], 3)).toBeUndefined();
   });
 });

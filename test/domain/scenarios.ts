@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import type { PassPlan } from '../../src/domain/compaction/plan.ts';
 import { REASONS } from '../../src/domain/compaction/thresholds.ts';
-import { buildLog } from '../../src/domain/log.ts';
-import type { Message, WeighedMessage } from '../../src/domain/message.ts';
+import { buildLog, type Message, type WeighedMessage } from '../../src/domain/message.ts';
 import type { EvictionStrategy, PolicyInput } from '../../src/domain/policy.ts';
 import { START_VERSION } from '../../src/domain/version.ts';
 import { type PassSetting, type Story, type TakenPass, takePass } from './passes.ts';
@@ -10,23 +9,23 @@ import { type PassSetting, type Story, type TakenPass, takePass } from './passes
 interface Step {
   readonly kind: 'system' | 'user' | 'assistant' | 'summary' | 'call' | 'result';
   readonly tokens: number;
-  /** of a call: how many in parallel */
+  /** Number of parallel calls. */
   readonly calls: number;
-  /** of a result: which of the open calls it answers */
+  /** Index of the open call that a result answers. */
   readonly pick: number;
   readonly isPinned: boolean;
   readonly isDroppable: boolean;
 }
 
-/** A conversation that grows chunk by chunk, with a pass after each. */
+/** A conversation that grows in chunks, with a pass after each. */
 export interface Scenario {
   readonly chunks: readonly (readonly Step[])[];
   readonly settings: readonly PassSetting[];
-  /** of each summary its size as a share of its sequence; `undefined`: it failed */
+  /** Size of each summary as a share of its sequence. `undefined` stands for a failed summary. */
   readonly shares: readonly (number | undefined)[];
 }
 
-/** @param users weight of user messages: in a long turn there are next to none */
+/** @param users weight of user messages, which are rare in a long turn */
 function stepsWith(users: number): fc.Arbitrary<Step> {
   return fc.record({
     kind: fc.oneof(
@@ -99,7 +98,7 @@ const shares = fc.oneof(
   { weight: 1, arbitrary: fc.constant(undefined) },
 );
 
-/** Any history, any policy, any reasons, passes in the middle of it and at its end. */
+/** Any history, policy and reasons, with passes in its middle and at its end. */
 export const scenarios: fc.Arbitrary<Scenario> = fc.integer({ min: 1, max: 4 }).chain((passes) =>
   fc.record({
     chunks: fc.array(growths, { minLength: passes, maxLength: passes }),
@@ -108,7 +107,7 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.integer({ min: 1, max: 4 }).
   }),
 );
 
-/** Every pass of a scenario, with the story that it left. */
+/** Every pass of a scenario, with the steps that led to it. */
 export function playScenario({ chunks, settings: given, shares: sizes }: Scenario): TakenPass[] {
   const messages = messagesOf(chunks.flat());
   const summarize = cycleShares(sizes);
@@ -125,7 +124,7 @@ export function playScenario({ chunks, settings: given, shares: sizes }: Scenari
   return passes;
 }
 
-/** Each sequence gets the next of these shares. */
+/** Gives each sequence the next of these shares. */
 export function cycleShares(
   sizes: Scenario['shares'],
 ): (sequence: PassPlan['sequences'][number]) => number | undefined {
@@ -137,7 +136,9 @@ export function cycleShares(
   };
 }
 
-/** A log that a store would accept: a result answers an open call before it, wherever that stands; calls may stay open. */
+/**
+ * A log that a store would accept. A result answers an open call before it at any distance, and calls may stay open.
+ */
 function messagesOf(script: readonly Step[]): WeighedMessage[] {
   const open: string[] = [];
   return script.map((step, index) => {

@@ -1,8 +1,7 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { findLastSaid, layOut } from '../../src/domain/compaction/layout.ts';
-import { findSequences } from '../../src/domain/compaction/sequences.ts';
-import { type Span, SpanIndex } from '../../src/domain/compaction/span-index.ts';
+import { findLastModelSeq, layOut } from '../../src/domain/compaction/layout.ts';
+import { findSequences, type Span, SpanIndex } from '../../src/domain/compaction/sequences.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
@@ -18,7 +17,7 @@ const spans = fc
   );
 
 describe('span index', () => {
-  test('answers each span around a position, once', () => {
+  test('returns each span around a position once', () => {
     fc.assert(
       fc.property(spans, fc.array(fc.nat(105), { maxLength: 20 }), (given, positions) => {
         const index = new SpanIndex(given);
@@ -33,12 +32,12 @@ describe('span index', () => {
     );
   });
 
-  test('of no span has none around anything', () => {
+  test('returns nothing without spans', () => {
     expect(new SpanIndex([]).takeAround(0)).toStrictEqual([]);
   });
 });
 
-/** Runs by the definition: whatever lies in one run with all of its round, again and again until nothing changes. */
+/** Finds runs by their definition: removes groups that are not whole until nothing changes. */
 function runsByDefinition({ items }: Context, isKept: (position: number) => boolean): [number, number][] {
   const owners = ownersOf(items);
   const isIn = items.map((item, position) => item.message.role !== 'user' && !isKept(position));
@@ -67,12 +66,12 @@ describe('sequences', () => {
       fc.property(scenarios, (scenario) => {
         const { context, firstUserSeq } = (playScenario(scenario)[0] as ReturnType<typeof playScenario>[number])
           .request;
-        const layout = layOut(context.items, policy, { firstUserSeq, lastSaidSeq: findLastSaid(context.items) });
+        const layout = layOut(context.items, policy, { firstUserSeq, lastModelSeq: findLastModelSeq(context.items) });
         const isKept = (position: number): boolean =>
           layout.protections[layout.groupOf[position] as number] !== undefined;
         const { eligible } = runToEnd(findSequences(layout, policy, true));
         const runs = runsByDefinition(context, isKept).filter(([from, to]) =>
-          // What is new in it must weigh something: a run of summaries alone is none.
+          // New messages must weigh something, so a run of summaries alone is no sequence.
           context.items.slice(from, to + 1).some((item) => item.message.role !== 'summary' && item.tokens > 0),
         );
         expect(eligible.map((run) => [run.fromPosition, run.toPosition])).toStrictEqual(runs);
@@ -87,24 +86,24 @@ describe('sequences', () => {
 
   const sequencesOf = (line: string, policy: PolicyInput): string[] => {
     const { context, policy: complete, firstUserSeq } = requestOver(contextOf(line), { policy });
-    const layout = layOut(context.items, complete, { firstUserSeq, lastSaidSeq: findLastSaid(context.items) });
+    const layout = layOut(context.items, complete, { firstUserSeq, lastModelSeq: findLastModelSeq(context.items) });
     return runToEnd(findSequences(layout, complete, false)).eligible.map(({ from, to }) => `${from}-${to}`);
   };
   const prefix = { scope: 'prefix', retentionWindow: 2, minSequenceTokens: 0 } as const;
 
-  test('of scope prefix are one over everything older than the retention window, users and all', () => {
+  test('with scope prefix are one run over everything older than the retention window, user messages included', () => {
     expect(sequencesOf('s u a u tr a u a u a', prefix)).toEqual(['2-9']);
     expect(sequencesOf('s u a u tr a u a u a', { ...prefix, scope: 'sequences' })).toEqual(['5-7']);
   });
 
-  test('of scope prefix stop at what has to stay where it is', () => {
+  test('with scope prefix end at protected messages', () => {
     expect(sequencesOf('s u a u! a u a u a', prefix)).toEqual(['2-3', '5-7']);
-    // The last user message, behind which a long turn goes on.
+    // The last user message, followed by a long turn.
     expect(sequencesOf('s u a u tr tr tr tr', prefix)).toEqual(['2-3', '5-10']);
     expect(sequencesOf('s u t u a u r u a', prefix)).toEqual(['2-7']);
   });
 
-  test('of scope prefix bring the summary up to date when as much is new', () => {
+  test('with scope prefix extend the summary once as much is new', () => {
     expect(sequencesOf('s S:50 u a u a u a', prefix)).toEqual([]);
     expect(sequencesOf('s S:50 u a:40 u a u a', prefix)).toEqual(['2-6']);
   });

@@ -16,7 +16,7 @@ const model = { windowTokens: 1_100, outputCapTokens: 100, upperBoundFactor: 1 }
 const loose = { retentionWindow: 0, keepFirstUser: false };
 
 describe('summaries in a version', () => {
-  test('stand in their places; segments, weights and figures are those of what is left', () => {
+  test('replace their ranges, and segments, weights and figures match the rest', () => {
     expect(settledLine('su(a:200)x2 u(a:300)x2', { policy: loose }, [50, 60])).toStrictEqual({
       kind: 'version',
       strategy: 'summarize',
@@ -53,7 +53,7 @@ describe('summaries in a version', () => {
     });
   });
 
-  test('one that names a range which the context does not have is left out', () => {
+  test('are skipped if their range is not in the context', () => {
     const request = requestOver(contextOf('su(a:200)x4'), { policy: loose });
     const plan = planLine('su(a:200)x4', { policy: loose });
     const strange = [
@@ -64,7 +64,7 @@ describe('summaries in a version', () => {
     expect(settlePass({ ...request, plan, summaries: strange })).toStrictEqual({ kind: 'none' });
   });
 
-  test('still over with them: evicted along the list, summaries last', () => {
+  test('are evicted last if the context is still too large with them', () => {
     const line = 'su a:150 a:150 u a u(a:200)x2 u';
     const setting: PassSetting = { policy: { retentionWindow: 0, maxTokens: 150 }, reasons: ['ratio'] };
     const settled = settledLine(line, setting, [50, 50]);
@@ -74,11 +74,11 @@ describe('summaries in a version', () => {
     expect(maskSettled(line, tighter)).toBe('su.....11u');
   });
 
-  test('not one came in, and no token reason: nothing happens', () => {
+  test('nothing changes if no summary came and there is no token reason', () => {
     expect(settleLine('su(a:200)x2', { policy: loose }, [])).toStrictEqual({ kind: 'none' });
   });
 
-  test('above maxTokens without a token reason is explained', () => {
+  test('a size above maxTokens without a token reason is explained', () => {
     const policy = { ...loose, maxTokens: 50 };
     expect(settledLine('su(a:200)x2 u:200', { policy }, [50]).explained).toStrictEqual(['no_token_reason']);
   });
@@ -88,7 +88,7 @@ describe('floor against budget', () => {
   const line = 's(ua)x5';
   const policy = { retentionWindow: 4, maxTokens: 40 };
 
-  test('with soft reasons the floor wins, and is named', () => {
+  test('with soft reasons the floor stays and is named', () => {
     const settled = settledLine(line, { policy, reasons: ['ratio'] });
     expect(maskSettled(line, settled)).toBe('su.....uaua');
     expect(settled).toMatchObject({ explained: ['retention_floor'], isFloorRelaxed: false });
@@ -109,7 +109,7 @@ describe('floor against budget', () => {
 });
 
 describe('infeasible', () => {
-  test('with a hard reason: what is left when everything removable is gone', () => {
+  test('with a hard reason: lists the parts that stay when everything removable is gone', () => {
     const line = 's:30 u! a u:700 t:400';
     const policy = { retentionWindow: 3, maxTokens: 500 };
     const overhead = { tokens: 100, bytes: 0, calibration: 1 };
@@ -120,7 +120,7 @@ describe('infeasible', () => {
     });
   });
 
-  test('with soft reasons and nothing to take: the floor is part of the sum', () => {
+  test('with soft reasons and nothing removable: the floor is part of the sum', () => {
     const settled = settleLine('su:500 a:300', { policy: { maxTokens: 400 }, reasons: ['ratio'] });
     expect(settled).toStrictEqual({
       kind: 'infeasible',
@@ -128,7 +128,7 @@ describe('infeasible', () => {
     });
   });
 
-  test('the parts are upper bounds and add up to the size of what is left', () => {
+  test('the parts are upper bounds and their sum is the size of the remaining request', () => {
     const overhead = { tokens: 107, bytes: 0, calibration: 1.07 };
     const window = { ...model, upperBoundFactor: 1.1 };
     const setting: PassSetting = { policy: { maxTokens: 300 }, reasons: ['manual'], model: window, overhead };
@@ -139,7 +139,7 @@ describe('infeasible', () => {
     expect(fixed + pinned + open + floor).toBe(Math.ceil(mean * 1.1));
   });
 
-  test('hard, but sendable: the turn that waits gets a version all the same', () => {
+  test('a hard pass that misses the budget still commits if the waiting turn can be sent', () => {
     const line = 's(u a:100)x3 u:600';
     const setting: PassSetting = { policy: { ...loose, maxTokens: 500 }, reasons: ['hard_limit'], model };
     const settled = settledLine(line, setting);
@@ -147,12 +147,12 @@ describe('infeasible', () => {
     expect(settled).toMatchObject({ tokensAfter: 613, explained: ['nothing_removable'] });
   });
 
-  test('who asked for the budget itself is told that it cannot be had', () => {
+  test('a manual pass that misses the budget is infeasible', () => {
     const setting: PassSetting = { policy: { ...loose, maxTokens: 500 }, reasons: ['manual'], model };
     expect(settleLine('s(u a:100)x3 u:600', setting).kind).toBe('infeasible');
   });
 
-  test('hard, and too large to be sent with everything gone', () => {
+  test('a hard pass is infeasible if the request cannot be sent with everything removed', () => {
     const setting: PassSetting = { policy: { ...loose, maxTokens: 500 }, reasons: ['overflow'], model };
     expect(settleLine('s(u a:100)x3 u:1000', setting).kind).toBe('infeasible');
     const { model: _, ...unknown } = setting;
@@ -170,12 +170,12 @@ describe('gain', () => {
     expect(settleLine(line, { policy: { ...loose, minGain: 0 } }, [999])).toMatchObject({ kind: 'version' });
   });
 
-  test('a hard one commits whatever makes it smaller', () => {
+  test('a hard pass commits any smaller context', () => {
     const setting: PassSetting = { policy: loose, reasons: ['manual'] };
     expect(settleLine(line, setting, [999])).toMatchObject({ kind: 'version', tokensAfter: 1_022 });
   });
 
-  test('a cut of what weighs nothing is no version, even for a hard one', () => {
+  test('a cut without weight is no version, even for a hard pass', () => {
     const setting: PassSetting = { policy: { ...loose, strategy: { retain: 0 } }, reasons: ['manual'] };
     expect(settleLine('su:0 a:0 u', setting)).toMatchObject({ kind: 'no_gain', tokensBefore: 23, tokensAfter: 23 });
   });

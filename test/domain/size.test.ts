@@ -6,42 +6,42 @@ const counted: SizeRecord = { version: 1, weight: weigh(100), baseTotal: weigh(9
 const overhead = { tokens: 30, bytes: 120, calibration: 1 };
 
 describe('size of a context', () => {
-  test('without an anchor: segments, what came after them, system, tools and framing', () => {
+  test('without an anchor is the sum of segments, later messages, system, tools and framing', () => {
     expect(contextSize(counted, overhead)).toStrictEqual({ tokens: 100 + 50 + 30 + 3, bytes: 4 * 150 + 120 });
     expect(contextSize(counted, NO_OVERHEAD).tokens).toBe(153);
   });
 
-  test('with one: what the provider counted, and what came after it', () => {
+  test('with an anchor is the provider’s count plus everything after it', () => {
     const anchor = { seq: 40, tokens: 400, total: weigh(920), version: 1 };
     expect(contextSize({ ...counted, anchor }, overhead)).toStrictEqual({ tokens: 400 + 30, bytes: 720 });
   });
 
-  test('one of another version is void', () => {
+  test('ignores an anchor of another version', () => {
     const anchor = { seq: 40, tokens: 400, total: weigh(920), version: 0 };
     expect(contextSize({ ...counted, anchor }, overhead)).toStrictEqual(contextSize(counted, overhead));
   });
 
-  test('one of another setup is void: the provider counted another system prompt, other tools or by another tokenizer', () => {
-    const anchor = { seq: 40, tokens: 400, total: weigh(920), version: 1, setup: 'before' };
-    const after = { ...overhead, setup: 'after' };
+  test('ignores an anchor with another fingerprint, because its count covers another system prompt, tools or tokenizer', () => {
+    const anchor = { seq: 40, tokens: 400, total: weigh(920), version: 1, fingerprint: 'before' };
+    const after = { ...overhead, fingerprint: 'after' };
     expect(contextSize({ ...counted, anchor }, after)).toStrictEqual(contextSize(counted, after));
-    expect(contextSize({ ...counted, anchor }, { ...overhead, setup: 'before' }).tokens).toBe(430);
+    expect(contextSize({ ...counted, anchor }, { ...overhead, fingerprint: 'before' }).tokens).toBe(430);
   });
 
-  test('one that names no setup holds for each, and so does one for who has none', () => {
+  test('accepts an anchor if it or the request has no fingerprint', () => {
     const anchor = { seq: 40, tokens: 400, total: weigh(920), version: 1 };
-    expect(contextSize({ ...counted, anchor }, { ...overhead, setup: 'after' }).tokens).toBe(430);
-    expect(contextSize({ ...counted, anchor: { ...anchor, setup: 'before' } }, overhead).tokens).toBe(430);
+    expect(contextSize({ ...counted, anchor }, { ...overhead, fingerprint: 'after' }).tokens).toBe(430);
+    expect(contextSize({ ...counted, anchor: { ...anchor, fingerprint: 'before' } }, overhead).tokens).toBe(430);
   });
 
-  test('calibration scales what we counted ourselves, never the provider’s figure', () => {
+  test('calibration scales our own counts, never the provider’s', () => {
     const anchor = { seq: 40, tokens: 400, total: weigh(920), version: 1 };
     const calibrated = { ...overhead, calibration: 1.2 };
     expect(contextSize({ ...counted, anchor }, calibrated).tokens).toBe(400 + 36);
     expect(contextSize(counted, calibrated).tokens).toBe(Math.round(183 * 1.2));
   });
 
-  test('an upper bound is never less than the mean, and exact where the product is', () => {
+  test('an upper bound is never less than the mean, and exact for an exact product', () => {
     expect(upperBoundTokens(0, 1.1)).toBe(0);
     expect(upperBoundTokens(1, 1.1)).toBe(2);
     // 1.1 × 50 is 55.00000000000001 in binary.

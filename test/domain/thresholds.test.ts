@@ -43,26 +43,26 @@ describe('thresholds', () => {
     expect(evaluate(input, below)).toStrictEqual([]);
   });
 
-  test('all that hold are reported, in the order of REASONS', () => {
+  test('all reasons that hold are reported, in the order of REASONS', () => {
     const input = { tokenThreshold: 5_000, turnThreshold: 1, messageThreshold: 1, onTurnEnd: true };
     const measures = { tokens: 9_900, turns: 1, messages: 2, hasTurnEnded: true };
     expect(evaluate(input, measures)).toStrictEqual(REASONS.slice(0, 6));
   });
 
-  test('manual switches off soft reasons only; disabled all', () => {
+  test('manual switches off soft reasons, disabled switches off all', () => {
     const input = { tokenThreshold: 5_000, turnThreshold: 1, messageThreshold: 1, onTurnEnd: true };
     const measures = { tokens: 9_900, turns: 1, messages: 2, hasTurnEnded: true };
     expect(evaluate({ ...input, mode: 'manual' }, measures)).toStrictEqual(['hard_limit']);
     expect(evaluate({ ...input, enabled: false }, measures)).toStrictEqual([]);
   });
 
-  test('what is not set cannot be met', () => {
+  test('an unset threshold cannot be reached', () => {
     expect(
       evaluate({}, { tokens: 1e9, turns: 1e9, messages: 1e9, hasTurnEnded: true }, { upperBoundFactor: 1 }),
     ).toEqual([]);
   });
 
-  test('a request that could be refused as too long waits for a pass below the hard share too', () => {
+  test('a request that the provider could refuse as too long waits for a pass below the hard share, too', () => {
     const limits = resolveLimits(completePolicy({}), { ...model, upperBoundFactor: 1.25 });
     expect(isSendable(limits, 8_000)).toBe(true);
     expect(isSendable(limits, 8_001)).toBe(false);
@@ -71,7 +71,7 @@ describe('thresholds', () => {
     expect(isSendable({ upperBoundFactor: 9 }, 1e9)).toBe(true);
   });
 
-  test('each reason is soft or hard, and of tokens or not', () => {
+  test('each reason is soft or hard, and a token reason or not', () => {
     const soft = REASONS.filter((reason) => !hasHardReason([reason]));
     expect(soft).toStrictEqual(['token_threshold', 'ratio', 'turn_threshold', 'message_threshold', 'turn_end']);
     const token = REASONS.filter((reason) => hasTokenReason([reason]));

@@ -1,6 +1,5 @@
 import { expect, test } from 'vitest';
-import { hasBrand } from '../../src/domain/error-brand.ts';
-import { describeThrown } from '../../src/domain/thrown.ts';
+import { describeThrown, hasBrand } from '../../src/domain/thrown.ts';
 import { HOSTILE_THROWN, hostileProxy } from '../fakes/hostile-values.ts';
 
 test.each(HOSTILE_THROWN)('describes %s in bounded text, without throwing', (_, make) => {
@@ -15,10 +14,10 @@ test('keeps name, message and code of an ordinary error', () => {
   expect(describeThrown(error)).toEqual({ name: 'RangeError', message: 'too far', code: 'E_FAR' });
 });
 
-test('does not cut a character in two where it clips a message', () => {
+test('does not cut a character in half when it clips a message', () => {
   expect(describeThrown(new Error('👍'.repeat(10)), 4).message).toBe('👍\uFFFD…');
 });
 
-test('looks for a brand without throwing, whatever a proxy answers', () => {
+test('reads a brand without throwing, even from a proxy', () => {
   expect(hasBrand(hostileProxy(), Symbol.for('turnfold.TurnfoldError'))).toBe(false);
 });

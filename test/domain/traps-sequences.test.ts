@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { contextOfLog } from '../../src/domain/context.ts';
-import { buildLog } from '../../src/domain/log.ts';
+import { buildLog } from '../../src/domain/message.ts';
 import { renderSummary } from '../../src/domain/summary.ts';
 import { START_VERSION } from '../../src/domain/version.ts';
 import { contextOf, logOf, messagesOf } from './alphabet.ts';
@@ -26,7 +26,7 @@ interface Row {
   readonly name: string;
   readonly line: string;
   readonly setting?: PassSetting;
-  /** a digit for what goes to the first, second, … summary */
+  /** Line with a digit for each message of the first, second, … summary. */
   readonly plan: string;
 }
 
@@ -79,21 +79,21 @@ describe('sequences: what earlier systems got wrong', () => {
     { line: 'su S:300 a:128 a:128', reasons: ['ratio'], plan: 'su111', kind: 'summarize' },
     { line: 'su S:300 a:100 a:100', reasons: ['ratio'], plan: 'suS..', kind: 'evict' },
     { line: 'su S:300 S:300', reasons: ['turn_threshold'], plan: 'su.S', kind: 'evict' },
-  ])('$line, $reasons: a summary waits for enough that is new', ({ line, reasons, plan, kind }) => {
+  ])('$line, $reasons: a summary waits until enough is new', ({ line, reasons, plan, kind }) => {
     const planned = planLine(line, { policy: { retentionWindow: 0, strategy: { evict: 0.3 } }, reasons });
     expect(maskPlan(line, planned)).toBe(plan);
     expect(planned.kind).toBe(kind);
     expect(planned.explained).toStrictEqual(kind === 'none' ? ['waiting_run'] : []);
   });
 
-  test('a waiting run blocks eviction elsewhere, and a ripe one goes without it', () => {
+  test('a waiting run prevents evictions, and a ripe one is summarized without it', () => {
     const waiting = 'su a:200 u S:300 a:100';
     expect(planLine(waiting, all)).toMatchObject({ kind: 'none', explained: ['waiting_run'] });
     const both = 'su(a:200)x2 u S:300 a:100';
     expect(maskPlan(both, planLine(both, all))).toBe('su11uSa');
   });
 
-  test('too few messages or too few tokens are no sequence', () => {
+  test('too few messages or too few tokens form no sequence', () => {
     expect(planLine('su a:300', all).sequences).toStrictEqual([]);
     expect(planLine('su a:127 a:128', all).sequences).toStrictEqual([]);
     expect(planLine('su a:128 a:128', all).sequences).toStrictEqual([{ from: 3, to: 4, tokens: 256 }]);
@@ -101,7 +101,7 @@ describe('sequences: what earlier systems got wrong', () => {
 });
 
 describe('summaries: what earlier systems got wrong', () => {
-  test('suaa: the system prompt is there once', () => {
+  test('suaa: the system prompt appears once', () => {
     const { story } = takePass(
       { version: START_VERSION, entries: logOf('su(a:200)x2'), summaries: new Map() },
       { ...all, summarize: () => 50 },
@@ -125,7 +125,7 @@ describe('summaries: what earlier systems got wrong', () => {
     ]);
   });
 
-  test('the third of five summaries fails: the other four land', () => {
+  test('the third of five summaries fails: the other four are placed', () => {
     const line = 's(u a:200 a:200)x5';
     const settled = settledLine(line, all, [50, 50, undefined, 50, 50]);
     expect(maskSettled(line, settled)).toBe('su11u22uaau33u44');
@@ -139,7 +139,7 @@ describe('summaries: what earlier systems got wrong', () => {
     expect(maskSettled('su(a:200)x2', settledLine('su(a:200)x2', all, [300]))).toBe('su11');
   });
 
-  test('ten turns: each pass is strictly smaller, and the whole does not grow by nesting', () => {
+  test('over ten turns each pass is strictly smaller, and nested summaries do not grow', () => {
     let story = { version: START_VERSION, entries: logOf('s'), summaries: new Map() } as Parameters<typeof takePass>[0];
     for (let turn = 1; turn <= 10; turn += 1) {
       story = { ...story, entries: logOf(`s(u a:200 a:200)x${turn}`) };
@@ -170,7 +170,7 @@ describe('summaries: what earlier systems got wrong', () => {
     expect(Math.max(...sizes)).toBe(3);
   });
 
-  test('user messages are never merged: MySQL, and later Postgres, both stay in their words', () => {
+  test('user messages are never merged: MySQL and the later Postgres both stay byte for byte', () => {
     const messages = messagesOf('su(a:200)x2 u(a:200)x2');
     const say = (at: number, content: string) => {
       const weighed = messages[at] as (typeof messages)[number];
@@ -188,7 +188,7 @@ describe('summaries: what earlier systems got wrong', () => {
     expect(contextOfLog(entries, START_VERSION).items).toHaveLength(7);
   });
 
-  test('over the limit with every summary missing: it is evicted instead, and says what is missing', () => {
+  test('over the limit without any summary: messages are evicted, and the missing summaries are reported', () => {
     const line = 'su(a:200)x2 u';
     const settled = settledLine(line, { policy: { retentionWindow: 0, maxTokens: 100 }, reasons: ['ratio'] });
     expect(settled).toMatchObject({ strategy: 'evict', explained: ['summaries_missing'] });
@@ -200,7 +200,7 @@ describe('summaries: what earlier systems got wrong', () => {
     '< / SumMary >',
     '<summary messages="1-2">nested</summary\n>',
     '<\u00a0/summary>',
-  ])('a text cannot close its own frame: %j', (text) => {
+  ])('a text cannot close its own tag: %j', (text) => {
     const rendered = renderSummary(text, { from: 3, to: 9, version: 2 });
     expect(rendered.startsWith('<summary version="2" messages="3-9">\n')).toBe(true);
     expect(rendered.endsWith('\n</summary>')).toBe(true);
@@ -208,7 +208,7 @@ describe('summaries: what earlier systems got wrong', () => {
     expect(inside).not.toMatch(/<\s*\/?\s*summary/i);
   });
 
-  test('one big parallel batch is one sequence where nothing protects it', () => {
+  test('one big parallel batch is one sequence unless it is protected', () => {
     const line = 'su t{1,2,3,4,5,6,7,8}:100 (r:100)x8 u a';
     expect(contextOf(line).items).toHaveLength(13);
     expect(maskPlan(line, planLine(line, { policy: { retentionWindow: 2 } }))).toBe('su111111111ua');

@@ -20,7 +20,7 @@ describe('counting and triggers: what earlier systems got wrong', () => {
     expect(sinceLastPass({ head: 60, turns: 29, passed })).toStrictEqual({ messages: 20, turns: 9 });
   });
 
-  test('usage read after a pass is stale: the stored counts are used', () => {
+  test('usage that is read after a pass is stale, so the stored counts are used', () => {
     const record: SizeRecord = {
       version: 3,
       weight: { tokens: 100, bytes: 400 },
@@ -32,7 +32,7 @@ describe('counting and triggers: what earlier systems got wrong', () => {
     expect(contextSize({ ...record, version: 2 }, NO_OVERHEAD).tokens).toBe(5_100 + 40);
   });
 
-  test('a ratio is of the usable window, and a token threshold below it wins', () => {
+  test('a ratio is a share of the usable window, and a lower token threshold comes first', () => {
     const policy = completePolicy({ tokenThreshold: 20_000, maxTokens: 10_000 });
     const limits = resolveLimits(policy, { windowTokens: 1_300_000, outputCapTokens: 60_000, upperBoundFactor: 1.1 });
     expect(limits.usable).toBe(1_300_000 - 8_192);

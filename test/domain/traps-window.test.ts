@@ -4,7 +4,7 @@ import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
 import { lettersOf, logOf } from './alphabet.ts';
 import { maskPlan, weighText } from './passes.ts';
 
-/** A message limit as earlier systems had it. */
+/** A message limit like that of earlier systems. */
 function limit(messages: number): PolicyInput {
   return { messageThreshold: messages, strategy: { retain: messages - 1 }, retentionWindow: 0 };
 }
@@ -19,7 +19,7 @@ interface Row {
   readonly name: string;
   readonly line: string;
   readonly policy: PolicyInput;
-  /** the line, `.` for what is evicted */
+  /** Line with `.` for each evicted message. */
   readonly left: string;
 }
 
@@ -92,7 +92,7 @@ describe('window eviction: what earlier systems got wrong', () => {
   test.each<{ name: string; policy: PolicyInput }>([
     { name: 'onTurnEnd', policy: { onTurnEnd: true } },
     { name: 'turnThreshold', policy: { turnThreshold: 3 } },
-  ])('$name: a trigger that removal cannot make false cuts once, and says so', ({ policy }) => {
+  ])('$name: a trigger that removal cannot satisfy cuts once, and is explained', ({ policy }) => {
     const line = 's(ua)x10';
     const given = { retentionWindow: 2, strategy: { retain: 15 }, maxTokens: 50, ...policy };
     const { plan } = explainPlan(logOf(line), completePolicy(given), weighText);

@@ -23,7 +23,7 @@ const EVENTS: readonly TurnEvent[] = [
   'cancel',
 ];
 
-/** Every pair of state and event: the state that follows, `-` where it is refused. */
+/** The next state for every pair of state and event. `-` stands for a refusal. */
 const table: Readonly<Record<'none' | TurnState, readonly (TurnState | '-')[]>> = {
   none: ['queued', 'scheduled', '-', '-', '-', '-', '-', '-', '-'],
   scheduled: ['-', '-', 'queued', '-', '-', '-', '-', '-', 'canceled'],
@@ -43,13 +43,13 @@ describe('turn', () => {
     },
   );
 
-  test('a settled turn allows nothing, every other allows something', () => {
+  test('a settled turn allows no event, every other state allows some', () => {
     for (const state of TURN_STATES) {
       expect(isSettled(state)).toBe(EVENTS.every((event) => nextTurnState(state, event) === undefined));
     }
   });
 
-  test('what is kept of a wait and of a step parses to what it was', () => {
+  test('a stored wait and a stored step parse to their original values', () => {
     const calls = [{ id: 'c4_0', name: 'ask', arguments: '{}', until: 5 }];
     const waiting = { for: 'tools', step: 'model-2', since: 1, until: 5, calls };
     expect(parseInput(waitingSchema, waiting)).toStrictEqual(waiting);

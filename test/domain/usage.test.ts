@@ -9,12 +9,12 @@ it('cached and newly cached input have prices of their own', () => {
   expect(priceUsage(prices, usage)).toBeCloseTo(0.3 * 4 + 0.6 * 0.5 + 0.1 * 5 + 0.05 * 20, 10);
 });
 
-it('a provider that counts more as cached than it counts in all is not owed money', () => {
+it('a provider that reports more cached tokens than input yields no negative price', () => {
   const usage = { inputTotal: 10, cachedInput: 1_000_000, output: 0, outputKept: 0 };
   expect(priceUsage(prices, usage)).toBeCloseTo(0.5, 10);
 });
 
-it('tells no cost where there are no prices, and nothing of a cache that the provider says nothing of', () => {
+it('reports no cost without prices, and no cached tokens if the provider reports none', () => {
   const usage = { inputTotal: 7, output: 3, outputKept: 3 };
   expect(describeUsage({}, usage)).toEqual({ inputTokens: 7, outputTokens: 3 });
   const told = describeUsage({ prices }, { ...usage, cachedInput: 2 });
@@ -28,12 +28,12 @@ it.each([
   ['less than nothing', { output: -1 }],
   ['no end', { inputTotal: Number.POSITIVE_INFINITY }],
   ['a cache that is no count', { cachedInput: null }],
-])('half of a count is none: %s', (_, hole) => {
+])('ignores a usage with %s', (_, hole) => {
   const usage = { inputTotal: 7, output: 3, outputKept: 3, ...hole } as unknown as ModelUsage;
   expect(checkUsage(usage)).toBeUndefined();
   expect(describeUsage({ prices }, usage)).toEqual({});
 });
 
-it('a call of which nothing was told costs nothing', () => {
+it('a call without usage costs nothing', () => {
   expect(describeUsage({ prices }, undefined)).toEqual({});
 });

@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { requestTokens } from '../../src/domain/compaction/request-size.ts';
+import { requestTokens } from '../../src/domain/compaction/budget.ts';
 import { nameSegment } from '../../src/domain/compaction/segments.ts';
 import { hasTokenReason } from '../../src/domain/compaction/thresholds.ts';
 import { type ContextItem, weighItems } from '../../src/domain/context.ts';
@@ -19,8 +19,8 @@ import {
 import { type TakenPass, takePass } from './passes.ts';
 import { cycleShares, playScenario, scenarios } from './scenarios.ts';
 
-describe('what comes of any history, policy and reasons', () => {
-  test('a version is strictly smaller, a soft one by minGain; and it weighs what it says', () => {
+describe('the result for any history, policy and reasons', () => {
+  test('is a strictly smaller version, by minGain for a soft pass, with the weight that it states', () => {
     forEachVersion((pass) => {
       const { request, settlement } = pass;
       const { items } = contextAfter(pass);
@@ -34,7 +34,7 @@ describe('what comes of any history, policy and reasons', () => {
     });
   });
 
-  test('a version is at most maxTokens or says why not', () => {
+  test('is a version of at most maxTokens, or explains why not', () => {
     forEachVersion(({ request, settlement }) => {
       const { maxTokens, upperBoundFactor } = request.limits;
       if (maxTokens === undefined) return;
@@ -47,7 +47,7 @@ describe('what comes of any history, policy and reasons', () => {
     });
   });
 
-  test('what is infeasible is over the limit by its own arithmetic, and nothing more could go', () => {
+  test('is infeasible only if its own arithmetic exceeds the limit and nothing more can be removed', () => {
     forEachPass((pass) => {
       const { plan, settlement, request } = pass;
       const details = settlement?.kind === 'infeasible' ? settlement.details : plan.infeasible;
@@ -56,7 +56,7 @@ describe('what comes of any history, policy and reasons', () => {
       expect(sum).toBeGreaterThan(details.max);
       expect(details.max).toBe(request.limits.maxTokens);
       const { items } = request.context;
-      // Under a summary the first user message weighs something else.
+      // A summary changes the weight of the first user message.
       if (
         plan.sequences.some(({ from, to }) =>
           items.some((item, at) => from <= item.from && item.to <= to && maySummaryTake(pass, at)),
@@ -70,7 +70,7 @@ describe('what comes of any history, policy and reasons', () => {
     });
   });
 
-  test('segments cover 1…head without gap or overlap, neighbours of a kind joined', () => {
+  test('has segments over 1…head without gap or overlap, with neighbours of a kind joined', () => {
     forEachVersion(({ plan, settlement: { segments } }) => {
       let next = 1;
       segments.forEach((segment, index) => {
@@ -83,7 +83,7 @@ describe('what comes of any history, policy and reasons', () => {
     });
   });
 
-  test('what is kept is the old context’s items in their order; what is archived was raw', () => {
+  test('keeps the old context’s items in their order, and archives only raw ones', () => {
     forEachVersion((pass) => {
       const before = pass.request.context.items;
       const fates = fatesOf(pass);
@@ -98,7 +98,7 @@ describe('what comes of any history, policy and reasons', () => {
     });
   });
 
-  test('an eviction does what its plan said', () => {
+  test('evicts the ranges of its plan', () => {
     forEachVersion((pass) => {
       const { plan, request } = pass;
       if (plan.kind !== 'evict') return;
@@ -109,7 +109,7 @@ describe('what comes of any history, policy and reasons', () => {
     });
   });
 
-  test('sequences are ranges of whole items, apart from each other, and large enough', () => {
+  test('has sequences of whole items, apart from each other, and large enough', () => {
     forEachPass(({ plan, request: { context, policy } }) => {
       let next = 1;
       const isDropped = (item: ContextItem): boolean =>
@@ -127,7 +127,7 @@ describe('what comes of any history, policy and reasons', () => {
     });
   });
 
-  test('the difference of two versions is what the pass changed', () => {
+  test('differs from its parent by the changes of the pass', () => {
     forEachVersion((pass) => {
       const changes = diffVersions(pass.request.context.version, pass.story.version);
       const isChanged = (seq: number): boolean => changes.some(({ from, to }) => from <= seq && seq <= to);
@@ -141,12 +141,12 @@ describe('what comes of any history, policy and reasons', () => {
     });
   });
 
-  test('pass after pass with the same reasons comes to an end', () => {
+  test('ends after some passes with the same reasons', () => {
     fc.assert(
       fc.property(scenarios, (scenario) => {
         const setting = { ...scenario.settings[0], summarize: cycleShares(scenario.shares) };
         let { story } = playScenario(scenario).at(-1) as TakenPass;
-        // Each pass takes a raw message out of the context, or puts one summary where more than one item was.
+        // Each pass removes a raw message, or replaces several items by one summary.
         const bound = 2 * story.entries.length + 2;
         for (let passes = 0; ; passes += 1) {
           expect(passes).toBeLessThanOrEqual(bound);

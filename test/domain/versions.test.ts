@@ -1,6 +1,5 @@
 import { describe, expect, test } from 'vitest';
-import type { PassPlan } from '../../src/domain/compaction/plan.ts';
-import { canRebase } from '../../src/domain/compaction/rebase.ts';
+import { canRebase, type PassPlan } from '../../src/domain/compaction/plan.ts';
 import { describeRange, segmentItems } from '../../src/domain/compaction/segments.ts';
 import { buildContext, rangesToRead, weighItems } from '../../src/domain/context.ts';
 import { diffVersions } from '../../src/domain/diff.ts';
@@ -11,7 +10,7 @@ import { errorOf } from './error-of.ts';
 
 type Part = readonly [kind: 'raw' | 'evicted' | 'summary', from: number, to: number, text?: string];
 
-/** A version of these segments, up to the last of them. */
+/** A version with these segments, whose base is the end of the last one. */
 function versionWith(number: number, ...parts: readonly Part[]): Version {
   const segments = parts.map(([kind, from, to, text = `text-${from}-${to}`]): Segment => {
     const weight = kind === 'evicted' ? NO_WEIGHT : { tokens: 10, bytes: 40 };
@@ -39,7 +38,7 @@ describe('context of a version', () => {
   const entries = logOf('su(a)x3 u a u (ua)x3');
   const source = { version, entries, summaries: summaries('text-3-5') };
 
-  test('its segments, then the log behind them', () => {
+  test('consists of its segments and the log after them', () => {
     const { items } = buildContext({ ...source, head: 10 });
     expect(items.map(({ from, to, message }) => [from, to, message.content])).toStrictEqual([
       [1, 1, 's1'],
@@ -66,7 +65,7 @@ describe('context of a version', () => {
     expect(JSON.stringify(atTen.slice(0, 5))).toBe(JSON.stringify(buildContext({ ...source, head: 8 }).items));
   });
 
-  test('what has to be read for it: raw segments and what is behind the base', () => {
+  test('needs the entries of raw segments and everything after the base', () => {
     expect(rangesToRead(version, 10)).toStrictEqual([
       { from: 1, to: 2 },
       { from: 7, to: 10 },
@@ -77,7 +76,7 @@ describe('context of a version', () => {
     expect(buildContext({ ...source, entries: read, head: 10 })).toStrictEqual(buildContext({ ...source, head: 10 }));
   });
 
-  test('what is missing is an error, never a shorter context', () => {
+  test('a missing entry or text is an error, never a shorter context', () => {
     const error = errorOf(() => buildContext({ ...source, entries: entries.slice(0, 7), head: 8 }));
     expect(error).toMatchObject({ code: 'not_found', details: { seq: 8 } });
     const noText = errorOf(() => buildContext({ ...source, summaries: new Map(), head: 8 }));
@@ -85,14 +84,14 @@ describe('context of a version', () => {
     expect(noText.message).toContain('3…5');
   });
 
-  test('a version parses to what was stored', () => {
+  test('a version parses to its stored value', () => {
     expect(versionSchema.parse(JSON.parse(JSON.stringify(version)))).toStrictEqual(version);
     expect(versionSchema.safeParse({ ...version, segments: [{ kind: 'gone', from: 1, to: 2 }] }).success).toBe(false);
   });
 });
 
 describe('segments', () => {
-  test('what no item stands for is evicted; neighbours of a kind join', () => {
+  test('seqs without an item are evicted, and neighbours of a kind join', () => {
     const { items } = contextOf('su(a)x6 u');
     const kept = items.filter((item) => ![1, 4, 5, 9].includes(item.from));
     expect(segmentItems(kept, 9).map(({ kind, from, to, weight }) => [kind, from, to, weight.tokens])).toStrictEqual([
@@ -104,12 +103,12 @@ describe('segments', () => {
     ]);
   });
 
-  test('nothing left is one evicted segment, an empty log none', () => {
+  test('an empty context is one evicted segment, an empty log has none', () => {
     expect(segmentItems([], 5)).toStrictEqual([{ kind: 'evicted', from: 1, to: 5, weight: NO_WEIGHT }]);
     expect(segmentItems([], 0)).toStrictEqual([]);
   });
 
-  test('a range reads the same wherever a version ends its raw segment', () => {
+  test('a range has the same description wherever a version ends its raw segment', () => {
     const range = { from: 3, to: 9 };
     expect(describeRange(versionWith(1, raw(1, 5)), range)).toStrictEqual(describeRange(START_VERSION, range));
     expect(describeRange(versionWith(1, raw(1, 4), summary(5, 12)), range)).toStrictEqual([
@@ -161,7 +160,7 @@ describe('rebase', () => {
     expect(canRebase(plan, planned, live)).toBe(can);
   });
 
-  test('what it evicts must be there as well', () => {
+  test('a plan fits only if its evicted ranges are still present', () => {
     const evicting: PassPlan = { ...plan, kind: 'evict', sequences: [], evict: [{ from: 1, to: 2 }] };
     expect(canRebase(evicting, planned, versionWith(2, raw(1, 2), evicted(3, 10)))).toBe(true);
     expect(canRebase(evicting, planned, versionWith(2, evicted(1, 1), raw(2, 10)))).toBe(false);

@@ -17,19 +17,19 @@ import { clipText, describeThrown, readSafely } from '../../src/domain/thrown.ts
 import { HOSTILE_JSON, HOSTILE_THROWN } from '../fakes/hostile-values.ts';
 import { maxHeldMs, measureHeldMs } from '../setup/held-loop.ts';
 
-/** `FUZZ_SEED` tries other cases, `FUZZ_TIMES` more of them. */
+/** Configuration of a run: `FUZZ_SEED` selects other cases, `FUZZ_TIMES` runs more of them. */
 export const SEED = Number(process.env['FUZZ_SEED'] ?? 20_260_712);
 const TIMES = Number(process.env['FUZZ_TIMES'] ?? 1);
 
-/** Makes a case's value. fast-check looks into values, which those by hand do not survive. */
+/** Creates the value of a case. A function, because fast-check inspects values, and some fail when they are read. */
 export type Make<T = unknown> = () => T;
 
 export interface Batch<T> {
   readonly cases: number;
   readonly input: Arbitrary<Make<T>>;
-  /** one case; throws where it broke a rule */
+  /** Runs one case. Throws if the case broke a rule. */
   readonly run: (input: T) => Promise<void>;
-  /** serves a healthy conversation, as often as it is called */
+  /** Serves a healthy conversation. Called repeatedly. */
   readonly serveNeighbour: () => Promise<void>;
 }
 
@@ -38,16 +38,16 @@ export function countCases(cases: number): number {
   return Math.ceil(cases * TIMES);
 }
 
-/** A healthy conversation is served after so many cases. */
+/** Number of cases between two turns of the healthy conversation. */
 const NEIGHBOUR_EVERY = 100;
 
 /**
- * Tries a batch of cases: each ends as its own rule says, none holds the event loop, and a neighbour is served in between.
- * What makes a case is not measured.
- * @returns how many were tried
+ * Runs a batch of cases. Each must end as its rule says without blocking the event loop. A neighbour is served in
+ * between. Building a case is not measured.
+ * @returns number of cases
  */
 export async function tryBatch<T>({ cases, input, run, serveNeighbour }: Batch<T>): Promise<number> {
-  // What is compiled and loaded by the first call is no part of any case.
+  // Code that the first call compiles and loads is not measured.
   await serveNeighbour();
   let left = 0;
   let tried = 0;
@@ -57,7 +57,7 @@ export async function tryBatch<T>({ cases, input, run, serveNeighbour }: Batch<T
     const held = await measureHeldMs(() => run(value)).catch((cause: unknown) => {
       throw new Error(`a rule is broken by ${show(value)}`, { cause });
     });
-    // Measured again only where it matters: the limit of this machine takes a tenth of a second itself.
+    // Measured only when needed, because measuring this machine's limit takes a tenth of a second.
     if (held > 50) expect(held, `the event loop was held by ${show(value)}`).toBeLessThan(maxHeldMs());
     left -= 1;
     if (left > 0) return;
@@ -68,7 +68,7 @@ export async function tryBatch<T>({ cases, input, run, serveNeighbour }: Batch<T
   return tried;
 }
 
-/** The coded error that a call fails with; undefined where it succeeds. An error without a code breaks the rule. */
+/** Returns the coded error of a failed call, or undefined if the call succeeds. */
 export async function codedError(call: () => unknown): Promise<TurnfoldError | undefined> {
   try {
     await call();
@@ -89,7 +89,7 @@ function uncoded(error: unknown): Error {
   );
 }
 
-/** Values by hand: what has no JSON, what is too much, what fails when it is read. */
+/** Hand-written values: without JSON, too large, or failing when they are read. */
 const HOSTILE = [...HOSTILE_JSON, ...HOSTILE_THROWN];
 const EDGES: readonly unknown[] = [
   '',
@@ -122,7 +122,7 @@ const EDGES: readonly unknown[] = [
   true,
 ];
 
-/** Any value, by hand or of any shape. */
+/** Any value, hand-written or of any structure. */
 export function badValue(): Arbitrary<Make> {
   const shapes = anything({
     maxDepth: 3,
@@ -146,7 +146,7 @@ function keep(value: unknown): Make {
   return () => value;
 }
 
-/** JSON by hand or of any shape: what a file, a job or a record can hold. */
+/** JSON of any structure, as a file, a job or a record may contain. */
 export function badJson(): Arbitrary<Make> {
   return badValue().map((make) => () => {
     const written = writeBoundedJson(make(), { maxCharacters: 2_000_000, maxDepth: 4_000 });
@@ -157,8 +157,8 @@ export function badJson(): Arbitrary<Make> {
 const WAYS = ['replace', 'replace', 'replace', 'remove', 'add', 'throw', 'keep'] as const;
 
 /**
- * Valid values of which one place is spoiled: by the schema's shape, so that the fault lies behind the checks that come first.
- * @param bad what is put there
+ * Valid values with a fault in one place, so that the fault lies behind the first checks.
+ * @param bad value that is put there
  */
 export function spoiled(valid: Arbitrary<unknown>, bad: Arbitrary<Make> = badValue()): Arbitrary<Make> {
   return tuple(valid, nat(), bad, constantFrom(...WAYS)).map(([value, place, makeWrong, way]) => () => {
@@ -167,7 +167,7 @@ export function spoiled(valid: Arbitrary<unknown>, bad: Arbitrary<Make> = badVal
     const places = listPlaces(copy);
     const at = places[place % places.length];
     if (at === undefined) return wrong;
-    // A root that is a list holds the arguments of a call, which the test itself has to read.
+    // A list at the root holds the arguments of a call, which the test itself must read.
     spoil(at, way === 'throw' && at.holder === copy && Array.isArray(copy) ? 'replace' : way, wrong);
     return copy;
   });
@@ -199,7 +199,7 @@ function listPlaces(value: unknown): Place[] {
   return Object.keys(holder).flatMap((key) => [{ holder, key }, ...listPlaces(holder[key])]);
 }
 
-/** A value in the message of a failure; what fails when it is read must not hide the failure. */
+/** Describes a value for the message of a failure. An error during the description must not hide the failure. */
 function show(value: unknown): string {
   try {
     return inspect(value, { depth: 4, maxStringLength: 200, maxArrayLength: 10, breakLength: 200, getters: false });

@@ -25,7 +25,7 @@ const message = record(
   { requiredKeys: ['role', 'content'] },
 );
 
-/** What each method is given, where it is given what it asks for. */
+/** Valid arguments of each method. */
 const ARGUMENTS: Readonly<Partial<Record<keyof TurnfoldClient, Arbitrary<unknown[]>>>> = {
   append: tuple(
     record({ conversation: id, agent: constantFrom('a'), messages: array(message, { minLength: 1, maxLength: 4 }) }),

@@ -24,7 +24,7 @@ import { createMemoryClient } from '../client/memory-client.ts';
 import { badJson, badValue, codedError, countCases, type Make, spoiled, tryBatch } from './cases.ts';
 
 const TIMEOUT_MS = 600_000;
-/** What a terminal acts on. */
+/** Characters on which a terminal acts. */
 const ACTS = /(?!\n|\t)\p{Cc}|[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u;
 
 const message = record(
@@ -51,7 +51,7 @@ const conversation = record({
   ),
 });
 
-/** A spoiled line, or one whose text itself is spoiled. */
+/** A spoiled line, or a line with spoiled text. */
 function badLine(): Arbitrary<Make<string>> {
   return tuple(
     spoiled(conversation, badJson()),
@@ -63,7 +63,7 @@ function badLine(): Arbitrary<Make<string>> {
   });
 }
 
-/** What a file can hold of a value: spoiled by a getter that throws, it holds nothing there. */
+/** The form of a value in a file. A property with a getter that throws is missing there. */
 function toJson(value: unknown): string {
   try {
     return JSON.stringify(value) ?? 'null';
@@ -241,7 +241,7 @@ test(
       try {
         addFunctions(given);
       } catch {
-        // It cannot be read, which is the point of its case.
+        // An unreadable file is the point of this case.
       }
       const { agents, problems } = readAgents([given]);
       for (const problem of problems) await codedError(() => Promise.reject(problem));
@@ -256,7 +256,7 @@ test(
   TIMEOUT_MS,
 );
 
-/** Functions and schemas, which a clone of plain values cannot hold. */
+/** Functions and schemas, which a structured clone cannot copy. */
 function addFunctions(given: unknown): void {
   const { model, tools } = Object.getOwnPropertyDescriptors(given as { model?: object; tools?: object[] });
   const [modelValue, toolValues] = [model?.value, tools?.value] as [unknown, unknown];

@@ -61,7 +61,7 @@ const jobs: Arbitrary<Make<{ queue: QueueName; data: unknown }>> = record({
   make: spoiled(payload, badJson()),
 }).map(({ queue, make }) => () => ({ queue, data: plain(make()) }));
 
-/** What a job can hold of a value. */
+/** The form of a value in a job. */
 function plain(value: unknown): unknown {
   try {
     return JSON.parse(JSON.stringify(value));

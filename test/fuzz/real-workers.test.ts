@@ -17,7 +17,7 @@ import { readRedisSource } from '../setup/redis-source.ts';
 import { badValue, countCases, type Make, SEED, spoiled } from './cases.ts';
 
 const CASES = 1_200;
-/** Cases that are served at the same time, beside a healthy conversation. */
+/** Cases that run at the same time, beside a healthy conversation. */
 const AT_ONCE = 6;
 const TOOL_TIMEOUT_MS = 300;
 const LONGEST_LOG_CHARACTERS = 4_000_000;
@@ -36,7 +36,7 @@ async function* endless(): AsyncGenerator<string> {
   for (;;) yield await Promise.resolve('x');
 }
 
-/** What a tool may hand over beside plain values. */
+/** Results of a tool besides plain values. */
 const HANDED: readonly Make[] = [
   never,
   // oxlint-disable-next-line unicorn/no-thenable -- a thenable that never settles is what is tried
@@ -72,7 +72,7 @@ const validAnswer = record(
   { requiredKeys: ['content', 'toolCalls'] },
 );
 
-/** ModelErrors of any kind, message and options. */
+/** A ModelError with any kind, message and options. */
 function badModelError(): Arbitrary<Make> {
   const kind = oneof(
     constantFrom<Make[]>(
@@ -105,11 +105,11 @@ function listCases(): Case[] {
   const lists = KINDS.map((kind) =>
     sample(values[kind], { numRuns: each, seed: SEED }).map((make) => ({ kind, make })),
   );
-  // All kinds beside each other.
+  // All kinds run side by side.
   return Array.from({ length: each }, (_, index) => lists.flatMap((list) => list[index] ?? [])).flat();
 }
 
-/** An agent whose model and tool do what the case of a conversation says: its user message names the case. */
+/** An agent whose model and tool follow the case of a conversation. The user message names the case. */
 function openAgent(values: ReadonlyMap<string, { readonly kind: Case['kind']; readonly value: unknown }>): Agent {
   const asked = new Set<string>();
   const act: Tool = {
@@ -137,7 +137,7 @@ function openAgent(values: ReadonlyMap<string, { readonly kind: Case['kind']; re
   return { name: 'fuzzed', system: '', policy: {}, tools: [act], model: { profile, generate } satisfies Model };
 }
 
-/** The turn, once it is settled or waits for a retry. */
+/** Waits until the turn is settled or waits for a retry. */
 async function untilEnded(client: OpenClient, conversation: string): Promise<TurnView> {
   for (;;) {
     const view = await client.result(conversation, 't1', { waitMs: 1_000 });
@@ -145,7 +145,7 @@ async function untilEnded(client: OpenClient, conversation: string): Promise<Tur
   }
 }
 
-/** Each call of the log has one result, and everything that was kept is bounded. */
+/** Checks that each call of the log has one result, and that all stored values are bounded. */
 async function checkRecords(client: OpenClient, conversation: string, view: TurnView): Promise<void> {
   const log = (await client.log(conversation)).map(({ message }) => message);
   const calls = log.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id }) => id));
@@ -190,13 +190,13 @@ test('a turn on Redis ends with an answer or a coded failure, whatever tools and
     values.delete(name);
   };
   const cases = listCases();
-  // What is compiled and loaded by the first turn is no part of any case.
+  // Code that the first turn compiles and loads is not measured.
   await serve();
   for (let at = 0; at < cases.length; at += AT_ONCE) {
     const batch = cases.slice(at, at + AT_ONCE);
     const held = await measureHeldMs(() => Promise.all([...batch.map(serve), serve()]));
     if (held < 50) continue;
-    // Garbage of other cases is collected in somebody's time: a case that holds the loop does so alone, too.
+    // The garbage of other cases may be collected during a case. A case that blocks the loop does so alone, too.
     for (const one of batch) {
       const alone = await measureHeldMs(() => serve(one));
       if (alone >= 50) expect(alone, `the event loop was held by: ${one.kind}`).toBeLessThan(maxHeldMs());

@@ -7,7 +7,7 @@ import { codedError, countCases, type Make, tryBatch } from './cases.ts';
 const TIMEOUT_MS = 600_000;
 const CASES = 400;
 
-/** Records that cannot be read have a code of their own; a tree without that code cannot keep the rule yet. */
+/** Unreadable records have an error code of their own. Without that code the rule cannot be checked. */
 const KEEPS_RULE = isErrorCode('corrupt_record');
 
 let fixture: Fixture;

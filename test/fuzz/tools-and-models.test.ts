@@ -25,7 +25,7 @@ function toolOf(run: () => Promise<unknown>, input: z.ZodType = z.unknown()): To
   return { name: 'act', description: 'acts', input, run: run as () => Promise<string> };
 }
 
-/** One delivery carries the turn to its end, whatever its model and tools do. */
+/** One delivery settles the turn for any behaviour of its model and tools. */
 async function answer(model: Model, tools: readonly Tool[] = []) {
   const world = await Fixture.open({ model, tools });
   await world.accept('t1', 'Hi');
@@ -94,7 +94,7 @@ test(
   TIMEOUT_MS,
 );
 
-/** A turn ends completed or as `model_failed`, or waits for a retry. */
+/** A turn ends as completed or as `model_failed`, or it waits for a retry. */
 function checkEnd(view: Awaited<ReturnType<typeof answer>>['view']): void {
   if (view?.state === 'failed')
     expect(['model_failed', 'budget_infeasible', 'context_overflow']).toContain(view.failure?.code);
@@ -137,7 +137,7 @@ test(
   TIMEOUT_MS,
 );
 
-/** Without proxies: the test itself puts the fields of these together. */
+/** Without proxies, because the test itself assembles these fields. */
 function badPlain(): ReturnType<typeof badValue> {
   return badValue().map(
     (make): Make =>

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { buildFixture } from './fixture.ts';
 
 const lines = (count: number, line: string): string => `${line}\n`.repeat(count);
-// Written apart, so that this file does not hold what it is about.
+// Written in pieces, so that this file does not contain what the gate forbids.
 const slash = '/';
 const todo = ['TO', 'DO'].join('');
 const suppression = ['oxlint', 'disable-next-line'].join('-');
@@ -54,7 +54,7 @@ test('ceilings names file, line and reason of each violation', async () => {
   expect(output).toContain(` ${violations.length} violations`);
 });
 
-test('what lies exactly at the ceilings passes; comments of a script and the length of a test do not count', async () => {
+test('a file exactly at the ceilings passes, without counting comments of a script and the length of a test', async () => {
   using fixture = buildFixture();
   fixture.write({
     'src/domain/long.ts': lines(300, 'export {};'),

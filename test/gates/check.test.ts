@@ -43,7 +43,7 @@ test('check refuses a gate that package.json does not know', async () => {
   expect(output).toContain('package.json has no script "unused"');
 });
 
-test.each(['>=99.0.0', '>=24.99.0'])('check says first that this Node is not %s', async (node) => {
+test.each(['>=99.0.0', '>=24.99.0'])('check states first that this Node is not %s', async (node) => {
   using fixture = buildFixture();
   fixture.write({ 'package.json': JSON.stringify({ type: 'module', engines: { node }, scripts: passing }) });
   const { code, output } = await fixture.run('check');
@@ -67,12 +67,12 @@ test('a turn is parsed', () => expect(parseTurn('one')).toBe('one'));
   expect(code).not.toBe(0);
 });
 
-test('the files that are run first are there', () => {
+test('the files that run first exist', () => {
   const there = new Set(globSync('test/**/*.test.ts', { cwd: ROOT }));
   expect(LONGEST.filter((file) => !there.has(file))).toEqual([]);
 });
 
-test('the longest file is run first, whatever its size', async () => {
+test('the longest file runs first, whatever its size', async () => {
   using fixture = buildFixture();
   const passes = "import { test } from 'vitest';\n\ntest('passes', () => undefined);\n";
   const [longest = '', next = ''] = LONGEST.filter((file) => /^test\/(wire|tokens)\//.test(file));

@@ -19,7 +19,7 @@ test('a demo that kept its promise passes', async () => {
   expect(code, output).toBe(0);
 });
 
-test.each(broken)('a demo that did not is told where: $says', async ({ line, says }) => {
+test.each(broken)('a demo that broke its promise is reported with the place: $says', async ({ line, says }) => {
   using fixture = buildFixture();
   const { code, output } = await fixture.run(check(line));
   expect(code).toBe(1);

@@ -11,7 +11,9 @@ const configs = ['biome.json', 'tsconfig.json', '.oxlintrc.json', 'knip.json', '
 const manifest = z.object({ scripts: z.record(z.string(), z.string()) });
 const { scripts } = manifest.parse(JSON.parse(readFileSync(join(root, 'package.json'), 'utf8')));
 
-/** The smallest fixture that passes every gate; it uses the rights of each room, so that the exceptions are proved too. */
+/**
+ * The smallest fixture that passes every gate. It uses the rights of each room, so that the exceptions are tested, too.
+ */
 const sound: Readonly<Record<string, string>> = {
   'package.json': `${JSON.stringify({ name: 'fixture', type: 'module', dependencies: { zod: '*' } }, null, 2)}\n`,
   'src/domain/errors.ts': `export class CodedError extends Error {}\n`,
@@ -40,7 +42,7 @@ export interface Verdict {
   output: string;
 }
 
-/** A project of its own in a temporary folder, under the gates' real configurations and commands. Dispose of it. */
+/** A project in a temporary folder, under the real configurations and commands of the gates. Dispose of it. */
 export interface Fixture extends Disposable {
   write(files: Readonly<Record<string, string>>): void;
   /** Runs the project's npm script, or any other command, with this fixture as the working folder. */
@@ -68,7 +70,7 @@ export function buildFixture(): Fixture {
   };
 }
 
-/** The gates' own scripts stay where they are: only what they look at is the fixture. */
+/** The scripts of the gates stay in place. Only the files that they examine come from the fixture. */
 function commandOf(script: string): string {
   const command = scripts[script] ?? script;
   return command.replaceAll(/(?<= )scripts\//g, join(root, 'scripts/'));

@@ -11,7 +11,7 @@ test('the rooms form layers: of two rooms at most one may import the other', () 
   expect(unknown).toEqual([]);
 });
 
-test('of all pairs of rooms exactly those outside the table are named', async () => {
+test('exactly the pairs of rooms outside the table are named', async () => {
   using fixture = buildFixture();
   const names = Object.keys(rooms);
   const pairs = names.flatMap((from) => names.filter((to) => to !== from).map((to) => ({ from, to })));
@@ -130,7 +130,7 @@ test('packages, built-ins, cycles and unknown rooms are named, whatever the form
   expect(missed, output).toEqual([]);
 });
 
-/** dependency-cruiser asks for the compiler's version first; told one it does not know, it reads nothing and is content. */
+/** dependency-cruiser checks the compiler's version first. With an unknown version it reads nothing and succeeds. */
 const unknownCompiler = `import { registerHooks } from 'node:module';
 
 registerHooks({
@@ -141,7 +141,7 @@ registerHooks({
 });
 `;
 
-test('a run that reads no module fails although it found no violation', async () => {
+test('a run that reads no module fails even without a violation', async () => {
   using fixture = buildFixture();
   fixture.write({ 'unknown-compiler.mjs': unknownCompiler, 'unknown-compiler.json': '{ "version": "7.0.2" }\n' });
   const { code, output } = await fixture.run('imports', { NODE_OPTIONS: '--import ./unknown-compiler.mjs' });

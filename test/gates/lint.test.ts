@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { buildFixture } from './fixture.ts';
 
-/** One violation per rule that the fixture relies on; the types behind the promises come from another file. */
+/** One violation per rule that the fixture relies on. The types behind the promises come from another file. */
 const violations: Readonly<Record<string, string>> = {
   'no-floating-promises': `import { load } from './load.ts';\nexport function start(): void {\n  load();\n}`,
   'no-misused-promises': `import { load } from './load.ts';\nexport const visit = (all: number[]): void => all.forEach(async () => void (await load()));`,
@@ -61,7 +61,7 @@ test('lint fires on a command that writes past its Output', async () => {
   }
 });
 
-test('a suppression that suppresses nothing is a violation', async () => {
+test('an unused suppression is a violation', async () => {
   using fixture = buildFixture();
   fixture.write({
     'src/domain/calm.ts': `// oxlint-disable-next-line no-console -- nothing is said here\nexport const calm = 1;\n`,

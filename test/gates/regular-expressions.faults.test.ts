@@ -5,7 +5,7 @@ import { check } from 'recheck';
 import { expect, test } from 'vitest';
 import { findExpressions } from './regular-expressions.ts';
 
-/** The checker's answer does not depend on the machine: only a checker that hangs is stopped. */
+/** Time limit of the checker. Its answer does not depend on the machine, so only a hanging checker is stopped. */
 const CHECK_TIMEOUT_MS = 120_000;
 const TEST_TIMEOUT_MS = 600_000;
 

@@ -2,7 +2,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { join, resolve } from 'node:path';
 import ts from 'typescript';
 
-/** A regular expression as it stands in a source file. */
+/** A regular expression in a source file. */
 export interface SourceExpression {
   /** `src/models/retry-time.ts:10` */
   readonly place: string;

@@ -1,5 +1,5 @@
 import { isDeepStrictEqual } from 'node:util';
-import { requestTokens } from '../../src/domain/compaction/request-size.ts';
+import { requestTokens } from '../../src/domain/compaction/budget.ts';
 import { hasHardReason } from '../../src/domain/compaction/thresholds.ts';
 import { type Context, type ContextItem, weighItems } from '../../src/domain/context.ts';
 import { groupMessages } from '../../src/domain/group.ts';

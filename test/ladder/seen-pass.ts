@@ -1,4 +1,4 @@
-import { requestTokens } from '../../src/domain/compaction/request-size.ts';
+import { requestTokens } from '../../src/domain/compaction/budget.ts';
 import { hasTokenReason, type Reason } from '../../src/domain/compaction/thresholds.ts';
 import { type Context, weighItems } from '../../src/domain/context.ts';
 import { type Limits, limitsAfterOverflow } from '../../src/domain/limits.ts';

@@ -1,8 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ContextSource } from '../../src/domain/context.ts';
 import { resolveLimits } from '../../src/domain/limits.ts';
-import { buildLog } from '../../src/domain/log.ts';
-import type { Message } from '../../src/domain/message.ts';
+import { buildLog, type Message } from '../../src/domain/message.ts';
 import { completePolicy } from '../../src/domain/policy.ts';
 import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
 import { NO_OVERHEAD } from '../../src/domain/size.ts';

@@ -1,14 +1,12 @@
 import { beforeAll, describe, expect, test } from 'vitest';
-import { type PassPlan, planInSlices, planPass } from '../../src/domain/compaction/plan.ts';
-import { canRebase } from '../../src/domain/compaction/rebase.ts';
+import { canRebase, type PassPlan, planInSlices, planPass } from '../../src/domain/compaction/plan.ts';
 import { evictNewer } from '../../src/domain/compaction/restore.ts';
 import { settleInSlices, settlePass } from '../../src/domain/compaction/settle.ts';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { buildContext, buildInSlices, type Context, type ContextSource } from '../../src/domain/context.ts';
 import { diffInSlices } from '../../src/domain/diff.ts';
 import { resolveLimits } from '../../src/domain/limits.ts';
-import { buildLog } from '../../src/domain/log.ts';
-import type { Message } from '../../src/domain/message.ts';
+import { buildLog, type Message } from '../../src/domain/message.ts';
 import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
 import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
 import { NO_OVERHEAD } from '../../src/domain/size.ts';

@@ -2,13 +2,18 @@ import { describe, expect, it } from 'vitest';
 import { normalize, normalizeOutcome } from './normal-form.ts';
 import { seeded } from './random.ts';
 import { STORIES } from './stories.ts';
-import { MISHAPS, type Mishap, type Mishaps, type Story, type Told, tell } from './story.ts';
+import { type Acknowledged, MISHAPS, type Mishap, type Mishaps, type Story, tell } from './story.ts';
 
 const PAIRS = 60;
 const SEED = 20_261_121;
 
 /** Of a story that goes on, every call and its number; what becomes of it must not differ. */
-async function expectSame(story: Story, whole: Told, mishaps: Mishaps, form = formOf(story)): Promise<Told> {
+async function expectSame(
+  story: Story,
+  whole: Acknowledged,
+  mishaps: Mishaps,
+  form = formOf(story),
+): Promise<Acknowledged> {
   const label = [...mishaps]
     .map(([number, mishap]) => `${mishap} ${number} ${whole.names[number - 1] ?? ''}`)
     .join(', ');
@@ -19,7 +24,7 @@ async function expectSame(story: Story, whole: Told, mishaps: Mishaps, form = fo
   return told;
 }
 
-function formOf(story: Story): (world: Told['world']) => unknown {
+function formOf(story: Story): (world: Acknowledged['world']) => unknown {
   return story.isRacing ? normalizeOutcome : normalize;
 }
 

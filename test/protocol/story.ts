@@ -81,7 +81,7 @@ interface Condition {
   readonly go: () => void;
 }
 
-export interface Told {
+export interface Acknowledged {
   readonly world: World;
   /** calls that happened */
   readonly calls: number;
@@ -91,7 +91,7 @@ export interface Told {
 }
 
 /** Tells a story to its end: one call after the other, first come first served; time moves when nothing else does. */
-export async function tell(story: Story, mishaps: Mishaps = new Map()): Promise<Told> {
+export async function tell(story: Story, mishaps: Mishaps = new Map()): Promise<Acknowledged> {
   const world = await World.open(story.options);
   if (story.before !== undefined) await world.write(story.before);
   return await new Telling(story, world, mishaps).run();
@@ -121,7 +121,7 @@ class Telling {
     });
   }
 
-  async run(): Promise<Told> {
+  async run(): Promise<Acknowledged> {
     const { held, failures } = this.#world;
     for (const teller of this.#tellers) this.#play(teller);
     for (;;) {

@@ -6,7 +6,7 @@ import type {
   PassHandler,
   SummarizationDelivery,
   SummarizationHandler,
-} from '../../src/domain/ports/handlers.ts';
+} from '../../src/domain/ports/queue.ts';
 import { queuePrefix } from '../../src/jobs/queues.ts';
 import { IN_FLIGHT_DELAY_MS, summarizeJob } from '../../src/jobs/summarize.ts';
 import { childOf, conversation, countAll, type Fixture, useFixture, writesSummary } from './fixture.ts';

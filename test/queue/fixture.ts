@@ -3,7 +3,7 @@ import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { inject, onTestFinished, type TestContext } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import type { SummarizationHandler } from '../../src/domain/ports/handlers.ts';
+import type { SummarizationHandler } from '../../src/domain/ports/queue.ts';
 import { type QueueName, queuePrefix } from '../../src/jobs/queues.ts';
 import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';

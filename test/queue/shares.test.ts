@@ -1,6 +1,6 @@
 import { assert, integer, nat, property, record } from 'fast-check';
 import { expect, test } from 'vitest';
-import type { TurnHandler } from '../../src/domain/ports/handlers.ts';
+import type { TurnHandler } from '../../src/domain/ports/queue.ts';
 import { shareOut, totalConcurrency } from '../../src/queue/queue-workers.ts';
 import { conversation, useFixture } from './fixture.ts';
 

@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import type { PassHandler, SummarizationHandler, TurnHandler } from '../../src/domain/ports/handlers.ts';
+import type { PassHandler, SummarizationHandler, TurnHandler } from '../../src/domain/ports/queue.ts';
 import { type QueueName, queuePrefix } from '../../src/jobs/queues.ts';
 import { summarizeJob } from '../../src/jobs/summarize.ts';
 import type { OpenWakeQueue } from '../../src/queue/wake-queue.ts';

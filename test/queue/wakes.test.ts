@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest';
-import type { TurnHandler } from '../../src/domain/ports/handlers.ts';
+import type { TurnHandler } from '../../src/domain/ports/queue.ts';
 import { conversation, countAll, useFixture } from './fixture.ts';
 
 const SOON = { timeout: 60_000, interval: 20 };

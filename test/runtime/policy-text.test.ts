@@ -25,7 +25,7 @@ describe('a problem of a policy names the setting as the text writes it, with it
     ['summarizer:\n  prompt: 7', 'summarizer', 'policy:1: summarizer: '],
     ['\n\nmin_sequence_tokns: 3', 'min_sequence_tokns', 'policy:3: min_sequence_tokns: no such setting'],
     ['max_tokens: 3\nmaxTokens: 4', 'max_tokens', 'policy:1: max_tokens: set twice, as maxTokens and'],
-    ['max_tokens: 3\ncompact: {}', 'max_tokens', 'policy:1: max_tokens: stands beside `compact`'],
+    ['max_tokens: 3\ncompact: {}', 'max_tokens', 'policy:1: max_tokens: is beside `compact`'],
     ['max_tokens: [', 'policy', 'policy: '],
     ['- max_tokens', '', 'policy: expected a mapping of settings'],
   ])('%j', (yaml, field, message) => {

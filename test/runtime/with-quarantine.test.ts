@@ -94,7 +94,7 @@ describe('withQuarantine', () => {
 
   test('throws the error of the delivery if the record cannot be set aside', async () => {
     const down = (): Promise<never> => Promise.reject(new Error('connection lost'));
-    const { ports, events } = openWorld({ quarantine: down, setRecordAside: down });
+    const { ports, events } = openWorld({ quarantine: down, quarantineRecord: down });
     const thrown = corruptRecord('k', '', 'it is not a hash');
     const handle = withQuarantine(ports, asTurn, () => Promise.reject(thrown));
     await expect(handle(newConversation())).rejects.toBe(thrown);

@@ -2,12 +2,12 @@ import { inject } from 'vitest';
 
 declare module 'vitest' {
   interface ProvidedContext {
-    /** whether this run is `npm run test:faults` */
+    /** True for `npm run test:faults`. */
     isThorough: boolean;
   }
 }
 
-/** How often a property is tried: `npm run test:faults` tries it `thorough` times, `npm test` a tenth of that. */
+/** Number of runs of a property: `thorough` with `npm run test:faults`, a tenth of that with `npm test`. */
 export function countRuns(thorough: number): number {
   return inject('isThorough') ? thorough : Math.ceil(thorough / 10);
 }

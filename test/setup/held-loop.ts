@@ -1,14 +1,14 @@
-/** Most CPU time that one turn of the event loop may take, on the machine that the figure was measured on. */
+/** CPU time in ms that one turn of the event loop may take on the reference machine. */
 const MAX_HELD_MS = 50;
 
-/** What `spin` takes on that machine, in ms of CPU time. */
+/** CPU time in ms that `spin` takes on the reference machine. */
 const REFERENCE_SPIN_MS = 20;
 const SPINS = 20_000_000;
 const ATTEMPTS = 4;
 
 /**
- * Whether some attempt holds the event loop for less than the limit: whatever else the machine does, and a collection of all that
- * the tests before have left, can only make an attempt longer. The figure is that of the best attempt.
+ * Decides whether the best of some attempts blocks the event loop for less than the limit. Other load and the garbage
+ * of earlier tests can only make an attempt longer.
  */
 export async function holdsShortly(
   work: () => unknown,
@@ -22,8 +22,8 @@ export async function holdsShortly(
 }
 
 /**
- * The longest slice of work between two turns of the event loop, in ms of this thread's CPU time. Other processes on the machine
- * take wall-clock time, not this thread's CPU time.
+ * Measures the longest slice of work between two turns of the event loop, in ms of this thread's CPU time. Other
+ * processes take wall-clock time, but none of this CPU time.
  */
 export async function measureHeldMs(work: () => unknown): Promise<number> {
   let heldMs = 0;
@@ -55,6 +55,6 @@ function measureSpinMs(): number {
   let hash = 0;
   for (let index = 0; index < SPINS; index += 1) hash = Math.imul(hash ^ index, 0x01000193);
   const after = process.threadCpuUsage(before);
-  // The sum is looked at, so that the loop is not optimized away.
+  // The sum is used, so that the loop is not optimized away.
   return hash === 0 ? Number.POSITIVE_INFINITY : (after.user + after.system) / 1_000;
 }

@@ -1,19 +1,19 @@
-/** What `spin` takes on the machine that the figures of our tests were measured on, in ms. */
+/** Milliseconds that `spin` takes on the reference machine, which measured the figures of our tests. */
 const REFERENCE_SPIN_MS = 20;
 const SPINS = 8_000_000;
 
 /**
- * How much slower this machine is now than the reference machine, other processes included: at least 1. A test that limits an
- * elapsed time multiplies its limit by this factor, measured when the time is.
+ * Returns how much slower this machine is now than the reference machine, other processes included. The factor is at
+ * least 1. A test with a limit of elapsed time multiplies the limit by this factor, measured at the same time.
  */
 export function machineFactor(): number {
   const startMs = performance.now();
   const isSpun = spin() !== 0;
-  // The result is looked at, so that the loop is not optimized away.
+  // The result is used, so that the loop is not optimized away.
   return isSpun ? Math.max(1, (performance.now() - startMs) / REFERENCE_SPIN_MS) : 1;
 }
 
-/** The CPU time of this thread that a work takes, in ms. Other processes on the machine do not add to it. */
+/** Measures the CPU time of this thread for some work, in ms. Other processes do not add to it. */
 export async function measureCpuMs(work: () => unknown): Promise<number> {
   const before = process.threadCpuUsage();
   await work();

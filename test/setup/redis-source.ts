@@ -1,8 +1,8 @@
 import type { ProvideRedisOptions } from '../../src/local-redis/provide-redis.ts';
 
 /**
- * What `provideRedis` is asked for by suites: TEST_REDIS=container forces a container, of the image that TEST_REDIS_IMAGE
- * names where it is set; else the first source that this machine has.
+ * Chooses the source of Redis for `provideRedis`. TEST_REDIS=container forces a container with the image of
+ * TEST_REDIS_IMAGE, if that is set. Otherwise the first available source is used.
  */
 export function readRedisSource(): Pick<ProvideRedisOptions, 'sources' | 'container'> {
   if (process.env['TEST_REDIS'] !== 'container') return {};

@@ -10,11 +10,11 @@ declare module 'vitest' {
 }
 
 /**
- * vitest globalSetup. By default the first source that this machine has; TEST_REDIS=container forces a container, of
- * TEST_REDIS_IMAGE where that is set, and ignores REDIS_URL.
+ * Global setup of vitest. It uses the first available source of Redis. TEST_REDIS=container forces a container with the
+ * image of TEST_REDIS_IMAGE, if that is set, and ignores REDIS_URL.
  *
- * All suites share this Redis, and with REDIS_URL it may hold somebody's data. So a suite works under key prefixes of
- * its own run (a fresh tenant or queue prefix), removes what it made, and never calls FLUSHDB or FLUSHALL.
+ * All suites share this Redis. With REDIS_URL it may contain foreign data. Each suite uses key prefixes of its own run,
+ * i.e. a fresh tenant or queue prefix. It removes its keys and never calls FLUSHDB or FLUSHALL.
  */
 export async function setup(project: TestProject): Promise<() => Promise<void>> {
   const source = readRedisSource();

@@ -48,7 +48,7 @@ test.each([
         const sweep = await store.sweepShards([shard], 100);
         expect(sweep.failure).toBeUndefined();
         due.push(...sweep.due.map(({ conversation }) => conversation.id));
-        found.push(...sweep.setAside);
+        found.push(...sweep.quarantined);
         return found.length;
       },
       { timeout: 20_000, interval: 100 },
@@ -94,7 +94,7 @@ test.each([
   await redis.unlink(keyspace.sweep(shard), keyspace.ready(shard));
   await corrupt(keyspace.key(bad, 'c'));
   await redis.zadd(keyspace.ready(shard), 1, `t|_|${bad.id}`);
-  const { due, setAside, failure } = await store.sweepShards([shard], 100);
+  const { due, quarantined: setAside, failure } = await store.sweepShards([shard], 100);
   expect([due, failure]).toEqual([[], undefined]);
   const why = expect.stringContaining(`corrupt ${keyspace.key(bad, 'c')}`);
   expect(setAside).toEqual([{ shard, set: 'ready', name: `t|_|${bad.id}`, why }]);

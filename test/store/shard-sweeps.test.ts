@@ -33,12 +33,12 @@ test('returns entries of other shards beside a silent one, whose reply comes wit
   const first = look();
   answer(0);
   answer(1);
-  expect(await first).toEqual({ due: [entryOf('c0'), entryOf('c1')], setAside: [] });
+  expect(await first).toEqual({ due: [entryOf('c0'), entryOf('c1')], quarantined: [] });
   const second = look();
   expect(asked, 'and it is not asked again meanwhile').toEqual([0, 1, 2, 0, 1]);
   answer(2);
   answer(0);
-  expect(await second, 'shard 1 is silent now').toEqual({ due: [entryOf('c2'), entryOf('c0')], setAside: [] });
+  expect(await second, 'shard 1 is silent now').toEqual({ due: [entryOf('c2'), entryOf('c0')], quarantined: [] });
   void look();
   expect(asked.slice(5)).toEqual([0, 2]);
 });
@@ -49,10 +49,10 @@ test('reports a failed shard once, beside the replies of the others', async () =
   fail(0, AWAY);
   fail(1, AWAY);
   answer(2);
-  expect(await first).toEqual({ due: [entryOf('c2')], setAside: [], failure: AWAY });
+  expect(await first).toEqual({ due: [entryOf('c2')], quarantined: [], failure: AWAY });
   const second = look();
   for (const shard of [0, 1, 2]) answer(shard);
-  expect(await second).toEqual({ due: ['c0', 'c1', 'c2'].map(entryOf), setAside: [] });
+  expect(await second).toEqual({ due: ['c0', 'c1', 'c2'].map(entryOf), quarantined: [] });
 });
 
 test('expires idle conversations on a full Redis', async () => {
@@ -61,7 +61,7 @@ test('expires idle conversations on a full Redis', async () => {
   fail(0, FULL);
   answer(1);
   answer(2);
-  expect(await sweep).toEqual({ due: [entryOf('c1'), entryOf('c2'), entryOf('room-0')], setAside: [] });
+  expect(await sweep).toEqual({ due: [entryOf('c1'), entryOf('c2'), entryOf('room-0')], quarantined: [] });
 });
 
 test('reports a full Redis once if no conversation can be expired', async () => {
@@ -69,8 +69,8 @@ test('reports a full Redis once if no conversation can be expired', async () => 
   const first = look();
   fail(0, FULL);
   for (const shard of [1, 2]) answer(shard, []);
-  expect(await first).toEqual({ due: [], setAside: [], failure: FULL });
+  expect(await first).toEqual({ due: [], quarantined: [], failure: FULL });
   const second = look();
   for (const shard of [0, 1, 2]) answer(shard, []);
-  expect(await second).toEqual({ due: [], setAside: [] });
+  expect(await second).toEqual({ due: [], quarantined: [] });
 });

@@ -197,7 +197,7 @@ const record = fc
                   usage: { inputTokens: 5, outputTokens: 0 },
                   answeredVersion: 0,
                   requestTokens: 6,
-                  anchor: { tokens: 9, version: 0, setup: 'a1b2' },
+                  anchor: { tokens: 9, version: 0, fingerprint: 'a1b2' },
                   end: 'cut_off' as const,
                 }
               : { key, messages: [], opens: [], closes: [] };

@@ -8,7 +8,7 @@ import {
 } from '@opentelemetry/sdk-trace-node';
 import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
 import { TurnfoldError } from '../../src/domain/errors.ts';
-import type { Traced } from '../../src/domain/ports/tracing.ts';
+import type { SpanSubject } from '../../src/domain/ports/tracing.ts';
 import { parseTraceParent, readCurrentTrace } from '../../src/telemetry/trace-parent.ts';
 import { createTraces } from '../../src/telemetry/traces.ts';
 import { samples, scope } from './sample-events.ts';
@@ -16,7 +16,7 @@ import { samples, scope } from './sample-events.ts';
 const { turn, passId } = scope;
 const conversation = { tenant: scope.tenant, id: scope.conversation };
 const ASKER = { traceId: '0af7651916cd43dd8448eb211c80319c', spanId: 'b7ad6b7169203331' };
-const turnSpan = (more: Partial<Extract<Traced, { kind: 'turn' }>> = {}): Traced => ({
+const turnSpan = (more: Partial<Extract<SpanSubject, { kind: 'turn' }>> = {}): SpanSubject => ({
   kind: 'turn',
   conversation,
   turn,
@@ -24,7 +24,11 @@ const turnSpan = (more: Partial<Extract<Traced, { kind: 'turn' }>> = {}): Traced
   attempt: 1,
   ...more,
 });
-const call: Traced = { kind: 'model_call', profile: { id: 'gpt-5', format: 'openai-responses' }, isCompacted: true };
+const call: SpanSubject = {
+  kind: 'model_call',
+  profile: { id: 'gpt-5', format: 'openai-responses' },
+  isCompacted: true,
+};
 
 describe('without an SDK', () => {
   test('work runs, throws its errors and stores no traceparent', async () => {
@@ -157,7 +161,7 @@ describe('with an SDK', () => {
   );
 
   test('every kind of span has its name and ids', async () => {
-    const kinds: readonly Traced[] = [
+    const kinds: readonly SpanSubject[] = [
       turnSpan(),
       call,
       { kind: 'tool_call', name: 'look', call: 'c2_0' },

@@ -1,10 +1,10 @@
 import { beforeAll, expect, test } from 'vitest';
 import { CharClassTable } from '../../src/tokens/char-class.ts';
 import { clipEnd, clipStart } from '../../src/tokens/clip.ts';
-import { importRanks, readVocabulary } from '../../src/tokens/rank-file.ts';
-import { ShortMerge } from '../../src/tokens/short-merge.ts';
+import { ShortMerge } from '../../src/tokens/merge.ts';
 import { compileSplitRules } from '../../src/tokens/split-rules.ts';
 import type { EncodingTables } from '../../src/tokens/tokenization.ts';
+import { importRanks, readVocabulary } from '../../src/tokens/vocabulary.ts';
 
 let tables: EncodingTables;
 
@@ -25,7 +25,7 @@ function runToEnd<Result>(work: Generator<void, Result>): [slices: number, resul
 test.each([
   ['clipStart', clipStart],
   ['clipEnd', clipEnd],
-])('%s of a hundred times the text is no more work', (_name, clip) => {
+])('%s of a hundred times the text costs no more', (_name, clip) => {
   for (const piece of [' ', 'a', '好', '😀', 'Plain words. ']) {
     const [slices, clipped] = runToEnd(clip(tables, piece.repeat(40_000), 200));
     const [slicesOfMore, clippedOfMore] = runToEnd(clip(tables, piece.repeat(4_000_000), 200));

@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
 const root = new URL('../../', import.meta.url);
 
-/** Real text of each kind, from what `npm ci` installs: the same on every machine. */
+/** Real text of each kind, from packages that `npm ci` installs. It is the same on every machine. */
 export function readTexts(): Record<'prose' | 'code' | 'json' | 'cjk', string> {
   return {
     prose: ['ioredis', 'glob', 'ssh2', 'regexp-tree'].map((name) => read(`node_modules/${name}/README.md`)).join('\n'),
@@ -12,7 +12,7 @@ export function readTexts(): Record<'prose' | 'code' | 'json' | 'cjk', string> {
   };
 }
 
-/** Contents and arguments of the recorded conversations beside the project; undefined where they are absent. */
+/** Contents and arguments of the recorded conversations beside the project. Undefined if there are none. */
 export function readTraces(): string[] | undefined {
   const folder = new URL('../shared/traces/', root);
   if (!existsSync(folder)) return undefined;
@@ -55,7 +55,7 @@ const SPECIAL = [
   '|>',
   ' a',
 ];
-/** Every class of the split rules, and what JavaScript, Rust and the Unicode versions see differently. */
+/** Every class of the split rules, and characters that JavaScript, Rust and the Unicode versions treat differently. */
 const RULE_EDGES = [
   'aAsStTmMdDrRvVeElLbB',
   "''''!/\\.\r\n\n\t  \u00a0\u0085\u3000\u2028\ufeff\u200b\u200d",

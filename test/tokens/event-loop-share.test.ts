@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { EventLoopShare } from '../../src/tokens/event-loop-share.ts';
 
-/** Longer than a quantum, so that each step of a work below is served by itself. */
+/** Longer than a quantum, so that each step of the works below is served by itself. */
 const STEP_MS = 1.1;
 
-/** Work of so many steps, each of which is told of. */
+/** Work with some steps, each of which is recorded. */
 function* work(steps: number, onStep: () => void): Generator<void, number> {
   for (let step = 1; step <= steps; step += 1) {
     const endsMs = performance.now() + STEP_MS;
@@ -15,19 +15,19 @@ function* work(steps: number, onStep: () => void): Generator<void, number> {
   return steps;
 }
 
-test('serves a short work long before the long ones that wait before it have ended', async () => {
+test('finishes short work long before earlier long work', async () => {
   const share = new EventLoopShare();
   let longSteps = 0;
   const long = Array.from({ length: 10 }, () => share.run(work(40, () => longSteps++)));
   const before = longSteps;
   await share.run(work(1, () => undefined));
-  // One step of each, where each waits for its first, and as many of those that have begun.
+  // Each work gets a step while others wait for their first, and as many works that have begun get one.
   expect(longSteps - before).toBeLessThanOrEqual(2 * long.length + Math.ceil(8 / STEP_MS));
   await Promise.all(long);
   expect(longSteps).toBe(400);
 });
 
-test('serves long works in turns', async () => {
+test('serves long work in rotation', async () => {
   const share = new EventLoopShare();
   const steps = [0, 0, 0, 0];
   let apart = 0;
@@ -37,11 +37,11 @@ test('serves long works in turns', async () => {
     if (going.length === steps.length) apart = Math.max(apart, Math.max(...steps) - Math.min(...steps));
   };
   await Promise.all(steps.map((_, index) => share.run(work(30, told(index)))));
-  // The first runs alone until the others have asked, for one share of the event loop.
+  // The first work runs alone for one share of the event loop, until the others are added.
   expect(apart).toBeLessThanOrEqual(1 + Math.ceil(8 / STEP_MS));
 });
 
-test('a long work goes on under a stream of short ones', async () => {
+test('long work continues during a stream of short work', async () => {
   const share = new EventLoopShare();
   const steps = { long: 0, short: 0 };
   const long = share.run(work(20, () => steps.long++));
@@ -52,7 +52,7 @@ test('a long work goes on under a stream of short ones', async () => {
   expect(steps.short).toBeLessThanOrEqual(60);
 });
 
-test('gives the event loop a turn after each share, and passes on what a work throws', async () => {
+test('returns to the event loop after each share, and passes on errors of the work', async () => {
   const share = new EventLoopShare();
   let turns = 0;
   let isDone = false;

@@ -4,7 +4,7 @@ import { holdsShortly, maxHeldMs, measureHeldMs } from '../setup/held-loop.ts';
 import { machineFactor, measureCpuMs } from '../setup/machine-factor.ts';
 import { readTexts } from './corpus.ts';
 
-describe('count does not hold the event loop', () => {
+describe('count does not block the event loop', () => {
   test.each(['a', 'A', ' ', '好', '-', '\u0301'])('100,000 times %j: under 1 s of CPU time in all', async (char) => {
     const counter = await loadTokenCounter('o200k_base');
     const text = char.repeat(100_000);
@@ -41,7 +41,7 @@ describe('count does not hold the event loop', () => {
   });
 });
 
-describe('clipping does not hold the event loop', () => {
+describe('clipping does not block the event loop', () => {
   test.each([
     ['a megabyte of blanks', ' '.repeat(1_000_000), 8_000],
     ['twenty megabytes of blanks', ' '.repeat(20_000_000), 8_000],

@@ -12,18 +12,18 @@ const message = {
 const text = 'Größe? 好 \ud800read{"path":"a.ts"}list{}';
 
 describe('size of a message', () => {
-  test('tokens are those of content, names and arguments, and four', async () => {
+  test('is the tokens of content, names and arguments plus four', async () => {
     const counter = await loadTokenCounter('o200k_base');
     expect(await countMessage(counter, message)).toBe(counter.encode(text).length + 4);
     expect(await countMessage(counter, { content: '' })).toBe(4);
   });
 
-  test('bytes are those of the same text; a lone surrogate is three, as what replaces it', () => {
+  test('is the UTF-8 bytes of the same text, with three for a lone surrogate and its replacement', () => {
     expect(bytesOfMessage(message)).toBe(new TextEncoder().encode(text).length);
     expect(bytesOfMessage({ content: '\ud800', toolCalls: undefined })).toBe(3);
   });
 
-  test('what stands in parts counts: texts as texts, each picture as one, by the bytes that are sent', async () => {
+  test('includes parts: texts as texts, each image as one, with the bytes that are sent', async () => {
     const counter = await loadTokenCounter('o200k_base');
     const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'A'.repeat(4_000) } };
     const parts = [{ type: 'text', text: 'What is this?' }, picture];
@@ -33,7 +33,7 @@ describe('size of a message', () => {
     expect(bytesOfMessage(counted)).toBe('What is this?'.length + 4_000);
   });
 
-  test('a text that content and parts both hold is counted once', async () => {
+  test('counts a text once that both content and parts contain', async () => {
     const counter = await loadTokenCounter('o200k_base');
     const both = { content: 'Hello there.', parts: [{ type: 'text', text: 'Hello there.' }] };
     expect(await countMessage(counter, both)).toBe(await countMessage(counter, { content: 'Hello there.' }));

@@ -16,7 +16,10 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s equals tiktoken', (en
   });
   afterAll(() => tiktoken.free());
 
-  /** The first text with other ids than tiktoken's; compared by hand, since 15,000 `expect`s take longer than the rest. */
+  /**
+   * The first text with other ids than tiktoken's. Compared by hand, because 15,000 `expect`s take longer than the
+   * rest.
+   */
   function findDifference(texts: Iterable<string>): string | undefined {
     for (const text of texts) {
       const ids = counter.encode(text);
@@ -40,7 +43,7 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s equals tiktoken', (en
     expect(findDifference(Array.from({ length: 100 }, any))).toBeUndefined();
   });
 
-  test('on pieces on both sides of the limit between the two merges', () => {
+  test('on pieces on both sides of the limit between the two merge algorithms', () => {
     const random = randomIntegers(SEED);
     const pick = (letters: string): string => letters[random(letters.length)] ?? '';
     for (const letters of ['a', 'ab', 'abcdefghijklmnopqrstuvwxyz', '好', '好的文字', ' ', '-=', '\u0301']) {

@@ -51,7 +51,7 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s', (encoding) => {
   });
 
   test('a text of several encoding slices, with surrogate pairs across their borders, counts as the sum of its lines', async () => {
-    // Each line begins a piece, so the whole is the sum; odd and even offsets put a pair on one border or the other.
+    // Each line begins a piece, so the whole is the sum. Odd and even offsets put a pair on one border or the other.
     const line = `x${'😀 ok '.repeat(50)}\n`;
     const lines = Math.ceil((2 << 20) / line.length);
     const tokens = counter.countSync(line) * lines;
@@ -94,9 +94,9 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s', (encoding) => {
   function expectClipped({ text, clipped, cut, limit }: Clipped): void {
     const tokens = counter.countSync(clipped);
     expect(tokens).toBeLessThanOrEqual(limit);
-    // A code point is at most four tokens, and a cut moved back for the recount loses as many again.
+    // A code point is at most four tokens. A cut that is moved back after the recount loses as many again.
     expect(counter.countSync(text) <= limit ? clipped === text : tokens > limit - 8).toBe(true);
-    // The units around the cut are no pair; a lone surrogate of the text's own may stand there.
+    // The units around the cut are no pair. The text may contain a lone surrogate there.
     expect(clipped !== text && clipped !== '' && (cut.codePointAt(0) ?? 0) > 0xffff).toBe(false);
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { calibrationRatio } from '../../src/domain/calibration.ts';
 import type { WorkerEvent } from '../../src/domain/events.ts';
+import { calibrationRatio } from '../../src/domain/size.ts';
 import { openMemoryCalibrationStore } from '../../src/memory-store/calibration-store.ts';
 import { Calibrations } from '../../src/workers/calibrations.ts';
 import { ManualTimers } from './turn/manual-timers.ts';

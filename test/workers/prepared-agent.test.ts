@@ -86,7 +86,7 @@ test('prepareAgent puts pins behind the system prompt, counts them, and refuses 
   expect(pinTokens).toBeGreaterThan(5);
   expect(pinned.overhead.tokens).toBe(plain.overhead.tokens + pinTokens);
   expect(pinned.overhead.bytes).toBe(pinned.system.length);
-  expect(pinned.overhead.setup).not.toBe(plain.overhead.setup);
+  expect(pinned.overhead.fingerprint).not.toBe(plain.overhead.fingerprint);
   expect([...pinned.texts]).toEqual([
     [pinned.hashes.system, 'You guide.'],
     [pinned.hashes.pins, '["Be brief.","Be kind."]'],

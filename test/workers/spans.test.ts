@@ -1,16 +1,17 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import { expect, test } from 'vitest';
-import type { Traced, Tracing } from '../../src/domain/ports/tracing.ts';
-import type { TraceParent } from '../../src/domain/trace-parent.ts';
+import type { TraceParent } from '../../src/domain/ids.ts';
+import type { SpanSubject, Tracing } from '../../src/domain/ports/tracing.ts';
 import { TURN_LIMITS } from '../../src/domain/turn.ts';
 import { FIVE_SEQUENCES, Fixture, ref } from './compaction/fixture.ts';
 
 /** Spans in the order in which they began, each with the one around it. */
 class RecordedSpans implements Tracing {
-  readonly all: { readonly about: Traced; readonly within: TraceParent | undefined; readonly id: TraceParent }[] = [];
+  readonly all: { readonly about: SpanSubject; readonly within: TraceParent | undefined; readonly id: TraceParent }[] =
+    [];
   readonly #open = new AsyncLocalStorage<TraceParent>();
 
-  inSpan<T>(about: Traced, work: () => Promise<T>): Promise<T> {
+  inSpan<T>(about: SpanSubject, work: () => Promise<T>): Promise<T> {
     const id = `00-${'a'.repeat(32)}-${String(this.all.length + 1).padStart(16, '0')}-01`;
     this.all.push({ about, within: this.current(), id });
     return this.#open.run(id, work);

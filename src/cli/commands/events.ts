@@ -1,4 +1,4 @@
-import type { ConversationEvent, ToldVersion } from '../../client/index.ts';
+import type { ConversationEvent, VersionReport } from '../../client/index.ts';
 import type { ConversationOptions } from '../command-options.ts';
 import { writeJson } from '../output.ts';
 import type { CommandContext } from '../with-client.ts';
@@ -54,7 +54,7 @@ function describeEvent(event: ConversationEvent): string {
   }
 }
 
-function describeVersion({ strategy, reasons, archived, tokensBefore, tokensAfter }: ToldVersion): string {
+function describeVersion({ strategy, reasons, archived, tokensBefore, tokensAfter }: VersionReport): string {
   const why = reasons.length === 0 ? '' : ` for ${reasons.join(', ')}`;
   return `${strategy}${why}, ${tokensBefore} -> ${tokensAfter} tokens, ${archived} messages archived`;
 }

@@ -1,7 +1,6 @@
 import { explainPlan } from '../../domain/compaction/explain.ts';
 import { adoptMessages } from '../../domain/history.ts';
-import { buildLog } from '../../domain/log.ts';
-import type { LogEntry, Message, Weight } from '../../domain/message.ts';
+import { buildLog, type LogEntry, type Message, type Weight } from '../../domain/message.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import type { SeqRange } from '../../domain/version.ts';

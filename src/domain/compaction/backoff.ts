@@ -2,12 +2,12 @@ import { type Backoff, NO_BACKOFF } from '../conversation.ts';
 import { PASS_LIMITS, type PassOutcome } from '../pass.ts';
 import type { BackoffCause } from '../pass-events.ts';
 
-/** Whether a soft pass is not worth asking for: nothing was to be done at this size, or three passes in a row gained too little. */
+/** Decides whether a soft pass would gain nothing at this size. */
 export function isBackedOff(backoff: Backoff, tokens: number): boolean {
   return findBackoffCause(backoff, tokens) !== undefined;
 }
 
-/** What shuts the backoff; undefined where it is open. */
+/** @returns the backoff that holds at this size, or undefined if none does */
 export function findBackoffCause(
   { noGainBelowTokens, nothingBelowTokens }: Backoff,
   tokens: number,
@@ -16,34 +16,35 @@ export function findBackoffCause(
   return tokens < nothingBelowTokens ? 'nothing_to_do' : undefined;
 }
 
-interface LookedAt {
-  /** size of the context */
+/** Sizes at the time of an evaluation. */
+interface EvaluatedSize {
+  /** Tokens of the whole context. */
   readonly tokens: number;
-  /** the same without what a request holds besides messages */
+  /** Tokens of the messages alone. */
   readonly messageTokens: number;
   readonly calibration: number;
   readonly hardTokens?: number | undefined;
 }
 
-/** The backoff with the size below which an append need not ask for a pass. Hard reasons do not mind what shuts it. */
-export function backOffAppends(backoff: Backoff, looked: LookedAt): Backoff {
+/** Adds the size below which an append need not request a pass. Hard reasons hold during a backoff, too. */
+export function backOffAppends(backoff: Backoff, size: EvaluatedSize): Backoff {
   const softTokens = Math.max(backoff.nothingBelowTokens, backoff.noGainBelowTokens);
   if (softTokens === 0) return backoff;
-  const { tokens, messageTokens, calibration } = looked;
-  const growth = nextLook(softTokens, looked) - tokens;
+  const { tokens, messageTokens, calibration } = size;
+  const growth = nextCheckTokens(softTokens, size) - tokens;
   return { ...backoff, appendsBelowMessageTokens: messageTokens + Math.floor(growth / calibration) };
 }
 
-/** The size from which to look again: where the backoff opens or, if that comes first, at a hard limit not reached yet. */
-function nextLook(softTokens: number, { tokens, hardTokens = 0 }: LookedAt): number {
+/** Finds the size of the next threshold check: the end of the backoff, or an unreached hard limit below it. */
+function nextCheckTokens(softTokens: number, { tokens, hardTokens = 0 }: EvaluatedSize): number {
   if (softTokens <= tokens) return tokens;
   return hardTokens > tokens ? Math.min(softTokens, hardTokens) : softTokens;
 }
 
 /**
- * The backoff after a pass.
- * @param tokens size of the context when it ended
- * @param stepTokens growth that may make a difference: `minSequenceTokens`
+ * Computes the backoff after a pass.
+ * @param tokens size of the context at the end of the pass
+ * @param stepTokens growth that may change the result: `minSequenceTokens`
  */
 export function nextBackoff(backoff: Backoff, outcome: PassOutcome, tokens: number, stepTokens: number): Backoff {
   const nothingBelowTokens = tokens + Math.max(1, stepTokens);
@@ -56,17 +57,19 @@ export function nextBackoff(backoff: Backoff, outcome: PassOutcome, tokens: numb
       return backoff;
     case 'rejected':
     case 'expired':
-      // The same content would be proposed again: as after a restore, it has to grow first.
+      // The next pass would propose the same content. The context has to grow first, as after a restore.
       return { ...backoff, noGainBelowTokens: Math.ceil(tokens * PASS_LIMITS.backoffGrowth) };
     case 'no_reason':
     case 'none':
     case 'infeasible':
-      // Neither is a pass without gain: it does not count for the breaker, and it does not reset it.
+      // A pass that changed nothing neither counts as gainless nor resets the count.
       return { ...backoff, nothingBelowTokens };
     case 'no_gain': {
       const gainlessPasses = backoff.gainlessPasses + 1;
-      const isOpened = gainlessPasses >= PASS_LIMITS.backoffPasses;
-      const noGainBelowTokens = isOpened ? Math.ceil(tokens * PASS_LIMITS.backoffGrowth) : backoff.noGainBelowTokens;
+      const isBackoffDue = gainlessPasses >= PASS_LIMITS.backoffPasses;
+      const noGainBelowTokens = isBackoffDue
+        ? Math.ceil(tokens * PASS_LIMITS.backoffGrowth)
+        : backoff.noGainBelowTokens;
       return { nothingBelowTokens, gainlessPasses, noGainBelowTokens };
     }
   }

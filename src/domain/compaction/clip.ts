@@ -1,21 +1,21 @@
-import type { ContextItem } from '../context-item.ts';
 import type { Message, Weight } from '../message.ts';
 import type { Sliced } from '../sliced.ts';
+import type { ContextItem } from '../version.ts';
 
 /** Weighs a message of at most some thousand tokens, exactly. */
 export type Weigh = (message: Message) => Weight;
 
-/** What a clip keeps at most, in tokens: counted in one go, it must not hold the event loop. */
+/** Tokens that a clip keeps at most. It is counted in one go, which must not block the event loop. */
 const MAX_CLIP_TOKENS = 4_000;
-/** What is longer even clipped (a list of thousands of numbers) is not counted: that alone would take long. */
+/** Characters above which a clipped message is not counted, because counting would take too long. */
 const MAX_CLIP_CHARS = 50_000;
-/** Counting a text and cutting it again comes near enough in so many tries. */
+/** Tries to reach a size. Counting a text and cutting it again comes close enough within them. */
 const MAX_TRIES = 8;
 
 /**
- * A message of which so many characters stay, half of them from its start and half from its end, with a reference between.
- * Cut on code points (X8); of calls, the long texts in their arguments are cut, which stay the same JSON otherwise (X7). The
- * same for the same message, so that no version has to keep the text. Other parts than text are named and left out.
+ * Clips each text of a message to its first and last characters, with a reference to the log between them. Code points
+ * stay whole. In tool calls, long strings of the arguments are clipped, and the arguments stay valid JSON. Parts other
+ * than text are replaced by a note. The result is deterministic, so that no version has to store the text (I15).
  */
 export function clipMessage(message: Message, keepChars: number, seq: number): Message {
   const { parts, raw: _raw, toolCalls, ...others } = message;
@@ -31,10 +31,10 @@ export function clipMessage(message: Message, keepChars: number, seq: number): M
 }
 
 /**
- * The item clipped to at most `maxTokens`, or as near to it as `minChars` of each of its texts allow; undefined where that is
- * no smaller.
- * Yields after each try: a count of 50,000 characters may take 15 ms.
- * @param minChars a clip that keeps less says nothing
+ * Clips an item to `maxTokens`, or as close as `minChars` per text allow. Yields after each try, because counting
+ * 50,000 characters may take 15 ms.
+ * @param minChars characters below which a clip would be useless
+ * @returns undefined if no clip is smaller than the item
  */
 export function* clipItem(
   item: ContextItem,
@@ -88,20 +88,20 @@ function cutEnd(text: string, chars: number): string {
   return text.slice(isSplit(text, at) ? at + 1 : at);
 }
 
-/** Whether a cut here would part the two halves of a character. */
+/** Checks whether a cut at this index would split a surrogate pair. */
 function isSplit(text: string, at: number): boolean {
   return at > 0 && at < text.length && (text.codePointAt(at - 1) ?? 0) > 0xffff;
 }
 
 /**
- * A string of a JSON text, and the colon behind it where it is a key. A string without its end matches up to the end of the
- * text: if it did not match, the search would begin again at each quote inside it.
+ * Matches a string of a JSON text, and the colon after it if it is a key. An unterminated string matches to the end of
+ * the text. Otherwise the search would start again at each quote inside it.
  */
 const STRING = /"[^"\\]*(?:\\.[^"\\]*)*(?:"(\s*:)?|\\?$)/gs;
 
 /**
- * What is no JSON is sent as a JSON string within an object (X7), and is cut as text. In the text itself, where numbers stay as
- * they are written: parsed, an id of 20 digits would become another.
+ * Clips the strings inside a JSON text. Any other text is clipped as a whole, and is later sent as a JSON string. The
+ * text is edited without parsing it, because parsing would change numbers such as an id of 20 digits.
  */
 function clipArguments(text: string, keepChars: number, seq: number): string {
   if (text.length <= keepChars) return text;

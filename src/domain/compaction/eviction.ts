@@ -3,26 +3,29 @@ import type { EvictionStrategy } from '../policy.ts';
 import { isFloor, type Layout } from './layout.ts';
 
 export interface CutRequest {
-  /** absent: no more than the budget needs */
+  /** Extent that the policy asks for. Absent: only what the budget needs. */
   readonly strategy?: EvictionStrategy;
-  /** what has to go for the budget; nothing where it is no goal */
+  /** Weight above the budget. Zero if the budget is no target. */
   readonly excess: Weight;
-  /** the floor may shrink where the rest is not enough */
+  /** Permission to cut the floor if the other groups are not enough. */
   readonly mayRelaxFloor: boolean;
 }
 
 export interface Cut {
-  /** indexes of the groups that go */
+  /** Indexes of the groups to remove. */
   readonly groups: ReadonlySet<number>;
-  /** what they weigh */
+  /** Weight of these groups. */
   readonly weight: Weight;
   readonly isFloorRelaxed: boolean;
 }
 
 /**
- * Cuts along one list: groups whose messages are all droppable, then the rest, oldest first; summaries last. First what
- * the strategy takes, then on until the excess is gone, then, where allowed, from the oldest of the floor; at last on to
- * a legal first message.
+ * Chooses the groups to evict. The eviction list starts with groups whose messages are all droppable, then the others,
+ * each oldest first. Summaries come last.
+ * 1. Take the extent that the strategy asks for.
+ * 2. Continue along the list until the excess is gone.
+ * 3. If allowed, continue with the floor, oldest first.
+ * 4. Extend the cut until the context starts with a legal message.
  */
 export function cutContext(layout: Layout, request: CutRequest): Cut {
   const order = evictionOrder(layout);
@@ -47,7 +50,7 @@ export function cutContext(layout: Layout, request: CutRequest): Cut {
   return { groups: cut, weight, isFloorRelaxed };
 }
 
-/** The one list: droppable groups, then the rest, each oldest first; summaries last. */
+/** The eviction list: droppable groups, other groups, summaries, each oldest first. */
 function evictionOrder({ groups, protections, items }: Layout): number[] {
   const droppable: number[] = [];
   const others: number[] = [];
@@ -61,7 +64,7 @@ function evictionOrder({ groups, protections, items }: Layout): number[] {
   return [...droppable, ...others, ...summaries];
 }
 
-/** The retention window oldest first; the log's first user message, which says what all this is about, goes last. */
+/** Floor groups, oldest first. The first user message goes last, because it states the purpose of the conversation. */
 function floorOrder({ groups, protections, firstUserGroup }: Layout): number[] {
   const floor = groups
     .keys()
@@ -71,7 +74,7 @@ function floorOrder({ groups, protections, firstUserGroup }: Layout): number[] {
   return [...floor.filter((index) => !isFirst(index)), ...floor.filter(isFirst)];
 }
 
-/** How many groups of `order` a strategy takes. Shares are of tokens, not of messages. */
+/** Counts the groups of `order` that a strategy takes. Shares are shares of the tokens, not of the messages. */
 function strategyLength(strategy: EvictionStrategy, layout: Layout, order: readonly number[]): number {
   if ('min' in strategy) return Math.min(...strategy.min.map((member) => strategyLength(member, layout, order)));
   if ('max' in strategy) return Math.max(...strategy.max.map((member) => strategyLength(member, layout, order)));
@@ -84,7 +87,7 @@ function shortestWithShare(layout: Layout, order: readonly number[], share: numb
   const total = sumWeights(layout, order).tokens;
   let tokens = 0;
   let length = 0;
-  // Divided, 55 of 100 is 0.55 exactly; multiplied, 0.55 × 100 is more than 55.
+  // By division, 55 of 100 is exactly 0.55. By multiplication, 0.55 × 100 would be more than 55.
   while (length < order.length && tokens / total < share) {
     tokens += layout.groupWeights[order[length] as number]?.tokens ?? 0;
     length += 1;
@@ -104,8 +107,8 @@ function longestThatLeaves(layout: Layout, order: readonly number[], messages: n
 }
 
 /**
- * The first message after system must be a user message or a summary. A cut that leaves another is extended to the next
- * that is, even below `retain`, never into what is protected: there rendering puts a placeholder first.
+ * Extends a cut until the first message after system is a user message or a summary. This may go below `retain`, but
+ * never into protected groups. There the renderer adds a placeholder as first message.
  */
 function extendToLegalStart(layout: Layout, cut: ReadonlySet<number>, take: (group: number) => void): void {
   for (let position = 0; position < layout.items.length; position += 1) {
@@ -123,7 +126,7 @@ function sumWeights(layout: Layout, groups: Iterable<number>): Weight {
   return sum;
 }
 
-/** Whether as much as has to go is gone, in tokens and in bytes. */
+/** Checks that the removed weight reaches the excess, in tokens and in bytes. */
 function covers(gone: Weight, excess: Weight): boolean {
   return gone.tokens >= excess.tokens && gone.bytes >= excess.bytes;
 }

@@ -4,22 +4,25 @@ import type { LogEntry } from '../message.ts';
 import type { Policy } from '../policy.ts';
 import { NO_OVERHEAD } from '../size.ts';
 import { START_VERSION } from '../version.ts';
+import { requestTokens } from './budget.ts';
 import type { Weigh } from './clip.ts';
-import { findLastSaid, layOut } from './layout.ts';
+import { findLastModelSeq, layOut } from './layout.ts';
 import { type PassPlan, planPass } from './plan.ts';
-import { requestTokens } from './request-size.ts';
 import { evaluateThresholds } from './thresholds.ts';
 
-/** A plan over a whole log, with what it was decided from. */
+/** A plan over a whole log, with the figures behind it. */
 export interface ExplainedPlan {
   readonly plan: PassPlan;
   readonly messages: number;
   readonly turns: number;
-  /** positions of the messages that no soft pass would touch */
+  /** Positions of messages that no soft pass would remove. */
   readonly protectedPositions: readonly number[];
 }
 
-/** Plans over a log that was never compacted and has no model: shares of a window are off, counts run over all of it. */
+/**
+ * Plans over a log without compaction and without a model. Ratios of the window are off, and counts cover the whole
+ * log.
+ */
 export function explainPlan(entries: readonly LogEntry[], policy: Policy, weigh: Weigh): ExplainedPlan {
   const context = contextOfLog(entries, START_VERSION);
   const { items } = context;
@@ -35,7 +38,7 @@ export function explainPlan(entries: readonly LogEntry[], policy: Policy, weigh:
   });
   const seen = firstUserSeq === undefined ? {} : { firstUserSeq };
   const plan = planPass({ context, policy, limits, overhead: NO_OVERHEAD, reasons, weigh, ...seen });
-  const layout = layOut(items, policy, { firstUserSeq, lastSaidSeq: findLastSaid(items) });
+  const layout = layOut(items, policy, { firstUserSeq, lastModelSeq: findLastModelSeq(items) });
   const protectedPositions = items.flatMap((_, position) =>
     layout.protections[layout.groupOf[position] as number] === undefined ? [] : [position],
   );

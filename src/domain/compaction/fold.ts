@@ -2,19 +2,19 @@ import type { Limits } from '../limits.ts';
 import type { Layout } from './layout.ts';
 import { describeRun, type Run } from './sequences.ts';
 
-/** So many old pairs of a user message and its summary are worth folding. */
+/** Pairs of an old user message and its summary from which a fold is useful. */
 const MIN_PAIRS = 8;
-/** Of the budget: what summaries may take when the pass is done. */
-const SUMMARYS_SHARE = 0.25;
+/** Share of the budget that summaries may have after a pass. */
+const MAX_SUMMARY_SHARE = 0.25;
 
-/** What a summary will take of the context, about; its cap is a quarter of its source, and 2,000 tokens. */
+/** Estimates the tokens of a summary: a quarter of its source, at most 2,000. */
 function expectTokens(sourceTokens: number): number {
   return Math.min(2_000, sourceTokens / 4);
 }
 
 /**
- * How many tokens of summaries are too many once the sequences are summarized. With a new sequence in every turn there is
- * always another one to summarize: without folds beside them, 5,000 turns at 40,000 tokens ended with 98 % of those in
+ * Computes the tokens by which summaries would exceed their share after the sequences are summarized. Every turn adds a
+ * sequence and thereby a summary. Without folds, 5,000 turns at 40,000 tokens ended with 98 % of the tokens in
  * summaries.
  */
 export function excessSummaryTokens(
@@ -24,12 +24,13 @@ export function excessSummaryTokens(
 ): number {
   const present = items.reduce((sum, item) => sum + (item.message.role === 'summary' ? item.tokens : 0), 0);
   const expected = sequences.reduce((sum, { tokens }) => sum + expectTokens(tokens), 0);
-  return Math.max(0, present + expected - maxTokens * SUMMARYS_SHARE);
+  return Math.max(0, present + expected - maxTokens * MAX_SUMMARY_SHARE);
 }
 
 /**
- * The older half of the old (user, summary) pairs as one sequence, with the summary of an earlier fold before them; more
- * of them where that does not free so many tokens. Undefined where there are too few.
+ * Combines old pairs of a user message and its summary into one sequence, together with the summary of an earlier fold
+ * before them. A fold takes the older half of the pairs, or more if that frees less than `excessTokens`.
+ * @returns undefined if there are too few pairs
  */
 export function findFold(layout: Layout, excessTokens: number): Run | undefined {
   const { items } = layout;
@@ -37,7 +38,7 @@ export function findFold(layout: Layout, excessTokens: number): Run | undefined 
   if (pairs < MIN_PAIRS) return undefined;
   let taken = Math.floor(pairs / 2);
   let { tokens } = describeRun(items, from, start + 2 * taken - 1);
-  // The newest stays: what comes behind its summary may be one run with it.
+  // The newest pair stays, because its summary may form a run with what follows.
   while (taken < pairs - 1 && tokens - expectTokens(tokens) < excessTokens) {
     tokens += (items[start + 2 * taken]?.tokens ?? 0) + (items[start + 2 * taken + 1]?.tokens ?? 0);
     taken += 1;
@@ -45,7 +46,7 @@ export function findFold(layout: Layout, excessTokens: number): Run | undefined 
   return describeRun(items, from, start + 2 * taken - 1);
 }
 
-/** Positions: of what a fold may begin with, of the first pair; and how many pairs there are. */
+/** Finds the position where a fold starts, the position of the first pair, and the number of pairs. */
 function findPairs({ items, groupOf, groups, protections }: Layout) {
   const isOld = (position: number, kind: 'user' | 'summary'): boolean => {
     const group = groupOf[position];

@@ -2,36 +2,43 @@ import { type ContextItem, weighItems } from '../context.ts';
 import type { Weight } from '../message.ts';
 import type { EvictionStrategy } from '../policy.ts';
 import { mapInSlices, type Sliced } from '../sliced.ts';
+import { excessWeight, type PlanRequest } from './budget.ts';
 import { clipItem } from './clip.ts';
 import { cutContext } from './eviction.ts';
-import { findLastSaid, type Layout, layOutInSlices } from './layout.ts';
+import { findLastModelSeq, type Layout, layOutInSlices } from './layout.ts';
 import { isMaskable, maskedItem } from './mask.ts';
-import type { PlanRequest } from './plan-request.ts';
-import { excessWeight } from './request-size.ts';
 import { type AcceptedSummary, placeSummaries } from './summaries.ts';
 import { hasHardReason } from './thresholds.ts';
 
 export const LADDER_STEPS = ['drop', 'mask', 'summarize', 'evict', 'clip', 'relax'] as const;
 export type LadderStep = (typeof LADDER_STEPS)[number];
 
-/** A step that was taken, and what the items weigh after it: less than before it. */
+/** A step that was taken, with the weight of the items after it. The weight is less than before the step. */
 export interface StepTaken extends Weight {
   readonly step: LadderStep;
 }
 
-/** What a floor message is clipped to at least, first: the floor itself stays. */
+/** Smallest size in the first clip of floor messages, before groups of the floor are removed. */
 const WIDE_CLIP = { tokens: 1_000, chars: 800 };
-/** What is clipped to when nothing else can go. */
+/** Smallest size in the last clip, after everything removable is gone. */
 const NARROW_CLIP = { tokens: 100, chars: 80 };
 
 /**
- * The ways in which a context becomes smaller, from the cheapest loss to the dearest. Each step takes what the ones before it
- * left; a step that would not make it smaller is not taken.
+ * The steps that make a context smaller, from the cheapest loss to the most expensive:
+ * 1. drop: remove groups that their author marked as droppable.
+ * 2. mask: replace old tool results by a short note.
+ * 3. summarize: replace sequences by their summaries.
+ * 4. evict: remove groups along the eviction list.
+ * 5. clip: shorten the largest messages of the floor, or of what is left.
+ * 6. relax: remove groups of the floor.
+ *
+ * Each step works on the result of the earlier ones. A step that would not make the context smaller is not taken. Steps
+ * are generators, so that a worker can run a long pass in slices.
  */
 export class Ladder {
   readonly #request: Omit<PlanRequest, 'context'>;
   readonly #steps: StepTaken[] = [];
-  readonly #lastSaidSeq: number;
+  readonly #lastModelSeq: number;
   #items: readonly ContextItem[];
   #layout: Layout | undefined;
   #isFloorRelaxed = false;
@@ -39,17 +46,17 @@ export class Ladder {
   constructor({ context, ...request }: PlanRequest) {
     this.#request = request;
     this.#items = context.items;
-    this.#lastSaidSeq = findLastSaid(context.items);
+    this.#lastModelSeq = findLastModelSeq(context.items);
   }
 
   get items(): readonly ContextItem[] {
     return this.#items;
   }
 
-  /** Of what is left now. */
+  /** Lays out the current items. */
   *layOut(): Sliced<Layout> {
     const { policy, firstUserSeq } = this.#request;
-    const landmarks = { firstUserSeq, lastSaidSeq: this.#lastSaidSeq };
+    const landmarks = { firstUserSeq, lastModelSeq: this.#lastModelSeq };
     this.#layout ??= yield* layOutInSlices(this.#items, policy, landmarks);
     return this.#layout;
   }
@@ -62,7 +69,7 @@ export class Ladder {
     return weighItems(this.#items);
   }
 
-  /** What still has to go; nothing where no reason makes the budget a goal. */
+  /** Weight above the budget. Zero if no reason makes the budget a target. */
   get excess(): Weight {
     return excessWeight(this.#request, this.weight);
   }
@@ -76,15 +83,16 @@ export class Ladder {
     return this.#isFloorRelaxed;
   }
 
-  /** What costs nothing. */
+  /** Takes the steps without loss for the model: drop and mask. */
   *trim(): Sliced<void> {
     yield* this.#drop();
     yield* this.#mask();
   }
 
   /**
-   * What the strategy takes, then on along the list while the budget needs it. With a hard reason the floor yields: first its
-   * largest messages become shorter, then its oldest groups go, then what is left becomes as short as it can.
+   * Takes the eviction steps: the extent of the strategy, then more of the list while the budget needs it. Only a hard
+   * reason relaxes the floor. Then the largest floor messages are clipped, its oldest groups removed, and the rest
+   * clipped again.
    */
   *descend(strategy?: EvictionStrategy): Sliced<void> {
     yield* this.#evict(strategy);
@@ -94,7 +102,7 @@ export class Ladder {
     if (this.isOver) yield* this.#clip(NARROW_CLIP);
   }
 
-  /** Groups whose messages are all droppable go, whatever the budget: whoever marked them said so. */
+  /** Removes groups whose messages are all droppable, regardless of the budget. */
   *#drop(): Sliced<void> {
     const { groups, protections } = yield* this.layOut();
     const dropped = groups.flatMap(({ positions }, index) => {
@@ -105,7 +113,7 @@ export class Ladder {
     yield* this.#remove('drop', new Set(dropped));
   }
 
-  /** Old results become masks, where the policy says so. */
+  /** Masks old tool results, if the policy allows it. */
   *#mask(): Sliced<void> {
     if (!this.#request.policy.maskToolResults) return;
     const { groupOf, protections } = yield* this.layOut();
@@ -117,7 +125,10 @@ export class Ladder {
     yield;
   }
 
-  /** @returns keys of the texts that were used */
+  /**
+   * Replaces sequences by their summaries.
+   * @returns keys of the texts that were used
+   */
   *summarize(summaries: readonly AcceptedSummary[], version: number): Sliced<string[]> {
     const { items, used } = placeSummaries(yield* this.layOut(), summaries, version);
     yield;
@@ -134,7 +145,7 @@ export class Ladder {
     yield* this.#remove('evict', groups);
   }
 
-  /** The largest of what may not go become shorter, while the budget needs it. */
+  /** Clips the largest messages that may not be removed, while the budget needs it. */
   *#clip(least: typeof WIDE_CLIP): Sliced<void> {
     const { weigh } = this.#request;
     const clipped = new Map<ContextItem, ContextItem>();
@@ -156,14 +167,17 @@ export class Ladder {
       );
   }
 
-  /** The floor goes from its oldest group, while the budget needs it. */
+  /** Removes the oldest groups of the floor, while the budget needs it. */
   *#relax(): Sliced<void> {
     const cut = cutContext(yield* this.layOut(), { excess: this.excess, mayRelaxFloor: true });
     yield;
     if (yield* this.#remove('relax', cut.groups)) this.#isFloorRelaxed = cut.isFloorRelaxed;
   }
 
-  /** Largest first, clipped ones too: what stays whole is the live user message, an open round (X12), pins and the system's. */
+  /**
+   * Lists messages that may be clipped, largest first. A clipped message may be clipped again. The last user message, open
+   * rounds, pins and system messages stay whole.
+   */
   #clippable({ groupOf, protections }: Layout, minTokens: number): ContextItem[] {
     const isFixed = new Set(['system', 'pin', 'open_round', 'last_user']);
     return this.#items

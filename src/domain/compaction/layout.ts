@@ -5,38 +5,41 @@ import type { Policy } from '../policy.ts';
 import { mapInSlices, runToEnd, type Sliced } from '../sliced.ts';
 
 /**
- * Why a group stays. The first five hold always; `retention` and `first_user` are the floor, which yields to the budget
- * where a pass has a hard reason. `unread` are rounds with a result that the model has not read: without it the model would
- * make the same calls again, and the next pass would take them again. They may be clipped, no more.
+ * Why a group stays in the context. `retention` and `first_user` are the floor: a pass with a hard reason may remove
+ * them. All other protections always hold. `unread` marks rounds with a result that the model has not read. Without the
+ * result the model would repeat its calls. Such rounds may only be clipped.
  */
 export type Protection = 'system' | 'pin' | 'open_round' | 'last_user' | 'unread' | 'retention' | 'first_user';
 
 const FLOOR: ReadonlySet<Protection> = new Set(['retention', 'first_user']);
 
-/** A context as a plan sees it: its groups, what each weighs, and which of them stay. */
+/** A context prepared for a plan: its groups, their weights and their protections. */
 export interface Layout {
   readonly items: readonly ContextItem[];
   readonly groups: readonly Group[];
-  /** by position: index of the item's group */
+  /** Index of the group, by position of the item. */
   readonly groupOf: readonly number[];
-  /** by group */
+  /** Protection, by index of the group. Undefined if the group may be removed. */
   readonly protections: readonly (Protection | undefined)[];
-  /** by group */
+  /** Weight, by index of the group. */
   readonly groupWeights: readonly Weight[];
-  /** index of the group that holds the log's first user message, where it is of the floor */
+  /** Index of the group that holds the log's first user message, if the floor protects it. */
   readonly firstUserGroup: number | undefined;
 }
 
-/** Seqs that decide what stays, whatever of the context is left. */
+/** Seqs that determine protections. They stay the same while items are removed. */
 export interface Landmarks {
-  /** the log's first user message, where the log has one */
+  /** The log's first user message, if there is one. */
   readonly firstUserSeq?: number | undefined;
-  /** the last message that the model said: what is behind it was not read */
-  readonly lastSaidSeq: number;
+  /** The last message of the model. The model has read nothing after it. */
+  readonly lastModelSeq: number;
 }
 
-/** What lies under a summary was said, too. @param items of a context, whole */
-export function findLastSaid(items: readonly ContextItem[]): number {
+/**
+ * Finds the last seq that the model wrote. A summary covers messages of the model.
+ * @param items all items of a context
+ */
+export function findLastModelSeq(items: readonly ContextItem[]): number {
   return items.findLast(({ message: { role } }) => role === 'assistant' || role === 'summary')?.to ?? 0;
 }
 
@@ -44,7 +47,7 @@ export function layOut(items: readonly ContextItem[], policy: Policy, landmarks:
   return runToEnd(layOutInSlices(items, policy, landmarks));
 }
 
-/** The same, in slices. */
+/** `layOut` in slices. */
 export function* layOutInSlices(items: readonly ContextItem[], policy: Policy, landmarks: Landmarks): Sliced<Layout> {
   const { firstUserSeq } = landmarks;
   const groups = yield* groupInSlices(items.map((item) => item.message));
@@ -67,10 +70,10 @@ function* protectGroups(
   items: readonly ContextItem[],
   groups: readonly Group[],
   policy: Policy,
-  { firstUserSeq, lastSaidSeq }: Landmarks,
+  { firstUserSeq, lastModelSeq }: Landmarks,
 ): Sliced<(Protection | undefined)[]> {
   const lastUser = items.findLastIndex((item) => item.message.role === 'user');
-  // A straddling round has a member in the window and is kept whole.
+  // A round that reaches into the window is kept whole.
   const windowStart = items.length - policy.retentionWindow;
   return yield* mapInSlices(groups, (group): Protection | undefined => {
     const first = group.positions[0] as number;
@@ -79,14 +82,14 @@ function* protectGroups(
     if (group.positions.some((position) => items[position]?.message.pinned === true)) return 'pin';
     if (group.isOpen) return 'open_round';
     if (first === lastUser) return 'last_user';
-    if (group.kind === 'round' && (items[last] as ContextItem).from > lastSaidSeq) return 'unread';
+    if (group.kind === 'round' && (items[last] as ContextItem).from > lastModelSeq) return 'unread';
     if (last >= windowStart) return 'retention';
     if (policy.keepFirstUser && holdsFirstUser(items[first], firstUserSeq)) return 'first_user';
     return undefined;
   });
 }
 
-/** The message itself, or the summary that begins with its text. */
+/** Checks whether an item is the first user message, or the summary that begins with its text. */
 function holdsFirstUser(item: ContextItem | undefined, seq: number | undefined): boolean {
   if (item === undefined || seq === undefined) return false;
   const { role } = item.message;

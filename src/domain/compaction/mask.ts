@@ -1,20 +1,20 @@
-import type { ContextItem } from '../context-item.ts';
 import type { Message, WeighedMessage, Weight } from '../message.ts';
+import type { ContextItem } from '../version.ts';
 
 /**
- * What a masked result counts: its text and what every message counts, for whatever size and seq. Fixed, so that a version can
- * name whole stretches as masked, and their weight is known without counting again.
+ * Fixed weight of a masked result, for any size and seq. A version can then mark a whole stretch as masked, and its
+ * weight needs no new count.
  */
 export const MASK_TOKENS = 32;
 
-/** A result that is worth a mask: larger than one. */
+/** Decides whether a message is a tool result that is larger than a mask. */
 export function isMaskable({ message, tokens }: WeighedMessage): boolean {
   return message.role === 'tool' && tokens > MASK_TOKENS;
 }
 
 /**
- * A tool result as a mask: that it came, how it ended, how large it is and where it lies. Call id and error mark stay as they
- * are (X1, A12). The same for the same entry, so that no version has to keep it.
+ * Masks a tool result. The text states its outcome, size and place in the log. Call id and error mark stay. The result
+ * is deterministic, so that no version has to store it (I15).
  */
 export function maskResult({ message, bytes }: WeighedMessage, seq: number): Message {
   const { parts: _parts, raw: _raw, ...result } = message;
@@ -22,7 +22,7 @@ export function maskResult({ message, bytes }: WeighedMessage, seq: number): Mes
   return { ...result, content: `[result masked: ${outcome}, ${bytes} bytes, message ${seq} of the log]` };
 }
 
-/** A log entry in a masked stretch. What is no result, or too small, stands there as it is. */
+/** Builds the item of a log entry in a masked stretch. Other messages and small results stay as they are. */
 export function maskedItem(entry: WeighedMessage, seq: number): ContextItem {
   const { message, tokens, bytes } = entry;
   const item = { from: seq, to: seq, message, tokens, bytes };

@@ -1,19 +1,18 @@
 import { z } from 'zod';
 import { type ContextItem, weighItems } from '../context.ts';
 import { runToEnd, type Sliced } from '../sliced.ts';
-import type { SeqRange } from '../version.ts';
+import type { SeqRange, Version } from '../version.ts';
+import { type Budget, budgetInfeasibleSchema, explainInfeasible, type PlanRequest, requestTokens } from './budget.ts';
 import { excessSummaryTokens, findFold } from './fold.ts';
-import { budgetInfeasibleSchema, explainInfeasible } from './infeasible.ts';
 import { Ladder } from './ladder.ts';
-import { isFloor } from './layout.ts';
-import type { PlanRequest } from './plan-request.ts';
-import { type Budget, requestTokens } from './request-size.ts';
-import { findSequences, type Run } from './sequences.ts';
+import { isFloor, type Layout } from './layout.ts';
+import { describeRange } from './segments.ts';
+import { findSequences } from './sequences.ts';
 import { hasTokenReason, REASONS } from './thresholds.ts';
 
-export type { PlanRequest } from './plan-request.ts';
+export type { PlanRequest } from './budget.ts';
 
-/** Why a plan or a version is not what the policy's figures alone would say. */
+/** Codes that explain why a plan or a version differs from the figures of its policy. */
 export type Explanation =
   | 'no_token_reason'
   | 'retention_floor'
@@ -23,29 +22,41 @@ export type Explanation =
 
 const rangeSchema = z.object({ from: z.number().int().min(1), to: z.number().int().min(1) });
 
-/** A plan as it is recorded with its pass: what to compact, over which version and head. Ranges are seqs, inclusive. */
+/**
+ * A plan, in the form that is recorded with its pass. It states the ranges to compact, and the version and head that they
+ * refer to. Ranges are inclusive.
+ */
 export const passPlanSchema = z.object({
   kind: z.enum(['none', 'trim', 'summarize', 'evict', 'infeasible']),
   reasons: z.array(z.enum(REASONS)),
   version: z.number().int().min(0),
   head: z.number().int().min(0),
-  /** mean size of the context, in tokens */
+  /** Mean tokens of the context. */
   tokens: z.number(),
   sequences: z.array(rangeSchema.extend({ tokens: z.number() })),
   evict: z.array(rangeSchema),
   explained: z.array(z.string()),
-  /** of an infeasible plan: the arithmetic */
+  /** Proof that no context fits the budget, for an infeasible plan. */
   infeasible: budgetInfeasibleSchema.optional(),
 });
 
 export type PassPlan = z.infer<typeof passPlanSchema>;
 
-/** Decides what a pass will do, before anything is spent. Pure and deterministic. */
+/**
+ * Decides what a pass will do, before it spends anything. Pure and deterministic. The first matching rule decides:
+ * 1. No reason, or compaction is off: `none`.
+ * 2. Drops and masks alone reach the budget: `trim`.
+ * 3. Some sequences are large enough: `summarize` them. A fold joins them if summaries exceed their share.
+ * 4. A run waits until more is new: `trim` or `none`.
+ * 5. Enough old summaries can be folded: `summarize` the fold.
+ * 6. Groups can be evicted or clipped: `evict`.
+ * 7. Nothing can be removed: `infeasible` above the budget, else `none`.
+ */
 export function planPass(request: PlanRequest): PassPlan {
   return runToEnd(planInSlices(request));
 }
 
-/** The same, in slices. */
+/** `planPass` in slices. */
 export function* planInSlices(request: PlanRequest): Sliced<PassPlan> {
   const { context, policy, reasons } = request;
   const plan = {
@@ -57,44 +68,56 @@ export function* planInSlices(request: PlanRequest): Sliced<PassPlan> {
     evict: [],
   };
   if (reasons.length === 0 || !policy.enabled) return { ...plan, kind: 'none', explained: [] };
-  const isTokenBound = hasTokenReason(reasons);
   const ladder = new Ladder(request);
   yield* ladder.trim();
   const isTrimmed = ladder.steps.length > 0;
   const evict = removedRanges(context.items, ladder.items);
-  if (isTrimmed && isTokenBound && !ladder.isOver) return { ...plan, kind: 'trim', evict, explained: [] };
+  if (isTrimmed && hasTokenReason(reasons) && !ladder.isOver) return { ...plan, kind: 'trim', evict, explained: [] };
   yield;
-  const layout = yield* ladder.layOut();
-  const { eligible, waiting } = yield* findSequences(layout, policy, isTokenBound);
-  const summarize = (runs: readonly Run[]): PassPlan => {
-    const sequences = runs.map((run) => ({ from: run.from, to: run.to, tokens: run.tokens }));
-    return { ...plan, kind: 'summarize', sequences, evict, explained: [] };
-  };
-  const excess = excessSummaryTokens(layout, eligible, request.limits);
+  const { sequences, isWaiting } = yield* chooseSequences(request, yield* ladder.layOut());
+  if (sequences.length > 0) return { ...plan, kind: 'summarize', sequences, evict, explained: [] };
+  if (isWaiting) return { ...plan, kind: isTrimmed ? 'trim' : 'none', evict, explained: ['waiting_run'] };
+  return { ...plan, ...(yield* planEviction(request, ladder)) };
+}
+
+/** Chooses the sequences to summarize. `isWaiting`: there are none, and a run waits until more is new. */
+function* chooseSequences(
+  { policy, reasons, limits }: PlanRequest,
+  layout: Layout,
+): Sliced<{ readonly sequences: PassPlan['sequences']; readonly isWaiting: boolean }> {
+  const { eligible, waiting } = yield* findSequences(layout, policy, hasTokenReason(reasons));
+  const excess = excessSummaryTokens(layout, eligible, limits);
   const fold = findFold(layout, excess);
   yield;
-  if (eligible.length > 0) {
-    // One summary over all that is old holds its pairs anyway.
-    const isBeside = fold !== undefined && excess > 0 && !eligible.some((run) => overlap(run, fold));
-    return summarize(isBeside ? [fold, ...eligible] : eligible);
-  }
-  if (waiting.length > 0) return { ...plan, kind: isTrimmed ? 'trim' : 'none', evict, explained: ['waiting_run'] };
-  if (fold !== undefined) return summarize([fold]);
+  // A run with scope `prefix` contains the pairs of the fold already.
+  const isFoldUseful =
+    eligible.length > 0 ? excess > 0 && !eligible.some((run) => fold && overlap(run, fold)) : waiting.length === 0;
+  const runs = fold !== undefined && isFoldUseful ? [fold, ...eligible] : eligible;
+  const sequences = runs.map(({ from, to, tokens }) => ({ from, to, tokens }));
+  return { sequences, isWaiting: runs.length === 0 && waiting.length > 0 };
+}
+
+/** Plans without summaries: what the ladder can evict or clip. */
+function* planEviction(
+  request: PlanRequest,
+  ladder: Ladder,
+): Sliced<Pick<PassPlan, 'kind' | 'evict' | 'explained' | 'infeasible'>> {
+  const { context, policy } = request;
   yield* ladder.descend(policy.strategy);
   if (ladder.steps.length > 0) {
     const explained = yield* explainSize(request, ladder);
-    return { ...plan, kind: 'evict', evict: removedRanges(context.items, ladder.items), explained };
+    return { kind: 'evict', evict: removedRanges(context.items, ladder.items), explained };
   }
   const explained: Explanation[] = ['nothing_removable'];
-  if (!ladder.isOver) return { ...plan, kind: 'none', explained };
-  return { ...plan, kind: 'infeasible', explained, infeasible: explainInfeasible(request, yield* ladder.layOut()) };
+  if (!ladder.isOver) return { kind: 'none', evict: [], explained };
+  return { kind: 'infeasible', evict: [], explained, infeasible: explainInfeasible(request, yield* ladder.layOut()) };
 }
 
 function overlap(one: SeqRange, other: SeqRange): boolean {
   return one.from <= other.to && other.from <= one.to;
 }
 
-/** Why what a ladder leaves may be above `maxTokens`. */
+/** Explains a size above `maxTokens` after all steps. */
 export function* explainSize({ limits, reasons }: Budget, ladder: Ladder): Sliced<Explanation[]> {
   if (ladder.isOver) {
     const { protections } = yield* ladder.layOut();
@@ -103,7 +126,7 @@ export function* explainSize({ limits, reasons }: Budget, ladder: Ladder): Slice
   return hasTokenReason(reasons) || limits.maxTokens === undefined ? [] : ['no_token_reason'];
 }
 
-/** Seq ranges of the items that are gone, ascending, neighbours joined. */
+/** Lists the seq ranges of removed items, ascending, with neighbours joined. */
 function removedRanges(before: readonly ContextItem[], after: readonly ContextItem[]): SeqRange[] {
   const left = new Set(after.map(({ from }) => from));
   const ranges: { from: number; to: number }[] = [];
@@ -116,4 +139,21 @@ function removedRanges(before: readonly ContextItem[], after: readonly ContextIt
     isOpen = isGone;
   }
   return ranges;
+}
+
+/**
+ * Decides whether a plan still fits after another version became the live one. It fits if the live version shows every
+ * planned range as the planned version did. Otherwise the pass plans again. No plan fits after a rollback: the
+ * summaries of the plan together may be what the provider refused.
+ */
+export function canRebase(plan: PassPlan, planned: Version, live: Version): boolean {
+  if (planned.number === live.number) return true;
+  if (live.cause === 'rollback' || live.base > plan.head) return false;
+  return [...plan.sequences, ...plan.evict].every((range) => isUnchanged(range, planned, live));
+}
+
+function isUnchanged(range: SeqRange, planned: Version, live: Version): boolean {
+  const before = describeRange(planned, range);
+  const now = describeRange(live, range);
+  return before.length === now.length && before.every((part, index) => part === now[index]);
 }

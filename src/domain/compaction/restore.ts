@@ -6,7 +6,7 @@ import { addWeights, type LogEntry, NO_WEIGHT, type Weight } from '../message.ts
 import { forEachInSlices, type Sliced } from '../sliced.ts';
 import { type Segment, type SeqRange, START_VERSION, type Version } from '../version.ts';
 
-/** Where a log ends, and what it weighs up to there. */
+/** End of a log, with the weight up to it. */
 export interface LogEnd {
   readonly head: number;
   readonly total: Weight;
@@ -14,20 +14,23 @@ export interface LogEnd {
 
 export interface RestoredParts {
   readonly cause: 'restore' | 'rollback';
-  /** the version that the new one is put over */
+  /** Live version, which the new version replaces. */
   readonly live: Version;
-  /** the version whose segments come first */
+  /** Version whose segments come first. */
   readonly target: Version;
-  /** what stands behind them: seqs target.base + 1…log.head */
+  /** Segments after those of the target, over seqs target.base + 1…log.head. */
   readonly newer: readonly Segment[];
   readonly log: LogEnd;
-  /** of a request besides its messages */
+  /** Weight of a request besides its messages. */
   readonly outside: Weight;
   readonly explained: readonly string[];
   readonly now: number;
 }
 
-/** The version that shows `target` again, over `live`, with `newer` behind it. Pure; it covers seqs 1…head without a gap. */
+/**
+ * Builds the version that shows `target` again, followed by `newer`, in place of `live`. Pure. It covers seqs 1…head without
+ * a gap.
+ */
 export function restoreVersion(parts: RestoredParts): Version {
   const { cause, live, target, newer, log, outside, now } = parts;
   const segments = joinSegments([...target.segments, ...newer]);
@@ -58,7 +61,9 @@ export function restoreVersion(parts: RestoredParts): Version {
   };
 }
 
-/** Of the agent as it is, as far as that is known: the whole log alone was made under none. */
+/**
+ * Hashes of the current agent, taken from the live version. Version 0 has none, so the target's hashes are used then.
+ */
 function hashesOf(
   live: Version,
   target: Version,
@@ -67,20 +72,20 @@ function hashesOf(
   return { policyHash, systemHash, toolsHash, pinsHash };
 }
 
-/** A stretch of the log as it is. Nothing where it is empty. */
+/** A raw segment over a stretch of the log. An empty stretch has no segment. */
 function keepRaw({ from, to }: SeqRange, weight: Weight): Segment[] {
   return from > to ? [] : [{ kind: 'raw', from, to, weight }];
 }
 
-/** The stretch between two places of a log as it is, its weight by their totals: no entry needs to be read. */
+/** A raw segment between two places of a log. Its weight is their difference, so that no entry needs to be read. */
 export function keepBetween(start: LogEnd, end: LogEnd): Segment[] {
   return keepRaw({ from: start.head + 1, to: end.head }, subtract(end.total, start.total));
 }
 
 /**
- * Takes a log's last entries out of the context, but for groups with a pinned message, and results of calls that stand
- * before them: a call without its result would be no request.
- * @param entries all of them, from their first to the log's head
+ * Builds segments that evict the last entries of a log. Groups with a pinned message stay. Results of earlier calls
+ * stay, because a request with an unanswered call is invalid.
+ * @param entries all entries from the first evicted one to the head of the log
  */
 export function* evictNewer(entries: readonly LogEntry[]): Sliced<Segment[]> {
   const first = entries[0]?.seq ?? 0;
@@ -109,12 +114,12 @@ function answersBefore({ toolCallId }: LogEntry['message'], first: number): bool
 }
 
 /**
- * What requests hold besides messages, as the newest measurement has it: system prompt, tools, framing, and how far our
- * counts are off. Who asks for a restore does not know the agent, and the kept versions do.
+ * Estimates the weight of a request besides its messages: system prompt, tools, framing and calibration error. The
+ * caller of a restore does not know the agent, but the newest measured version does.
  * @param versions oldest first
  */
 export function weighOutside(versions: readonly Version[]): Weight {
-  // A version that a worker put back is measured at a head behind its base: there the log is in the figure too.
+  // A version that a worker put back is measured at a head after its base. Its figures include entries of the log.
   const measured = versions.findLast(({ base, measuredAt }) => measuredAt.head === base);
   if (measured === undefined) return { tokens: FRAMING_TOKENS, bytes: 0 };
   const { weight, measuredAt } = measured;
@@ -125,9 +130,9 @@ export function weighOutside(versions: readonly Version[]): Weight {
 }
 
 /**
- * The version that was live when the log ended before `seq`: the newest that describes nothing from there on.
- * @param versions kept ones, oldest first
- * @returns undefined where one was, and it is no longer kept
+ * Finds the version that was live when the log ended before `seq`: the newest that covers no entry from there on.
+ * @param versions kept versions, oldest first
+ * @returns undefined if that version is no longer kept
  */
 export function findVersionBefore(versions: readonly Version[], seq: number): Version | undefined {
   const found = versions.findLast(({ base }) => base < seq);
@@ -143,13 +148,13 @@ export function checkHardLimit(version: Version, outside: Weight, hardTokens: nu
   throw new TurnfoldError('over_hard_limit', `version: ${sum}`, { field: 'version', details: { sum } });
 }
 
-/** Messages that stand in the live context by themselves, and in the new one no more. */
+/** Counts messages that the live context shows by themselves, and the new context does not. */
 function countArchived(live: Version, segments: readonly Segment[]): number {
   const tail = { kind: 'raw', from: live.base + 1, to: Number.MAX_SAFE_INTEGER } as const;
   const shown = [...live.segments, tail].filter((segment) => !isArchive(segment));
   let count = 0;
   let first = 0;
-  // Both ascend, so that each list is passed once.
+  // Both lists ascend, so that each is passed once.
   for (const gone of segments.filter(isArchive)) {
     while ((shown[first]?.to ?? gone.from) < gone.from) first += 1;
     for (let at = first; (shown[at]?.from ?? Number.POSITIVE_INFINITY) <= gone.to; at += 1) {
@@ -164,7 +169,7 @@ function isArchive({ kind }: Pick<Segment, 'kind'>): boolean {
   return kind === 'evicted' || kind === 'summary';
 }
 
-/** Neighbours of a kind, raw or evicted, become one. */
+/** Joins neighbours that are both raw or both evicted. */
 function joinSegments(segments: readonly Segment[]): Segment[] {
   const joined: Segment[] = [];
   for (const segment of segments) addSegment(joined, segment);

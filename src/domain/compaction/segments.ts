@@ -3,7 +3,7 @@ import { addWeights, NO_WEIGHT } from '../message.ts';
 import type { ItemSegment, Segment, SeqRange, Version } from '../version.ts';
 import { isMaskable } from './mask.ts';
 
-/** Segments over seqs 1…head for the items that a context keeps: what no item stands for is evicted. Neighbours of a kind join. */
+/** Builds the segments over seqs 1…head for the items of a context. Seqs without an item are evicted. Neighbours join. */
 export function segmentItems(items: readonly ContextItem[], head: number): Segment[] {
   const segments: Segment[] = [];
   let next = 1;
@@ -21,7 +21,7 @@ function pushItem(segments: Segment[], item: ContextItem): void {
   const kind = kindOf(item);
   if (kind === 'whole') segments.push(item.segment as ItemSegment);
   else if (last !== undefined && joins(last, kind)) {
-    // Its neighbour: behind a gap the last segment would be an evicted one.
+    // The items are adjacent. After a gap, the last segment would be an evicted one.
     segments[segments.length - 1] = { ...last, to: item.to, weight: addWeights(last.weight, item) };
   } else {
     const { from, to, tokens, bytes } = item;
@@ -29,7 +29,7 @@ function pushItem(segments: Segment[], item: ContextItem): void {
   }
 }
 
-/** `any`: masked or not, it looks the same, so that stretches of masked rounds are one segment. */
+/** Kind of segment for an item. `any`: the item looks the same masked or raw, so it joins either neighbour. */
 function kindOf(item: ContextItem): 'whole' | 'masked' | 'raw' | 'any' {
   if (item.segment?.kind === 'masked') return 'masked';
   if (item.segment !== undefined) return 'whole';
@@ -40,7 +40,9 @@ function joins({ kind }: Segment, item: 'masked' | 'raw' | 'any'): boolean {
   return kind === item || (item === 'any' && (kind === 'raw' || kind === 'masked'));
 }
 
-/** What stands in a range, without weights: raw and evicted stretches cut to the range, summaries whole. */
+/**
+ * Describes the content of a range, without weights. Raw and evicted stretches are cut to the range, summaries are not.
+ */
 export function describeRange(version: Version, range: SeqRange): string[] {
   const tail: Segment = { kind: 'raw', from: version.base + 1, to: Number.MAX_SAFE_INTEGER, weight: NO_WEIGHT };
   const joined: { kind: string; from: number; to: number; text: string }[] = [];
@@ -54,14 +56,14 @@ export function describeRange(version: Version, range: SeqRange): string[] {
     const from = isWhole ? segment.from : Math.max(segment.from, range.from);
     const to = isWhole ? segment.to : Math.min(segment.to, range.to);
     const last = joined.at(-1);
-    // Where one version ends its raw segment at its base and the other does not, the same stretch must read the same.
+    // One version may end a raw segment at its base and the other not. The same stretch must have the same description.
     if (!isWhole && last?.kind === segment.kind && last.text === '') last.to = to;
     else joined.push({ kind: segment.kind, from, to, text });
   }
   return joined.map(({ kind, from, to, text }) => `${kind} ${from}-${to} ${text}`);
 }
 
-/** Index of the first segment that ends at a seq or behind it, by halving: a plan may have 10,000 ranges to describe. */
+/** Finds the first segment that ends at or after a seq. Binary search, because a plan may describe 10,000 ranges. */
 function findFirst(segments: readonly Segment[], seq: number): number {
   let low = 0;
   let high = segments.length;
@@ -73,7 +75,7 @@ function findFirst(segments: readonly Segment[], seq: number): number {
   return low;
 }
 
-/** What a segment shows that is not cut to a range: the key of a summary's text, how much a clip keeps. '' for others. */
+/** Names what a segment shows as a whole: the key of a summary, or the length of a clip. '' for other segments. */
 export function nameSegment(segment: Segment): string {
   if (segment.kind === 'summary') return segment.text;
   return segment.kind === 'clipped' ? `keeps ${segment.keepChars}` : '';

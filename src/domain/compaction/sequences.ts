@@ -3,33 +3,32 @@ import type { Policy } from '../policy.ts';
 import type { Sliced } from '../sliced.ts';
 import type { SeqRange } from '../version.ts';
 import type { Layout } from './layout.ts';
-import { SpanIndex } from './span-index.ts';
 
-/** A run of removable groups, between user messages or over them as the policy's scope is. Positions index the layout's items, inclusive. */
+/** A run of removable groups. Positions are indexes of the layout's items. Seqs and positions are inclusive. */
 export interface Run extends SeqRange {
   readonly fromPosition: number;
   readonly toPosition: number;
   readonly messages: number;
   readonly tokens: number;
-  /** tokens of what is not a summary */
+  /** Tokens outside of summaries. */
   readonly newTokens: number;
   readonly hasSummary: boolean;
 }
 
-/** Looked at between two yields. */
+/** Positions that are examined between two yields. */
 const BORDERS_A_SLICE = 4_096;
 
 export interface FoundSequences {
-  /** each gets one summarization job */
+  /** Runs that each get a summarization job. */
   readonly eligible: readonly Run[];
-  /** runs that hold a summary and not yet enough that is new */
+  /** Runs with a summary that wait until more is new. */
   readonly waiting: readonly Run[];
 }
 
 /**
- * Finds the sequences of a layout. A run that holds a summary waits until what is new in it weighs as much as the
- * summary: merged at every turn, a history of n turns would be summarized n times. Under a token reason it may not wait
- * that long and needs only `minSequenceTokens` that are new.
+ * Finds the sequences of a layout. A run with a summary waits until its new messages weigh as much as the summary. A
+ * merge at every turn would summarize a history of n turns n times. A token reason cannot wait that long: then
+ * `minSequenceTokens` of new messages are enough.
  */
 export function* findSequences(layout: Layout, policy: Policy, isTokenBound: boolean): Sliced<FoundSequences> {
   const eligible: Run[] = [];
@@ -49,8 +48,9 @@ function summaryTokens(run: Run): number {
 }
 
 /**
- * Maximal runs of removable groups in which every group lies whole. User messages part them, unless one summary is to stand
- * for all that is old: it takes the log's first one, too, whose text code copies into it.
+ * Finds maximal runs of removable groups in which every group lies whole. With scope `sequences`, user messages
+ * separate runs. With scope `prefix`, one run takes everything old, even the first user message. Code copies the text
+ * of user messages into its summary.
  */
 function* findRuns(layout: Layout, scope: Policy['scope']): Sliced<Run[]> {
   const { items, groups, groupOf, protections } = layout;
@@ -67,7 +67,7 @@ function* findRuns(layout: Layout, scope: Policy['scope']): Sliced<Run[]> {
   yield;
   const index = new SpanIndex(spans);
   yield;
-  // What is in no run parts the groups around it; those are then in no run either, and may part others.
+  // A group outside of all runs separates the groups around it. These leave their runs, too, and may separate others.
   const outside = items.keys().filter((position) => isCandidate[groupOf[position] as number] !== true);
   const borders = [...outside];
   for (let border = borders.pop(), passed = 1; border !== undefined; border = borders.pop(), passed += 1) {
@@ -83,7 +83,7 @@ function* findRuns(layout: Layout, scope: Policy['scope']): Sliced<Run[]> {
   return collectRuns(items, runOf);
 }
 
-/** For each position the number of its run, or −1. */
+/** Returns the number of the run for each position, or −1. */
 function numberRuns(groupOf: readonly number[], isCandidate: readonly boolean[]): number[] {
   let run = -1;
   let isInside = false;
@@ -124,4 +124,67 @@ export function describeRun(items: Layout['items'], fromPosition: number, toPosi
     newTokens: members.reduce((sum, item) => sum + (isSummary(item) ? 0 : item.tokens), 0),
     hasSummary: members.some(isSummary),
   };
+}
+
+/** Positions of a group's first and last member. */
+export interface Span {
+  readonly first: number;
+  readonly last: number;
+  readonly group: number;
+}
+
+/**
+ * Answers which groups reach around a position. Each group is answered once, in O(log n). A history whose rounds all
+ * interlock would otherwise be read once per round (10,000 messages: 160 ms instead of 4 ms).
+ */
+export class SpanIndex {
+  readonly #spans: readonly Span[];
+  readonly #leaves: number;
+  /**
+   * Binary tree in heap order. Each node has the largest `last` below it among the spans that were not answered yet.
+   */
+  readonly #furthest: Int32Array;
+
+  /** @param spans ascending by `first` */
+  constructor(spans: readonly Span[]) {
+    this.#spans = spans;
+    this.#leaves = 2 ** Math.ceil(Math.log2(Math.max(1, spans.length)));
+    this.#furthest = new Int32Array(2 * this.#leaves).fill(-1);
+    spans.forEach(({ last }, index) => {
+      this.#furthest[this.#leaves + index] = last;
+    });
+    for (let node = this.#leaves - 1; node > 0; node -= 1) this.#update(node);
+  }
+
+  /** Returns the spans with `first < position < last` that were not returned before. */
+  takeAround(position: number): Span[] {
+    const found: Span[] = [];
+    this.#collect({ position, found }, 1, 0, this.#leaves);
+    return found;
+  }
+
+  /** Visits the leaves `from…from + width − 1` below a node. */
+  #collect(
+    search: { readonly position: number; readonly found: Span[] },
+    node: number,
+    from: number,
+    width: number,
+  ): void {
+    const span = this.#spans[from];
+    if (span === undefined || span.first >= search.position) return;
+    if ((this.#furthest[node] as number) <= search.position) return;
+    if (width === 1) {
+      search.found.push(span);
+      this.#furthest[node] = -1;
+      return;
+    }
+    this.#collect(search, 2 * node, from, width / 2);
+    this.#collect(search, 2 * node + 1, from + width / 2, width / 2);
+    this.#update(node);
+  }
+
+  #update(node: number): void {
+    const [left, right] = [this.#furthest[2 * node] as number, this.#furthest[2 * node + 1] as number];
+    this.#furthest[node] = Math.max(left, right);
+  }
 }

@@ -2,10 +2,9 @@ import { type Context, weighItems } from '../context.ts';
 import type { Weight } from '../message.ts';
 import { runToEnd, type Sliced } from '../sliced.ts';
 import type { Segment } from '../version.ts';
-import { type BudgetInfeasible, explainInfeasible } from './infeasible.ts';
+import { type BudgetInfeasible, explainInfeasible, requestTokens } from './budget.ts';
 import { Ladder, type StepTaken } from './ladder.ts';
 import { type Explanation, explainSize, type PassPlan, type PlanRequest } from './plan.ts';
-import { requestTokens } from './request-size.ts';
 import { segmentItems } from './segments.ts';
 import type { AcceptedSummary } from './summaries.ts';
 import { hasHardReason, isSendable } from './thresholds.ts';
@@ -17,7 +16,7 @@ export interface SettleRequest extends PlanRequest {
   readonly summaries: readonly AcceptedSummary[];
 }
 
-/** The shape of the next version, over seqs 1…head, and what it changes. */
+/** Contents of the next version, over seqs 1…head, and its changes. */
 export interface SettledContext {
   readonly kind: 'version';
   readonly strategy: 'trim' | 'summarize' | 'evict';
@@ -25,16 +24,23 @@ export interface SettledContext {
   readonly weight: Weight;
   readonly tokensBefore: number;
   readonly tokensAfter: number;
-  /** messages taken out of the context */
+  /** Messages that were removed from the context. */
   readonly archived: number;
   readonly explained: readonly Explanation[];
   readonly isFloorRelaxed: boolean;
-  /** keys of the summary texts that were used */
+  /** Keys of the summary texts that were used. */
   readonly texts: readonly string[];
-  /** what was done, in order, and what the items weighed after each */
+  /** Steps in order, with the weight of the items after each. */
   readonly steps: readonly StepTaken[];
 }
 
+/**
+ * Result of a settlement.
+ * - `version`: a smaller context, to be committed or proposed.
+ * - `none`: nothing could be removed.
+ * - `no_gain`: the gain is too small for a version. Sizes are in tokens.
+ * - `infeasible`: nothing more may be removed, and the context is above the budget.
+ */
 export type SettleOutcome =
   | SettledContext
   | { readonly kind: 'none' }
@@ -42,15 +48,18 @@ export type SettleOutcome =
   | { readonly kind: 'infeasible'; readonly details: BudgetInfeasible };
 
 /**
- * Turns a plan and the summaries that came in into the next version's shape: what costs nothing first, then the summaries that
- * are there; what is still over goes along the eviction list; with a hard reason the floor yields, last. Pure: no summary is
- * awaited or asked for.
+ * Turns a plan and its summaries into the next version. Pure: it neither waits for summaries nor requests them.
+ * 1. Drop and mask.
+ * 2. Place the accepted summaries. A missing summary leaves its sequence as it is.
+ * 3. Evict, while the budget needs it or as the plan says.
+ * 4. Under a hard reason, clip and relax the floor.
+ * 5. Compare the result with the budget and with `minGain`.
  */
 export function settlePass(request: SettleRequest): SettleOutcome {
   return runToEnd(settleInSlices(request));
 }
 
-/** The same, in slices. */
+/** `settlePass` in slices. */
 export function* settleInSlices(request: SettleRequest): Sliced<SettleOutcome> {
   const { context, plan, reasons, policy } = request;
   const before = requestTokens(request, weighItems(context.items).tokens);
@@ -68,7 +77,7 @@ export function* settleInSlices(request: SettleRequest): Sliced<SettleOutcome> {
   yield;
   const segments = segmentItems(items, context.head);
   yield;
-  // A summary may be evicted again, for want of room.
+  // A summary may have been evicted after it was placed.
   const shown = new Set(segments.map((segment) => (segment.kind === 'summary' ? segment.text : '')));
   const texts = placed.filter((key) => shown.has(key));
   if (after >= before || (!isHard && before - after < policy.minGain * before)) {
@@ -96,8 +105,8 @@ function strategyOf({ steps }: Ladder, texts: readonly string[]): SettledContext
 }
 
 /**
- * A hard pass that misses `maxTokens` is still worth a version where the turn that waits for it can be sent with it. Who
- * asked for the budget itself (`manual`) is told that it cannot be had.
+ * Decides whether a hard pass that misses `maxTokens` still commits. It does if the waiting turn can be sent with the
+ * result. A manual pass does not, because its caller asked for the budget itself.
  */
 function isWorthIt(request: SettleRequest, { tokens, bytes }: Weight): boolean {
   const { reasons, limits, overhead } = request;
@@ -106,7 +115,7 @@ function isWorthIt(request: SettleRequest, { tokens, bytes }: Weight): boolean {
   return fits && isSent && !reasons.includes('manual');
 }
 
-/** Those that are there themselves, if masked or clipped. */
+/** Counts messages that are present themselves, also masked or clipped. */
 function countMessages(items: Context['items']): number {
   return items.filter(({ segment }) => segment?.kind !== 'summary').length;
 }

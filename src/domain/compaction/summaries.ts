@@ -4,22 +4,23 @@ import type { Message, Weight } from '../message.ts';
 import type { SeqRange, SummarySegment } from '../version.ts';
 import type { Layout } from './layout.ts';
 
-/** A summary that may stand for its sequence: its text is stored, this is how it will lie in the context. */
+/** A summary that may replace its sequence. Its text is stored already. */
 export interface AcceptedSummary {
   readonly range: SeqRange;
-  /** key of the text */
+  /** Key of the text. */
   readonly text: string;
-  /** of the summary as it is rendered */
+  /** Weight of the rendered summary. */
   readonly weight: Weight;
   readonly depth: number;
-  /** which summarizer wrote it */
+  /** Id of the summarizer that wrote it. */
   readonly model: string;
 }
 
 /**
- * Puts each summary in the place of its range, found by seq: indexes would move with the first replacement. Left out, so that
- * the raw sequence stays, is one that is not strictly smaller than what it would replace; and one whose range holds what stays
- * or a part of a group: where the version changed since the plan, so may have what is old enough to go.
+ * Replaces ranges by their summaries. Ranges are found by seq, because indexes would shift with each replacement. A
+ * summary is skipped, so that its sequence stays, in these cases:
+ * - The summary is not smaller than its sequence.
+ * - The range contains a protected group or a part of a group. This happens if the version changed after the plan.
  * @param version the number that the settled version will have
  */
 export function placeSummaries(
@@ -47,7 +48,9 @@ export function placeSummaries(
   return { items: used.length === 0 ? items : placed, used };
 }
 
-/** Whether every group in a stretch lies whole in it, and may go. The first user message may: its text is copied. */
+/**
+ * Checks that a stretch has only whole groups without protection. The first user message may go: its text is copied.
+ */
 function mayGo({ groups, groupOf, protections }: Layout, first: number, last: number): boolean {
   for (let position = first; position <= last; position += 1) {
     const group = groupOf[position] as number;
@@ -59,7 +62,7 @@ function mayGo({ groups, groupOf, protections }: Layout, first: number, last: nu
   return true;
 }
 
-/** The items from a position to the one that ends at `seq`; none where none ends there. */
+/** Returns the items from a position to the one that ends at `seq`, or none if no item ends there. */
 function itemsUpTo(items: readonly ContextItem[], position: number, seq: number): readonly ContextItem[] {
   let end = position;
   while ((items[end]?.to ?? seq) < seq) end += 1;

@@ -13,33 +13,34 @@ export const REASONS = [
   'manual',
 ] as const;
 
-/** Why a pass is wanted. */
+/** Why a pass is requested. */
 export type Reason = (typeof REASONS)[number];
 
 const TOKEN_REASONS: ReadonlySet<Reason> = new Set(['token_threshold', 'ratio', 'hard_limit', 'overflow', 'manual']);
 const HARD_REASONS: ReadonlySet<Reason> = new Set(['hard_limit', 'overflow', 'manual']);
 
-/** Only with a token reason is `maxTokens` a goal. */
+/** Decides whether `maxTokens` is a target. It is one only with a token reason. */
 export function hasTokenReason(reasons: readonly Reason[]): boolean {
   return reasons.some((reason) => TOKEN_REASONS.has(reason));
 }
 
-/** With a hard reason the budget wins over the retention window. */
+/** Decides whether the budget overrides the retention window. Only a hard reason does that. */
 export function hasHardReason(reasons: readonly Reason[]): boolean {
   return reasons.some((reason) => HARD_REASONS.has(reason));
 }
 
 export interface ThresholdMeasures {
-  /** mean size of the next request, in tokens */
+  /** Mean tokens of the next request. */
   readonly tokens: number;
-  /** messages and turns since the head at which the last pass ended */
+  /** Messages since the end of the last pass. */
   readonly messages: number;
+  /** Turns since the end of the last pass. */
   readonly turns: number;
-  /** a turn has just been completed */
+  /** True if a turn was just completed. */
   readonly hasTurnEnded: boolean;
 }
 
-/** Every reason for a pass that holds now, in the order of `REASONS`. Every comparison is `>=`. */
+/** Threshold check: lists every reason that holds now, in the order of `REASONS`. Every comparison is `>=`. */
 export function evaluateThresholds(policy: Policy, limits: Limits, measures: ThresholdMeasures): Reason[] {
   if (!policy.enabled) return [];
   const { tokens } = measures;
@@ -57,12 +58,12 @@ export function evaluateThresholds(policy: Policy, limits: Limits, measures: Thr
   return REASONS.filter((reason) => holds[reason]);
 }
 
-/** From here on a turn waits for its pass: the hard share is reached, or the request could be refused as too long. */
+/** Decides whether a turn waits for its pass: the hard limit is reached, or the provider could refuse the size. */
 export function isOverHardLimit(limits: Limits, tokens: number): boolean {
   return reaches(tokens, limits.hardTokens) || !isSendable(limits, tokens);
 }
 
-/** Whether the provider is sure to take a request of this size. */
+/** Decides whether the provider is certain to accept a request of this size. */
 export function isSendable(limits: Limits, tokens: number): boolean {
   return limits.usable === undefined || upperBoundTokens(tokens, limits.upperBoundFactor) <= limits.usable;
 }

@@ -1,10 +1,11 @@
-/** Time and ids, so that what decides can be run again the same. */
+/** Time of a process. Injected, so that decisions can be repeated in tests. */
 export interface Clock {
-  /** ms since epoch */
+  /** Returns ms since epoch. */
   now(): number;
 }
 
+/** Source of ids. Injected, so that decisions can be repeated in tests. */
 export interface IdSource {
-  /** a fresh, sortable id */
+  /** Returns a fresh id. Ids sort by their time. */
   next(): string;
 }

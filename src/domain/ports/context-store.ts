@@ -1,37 +1,44 @@
 import type { ContextSource } from '../context.ts';
 import type { ConversationState } from '../conversation.ts';
-import type { Told } from '../durability.ts';
+import type { Acknowledged } from '../durability.ts';
 import type { OpenCall } from '../history.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { LogEntry, WeighedMessage } from '../message.ts';
 import type { SeqRange, Version } from '../version.ts';
 import type { Forking } from './version-store.ts';
 
-/** What turn and compaction workers read. */
+/** Reads of conversations, logs and contexts, for turn and compaction workers. */
 export interface ContextReader {
+  /** @returns undefined if there is no such conversation */
   readConversation(conversation: ConversationRef): Promise<ConversationState | undefined>;
-  /** the context of the live version at the present head, or of a kept version at a head; undefined where there is none */
+  /**
+   * Reads the context of the live version at the current head. `at` selects a kept version or another head.
+   * @returns undefined if there is no such conversation or version
+   */
   readContext(
     conversation: ConversationRef,
     at?: { readonly version?: number; readonly head?: number },
   ): Promise<ContextSource | undefined>;
-  /** log entries of the ranges, ascending */
+  /** Reads the log entries of seq ranges, ascending. */
   readLog(conversation: ConversationRef, ranges: readonly SeqRange[]): Promise<LogEntry[]>;
-  /** the system prompt that was written for the conversation's last turn; undefined where its agent's is a fixed text */
+  /** Reads the system prompt that a function wrote for the last turn. Undefined if the agent's prompt is a fixed text. */
   readSystem(conversation: ConversationRef): Promise<string | undefined>;
-  /** a whole text kept beside a clipped message */
+  /** Reads the full text of a clipped message, by its hash. */
   readText(conversation: ConversationRef, hash: string): Promise<string | undefined>;
 }
 
+/** Messages to append outside of a turn. */
 export interface AppendRequest {
   readonly conversation: ConversationRef;
-  /** the same id again changes nothing and answers the same */
+  /** Operation id. A repeated id changes nothing and returns the same answer (I5). */
   readonly operation: string;
   readonly agent: string;
-  /** the head that ids of new calls were derived from */
+  /** Head from which the ids of new calls were derived. */
   readonly expectedHead: number;
   readonly messages: readonly WeighedMessage[];
+  /** Calls that the messages open. */
   readonly opens: readonly OpenCall[];
+  /** Ids of calls that the messages answer. */
   readonly closes: readonly string[];
 }
 
@@ -41,18 +48,19 @@ export type AppendResult =
       readonly from: number;
       readonly to: number;
     }
-  /** the conversation is that agent's */
+  /** The conversation belongs to the named agent. */
   | { readonly status: 'other_agent'; readonly agent: string }
   | { readonly status: 'busy' }
   | Forking
   | { readonly status: 'conflict'; readonly head: number };
 
-/** What services need of contexts and versions. */
+/** Contexts and versions, for services. */
 export interface ContextStore extends ContextReader {
-  append(request: AppendRequest): Promise<Told<AppendResult>>;
-  /** kept versions, oldest first */
+  append(request: AppendRequest): Promise<Acknowledged<AppendResult>>;
+  /** Lists the kept versions, oldest first. */
   listVersions(conversation: ConversationRef): Promise<Version[]>;
+  /** @returns undefined if the version is not kept */
   readVersion(conversation: ConversationRef, number: number): Promise<Version | undefined>;
-  /** removes every key of the conversation; what still writes to it is answered `gone` */
-  erase(conversation: ConversationRef): Promise<Told<{ readonly removedKeys: number }>>;
+  /** Removes every key of the conversation. Later writes of its workers are answered `gone`. */
+  erase(conversation: ConversationRef): Promise<Acknowledged<{ readonly removedKeys: number }>>;
 }

@@ -1,34 +1,38 @@
 import type { ConversationEvent } from '../conversation-event.ts';
 import type { ConversationRef } from '../ids.ts';
 
-/** Before all events. */
+/** Position before all events. */
 export const FIRST_POSITION = '0-0';
 
 export interface EventQuery {
   readonly conversation: ConversationRef;
-  /** id of the last event that was read, or FIRST_POSITION; absent: none that is there, only where the next one follows */
+  /**
+   * Id of the last event that was read, or FIRST_POSITION. Absent: the answer has no events, only the next position.
+   */
   readonly after?: string | undefined;
-  /** events at most */
+  /** Events that are returned at most. */
   readonly limit: number;
 }
 
 export interface EventPage {
-  /** oldest first: those after `after`, or all that are kept where it is not kept itself */
+  /** Events after `after`, oldest first. All kept events if `after` itself is not kept. */
   readonly events: readonly ConversationEvent[];
   /**
-   * What is known of those that came right after `after`. `kept`: none is missing. `missing`: some may be, or the conversation was
-   * made anew. `expired`: nothing is kept, for nothing has happened for as long as events are kept; whoever has looked
-   * within that time, and had read all, misses none.
+   * Completeness of the events after `after`.
+   * - `kept`: no event is missing.
+   * - `missing`: events may be missing, or the conversation was created again.
+   * - `expired`: no event is kept, because nothing happened during the retention of events. A reader that was up to
+   * date within that time has missed none.
    */
   readonly start: 'kept' | 'missing' | 'expired';
-  /** what to ask for as `after` next */
+  /** Value of `after` for the next query. */
   readonly position: string;
-  /** there is such a conversation, or an event of one */
-  readonly isThere: boolean;
+  /** True if the conversation or an event of it exists. */
+  readonly exists: boolean;
 }
 
-/** What services need of events. */
+/** Events, for services. */
 export interface EventStore {
-  /** at one moment */
+  /** Reads a page of events, as a snapshot. */
   readEvents(query: EventQuery): Promise<EventPage>;
 }

@@ -3,86 +3,87 @@ import type { AnswerKind, Waiting, WaitKind } from '../turn.ts';
 
 export const CONVERSATION_STATES = ['idle', 'queued', 'running', 'waiting', 'failed'] as const;
 
-/** How a turn can end. */
+/** Final states of a turn. */
 export const SETTLED_STATES = ['completed', 'failed', 'canceled'] as const;
 
 /**
- * `queued`, `running` and `waiting` are the state of the turn at the head of the mailbox. Without one: `failed` if the last
- * settled turn failed, else `idle`. Scheduled turns do not count before they are due.
+ * State of a conversation in a list. `queued`, `running` and `waiting` are the state of the turn at the head of the
+ * mailbox. With an empty mailbox the state is `failed` if the last settled turn failed, else `idle`. Scheduled turns
+ * count once they are due.
  */
-export type ConversationStanding = (typeof CONVERSATION_STATES)[number];
+export type ListedState = (typeof CONVERSATION_STATES)[number];
 
-/** A conversation of a list, without its messages. Other calls take it as the conversation's name. */
+/** A conversation in a list, without its messages. Other calls accept it as the address of the conversation. */
 export interface ListedConversation extends NamedConversation {
-  /** name of the agent whose conversation it is */
+  /** Name of the conversation's agent. */
   readonly agent: string;
-  /** by the turn at the head of the mailbox, or by the last settled turn */
-  readonly state: ConversationStanding;
-  /** seq of the last log entry: how many messages the log has */
+  /** State of the turn at the head of the mailbox, or of the last settled turn. */
+  readonly state: ListedState;
+  /** Seq of the last log entry, which is the number of messages in the log. */
   readonly head: number;
-  /** user messages in the log */
+  /** User messages in the log. */
   readonly turns: number;
-  /** accepted turns that are not settled, the one at work or waiting included; scheduled ones not */
+  /** Accepted and unsettled turns, including the running or waiting one, without scheduled turns. */
   readonly mailbox: number;
-  /** of a waiting conversation: what its turn waits for */
+  /** Kind of wait, if the turn at the head waits. */
   readonly waitsFor?: WaitKind;
-  /** how the last settled turn ended, and when, in ms since epoch; absent before the first */
+  /** Result of the last settled turn. Absent before the first one. */
   readonly lastTurn?: {
-    /** how it ended */
+    /** Final state of the turn. */
     readonly state: (typeof SETTLED_STATES)[number];
-    /** ms since epoch, by the store's clock */
+    /** Time of the settlement in ms since epoch, by the store's clock. */
     readonly settledAt: number;
   };
-  /** the conversation is being copied: not all of it is there yet */
+  /** Mark of a conversation that is being copied and not complete yet. */
   readonly isForking?: true;
 }
 
-/** A turn that waits for results from outside, or for a person's decisions. `answer` and `cancel` take it as the conversation's name. */
+/** A turn that waits for results from outside or for a person. `answer` and `cancel` accept it as the address. */
 export interface WaitingTurn extends NamedConversation {
-  /** id of the turn, for `answer` and `cancel` */
+  /** Id of the turn, for `answer` and `cancel`. */
   readonly turn: string;
-  /** name of the agent that made the calls */
+  /** Name of the agent that made the calls. */
   readonly agent: string;
-  /** the calls with their arguments, since when the turn waits, and the deadlines */
+  /** Waiting calls with their arguments, start of the wait, and deadlines. */
   readonly waiting: Waiting & {
-    /** `tools`: results from outside; `approval`: decisions of a person */
+    /** Kind of wait: `tools` for results from outside, `approval` for decisions of a person. */
     readonly for: AnswerKind;
   };
 }
 
-/** Where a waiting turn stands in the list. */
+/** Position of a waiting turn in the list. */
 export interface WaitingPosition {
   readonly conversation: ConversationRef;
   readonly for: AnswerKind;
   readonly turn: string;
 }
 
-/** A part of a list, which is in one order for as long as it exists: that of the shards, then of the names. */
+/** A page of a list. The order is fixed for the life of the list: by shard, then by name. */
 export interface ListPage<Item, Position> {
   readonly items: readonly Item[];
-  /** where the next page begins; absent at the end. A page may have fewer items than asked for, or none, and a next one */
+  /** Position of the next page. Absent at the end. A page with a next one may be short or empty. */
   readonly next?: Position;
 }
 
 interface ListQuery<Position> {
-  /** absent: all tenants */
+  /** Tenant to list. Absent: all tenants. */
   readonly tenant?: string;
-  /** what comes behind it, whether it is still listed or not; absent: from the beginning */
+  /** Position after which the page starts, even if its item is gone. Absent: the start of the list. */
   readonly after?: Position;
   readonly limit: number;
 }
 
 export interface ConversationQuery extends ListQuery<ConversationRef> {
   readonly agent?: string;
-  readonly state?: ConversationStanding;
+  readonly state?: ListedState;
 }
 
 export interface WaitingQuery extends ListQuery<WaitingPosition> {
-  /** absent: both kinds */
+  /** Kind of wait. Absent: both kinds. */
   readonly for?: AnswerKind;
 }
 
-/** Lists over all conversations. Each call looks at a bounded number of entries. */
+/** Lists over all conversations. Each call examines a bounded number of entries. */
 export interface ListingStore {
   listConversations(query: ConversationQuery): Promise<ListPage<ListedConversation, ConversationRef>>;
   listWaiting(query: WaitingQuery): Promise<ListPage<WaitingTurn, WaitingPosition>>;

@@ -1,108 +1,122 @@
 import type { PassPlan } from '../compaction/plan.ts';
 import type { Reason } from '../compaction/thresholds.ts';
 import type { Backoff, ConversationState } from '../conversation.ts';
-import type { Told } from '../durability.ts';
-import type { IdleTtl } from '../idle-ttl.ts';
+import type { Acknowledged } from '../durability.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { PassOutcome } from '../pass.ts';
+import type { IdleTtl } from '../policy.ts';
 import type { ApprovalRefusal, Proposal, Verdict } from '../proposal.ts';
 import type { Version } from '../version.ts';
 import type { Forking, KeptTexts } from './version-store.ts';
 
-/** Proof of ownership that every write of a pass carries. */
+/** Proof that a worker owns a pass. Every write of the pass carries it (I4). */
 export interface PassLease {
   readonly conversation: ConversationRef;
   readonly passId: string;
   readonly owner: string;
 }
 
+/** Why a worker no longer owns its pass. It may write nothing more. */
 export type PassLost =
-  /** the lease lapsed, and another owner has claimed the pass since, whatever came of it; or the conversation was made anew */
+  /** The lease expired and another worker claimed the pass, or the conversation was created again. */
   | { readonly status: 'fenced' }
-  /** a restore ended the pass while this owner had it, or a turn took it over under another id */
+  /** A restore ended the pass, or a turn took it over under another id. */
   | { readonly status: 'superseded' }
-  /** its conversation is erased */
+  /** The conversation was erased. */
   | { readonly status: 'gone' };
 
-/** Where one of `reasons` is hard, a proposal that waits is taken away, and the pass commits without approval. */
+/** A request for a pass. A hard reason removes a waiting proposal, and the pass commits without approval. */
 export interface PassRequest {
   readonly conversation: ConversationRef;
   readonly reasons: readonly Reason[];
-  /** with `overflow`: upper bound in tokens of the request that was refused; of several the smallest is kept */
+  /**
+   * Upper bound in tokens of a request that the provider refused, with reason `overflow`. The smallest value is kept.
+   */
   readonly refusedTokens?: number | undefined;
-  /** by which whoever asks counts, where it does; of several the largest is kept */
+  /** Calibration by which the requester counts, if it counts. The largest value is kept. */
   readonly calibration?: number | undefined;
-  /** id of the pass where none is in progress */
+  /** Id of the pass, if none is in progress. */
   readonly passId: string;
-  /** id of the wake to be recorded where one is needed */
+  /** Id of the wake that is recorded if one is needed. */
   readonly wake: string;
 }
 
 export type PassRequestResult =
-  /** `joined`: the reasons were added to the pass in progress */
+  /** `joined`: the reasons were added to the pass in progress. */
   | { readonly status: 'requested' | 'joined'; readonly passId: string; readonly needsWake: boolean }
   | { readonly status: 'not_found' | 'gone' }
   | Forking;
 
+/** A pass with everything that its owner needs to continue. */
 export interface ClaimedPass {
   readonly lease: PassLease;
   readonly reasons: readonly Reason[];
-  /** claims so far, this one included; once there is a plan, those since the claim that made the first one, with it */
+  /** Claims so far, this one included. The first plan restarts the count at the claim that made it. */
   readonly attempt: number;
   readonly requestedAt: number;
   readonly conversation: ConversationState;
-  /** it was parked under the very job that claims it now: what that job's children brought is this pass's */
+  /**
+   * True if the pass was parked under the job that claims it. The results of that job's children belong to this pass.
+   */
   readonly isResumed: boolean;
-  /** as given to `recordPlan` */
+  /** Plan that `recordPlan` stored, if there is one. */
   readonly plan?: PassPlan;
-  /** it has proposed this; without a verdict nobody has decided in time */
+  /** Proposal of the pass. Without a verdict, the time for a decision has passed. */
   readonly review?: { readonly proposal: Proposal; readonly verdict?: Verdict };
 }
 
 export type PassClaimResult =
   | { readonly status: 'claimed'; readonly pass: ClaimedPass }
   | { readonly status: 'empty' | 'gone' }
-  /** another owner works on it, or it is parked on its children under another job */
+  /** Another worker owns the pass, or the pass is parked under another job. */
   | { readonly status: 'held'; readonly untilMs: number }
-  /** too many attempts: ended as failed; `wakeTurn` as for `endPass` */
+  /** The attempts are used up, and the pass ended as failed. `wakeTurn` is used as for `endPass`. */
   | { readonly status: 'failed'; readonly passId: string; readonly wakeTurn?: string };
 
+/** Current reasons of a pass, as its owner reads them. */
 export interface PassReasons {
   readonly status: 'held';
   readonly reasons: readonly Reason[];
-  /** as requested */
+  /** Values of the requests. */
   readonly refusedTokens?: number;
   readonly calibration?: number;
 }
 
+/** End of a pass without a version. */
 export interface PassEnd extends IdleTtl {
   readonly outcome: PassOutcome;
-  /** as they were read: where others were added since, `reasons_added` is answered and nothing written. Absent: whatever they are */
+  /**
+   * Reasons that the owner has seen. If others were added since, the answer is `reasons_added` and nothing is written.
+   * Absent: no such check.
+   */
   readonly seenReasons?: readonly Reason[];
   readonly backoff: Backoff;
-  /** id of a turn wake, recorded and answered where a turn waited for this pass */
+  /** Id of a turn wake. It is recorded and answered if a turn waited for this pass. */
   readonly wakeTurn: string;
 }
 
 export type PassEndResult =
-  | { readonly status: 'ended' /** to be added */; readonly wakeTurn?: string }
-  | { readonly status: 'reasons_added' }
-  | PassLost;
+  /** The caller adds the wake `wakeTurn` to the queue. */
+  { readonly status: 'ended'; readonly wakeTurn?: string } | { readonly status: 'reasons_added' } | PassLost;
 
+/** End of a pass with a new version. */
 export interface VersionCommit extends PassEnd, KeptTexts {
-  /** the live version that this one was made over; another one answers `version_changed` and writes nothing */
+  /**
+   * Live version under which this one was made. If another is live, the answer is `version_changed` and nothing is
+   * written.
+   */
   readonly expectedVersion: number;
   readonly version: Version;
-  /** versions kept besides restore points */
+  /** Versions that are kept besides restore points. */
   readonly keepVersions: number;
 }
 
-/** A version that is not committed before somebody approves of it. */
+/** A version that is committed only after a person approves it. */
 export interface VersionProposal {
   readonly proposal: Proposal;
-  /** as with `PassEnd` */
+  /** Reasons that the owner has seen, as for `PassEnd`. */
   readonly seenReasons: readonly Reason[];
-  /** how long it waits */
+  /** Milliseconds for which the proposal stays open. */
   readonly reviewMs: number;
 }
 
@@ -114,37 +128,41 @@ export type VersionProposalResult =
 
 export type VersionCommitResult = PassEndResult | { readonly status: 'version_changed'; readonly version: number };
 
-/** What asks for passes: turn workers, clients. */
+/** Requests of passes, for turn workers and clients. */
 export interface PassIntake {
-  requestPass(request: PassRequest): Promise<Told<PassRequestResult>>;
+  requestPass(request: PassRequest): Promise<Acknowledged<PassRequestResult>>;
 }
 
-/** What a compaction worker needs. Every write names the pass that it is for. */
+/** Passes, for compaction workers. Every write names its pass (I4). */
 export interface PassStore extends PassIntake {
-  /** @param job the queue job that asks: the only one that may claim a pass parked under it */
+  /**
+   * Claims the pass of a conversation.
+   * @param job queue job of the caller. Only the job under which a pass is parked may claim it
+   * @param wakeTurn id of a turn wake, recorded and answered if a turn waited for a pass that failed
+   */
   claimPass(conversation: ConversationRef, owner: string, job: string, wakeTurn: string): Promise<PassClaimResult>;
   /**
-   * Takes the pass in progress over under a new id, whoever holds it: for a turn whose wait for it is past its deadline.
-   * `empty`: it has ended meanwhile.
+   * Takes over the pass in progress under a new id, even if a worker owns it. A turn does this after the deadline of
+   * its wait. `empty`: the pass has ended meanwhile.
    */
   takeOverPass(conversation: ConversationRef, owner: string, passId: string): Promise<PassClaimResult>;
   heartbeatPass(lease: PassLease): Promise<{ readonly status: 'held' } | PassLost>;
-  /** the reasons as they stand now: others may have been added since the claim */
+  /** Reads the current reasons. Requests may have added some since the claim. */
   readReasons(lease: PassLease): Promise<PassReasons | PassLost>;
-  /** keeps the plan; the first one sets the attempts to 1 */
+  /** Stores the plan. The first plan sets the attempts to 1. */
   recordPlan(lease: PassLease, plan: PassPlan): Promise<{ readonly status: 'recorded' } | PassLost>;
-  /** gives the lease back; for `parkMs` from now only `job` may claim */
+  /** Gives the lease back. For `parkMs` only `job` may claim the pass. */
   parkPass(lease: PassLease, job: string, parkMs: number): Promise<{ readonly status: 'parked' } | PassLost>;
-  /** hands the pass back at a stop: the claim counts as no attempt */
+  /** Hands the pass back when a worker stops. The claim does not count as an attempt (I9). */
   releasePass(lease: PassLease): Promise<{ readonly status: 'released' } | PassLost>;
   endPass(lease: PassLease, end: PassEnd): Promise<PassEndResult>;
   commitVersion(lease: PassLease, commit: VersionCommit): Promise<VersionCommitResult>;
   /**
-   * keeps a proposal and gives the lease back; until it expires nobody may claim the pass but after a decision, or after a
-   * hard reason has taken it away
+   * Stores a proposal and gives the lease back. The pass can be claimed again after a decision, after its expiry, or
+   * after a hard reason removed the proposal.
    */
   proposeVersion(lease: PassLease, proposal: VersionProposal): Promise<VersionProposalResult>;
-  /** answers an approval that cannot be carried out; the proposal waits on. `dropped`: it was taken away meanwhile */
+  /** Answers an approval that cannot be carried out. The proposal stays open. `dropped`: it was removed meanwhile. */
   refuseApproval(
     lease: PassLease,
     refusal: ApprovalRefusal,

@@ -1,25 +1,25 @@
-/** A worker process, from its start to its stop. */
+/** A worker process that runs. */
 export interface WorkerPresence {
-  /** unique per process */
+  /** Id of the process. */
   readonly worker: string;
   readonly roles: readonly string[];
-  /** ms since epoch */
+  /** Time of its start in ms since epoch. */
   readonly startedAt: number;
 }
 
-/** A worker that went silent without having stopped. */
+/** A worker process that went silent without a stop. */
 export interface LostWorker {
   readonly worker: string;
   readonly roles: readonly string[];
-  /** from its start to its last renewal, in ms */
+  /** Milliseconds from its start to its last renewal. */
   readonly livedMs: number;
 }
 
-/** Which workers run, over all processes of a database. */
+/** Worker processes that use a database. */
 export interface PresenceStore {
   /**
-   * Writes or renews a worker's presence. Also removes the workers that have been silent for longer than `lostAfterMs`
-   * and returns them, each to one caller only. Without `lostAfterMs` it looks at no other worker.
+   * Writes or renews the presence of a worker. With `lostAfterMs`, it also removes and returns the workers that were
+   * silent for longer. Each lost worker is returned to one caller only.
    */
   renewPresence(presence: WorkerPresence, lostAfterMs?: number): Promise<readonly LostWorker[]>;
   /** Removes the presence of a worker that stops. */

@@ -1,16 +1,16 @@
 import type { Reason } from '../compaction/thresholds.ts';
-import type { Told } from '../durability.ts';
+import type { Acknowledged } from '../durability.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { ApprovalRefusal, Proposal, Verdict } from '../proposal.ts';
 import type { Forking } from './version-store.ts';
 
-/** A proposal that waits, or on which somebody has decided and no worker has acted yet. */
+/** A proposal that waits for a decision, or whose decision no worker has carried out yet. */
 export interface WaitingProposal {
   readonly proposal: Proposal;
   readonly passId: string;
-  /** of the pass, those included that came while it waits */
+  /** Reasons of the pass, including those that were added during the wait. */
   readonly reasons: readonly Reason[];
-  /** ms since epoch, by the store's clock */
+  /** Time of the proposal in ms since epoch, by the store's clock. */
   readonly proposedAt: number;
   readonly expiresAt: number;
   readonly isDecided: boolean;
@@ -18,39 +18,40 @@ export interface WaitingProposal {
 
 export interface Decision {
   readonly conversation: ConversationRef;
-  /** the same id again changes nothing and answers the same */
+  /** Operation id. A repeated id changes nothing and returns the same answer (I5). */
   readonly operation: string;
-  /** id of the proposal that was looked at */
+  /** Id of the proposal that the person saw. */
   readonly proposal: string;
   readonly verdict: Verdict;
-  /** id of the wake to be recorded where one is needed */
+  /** Id of the wake that is recorded if one is needed. */
   readonly wake: string;
 }
 
-/** What became of a decision. */
+/** Result of a decision. */
 export type DecisionAnswer =
-  /** a worker has yet to act on it */
+  /** No worker has acted on the decision yet. */
   | { readonly status: 'pending' }
   | { readonly status: 'approved'; readonly version: number }
   | { readonly status: 'rejected' }
   | { readonly status: 'refused'; readonly refusal: ApprovalRefusal }
-  /** before a worker acted on it the pass went on without it, or ended otherwise */
+  /** The pass continued without the decision, or ended otherwise, before a worker acted on it. */
   | { readonly status: 'superseded' };
 
 export type DecisionResult =
   | { readonly status: 'decided'; readonly needsWake: boolean }
-  /** sent again after a worker has acted on it */
+  /** The decision was repeated after a worker acted on it. */
   | { readonly status: 'concluded'; readonly answer: DecisionAnswer }
-  /** nothing waits under that id any more: it was superseded, decided, has expired, or never was there */
+  /** No proposal with that id is open any more. It was superseded, decided or expired, or it never existed. */
   | { readonly status: 'stale'; readonly why: 'unknown' | 'decided' | 'expired' | 'version_changed' }
   | { readonly status: 'not_found' | 'gone' }
   | Forking;
 
-/** What services need of proposals. */
+/** Proposals, for services. */
 export interface ProposalStore {
+  /** @returns undefined if no proposal waits */
   readProposal(conversation: ConversationRef): Promise<WaitingProposal | undefined>;
-  /** stores the verdict with the pass, for a compaction worker to act on */
-  decideProposal(decision: Decision): Promise<Told<DecisionResult>>;
-  /** undefined: no such decision, or more than a day ago */
+  /** Stores the verdict with the pass. A compaction worker carries it out. */
+  decideProposal(decision: Decision): Promise<Acknowledged<DecisionResult>>;
+  /** @returns undefined if there is no such decision, or if it is more than a day old */
   readDecision(conversation: ConversationRef, operation: string): Promise<DecisionAnswer | undefined>;
 }

@@ -4,45 +4,48 @@ import type { ModelRequest } from '../model.ts';
 import type { RawItems } from '../raw-items.ts';
 import type { SeqRange } from '../version.ts';
 
-/** What stands now for part of a sequence. */
+/** A summary that covers part of a sequence now. */
 export interface EarlierSummary {
-  /** without the users' texts that code put before it */
+  /** Text, without the users' texts that code puts before it. */
   readonly text: string;
   readonly covers: SeqRange;
-  /** where its provider wrote it: `RawItems` */
+  /** Items of the provider that wrote it, if one did: `RawItems`. */
   readonly raw?: RawItems;
 }
 
-/** What an event tells of one call of a summarizer's model. */
+/** One call of a summarizer's model, as its event reports it. */
 export type SummaryCall = Omit<
   Extract<WorkerEvent, { readonly type: 'model_called' }>,
   'type' | 'purpose' | keyof EventScope
 >;
 
-/** Texts that were paid for before a summary was finished, by what they were made from: a later attempt goes on from them. */
+/** Paid parts of an unfinished summary, by the hash of their source. A later attempt reuses them. */
 export interface SummaryParts {
   read(key: string): Promise<string | undefined>;
   write(key: string, text: string): Promise<void>;
 }
 
-/** One sequence to be summarized: data, never instructions. */
+/** One sequence to be summarized. Its contents are data, never instructions. */
 export interface SummaryRequest {
-  /** the seqs that the summary will stand for */
+  /** Seqs that the summary will stand for. */
   readonly range: SeqRange;
-  /** what they hold, from the log, oldest first, one for each seq */
+  /** Messages of these seqs from the log, oldest first, one per seq. */
   readonly messages: readonly Message[];
-  /** may be updated with what they do not cover, instead of a summary of all messages; oldest first */
+  /**
+   * Earlier summaries of the range, oldest first. A summarizer may update them with the messages that they do not
+   * cover.
+   */
   readonly earlier?: readonly EarlierSummary[];
-  /** number of the live version, where the range opens its context: only there may a provider's own compaction stand */
+  /** Number of the live version, if the range opens its context. A provider's own compaction is allowed only there. */
   readonly opensVersion?: number;
-  /** the user message before the sequence: what was asked */
+  /** User message before the sequence, which states the request. */
   readonly asked?: string;
-  /** most tokens that the text may have */
+  /** Tokens that the text may have. */
   readonly maxTokens: number;
   readonly signal: AbortSignal;
-  /** absent: nothing is kept between attempts */
+  /** Store of parts. Absent: no part is kept between attempts. */
   readonly parts?: SummaryParts;
-  /** told after every model call, whatever came of it */
+  /** Listener that is called after every model call, whatever its result. */
   readonly onCall?: (call: SummaryCall) => void;
   readonly onPassedOver?: ModelRequest['onPassedOver'];
 }
@@ -51,21 +54,27 @@ export type SummaryAnswer =
   | {
       readonly status: 'written';
       readonly text: string;
-      /** made from `earlier` and what came after */
+      /** True if the text was made from `earlier` and later messages. */
       readonly isUpdate?: boolean;
-      /** the provider's own compaction, and its tokens as the provider counts them: the text stands in where it cannot be sent */
+      /**
+       * The provider's own compaction, with its tokens by the provider's count. The text replaces it for other models.
+       */
       readonly own?: { readonly raw: RawItems; readonly tokens: number };
     }
-  /** the source is so small that no summarizer of its kind is meant for it: the next in the chain stands in for none */
+  /** The source is too small for this kind of summarizer. The next one of the chain is used instead. */
   | { readonly status: 'unfit'; readonly why: string }
-  /** this source will not do better when it is asked for again */
+  /** A retry with this source would not help. */
   | { readonly status: 'refused'; readonly why: string }
-  /** nothing is known of this source: the summarizer cannot be had now, and not in a moment either */
+  /** The summarizer is not available now, and a quick retry would not help. */
   | { readonly status: 'failed'; readonly why: string };
 
+/** Writes summaries of sequences. Implementations: one per provider, a chain of them, and the structural summarizer. */
 export interface Summarizer {
-  /** its model's id, or `structural` */
+  /** Id of its model, or `structural`. */
   readonly id: string;
-  /** @throws where asking again in a moment may help: a rate limit, an overloaded provider */
+  /**
+   * Summarizes a sequence.
+   * @throws any error that a retry may avoid, e.g. a rate limit or an overloaded provider
+   */
   summarize(request: SummaryRequest): Promise<SummaryAnswer>;
 }

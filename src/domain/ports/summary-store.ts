@@ -2,53 +2,54 @@ import type { ConversationRef } from '../ids.ts';
 import type { Weight } from '../message.ts';
 import type { Summary } from '../version.ts';
 
-/** A summary that was accepted, or that a source will not get. */
+/** An accepted summary, or the refusal of a source. */
 export type SummaryRecord =
   | {
       readonly status: 'accepted';
       readonly summary: Summary;
-      /** of the summary as it is rendered */
+      /** Weight of the rendered summary. */
       readonly weight: Weight;
     }
   | { readonly status: 'refused'; readonly why: string };
 
 export type SummaryClaim =
   | { readonly status: 'claimed' }
-  /** another job works on the same source */
+  /** Another job works on the same source. */
   | { readonly status: 'in_flight' }
   | { readonly status: 'known'; readonly record: SummaryRecord }
   | { readonly status: 'gone' };
 
-/** A job at work on a source that it has claimed. */
+/** Claim of a job on a source. */
 export interface SummaryLease {
   readonly conversation: ConversationRef;
-  /** that asked for it */
+  /** Pass that requested the summary. */
   readonly passId: string;
   readonly hash: string;
   readonly owner: string;
 }
 
-/** `superseded`: neither the claim nor the pass is there any more, as where another conversation was made under the id */
+/** `superseded`: claim and pass no longer exist, e.g. because the conversation was created again. */
 export type SummaryRecorded = 'recorded' | 'superseded' | 'gone';
 
 /**
- * Summaries by what they are made from and how: a source that was paid for once is not paid for again, whichever pass asks.
- * A hash is that of the range, of the tokens that stand for it in the context, and of the policy's summarizer.
+ * Summaries by the hash of their source, so that no source is paid for twice, in any pass. The hash covers the range,
+ * its tokens in the context, and the summarizer of the policy.
  */
 export interface SummaryStore {
+  /** Reads the records of sources, in the order of the hashes. Undefined for a source without a record. */
   readSummaries(conversation: ConversationRef, hashes: readonly string[]): Promise<(SummaryRecord | undefined)[]>;
-  /** NX, for 8 s */
+  /** Claims a source for 8 s, unless another job claimed it. */
   claimSummary(conversation: ConversationRef, hash: string, owner: string): Promise<SummaryClaim>;
-  /** renewed every 2 s; false: the claim is lost */
+  /** Renews a claim, every 2 s. False if the claim is lost. */
   heartbeatSummary(conversation: ConversationRef, hash: string, owner: string): Promise<boolean>;
   /**
-   * Kept 7 d where accepted, 1 d where refused; the first accepted one stays. It was paid for, so a claim that is lost does
-   * not matter while the pass is in progress or the one that ended last.
+   * Stores a record: 7 d for a summary, 1 d for a refusal. The first accepted summary stays. A lost claim is no
+   * obstacle while the pass is in progress or was the last to end, because the summary is paid for.
    */
   recordSummary(lease: SummaryLease, record: SummaryRecord): Promise<SummaryRecorded>;
   releaseSummary(conversation: ConversationRef, hash: string, owner: string): Promise<void>;
-  /** the text of a part of a summary that is not finished yet */
+  /** Reads a part of an unfinished summary. */
   readPart(conversation: ConversationRef, key: string): Promise<string | undefined>;
-  /** kept 7 d, for who may record the summary; the first under a key stays */
+  /** Stores a part for 7 d under the same conditions as the summary. The first value of a key stays. */
   recordPart(lease: SummaryLease, key: string, text: string): Promise<SummaryRecorded>;
 }

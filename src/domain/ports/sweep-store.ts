@@ -1,116 +1,126 @@
 import type { ConversationRef } from '../ids.ts';
 
-/** Somebody must look again: a turn, a pass or a scheduled turn that is due; a conversation that may have been idle enough. */
+/**
+ * An entry whose time has come: a turn, a pass, a scheduled turn, or a conversation that may have reached its idle TTL.
+ */
 export interface DueEntry {
   readonly kind: 'turn' | 'pass' | 'scheduled' | 'idle';
   readonly conversation: ConversationRef;
-  /** of a scheduled turn: its id */
+  /** Id of a scheduled turn. */
   readonly turn?: string;
 }
 
-/** The sets of a shard whose members are looked at; `key`: a whole key of another type. */
+/** Sets of a shard whose members the sweeper examines. `key` stands for a whole key of another type. */
 export const QUARANTINE_SETS = ['ready', 'idle', 'passes', 'failed', 'key'] as const;
 export type QuarantineSet = (typeof QUARANTINE_SETS)[number];
 
-/** A record that was set aside, so that the others of its shard go on. */
-export interface SetAside {
-  /** the shard that it lies in */
+/** An unreadable record that was set aside, so that the sweep of its shard continues (I12). */
+export interface QuarantineEntry {
+  /** Shard of the record. */
   readonly shard: number;
-  /** the set that named it */
+  /** Set that contained the record. */
   readonly set: QuarantineSet;
-  /** the member of the set, or the name of the key */
+  /** Member of the set, or name of the key. */
   readonly name: string;
-  /** what is wrong with it, without contents */
+  /** Fault of the record, without contents. */
   readonly why: string;
 }
 
-/** A record of a conversation that cannot be read. */
-export interface AsideRequest {
-  /** the full name of its key */
+/** An unreadable record of a conversation, to be set aside. */
+export interface UnreadableRecord {
+  /** Full name of the key. */
   readonly key: string;
-  /** what is wrong with it, without contents */
+  /** Fault of the record, without contents. */
   readonly why: string;
-  /** id of the wake to be recorded if a turn waits for this record */
+  /** Id of the wake that is recorded if a turn waits for this record. */
   readonly wakeTurn: string;
 }
 
-/** One look at many shards. */
+/** Result of one sweep over many shards. */
 export interface Sweep {
-  readonly setAside: readonly SetAside[];
-  /** of the shards that have answered, be it since the last look */
+  readonly quarantined: readonly QuarantineEntry[];
+  /** Due entries of the shards that answered, also of late answers to an earlier sweep. */
   readonly due: readonly DueEntry[];
-  /** why a shard could not be looked at; of several one */
+  /** Error of one shard that could not be swept. */
   readonly failure?: Error;
 }
 
 export type SweepDecision =
-  /** no valid lease and the recorded wake, where there is one, may be gone: look at the queue */
+  /** No lease is valid, and the recorded wake may be lost. The sweeper looks for the wake in the queue. */
   | { readonly status: 'lapsed'; readonly recordedWake?: string }
-  /** a valid lease, a wait, or nothing left: leave alone */
+  /** A valid lease, a wait, or no work left. The sweeper does nothing. */
   | { readonly status: 'quiet' };
 
-/** How much waits, and how long has the oldest. Ages in ms, 0 where there is nothing. */
+/** Backlog of the shards. Ages are in ms, 0 if there is no entry. */
 export interface ShardMeasure {
-  /** entries past their time now: somebody should have looked */
+  /** Entries past their time, by kind. */
   readonly overdue: Readonly<Record<DueEntry['kind'], number>>;
-  /** of turns, passes and scheduled turns: an erase may wait behind them */
+  /** Age of the oldest overdue turn, pass or scheduled turn. Erases are not included, because they may take long. */
   readonly oldestOverdueMs: number;
-  /** passes requested or in progress; not those that wait for somebody's decision */
+  /** Passes that are requested or in progress, without those that wait for a decision of a person. */
   readonly openPasses: number;
-  /** since its request */
+  /** Time since the request of the oldest open pass. */
   readonly oldestOpenPassMs: number;
-  /** that are kept, brought again or not */
+  /** Failed turns that are kept, also those that were re-driven. */
   readonly failedTurns: number;
-  /** past the time at which it was to be looked at */
+  /** Delay of the oldest idle conversation after its time. */
   readonly oldestIdleMs: number;
-  /** records that are set aside until somebody repairs or drops them */
+  /** Records that stay set aside until a person repairs or drops them. */
   readonly quarantined: number;
 }
 
 export type ExpireResult =
-  /** something has happened, or is under way; or there is nothing to erase */
+  /** The conversation was active meanwhile, or there is nothing to erase. */
   | { readonly status: 'kept' }
-  /** it was begun or gone on with; the next sweep goes on */
+  /** The erase has begun or continued. The next sweep continues it. */
   | { readonly status: 'more' }
-  /** nothing is left. Answered to one call for each expiry, and to that also where it is sent again; the keys are those of all calls */
+  /**
+   * Nothing is left. Each expiry is answered to one call, also if that call is repeated. `removedKeys` counts the keys of
+   * all calls.
+   */
   | { readonly status: 'expired'; readonly removedKeys: number }
-  /** nothing is left of what an erase that somebody asked for, and that was cut off, had to remove */
+  /** Nothing is left of an interrupted erase that a caller had requested. */
   | { readonly status: 'resumed' };
 
-/** What the sweeper needs. */
+/** Due work and expiry, for the sweeper. */
 export interface SweepStore {
   readonly shards: number;
   /**
-   * Claims the shards whose last sweep is a second or more ago and answers their due entries, each pushed out
-   * (1 s, doubling to 60 s), at most `limit` a shard. It ends within a second or so: a shard that is silent, as where its
-   * master is gone, keeps no other from being looked at.
+   * Claims the shards whose last sweep is at least a second ago, and returns their due entries, at most `limit` per
+   * shard. Each returned entry is postponed (1 s, doubling up to 60 s). The call ends within about a second. A silent
+   * shard, e.g. without a master, does not delay the others.
    */
   sweepShards(shards: readonly number[], limit: number): Promise<Sweep>;
   /**
-   * sets an entry aside whose records cannot be worked on; undefined where the entry is gone
-   * @param why without contents
+   * Sets aside an entry whose records cannot be processed.
+   * @param why reason without contents
+   * @returns undefined if the entry is gone
    */
-  quarantine(entry: DueEntry, why: string): Promise<SetAside | undefined>;
+  quarantine(entry: DueEntry, why: string): Promise<QuarantineEntry | undefined>;
   /**
-   * Sets a record aside that workers can create again: the open pass, which ends as failed, or a summary.
-   * @returns undefined if the key holds another kind of record, or nothing; `needsWake`: add the wake
+   * Sets aside a record that workers can create again: a summary, or the open pass, which ends as failed. `needsWake`:
+   * the caller adds the wake.
+   * @returns undefined if the key does not exist or holds another kind of record
    */
-  setRecordAside(
+  quarantineRecord(
     conversation: ConversationRef,
-    request: AsideRequest,
-  ): Promise<{ readonly setAside: SetAside; readonly needsWake: boolean } | undefined>;
+    request: UnreadableRecord,
+  ): Promise<{ readonly setAside: QuarantineEntry; readonly needsWake: boolean } | undefined>;
   inspectTurn(conversation: ConversationRef): Promise<SweepDecision>;
   inspectPass(conversation: ConversationRef): Promise<SweepDecision>;
-  /** records the wake that the sweeper is about to add, unless a lease was taken meanwhile */
+  /** Records the wake that the sweeper is about to add. False if a worker took a lease meanwhile. */
   recordWake(entry: DueEntry, wake: string): Promise<boolean>;
-  /** moves a scheduled turn that is due to the tail of its mailbox; `needsWake`: add the wake */
+  /** Moves a scheduled turn that is due to the end of its mailbox. `needsWake`: the caller adds the wake. */
   promoteScheduled(conversation: ConversationRef, turn: string, wake: string): Promise<{ readonly needsWake: boolean }>;
   /**
-   * erases the conversation where it has been idle for its policy's `conversationTtl`, as it is now: a few batches
-   * @param owner a fresh id for each call
+   * Erases the conversation if it has reached the idle TTL of its policy, in a few batches.
+   * @param owner fresh id for each call
    */
   expire(conversation: ConversationRef, owner: string): Promise<ExpireResult>;
-  /** for gauges; over all shards that answer. @throws redis_unavailable where none does */
+  /**
+   * Measures the backlog of all shards that answer.
+   * @throws redis_unavailable if none answers
+   */
   measureShards(): Promise<ShardMeasure>;
 }
 

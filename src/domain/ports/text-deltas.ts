@@ -2,38 +2,41 @@ import { z } from 'zod';
 import type { ConversationRef } from '../ids.ts';
 
 /**
- * A piece of an answer's text while its model still writes it. A hint: any piece may be lost, the step may be taken again,
- * and what is true is in the log once the step is recorded.
+ * A piece of an answer's text while the model writes it. It is only a hint: pieces may be lost, and the step may run
+ * again. The log has the final text once the step is recorded (I18).
  */
 export const textDeltaSchema = z.object({
   turn: z.string(),
-  /** number of the model step within its turn, from 1 */
+  /** Number of the model step within its turn, from 1. */
   step: z.number().int().min(1),
-  /** of the owner that takes the step; a higher one takes it from its beginning */
+  /** Epoch of the worker that runs the step. A higher epoch starts the step again. */
   epoch: z.number(),
   /**
-   * characters (UTF-16) of the step's text before this piece. Fewer than were told: another model answers, and the text begins
-   * again; more: a piece was lost
+   * UTF-16 characters of the step's text before this piece. A smaller number than received: another model answers, and
+   * the text starts again. A larger number: a piece was lost.
    */
   offset: z.number().int().min(0),
-  /** empty: what was told of the step does not hold, and nothing stands in its place yet */
+  /** Text of the piece. Empty: the text received so far is void, and nothing replaces it yet. */
   piece: z.string(),
 });
 
 export type TextDelta = z.infer<typeof textDeltaSchema>;
 
+/** Publishes pieces of text to the processes that listen now. */
 export interface TextPublisher {
-  /** tells those who listen now, in the order of the calls; nobody need listen */
+  /** Publishes a piece, in the order of the calls. A piece without listeners is lost. */
   publishText(conversation: ConversationRef, delta: TextDelta): Promise<void>;
 }
 
+/** A running subscription. */
 export interface TextListening {
-  /** Everything that was published before this call, and not lost, is heard once it resolves. Never rejects. */
+  /** Waits for everything that was published before this call and not lost. Never rejects. */
   catchUp(): Promise<void>;
   stop(): void;
 }
 
+/** Receives pieces of text. */
 export interface TextListener {
-  /** What was published before listening has begun is heard by nobody. */
+  /** Starts a subscription. Earlier pieces are not delivered. */
   listen(conversation: ConversationRef, hear: (delta: TextDelta) => void): TextListening;
 }

@@ -1,12 +1,18 @@
-/** Counts tokens exactly as the model's tokenizer does. What answers with a promise never holds the event loop over 50 ms. */
+/**
+ * Counts tokens exactly as a model's tokenizer does. Methods that return a promise never block the event loop for more than
+ * 50 ms.
+ */
 export interface TokenCounter {
-  /** bytes of the longest token: a text of n tokens has at most n times as many */
+  /** Bytes of the longest token. A text of n tokens has at most n times as many. */
   readonly longestTokenBytes: number;
   count(text: string): Promise<number>;
-  /** for short texts */
+  /** Counts at once. For short texts only. */
   countSync(text: string): number;
-  /** the start of `text` with at most `maxTokens`, cut between code points; its work grows with `maxTokens`, not with the text */
+  /**
+   * Returns the start of `text` within `maxTokens`, cut between code points. Its cost grows with `maxTokens`, not with
+   * the text.
+   */
   clipStart(text: string, maxTokens: number): Promise<string>;
-  /** the end of `text` with at most `maxTokens`, likewise */
+  /** Returns the end of `text` within `maxTokens`, by the same rules. */
   clipEnd(text: string, maxTokens: number): Promise<string>;
 }

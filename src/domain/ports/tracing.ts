@@ -1,32 +1,31 @@
 import type { Reason } from '../compaction/thresholds.ts';
-import type { ConversationRef } from '../ids.ts';
+import type { ConversationRef, TraceParent } from '../ids.ts';
 import type { ModelProfile } from '../model.ts';
-import type { TraceParent } from '../trace-parent.ts';
 
-/** What a span is about. How it ends is told by the events that come inside it. */
-export type Traced =
-  /** one claim of a turn, up to the write that settles or suspends it */
+/** Work that a span covers. Events inside the span report how the work ends. */
+export type SpanSubject =
+  /** One claim of a turn, up to the write that settles or suspends it. */
   | {
       readonly kind: 'turn';
       readonly conversation: ConversationRef;
       readonly turn: string;
       readonly agent: string;
       readonly attempt: number;
-      /** of who enqueued it */
+      /** Span of the caller that enqueued the turn. */
       readonly askedIn?: TraceParent | undefined;
-      /** of the claim that suspended it */
+      /** Span of the claim that suspended the turn. */
       readonly suspendedIn?: TraceParent | undefined;
     }
   | {
       readonly kind: 'model_call';
       readonly profile: Pick<ModelProfile, 'id' | 'format'>;
       readonly maxOutputTokens?: number | undefined;
-      /** a version that is shorter than its log is sent */
+      /** True if the version is shorter than its log. */
       readonly isCompacted: boolean;
     }
-  /** `name` is a registered tool's, or `unknown` */
+  /** `name` is the name of a registered tool, or `unknown`. */
   | { readonly kind: 'tool_call'; readonly name: string; readonly call: string }
-  /** one delivery of a pass */
+  /** One delivery of a pass. */
   | {
       readonly kind: 'pass';
       readonly conversation: ConversationRef;
@@ -34,26 +33,28 @@ export type Traced =
       readonly agent: string;
       readonly attempt: number;
       readonly reasons: readonly Reason[];
-      /** of who asked for it */
+      /** Span of the requester of the pass. */
       readonly askedIn?: TraceParent | undefined;
     }
-  /** one run of a summarization job */
+  /** One run of a summarization job. */
   | {
       readonly kind: 'summary';
       readonly conversation: ConversationRef;
       readonly passId: string;
       readonly sourceTokens: number;
-      /** of the pass that fanned it out */
+      /** Span of the pass that requested the summary. */
       readonly askedIn?: TraceParent | undefined;
     };
 
-/** Spans around what workers do. */
+/** Spans around the work of workers. */
 export interface Tracing {
-  /** Runs the work in a span: what it calls stands below. What it throws is thrown on, and ends the span as an error. */
-  inSpan<T>(about: Traced, work: () => Promise<T>): Promise<T>;
-  /** of the span that this is called in; undefined: none */
+  /**
+   * Runs the work in a span. Nested spans become its children. An error ends the span as failed and is thrown again.
+   */
+  inSpan<T>(about: SpanSubject, work: () => Promise<T>): Promise<T>;
+  /** Returns the current span, or undefined outside of any span. */
   current(): TraceParent | undefined;
 }
 
-/** Nobody traces. */
+/** Tracing that is switched off. */
 export const noTracing: Tracing = { inSpan: (_about, work) => work(), current: () => undefined };

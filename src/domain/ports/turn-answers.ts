@@ -2,37 +2,39 @@ import type { ConversationRef } from '../ids.ts';
 import type { Weight } from '../message.ts';
 import type { AnswerKind } from '../turn.ts';
 
-/** The result of a call whose answer was acknowledged and never used, weighed as a message. */
+/** Result of a call whose answer was accepted but never used, weighed as a message. */
 export interface UnusedAnswer extends Weight {
-  /** `{content, isError?}`; absent: the answer's own JSON */
+  /** A tool output `{content, isError?}`. Absent: the JSON of the answer itself. */
   readonly json?: string;
 }
 
-/** What was brought for one call. */
+/** A stored answer to one call. */
 export interface StoredAnswer {
-  /** the wait that it is meant for */
+  /** Kind of wait that the answer is meant for. */
   readonly for: AnswerKind;
-  /** a tool output `{content, isError?}`, or a decision */
+  /** A tool output `{content, isError?}`, or a decision. */
   readonly json: string;
-  /** what the log says of the call if the turn is settled before a worker has used the answer */
+  /** Result that the log gets if the turn settles before a worker uses the answer. */
   readonly unused: UnusedAnswer;
 }
 
+/** Answers to calls of a waiting turn. */
 export interface AnswerRequest {
   readonly conversation: ConversationRef;
   readonly turn: string;
-  /** by call id, at least one: all of them are taken, or none */
+  /** Answers by call id, at least one. The store takes all of them or none. */
   readonly answers: ReadonlyMap<string, StoredAnswer>;
+  /** Id of the wake that is recorded if one is needed. */
   readonly wake: string;
 }
 
 export type AnswerResult =
-  /** nothing more of these calls' wait is awaited; also of answers that were brought before, whatever the turn does by now */
+  /** These calls are answered, now or earlier, in any state of the turn. The caller adds the wake if there is one. */
   | { readonly status: 'answered'; readonly wake?: string }
-  /** recorded; other calls are still awaited */
+  /** The answers are recorded, and other calls still wait. */
   | { readonly status: 'still_waiting' }
-  /** this call is not awaited, and was not answered before; nothing was written */
+  /** The named call neither waits nor was answered before. Nothing was written. */
   | { readonly status: 'not_waiting'; readonly call: string }
-  /** this call is awaited for something else than was brought; nothing was written */
+  /** The named call waits for another kind of answer. Nothing was written. */
   | { readonly status: 'other_kind'; readonly call: string; readonly for: StoredAnswer['for'] }
   | { readonly status: 'not_found' | 'gone' };

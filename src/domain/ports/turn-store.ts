@@ -1,190 +1,194 @@
 import type { ConversationState, StepState } from '../conversation.ts';
-import type { Told } from '../durability.ts';
+import type { Acknowledged } from '../durability.ts';
 import type { OpenCall } from '../history.ts';
-import type { IdleTtl } from '../idle-ttl.ts';
-import type { ConversationRef, NamedConversation } from '../ids.ts';
+import type { ConversationRef, NamedConversation, TraceParent } from '../ids.ts';
 import type { Message, WeighedMessage } from '../message.ts';
+import type { IdleTtl } from '../policy.ts';
 import type { SizeAnchor } from '../size.ts';
-import type { TraceParent } from '../trace-parent.ts';
 import type { AnswerEnd, StepRecord, TurnFailure, TurnState, TurnView, Waiting, WaitRequest } from '../turn.ts';
 import type { Version } from '../version.ts';
 import type { AnswerRequest, AnswerResult } from './turn-answers.ts';
 import type { Forking } from './version-store.ts';
 
-/** Proof of ownership that every write of a turn worker carries. */
+/** Proof that a worker owns a turn. Every write of the turn carries it (I4). */
 export interface TurnLease {
   readonly conversation: ConversationRef;
   readonly turn: string;
   readonly owner: string;
-  /** fencing number; a write with another than the conversation's present one is `fenced` */
+  /** Number that fences earlier owners. A write with another epoch than the conversation's is answered `fenced`. */
   readonly epoch: number;
 }
 
-/** How a worker loses its turn: to another owner (`fenced`), to an erase (`gone`), to whoever canceled it. */
+/** How a worker loses its turn: to another owner (`fenced`), by an erase (`gone`), or by a cancelation. */
 export const LOSSES = ['fenced', 'gone', 'canceled'] as const;
-/** An answer that ends the work of a worker that lost its turn. */
+/** Answer to a worker that lost its turn. It may write nothing more. */
 export type Lost = { readonly status: (typeof LOSSES)[number] };
 
 export function isLost(result: { readonly status: string }): result is Lost {
   return LOSSES.some((status) => status === result.status);
 }
 
+/** A turn to accept. */
 export interface AcceptRequest {
   readonly conversation: ConversationRef;
   readonly turn: string;
   readonly agent: string;
-  /** the user message, weighed */
+  /** User message of the turn, weighed. */
   readonly input: WeighedMessage;
-  /** hash of the payload as the caller sent it: the same turn id with another hash is a conflict */
+  /** Hash of the caller's payload. The same turn id with another hash is a conflict. */
   readonly payloadHash: string;
-  /** id of the wake to be recorded where one is needed; fresh for each accept */
+  /** Id of the wake that is recorded if one is needed. Fresh for each call. */
   readonly wake: string;
-  /** ms from the acceptance, for which the turn is `scheduled`; absent or 0: due at once */
+  /** Milliseconds for which the turn stays `scheduled`. Absent or 0: due at once. */
   readonly delayMs?: number;
   readonly maxQueuedTurns: number;
-  /** the span of who enqueues it */
+  /** Span of the caller that enqueues the turn. */
   readonly askedIn?: TraceParent | undefined;
-  /** as `writeContext` wrote it: kept until the turn settles */
+  /** Context of the turn, as `writeContext` wrote it. Kept until the turn settles. */
   readonly context?: string | undefined;
-  /** a failed turn of the conversation, whose input this one brings again; any other is refused */
+  /** Failed turn of the conversation whose input this one repeats. Another turn is refused. */
   readonly redriveOf?: string;
 }
 
 export type AcceptResult =
-  | {
-      readonly status: 'accepted' | 'known';
-      readonly state: TurnState /** add the wake named in the request */;
-      readonly needsWake: boolean;
-    }
+  /** `known`: this turn was accepted before. `needsWake`: the caller adds the wake of the request. */
+  | { readonly status: 'accepted' | 'known'; readonly state: TurnState; readonly needsWake: boolean }
   | { readonly status: 'conflict' }
   | Forking
-  /** the conversation is that agent's */
+  /** The conversation belongs to the named agent. */
   | { readonly status: 'other_agent'; readonly agent: string }
   | { readonly status: 'full'; readonly queued: number }
-  /** the turn to re-drive; absent `state`: there is none */
+  /** The turn to re-drive has not failed. Absent `state`: there is no such turn. */
   | { readonly status: 'not_failed'; readonly state?: TurnState };
 
-/** Which failed turns to list. Their records are kept as long as those of all settled turns. */
+/** Selects failed turns. Their records are kept as long as those of all settled turns. */
 export interface FailedQuery {
-  /** ms since epoch: settled then or later */
+  /** Earliest time of the settlement in ms since epoch. */
   readonly since: number;
   readonly tenant?: string;
   readonly code?: string;
   readonly limit: number;
 }
 
+/** A failed turn in a list. */
 export interface FailedTurn extends NamedConversation {
-  /** id of the turn */
+  /** Id of the turn. */
   readonly turn: string;
-  /** name of its agent */
+  /** Name of its agent. */
   readonly agent: string;
-  /** ms since epoch, by the store's clock */
+  /** Time of the failure in ms since epoch, by the store's clock. */
   readonly failedAt: number;
-  /** why */
+  /** Why the turn failed. */
   readonly failure: TurnFailure;
-  /** the failed turn whose input it brought again */
+  /** Failed turn whose input this turn repeated. */
   readonly redriveOf?: string;
-  /** the turn that brought its input again last */
+  /** Latest turn that repeated this turn's input. */
   readonly redrivenAs?: string;
 }
 
-/** A turn that is accepted and not settled. */
+/** An accepted turn that is not settled. */
 export interface OpenTurn {
-  /** id of the turn */
+  /** Id of the turn. */
   readonly turn: string;
-  /** where it stands */
+  /** State of the turn. */
   readonly state: 'scheduled' | 'queued' | 'running' | 'waiting';
-  /** ms since epoch */
+  /** Time of the acceptance in ms since epoch. */
   readonly acceptedAt: number;
-  /** of a scheduled turn: when it goes to the tail of the mailbox, in ms since epoch */
+  /** Time at which a scheduled turn enters the mailbox, in ms since epoch. */
   readonly dueAt?: number;
-  /** of a waiting turn, which is the first one: what for, which calls, until when */
+  /** Wait of a waiting turn, which is the first of the mailbox. */
   readonly waiting?: Waiting;
 }
 
-/** Open turns of one conversation, as they stand at one moment. */
+/** Snapshot of the open turns of a conversation. */
 export interface OpenTurns {
-  /** in the order in which they will be answered; behind those of the mailbox the scheduled ones, by when a sweep looks at them: when they are due, if none had to push them out */
+  /**
+   * Open turns in the order of their answers. Scheduled turns follow those of the mailbox, ordered by their next sweep:
+   * at their due time, unless a sweep postponed them.
+   */
   readonly turns: readonly OpenTurn[];
-  /** how many the mailbox holds, the one at work or waiting included; more than `turns` may show */
+  /** Turns in the mailbox, including the running or waiting one. `turns` may show fewer. */
   readonly mailbox: number;
-  /** how many are not due yet */
+  /** Turns that are not due yet. */
   readonly scheduled: number;
 }
 
-/** The head turn of a mailbox, handed to its owner with all that it needs to go on. */
+/** The head turn of a mailbox, with everything that its owner needs to continue. */
 export interface ClaimedTurn {
   readonly lease: TurnLease;
   readonly agent: string;
   /**
-   * claims without an outcome, this one included, and the claim that recorded the last outcome. `maxAttempts`: the turn may
-   * only run alone in its process
+   * Claims without an outcome, including this one and the claim that recorded the last outcome. At `maxAttempts` the
+   * turn may only run alone in its process.
    */
   readonly attempt: number;
-  /** nobody has claimed the turn since it was accepted, or since it was last suspended; true if the claim is sent again */
+  /** True for the first claim since the acceptance or the last suspension, also if that claim is repeated. */
   readonly isFirstClaim: boolean;
   readonly acceptedAt: number;
-  /** when it could first be worked on: when it was accepted, or became due where it was scheduled. By the store's clock */
+  /** Time from which the turn could run: its acceptance, or the due time of a scheduled turn. By the store's clock. */
   readonly dueAt: number;
   readonly askedIn?: TraceParent;
-  /** by the store's clock, as every time of the log is */
+  /** Time of the claim by the store's clock, like all times of the log. */
   readonly claimedAt: number;
   readonly inputSeq: number;
-  /** the user message, while it is the log's last entry: whoever knows the log before it need not read it */
+  /** User message, if it is the last entry of the log. A worker that knows the earlier log need not read it. */
   readonly input?: Message;
   readonly conversation: ConversationState;
-  /** its caller gave it a context, which `readBriefing` reads */
+  /** Mark of a turn with a context, which `readBriefing` reads. */
   readonly hasContext?: true;
   readonly steps: ReadonlyMap<string, StepRecord>;
   /**
-   * what the turn was suspended for, if it was, and how many steps it had then; `isFulfilled` false: a deadline passed, that of the turn or of a call, or the
-   * pass did not settle the size
+   * Wait that this claim ends, and the number of recorded steps at its start. `isFulfilled` is false if a deadline
+   * passed, or if the pass did not settle the size (I13).
    */
   readonly waited?: Waiting &
     Pick<WaitRequest, 'suspendedIn'> & { readonly isFulfilled: boolean; readonly steps: number };
-  /** answers and approvals that came in while it waited, by call id: JSON as brought by `resume` */
+  /** Answers and approvals that arrived during the wait, by call id: JSON as `answerTurn` received it. */
   readonly answers: ReadonlyMap<string, string>;
 }
 
 export type ClaimResult =
   | { readonly status: 'claimed'; readonly turn: ClaimedTurn }
   | { readonly status: 'empty' | 'gone' }
-  /** another owner's lease is valid, or the head waits: nothing to do before `untilMs` */
+  /** Another worker's lease is valid, or the head turn waits. Nothing can be claimed before `untilMs`. */
   | { readonly status: 'held' | 'waiting'; readonly untilMs: number }
-  /** the head was settled as `poison`; `wake` is to be added where the next turn needs one */
+  /** The head turn was settled as `poison`. The caller adds the wake if there is one. */
   | { readonly status: 'poison'; readonly turn: string; readonly wake?: string };
 
+/** Result of a step, to be recorded. */
 export interface StepOutcome {
   readonly key: string;
-  /** appended to the log in this order; may be empty */
+  /** Messages to append, in this order. May be empty. */
   readonly messages: readonly WeighedMessage[];
-  /** the head that ids of new calls were derived from; refused as fenced where it moved. Absent for tool results */
+  /**
+   * Head from which the ids of new calls were derived. If the head has moved, the answer is `fenced`. Absent for tool
+   * results.
+   */
   readonly expectedHead?: number;
-  /** calls that the messages open */
+  /** Calls that the messages open. */
   readonly opens: readonly OpenCall[];
-  /** call ids that the messages answer */
+  /** Ids of calls that the messages answer. */
   readonly closes: readonly string[];
-  /** whole texts kept beside clipped messages, by hash */
+  /** Full texts of clipped messages, by hash. */
   readonly texts?: ReadonlyMap<string, string>;
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
-  /** what the provider counted, where that is the whole request, and the version that was sent: another may be live by now */
-  readonly anchor?: Pick<SizeAnchor, 'tokens' | 'version' | 'setup'>;
-  /** of a model call: the version that it answered over, which is never rolled back from then on */
+  /**
+   * Provider's count of the whole request, if it counted it, and the version that was sent. Another may be live by now.
+   */
+  readonly anchor?: Pick<SizeAnchor, 'tokens' | 'version' | 'fingerprint'>;
+  /** Version over which the model answered. It is never rolled back from then on. */
   readonly answeredVersion?: number;
-  /** of a model call: our own size of its request, kept with the turn */
+  /** Tokens of the model call's request by our own count, stored with the turn. */
   readonly requestTokens?: number;
-  /** of a model call whose answer, the first of the messages, is not complete */
+  /** End of an incomplete answer. The answer is the first of the messages. */
   readonly end?: AnswerEnd;
 }
 
 export type StepResult =
-  | {
-      /** `known`: recorded by an earlier delivery of the same step; nothing was appended */
-      readonly status: 'recorded' | 'known';
-      readonly conversation: StepState;
-    }
-  | Lost;
+  /** `known`: an earlier delivery recorded the step. Nothing was appended. */
+  { readonly status: 'recorded' | 'known'; readonly conversation: StepState } | Lost;
 
+/** How a turn settles. */
 export type TurnSettlement = IdleTtl &
   (
     | { readonly state: 'completed'; readonly answerSeq: number; readonly end?: AnswerEnd }
@@ -195,21 +199,21 @@ export type SettleResult =
   | {
       readonly status: 'settled' | 'known';
       readonly hasNext: boolean;
-      /** to be added */
+      /** Wake of the next turn, which the caller adds. */
       readonly wake?: string;
-      /** the next turn, taken in the same write */
+      /** Next turn, claimed by the same write. */
       readonly next?: ClaimedTurn;
     }
   | Lost;
 
-/** A version over one that a provider refused. */
+/** A version that replaces one that a provider refused. */
 export interface VersionRollback {
-  /** the live version, which was refused; another one answers `version_changed` and writes nothing */
+  /** The refused version. If another is live, the answer is `version_changed` and nothing is written. */
   readonly expectedVersion: number;
-  /** the version whose segments that one shows: its own number, unless it was put over a refused one */
+  /** Version whose segments the new one shows: its own number, unless it replaced a refused one itself. */
   readonly shownVersion: number;
   readonly version: Version;
-  /** hash of what the refused one was made of: no later pass commits the same again */
+  /** Hash of the refused segments. No later pass commits the same segments. */
   readonly refusedSegments: string;
   readonly keepVersions: number;
 }
@@ -217,57 +221,71 @@ export interface VersionRollback {
 export type RollbackResult =
   | { readonly status: 'rolled_back' | 'known'; readonly conversation: ConversationState }
   | { readonly status: 'version_changed'; readonly version: number }
-  /** a request over what it shows was answered: its form is not what is refused; nothing was written */
+  /** A model answered over the refused segments before, so their form was not the problem. Nothing was written. */
   | { readonly status: 'answered' }
   | Lost;
 
 export type CancelResult =
   | { readonly status: 'canceled'; readonly wake?: string }
-  /** settled before; the state says how */
+  /** The turn was settled before, in this state. */
   | { readonly status: 'settled'; readonly state: TurnState }
   | { readonly status: 'not_found' };
 
-/** What services need: turns in, turns out. */
+/** Acceptance, cancelation and views of turns, for services. */
 export interface TurnIntake {
-  accept(request: AcceptRequest): Promise<Told<AcceptResult>>;
-  answerTurn(request: AnswerRequest): Promise<Told<AnswerResult>>;
-  cancel(conversation: ConversationRef, turn: string, wake: string): Promise<Told<CancelResult>>;
+  accept(request: AcceptRequest): Promise<Acknowledged<AcceptResult>>;
+  answerTurn(request: AnswerRequest): Promise<Acknowledged<AnswerResult>>;
+  cancel(conversation: ConversationRef, turn: string, wake: string): Promise<Acknowledged<CancelResult>>;
   readTurn(conversation: ConversationRef, turn: string): Promise<TurnView | undefined>;
-  /** of all conversations, newest first */
+  /** Lists failed turns of all conversations, newest first. */
   listFailed(query: FailedQuery): Promise<FailedTurn[]>;
-  /** of one conversation, the first `limit`; undefined where there is none */
+  /**
+   * Lists the first `limit` open turns of a conversation.
+   * @returns undefined if there is no such conversation
+   */
   listOpen(conversation: ConversationRef, limit: number): Promise<OpenTurns | undefined>;
 }
 
-/** What a worker has to know to go on with a turn, beside what a claim answers. */
+/** Data that a worker needs for a turn, besides its claim. */
 export interface Briefing {
-  /** what the caller gave, as JSON */
+  /** Context from the caller, as JSON. */
   readonly context?: string;
-  /** the system prompt that was written for this turn */
+  /** System prompt that a function wrote for this turn. */
   readonly system?: string;
 }
 
 export type KeepSystemResult = { readonly status: 'kept'; readonly system: string } | Lost;
 
-/** What a turn worker needs. Every write is fenced by the lease and idempotent by its key. */
+/** Turns, for turn workers. Every write is fenced by the lease (I4) and idempotent by its key (I5). */
 export interface TurnStore {
-  /** @param wake recorded and answered where a poison turn is settled and another waits behind it */
+  /**
+   * Claims the head turn of a mailbox.
+   * @param wake id of a wake, recorded and answered if the head is settled as poison and another turn follows
+   */
   claim(conversation: ConversationRef, owner: string, wake: string): Promise<ClaimResult>;
-  /** records that these steps begin, in one write; what is known already is left as it is */
+  /** Records the start of steps in one write. Known steps do not change. */
   startSteps(lease: TurnLease, keys: readonly string[]): Promise<{ readonly status: 'recorded' } | Lost>;
-  /** of an open turn */
+  /** Reads the context and the system prompt of an open turn. */
   readBriefing(conversation: ConversationRef, turn: string): Promise<Briefing>;
-  /** keeps the system prompt that was written for the turn. The first one counts, and is answered */
+  /** Stores the system prompt of the turn. The first one stays and is returned. */
   keepSystem(lease: TurnLease, system: string): Promise<KeepSystemResult>;
   recordStep(lease: TurnLease, outcome: StepOutcome): Promise<StepResult>;
-  /** gives the lease back and keeps the head; `exhausted`: the step was suspended too often, nothing was written */
+  /**
+   * Gives the lease back and keeps the turn at the head. `exhausted`: too many suspensions of the step, nothing was
+   * written.
+   */
   suspend(lease: TurnLease, wait: WaitRequest): Promise<{ readonly status: 'suspended' | 'exhausted' } | Lost>;
   heartbeat(lease: TurnLease): Promise<{ readonly status: 'held' } | Lost>;
-  /** hands the turn back at a stop: the claim counts as no attempt. `wake` is recorded and is to be added */
+  /** Hands the turn back when a worker stops. The claim does not count as an attempt (I9). The caller adds the wake. */
   release(lease: TurnLease, wake: string): Promise<{ readonly status: 'released' } | Lost>;
-  /** records that nothing else runs in the owner's process from now on; only such a claim makes a turn poison */
+  /**
+   * Records that nothing else runs in the owner's process from now on. Only such a claim can make a turn poison (I10).
+   */
   startAlone(lease: TurnLease): Promise<{ readonly status: 'recorded' } | Lost>;
   rollBackVersion(lease: TurnLease, rollback: VersionRollback): Promise<RollbackResult>;
-  /** @param wake recorded and answered where another turn waits; undefined: the owner takes that turn in the same write */
+  /**
+   * Settles the turn.
+   * @param wake id of a wake, recorded and answered if another turn follows. Undefined: the owner claims that turn instead
+   */
   settle(lease: TurnLease, settlement: TurnSettlement, wake: string | undefined): Promise<SettleResult>;
 }

@@ -1,27 +1,30 @@
 import type { Backoff } from '../conversation.ts';
-import type { Told } from '../durability.ts';
+import type { Acknowledged } from '../durability.ts';
 import type { OpenCall } from '../history.ts';
-import type { IdleTtl } from '../idle-ttl.ts';
 import type { ConversationRef } from '../ids.ts';
 import type { LogEntry } from '../message.ts';
+import type { IdleTtl } from '../policy.ts';
 import type { Summary, Version } from '../version.ts';
 
-/** A version that somebody asked for, and no pass made: a restore, or the rollback of a turn. */
+/** A version that a caller requested: a restore, or the rollback of a turn. */
 export interface VersionReplacement {
   readonly conversation: ConversationRef;
-  /** the same id again changes nothing and answers the same */
+  /** Operation id. A repeated id changes nothing and returns the same answer (I5). */
   readonly operation: string;
-  /** live version and head that it was made over; others answer `changed` and write nothing */
+  /**
+   * Live version under which this one was made. If version or head differ, the answer is `changed` and nothing is
+   * written.
+   */
   readonly expectedVersion: number;
   readonly expectedHead: number;
   readonly version: Version;
-  /** until the context has grown, no soft pass */
+  /** Backoff that stops soft passes until the context has grown. */
   readonly backoff: Backoff;
-  /** a turn that waits and calls that are open go on over it: it takes none of their messages away */
+  /** True if the version removes no message of a waiting turn or of open calls. These may then continue. */
   readonly keepsNewer: boolean;
-  /** id of a turn wake, recorded and answered where a turn waited for the pass that this ends */
+  /** Id of a turn wake. It is recorded and answered if a turn waited for the pass that this ends. */
   readonly wakeTurn: string;
-  /** versions kept besides restore points */
+  /** Versions that are kept besides restore points. */
   readonly keepVersions: number;
 }
 
@@ -29,29 +32,30 @@ export type VersionReplacementResult =
   | { readonly status: 'replaced'; readonly version: number; readonly wakeTurn?: string }
   | { readonly status: 'known'; readonly version: number; readonly wakeTurn?: string }
   | { readonly status: 'changed'; readonly version: number; readonly head: number }
-  /** a turn runs; or one waits, or calls are open, and it would take their messages away */
+  /** A turn runs. Or a turn waits or calls are open, and the version would remove their messages. */
   | { readonly status: 'busy' }
-  /** a summary of it has no text any more */
+  /** A summary of the version has lost its text. */
   | { readonly status: 'text_gone' }
   | { readonly status: 'not_found' | 'gone' }
   | Forking;
 
-/** The conversation is being copied and takes nothing else before that ends. */
+/** The conversation is being copied and accepts nothing else until the copy ends. */
 export interface Forking {
   readonly status: 'forking';
-  /** nobody has copied for as long as a fork's lease: its operation may go on, another may begin anew */
+  /** True if the lease of the fork has expired. Its operation may continue, or another may start again. */
   readonly isAbandoned: boolean;
 }
 
-/** What a fork copies: the source as one version of it shows it at one head. Fixed when the fork begins. */
+/** Source of a fork: a version of a conversation at a head. Fixed when the fork begins. */
 export interface ForkPlan {
   readonly source: ConversationRef;
   readonly version: number;
   readonly head: number;
 }
 
+/** Start of a fork. */
 export interface ForkBegin extends IdleTtl {
-  /** the conversation that is made */
+  /** Conversation that is created. */
   readonly conversation: ConversationRef;
   readonly operation: string;
   readonly agent: string;
@@ -59,62 +63,62 @@ export interface ForkBegin extends IdleTtl {
 }
 
 export type ForkBeginResult =
-  /** goes on behind `copied`; `plan` is that of the first begin */
+  /** The fork continues after `copied` entries. `plan` is the plan of the first begin. */
   | { readonly status: 'copying'; readonly copied: number; readonly plan: ForkPlan }
   | { readonly status: 'done'; readonly plan: ForkPlan }
-  /** there is a conversation of that name, and this operation did not make it */
+  /** A conversation of that name exists, and this operation did not create it. */
   | { readonly status: 'exists' }
-  /** another operation is making it */
+  /** Another operation creates the conversation. */
   | Forking;
 
-/** A stretch of the log, with what belongs to it; and texts, which may come in any order. */
+/** A stretch of the log with its calls, and texts in any order. */
 export interface ForkBatch {
-  /** entries already copied; elsewhere nothing is written and the head answered */
+  /** Entries that were copied already. If the head differs, nothing is written and the answer is the head. */
   readonly expectedHead: number;
   readonly entries: readonly LogEntry[];
-  /** calls that the entries leave open, and ids of earlier calls that they answer */
+  /** Calls that the entries leave open, and ids of earlier calls that they answer. */
   readonly opens: readonly OpenCall[];
   readonly closes: readonly string[];
   readonly texts: KeptTexts;
 }
 
 /**
- * Texts beside a log: summaries by key; by hash the whole texts of clipped messages, and system prompt, tools and pins under
- * which versions were made.
+ * Texts beside a log. `summaries`: by key. `whole`: by hash, full texts of clipped messages, and the system prompts,
+ * tools and pins of versions.
  */
 export interface KeptTexts {
   readonly summaries: ReadonlyMap<string, Summary>;
   readonly whole: ReadonlyMap<string, string>;
 }
 
-/** The fork was ended, or its conversation erased. */
+/** The fork has ended, or its conversation was erased. */
 export type ForkLost = { readonly status: 'superseded' | 'gone' };
 
 export type ForkEndResult =
   | { readonly status: 'done' }
-  /** it ends at `head`, before the plan does: a failover has lost batches that were answered. Nothing was written */
+  /** The log ends at `head`, before the plan does, because a failover lost batches. Nothing was written. */
   | { readonly status: 'incomplete'; readonly head: number }
   | ForkLost;
 
-/** Versions that services ask for. No operation touches two conversations: they may lie in different slots. */
+/** Restores and forks, for services. No operation touches two conversations, because they may be in different slots. */
 export interface VersionStore {
-  replaceVersion(replacement: VersionReplacement): Promise<Told<VersionReplacementResult>>;
-  /** somebody reads it for longer than one look: it is not erased meanwhile for having rested. Nothing without a time to live */
+  replaceVersion(replacement: VersionReplacement): Promise<Acknowledged<VersionReplacementResult>>;
+  /** Restarts the idle TTL, so that a long read is not interrupted by an erase. Without an idle TTL it does nothing. */
   startIdleTtl(conversation: ConversationRef): Promise<void>;
-  /** a few texts, from `cursor` on (`0` first); `next` is `0` once all were answered */
+  /** Reads some texts from `cursor`. Start with `0`. `next` is `0` after the last text. */
   readTexts(conversation: ConversationRef, cursor: string): Promise<KeptTexts & { readonly next: string }>;
   /**
-   * makes the conversation, which accepts nothing but this fork's batches until its end; in the place of one that another
-   * operation abandoned. Begin and batches hold it for a lease each.
+   * Creates the conversation, which then accepts only this fork's batches until its end. It replaces a fork that
+   * another operation abandoned. Begin and batches each extend a lease.
    */
-  beginFork(begin: ForkBegin): Promise<Told<ForkBeginResult>>;
+  beginFork(begin: ForkBegin): Promise<Acknowledged<ForkBeginResult>>;
   copyToFork(
     conversation: ConversationRef,
     operation: string,
     batch: ForkBatch,
   ): Promise<{ readonly status: 'copied'; readonly head: number } | ForkLost>;
-  /** puts the first version and opens the conversation; sent again it answers the same */
-  endFork(conversation: ConversationRef, operation: string, version: Version): Promise<Told<ForkEndResult>>;
+  /** Stores the first version and opens the conversation. A repeated call returns the same answer. */
+  endFork(conversation: ConversationRef, operation: string, version: Version): Promise<Acknowledged<ForkEndResult>>;
 }
 
 /** Lease of a fork in ms, renewed by each batch. A client gives a batch up after less than a second. */

@@ -1,4 +1,4 @@
-import { excessWeight, requestTokens } from '../../domain/compaction/request-size.ts';
+import { excessWeight, requestTokens } from '../../domain/compaction/budget.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';
 import { buildInSlices, type ContextItem, type ContextSource, messagesOf, weighItems } from '../../domain/context.ts';
 import { addWeights } from '../../domain/message.ts';

@@ -1,4 +1,4 @@
-import { requestTokens } from '../../domain/compaction/request-size.ts';
+import { requestTokens } from '../../domain/compaction/budget.ts';
 import type { SettledContext } from '../../domain/compaction/settle.ts';
 import { buildInSlices, type ContextSource, messagesOf } from '../../domain/context.ts';
 import type { Message } from '../../domain/message.ts';

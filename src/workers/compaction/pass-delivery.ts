@@ -1,9 +1,8 @@
-import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
+import { type ConversationRef, nameConversation, type TraceParent } from '../../domain/ids.ts';
 import { PASS_LIMITS, type PassOutcome } from '../../domain/pass.ts';
-import type { PassDeliveryResult, PassHandler } from '../../domain/ports/handlers.ts';
 import type { ClaimedPass, PassClaimResult } from '../../domain/ports/pass-store.ts';
-import type { Traced } from '../../domain/ports/tracing.ts';
-import type { TraceParent } from '../../domain/trace-parent.ts';
+import type { PassDeliveryResult, PassHandler } from '../../domain/ports/queue.ts';
+import type { SpanSubject } from '../../domain/ports/tracing.ts';
 import { requestPass } from '../pass-request.ts';
 import { type PreparedAgent, prepareAsLastTurn } from '../prepared-agent.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
@@ -162,7 +161,7 @@ async function handBack(ports: CompactionPorts, { lease }: ClaimedPass): Promise
 function describeSpan(
   { lease, conversation: { agent }, attempt, reasons }: ClaimedPass,
   askedIn?: TraceParent,
-): Traced {
+): SpanSubject {
   const { conversation, passId } = lease;
   return { kind: 'pass', conversation, passId, agent, attempt, reasons, askedIn };
 }

@@ -1,6 +1,6 @@
 import { isBackedOff } from '../../domain/compaction/backoff.ts';
+import { requestTokens } from '../../domain/compaction/budget.ts';
 import type { PlanRequest } from '../../domain/compaction/plan.ts';
-import { requestTokens } from '../../domain/compaction/request-size.ts';
 import { evaluateThresholds, hasHardReason, REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
 import { type Context, weighItems } from '../../domain/context.ts';
 import { type ConversationState, sinceLastPass } from '../../domain/conversation.ts';

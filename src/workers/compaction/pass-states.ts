@@ -5,7 +5,6 @@ import type { Reason } from '../../domain/compaction/thresholds.ts';
 import type { ContextSource } from '../../domain/context.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
 import type { PassOutcome } from '../../domain/pass.ts';
-import type { PassDeliveryResult } from '../../domain/ports/handlers.ts';
 import type {
   ClaimedPass,
   PassEndResult,
@@ -13,6 +12,7 @@ import type {
   VersionCommitResult,
   VersionProposalResult,
 } from '../../domain/ports/pass-store.ts';
+import type { PassDeliveryResult } from '../../domain/ports/queue.ts';
 import type { ApprovalRefusal, Edits, Proposal } from '../../domain/proposal.ts';
 import type { Summary, Version } from '../../domain/version.ts';
 import type { PassSnapshot, SnapshotResult } from './pass-snapshot.ts';

@@ -1,4 +1,4 @@
-import { type BudgetInfeasible, explainInfeasible } from '../../domain/compaction/infeasible.ts';
+import { type BudgetInfeasible, explainInfeasible } from '../../domain/compaction/budget.ts';
 import { Ladder } from '../../domain/compaction/ladder.ts';
 import { buildInSlices } from '../../domain/context.ts';
 import type { ConversationRef } from '../../domain/ids.ts';

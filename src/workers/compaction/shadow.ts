@@ -1,4 +1,4 @@
-import { requestTokens } from '../../domain/compaction/request-size.ts';
+import { requestTokens } from '../../domain/compaction/budget.ts';
 import type { SettledContext } from '../../domain/compaction/settle.ts';
 import { buildInSlices, type Context, type ContextItem, type ContextSource, weighItems } from '../../domain/context.ts';
 import { NO_BACKOFF } from '../../domain/conversation.ts';

@@ -1,4 +1,4 @@
-import type { BudgetInfeasible } from '../../domain/compaction/infeasible.ts';
+import type { BudgetInfeasible } from '../../domain/compaction/budget.ts';
 import type { PassPlan } from '../../domain/compaction/plan.ts';
 import type { SettledContext } from '../../domain/compaction/settle.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';

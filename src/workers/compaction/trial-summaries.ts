@@ -1,7 +1,7 @@
 import type { PassPlan } from '../../domain/compaction/plan.ts';
 import type { EventListener } from '../../domain/events.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
-import type { SummarizationHandler } from '../../domain/ports/handlers.ts';
+import type { SummarizationHandler } from '../../domain/ports/queue.ts';
 import type { SummaryRecord } from '../../domain/ports/summary-store.ts';
 import { noTracing } from '../../domain/ports/tracing.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';

@@ -3,7 +3,7 @@ import type { WorkerEvent } from '../../domain/events.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import { isModelError } from '../../domain/model.ts';
 import { PASS_LIMITS } from '../../domain/pass.ts';
-import type { SummarizationDelivery, SummarizationHandler, SummarizationResult } from '../../domain/ports/handlers.ts';
+import type { SummarizationDelivery, SummarizationHandler, SummarizationResult } from '../../domain/ports/queue.ts';
 import type { Summarizer, SummaryParts } from '../../domain/ports/summarizer.ts';
 import type { SummaryLease, SummaryRecord } from '../../domain/ports/summary-store.ts';
 import { isRolledBack, summaryKey, summaryPolicy } from '../compaction/sequence-summaries.ts';

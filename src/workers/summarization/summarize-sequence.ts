@@ -1,8 +1,7 @@
 import type { ConversationState } from '../../domain/conversation.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import type { Weight } from '../../domain/message.ts';
-import type { SummarizationDelivery } from '../../domain/ports/handlers.ts';
-import type { SummarizationTask } from '../../domain/ports/queue.ts';
+import type { SummarizationDelivery, SummarizationTask } from '../../domain/ports/queue.ts';
 import type { Summarizer, SummaryAnswer } from '../../domain/ports/summarizer.ts';
 import type { SummaryRecord } from '../../domain/ports/summary-store.ts';
 import { renderWidestSummary } from '../../domain/summary.ts';

@@ -65,7 +65,7 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
   const lanes = new EntryLanes(tryEntry, ports.timers);
   const sweepOnce = async (): Promise<number> => {
     const shards = Array.from({ length: ports.sweep.shards }, (_, shard) => shard);
-    const { due, setAside: found, failure } = await ports.sweep.sweepShards(shards, BATCH);
+    const { due, quarantined: found, failure } = await ports.sweep.sweepShards(shards, BATCH);
     for (const record of found) ports.onEvent({ type: 'record_quarantined', ...record });
     // Wakes of all shards come before erases, because a caller may wait for a turn.
     const woken = await lanes.handleAll(due.filter(({ kind }) => kind !== 'idle'));

@@ -1,10 +1,10 @@
-import { isWholeCount } from '../../domain/calibration.ts';
 import { isTurnfoldError } from '../../domain/errors.ts';
 import { adoptMessages } from '../../domain/history.ts';
 import { MAX_MESSAGE_BYTES, type Message, messageSchema } from '../../domain/message.ts';
 import type { ModelAnswer } from '../../domain/model.ts';
 import { parseInput } from '../../domain/parse.ts';
 import type { StepOutcome } from '../../domain/ports/turn-store.ts';
+import { isWholeCount } from '../../domain/size.ts';
 import type { AnswerEnd } from '../../domain/turn.ts';
 import { checkUsage } from '../../domain/usage.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
@@ -21,10 +21,10 @@ export interface AnsweredStep {
   readonly key: string;
   /** End of the log. Call ids are derived from it. */
   readonly head: number;
-  /** Version that was sent. The provider's count holds for this version and `setup` alone. */
+  /** Version that was sent. The provider's count holds for this version and `fingerprint` alone. */
   readonly version: number;
   /** Hash of model, system prompt and tools. */
-  readonly setup?: string | undefined;
+  readonly fingerprint?: string | undefined;
   /** Our own size of the request, without anchor and calibration. */
   readonly countedTokens: number;
   /** Part of `countedTokens` for pictures. */
@@ -71,10 +71,10 @@ export async function readAnswer(
 
 /** The provider's count as the anchor of later sizes. Undefined: there is none, or it covers a part of the request. */
 function readAnchor(usage: ReturnType<typeof checkUsage>, step: AnsweredStep): StepOutcome['anchor'] {
-  const { version, setup, countedTokens, pictureTokens } = step;
+  const { version, fingerprint, countedTokens, pictureTokens } = step;
   // A provider may count a picture as a twentieth of our count. Without pictures its count still has to be whole.
   if (usage === undefined || !isWholeCount(usage.inputTotal, countedTokens - pictureTokens)) return undefined;
-  return { tokens: usage.inputTotal + usage.outputKept, version, ...(setup !== undefined && { setup }) };
+  return { tokens: usage.inputTotal + usage.outputKept, version, ...(fingerprint !== undefined && { fingerprint }) };
 }
 
 const UNFINISHED: Readonly<Record<AnswerEnd, string>> = {

@@ -50,10 +50,10 @@ export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEn
   const { version } = sent;
   const result = await sendRequest(run, { ...sent, number, tokens });
   if (result.status === 'failed') return continueAfterFailure(run, { step, version, tokens }, result.failure);
-  const { setup } = prepared.overhead;
+  const { fingerprint } = prepared.overhead;
   const countedTokens = countRequest(run);
   const pictureTokens = countPictures(sent.messages);
-  const answered = { key: step, head: journal.conversation.head, version, setup, countedTokens, pictureTokens };
+  const answered = { key: step, head: journal.conversation.head, version, fingerprint, countedTokens, pictureTokens };
   return recordAnswer(run, answered, result.answer, tokens);
 }
 

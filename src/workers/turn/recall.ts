@@ -5,8 +5,7 @@ import type { ConversationRef } from '../../domain/ids.ts';
 import type { LogEntry, Role } from '../../domain/message.ts';
 import type { ContextReader, ContextStore } from '../../domain/ports/context-store.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
-import { RECALL, RecallSearch, recallText } from '../../domain/recall.ts';
-import { readQuery } from '../../domain/recall-terms.ts';
+import { RECALL, RecallSearch, readQuery, recallText } from '../../domain/recall.ts';
 import { START_VERSION } from '../../domain/version.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 

@@ -1,7 +1,7 @@
 import { isTurnfoldError } from '../../domain/errors.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
-import type { TurnHandler } from '../../domain/ports/handlers.ts';
-import type { Traced } from '../../domain/ports/tracing.ts';
+import type { TurnHandler } from '../../domain/ports/queue.ts';
+import type { SpanSubject } from '../../domain/ports/tracing.ts';
 import { type ClaimedTurn, type ClaimResult, isLost } from '../../domain/ports/turn-store.ts';
 import { TURN_LIMITS, type WaitKind } from '../../domain/turn.ts';
 import { reportBackoff, requestPass } from '../pass-request.ts';
@@ -216,7 +216,7 @@ export class TurnDelivery {
   }
 }
 
-function describeSpan({ lease, agent, attempt, askedIn, waited }: ClaimedTurn): Traced {
+function describeSpan({ lease, agent, attempt, askedIn, waited }: ClaimedTurn): SpanSubject {
   const { conversation, turn } = lease;
   return { kind: 'turn', conversation, turn, agent, attempt, askedIn, suspendedIn: waited?.suspendedIn };
 }

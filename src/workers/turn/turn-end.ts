@@ -1,7 +1,6 @@
-import type { ErrorCode } from '../../domain/errors.ts';
-import { findWriteRefusal } from '../../domain/errors.ts';
-import { idleTtlOf } from '../../domain/idle-ttl.ts';
+import { type ErrorCode, findWriteRefusal } from '../../domain/errors.ts';
 import { nameConversation } from '../../domain/ids.ts';
+import { idleTtlOf } from '../../domain/policy.ts';
 import { type ClaimedTurn, isLost, type TurnSettlement } from '../../domain/ports/turn-store.ts';
 import type { AnswerEnd, TurnFailure, WaitRequest } from '../../domain/turn.ts';
 import { type LeaseKeeper, writeUnderLease } from './lease-keeper.ts';

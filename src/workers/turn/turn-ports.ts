@@ -1,4 +1,4 @@
-import type { BudgetInfeasible } from '../../domain/compaction/infeasible.ts';
+import type { BudgetInfeasible } from '../../domain/compaction/budget.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';
 import type { ContentListener } from '../../domain/contents.ts';
 import type { EventListener } from '../../domain/events.ts';

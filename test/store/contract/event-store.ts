@@ -35,7 +35,7 @@ export function describeEventStore(harness: () => StoreHarness): void {
       await settle(conversation, 't1', 't2', 't3');
       const page = await read(conversation, FIRST_POSITION);
       expect(turnsOf(page.events)).toEqual(['t1', 't2', 't3']);
-      expect(page).toMatchObject({ start: 'kept', isThere: true, position: page.events[2]?.id });
+      expect(page).toMatchObject({ start: 'kept', exists: true, position: page.events[2]?.id });
       for (const { id, at } of page.events) expect(id).toMatch(new RegExp(`^${at}-\\d+$`));
     });
 
@@ -59,7 +59,7 @@ export function describeEventStore(harness: () => StoreHarness): void {
       const conversation = newConversation();
       await settle(conversation, 't1');
       const { position, ...page } = await read(conversation);
-      expect(page).toEqual({ events: [], start: 'kept', isThere: true });
+      expect(page).toEqual({ events: [], start: 'kept', exists: true });
       await settle(conversation, 't2');
       expect(turnsOf((await read(conversation, position)).events)).toEqual(['t2']);
     });
@@ -69,9 +69,9 @@ export function describeEventStore(harness: () => StoreHarness): void {
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 't1'));
       const nothing = { events: [], start: 'kept', position: FIRST_POSITION };
-      expect(await read(conversation)).toEqual({ ...nothing, isThere: true });
-      expect(await read(conversation, FIRST_POSITION)).toEqual({ ...nothing, isThere: true });
-      expect(await read(newConversation(), FIRST_POSITION)).toEqual({ ...nothing, isThere: false });
+      expect(await read(conversation)).toEqual({ ...nothing, exists: true });
+      expect(await read(conversation, FIRST_POSITION)).toEqual({ ...nothing, exists: true });
+      expect(await read(newConversation(), FIRST_POSITION)).toEqual({ ...nothing, exists: false });
     });
 
     test('returns every event as it was written', async () => {
@@ -168,12 +168,12 @@ export function describeEventStore(harness: () => StoreHarness): void {
       await settle(conversation, 't1', 't2', 't3');
       const { position } = await read(conversation);
       await store.erase(conversation);
-      const erased = { events: [], start: 'missing', position: FIRST_POSITION, isThere: false };
+      const erased = { events: [], start: 'missing', position: FIRST_POSITION, exists: false };
       expect(await read(conversation, position)).toEqual(erased);
       await settle(conversation, 'new');
       for (const after of [position, '9999999999999-0']) {
         const page = await read(conversation, after);
-        expect(page).toMatchObject({ start: 'missing', isThere: true });
+        expect(page).toMatchObject({ start: 'missing', exists: true });
         expect(turnsOf(page.events)).toEqual(['new']);
       }
     });
@@ -183,13 +183,13 @@ export function describeEventStore(harness: () => StoreHarness): void {
       await settle(conversation, 't1');
       await harness().trimEvents(conversation, 0);
       const now = Date.now();
-      const page = { events: [], position: FIRST_POSITION, isThere: true };
+      const page = { events: [], position: FIRST_POSITION, exists: true };
       const old = `${now - EVENT_LIMITS.keptMs - 60_000}-0`;
       const young = `${now - EVENT_LIMITS.keptMs + 60_000}-0`;
       expect(await read(conversation, old)).toEqual({ ...page, start: 'expired' });
       expect(await read(conversation, young)).toEqual({ ...page, start: 'missing' });
       await harness().store.erase(conversation);
-      expect(await read(conversation, old)).toEqual({ ...page, start: 'missing', isThere: false });
+      expect(await read(conversation, old)).toEqual({ ...page, start: 'missing', exists: false });
     });
   });
 }

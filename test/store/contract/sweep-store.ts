@@ -59,7 +59,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
       await allowSweep();
       await store.sweepShards(shards, 100);
       await makeOverdue(conversation, 't', 1);
-      expect(await store.sweepShards(shards, 100)).toEqual({ due: [], setAside: [] });
+      expect(await store.sweepShards(shards, 100)).toEqual({ due: [], quarantined: [] });
       expect(await sweep()).toEqual([{ kind: 'turn', conversation }]);
     });
 

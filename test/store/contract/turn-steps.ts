@@ -98,7 +98,7 @@ export function describeSteps(harness: () => TurnHarness): void {
         ...textStep('s1', 1),
         usage,
         requestTokens: 90,
-        anchor: { tokens: 107, version: 0, setup: 'a1b2' },
+        anchor: { tokens: 107, version: 0, fingerprint: 'a1b2' },
       });
       const texts = new Map([
         ['h1', '{"whole":[]}'],
@@ -109,7 +109,7 @@ export function describeSteps(harness: () => TurnHarness): void {
       expect(turns['t1']).toMatchObject({ inputTokens: 200, outputTokens: 14, requestTokens: [90, 95] });
       expect(kept).toEqual(Object.fromEntries(texts));
       expect(reply).toMatchObject({
-        conversation: { size: { anchor: { seq: 2, tokens: 107, version: 0, setup: 'a1b2', isWhole: true } } },
+        conversation: { size: { anchor: { seq: 2, tokens: 107, version: 0, fingerprint: 'a1b2', isWhole: true } } },
       });
       if (reply.status !== 'recorded') throw new Error(reply.status);
       const { anchor, headTotal } = reply.conversation.size;
@@ -130,12 +130,12 @@ export function describeSteps(harness: () => TurnHarness): void {
       expect(tool).toMatchObject({ status: 'recorded', conversation: { answeredVersion: 3 } });
     });
 
-    test('an anchor without a setup comes back without one', async () => {
+    test('an anchor without a fingerprint comes back without one', async () => {
       const { store } = harness();
       const { lease } = await acceptAndClaim(store, newConversation(), 't1');
       const reply = await store.recordStep(lease, { ...textStep('s1', 1), anchor: { tokens: 107, version: 0 } });
       if (reply.status !== 'recorded') throw new Error(reply.status);
-      expect(reply.conversation.size.anchor).not.toHaveProperty('setup');
+      expect(reply.conversation.size.anchor).not.toHaveProperty('fingerprint');
       expect(reply.conversation.size.anchor).toHaveProperty('isWhole', true);
     });
 

@@ -1,7 +1,6 @@
 import { expect, test } from 'vitest';
 import type { SettledContext } from '../../../src/domain/compaction/settle.ts';
-import { buildLog } from '../../../src/domain/log.ts';
-import type { Message } from '../../../src/domain/message.ts';
+import { buildLog, type Message } from '../../../src/domain/message.ts';
 import type { ModelProfile } from '../../../src/domain/model.ts';
 import { runToEnd } from '../../../src/domain/sliced.ts';
 import { type Segment, START_VERSION } from '../../../src/domain/version.ts';

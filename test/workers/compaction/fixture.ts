@@ -4,14 +4,14 @@ import type { ConversationRef } from '../../../src/domain/ids.ts';
 import { addWeights, type Message, NO_WEIGHT } from '../../../src/domain/message.ts';
 import type { Model, ModelProfile } from '../../../src/domain/model.ts';
 import type { Policy, PolicyInput } from '../../../src/domain/policy.ts';
+import type { PassRequest } from '../../../src/domain/ports/pass-store.ts';
 import type {
   PassDeliveryResult,
   PassHandler,
   SummarizationHandler,
   SummarizationResult,
   TurnHandler,
-} from '../../../src/domain/ports/handlers.ts';
-import type { PassRequest } from '../../../src/domain/ports/pass-store.ts';
+} from '../../../src/domain/ports/queue.ts';
 import type { Summarizer, SummaryRequest } from '../../../src/domain/ports/summarizer.ts';
 import { noTracing } from '../../../src/domain/ports/tracing.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';

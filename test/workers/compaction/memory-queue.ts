@@ -1,6 +1,5 @@
 import type { ConversationRef } from '../../../src/domain/ids.ts';
-import type { PassDeliveryResult } from '../../../src/domain/ports/handlers.ts';
-import type { WakeKind, WakeQueue } from '../../../src/domain/ports/queue.ts';
+import type { PassDeliveryResult, WakeKind, WakeQueue } from '../../../src/domain/ports/queue.ts';
 
 type Children = Extract<PassDeliveryResult, { status: 'parked' }>['children'];
 export type Child = Children[number];

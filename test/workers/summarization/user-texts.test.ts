@@ -1,6 +1,5 @@
 import { beforeAll, describe, expect, it } from 'vitest';
-import { buildLog } from '../../../src/domain/log.ts';
-import type { LogEntry, Message } from '../../../src/domain/message.ts';
+import { buildLog, type LogEntry, type Message } from '../../../src/domain/message.ts';
 import { type BpeTokenCounter, loadTokenCounter } from '../../../src/tokens/token-counter.ts';
 import { copyUserTexts, withoutUserTexts } from '../../../src/workers/summarization/user-texts.ts';
 

@@ -214,8 +214,8 @@ describe('an idle conversation', () => {
           ...ports.sweep,
           // As of two shards, the first of which has what rests.
           sweepShards: async (...asked) => {
-            const { due, setAside } = await ports.sweep.sweepShards(...asked);
-            return { due: due.toReversed(), setAside };
+            const { due, quarantined: setAside } = await ports.sweep.sweepShards(...asked);
+            return { due: due.toReversed(), quarantined: setAside };
           },
           expire: (...call) => {
             done.push('expire');

@@ -13,7 +13,7 @@ describe('a model’s answer', () => {
     const usage = { inputTotal: 100, output: 20, outputKept: 15 };
     const read = await readAnswer(
       { content: '', toolCalls, raw, usage },
-      { key: 'model-3', head: 41, version: 2, setup: 'a1b2', countedTokens: 90, pictureTokens: 0 },
+      { key: 'model-3', head: 41, version: 2, fingerprint: 'a1b2', countedTokens: 90, pictureTokens: 0 },
       prepared,
     );
     const call = { id: 'c42_0', providerId: 'call_1', name: 'read', arguments: '{}' };
@@ -29,7 +29,7 @@ describe('a model’s answer', () => {
         closes: [],
         usage: { inputTokens: 100, outputTokens: 20 },
         answeredVersion: 2,
-        anchor: { tokens: 115, version: 2, setup: 'a1b2' },
+        anchor: { tokens: 115, version: 2, fingerprint: 'a1b2' },
       },
     });
   });

@@ -1,0 +1,91 @@
+import { z } from 'zod';
+import { type Context, weighItems } from '../context.ts';
+import { FRAMING_TOKENS, type Limits, scaleTokens } from '../limits.ts';
+import { NO_WEIGHT, type Weight } from '../message.ts';
+import type { Policy } from '../policy.ts';
+import { type RequestOverhead, upperBoundTokens } from '../size.ts';
+import type { Weigh } from './clip.ts';
+import type { Layout, Protection } from './layout.ts';
+import { hasTokenReason, type Reason } from './thresholds.ts';
+
+/** Mean size of a request with these item tokens. The same sum as `contextSize` without an anchor. */
+export function requestTokens({ overhead }: { readonly overhead: RequestOverhead }, itemTokens: number): number {
+  return Math.round((itemTokens + overhead.tokens + FRAMING_TOKENS) * overhead.calibration);
+}
+
+/** Sizes and reasons that determine the target of a pass. */
+export interface Budget {
+  readonly limits: Limits;
+  readonly overhead: RequestOverhead;
+  readonly reasons: readonly Reason[];
+}
+
+/**
+ * Computes the weight that must go until the upper bound of the request is at most `maxTokens` and its bytes fit the
+ * provider. Zero if the request fits, or if no reason makes the budget a target.
+ */
+export function excessWeight({ limits, overhead, reasons }: Budget, items: Weight): Weight {
+  if (!hasTokenReason(reasons)) return NO_WEIGHT;
+  const bytes = limits.maxBytes === undefined ? 0 : Math.max(0, items.bytes + overhead.bytes - limits.maxBytes);
+  if (limits.maxTokens === undefined) return { tokens: 0, bytes };
+  const maxMean = Math.floor(scaleTokens(limits.maxTokens, 1 / limits.upperBoundFactor));
+  // The largest count that calibration does not round above the limit.
+  const maxCount = Math.ceil((maxMean + 0.5) / overhead.calibration) - 1;
+  return { tokens: Math.max(0, items.tokens + overhead.tokens + FRAMING_TOKENS - maxCount), bytes };
+}
+
+const tokens = z.number().int().nonnegative();
+
+/**
+ * Proof that no context fits into `max` tokens. It lists the parts that stay after everything removable is gone, each
+ * as an upper bound. Their sum is the size of that request. Either the sum exceeds `max`, or the bytes exceed their
+ * limit (I14).
+ */
+export const budgetInfeasibleSchema = z.object({
+  /** System prompt, tools and framing. */
+  fixed: tokens,
+  /** Pinned texts of the policy and pinned messages. */
+  pinned: tokens,
+  /** Open rounds, rounds with a result that the model has not read, and the last user message. */
+  open: tokens,
+  /** Retention window and first user message, if they could not be removed. */
+  floor: tokens,
+  max: tokens,
+  /** Remaining bytes and their limit, if the bytes exceed it. */
+  bytes: z.object({ left: tokens, max: tokens }).optional(),
+});
+
+export type BudgetInfeasible = z.infer<typeof budgetInfeasibleSchema>;
+
+/** @param layout the context after everything removable is gone */
+export function explainInfeasible(
+  { limits, overhead }: { readonly limits: Limits; readonly overhead: RequestOverhead },
+  layout: Layout,
+): BudgetInfeasible {
+  const tokensOf = (...kinds: readonly Protection[]): number =>
+    layout.groupWeights.reduce((sum, { tokens: weight }, group) => {
+      const protection = layout.protections[group];
+      return protection !== undefined && kinds.includes(protection) ? sum + weight : sum;
+    }, 0);
+  const bound = (sum: number): number => Math.floor(scaleTokens(sum, overhead.calibration * limits.upperBoundFactor));
+  const [system, pins] = [tokensOf('system'), tokensOf('pin')];
+  const [live, retained] = [tokensOf('open_round', 'unread', 'last_user'), tokensOf('retention', 'first_user')];
+  const mean = requestTokens({ overhead }, system + pins + live + retained);
+  const parts = { pinned: bound(pins + (overhead.pinTokens ?? 0)), open: bound(live), floor: bound(retained) };
+  // Computed as the rest, so that rounding cannot change the sum.
+  const fixed = upperBoundTokens(mean, limits.upperBoundFactor) - parts.pinned - parts.open - parts.floor;
+  const left = weighItems(layout.items).bytes + overhead.bytes;
+  const { maxBytes, maxTokens = 0 } = limits;
+  const bytes = maxBytes === undefined || left <= maxBytes ? {} : { bytes: { left, max: maxBytes } };
+  return { fixed, ...parts, max: maxTokens, ...bytes };
+}
+
+/** Input of a plan and of a settlement. */
+export interface PlanRequest extends Budget {
+  readonly context: Context;
+  readonly policy: Policy;
+  /** Seq of the log's first user message. */
+  readonly firstUserSeq?: number;
+  /** Exact count of a clipped message, which has at most some thousand tokens. */
+  readonly weigh: Weigh;
+}

@@ -1,2 +1,0 @@
-/** The encodings that are counted exactly. */
-export type Encoding = 'o200k_base' | 'cl100k_base';
