@@ -5,9 +5,9 @@ import { readConfig } from '../src/config.ts';
 import { isSettled } from '../src/domain/turn.ts';
 
 const USAGE = `npm run load -- [--url redis://…] [--turns 1000] [--rate 20] [--conversations 50] [--agent workspace] [--wait 120].
-  Enqueues turns for the demo's agent at a rate, spread over conversations, and reports the outcome.
-  --url   Redis of the workers (REDIS_URL, else redis://127.0.0.1:6379).
-  --wait  seconds that a turn may take. Exit code 1 if a turn is not completed by then`;
+  Enqueues turns for the demo's agent at a rate and reports the outcome.
+  --url   Redis of the workers (default: REDIS_URL).
+  --wait  Seconds that a turn may take. Exit code 1 if a turn is not completed by then`;
 
 /** Commands of the demo's agent. Both files exist in a checkout and in the image. */
 const COMMANDS = ['list .', 'read package.json', 'search version in package.json', 'read package.json'];

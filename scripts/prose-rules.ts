@@ -30,7 +30,7 @@ const PHRASES: readonly (readonly [RegExp, string])[] = [
 ];
 
 /** Openings that hide the subject. A question is not a statement and may open so. */
-const OPENINGS = /^(?:of|who|whose|whom|what|where|one that|none|those|neither|nor|whether)\b/i;
+const OPENINGS = /^(?:of|who|whose|whom|what|where|one that|none (?:of|that)|those|neither|nor|whether)\b/i;
 
 /** @param sentence one sentence or title, without code */
 export function checkSentence(sentence: string): ProseViolation[] {

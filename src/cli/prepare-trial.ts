@@ -18,7 +18,7 @@ export async function prepareTrial(tried: TrialPolicy, window: OfflineWindow): P
     return await prepareOfflineAgent(policy, window, counts);
   } catch (error) {
     if (!isTurnfoldError(error, 'invalid_policy')) throw error;
-    // What is wrong in every window is the policy's own.
+    // A fault that occurs in every window belongs to the policy.
     completeAlone(tried);
     throw windowOption === undefined ? place(error) : renameField(error, windowOption);
   }
@@ -33,7 +33,7 @@ export async function createTrialSummarizers(
     return await createSummarizers([prepared], []);
   } catch (error) {
     if (!isTurnfoldError(error, 'invalid_policy')) throw error;
-    // Nobody has said this agent's name.
+    // The user never named this internal agent.
     const own = `agents.${prepared.agent.name}.policy.`;
     throw place(renameField(error, error.field?.replace(own, '') ?? ''));
   }

@@ -138,7 +138,7 @@ export function buildLog(
  * not deny it. Counted here once, because a script cannot count.
  */
 export const CLOSING_RESULT = {
-  content: 'No result: the conversation went on before this call was answered. Whether it took effect is unknown.',
+  content: 'No result: the conversation went on before this call was answered. The call may have taken effect.',
   tokens: 24,
-  bytes: 101,
+  bytes: 98,
 } as const;

@@ -262,6 +262,6 @@ export type TurnView = OpenTurnView | WaitingTurnView | CompletedTurnView | Fail
 /** Failure of a poison turn: its last worker died with nothing else in its process. */
 export const POISON_FAILURE: TurnFailure = {
   code: 'poison',
-  message: `The turn was given up: ${TURN_LIMITS.maxAttempts} workers took it and died, hung or failed without recording an outcome, the last of them with nothing else in its process; their logs say why.`,
+  message: `The turn failed: ${TURN_LIMITS.maxAttempts} workers took it and died or failed without an outcome. The last one ran nothing else in its process. Read the logs of those workers.`,
   details: { attempts: TURN_LIMITS.maxAttempts },
 };

@@ -138,15 +138,14 @@ export interface MemoryConversation {
   readonly operations: Map<string, { readonly from: number; readonly to: number }>;
   /** Replacements of the live version, by operation. */
   readonly replacements: Map<string, { readonly version: number; readonly wakeTurn?: string }>;
-  /** Restore points: versions that are never dropped. */
-  readonly points: Set<number>;
+  /** Versions that are never dropped. */ readonly points: Set<number>;
   /** The fork that made the conversation. It is open while its batches are copied. */
   fork?: { readonly operation: string; readonly plan: ForkPlan; readonly isOpen: boolean; readonly until: number };
   readonly events: MemoryEvent[];
 }
 
-/** `nth` counts the events of a conversation from 1, trimmed ones included. */
 export interface MemoryEvent {
+  /** Position among the events of the conversation from 1, trimmed events included. */
   readonly nth: number;
   readonly at: number;
   readonly type: string;

@@ -5,9 +5,9 @@ import type { PreparedAgents } from '../workers/prepared-agent.ts';
 import { examineAgents, prepareAgents } from './agents.ts';
 
 /**
- * The agents under a second policy, which is the whole of it: neither theirs nor the workers' is under it. Its summaries are
- * structural, so that measuring it costs nothing.
- * @throws invalid_policy where it cannot work with an agent's model; the field begins with `shadow`
+ * Prepares the agents under a second policy, which is not merged with their own or the workers' policy. Its summaries are
+ * structural, so measuring it costs nothing.
+ * @throws invalid_policy if the policy cannot work with an agent's model. The field begins with `shadow`
  */
 export async function prepareShadow(
   agents: readonly Agent[],
@@ -21,7 +21,7 @@ export async function prepareShadow(
   }
 }
 
-/** Prepares them, too, and tells of all that it cannot work with, one error an agent. */
+/** Checks the shadow policy with every agent. @returns one error per agent that the policy cannot work with */
 export async function examineShadow(agents: readonly Agent[], shadow: PolicyInput): Promise<TurnfoldError[]> {
   const problems = await examineAgents(underShadow(agents, shadow), {}, false);
   return problems.filter(({ code }) => code === 'invalid_policy').map(ofShadow);

@@ -28,7 +28,7 @@ async function examine(env: Record<string, string>, ...args: string[]): Promise<
   return { code, ...(JSON.parse(stdout) as Omit<Examination, 'code'>) };
 }
 
-/** State by name. Of several checks with one name, the last. */
+/** State by name. The last check of a name wins. */
 function statesOf({ checks }: Examination): Record<string, Finding['state']> {
   return Object.fromEntries(checks.map(({ name, state }) => [name, state]));
 }

@@ -32,7 +32,7 @@ function cyclicObject(): object {
 
 const LONG = 5 * 1024 * 1024;
 
-/** What may be thrown. */
+/** Values that code may throw. */
 export const HOSTILE_THROWN: readonly NamedValue[] = [
   ['an object without a prototype', () => Object.create(null) as object],
   ['undefined', () => undefined],
@@ -51,7 +51,7 @@ export const HOSTILE_THROWN: readonly NamedValue[] = [
   ['an error that is its own cause', () => selfCaused()],
 ];
 
-/** What has no JSON, or more of it than anything may have. */
+/** Values without JSON, or with too much of it. */
 export const HOSTILE_JSON: readonly NamedValue[] = [
   ['a cycle', cyclicObject],
   ['a BigInt', () => ({ big: 5n })],
@@ -67,7 +67,7 @@ export const HOSTILE_JSON: readonly NamedValue[] = [
   ['a list that announces a billion members', announceBillion],
 ];
 
-/** Few objects with millions of keys. Tools hand such over; a caller of ours has no place for them. */
+/** Few objects with millions of keys. Tools return such values. Callers have no field for them. */
 export const HOSTILE_BYTES: readonly NamedValue[] = [
   ['5 MB of bytes', () => new Uint8Array(LONG)],
   ['5 MB of a Buffer', () => Buffer.alloc(LONG)],

@@ -11,15 +11,15 @@ import { createTrialSummarizers, prepareTrial } from '../prepare-trial.ts';
 export interface CompactOptions {
   readonly policy?: string;
   readonly summarizer?: string;
-  /** most tokens of a request; absent: nothing is known of a window */
+  /** Most tokens of a request. Absent: no window is known. */
   readonly window?: number;
   readonly json?: boolean;
 }
 
 /**
- * Compacts each conversation of a file once, as if an operator had asked for it, and prints a line of figures, in JSON with what
- * would be sent then. Needs no Redis, and no model with the structural summarizer.
- * @returns the exit code: 1 where a conversation was refused
+ * Compacts each conversation of a file once, as a manual pass would. Prints a line of figures, or JSON with the messages to
+ * send. Needs no Redis. Needs no model with the structural summarizer.
+ * @returns the exit code: 1 if a conversation was refused
  */
 export async function compactFile(path: string, options: CompactOptions, output: Output): Promise<number> {
   const { policy: policyPath, window } = options;
@@ -52,7 +52,7 @@ function overrideSummarizer(policy: PolicyInput, summarizer: string | undefined)
   if (summarizer === undefined) return policy;
   if (summarizer === 'structural') return { ...policy, summarizer };
   const field = '--summarizer';
-  throw new TurnfoldError('invalid_input', `${field}: expected structural; a policy names models`, { field });
+  throw new TurnfoldError('invalid_input', `${field}: expected structural. Name models in the policy`, { field });
 }
 
 const KIND_WIDTH = 'summarize'.length;

@@ -37,7 +37,7 @@ const SCHEMAS = { settings: describeSettings, policy: describePolicySchema } as 
 export function printSchema(of: string, output: Output): number {
   if (!Object.hasOwn(SCHEMAS, of)) {
     const names = Object.keys(SCHEMAS).join(' or ');
-    throw new TurnfoldError('invalid_input', `what: expected ${names}, got '${of}'`, { field: 'what' });
+    throw new TurnfoldError('invalid_input', `schema: expected ${names}, got '${of}'`, { field: 'schema' });
   }
   output.line(JSON.stringify(SCHEMAS[of as keyof typeof SCHEMAS](), null, 2));
   return 0;

@@ -12,7 +12,7 @@ const MAX_ID_CHARS = 40;
 /** before the line of a plot: its scale */
 const SCALE_WIDTH = 11;
 const GAP = '  ';
-/** Where nobody says how wide a line may be. */
+/** Width of lines without a terminal. */
 const DEFAULT_COLUMNS = 120;
 
 const HEADER = ['conversation', 'requests', 'over', 'invalid', 'passes', 'sent', 'peak', 'end', 'recall', 'window'];
@@ -26,8 +26,8 @@ export interface TriedPolicy {
 }
 
 /**
- * What a policy came to: a row for each conversation, their sum, and the course of the largest.
- * @param columns of the terminal
+ * Describes the results of a policy: a row per conversation, their sum, and the course of the largest.
+ * @param columns Width of the terminal.
  */
 export function describePolicy({ name, replayed, usableTokens }: TriedPolicy, columns = DEFAULT_COLUMNS): string[] {
   const [first] = replayed;
@@ -38,7 +38,7 @@ export function describePolicy({ name, replayed, usableTokens }: TriedPolicy, co
   const largest = replayed.reduce((a, b) => (b.figures.tokensSent > a.figures.tokensSent ? b : a));
   return [
     `${name}: requests of at most ${usableTokens} tokens`,
-    'recall: literals of later calls still there; window: in one of equal size',
+    'recall: share of later calls' literals in the context (window: in a window of equal size)',
     ...formatTable(
       [[...HEADER, ...(hasCost ? COST_HEADER : [])], ...rows, ...(rows.length > 1 ? [total] : [])],
       columns,
@@ -89,7 +89,7 @@ function describeFigures(figures: ReplayFigures): string[] {
   return [...counts, shareOf(recall.compacted), shareOf(recall.evicted), ...costs];
 }
 
-/** Names give way to figures: those are never cut. */
+/** Cuts names, never figures. */
 function formatTable(rows: readonly (readonly string[])[], columns: number): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const [longest = 0, ...others] = widths;
