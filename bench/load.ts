@@ -5,7 +5,7 @@ import { readConfig } from '../src/config.ts';
 import { isSettled } from '../src/domain/turn.ts';
 
 const USAGE = `npm run load -- [--url redis://…] [--turns 1000] [--rate 20] [--conversations 50] [--agent workspace] [--wait 120].
-  Enqueues turns for the demo's agent at a rate and reports the outcome.
+  Enqueues turns at a rate and reports the outcome.
   --url   Redis of the workers (default: REDIS_URL).
   --wait  Seconds that a turn may take. Exit code 1 if a turn is not completed by then`;
 

@@ -38,7 +38,7 @@ export function describePolicy({ name, replayed, usableTokens }: TriedPolicy, co
   const largest = replayed.reduce((a, b) => (b.figures.tokensSent > a.figures.tokensSent ? b : a));
   return [
     `${name}: requests of at most ${usableTokens} tokens`,
-    'recall: share of later calls' literals in the context (window: in a window of equal size)',
+    'recall: share of the literals of later calls in the context (window: in a window of equal size)',
     ...formatTable(
       [[...HEADER, ...(hasCost ? COST_HEADER : [])], ...rows, ...(rows.length > 1 ? [total] : [])],
       columns,
