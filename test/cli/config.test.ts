@@ -193,5 +193,5 @@ test.each([
 test('there is no other schema', async () => {
   const run = await runTurnfold(['config', 'schema', 'agents']);
   expect(run).toMatchObject({ code: 1, stdout: '' });
-  expect(run.stderr).toContain("invalid_input: what: expected settings or policy, got 'agents'");
+  expect(run.stderr).toContain("invalid_input: schema: expected settings or policy, got 'agents'");
 });

@@ -1,0 +1,53 @@
+import { Redis } from 'ioredis';
+import { expect, onTestFinished, test } from 'vitest';
+import type { ConversationRef } from '../../src/domain/ids.ts';
+import { PAYLOAD_VERSION } from '../../src/jobs/job.ts';
+import { DEFAULT_PRIORITY } from '../../src/jobs/queues.ts';
+import { conversation, useFixture } from './fixture.ts';
+
+const NEWER = { v: PAYLOAD_VERSION + 1, who: ['_', 'c1'] };
+const OPTIONS = { priority: DEFAULT_PRIORITY, removeOnComplete: true };
+
+test('ordinary jobs are served at once while 5,000 jobs of a newer program are retried', async () => {
+  const fixture = useFixture();
+  const queue = fixture.openRaw('turn');
+  const redis = new Redis(fixture.url);
+  onTestFinished(() => redis.disconnect());
+  const ids = Array.from({ length: 5_000 }, (_, at) => `w-newer-${at}`);
+  await queue.addBulk(ids.map((jobId) => ({ name: 'turn', data: NEWER, opts: { ...OPTIONS, jobId } })));
+  const keys = ids.map((id) => queue.toKey(id));
+  /** Deliveries of all newer jobs so far. */
+  const countDeliveries = async (): Promise<number> => Number(await redis.call('eval', [SUM, keys.length, ...keys]));
+  /** Ordinary job → deliveries of newer jobs before it. */
+  const served = new Map<string, number>();
+  const handler = async ({ id }: ConversationRef): Promise<undefined> => {
+    served.set(id, await countDeliveries());
+    return undefined;
+  };
+  const wakes = fixture.openWakes();
+  await wakes.wake('turn', conversation('first'), 'w-first');
+  await fixture.openWorkers({ turn: { handler, concurrency: 4 } }).start();
+  await expect.poll(() => served.get('first')).toBeDefined();
+
+  // Until each of them has been retried once.
+  const ahead: number[] = [];
+  let before = await countDeliveries();
+  for (let number = 0; before < 2 * ids.length; number += 1) {
+    await wakes.wake('turn', conversation(`c${number}`), `w-${number}`);
+    await expect.poll(() => served.get(`c${number}`), { interval: 1 }).toBeDefined();
+    ahead.push((served.get(`c${number}`) ?? 0) - before);
+    before = await countDeliveries();
+  }
+  expect(await queue.getJobCountByTypes('delayed', 'prioritized', 'active'), 'all are left').toBe(ids.length);
+  // Jobs are taken between a count and the wake, and some were in hand. With one priority for all jobs it is thousands.
+  const few = ids.length / 10;
+  expect(Math.max(...ahead)).toBeLessThan(few);
+  // Before its first delivery a job is not known to be newer. Each was ahead of the first job once.
+  expect(served.get('first')).toBeLessThan(ids.length + few);
+  expect([fixture.errors, fixture.drops]).toEqual([[], []]);
+});
+
+const SUM = `
+local sum = 0
+for _, key in ipairs(KEYS) do sum = sum + tonumber(redis.call('HGET', key, 'ats') or 0) end
+return sum`;
