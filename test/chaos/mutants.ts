@@ -24,8 +24,8 @@ export interface Mutation {
 
 const CALM = { ...USUAL.moods, faults: 0, refusals: 0 };
 const UNHARMED = { kinds: [], pace: 1 } as const;
-const FAN_OUT = 'src/queue/pass-deliveries.ts';
-const SUMMARIES = 'src/queue/summarization-deliveries.ts';
+const FAN_OUT = 'src/queue/fan-out.ts';
+const SUMMARIES = 'src/queue/fan-out.ts';
 
 export const MUTATIONS: readonly Mutation[] = [
   {
