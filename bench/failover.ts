@@ -79,7 +79,7 @@ async function keepBusy(client: OpenClient, conversation: string, isOver: () => 
   }
 }
 
-/** Kills one worker after another, each with all that it has in hand, and starts another in its place. */
+/** Kills one worker after another, each during its turns, and starts another in its place. */
 async function killInTurns(workers: ChildProcess[], redisUrl: string, observer: Observer): Promise<void> {
   for (let kill = 0; kill < KILLS; kill += 1) {
     // Not in step with the heartbeats.

@@ -47,7 +47,7 @@ async function startWorker(redisUrl: string): Promise<ChildProcess> {
   return worker;
 }
 
-/** Every worker gets a successor and is told to stop. */
+/** Every worker gets a successor and gets SIGTERM. */
 async function restartAll(workers: readonly ChildProcess[], redisUrl: string): Promise<ChildProcess[]> {
   return await Promise.all(
     workers.map(async (old) => {

@@ -8,7 +8,7 @@ import { isRefusal, nameRedisError, refusalError } from '../redis/errors.ts';
 import { findRefusal } from '../redis/find-refusal.ts';
 import type { Output } from './output.ts';
 
-/** The error of a Redis that answers and refuses this client, with its remedy. */
+/** Reports that Redis refuses this client, with the remedy. */
 export async function explainRefusal(location: RedisLocation): Promise<TurnfoldError | undefined> {
   const refusal = await findRefusal(location);
   return refusal && refusalError(refusal);

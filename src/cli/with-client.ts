@@ -36,7 +36,7 @@ export function createWithClient(output: Output): WithClient {
     });
 }
 
-/** Context of a command that talks to Redis. */
+/** Dependencies of commands that use Redis. */
 export interface CommandContext {
   readonly client: TurnfoldClient;
   readonly output: Output;

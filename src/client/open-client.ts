@@ -9,6 +9,7 @@ import { loadTokenCounter } from '../tokens/token-counter.ts';
 import type { AnyAgents } from './agent-types.ts';
 import { createClient, type TurnfoldClient } from './client.ts';
 import { type ClientOptions, type ClientSettings, readClientOptions, readEncoding } from './client-options.ts';
+import { storePorts } from './ports.ts';
 
 /** Leaves the rest of a second to the caller. */
 const OPEN_MS = 900;
@@ -50,13 +51,7 @@ async function open(settings: ClientSettings, openingMs: number): Promise<OpenCl
   // A failed wake must not fail the call: the write is in Redis, and the sweeper wakes its conversation within
   // seconds. A caller that saw an error might enqueue the turn again under another id.
   const client = createClient({
-    turns: store,
-    contexts: store,
-    passes: store,
-    versions: store,
-    proposals: store,
-    events: store,
-    listings: store,
+    ...storePorts(store),
     notices,
     texts,
     wakes: { wake: (...wake) => wakes.wake(...wake).catch(onError) },

@@ -11,8 +11,8 @@ import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import type { TurnIntake } from '../domain/ports/turn-store.ts';
 import type { VersionStore } from '../domain/ports/version-store.ts';
 
-/** Dependencies of the client. */
-export interface ClientPorts {
+/** Store of the client, by noun. Tests replace single nouns. */
+export interface ClientStores {
   readonly turns: TurnIntake;
   readonly contexts: ContextStore;
   readonly passes: PassIntake;
@@ -20,6 +20,25 @@ export interface ClientPorts {
   readonly proposals: ProposalStore;
   readonly events: EventStore;
   readonly listings: ListingStore;
+}
+
+/** One store that serves every noun. */
+export function storePorts(
+  store: TurnIntake & ContextStore & PassIntake & VersionStore & ProposalStore & EventStore & ListingStore,
+): ClientStores {
+  return {
+    turns: store,
+    contexts: store,
+    passes: store,
+    versions: store,
+    proposals: store,
+    events: store,
+    listings: store,
+  };
+}
+
+/** Dependencies of the client. */
+export interface ClientPorts extends ClientStores {
   /** Never rejects: a lost wake costs latency only. */
   readonly wakes: Pick<WakeQueue, 'wake'>;
   readonly notices: SettlementNotices;

@@ -26,7 +26,7 @@ export interface ConversationState {
   readonly passId?: string;
   /** Version that a provider refused. No pass commits its segments again. */
   readonly quarantine?: Quarantine;
-  /** Mark of a conversation that is being copied and not complete yet. */
+  /** Set while a fork copies the conversation: it is incomplete. */
   readonly isForking?: true;
   /**
    * Newest version over which a model answered, with or without a usage report. A refusal never rolls back this

@@ -27,13 +27,13 @@ export const ERROR_CODES = {
   conflict: 'caller',
   /** A decision on a proposal that is superseded or no longer fits. Read the current proposal first. */
   proposal_stale: 'caller',
-  /** A re-drive of a turn that has not failed. */
+  /** Only a failed turn can be redriven. */
   turn_not_failed: 'caller',
   /**
    * A compacted context that would break a rule of its model's format. `details` holds the rules. Nothing was changed.
    */
   invalid_context: 'caller',
-  /** A rollback of a turn that is not settled. */
+  /** A rollback needs a settled turn. */
   turn_running: 'caller',
   /** A restore that would exceed the agent's hard limit. `details` holds the sum. */
   over_hard_limit: 'caller',
@@ -47,7 +47,7 @@ export const ERROR_CODES = {
   not_found: 'caller',
   /** A conversation that was erased. */
   gone: 'caller',
-  /** A write of a worker that no longer owns the epoch or the pass. */
+  /** The worker lost the turn or the pass, so its write was not made. */
   fenced: 'worker',
   /** A turn whose agent is not registered at the worker that claimed it. */
   unknown_agent: 'turn',

@@ -97,7 +97,7 @@ type ModelEvent =
       readonly purpose: 'turn' | 'summary';
       /** Id of the model that was called. For a chain: the id of the chain (`a|b`), even if the call fails. */
       readonly model: string;
-      /** Model of a chain that answered. Contents and costs of the answer are of this model. */
+      /** The model in the chain that answered. It determines the costs. */
       readonly answeredBy?: string;
       /** How the call ended. */
       readonly outcome: ModelOutcome;

@@ -62,7 +62,7 @@ export const messageSchema = z.object({
   toolCallId: z.string().min(1).max(256).optional(),
   /** Error mark of a tool result. */
   isError: z.boolean().optional(),
-  /** Mark of a message that compaction may remove first. */
+  /** Compaction removes this message before others. */
   droppable: z.boolean().optional(),
   /** Mark of a message whose whole group compaction must keep. */
   pinned: z.boolean().optional(),
@@ -134,7 +134,7 @@ export function buildLog(
 }
 
 /**
- * Result of a call that was left open when its turn was settled without an answer. The call may have run, so the text does
+ * Result for a call still open when its turn was canceled or failed. The call may have run, so the text does
  * not deny it. Counted here once, because a script cannot count.
  */
 export const CLOSING_RESULT = {

@@ -138,7 +138,7 @@ export interface ModelErrorOptions {
   readonly code?: string;
   /** Form of a refused request as JSON, cut to the entries that the refusal names, without contents. */
   readonly form?: string;
-  /** Usage of an answer that is useless but was paid for. */
+  /** Tokens billed for an answer that cannot be used. */
   readonly usage?: ModelUsage;
   /** Error that caused this one. */
   readonly cause?: unknown;

@@ -13,7 +13,7 @@ export interface SizeAnchor {
   readonly version: number;
   /** Hash of model, system prompt and tools. The anchor is void for a request with another one. */
   readonly fingerprint?: string;
-  /** Mark of a count that was compared with ours before it was recorded. */
+  /** The provider's count was compared with ours before it was recorded. */
   readonly isWhole?: true;
 }
 

@@ -17,7 +17,7 @@ export class EvaluatedConversation {
 
   constructor(agent: string) {
     // Copies of every context took half of a replay's time. Nothing here changes a message.
-    const database = new MemoryDatabase(Date.now, (value) => value);
+    const database = new MemoryDatabase(undefined, (value) => value);
     this.store = openMemoryStore(database);
     this.#record = database.open(this.ref, agent);
   }

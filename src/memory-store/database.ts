@@ -18,6 +18,7 @@ import type { Proposal, Verdict } from '../domain/proposal.ts';
 import type { SizeAnchor } from '../domain/size.ts';
 import type { AnswerEnd, StepRecord, TurnFailure, TurnState, Waiting, WaitRequest } from '../domain/turn.ts';
 import type { Summary, Version } from '../domain/version.ts';
+import { scriptTime } from './script-time.ts';
 
 /** `t:<id>:<turn>` */
 export interface MemoryTurn {
@@ -145,7 +146,7 @@ export interface MemoryConversation {
 }
 
 export interface MemoryEvent {
-  /** Position among the events of the conversation from 1, trimmed events included. */
+  /** Position among all events of the conversation, from 1. */
   readonly nth: number;
   readonly at: number;
   readonly type: string;
@@ -168,8 +169,7 @@ export class MemoryDatabase {
   readonly sweeps = new Map<string, number>();
   /** Idle entry → the call that ended its expiry. */
   readonly expiries = new Map<string, { readonly owner: string; readonly removedKeys: number }>();
-  /** Shard → last sweep, in ms. */
-  readonly sweptAt = new Map<number, number>();
+  readonly lastSweepMsByShard = new Map<number, number>();
   /** Due entry set aside → reason. */
   readonly quarantined = new Map<string, string>();
   readonly copy: <Value>(value: Value) => Value;
@@ -178,7 +178,7 @@ export class MemoryDatabase {
   #offsetMs = 0;
 
   /** @param copy copies contexts and messages on their way in and out, as a database does */
-  constructor(clock: () => number = Date.now, copy: <Value>(value: Value) => Value = structuredClone) {
+  constructor(clock = scriptTime(Date.now), copy: <Value>(value: Value) => Value = structuredClone) {
     this.#clock = clock;
     this.copy = copy;
   }

@@ -70,8 +70,8 @@ function measure(db: MemoryDatabase): ShardMeasure {
 
 function sweepShard(db: MemoryDatabase, shard: number, limit: number): string[] {
   const now = db.now();
-  if (shard !== 0 || (db.sweptAt.get(shard) ?? Number.NEGATIVE_INFINITY) + SWEEP_CLAIM_MS > now) return [];
-  db.sweptAt.set(shard, now);
+  if (shard !== 0 || (db.lastSweepMsByShard.get(shard) ?? Number.NEGATIVE_INFINITY) + SWEEP_CLAIM_MS > now) return [];
+  db.lastSweepMsByShard.set(shard, now);
   const due = [...db.ready].filter(([, dueAt]) => dueAt <= now).toSorted(([, a], [, b]) => a - b);
   const { idle = [], ready = [] } = Object.groupBy(due, ([member]) => (isIdle(member) ? 'idle' : 'ready'));
   for (const [member] of idle.slice(0, MAX_IDLE)) db.ready.set(member, now + IDLE_PUSH_MS);

@@ -1,7 +1,7 @@
 import { type Model, type ModelAnswer, ModelError, type ModelRequest } from '../domain/model.ts';
 
 /**
- * A request whose caller is told that an answer has started, before its text comes. A model may think for minutes
+ * A request whose caller learns of the start of an answer before its text. A model may think for minutes
  * first.
  */
 export interface WatchedRequest extends ModelRequest {

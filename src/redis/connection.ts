@@ -15,9 +15,8 @@ export interface ConnectionOptions extends RedisLocation {
 }
 
 /**
- * Opens a connection for scripts. Unanswered commands are sent again: every script is idempotent, except that an observation of
- * a
- * calibration may count twice.
+ * Opens a connection for scripts. Unanswered commands are sent again: every script is idempotent, except that an
+ * observation of a calibration may count twice.
  * @throws invalid_config
  */
 export function openConnection(options: ConnectionOptions): Redis {
@@ -76,9 +75,8 @@ function makeSilence(original: Pick<RedisOptions, 'socketTimeout'> = {}, { comma
 const OPEN_MS = 800;
 
 /**
- * Connects a fail-fast connection. ioredis rejects with "Connection is closed" and emits the cause as an event. Over Sentinels
- * it
- * would retry forever.
+ * Connects a fail-fast connection. ioredis rejects with "Connection is closed" and emits the cause as an event. Over
+ * Sentinels it would retry forever.
  * @param location absent if TLS was already checked
  * @throws redis_unavailable
  */

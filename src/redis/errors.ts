@@ -27,7 +27,7 @@ const OUTAGES: readonly (readonly [pattern: RegExp, words: string])[] = [
   ],
 ];
 
-/** Errors of a Redis that can be read but takes no writes. */
+/** Error codes with which Redis refuses writes but answers reads. */
 const READ_ONLY: readonly (readonly [pattern: RegExp, words: string])[] = [
   [/READONLY/, 'it is a replica (READONLY)'],
   [/MISCONF/, 'it cannot save to its disk (MISCONF)'],
@@ -117,7 +117,7 @@ function describe(error: Error): string {
   return lastNodeError instanceof Error ? `${message} ${describe(lastNodeError)}` : message;
 }
 
-/** Refusal of a Redis that answers. A person must change the server or the settings. */
+/** A reachable Redis refuses this client. A person must change the server or the settings. */
 export interface RedisRefusal {
   /** Cause, as half a sentence. */
   readonly message: string;

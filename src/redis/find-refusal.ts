@@ -14,11 +14,10 @@ export const PROTECTED_MODE: RedisRefusal = {
 };
 
 /**
- * Finds whether a server refuses the connection, or we refuse the server.
- * Causes are protected mode, certificates, or TLS on one side only.
- * ioredis reports EPIPE, ECONNRESET or "Connection is closed" instead. It writes at once, and then the kernel drops the last
- * words
- * of the server. Sentinels and a Cluster hide the cause too. So this probe connects and listens before it writes.
+ * Finds whether a server refuses the connection, or we refuse the server. Causes are protected mode, certificates, or TLS
+ * on one side only. ioredis reports EPIPE, ECONNRESET or "Connection is closed" instead. It writes at once, and then the
+ * kernel drops the last words of the server. Sentinels and a Cluster hide the cause too. So this probe connects and listens
+ * before it writes.
  */
 export async function findRefusal({ url, tls }: RedisLocation): Promise<RedisRefusal | undefined> {
   const address = readRedisAddress(url);

@@ -37,9 +37,8 @@ interface ConnectionClasses {
 
 /**
  * A lost machine sends nothing, and TCP would wait 15 minutes for it. Only a new connection finds its successor: another
- * master,
- * or another machine behind the address. A slow server is connected again, and unanswered commands are sent again, within the
- * lease of a turn (8 s). Our scripts are idempotent.
+ * master, or another machine behind the address. A slow server is connected again, and unanswered commands are sent again,
+ * within the lease of a turn (8 s). Our scripts are idempotent.
  */
 export const SILENCE_MS = 5_000;
 const CONNECT_MS = 5_000;

@@ -93,8 +93,7 @@ function listOwners(cluster: Cluster): (readonly [node: string, master: Redis | 
 const SLOTS = 16_384;
 
 /**
- * Counts the slots without a master, after nodes were told to forget one. Nodes that knew the master still report it as the
- * owner,
+ * Counts the slots without a master, after nodes forgot one. Nodes that knew the master still report it as the owner,
  * because ioredis replaces owners and never forgets one.
  */
 function nameUnowned({ slots }: Cluster): string[] {

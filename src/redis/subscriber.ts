@@ -6,9 +6,8 @@ import { duplicateConnection } from './connection.ts';
 const PUBLISH = "return redis.call('PUBLISH', KEYS[1], ARGV[1])";
 
 /**
- * Publishes a text. In a Cluster any node takes PUBLISH, but texts from two nodes may arrive out of order. A script always runs
- * on the
- * node of its key.
+ * Publishes a text. In a Cluster any node takes PUBLISH, but texts from two nodes may arrive out of order. A script always
+ * runs on the node of its key.
  */
 export async function publish(redis: Redis, channel: string, text: string): Promise<void> {
   if (redis.isCluster) await redis.eval(PUBLISH, 1, channel, text);

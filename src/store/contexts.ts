@@ -54,9 +54,8 @@ interface VersionSnapshot {
 }
 
 /**
- * Reads head and version together. The other parts of a context never change, so they are read afterwards. If an erase or the
- * drop of
- * that version comes between, the context does not exist any more.
+ * Reads head and version together. The other parts of a context never change, so they are read afterwards. If an erase or
+ * the drop of that version comes between, the context does not exist any more.
  */
 export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader['readContext'] {
   const readSnapshot = bindScript(redis, snapshotScript(keyspace));

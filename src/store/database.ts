@@ -12,8 +12,7 @@ export interface DatabaseSettings {
 
 /**
  * Opens a database, or creates it, and checks that this program supports it. It raises an older database to this program's
- * schema, which
- * older programs then refuse to open.
+ * schema, which older programs then refuse to open.
  * @throws incompatible_store, invalid_config, with the setting
  */
 export async function openDatabase(redis: Redis, { shards }: DatabaseSettings): Promise<Keyspace> {

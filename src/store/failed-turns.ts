@@ -12,8 +12,7 @@ const READS = 200;
 
 /**
  * Reads without a script. With a filter by code, it reads full pages until enough turns match. It also reads full pages to
- * replace removed
- * turns, because ever smaller rounds would become one read after the other.
+ * replace removed turns, because ever smaller rounds would become one read after the other.
  */
 export async function listFailed(redis: Redis, keyspace: Keyspace, query: FailedQuery): Promise<FailedTurn[]> {
   const found = new Map<string, FailedTurn>();

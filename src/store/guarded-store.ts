@@ -15,11 +15,9 @@ interface OfConversation {
 }
 
 /**
- * Puts the writes that services request behind the barrier. The caller is told that a write is done only once it is as durable
- * as
- * configured. Otherwise it is told that the write is unsure. A repeated call that finds its write done waits too. Other replies
- * wrote
- * nothing and do not wait. These run without the barrier:
+ * Puts the writes of services behind the barrier. A reply says that a write is done only once it is as durable as configured.
+ * Otherwise the reply says that the write is unsure. A repeated call that finds its write done waits too. Replies that wrote
+ * nothing do not wait. These run without the barrier:
  *
  * - Writes of workers. After a failover they are recomputed from the accepted input.
  * - Reads, which report the state of the master.

@@ -94,8 +94,7 @@ export class Keyspace {
 
   /**
    * Keys of every script of a conversation, in the order of `lua/shared/key-names.lua`. Scripts build the keys of turns,
-   * summaries and
-   * operations from their prefixes, because only the script knows the head turn. They lie in the same slot.
+   * summaries and operations from their prefixes, because only the script knows the head turn. They lie in the same slot.
    */
   conversation(conversation: ConversationRef): string[] {
     const { tenant, id } = conversation;

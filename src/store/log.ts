@@ -64,9 +64,8 @@ interface PageRequest {
 export type ReadLog = (conversation: ConversationRef, ranges: readonly SeqRange[]) => Promise<LogEntry[]>;
 
 /**
- * Reads the entries of the ranges in order, page by page. A log has no gaps, so it stops at the first missing seq, even if a
- * corrupt
- * range goes on.
+ * Reads the entries of the ranges in order, page by page. A log has no gaps, so reading stops at the first missing seq. A
+ * corrupt range may end far behind the log.
  */
 export function bindReadLog(redis: Redis, keyspace: Keyspace): ReadLog {
   const readPage = bindScript(redis, pageScript(keyspace));

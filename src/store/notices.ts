@@ -5,9 +5,8 @@ import type { Keyspace } from './keys.ts';
 /** Listens for events of conversations while a caller waits. A notice may be lost, so the caller also polls. */
 export interface Notices {
   /**
-   * Resolves at a notice of the conversation, when listening has begun, after `ms`, or when the signal aborts. Listening counts
-   * as a
-   * notice, because earlier events were not heard.
+   * Resolves at a notice of the conversation, when listening has begun, after `ms`, or when the signal aborts. Listening
+   * counts as a notice, because earlier events were not heard.
    */
   wait(conversation: ConversationRef, ms: number, signal?: AbortSignal): Promise<void>;
   close(): void;

@@ -75,9 +75,8 @@ export function decodeReply<Input, Reply>(
 }
 
 /**
- * Arguments after a script's hash or text, as one list. `evalsha(...args)` would put each on the stack: the 80,000 arguments of
- * an append
- * of 20,000 messages overflow it and end the process.
+ * Arguments after a script's hash or text, as one list. `evalsha(...args)` would put each on the stack: the 80,000
+ * arguments of an append of 20,000 messages overflow it and end the process.
  */
 export function encodeArguments<Input, Reply>(script: Script<Input, Reply>, input: Input): (string | number)[] {
   const keys = script.keys(input);

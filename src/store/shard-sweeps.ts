@@ -18,10 +18,8 @@ const SILENT_MS = 1_000;
 
 /**
  * Sweeps shards in parallel. In a Cluster, the shards of a lost master are silent for half a minute, then fail. If a sweep
- * waited for them,
- * the entries of other shards, already pushed out by their scripts, would be late. So each sweep returns the replies so far. A
- * silent
- * shard is skipped until it replies or fails, and the next sweep returns its reply.
+ * waited for them, the entries of other shards, already pushed out by their scripts, would be late. So each sweep returns
+ * the replies so far. A silent shard is skipped until it replies or fails, and the next sweep returns its reply.
  */
 export class ShardSweeps {
   readonly #ports: ShardSweepPorts;

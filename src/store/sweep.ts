@@ -55,7 +55,7 @@ interface SweepRequest {
 
 type SweepShardReply = [due: string[], setAside: string[]];
 
-/** The part of a sweep that a full Redis allows. */
+/** Sweeping that still works when Redis is full. */
 function sweepIdle(keyspace: Keyspace): ScriptDefinition<number, ShardSweep> {
   return {
     file: 'sweep-idle',

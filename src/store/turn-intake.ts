@@ -152,8 +152,7 @@ interface OpenRequest {
 
 /**
  * Searches scheduled turns first, then a script reads their states and the mailbox at one moment. A turn that falls due in
- * between is
- * listed once.
+ * between is listed once.
  */
 export function bindListOpen(redis: Redis, keyspace: Keyspace): TurnIntake['listOpen'] {
   const list = bindScript(redis, listScript(keyspace));

@@ -1,5 +1,6 @@
 import type { AnyAgents } from '../client/agent-types.ts';
 import { createClient, type TurnfoldClient } from '../client/client.ts';
+import { storePorts } from '../client/ports.ts';
 import type { Agent } from '../domain/agent.ts';
 import type { WorkerEvent } from '../domain/events.ts';
 import type { PolicyInput } from '../domain/policy.ts';
@@ -98,13 +99,7 @@ interface TestClientParts {
 
 function openTestClient({ store, queue, clock, agents, ids }: TestClientParts): TurnfoldClient {
   return createClient({
-    turns: store,
-    contexts: store,
-    passes: store,
-    versions: store,
-    proposals: store,
-    events: store,
-    listings: store,
+    ...storePorts(store),
     texts: store,
     notices: { wait: (_conversation, ms, signal) => queue.nextChange(ms, signal) },
     wakes: queue,

@@ -19,7 +19,7 @@ export async function enterPlace({ shutdown, solo, timers }: WorkPlace): Promise
   return await waitWithin({ timers, waitMs: ENTER_WAIT_MS, ends: [shutdown.begun] }, (signal) => solo.share(signal));
 }
 
-/** The result of a delivery that could not start. */
+/** Result if the delivery could not start. */
 export function postpone({ shutdown }: Pick<WorkPlace, 'shutdown'>): Postponed {
   return { status: 'postponed', delayMs: shutdown.begun.aborted ? 0 : POSTPONE_MS };
 }

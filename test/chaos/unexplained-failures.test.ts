@@ -30,7 +30,7 @@ describe('chaos finds a turn that failed', () => {
     expect(find(failure, { tellings: claimThrice(3) }), 'all three were killed').toEqual([]);
   });
 
-  test('as budget_infeasible although what has to stay fits, or is not reported', () => {
+  test('as budget_infeasible although the protected messages fit, or without arithmetic', () => {
     const failure = (details: TurnFailure['details']): TurnFailure => ({
       code: 'budget_infeasible',
       message: '',

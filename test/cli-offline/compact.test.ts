@@ -39,7 +39,7 @@ function violationsOf(messages: readonly Message[]): unknown[] {
 }
 
 describe('a compacted conversation in JSON', () => {
-  test('puts summaries in place of sequences and reports what was done', async () => {
+  test('replaces sequences by summaries and reports the figures', async () => {
     const { id, messages, report } = await compactOne([system, ...toolTurns(6)], 'max_tokens: 2200');
     expect(id).toBe('talk');
     expect(report).toStrictEqual({
@@ -124,7 +124,7 @@ describe('a compacted conversation in JSON', () => {
 });
 
 describe('refused input', () => {
-  test('explains the sum and the remedy if no context is small enough, and goes on with other lines', async () => {
+  test('explains the sum and the remedy if no context is small enough, and compacts the other lines', async () => {
     const large = { id: 'large', messages: [{ role: 'system', content: 'rule '.repeat(500) }, user('go')] };
     const small = { id: 'small', messages: [system, user('go')] };
     const { code, stdout, stderr } = await compact([large, small], 'max_tokens: 200', '--json');

@@ -77,7 +77,7 @@ test('says why there is no answer, with exit code 1', async () => {
   });
 });
 
-test('says what the turn waits for as soon as it waits, and how to answer', async () => {
+test('prints the awaited calls and the answering command as soon as the turn waits', async () => {
   const until = Date.UTC(2026, 10, 29);
   const calls = [{ id: 'c2_0', name: 'refund', arguments: '{"order":"o-1"}', until }];
   const waiting = { for: 'approval', step: 'model-1', since: 1, until, calls } as const;

@@ -15,7 +15,7 @@ test.each(['o200k_base', 'cl100k_base'] as const)('tokens of a file in %s', asyn
   expect(readJsonLines(stdout)).toStrictEqual([{ tokens: expected }]);
 });
 
-test('for people, in the encoding that is used unless told', async () => {
+test('prints the count as text, in the default encoding', async () => {
   const file = await writeTemporary('text.txt', '');
   expect(await runTurnfold(['tokens', file])).toMatchObject({ code: 0, stdout: '0 tokens (o200k_base)\n' });
 });

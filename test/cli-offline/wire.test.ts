@@ -55,7 +55,7 @@ describe('render', () => {
     expect(two).toMatchObject({ messages: [{ content: [{ text: 'Hi.' }] }] });
   });
 
-  test('keeps what the model wrote that answered last, unless told another', async () => {
+  test('keeps raw items of the last model that answered, or of the model given by --model', async () => {
     const raw = {
       format: 'anthropic',
       model: 'claude',
@@ -72,7 +72,7 @@ describe('render', () => {
     expect(other.stdout).not.toContain('signature');
   });
 
-  test('names an invalid line and goes on with the others', async () => {
+  test('names an invalid line and reads the other lines', async () => {
     const talks = [
       { id: 'bad', messages: [messages[4]] },
       { id: 'good', messages: [messages[1]] },
@@ -127,7 +127,7 @@ describe('validate', () => {
 
   const broken = { messages: [{ role: 'user', content: ' ' }, { role: 'robot' }] };
 
-  test('names what is broken, where, and exits with 1', async () => {
+  test('names each broken rule and its place, and exits with 1', async () => {
     expect(await validate(broken, '--format', 'openai-chat')).toStrictEqual({
       code: 1,
       stdout:

@@ -142,18 +142,21 @@ describe('config check', () => {
     expect(run.stdout).toContain(`wrong    ${says}`);
   });
 
-  test('a module without a list of agents is named as it was told', async () => {
+  test('names the agents file as the user typed it if it exports no list of agents', async () => {
     const agents = await writeTemporary('agents.ts', 'export const agents = 5;');
     const run = await runTurnfold(['config', 'check', '--agents', agents], { env: SET });
     expect(run.stdout).toBe('wrong    invalid_config: --agents: expected a list of agents\n');
   });
 
-  test.each(["import 'node:fs';", ''])('a package of CommonJS is told what to say: %j', async (first) => {
-    const agents = await writeTemporary('agents.ts', `${first}\nexport const agents = [];`);
-    await writeFile(join(dirname(agents), 'package.json'), '{"type": "commonjs"}');
-    const run = await spawnTurnfold(['config', 'check', '--agents', agents], { env: SET });
-    expect(run.stdout).toContain('. Set "type": "module" in the package.json of the module');
-  });
+  test.each(["import 'node:fs';", ''])(
+    'explains how to load an agents file in a CommonJS package: %j',
+    async (first) => {
+      const agents = await writeTemporary('agents.ts', `${first}\nexport const agents = [];`);
+      await writeFile(join(dirname(agents), 'package.json'), '{"type": "commonjs"}');
+      const run = await spawnTurnfold(['config', 'check', '--agents', agents], { env: SET });
+      expect(run.stdout).toContain('. Set "type": "module" in the package.json of the module');
+    },
+  );
 
   test('reports all problems of an agents module', async () => {
     const agents = await writeTemporary('agents.ts', 'export const agents = [{ name: 5 }, { system: 5 }];');

@@ -80,7 +80,7 @@ describe('import and export', () => {
     { role: 'assistant', content: 'One: README.md', pinned: true },
   ];
 
-  test('give back what was given, but for the ids of calls', async () => {
+  test('return the imported messages, with new call ids', async () => {
     const file = await writeTemporary('talk.jsonl', [{ id: 'i1', messages: messages('mine') }]);
     expect(await readOne('import', file, '--agent', 'workspace')).toStrictEqual({ id: 'i1', messages: 5 });
     const exported = await readOne('export', 'i1');

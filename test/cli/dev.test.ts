@@ -92,7 +92,7 @@ describe('dev at a terminal', () => {
     expect(seen()).not.toContain('turnfold:');
   });
 
-  test('shows the call that needs approval and asks until it is told y', async () => {
+  test('shows the call that needs approval and asks until the user types y', async () => {
     const { type, sees, seen } = sitDown();
     type('refund');
     await sees('Allow this call? y/n');
@@ -103,7 +103,7 @@ describe('dev at a terminal', () => {
     await sees('heard: paid back');
   });
 
-  test('denies the call when told n', async () => {
+  test('denies the call if the user types n', async () => {
     const { type, sees, seen } = sitDown();
     type('refund');
     await sees('Allow this call? y/n');

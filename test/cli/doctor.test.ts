@@ -122,7 +122,7 @@ test('a user who may ask for little gets to know the rest', async () => {
 }, 60_000);
 
 describe('stops at a problem that blocks further checks', () => {
-  test('a Redis that is away is wrong, and the machine is looked at all the same', async () => {
+  test('reports an absent Redis as wrong, and still checks the machine', async () => {
     const port = await findClosedPort();
     const passwordFile = await writeTemporary('redis', `redis://:s3cret@127.0.0.1:${port}\n`);
     const examination = await examine({ REDIS_URL_FILE: passwordFile });

@@ -26,7 +26,7 @@ async function settle(conversation: string, ...turns: string[]): Promise<void> {
   }
 }
 
-test('events are told a line each, as JSON too, and behind one', async () => {
+test('prints one line per event, as text and as JSON, and starts after a given event', async () => {
   await settle('c1', 't1', 't2');
   const told = await turnfold('events', 'c1');
   expect(told).toMatchObject({ code: 0, stderr: '' });
@@ -49,7 +49,7 @@ test('a loss is noted where it is', async () => {
   expect(told.stderr).toContain('some may be missing here');
 }, 60_000);
 
-test('--follow goes on with what comes', async () => {
+test('--follow prints new events as they arrive', async () => {
   await settle('c3', 't1');
   const child = startTurnfold(['events', 'c3', '--follow'], { REDIS_URL: redis.url });
   if (child.stdout === null) throw new Error('its output is not piped');

@@ -8,7 +8,7 @@ const WAIT = { waitMs: 20_000 };
 
 let isBroken = true;
 
-/** Fails what it is told while it is broken, and answers it later. */
+/** Fails turns while it is broken, and answers them later. */
 const agent: Agent = {
   name: 'frail',
   system: '',
@@ -72,7 +72,7 @@ describe('redrive', () => {
     expect(other.turn).not.toBe(turn);
   });
 
-  test('refuses what has not failed, and what is not there', async () => {
+  test('refuses turns that did not fail or do not exist', async () => {
     isBroken = false;
     await own.client.enqueueTurn({ conversation: 'r2', agent: 'frail', turn: 't1', input: 'hello' });
     await own.client.result('r2', 't1', WAIT);

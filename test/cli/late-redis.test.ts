@@ -45,7 +45,7 @@ describe.skipIf(!hasServer)('a command that is called before its Redis is there'
     expect(stderr).not.toContain('wrong@');
   });
 
-  test('reads what is set aside once Redis answers', async () => {
+  test('lists quarantined records once Redis answers', async () => {
     const { code, stderr } = await runBeforeServer(['quarantine']);
     expect(code, stderr).toBe(0);
     expect(stderr).toContain('no records in quarantine');

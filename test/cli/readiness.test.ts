@@ -146,7 +146,7 @@ test('at its full concurrency it is ready, however long other work waits', async
   expect(await client.result('c2', 't1', { waitMs: 20_000 })).toMatchObject({ state: 'completed' });
 }, 60_000);
 
-test('SIGTERM with a turn in hand: not ready at once, and the turn is finished', async () => {
+test('SIGTERM during a turn makes the worker unready at once, and the turn finishes', async () => {
   const redis = await openOwnRedis();
   const model = await openHeldModel();
   const { worker, pages } = await startWorker(model.agents, { REDIS_URL: redis.url, TURNFOLD_SHUTDOWN_MS: '20000' });

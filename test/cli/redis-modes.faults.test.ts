@@ -72,7 +72,7 @@ async function stop({ process: worker }: Worker): Promise<number | null> {
 }
 
 describe.skipIf(!hasServer).each(modes)('over %s (skipped where PATH has no server)', (_, start) => {
-  test('each command does what it says, also after a failover', { timeout: 240_000 }, async () => {
+  test('each command works before and after a failover', { timeout: 240_000 }, async () => {
     const { url, master, expectDeath } = await start();
     const turnfold = (...args: string[]) => runTurnfold(args, { env: { REDIS_URL: url } });
     const worker = await startWorker(url);

@@ -5,7 +5,7 @@ import { scriptedModel } from '../../src/models/scripted.ts';
 import { useOwnWorkers } from './own-workers.ts';
 import { readJsonLines, writeTemporary } from './run-turnfold.ts';
 
-/** Calls the tool that it is told to, and repeats what came of it. */
+/** Calls the tool that the input names, and repeats its result. */
 const agent: Agent = {
   name: 'asker',
   system: '',

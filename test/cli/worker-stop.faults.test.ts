@@ -46,7 +46,7 @@ function startWorker(redis: LocalRedis, model: HeldModel, shutdownMs: number): S
   };
 }
 
-/** Tells a worker to stop and hears it out. */
+/** Sends SIGTERM, waits for the exit, and returns the code and the logged outcome. */
 async function stop({ worker, outcome }: Stopping): Promise<{ code: number | null; outcome: unknown }> {
   const exited = once(worker, 'exit');
   worker.kill('SIGTERM');
@@ -63,7 +63,7 @@ async function openTestClient({ url }: LocalRedis): Promise<OpenClient> {
 const enqueue = (client: OpenClient, conversation: string) =>
   client.enqueueTurn({ conversation, agent: 'held', turn: 't1', input: 'hello' });
 
-test('SIGTERM: what is in hand is finished, what comes later is left to others', async () => {
+test('a worker that gets SIGTERM finishes its turn and takes no later one', async () => {
   const redis = await openOwnRedis();
   const client = await openTestClient(redis);
   const model = await openHeldModel();
@@ -82,7 +82,7 @@ test('SIGTERM: what is in hand is finished, what comes later is left to others',
   expect(await client.result('c2', 't1', { waitMs: 20_000 })).toMatchObject({ state: 'completed' });
 }, 60_000);
 
-test('SIGTERM: what does not end within the deadline is handed back, and goes on elsewhere at once', async () => {
+test('a turn that outlasts the deadline of SIGTERM is handed back, and another worker continues it at once', async () => {
   const redis = await openOwnRedis();
   const client = await openTestClient(redis);
   const model = await openHeldModel();
@@ -127,7 +127,7 @@ test.each([
   ['was killed', 'SIGKILL', 600_000],
   ['hangs', 'SIGSTOP', 500],
 ] as const)(
-  'SIGTERM with a turn in hand while Redis %s: the exit code says that a lease was left behind',
+  'exits with the code for a lost lease after SIGTERM during a turn while Redis %s',
   async (_, signal, shutdownMs) => {
     const redis = await openOwnRedis();
     const client = await openTestClient(redis);

@@ -84,7 +84,7 @@ test('answers turns until SIGTERM, then exits with 0', async () => {
   expect(await exitCodeOf(worker)).toBe(0);
 });
 
-test('with no worker there, a caller that waits is told how to go on', async () => {
+test('without a worker, a waiting command prints how to continue', async () => {
   const args = ['enqueue', 'w2', 'hello', '--agent', 'workspace', '--turn', 't1', '--wait', '0.2'];
   const run = await runTurnfold(args, { env: { REDIS_URL: redis.url } });
   expect(run).toMatchObject({ code: 1, stdout: 't1  queued\n' });

@@ -3,6 +3,7 @@ import { monotonicFactory } from 'ulidx';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { createClient, type TurnfoldClient } from '../../src/client/client.ts';
 import type { SettlementNotices } from '../../src/client/ports.ts';
+import { storePorts } from '../../src/client/ports.ts';
 import { openWakeQueue } from '../../src/queue/wake-queue.ts';
 import { connectStore } from '../../src/store/connect-store.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
@@ -19,7 +20,7 @@ afterAll(() => fixture.close());
 const LONG_MS = 20_000;
 const agent = 'talker';
 
-/** A client over the fixture's Redis whose notices a test has in hand. */
+/** A client over the fixture's Redis, with notices that the test sends. */
 async function openClientWith(change: (real: SettlementNotices) => SettlementNotices): Promise<TurnfoldClient> {
   const onError = (error: unknown): never => {
     throw error;
@@ -31,13 +32,7 @@ async function openClientWith(change: (real: SettlementNotices) => SettlementNot
     await close();
   });
   return createClient({
-    turns: store,
-    contexts: store,
-    passes: store,
-    versions: store,
-    proposals: store,
-    events: store,
-    listings: store,
+    ...storePorts(store),
     notices: change(notices),
     texts,
     wakes,

@@ -10,7 +10,7 @@ import { type Fixture, openFixture } from './fixture.ts';
 const LOOK = { timeout: 60_000, interval: 20 };
 const agent = 'speaker';
 
-/** An agent that says its pieces as a test hands them out, and calls `look` after the first text where it is told to. */
+/** An agent that streams the pieces of the test. It calls `look` after the first text if the input says so. */
 function createSpeaker(speak: (heard: string) => ScriptedAnswer['content']): Agent {
   return {
     name: agent,

@@ -85,7 +85,7 @@ describe('text assembled from deltas', () => {
   });
 });
 
-/** Pieces of every owner's try at each step, in the order in which they were told, and which of them were lost. */
+/** Pieces of every owner's try at each step, in the order of publication, with the lost ones. */
 const told = fc
   .array(
     fc.record({

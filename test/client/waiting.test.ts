@@ -8,7 +8,7 @@ import { type Fixture, failureOf, openFixture } from './fixture.ts';
 const WAIT = { timeout: 20_000 };
 const input = z.object({ order: z.string() });
 
-/** Calls the tools that it is told to, each with an order, and repeats what came of them. */
+/** Calls the tools that the input names, each with an order, and repeats their results. */
 const clerk: Agent = {
   name: 'clerk',
   system: '',

@@ -32,7 +32,7 @@ describe('an environment that says nothing', () => {
     expect(readConfig({})).toStrictEqual(defaults);
   });
 
-  test('says nothing by blanks either: compose files write them for what is not set', () => {
+  test('treats blank variables as unset, because compose files write them', () => {
     expect(readConfig({ REDIS_URL: '', TURNFOLD_SHARDS: ' ', TURNFOLD_LOG_LEVEL: '' })).toStrictEqual(defaults);
   });
 });

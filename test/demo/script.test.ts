@@ -47,7 +47,7 @@ describe('a script decides', () => {
     });
   });
 
-  test('the answer from what the tools said since the last question', () => {
+  test('builds the answer from the tool results since the last question', () => {
     const messages: Message[] = [
       { role: 'user', content: 'before' },
       tool('old'),

@@ -79,7 +79,7 @@ export function isGone({ pid, dataDir }: Pick<LocalRedis, 'pid' | 'dataDir'>): b
   return !isAlive(pid) && !existsSync(dataDir);
 }
 
-/** A process that holds a Redis and ends only when it is told or killed. */
+/** A process that holds a Redis and ends only on a message or a kill. */
 export async function spawnHolder(env: NodeJS.ProcessEnv): Promise<{ process: ChildProcess; redis: LocalRedis }> {
   const script = fileURLToPath(new URL('./hold-redis.ts', import.meta.url));
   const holder = spawn(process.execPath, [script], { env, stdio: ['pipe', 'pipe', 'inherit'] });

@@ -128,7 +128,7 @@ describe('the end of a server', () => {
     await redis.stop();
   });
 
-  test('a frozen server that does not hear SIGTERM is killed', async () => {
+  test('a frozen server that ignores SIGTERM is killed', async () => {
     const redis = await startFromPath();
     process.kill(redis.pid ?? 0, 'SIGSTOP');
 

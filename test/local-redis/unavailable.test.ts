@@ -34,7 +34,7 @@ test('without a source the log and the error name every reason, and the error sa
   ]);
 });
 
-describe('tells how to install Redis', () => {
+describe('the hint to install Redis', () => {
   test.each([
     ['darwin', '', 'brew install redis'],
     ['linux', 'NAME="Ubuntu"\nID=ubuntu\nID_LIKE=debian\n', 'apt-get install redis-server'],

@@ -26,7 +26,7 @@ export function copyShared({ db, jobs }: Shared, clock: { now(): number }, mutat
   for (const [name, conversation] of db.conversations) copy.db.conversations.set(name, copyConversation(conversation));
   for (const kind of ['gone', 'ready', 'sweeps'] as const) for (const [key, at] of db[kind]) copy.db[kind].set(key, at);
   for (const [name, expiry] of db.expiries) copy.db.expiries.set(name, expiry);
-  for (const [shard, at] of db.sweptAt) copy.db.sweptAt.set(shard, at);
+  for (const [shard, at] of db.lastSweepMsByShard) copy.db.lastSweepMsByShard.set(shard, at);
   copy.jobs.adopt(jobs);
   return copy;
 }

@@ -41,7 +41,13 @@ export function toEssence(value: unknown, isKnown: (wake: string) => boolean = (
 }
 
 /** All that the stores hold, as text. */
-export function textOfDatabase({ conversations, gone, ready, sweeps, sweptAt }: MemoryDatabase): string {
+export function textOfDatabase({
+  conversations,
+  gone,
+  ready,
+  sweeps,
+  lastSweepMsByShard: sweptAt,
+}: MemoryDatabase): string {
   return toText([conversations, gone, sortEntries(ready), sortEntries(sweeps), sweptAt]);
 }
 

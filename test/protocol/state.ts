@@ -45,7 +45,7 @@ export function describeStored(world: World): string {
 function writeStored({ db, clock }: World, renaming: Renaming, isKnown?: (wake: string) => boolean): string {
   const now = clock.now();
   const due = [...db.ready].toSorted(([, a], [, b]) => a - b).filter(([, at]) => at <= now);
-  const sweptMs = [...db.sweptAt].map(([shard, at]) => [shard, Math.min(now - at, SWEEP_MS)]);
+  const sweptMs = [...db.lastSweepMsByShard].map(([shard, at]) => [shard, Math.min(now - at, SWEEP_MS)]);
   const whole = [
     [...db.conversations.values()].map(withoutStory),
     sortEntries(db.ready),

@@ -3,7 +3,7 @@ import type { TurnHandler } from '../../src/domain/ports/queue.ts';
 import { machineFactor } from '../setup/machine-factor.ts';
 import { conversation, countAll, freeze, startOwnRedis, useFixture } from './fixture.ts';
 
-/** A handler that says when it was entered and goes on when it is told. */
+/** A handler that reports its start and ends when the test releases it. */
 function holdTurn() {
   const entered = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<void>();

@@ -27,6 +27,6 @@ test('the wake of a killed worker is delivered again, however often workers are 
   await fixture.openWorkers({ turn: { handler: async ({ id }) => void seen.push(id), concurrency: 1 } }).start();
 
   await expect.poll(() => seen, { timeout: 30_000, interval: 50 }).toEqual(['c1']);
-  expect(fixture.reclaims).toEqual(['turn']); // the second one: the first crash's was told to the process that died of the second
+  expect(fixture.reclaims).toEqual(['turn']); // Only the second reclaim: the first one was reported to the process that died in the second crash.
   expect(fixture.errors).toEqual([]);
 }, 75_000);

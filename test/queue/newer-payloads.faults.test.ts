@@ -39,7 +39,7 @@ test('ordinary jobs are served at once while 5,000 jobs of a newer program are r
     before = await countDeliveries();
   }
   expect(await queue.getJobCountByTypes('delayed', 'prioritized', 'active'), 'all are left').toBe(ids.length);
-  // Jobs are taken between a count and the wake, and some were in hand. With one priority for all jobs it is thousands.
+  // Jobs are taken between a count and the wake, and some were in flight. With one priority for all jobs it is thousands.
   const few = ids.length / 10;
   expect(Math.max(...ahead)).toBeLessThan(few);
   // Before its first delivery a job is not known to be newer. Each was ahead of the first job once.

@@ -22,7 +22,7 @@ export interface Failover {
   readonly redisUrl: string;
   readonly redisTls?: RedisTls;
   readonly durability?: Durability;
-  /** `guide`, which otherwise repeats what it is told */
+  /** `guide`, which otherwise repeats its input */
   readonly agent?: Agent;
   /** replicas stand still from here */
   lag(): void;

@@ -24,9 +24,8 @@ export async function tellsFsyncsTruly({ redis }: Server): Promise<boolean> {
 const EARLY_MS = 500;
 
 /**
- * Learns from the server itself how much of its append-only file is on disk. It writes a number, waits until that is on disk,
- * and then
- * writes the next one.
+ * Learns from the server itself how much of its append-only file is on disk. It writes a number, waits until that is on
+ * disk, and then writes the next one.
  */
 export class FsyncWatch {
   readonly #redis: Redis;

@@ -8,7 +8,7 @@ import { hasServer, type Server, startServer } from './servers.ts';
 let server: Server;
 const MIB = 1_048_576;
 
-describe.skipIf(!hasServer)('a server is looked at before it is used (skipped where PATH has none)', () => {
+describe.skipIf(!hasServer)('checks of a server before it is used (skipped where PATH has none)', () => {
   beforeAll(async () => {
     server = await startServer({ args: ['--rename-command', 'CONFIG', 'hidden-config'] });
   });

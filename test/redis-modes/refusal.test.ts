@@ -113,7 +113,7 @@ describe.skipIf(obstacle !== undefined)(`a refusal over TLS (${obstacle ?? 'it c
     });
   });
 
-  test.each(TOLD_AT_ONCE)('%s: a service is told, too', async (_, message, hint, open) => {
+  test.each(TOLD_AT_ONCE)('%s: the client reports it, too', async (_, message, hint, open) => {
     const { url, tls } = await open(await createAuthority());
     const error: unknown = await openClient({ redisUrl: url, redisTls: tls }).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: 'redis_unavailable', message: expect.stringMatching(hint) as string });

@@ -83,7 +83,7 @@ describe.skipIf(obstacle !== undefined)(`TLS (${obstacle ?? 'it can be tried her
     expect(figures).toMatchObject({ twice: 0, outOfOrder: 0 });
   });
 
-  /** Its nodes are told by name, and there is no certificate for their IP. */
+  /** It announces its nodes by name, and there is no certificate for their IP. */
   test('a failover in a Cluster', { timeout: 240_000 }, async () => {
     const authority = await createAuthority();
     const certificate = await authority.issue('DNS:localhost');

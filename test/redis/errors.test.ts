@@ -43,7 +43,7 @@ describe('the failure of a call', () => {
     ['LOADING Redis is loading the dataset in memory', 'it is loading its data (LOADING)'],
     ['CLUSTERDOWN The cluster is down', 'the Cluster does not serve now (CLUSTERDOWN)'],
     ['UNBLOCKED force unblock from blocking operation', 'it changed its role meanwhile (UNBLOCKED)'],
-  ])('%s: is told in our words alone', (message, words) => {
+  ])('%s: is reported in our words alone', (message, words) => {
     expect(nameRedisError(new Error(message))).toMatchObject({ message: `Redis does not answer: ${words}` });
   });
 

@@ -17,7 +17,7 @@ export function words(count: number): string {
   return ' word'.repeat(count);
 }
 
-/** An agent that repeats what it is told, unless a test decides otherwise. */
+/** An agent that repeats its input, unless a test decides otherwise. */
 export function agentOf(options: AgentOptions = {}): Agent {
   const { decide = ({ messages }) => ({ content: `heard ${messages.at(-1)?.content}` }), tools = [] } = options;
   const { policy = {}, profile = {}, maxSteps } = options;

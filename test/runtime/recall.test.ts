@@ -25,7 +25,7 @@ interface Read {
   readonly messages: readonly [{ readonly text: string }];
 }
 
-/** Searches for what it is told, reads the best hit whole, and says what it read. */
+/** Searches for the words of the input, reads the best hit whole, and says what it read. */
 function decide(request: ModelRequest): ScriptedOutcome {
   const last = request.messages.at(-1)?.content ?? '';
   const call = (given: Readonly<Record<string, unknown>>) => ({ toolCalls: [{ name: 'recall', arguments: given }] });

@@ -27,7 +27,7 @@ interface CompactOptions {
   readonly profile?: Partial<ModelProfile>;
 }
 
-/** One pass over one sequence, whose summarizer speaks to a provider. Answers who wrote what stands then, and what was told. */
+/** Runs one pass over one sequence with a provider's summarizer. Returns the author of the summary and the reported events. */
 async function compact({ provider, conversation, messages, profile = {} }: CompactOptions) {
   const agent: Agent = {
     name: 'guide',

@@ -8,9 +8,8 @@ import { Keyspace } from '../../src/store/keys.ts';
 const SUITE_SHARDS = 4;
 
 /**
- * Shards that no other suite uses. All conversations of a shard share its `ready` set, so a sweeper under test in another file
- * would push
- * this suite's entries.
+ * Shards that no other suite uses. All conversations of a shard share its `ready` set, so a sweeper under test in another
+ * file would push this suite's entries.
  */
 export class SuiteKeyspace extends Keyspace {
   readonly firstShard = randomInt(1_000, 1_000_000) * SUITE_SHARDS;

@@ -81,7 +81,7 @@ export function openMemoryStoreHarness(): StoreHarness {
       if (conversation?.ttl !== undefined) conversation.ttl = { ms: 0, ends: 1 };
       db.ready.set(memberOf(ref, 'r'), 1);
     },
-    allowSweep: async () => db.sweptAt.clear(),
+    allowSweep: async () => db.lastSweepMsByShard.clear(),
     abandonFork: async (ref) => {
       const conversation = db.find(ref);
       if (conversation?.fork !== undefined) conversation.fork = { ...conversation.fork, until: 1 };

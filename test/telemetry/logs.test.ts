@@ -314,7 +314,7 @@ describe('redaction of secrets', () => {
 
 describe('logged contents', () => {
   test.each(Object.values(contents).map((event) => [event.type, event] as const))(
-    '%s is told with its ids',
+    'logs %s with its ids',
     (_, event) => {
       const { logger, written } = capture({ level: 'info', showsContent: true });
       logContents(logger)(event);

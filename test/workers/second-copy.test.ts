@@ -78,7 +78,7 @@ describe('an error of a second copy of the package', () => {
   });
 });
 
-it('no error that leaves the package is told by its class', () => {
+it('no caller needs instanceof to recognize an error of the package', () => {
   const byClass = globSync('**/*.ts', { cwd: SRC }).filter((file) =>
     /instanceof (?:ModelError|TurnfoldError)\b/.test(readFileSync(`${SRC}/${file}`, 'utf8')),
   );

@@ -186,7 +186,7 @@ function describeField({ unit, thresholds = [], max, decimals }: PanelTerms) {
   };
 }
 
-/** Ours are told as a suffix: Grafana has no name for them. */
+/** Our units are suffixes: Grafana has no name for them. */
 const GRAFANA_UNITS: Readonly<Partial<Record<Unit, string>>> = {
   'turns/s': 'suffix: turns/s',
   'passes/s': 'suffix: passes/s',

@@ -34,7 +34,7 @@ export interface ListedConversation extends NamedConversation {
     /** Time of the settlement in ms since epoch, by the store's clock. */
     readonly settledAt: number;
   };
-  /** Mark of a conversation that is being copied and not complete yet. */
+  /** Set while a fork copies the conversation: it is incomplete. */
   readonly isForking?: true;
 }
 

@@ -79,7 +79,7 @@ export type ExpireResult =
    * all calls.
    */
   | { readonly status: 'expired'; readonly removedKeys: number }
-  /** Nothing is left of an interrupted erase that a caller had requested. */
+  /** An interrupted erase is complete now. */
   | { readonly status: 'resumed' };
 
 /** Due work and expiry, for the sweeper. */

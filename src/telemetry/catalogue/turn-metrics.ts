@@ -101,7 +101,7 @@ export const MODEL_METRICS = {
   modelFallbacks: {
     type: 'counter',
     name: 'turnfold_model_fallbacks_total',
-    help: 'Models of a chain that failed, so that the next one was called, by outcome.',
+    help: 'Fallbacks in a chain: a model failed and the next one was called, by outcome.',
     labels: ['purpose', 'model', 'outcome'],
   },
   modelTokens: {

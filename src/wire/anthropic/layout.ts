@@ -97,7 +97,7 @@ function writeItem(item: ArrangedItem, isFirst: boolean): WrittenItem {
 
 /**
  * A6: a final assistant text may not end with white space, because the model would continue it.
- * @returns the origin of a text that was cut
+ * @returns the origin of the cut text
  */
 function trimEnd(turn: Turn | undefined): Origin | undefined {
   const block = turn?.blocks.at(-1);

@@ -96,7 +96,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
   });
 
   describe('claimPass', () => {
-    test('hands out the pass with what it needs', async () => {
+    test('returns the pass with its reasons, attempt and conversation', async () => {
       const { store, dueIn } = harness();
       const conversation = await makeConversation(store, 8);
       await store.requestPass({ conversation, reasons: ['ratio'], passId: 'p1', wake: 'w1' });

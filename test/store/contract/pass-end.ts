@@ -34,7 +34,7 @@ export function describePassEnd(harness: () => StoreHarness): void {
     });
 
     test.each(['no_reason', 'thinking'] as const)(
-      '%s was no pass: turns and messages are counted on, and nothing is told',
+      '%s does not count as a pass: turns and messages count on, and no event is published',
       async (kind) => {
         const { store, events } = harness();
         const conversation = await makeConversation(store, 8);

@@ -5,7 +5,7 @@ import type { TurnHarness } from '../turn-harness.ts';
 
 const ALL = 100;
 
-/** Turns and their states, as they are told. */
+/** Turns and their states, as the store lists them. */
 function statesOf(open: OpenTurns | undefined): string[] {
   return (open?.turns ?? []).map(({ turn, state }) => `${turn} ${state}`);
 }

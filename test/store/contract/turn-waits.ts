@@ -217,7 +217,7 @@ export function describeWaits(harness: () => TurnHarness): void {
   });
 
   describe('the event of a wait', () => {
-    test('reports the calls and their deadlines, once, and again for what is left', async () => {
+    test('reports the awaited calls and their deadlines once per wait', async () => {
       const { store, observe, passDeadline } = harness();
       const { conversation, lease, wait } = await waitForTools([60_000, DAY_MS]);
       await store.suspend(lease, wait);
@@ -261,7 +261,7 @@ export function describeWaits(harness: () => TurnHarness): void {
       expect(await store.answerTurn(late), 'too late').toEqual({ status: 'not_waiting', call: 'c2_0' });
     });
 
-    test('a worker that dies on what it waited for leaves it to the next, until it is used', async () => {
+    test('answers stay for the next worker if a worker dies before it used them', async () => {
       const { store, passDeadline, lapseLease } = harness();
       const conversation = newConversation();
       const first = await acceptAndClaim(store, conversation, 't1');
@@ -477,7 +477,7 @@ export function describeWaits(harness: () => TurnHarness): void {
       expect((result?.totalBytes ?? 0) - (error?.totalBytes ?? 0)).toBe(27);
     });
 
-    test('says what was decided where it was an approval', async () => {
+    test('returns the decisions on approvals', async () => {
       const { store, observe } = harness();
       const conversation = newConversation();
       const { lease } = await acceptAndClaim(store, conversation, 't1');

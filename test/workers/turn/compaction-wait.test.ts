@@ -437,7 +437,7 @@ describe('a wait for a threshold and one for a refused size', () => {
     expect(world.passRequests).toHaveLength(2);
   });
 
-  it('are told apart by a turn that is claimed again before its suspension', async () => {
+  it('stay distinct for a turn that is claimed again before its suspension', async () => {
     let isDown = true;
     const model = deciding(({ messages }) => (messages.length > 1 ? overflow() : { content: 'fits' }));
     const world = await openWith(model, {

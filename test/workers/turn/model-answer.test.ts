@@ -41,7 +41,7 @@ describe('a model’s answer', () => {
       prepared,
     );
     expect(read).toMatchObject({ status: 'read', message: { role: 'assistant', content: 'Hi' } });
-    expect(read, 'it is an answer all the same').toHaveProperty('outcome.answeredVersion', 0);
+    expect(read, 'the answer still counts').toHaveProperty('outcome.answeredVersion', 0);
     expect(read).not.toHaveProperty('outcome.anchor');
     expect(read).not.toHaveProperty('outcome.usage');
   });

@@ -56,7 +56,7 @@ describe('the scripted model', () => {
     await expect(model.generate(request('two'))).rejects.toMatchObject({ kind: 'fatal', message: /unexpected call 2/ });
   });
 
-  it('throws what the script says, waits for a gate, and ends with the reason when it is aborted', async () => {
+  it('throws the error of the script, waits for its promise, and rejects with the reason of an abort', async () => {
     const gate = Promise.withResolvers<{ content: string }>();
     const busy = new ModelError('retry', 'busy', { retryAt: 5 });
     const model = scriptedModel({

@@ -124,19 +124,22 @@ describe('a text stream', () => {
     teller.end();
   });
 
-  it.each(['before', 'after'])('is given up where it cannot be told, known %s its end: reported once', async (when) => {
-    const error = new Error('NOPERM');
-    const { teller, timers, told, events } = openTeller(() => Promise.reject(error));
-    teller.add('x');
-    teller.add('x'.repeat(PUBLISH_CHARACTERS));
-    if (when === 'after') teller.end();
-    await settleTasks();
-    teller.add('y');
-    await timers.advance(PUBLISH_EVERY_MS);
-    teller.end();
-    expect(told).toHaveLength(2);
-    expect(events).toEqual([{ type: 'worker_failed', where: 'text', ...nameConversation(ref), turn: 't1', error }]);
-  });
+  it.each(['before', 'after'])(
+    'stops after a failed publication, noticed %s the end of the text, and reports the failure once',
+    async (when) => {
+      const error = new Error('NOPERM');
+      const { teller, timers, told, events } = openTeller(() => Promise.reject(error));
+      teller.add('x');
+      teller.add('x'.repeat(PUBLISH_CHARACTERS));
+      if (when === 'after') teller.end();
+      await settleTasks();
+      teller.add('y');
+      await timers.advance(PUBLISH_EVERY_MS);
+      teller.end();
+      expect(told).toHaveLength(2);
+      expect(events).toEqual([{ type: 'worker_failed', where: 'text', ...nameConversation(ref), turn: 't1', error }]);
+    },
+  );
 });
 
 async function* piecesOf(...pieces: readonly string[]): AsyncGenerator<string> {
