@@ -80,7 +80,7 @@ export function beingCopied(
     return new TurnfoldError('conversation_forking', `${field}: ${id} ${why}`, { field });
   }
   const remedy = 'Fork again (the same operation resumes, another starts over), or erase it';
-  return new TurnfoldError('fork_abandoned', `${field}: the copy to ${id} has stopped before its end. ${remedy}`, {
+  return new TurnfoldError('fork_abandoned', `${field}: the copy to ${id} stopped before it finished. ${remedy}`, {
     field,
   });
 }

@@ -17,7 +17,7 @@ import { EvaluatedConversation } from './evaluated-conversation.ts';
 
 export type SummarizerChain = SummarizationPorts['summarizers'];
 
-/** End of an evaluated pass, and the reasons that it found. */
+/** How an evaluated pass ended, and the reasons that its evaluation gave. */
 export type EvaluatedOutcome = { readonly reasons: readonly Reason[] } & (
   | { readonly kind: 'no_reason' | 'thinking' | 'none' | 'no_gain' }
   | { readonly kind: 'version'; readonly settled: SettledContext }

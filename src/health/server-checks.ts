@@ -17,7 +17,7 @@ export async function examineServers(
   const missing = silent.map(reportSilent);
   if (servers.length === 0) {
     const remedy = 'Allow INFO to this user. Without INFO, an eviction of turns goes unnoticed.';
-    return [...missing, findWarning('redis', 'it answers, but denies INFO', remedy)];
+    return [...missing, findWarning('redis', 'Redis answers, but this user may not run INFO', remedy)];
   }
   const checks: ((server: ServerFacts) => Finding)[] = [
     examineVersion,

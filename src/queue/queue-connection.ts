@@ -40,7 +40,7 @@ export function openQueueConnection({ onError, failsFast = false, ...to }: Queue
   return connection;
 }
 
-/** Socket timeout of a copy. BullMQ blocks on it for ten seconds at most. */
+/** Socket timeout of a duplicated connection, in ms. BullMQ blocks on such a connection for ten seconds at most. */
 const BLOCKED_MS = 12_000;
 
 class QueueRedis extends Redis {

@@ -122,7 +122,7 @@ class SteadyWorker extends Worker<unknown> {
       if ((await this.#connection.get(lock)) !== token) continue;
       await this.#connection.unlink(lock);
       await this.backend.remove(jobId, false);
-      this.#drop(jobId, new TurnfoldError('invalid_input', 'job: its record is not JSON', { field: 'job' }));
+      this.#drop(jobId, new TurnfoldError('invalid_input', 'job: the record of the job is not JSON', { field: 'job' }));
     }
   }
 }

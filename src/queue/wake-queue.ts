@@ -101,7 +101,7 @@ async function callWithinBudget<T>(
     return await Promise.race([connectAndRun(connection, run, budget), rejectAfter(budget)]);
   } catch (error) {
     if (!budget.aborted) throw nameRedisError(error);
-    throw new TurnfoldError('redis_unavailable', `Redis does not answer: there was no answer within ${budgetMs} ms`);
+    throw new TurnfoldError('redis_unavailable', `Redis did not answer within ${budgetMs} ms`);
   }
 }
 

@@ -81,7 +81,7 @@ function findWords(table: readonly (readonly [RegExp, string])[], said: string):
   const found = table.find(([pattern]) => pattern.test(said));
   if (found === undefined) return undefined;
   const [, words] = found;
-  // The address tells several servers apart. Node writes it behind the code of the failed call.
+  // Keeps the address, which distinguishes several servers. Node puts it after the code, as in `connect ECONNREFUSED 10.0.0.1:6379`.
   const [, address] = /\bE[A-Z]+ (\S+:\d+)$/.exec(said) ?? [];
   return address === undefined ? words : `${words} at ${address}`;
 }

@@ -100,7 +100,7 @@ export class RecordFields {
     this.#values = values;
   }
 
-  /** From alternating names and values, as HGETALL replies inside Lua. */
+  /** Builds the fields from alternating names and values, the form in which HGETALL replies inside Lua. */
   static ofList(key: string, flat: unknown): RecordFields {
     if (!Array.isArray(flat)) throw corruptRecord(key, '', 'it is not a hash');
     const values = new Map<string, string>();

@@ -159,7 +159,8 @@ export function promoteScheduled(keyspace: Keyspace): ScriptDefinition<Promotion
 }
 
 /**
- * Batches per call, about a millisecond each. The 500 batches of a conversation with 100,000 keys would delay other entries.
+ * Batches per call, about a millisecond each. A conversation with 100,000 keys has 500 batches, which would delay other
+ * conversations if one call removed all.
  */
 const MOST_BATCHES = 10;
 

@@ -50,7 +50,7 @@ function cutArguments<Call extends { readonly arguments: string }>(call: Call): 
   return { ...call, arguments: cutText(call.arguments) };
 }
 
-/** Characters charged for each message beside its texts. A request may have 100,000 empty messages. */
+/** Characters charged for each message in addition to its texts, because a request may have 100,000 empty messages. */
 const MESSAGE_CHARS = 64;
 
 function countChars({ content, toolCalls = [] }: Message): number {

@@ -146,7 +146,7 @@ describe('a policy', () => {
     expect(plans[2]).toStrictEqual(plans[0]);
   });
 
-  test('with the retired `transforms` is warned about, and `compact` named', async () => {
+  test('warns about the retired key `transforms` and names `compact`', async () => {
     const { code, stdout, stderr } = await plan(
       [{ messages: [user('hi')] }],
       'transforms: []\nmax_tokens: 9',

@@ -105,7 +105,7 @@ test('a policy file’s unknown tags make no warning of Node, which would print 
   }
 });
 
-test('offline commands print names, contents and errors of a file escaped', async () => {
+test('offline commands escape names, contents and errors when they print them', async () => {
   const messages = [1, 2, 3].flatMap(() => [
     { role: 'user', content: HOSTILE },
     { role: 'assistant', content: HOSTILE },

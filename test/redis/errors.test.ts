@@ -147,7 +147,7 @@ describe('an outage', () => {
     expect(report).toHaveBeenCalledTimes(2);
   });
 
-  test('an error other than an outage is reported once by its own code', () => {
+  test('an error other than an outage is reported once, under its own code', () => {
     const report = vi.fn<(error: Error) => void>();
     const outages = reportOutages(report);
     for (const _ of [1, 2]) outages.onError(REFUSED);

@@ -166,7 +166,7 @@ describe('a pass under review', () => {
     expect(await fixture.client.versions('r6')).toEqual([]);
   });
 
-  it('keeps waiting after an edit that the client or the worker refused by its field', async () => {
+  it('keeps the proposal open after the client or the worker refuses an edit with an error that names the field', async () => {
     await useWorkers(reviewedAgent());
     await appendSequences('r7');
     const { proposal } = await untilProposed('r7');

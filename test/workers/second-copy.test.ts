@@ -22,7 +22,7 @@ function failing(kind: ModelErrorKind, id = 'away'): Model {
 }
 
 describe('an error of a second copy of the package', () => {
-  it('is of another class and is recognized by its brand', () => {
+  it('recognizes an error from another copy of the package by its brand', () => {
     const error = new other.ModelError('retry', 'limit');
     expect(error).not.toBeInstanceOf(ModelError);
     expect([isModelError(error), isModelError(error, 'retry'), isModelError(error, 'fatal')]).toEqual([

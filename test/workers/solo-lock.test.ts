@@ -19,7 +19,7 @@ function ask(lock: SoloLock, isSolo: boolean, signal = NEVER) {
 }
 
 describe('the solo lock', () => {
-  test('lets work run side by side, and a turn alone once all of it has ended', async () => {
+  test('runs work concurrently, and runs a lone turn only after all other work has ended', async () => {
     const lock = new SoloLock();
     const [one, other] = [await lock.share(NEVER), await lock.share(NEVER)];
     const solo = ask(lock, true);

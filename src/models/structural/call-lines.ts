@@ -7,7 +7,7 @@ export interface CallRecord {
   readonly name: string;
   readonly arguments: readonly Argument[];
   count: number;
-  /** Index of the last message about the call. */
+  /** Index of the last message that holds this call or its result. */
   position: number;
   /** Last result. Absent while the call is open. */
   result?: { readonly content: string; readonly isError: boolean };

@@ -1,5 +1,5 @@
 -- Accepts answers and approvals for calls that a turn waits for: all of them, or none. The first answer to a call counts.
--- ARGV: turn, wake; then per answer call id, kind of wait, JSON, and the result for the log if the answer is never used:
+-- ARGV: turn, wake; then for each answer: call id, kind of wait, JSON, and the result to log if the answer is never used:
 -- `tokens bytes`, then its JSON on the next line, or nothing for the answer's own
 -- Reply: {'answered', 1 if the wake is to be added} | {'not_waiting', call} | {'other_kind', call, kind of the wait} |
 -- {'still_waiting'|'not_found'|'gone'}

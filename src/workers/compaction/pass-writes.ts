@@ -104,7 +104,7 @@ export async function proposeSettled(run: Run, state: PassState<'propose'>): Pro
   return result;
 }
 
-/** Answers an approval that cannot be carried out. Its proposal waits on. */
+/** Replies to an approval that cannot be carried out. The proposal stays open. */
 export async function answerRefusal(
   run: Run,
   { refusal }: PassState<'refuse_approval'>,

@@ -15,7 +15,7 @@ export interface SoftPass {
 }
 
 export type StepDecision =
-  /** Send the request. With reasons: ask for a soft pass, which runs behind the turn. */
+  /** Send the request. If there are reasons, also request a soft pass, which runs while the turn goes on. */
   | ({ readonly kind: 'send'; readonly size: Weight } & SoftPass)
   /** Ask for a pass and wait for its end. */
   | { readonly kind: 'wait'; readonly size: Weight; readonly reasons: readonly Reason[] }

@@ -146,7 +146,7 @@ export function describePassReview(harness: () => StoreHarness): void {
   });
 
   describe('a decision', () => {
-    test('is stored with the pass, which may be claimed then, and a repeated call gets the same reply', async () => {
+    test('stores the decision with the pass, makes the pass claimable, and gives a repeated call the same reply', async () => {
       const { store, events } = harness();
       const { conversation, proposal } = await propose();
       const decision = decisionOf(conversation, proposal.id);

@@ -110,7 +110,7 @@ describe('a pass after a rollback', () => {
     return { world, summarizer };
   }
 
-  it('writes structural summaries, and uses no summary of a model', async () => {
+  it('writes structural summaries and no model-written ones', async () => {
     const { world, summarizer } = await rollBack();
     world.policies.length = 0;
     await world.request('token_threshold');

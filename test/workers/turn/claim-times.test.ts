@@ -54,7 +54,7 @@ it('reports the wait of a turn once, at its first claim, if a stop handed the tu
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
 });
 
-it('reports a suspension once, if the clock runs back before the turn is claimed and handed back', async () => {
+it('reports a suspension only once if the clock runs backwards before the turn is claimed and released', async () => {
   const world = await openWorld('is limited', 'hangs', 'calls', 'answers');
   await world.deliver();
   const { waiting } = world.db.find(ref)?.turnRecords.get('t1') ?? {};

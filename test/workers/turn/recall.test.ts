@@ -229,7 +229,7 @@ describe('an answer of recall', () => {
     }
   });
 
-  it('names the next message until every message was read in full', async () => {
+  it('returns the next position until every message was read in full', async () => {
     const messages = [user('short'), said(long), user('İ'), said(''), user(`${long}end`)];
     const { ask } = await openTool(messages);
     const texts = new Map<number, string>();

@@ -237,7 +237,7 @@ describe('a refused version that a turn had waited for', () => {
     expect(sent.slice(2)).toEqual([1, 3]);
   });
 
-  it('does not fail the turn at a worker that continues after a crash behind the rollback', async () => {
+  it('does not fail the turn if a worker resumes it after a crash that followed the rollback', async () => {
     const { world } = await waitForHardPass(refused, { content: 'three' });
     await world.endPass(1);
     const turns = { ...world.ports.turns };

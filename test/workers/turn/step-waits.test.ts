@@ -69,7 +69,7 @@ describe('the waits of a step', () => {
     expect(marks.at(-1)).toBe(mark);
   });
 
-  it('are read back from the marks alone, whatever other steps are recorded', () => {
+  it('restores the waits of a step from their marks, whatever other steps are recorded', () => {
     const event = constantFrom<WaitEvent>('size_refused', 'rolled_back', 'pass_settled', 'pass_unsettled', 'retry_due');
     assertProperty(
       property(array(event, { maxLength: 12 }), array(event, { maxLength: 12 }), (events, ofOther) => {
@@ -118,7 +118,7 @@ describe('the deadline of a wait', () => {
   const waitMs = (retries: number, retryAfterMs?: number): number =>
     waitForRetry({ step: 'model-1', retries }, retryAfterMs).waitMs;
 
-  it('doubles from 1 s to 60 s for a provider that names no time', () => {
+  it('doubles the delay from 1 s to 60 s if the provider names no retry time', () => {
     const seconds = [0, 1, 2, 3, 4, 5, 6, 7, 19].map((retries) => waitMs(retries) / 1_000);
     expect(seconds).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
   });

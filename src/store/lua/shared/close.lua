@@ -1,7 +1,7 @@
 -- Requires: keys, append, calls. Defines: close_open_calls.
 -- Answers every open call, oldest first, because no message may follow an unanswered call. The caller saves the end of the log.
 -- A call whose answer was accepted gets that answer. Every other call gets the same error result.
--- closing: { content as JSON, tokens, bytes } of that error result.
+-- closing: { content as JSON, tokens, bytes } of the error result for an unanswered call.
 local function find_result(turn, call, closing)
   local brought = redis.call('HMGET', tbase .. turn, 'wa:' .. call, 'a:' .. call)
   if not brought[1] then return closing[2], closing[3], '{"content":' .. closing[1] .. ',"isError":true}' end

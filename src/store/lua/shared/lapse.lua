@@ -1,6 +1,6 @@
 -- Requires: keys, ready. Defines: find_lapsed.
--- Returns the recorded wake, or '', of a turn or pass that the sweeper may wake. Returns nothing in two cases. With a valid
--- lease, a wait before its deadline or a parked pass, the entry is rescheduled. With nothing to do, the entry is removed.
+-- Returns the recorded wake, or '', of a turn or pass that the sweeper may wake. Returns nothing in two cases. A valid
+-- lease, a wait before its deadline or a parked pass reschedules the entry. An entry with nothing to do is removed.
 local function find_lapsed_turn()
   local turn = redis.call('LINDEX', mb, 0)
   if not turn or redis.call('EXISTS', gone) == 1 then return unschedule(turn_member) end
