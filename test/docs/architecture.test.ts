@@ -9,7 +9,7 @@ function listFiles(line: string): string[] {
   let folder = '';
   return [...line.matchAll(/`((?:[\w-]+\/)*)([\w-]+\.(?:ts|lua))`/g)].map(([, path = '', name = '']) => {
     if (path !== '') folder = path;
-    return path === 'lua/' ? `src/store/lua/${name}` : `src/${folder}${name}`;
+    return path.startsWith('lua/') ? `src/store/${path}${name}` : `src/${folder}${name}`;
   });
 }
 
@@ -25,4 +25,14 @@ test('every file that the walks name exists', () => {
   const files = lines.flatMap(listFiles).filter((file) => !file.startsWith('src/scripts/'));
   expect(files.length).toBeGreaterThan(30);
   expect(files.filter((file) => !existsSync(new URL(file, ROOT)))).toEqual([]);
+});
+
+test('every function that the walks name is in the file named before it', () => {
+  const lines = page.split('\n').filter((line) => /^(?:\d+\. |\| )/.test(line));
+  const named = lines.flatMap((line) => [...line.matchAll(/`((?:[\w-]+\/)+[\w-]+\.ts)` `(\w+)`/g)]);
+  const missing = named.filter(
+    ([, file, name = '']) => !readFileSync(new URL(`src/${file}`, ROOT), 'utf8').includes(name),
+  );
+  expect(named.length).toBeGreaterThan(8);
+  expect(missing.map(([text]) => text)).toEqual([]);
 });
