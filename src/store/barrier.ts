@@ -3,22 +3,14 @@ import type { Acknowledged, Durability } from '../domain/durability.ts';
 import { TurnfoldError } from '../domain/errors.ts';
 import { connect, duplicateConnection } from '../redis/connection.ts';
 import { BarrierLane } from './barrier-lane.ts';
+import type { Keyspace } from './keys.ts';
 import { callStoreOnce } from './records.ts';
-import { decodeReply, encodeArguments, loadScript, type ScriptDefinition } from './script.ts';
+import { conversationOf, Script, type ScriptDefinition } from './script.ts';
 
 /** Connections for guarded writes alone, because WAIT blocks its connection. While one waits, the others take writes. */
 const LANES = 4;
 /** Limit of an answer besides the wait, as for other fail-fast calls. */
 const ANSWER_MS = 900;
-
-export type GuardedScript<Input, Reply> = (input: Input) => Promise<Acknowledged<Reply>>;
-
-interface Guard<Input, Reply> {
-  /** Key in the script's slot, written before the wait. */
-  readonly markOf: (input: Input) => string;
-  /** True if a reply reports a write as done. Other replies pass unchanged. */
-  readonly tellsOfDone: (reply: Reply) => boolean;
-}
 
 /** Runs scripts whose replies count only once replicas or disks have the writes. Owns its connections. */
 export class Barrier {
@@ -59,18 +51,22 @@ export class Barrier {
     }
   }
 
-  /** Binds a script as an operation behind the barrier. */
-  bind<Input, Reply extends object>(
+  /**
+   * Binds a script as an operation behind the barrier.
+   * @param isDone true if a reply reports a write as done. Other replies pass unchanged.
+   */
+  bind<Input extends readonly unknown[], Reply extends object>(
     definition: ScriptDefinition<Input, Reply>,
-    { markOf, tellsOfDone }: Guard<Input, Reply>,
-  ): GuardedScript<Input, Reply> {
-    const script = loadScript(definition);
-    return async (input) => {
+    keyspace: Keyspace,
+    isDone: (reply: Reply) => boolean,
+  ): (...input: Input) => Promise<Acknowledged<Reply>> {
+    const script = new Script(definition, keyspace);
+    return async (...input) => {
       const { reply, shortfall } = await callStoreOnce(() =>
-        this.#pickLane().run({ script, args: encodeArguments(script, input), mark: markOf(input) }),
+        this.#pickLane().run({ script, args: script.encode(input), mark: keyspace.barrier(conversationOf(input)) }),
       );
-      const decoded = decodeReply(script, reply, input);
-      return shortfall === undefined || !tellsOfDone(decoded) ? decoded : { ...decoded, shortfall };
+      const decoded = script.decode(reply, input);
+      return shortfall === undefined || !isDone(decoded) ? decoded : { ...decoded, shortfall };
     };
   }
 
@@ -87,15 +83,18 @@ async function checkKnowsDisks(redis: Redis): Promise<void> {
   try {
     await callStoreOnce(() => redis.call('waitaof', [1, 0, 1]));
   } catch (cause) {
-    const need = NEEDS.find(({ error }) => cause instanceof Error && error.test(cause.message))?.need;
-    if (need === undefined) throw cause;
+    const remedy = REMEDIES.find(([error]) => cause instanceof Error && error.test(cause.message))?.[1];
+    if (remedy === undefined) throw cause;
     const field = 'durability.fsync';
-    throw new TurnfoldError('invalid_config', `${field}: needs ${need}`, { field, cause });
+    throw new TurnfoldError('invalid_config', `${field}: ${remedy}`, { field, cause });
   }
 }
 
-/** Settings that an error of WAITAOF asks for. */
-const NEEDS = [
-  { error: /unknown command/i, need: 'WAITAOF, which this Redis does not know (7.2 does)' },
-  { error: /appendonly is disabled/i, need: 'appendonly yes, which this Redis has not' },
+/** Errors of WAITAOF, and what the operator can do. */
+const REMEDIES = [
+  [/unknown command/i, 'this Redis does not know WAITAOF. Use Redis 7.2 or newer, or remove the setting.'],
+  [
+    /appendonly is disabled/i,
+    'this Redis writes no append-only file. Set "appendonly yes" there, or remove the setting.',
+  ],
 ] as const;

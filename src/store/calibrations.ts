@@ -2,18 +2,12 @@ import type { Redis } from 'ioredis';
 import type { CalibrationStore } from '../domain/ports/calibration-store.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore } from './records.ts';
-import { bindScript, type ScriptDefinition } from './script.ts';
-
-interface Observation {
-  readonly model: string;
-  readonly ratio: number;
-}
+import { type ScriptOf, scriptBinder } from './script.ts';
 
 /** Calibrations of all models in one small hash. */
 export function openCalibrationStore(redis: Redis, keyspace: Keyspace): CalibrationStore {
-  const observe = bindScript(redis, observeCalibration(keyspace));
   return {
-    observeCalibration: (model, ratio) => observe({ model, ratio }),
+    observeCalibration: scriptBinder(redis, keyspace)(observeCalibrationScript),
     readCalibrations: async () => {
       const hash = await callStore(() => redis.hgetall(keyspace.calibrations()));
       const factors = Object.entries(hash).map(([model, text]) => [model, Number(text.split(' ')[0])] as const);
@@ -23,11 +17,9 @@ export function openCalibrationStore(redis: Redis, keyspace: Keyspace): Calibrat
   };
 }
 
-function observeCalibration(keyspace: Keyspace): ScriptDefinition<Observation, number> {
-  return {
-    file: 'observe-calibration',
-    keys: () => [keyspace.calibrations()],
-    args: ({ model, ratio }) => [model, ratio],
-    decode: (reply) => Number(reply),
-  };
-}
+const observeCalibrationScript: ScriptOf<CalibrationStore['observeCalibration']> = {
+  file: 'observe-calibration',
+  keys: (_, keyspace) => [keyspace.calibrations()],
+  args: ([model, ratio]) => [model, ratio],
+  decode: Number,
+};

@@ -16,14 +16,15 @@ import {
 import { eventLoopShare } from '../tokens/event-loop-share.ts';
 import { decodeConversation } from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';
-import { appendLog, bindReadLog } from './log.ts';
+import { appendScript, bindReadLog } from './log.ts';
 import { callStore, corruptRecord, MAX_SEQ, RecordFields, readJson } from './records.ts';
-import { bindScript, type ScriptDefinition } from './script.ts';
+import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { readSystem } from './turn-steps.ts';
 import { decodeVersion } from './version-record.ts';
 
 /** Logs, versions and texts in Redis. */
 export function openContextStore(redis: Redis, keyspace: Keyspace): ContextStore {
+  const bind = scriptBinder(redis, keyspace);
   return {
     readConversation: async (conversation) => {
       const key = keyspace.key(conversation, 'c');
@@ -35,16 +36,11 @@ export function openContextStore(redis: Redis, keyspace: Keyspace): ContextStore
     readText: async (conversation, hash) =>
       (await callStore(() => redis.hget(keyspace.key(conversation, 'txt'), `x:${hash}`))) ?? undefined,
     readSystem: (conversation) => readSystem(redis, keyspace, conversation),
-    append: bindScript(redis, appendLog(keyspace)),
+    append: bind(appendScript),
     listVersions: (conversation) => listVersionRecords(redis, keyspace, conversation),
     readVersion: (conversation, number) => readVersion(redis, keyspace, conversation, number),
-    erase: bindErase(bindScript(redis, eraseBatch(keyspace))),
+    erase: bindErase(bind(eraseScript)),
   };
-}
-
-interface VersionRequest {
-  readonly conversation: ConversationRef;
-  readonly version?: number | undefined;
 }
 
 /** Head of the log and a version at one moment. */
@@ -58,10 +54,10 @@ interface VersionSnapshot {
  * the drop of that version comes between, the context does not exist any more.
  */
 export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader['readContext'] {
-  const readSnapshot = bindScript(redis, snapshotScript(keyspace));
+  const readSnapshot = scriptBinder(redis, keyspace)(readVersionScript);
   const readLog = bindReadLog(redis, keyspace);
   return async (conversation, at = {}) => {
-    const snapshot = await readSnapshot({ conversation, version: at.version });
+    const snapshot = await readSnapshot(conversation, at.version);
     if (snapshot === undefined) return undefined;
     const { version } = snapshot;
     const head = at.head ?? snapshot.head;
@@ -74,40 +70,40 @@ export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader
     const source: ContextSource = { version, head, entries, summaries };
     const expected = ranges.reduce((count, { from, to }) => count + to - from + 1, 0);
     if (entries.length < expected) {
-      const again = await readSnapshot({ conversation, version: version.number });
+      const again = await readSnapshot(conversation, version.number);
       if (again === undefined || again.head < head) return undefined;
       // The conversation was not erased meanwhile, and a log has no gaps.
       throw corruptRecord(keyspace.key(conversation, 'log'), findMissing(ranges, entries), 'an entry is missing');
     }
     const isWhole = shownKeys(version).every((key) => summaries.has(key));
-    const isThere = isWhole || (await readSnapshot({ conversation, version: version.number })) !== undefined;
+    const isThere = isWhole || (await readSnapshot(conversation, version.number)) !== undefined;
     return isThere ? source : undefined;
   };
 }
 
-function snapshotScript(keyspace: Keyspace): ScriptDefinition<VersionRequest, VersionSnapshot | undefined> {
-  return {
-    file: 'read-version',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ version }) => [version ?? ''],
-    decode: (reply, { conversation }) => {
-      const found = reply as [number | null, number | null, string] | [];
-      if (found.length === 0) return undefined;
-      const [head, number, text] = found;
-      if (!isSeq(head))
-        throw corruptRecord(keyspace.key(conversation, 'c'), 'head', 'it must be the number of a message');
-      if (!isSeq(number))
-        throw corruptRecord(keyspace.key(conversation, 'c'), 'version', 'it must be the number of a version');
-      if (number === START_VERSION.number) return { head, version: START_VERSION };
-      if (text === '') return undefined;
-      const version = decodeVersion({ key: keyspace.key(conversation, 'ver'), field: String(number) }, text);
-      if (version.base > head) throw corruptRecord(keyspace.key(conversation, 'ver'), String(number), OVER_HEAD);
-      return { head, version };
-    },
-  };
-}
-
-const OVER_HEAD = 'it describes more messages than the log has';
+const readVersionScript: ScriptDefinition<
+  [conversation: ConversationRef, version?: number],
+  VersionSnapshot | undefined
+> = {
+  file: 'read-version',
+  args: ([, version]) => [version ?? ''],
+  decode: (reply, [conversation], keyspace) => {
+    const found = reply as [number | null, number | null, string] | [];
+    if (found.length === 0) return undefined;
+    const [head, number, text] = found;
+    const key = keyspace.key(conversation, 'c');
+    if (!isSeq(head)) throw corruptRecord(key, 'head', 'it must be the number of a message');
+    if (!isSeq(number)) throw corruptRecord(key, 'version', 'it must be the number of a version');
+    if (number === START_VERSION.number) return { head, version: START_VERSION };
+    if (text === '') return undefined;
+    const place = { key: keyspace.key(conversation, 'ver'), field: String(number) };
+    const version = decodeVersion(place, text);
+    if (version.base > head) {
+      throw corruptRecord(place.key, place.field, `its base ${version.base} is behind the end of the log (${head})`);
+    }
+    return { head, version };
+  },
+};
 
 function isSeq(value: number | null): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_SEQ;
@@ -169,11 +165,6 @@ export const GONE_MS = 86_400_000;
 /** Keys removed by one script, to keep its time short. */
 export const ERASE_BATCH = 200;
 
-interface EraseRequest {
-  readonly conversation: ConversationRef;
-  readonly isFirst: boolean;
-}
-
 interface EraseProgress {
   readonly removedKeys: number;
   readonly hasMore: boolean;
@@ -183,12 +174,14 @@ interface EraseProgress {
  * Removes batch after batch, until replicas do not confirm one. The next sweep, the next erase or a new accept finishes an
  * interrupted erase.
  */
-export function bindErase(run: (batch: EraseRequest) => Promise<Acknowledged<EraseProgress>>): ContextStore['erase'] {
+export function bindErase(
+  run: (conversation: ConversationRef, isFirst: boolean) => Promise<Acknowledged<EraseProgress>>,
+): ContextStore['erase'] {
   return async (conversation) => {
-    let progress = await run({ conversation, isFirst: true });
+    let progress = await run(conversation, true);
     let { removedKeys } = progress;
     while (progress.hasMore && progress.shortfall === undefined) {
-      progress = await run({ conversation, isFirst: false });
+      progress = await run(conversation, false);
       removedKeys = Math.max(removedKeys, progress.removedKeys);
     }
     const { shortfall } = progress;
@@ -196,14 +189,12 @@ export function bindErase(run: (batch: EraseRequest) => Promise<Acknowledged<Era
   };
 }
 
-export function eraseBatch(keyspace: Keyspace): ScriptDefinition<EraseRequest, EraseProgress> {
-  return {
-    file: 'erase',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ isFirst }) => [isFirst ? 1 : 0, ERASE_BATCH, GONE_MS],
-    decode: (reply) => {
-      const [removedKeys, more] = reply as [number, number];
-      return { removedKeys, hasMore: more === 1 };
-    },
-  };
-}
+/** Removes one batch of keys. */
+export const eraseScript: ScriptDefinition<[conversation: ConversationRef, isFirst: boolean], EraseProgress> = {
+  file: 'erase',
+  args: ([, isFirst]) => [isFirst ? 1 : 0, ERASE_BATCH, GONE_MS],
+  decode: (reply) => {
+    const [removedKeys, more] = reply as [number, number];
+    return { removedKeys, hasMore: more === 1 };
+  },
+};

@@ -3,7 +3,7 @@ import { TurnfoldError } from '../domain/errors.ts';
 import { checkEviction, checkServerVersion } from '../redis/server-checks.ts';
 import { Keyspace, STORE_SCHEMA } from './keys.ts';
 import { callStore } from './records.ts';
-import { bindScript, type ScriptDefinition } from './script.ts';
+import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 export interface DatabaseSettings {
   /** Shards of the conversations, written once by the process that creates the database. */
@@ -19,27 +19,21 @@ export async function openDatabase(redis: Redis, { shards }: DatabaseSettings): 
   await checkNumber(redis);
   await Promise.all([checkServerVersion(redis), checkEviction(redis)]);
   const keyspace = new Keyspace(shards);
-  const found = await bindScript(redis, readSettings(keyspace))({ shards });
+  const found = await scriptBinder(redis, keyspace)(openDatabaseScript)(shards);
   checkSchema(found.schema);
   checkShards(found.shards, shards);
   return keyspace;
 }
 
-interface WrittenSettings extends DatabaseSettings {
-  readonly schema: number;
-}
-
-function readSettings(keyspace: Keyspace): ScriptDefinition<DatabaseSettings, WrittenSettings> {
-  return {
-    file: 'open-database',
-    keys: () => [keyspace.database()],
-    args: ({ shards }) => [STORE_SCHEMA, shards],
-    decode: (reply) => {
-      const [schema, shards] = reply as [number, number];
-      return { schema, shards };
-    },
-  };
-}
+const openDatabaseScript: ScriptDefinition<[shards: number], DatabaseSettings & { readonly schema: number }> = {
+  file: 'open-database',
+  keys: (_, keyspace) => [keyspace.database()],
+  args: ([shards]) => [STORE_SCHEMA, shards],
+  decode: (reply) => {
+    const [schema, shards] = reply as [number, number];
+    return { schema, shards };
+  },
+};
 
 /** If the database of the address does not exist, ioredis uses database 0 without an error. */
 async function checkNumber(redis: Redis): Promise<void> {
@@ -50,7 +44,11 @@ async function checkNumber(redis: Redis): Promise<void> {
   } catch (cause) {
     if (!(cause instanceof ReplyError)) throw cause;
     const field = 'redisUrl';
-    throw new TurnfoldError('invalid_config', `${field}: this Redis has no database of that number`, { field, cause });
+    throw new TurnfoldError(
+      'invalid_config',
+      `${field}: this Redis has no database ${number}. Use a lower number in the path of the URL.`,
+      { field, cause },
+    );
   }
 }
 
@@ -58,7 +56,7 @@ function checkSchema(schema: number): void {
   if (schema <= STORE_SCHEMA) return;
   throw new TurnfoldError(
     'incompatible_store',
-    `schema: the database has schema ${schema}, this program knows schemas up to ${STORE_SCHEMA}. Update turnfold here.`,
+    `schema: the database has schema ${schema}. This program supports schemas up to ${STORE_SCHEMA}. Update turnfold here.`,
     { field: 'schema', details: { found: schema, supported: STORE_SCHEMA } },
   );
 }
@@ -67,7 +65,7 @@ function checkShards(found: number, wanted: number): void {
   if (found === wanted) return;
   throw new TurnfoldError(
     'incompatible_store',
-    `shards: the database was made with ${found} shards, not ${wanted}: conversations would not be found. Set shards to ${found}, or use another database.`,
+    `shards: the database was created with ${found} shards, not ${wanted}. Conversations would not be found. Set shards to ${found}, or use another database.`,
     { field: 'shards', details: { found, wanted } },
   );
 }

@@ -1,18 +1,14 @@
-import type { ConversationRef } from '../domain/ids.ts';
+import type { Acknowledged } from '../domain/durability.ts';
 import type { Store } from '../domain/ports/store.ts';
-import type { Barrier, GuardedScript } from './barrier.ts';
-import { bindErase, eraseBatch } from './contexts.ts';
+import type { Barrier } from './barrier.ts';
+import { bindErase, eraseScript } from './contexts.ts';
 import type { Keyspace } from './keys.ts';
-import { appendLog } from './log.ts';
+import { appendScript } from './log.ts';
 import { requestPassScript } from './passes.ts';
-import { decideProposal } from './proposals.ts';
+import { decideProposalScript } from './proposals.ts';
 import type { ScriptDefinition } from './script.ts';
 import { acceptTurnScript, answerTurnScript, cancelTurnScript } from './turn-intake.ts';
-import { beginFork, endFork, replaceVersion } from './versions.ts';
-
-interface OfConversation {
-  readonly conversation: ConversationRef;
-}
+import { beginForkScript, endForkScript, replaceVersionScript } from './versions.ts';
 
 /**
  * Puts the writes of services behind the barrier. A reply says that a write is done only once it is as durable as configured.
@@ -25,33 +21,24 @@ interface OfConversation {
  *   replicas: if a failover lost an early batch, the last one could not repeat it.
  */
 export function guardStore(store: Store, barrier: Barrier, keyspace: Keyspace): Store {
-  const guard = <Input extends OfConversation, Reply extends { readonly status: string }>(
-    script: (keyspace: Keyspace) => ScriptDefinition<Input, Reply>,
+  const guard = <Input extends readonly unknown[], Reply extends { readonly status: string }>(
+    script: ScriptDefinition<Input, Reply>,
     ...done: readonly Reply['status'][]
-  ): GuardedScript<Input, Reply> =>
-    barrier.bind(script(keyspace), {
-      markOf: ({ conversation }) => keyspace.barrier(conversation),
-      tellsOfDone: ({ status }) => done.includes(status),
-    });
-  const cancel = guard(cancelTurnScript, 'canceled', 'settled');
-  const end = guard(endFork, 'done');
-  const request = guard(requestPassScript, 'requested', 'joined');
-  const erase = barrier.bind(eraseBatch(keyspace), {
-    markOf: ({ conversation }) => keyspace.barrier(conversation),
-    tellsOfDone: () => true,
-  });
+  ): ((...input: Input) => Promise<Acknowledged<Reply>>) =>
+    barrier.bind(script, keyspace, ({ status }) => done.includes(status));
+  const requestPass = guard(requestPassScript, 'requested', 'joined');
   return {
     ...store,
     accept: guard(acceptTurnScript, 'accepted', 'known'),
-    append: guard(appendLog, 'appended', 'known'),
+    append: guard(appendScript, 'appended', 'known'),
     answerTurn: guard(answerTurnScript, 'answered', 'still_waiting'),
-    cancel: (conversation, turn, wake) => cancel({ conversation, turn, wake }),
-    replaceVersion: guard(replaceVersion, 'replaced', 'known'),
-    beginFork: guard(beginFork, 'done'),
-    endFork: (conversation, operation, version) => end({ conversation, operation, version }),
-    decideProposal: guard(decideProposal, 'decided', 'concluded'),
+    cancel: guard(cancelTurnScript, 'canceled', 'settled'),
+    replaceVersion: guard(replaceVersionScript, 'replaced', 'known'),
+    beginFork: guard(beginForkScript, 'done'),
+    endFork: guard(endForkScript, 'done'),
+    decideProposal: guard(decideProposalScript, 'decided', 'concluded'),
     // A request without reasons comes from an evaluation, not from a service.
-    requestPass: (asked) => (asked.reasons.length === 0 ? store.requestPass(asked) : request(asked)),
-    erase: bindErase(erase),
+    requestPass: (request) => (request.reasons.length === 0 ? store.requestPass(request) : requestPass(request)),
+    erase: bindErase(barrier.bind(eraseScript, keyspace, () => true)),
   };
 }

@@ -10,7 +10,7 @@ import { type AnswerTimes, measureAnswers, readServerFacts, type ServerFacts } f
 import { askMasters, type MasterAnswers, unlessForbidden } from '../redis/servers.ts';
 import { Keyspace, STORE_SCHEMA } from './keys.ts';
 import { callStore } from './records.ts';
-import { bindScript, readLua, type ScriptDefinition } from './script.ts';
+import { readLua, type ScriptDefinition, scriptBinder } from './script.ts';
 import { decodeDueEntry, isDueEntry, openSweepStore } from './sweep.ts';
 
 export interface DatabaseFacts {
@@ -61,7 +61,7 @@ export async function openInspection(location: RedisLocation): Promise<Inspectio
     readDatabase: () => readDatabase(redis),
     measureShards: (shards) => openSweepStore(redis, new Keyspace(shards)).measureShards(),
     listQuarantined: (shards) => listQuarantined(redis, new Keyspace(shards)),
-    releaseQuarantined: (shards, release) => releaseQuarantined(redis, new Keyspace(shards), release),
+    releaseQuarantined: (shards, release) => scriptBinder(redis, new Keyspace(shards))(releaseScript)(release),
     listWaitingAgents: (shards) => listWaitingAgents(redis, new Keyspace(shards)),
     close: () => redis.disconnect(),
   };
@@ -127,18 +127,12 @@ export interface Release {
   readonly isRestored: boolean;
 }
 
-async function releaseQuarantined(redis: Redis, keyspace: Keyspace, release: Release): Promise<boolean> {
-  return await bindScript(redis, releaseScript(keyspace))(release);
-}
-
-function releaseScript(keyspace: Keyspace): ScriptDefinition<Release, boolean> {
-  return {
-    file: 'release-quarantined',
-    keys: ({ shard }) => [keyspace.quarantined(shard)],
-    args: ({ shard, name, isRestored }) => [keyspace.shardPrefix(shard), name, isRestored ? 1 : 0],
-    decode: (reply) => reply === 1,
-  };
-}
+const releaseScript: ScriptDefinition<[Release], boolean> = {
+  file: 'release-quarantined',
+  keys: ([{ shard }], keyspace) => [keyspace.quarantined(shard)],
+  args: ([{ shard, name, isRestored }], keyspace) => [keyspace.shardPrefix(shard), name, isRestored ? 1 : 0],
+  decode: (reply) => reply === 1,
+};
 
 /** Limit of entries read per shard, earliest due first. */
 const MOST_ENTRIES = 100;
@@ -157,7 +151,7 @@ async function listWaitingAgents(redis: Redis, keyspace: Keyspace): Promise<Map<
   return new Map(found.flat().filter((pair): pair is [string, ConversationRef] => pair[0] !== null));
 }
 
-/** null where there is none, or where the record cannot be read: the sweeper sets that one aside. */
+/** Returns null without an agent, or if the record is corrupt: the sweeper sets a corrupt record aside. */
 async function readAgent(redis: Redis, key: string): Promise<string | null> {
   try {
     return await callStore(() => redis.hget(key, 'agent'));

@@ -15,13 +15,14 @@ import {
 import type { AnswerKind, WaitKind } from '../domain/turn.ts';
 import type { Keyspace } from './keys.ts';
 import { RecordFields } from './records.ts';
-import { bindScript, type ScriptDefinition } from './script.ts';
+import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { decodeWaiting, WAIT_FIELDS } from './turn-record.ts';
 
 /** Lists over all shards, with one script per shard. */
 export function openListingStore(redis: Redis, keyspace: Keyspace): ListingStore {
-  const conversations = bindScript(redis, listConversationsScript(keyspace));
-  const waiting = bindScript(redis, listWaitingScript(keyspace));
+  const bind = scriptBinder(redis, keyspace);
+  const conversations = bind(listConversationsScript);
+  const waiting = bind(listWaitingScript);
   const shards = keyspace.shardNumbers();
   return {
     listConversations: async ({ after, ...query }) => {
@@ -45,11 +46,8 @@ export function openListingStore(redis: Redis, keyspace: Keyspace): ListingStore
   };
 }
 
-export interface ConversationShardQuery extends Omit<ConversationQuery, 'after'> {
-  readonly shard: number;
-  /** Name in the set, or empty. */
-  readonly after: string;
-}
+/** Query of one shard. `after` is a name in the set of the shard, or empty. */
+type ShardQuery<Query> = Omit<Query, 'after'> & { readonly shard: number; readonly after: string };
 
 type ListConversationsRow = readonly [
   name: string,
@@ -62,29 +60,25 @@ type ListConversationsRow = readonly [
   last: string,
   isForking: number,
 ];
-type ListConversationsReply = readonly [last: string, looked: number, isEnd: number, ...rows: ListConversationsRow[]];
+type ListConversationsReply = readonly [last: string, examined: number, isEnd: number, ...rows: ListConversationsRow[]];
 
-function listConversationsScript(
-  keyspace: Keyspace,
-): ScriptDefinition<ConversationShardQuery, ShardPage<ListedConversation>> {
-  return {
-    file: 'list-conversations',
-    keys: ({ shard }) => [keyspace.conversations(shard)],
-    args: ({ shard, after, tenant, limit, agent = '', state = '' }) => [
-      keyspace.shardPrefix(shard),
-      after,
-      tenant === undefined ? '' : `${tenant}|`,
-      LOOKS_PER_SHARD,
-      limit,
-      agent,
-      state,
-    ],
-    decode: (reply) => {
-      const [last, looked, isEnd, ...rows] = reply as ListConversationsReply;
-      return { last, looked, isEnd: isEnd === 1, rows: readRows(rows, decodeConversationRow) };
-    },
-  };
-}
+const listConversationsScript: ScriptDefinition<[ShardQuery<ConversationQuery>], ShardPage<ListedConversation>> = {
+  file: 'list-conversations',
+  keys: ([{ shard }], keyspace) => [keyspace.conversations(shard)],
+  args: ([{ shard, after, tenant, limit, agent = '', state = '' }], keyspace) => [
+    keyspace.shardPrefix(shard),
+    after,
+    tenant === undefined ? '' : `${tenant}|`,
+    NAMES_PER_SCRIPT,
+    limit,
+    agent,
+    state,
+  ],
+  decode: (reply) => {
+    const [last, examined, isEnd, ...rows] = reply as ListConversationsReply;
+    return { last, examined, isEnd: isEnd === 1, rows: readRows(rows, decodeConversationRow) };
+  },
+};
 
 function encodeListedName({ tenant, id }: ConversationRef): string {
   return `${tenant}|${id}`;
@@ -132,37 +126,29 @@ function decodeConversationRow([
   };
 }
 
-export interface WaitingShardQuery extends Omit<WaitingQuery, 'after'> {
-  readonly shard: number;
-  /** Name in the set, or empty. */
-  readonly after: string;
-}
-
 /** Limit of bytes of a page. The arguments of calls are complete, so that a person approves what will run. */
 const PAGE_BYTES = 1_000_000;
 
 type ListWaitingRow = readonly [name: string, agent: string, ...wait: (string | null)[]];
-type ListWaitingReply = readonly [last: string, looked: number, isEnd: number, ...rows: ListWaitingRow[]];
+type ListWaitingReply = readonly [last: string, examined: number, isEnd: number, ...rows: ListWaitingRow[]];
 
-function listWaitingScript(keyspace: Keyspace): ScriptDefinition<WaitingShardQuery, ShardPage<WaitingTurn>> {
-  return {
-    file: 'list-waiting',
-    keys: ({ shard }) => [keyspace.waiting(shard)],
-    args: ({ shard, after, tenant, limit, for: kind }) => [
-      keyspace.shardPrefix(shard),
-      after,
-      tenant === undefined ? '' : `${tenant}|${kind === undefined ? '' : `${kind}|`}`,
-      LOOKS_PER_SHARD,
-      limit,
-      kind ?? '',
-      PAGE_BYTES,
-    ],
-    decode: (reply) => {
-      const [last, looked, isEnd, ...rows] = reply as ListWaitingReply;
-      return { last, looked, isEnd: isEnd === 1, rows: readRows(rows, decodeWaitingRow) };
-    },
-  };
-}
+const listWaitingScript: ScriptDefinition<[ShardQuery<WaitingQuery>], ShardPage<WaitingTurn>> = {
+  file: 'list-waiting',
+  keys: ([{ shard }], keyspace) => [keyspace.waiting(shard)],
+  args: ([{ shard, after, tenant, limit, for: kind }], keyspace) => [
+    keyspace.shardPrefix(shard),
+    after,
+    tenant === undefined ? '' : `${tenant}|${kind === undefined ? '' : `${kind}|`}`,
+    NAMES_PER_SCRIPT,
+    limit,
+    kind ?? '',
+    PAGE_BYTES,
+  ],
+  decode: (reply) => {
+    const [last, examined, isEnd, ...rows] = reply as ListWaitingReply;
+    return { last, examined, isEnd: isEnd === 1, rows: readRows(rows, decodeWaitingRow) };
+  },
+};
 
 function nameOfWaiting({ conversation: { tenant, id }, for: kind, turn }: WaitingPosition): string {
   return `${tenant}|${kind}|${id}|${turn}`;
@@ -181,12 +167,12 @@ function decodeWaitingRow([name, agent, ...wait]: ListWaitingRow): WaitingTurn {
   return { ...nameConversation(conversation), turn, agent, waiting: { ...waiting, for: kind } };
 }
 
-export interface ShardPage<Row> {
+interface ShardPage<Row> {
   readonly rows: readonly { readonly name: string; readonly item: Row }[];
-  /** Last name examined, or empty. */
+  /** Last name that the script examined, or empty. */
   readonly last: string;
-  /** Count of names examined. */
-  readonly looked: number;
+  /** Count of the names that the script examined. */
+  readonly examined: number;
   readonly isEnd: boolean;
 }
 
@@ -214,9 +200,9 @@ interface ShardWalk<Row> {
 }
 
 /** Names that one script examines, which blocks Redis for about a millisecond. */
-const LOOKS_PER_SHARD = 250;
+const NAMES_PER_SCRIPT = 250;
 /** Names that one call examines, even if none matches. */
-const LOOKS_PER_CALL = 2_000;
+const NAMES_PER_CALL = 2_000;
 /** Shards read at once. In a small database most are empty, and a round trip for each would take long. */
 const MOST_AT_ONCE = 64;
 
@@ -230,7 +216,7 @@ async function walkShards<Row>({ shards, from, limit, read }: ShardWalk<Row>): P
 }> {
   const items: Row[] = [];
   const rest = shards.slice(from === undefined ? 0 : shards.indexOf(from.shard));
-  let [start, after, width, looks] = [from, '', 1, 0];
+  let [start, after, width, examinedNames] = [from, '', 1, 0];
   while (rest.length > 0) {
     const wave = rest.splice(0, width);
     const begin = start;
@@ -238,14 +224,14 @@ async function walkShards<Row>({ shards, from, limit, read }: ShardWalk<Row>): P
       wave.map(async (shard) => ({ shard, ...(await read(shard, shard === begin?.shard ? begin.name : '')) })),
     );
     width = Math.min(width * 2, MOST_AT_ONCE);
-    for (const [at, { shard, rows, last, looked, isEnd }] of pages.entries()) {
+    for (const [at, { shard, rows, last, examined, isEnd }] of pages.entries()) {
       const taken = rows.slice(0, limit - items.length);
       items.push(...taken.map(({ item }) => item));
-      looks += looked;
+      examinedNames += examined;
       after = taken.length < rows.length ? (taken.at(-1)?.name ?? after) : last || after;
       const isWholeShard = isEnd && taken.length === rows.length;
       const hasMore = !isWholeShard || at < wave.length - 1 || rest.length > 0;
-      if (hasMore && (items.length >= limit || looks >= LOOKS_PER_CALL)) return { items, next: after };
+      if (hasMore && (items.length >= limit || examinedNames >= NAMES_PER_CALL)) return { items, next: after };
       if (isWholeShard) continue;
       // The shard has more names than one script examines. It is continued, and later shards of this wave are read again.
       start = { shard, name: last };

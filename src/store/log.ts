@@ -2,12 +2,12 @@ import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { LogEntry, Message, Weight } from '../domain/message.ts';
 import { isMapping } from '../domain/parse.ts';
-import type { AppendRequest, AppendResult } from '../domain/ports/context-store.ts';
+import type { ContextStore } from '../domain/ports/context-store.ts';
 import type { SeqRange } from '../domain/version.ts';
 import { decodeForking, encodeOpenCall, type ForkingReply } from './conversation-record.ts';
 import { type Keyspace, STORE_SCHEMA } from './keys.ts';
 import { corruptRecord, type Place, parseRecordJson } from './records.ts';
-import { bindScript, OPERATION_MS, type ScriptDefinition } from './script.ts';
+import { OPERATION_MS, type ScriptDefinition, type ScriptOf, scriptBinder } from './script.ts';
 
 type Reply =
   | ['appended' | 'known', number, number]
@@ -16,64 +16,54 @@ type Reply =
   | ForkingReply
   | ['conflict', number];
 
-export function appendLog(keyspace: Keyspace): ScriptDefinition<AppendRequest, AppendResult> {
-  return {
-    file: 'append-log',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ operation, agent, expectedHead, opens, closes, messages }) => [
-      operation,
-      agent,
-      STORE_SCHEMA,
-      expectedHead,
-      OPERATION_MS,
-      opens.length,
-      ...opens.map(encodeOpenCall),
-      closes.length,
-      ...closes,
-      ...encodeMessages(messages),
-    ],
-    decode: (reply) => {
-      const answer = reply as Reply;
-      switch (answer[0]) {
-        case 'other_agent':
-          return { status: 'other_agent', agent: answer[1] };
-        case 'busy':
-          return { status: 'busy' };
-        case 'forking':
-          return decodeForking(answer);
-        case 'conflict':
-          return { status: 'conflict', head: answer[1] };
-        case 'appended':
-        case 'known':
-          return { status: answer[0], from: answer[1], to: answer[2] };
-      }
-    },
-  };
-}
+export const appendScript: ScriptOf<ContextStore['append']> = {
+  file: 'append-log',
+  args: ([{ operation, agent, expectedHead, opens, closes, messages }]) => [
+    operation,
+    agent,
+    STORE_SCHEMA,
+    expectedHead,
+    OPERATION_MS,
+    opens.length,
+    ...opens.map(encodeOpenCall),
+    closes.length,
+    ...closes,
+    ...encodeMessages(messages),
+  ],
+  decode: (reply) => {
+    const answer = reply as Reply;
+    switch (answer[0]) {
+      case 'other_agent':
+        return { status: 'other_agent', agent: answer[1] };
+      case 'busy':
+        return { status: 'busy' };
+      case 'forking':
+        return decodeForking(answer);
+      case 'conflict':
+        return { status: 'conflict', head: answer[1] };
+      case 'appended':
+      case 'known':
+        return { status: answer[0], from: answer[1], to: answer[2] };
+    }
+  },
+};
 
 /** Entries of one page. A reply of 10,000 entries would block Redis. */
 const PAGE_ENTRIES = 500;
 /** Bytes of one page. An entry may have 1 MiB. */
 const PAGE_BYTES = 4_000_000;
 
-interface PageRequest {
-  readonly conversation: ConversationRef;
-  readonly seqs: readonly number[];
-}
-
-export type ReadLog = (conversation: ConversationRef, ranges: readonly SeqRange[]) => Promise<LogEntry[]>;
-
 /**
  * Reads the entries of the ranges in order, page by page. A log has no gaps, so reading stops at the first missing seq. A
  * corrupt range may end far behind the log.
  */
-export function bindReadLog(redis: Redis, keyspace: Keyspace): ReadLog {
-  const readPage = bindScript(redis, pageScript(keyspace));
+export function bindReadLog(redis: Redis, keyspace: Keyspace): ContextStore['readLog'] {
+  const readPage = scriptBinder(redis, keyspace)(readLogScript);
   return async (conversation, ranges) => {
     const entries: LogEntry[] = [];
     const left = new SeqCursor(ranges);
     for (let seqs = left.peek(PAGE_ENTRIES); seqs.length > 0; seqs = left.peek(PAGE_ENTRIES)) {
-      const page = await readPage({ conversation, seqs });
+      const page = await readPage(conversation, seqs);
       entries.push(...page);
       if (page.length === 0) break;
       left.skip(page.length);
@@ -82,17 +72,15 @@ export function bindReadLog(redis: Redis, keyspace: Keyspace): ReadLog {
   };
 }
 
-function pageScript(keyspace: Keyspace): ScriptDefinition<PageRequest, LogEntry[]> {
-  return {
-    file: 'read-log',
-    keys: ({ conversation }) => [keyspace.key(conversation, 'log')],
-    args: ({ seqs }) => [PAGE_BYTES, ...seqs],
-    decode: (reply, { conversation, seqs }) => {
-      const key = keyspace.key(conversation, 'log');
-      return (reply as string[]).map((text, at) => decodeLogEntry(seqs[at] ?? 0, text, key));
-    },
-  };
-}
+const readLogScript: ScriptDefinition<[conversation: ConversationRef, seqs: readonly number[]], LogEntry[]> = {
+  file: 'read-log',
+  keys: ([conversation], keyspace) => [keyspace.key(conversation, 'log')],
+  args: ([, seqs]) => [PAGE_BYTES, ...seqs],
+  decode: (reply, [conversation, seqs], keyspace) => {
+    const key = keyspace.key(conversation, 'log');
+    return (reply as string[]).map((text, at) => decodeLogEntry(seqs[at] ?? 0, text, key));
+  },
+};
 
 /** Position in a list of ranges. It never lists more seqs than requested, because a corrupt range may end at 9e15. */
 class SeqCursor {

@@ -1,7 +1,7 @@
 import type { Redis } from 'ioredis';
 import { measureServerLoad, pingServers, type ServerLoad } from '../redis/server-facts.ts';
 import type { Keyspace } from './keys.ts';
-import { bindScript, type ScriptDefinition } from './script.ts';
+import { type ScriptOf, scriptBinder } from './script.ts';
 
 /** Facts for gauges, beside the ports of the store. */
 export interface StoreMeasures {
@@ -17,25 +17,16 @@ export interface StoreMeasures {
 }
 
 export function openMeasures(redis: Redis, keyspace: Keyspace): StoreMeasures {
-  const hold = bindScript(redis, holdMeasuring(keyspace));
   return {
     measureServers: () => measureServerLoad(redis),
     ping: () => pingServers(redis),
-    holdMeasuring: (owner, leaseMs) => hold({ owner, leaseMs }),
+    holdMeasuring: scriptBinder(redis, keyspace)(holdMeasuringScript),
   };
 }
 
-interface Hold {
-  readonly owner: string;
-  /** 0 gives the lease back. */
-  readonly leaseMs: number;
-}
-
-function holdMeasuring(keyspace: Keyspace): ScriptDefinition<Hold, boolean> {
-  return {
-    file: 'hold-measuring',
-    keys: () => [keyspace.measuring()],
-    args: ({ owner, leaseMs }) => [owner, leaseMs],
-    decode: (reply) => reply === 1,
-  };
-}
+const holdMeasuringScript: ScriptOf<StoreMeasures['holdMeasuring']> = {
+  file: 'hold-measuring',
+  keys: (_, keyspace) => [keyspace.measuring()],
+  args: ([owner, leaseMs]) => [owner, leaseMs],
+  decode: (reply) => reply === 1,
+};

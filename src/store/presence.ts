@@ -2,31 +2,23 @@ import type { Redis } from 'ioredis';
 import type { LostWorker, PresenceStore, WorkerPresence } from '../domain/ports/presence-store.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore } from './records.ts';
-import { bindScript, type ScriptDefinition } from './script.ts';
-
-interface Renewal {
-  readonly presence: WorkerPresence;
-  readonly lostAfterMs: number | undefined;
-}
+import { type ScriptOf, scriptBinder } from './script.ts';
 
 export function openPresence(redis: Redis, keyspace: Keyspace): PresenceStore {
-  const renew = bindScript(redis, renewPresence(keyspace));
   return {
-    renewPresence: (presence, lostAfterMs) => renew({ presence, lostAfterMs }),
+    renewPresence: scriptBinder(redis, keyspace)(renewPresenceScript),
     endPresence: async (presence) => {
       await callStore(() => redis.zrem(keyspace.workers(), encodeMember(presence)));
     },
   };
 }
 
-function renewPresence(keyspace: Keyspace): ScriptDefinition<Renewal, readonly LostWorker[]> {
-  return {
-    file: 'renew-presence',
-    keys: () => [keyspace.workers()],
-    args: ({ presence, lostAfterMs }) => [encodeMember(presence), lostAfterMs ?? ''],
-    decode: (reply) => decodeLost(reply as string[]),
-  };
-}
+const renewPresenceScript: ScriptOf<PresenceStore['renewPresence']> = {
+  file: 'renew-presence',
+  keys: (_, keyspace) => [keyspace.workers()],
+  args: ([presence, lostAfterMs]) => [encodeMember(presence), lostAfterMs ?? ''],
+  decode: (reply) => decodeLost(reply as string[]),
+};
 
 function encodeMember({ worker, roles, startedAt }: WorkerPresence): string {
   return [worker, roles.join(','), startedAt].join('|');

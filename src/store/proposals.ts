@@ -1,70 +1,49 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
 import { decisionEvent, proposalEvent } from '../domain/event-record.ts';
-import type { ConversationRef } from '../domain/ids.ts';
-import type { PassLease, PassLost, VersionProposal, VersionProposalResult } from '../domain/ports/pass-store.ts';
-import type { Decision, DecisionAnswer, DecisionResult, ProposalStore } from '../domain/ports/proposal-store.ts';
+import type { PassLost, PassStore } from '../domain/ports/pass-store.ts';
+import type { DecisionAnswer, DecisionResult, ProposalStore } from '../domain/ports/proposal-store.ts';
 import type { ApprovalRefusal } from '../domain/proposal.ts';
 import { decodeForking, type ForkingReply } from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';
 import { decodeProposal, decodeReasons } from './pass-record.ts';
 import { callStore, corruptRecord, RecordFields, readJson } from './records.ts';
-import { bindScript, type ScriptDefinition } from './script.ts';
+import { decodeStatus, type ScriptOf, scriptBinder } from './script.ts';
 
 /** Proposals of passes under review, for services. */
 export function openProposalStore(redis: Redis, keyspace: Keyspace): ProposalStore {
-  const read = bindScript(redis, readDecision(keyspace));
+  const bind = scriptBinder(redis, keyspace);
   return {
     readProposal: bindReadProposal(redis, keyspace),
-    decideProposal: bindScript(redis, decideProposal(keyspace)),
-    readDecision: (conversation, operation) => read({ conversation, operation }),
+    decideProposal: bind(decideProposalScript),
+    readDecision: bind(readDecisionScript),
   };
 }
 
-interface ProposeRequest {
-  readonly lease: PassLease;
-  readonly proposal: VersionProposal;
-}
+export const proposeVersionScript: ScriptOf<PassStore['proposeVersion']> = {
+  file: 'propose-version',
+  args: ([{ passId, owner }, { proposal, seenReasons, reviewMs }]) => [
+    passId,
+    owner,
+    seenReasons.join(','),
+    proposal.version.number - 1,
+    proposal.id,
+    JSON.stringify(proposal),
+    reviewMs,
+    ...Object.entries(proposalEvent(passId, proposal)).flat(),
+  ],
+  decode: (reply) => {
+    const answer = reply as ['proposed' | 'reasons_added' | PassLost['status']] | ['version_changed', number];
+    if (answer[0] === 'version_changed') return { status: 'version_changed', version: answer[1] };
+    return { status: answer[0] };
+  },
+};
 
-type ProposeReply = ['proposed' | 'reasons_added' | PassLost['status']] | ['version_changed', number];
-
-export function proposeVersion(keyspace: Keyspace): ScriptDefinition<ProposeRequest, VersionProposalResult> {
-  return {
-    file: 'propose-version',
-    keys: ({ lease }) => keyspace.conversation(lease.conversation),
-    args: ({ lease, proposal: { proposal, seenReasons, reviewMs } }) => [
-      lease.passId,
-      lease.owner,
-      seenReasons.join(','),
-      proposal.version.number - 1,
-      proposal.id,
-      JSON.stringify(proposal),
-      reviewMs,
-      ...Object.entries(proposalEvent(lease.passId, proposal)).flat(),
-    ],
-    decode: (reply) => {
-      const answer = reply as ProposeReply;
-      if (answer[0] === 'version_changed') return { status: 'version_changed', version: answer[1] };
-      return { status: answer[0] };
-    },
-  };
-}
-
-interface RefusalRequest {
-  readonly lease: PassLease;
-  readonly refusal: ApprovalRefusal;
-}
-
-type Refused = { readonly status: 'refused' | 'dropped' } | PassLost;
-
-export function refuseApproval(keyspace: Keyspace): ScriptDefinition<RefusalRequest, Refused> {
-  return {
-    file: 'refuse-approval',
-    keys: ({ lease }) => keyspace.conversation(lease.conversation),
-    args: ({ lease, refusal }) => [lease.passId, lease.owner, JSON.stringify(refusal), refusal.code],
-    decode: (reply) => ({ status: reply as Refused['status'] }),
-  };
-}
+export const refuseApprovalScript: ScriptOf<PassStore['refuseApproval']> = {
+  file: 'refuse-approval',
+  args: ([{ passId, owner }, refusal]) => [passId, owner, JSON.stringify(refusal), refusal.code],
+  decode: decodeStatus,
+};
 
 type Stale = Extract<DecisionResult, { status: 'stale' }>;
 type DecideReply =
@@ -74,55 +53,43 @@ type DecideReply =
   | ForkingReply
   | ['not_found' | 'gone'];
 
-export function decideProposal(keyspace: Keyspace): ScriptDefinition<Decision, DecisionResult> {
-  return {
-    file: 'decide-proposal',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ operation, proposal, verdict, wake }) => [
-      operation,
-      proposal,
-      JSON.stringify(verdict),
-      wake,
-      ...Object.entries(decisionEvent(proposal, verdict)).flat(),
-    ],
-    decode: (reply, { conversation, operation }) => {
-      const answer = reply as DecideReply;
-      switch (answer[0]) {
-        case 'decided':
-          return { status: 'decided', needsWake: answer[1] === 1 };
-        case 'concluded':
-          return {
-            status: 'concluded',
-            answer: decodeDecisionAnswer(answer[1], keyspace.decision(conversation, operation)),
-          };
-        case 'stale':
-          return { status: 'stale', why: answer[1] };
-        case 'forking':
-          return decodeForking(answer);
-        default:
-          return { status: answer[0] };
+export const decideProposalScript: ScriptOf<ProposalStore['decideProposal']> = {
+  file: 'decide-proposal',
+  args: ([{ operation, proposal, verdict, wake }]) => [
+    operation,
+    proposal,
+    JSON.stringify(verdict),
+    wake,
+    ...Object.entries(decisionEvent(proposal, verdict)).flat(),
+  ],
+  decode: (reply, [{ conversation, operation }], keyspace) => {
+    const answer = reply as DecideReply;
+    switch (answer[0]) {
+      case 'decided':
+        return { status: 'decided', needsWake: answer[1] === 1 };
+      case 'concluded': {
+        const key = keyspace.decision(conversation, operation);
+        return { status: 'concluded', answer: decodeDecisionAnswer(answer[1], key) };
       }
-    },
-  };
-}
+      case 'stale':
+        return { status: 'stale', why: answer[1] };
+      case 'forking':
+        return decodeForking(answer);
+      default:
+        return { status: answer[0] };
+    }
+  },
+};
 
-interface DecisionName {
-  readonly conversation: ConversationRef;
-  readonly operation: string;
-}
-
-function readDecision(keyspace: Keyspace): ScriptDefinition<DecisionName, DecisionAnswer | undefined> {
-  return {
-    file: 'read-decision',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ operation }) => [operation],
-    decode: (reply, { conversation, operation }) => {
-      if (reply === '') return undefined;
-      if (reply === 'pending') return { status: 'pending' };
-      return decodeDecisionAnswer(String(reply), keyspace.decision(conversation, operation));
-    },
-  };
-}
+const readDecisionScript: ScriptOf<ProposalStore['readDecision']> = {
+  file: 'read-decision',
+  args: ([, operation]) => [operation],
+  decode: (reply, [conversation, operation], keyspace) => {
+    if (reply === '') return undefined;
+    if (reply === 'pending') return { status: 'pending' };
+    return decodeDecisionAnswer(String(reply), keyspace.decision(conversation, operation));
+  },
+};
 
 const refusalSchema: z.ZodType<ApprovalRefusal> = z.object({
   code: z.enum(['invalid_input', 'proposal_stale', 'conversation_busy']),

@@ -17,11 +17,13 @@ export function corruptRecord(key: string, field: string, why: string, cause?: u
   );
 }
 
+/** Fault of a key that holds another type of Redis value. */
+export const OTHER_TYPE = 'the key has another type than expected';
+
 /** Error of `lua/shared/corrupt.lua`. */
 const NAMED = /^CORRUPT (\S+) ([^;]*);/;
-const OTHER_TYPE = /^WRONGTYPE/;
 /** Errors of Redis and of scripts that compute with a malformed value. */
-const OTHER_FORM = /^ERR (user_script:\d+: |(hash )?value is not (an integer|a valid float)|increment or decrement)/;
+const MALFORMED = /^ERR (user_script:\d+: |(hash )?value is not (an integer|a valid float)|increment or decrement)/;
 
 /** Like `callRedis`, and codes a failure on a corrupt record as `corrupt_record`. */
 export async function callStore<T>(call: () => Promise<T>): Promise<T> {
@@ -45,12 +47,11 @@ function findCorruption(cause: unknown): TurnfoldError | undefined {
   if (!(cause instanceof Error)) return undefined;
   const [, key, field = ''] = NAMED.exec(cause.message) ?? [];
   if (key !== undefined) {
-    const why = field === '' ? 'the key has another type than it should' : 'the value cannot be read';
-    return corruptRecord(key, field, why, cause);
+    return corruptRecord(key, field, field === '' ? OTHER_TYPE : 'the value cannot be read', cause);
   }
   const [first = ''] = keysOf(cause);
-  if (OTHER_TYPE.test(cause.message)) return corruptRecord(first, '', 'the key has another type than it should', cause);
-  return OTHER_FORM.test(cause.message)
+  if (cause.message.startsWith('WRONGTYPE')) return corruptRecord(first, '', OTHER_TYPE, cause);
+  return MALFORMED.test(cause.message)
     ? corruptRecord(first, '', 'one of its values cannot be read', cause)
     : undefined;
 }

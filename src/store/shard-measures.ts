@@ -2,33 +2,29 @@ import type { ShardMeasure } from '../domain/ports/sweep-store.ts';
 import { TURN_LIMITS } from '../domain/turn.ts';
 import { outageBecause } from '../redis/errors.ts';
 import { hear, MEASURED_MS } from '../redis/servers.ts';
-import type { Keyspace } from './keys.ts';
 import type { ScriptDefinition } from './script.ts';
 
 /** Limit of overdue entries that are counted by kind in one shard. */
 const COUNTED = 1_000;
 
-type Reply = [number, number, number, number, number, number, number, number, number, number];
-
-export function measureShard(keyspace: Keyspace): ScriptDefinition<number, ShardMeasure> {
-  return {
-    file: 'measure-shard',
-    keys: (shard) => [
-      keyspace.ready(shard),
-      keyspace.openPasses(shard),
-      keyspace.failed(shard),
-      keyspace.idle(shard),
-      keyspace.quarantined(shard),
-    ],
-    args: () => [COUNTED, TURN_LIMITS.turnRetentionMs],
-    decode: (reply) => {
-      const [turn, pass, scheduled, oldestOverdueMs, ...rest] = reply as Reply;
-      const [openPasses, oldestOpenPassMs, failedTurns, idle, oldestIdleMs, quarantined] = rest;
-      const overdue = { turn, pass, scheduled, idle };
-      return { overdue, oldestOverdueMs, openPasses, oldestOpenPassMs, failedTurns, oldestIdleMs, quarantined };
-    },
-  };
-}
+export const measureShardScript: ScriptDefinition<[shard: number], ShardMeasure> = {
+  file: 'measure-shard',
+  keys: ([shard], keyspace) => [
+    keyspace.ready(shard),
+    keyspace.openPasses(shard),
+    keyspace.failed(shard),
+    keyspace.idle(shard),
+    keyspace.quarantined(shard),
+  ],
+  args: () => [COUNTED, TURN_LIMITS.turnRetentionMs],
+  decode: (reply) => {
+    const counts = reply as [number, number, number, number, number, number, number, number, number, number];
+    const [turn, pass, scheduled, oldestOverdueMs, ...rest] = counts;
+    const [openPasses, oldestOpenPassMs, failedTurns, idle, oldestIdleMs, quarantined] = rest;
+    const overdue = { turn, pass, scheduled, idle };
+    return { overdue, oldestOverdueMs, openPasses, oldestOpenPassMs, failedTurns, oldestIdleMs, quarantined };
+  },
+};
 
 /**
  * Awaits the measures of all shards. Silent shards are left out.

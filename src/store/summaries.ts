@@ -1,26 +1,15 @@
 import type { Redis } from 'ioredis';
 import { z } from 'zod';
-import type { ConversationRef } from '../domain/ids.ts';
 import { PASS_LIMITS } from '../domain/pass.ts';
-import type {
-  SummaryClaim,
-  SummaryLease,
-  SummaryRecord,
-  SummaryRecorded,
-  SummaryStore,
-} from '../domain/ports/summary-store.ts';
+import type { SummaryRecord, SummaryRecorded, SummaryStore } from '../domain/ports/summary-store.ts';
 import { summarySchema } from '../domain/version.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore, readJson } from './records.ts';
-import { bindScript, type ScriptDefinition } from './script.ts';
+import { type ScriptOf, scriptBinder } from './script.ts';
 
 /** Summaries in Redis, each in an expiring key of its own. */
 export function openSummaryStore(redis: Redis, keyspace: Keyspace): SummaryStore {
-  const claim = bindScript(redis, claimSummary(keyspace));
-  const heartbeat = bindScript(redis, heartbeatSummary(keyspace));
-  const record = bindScript(redis, recordSummary(keyspace));
-  const release = bindScript(redis, releaseSummary(keyspace));
-  const keepPart = bindScript(redis, recordPart(keyspace));
+  const bind = scriptBinder(redis, keyspace);
   return {
     readSummaries: async (conversation, hashes) => {
       if (hashes.length === 0) return [];
@@ -28,84 +17,56 @@ export function openSummaryStore(redis: Redis, keyspace: Keyspace): SummaryStore
       const texts = await callStore(() => redis.mget(...keys));
       return keys.map((key, at) => decodeRecord(texts[at], key));
     },
-    claimSummary: (conversation, hash, owner) => claim({ conversation, hash, owner }),
-    heartbeatSummary: (conversation, hash, owner) => heartbeat({ conversation, hash, owner }),
-    recordSummary: (lease, summary) => record({ lease, record: summary }),
-    releaseSummary: async (conversation, hash, owner) => {
-      await release({ conversation, hash, owner });
-    },
+    claimSummary: bind(claimSummaryScript),
+    heartbeatSummary: bind(heartbeatSummaryScript),
+    recordSummary: bind(recordSummaryScript),
+    releaseSummary: bind(releaseSummaryScript),
     readPart: async (conversation, key) =>
       (await callStore(() => redis.get(keyspace.summary(conversation, partHash(key))))) ?? undefined,
-    recordPart: (lease, key, text) => keepPart({ lease, key, text }),
+    recordPart: bind(recordPartScript),
   };
 }
 
-type Reply = ['claimed' | 'in_flight' | 'gone'] | ['known', string];
+type ClaimReply = ['claimed' | 'in_flight' | 'gone'] | ['known', string];
 
-function claimSummary(keyspace: Keyspace): ScriptDefinition<SummaryOwner, SummaryClaim> {
-  return {
-    file: 'claim-summary',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ hash, owner }) => [hash, encodeClaim(owner), CLAIM_PREFIX, PASS_LIMITS.summaryClaimMs],
-    decode: (reply, { conversation, hash }) => {
-      const answer = reply as Reply;
-      if (answer[0] !== 'known') return { status: answer[0] };
-      const record = decodeRecord(answer[1], keyspace.summary(conversation, hash));
-      return record === undefined ? { status: 'in_flight' } : { status: 'known', record };
-    },
-  };
-}
+const claimSummaryScript: ScriptOf<SummaryStore['claimSummary']> = {
+  file: 'claim-summary',
+  args: ([, hash, owner]) => [hash, encodeClaim(owner), CLAIM_PREFIX, PASS_LIMITS.summaryClaimMs],
+  decode: (reply, [conversation, hash], keyspace) => {
+    const answer = reply as ClaimReply;
+    if (answer[0] !== 'known') return { status: answer[0] };
+    const record = decodeRecord(answer[1], keyspace.summary(conversation, hash));
+    return record === undefined ? { status: 'in_flight' } : { status: 'known', record };
+  },
+};
 
-function heartbeatSummary(keyspace: Keyspace): ScriptDefinition<SummaryOwner, boolean> {
-  return {
-    file: 'heartbeat-summary',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ hash, owner }) => [hash, encodeClaim(owner), PASS_LIMITS.summaryClaimMs],
-    decode: (reply) => reply === 1,
-  };
-}
+const heartbeatSummaryScript: ScriptOf<SummaryStore['heartbeatSummary']> = {
+  file: 'heartbeat-summary',
+  args: ([, hash, owner]) => [hash, encodeClaim(owner), PASS_LIMITS.summaryClaimMs],
+  decode: (reply) => reply === 1,
+};
 
-function releaseSummary(keyspace: Keyspace): ScriptDefinition<SummaryOwner, boolean> {
-  return {
-    file: 'release-summary',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ hash, owner }) => [hash, encodeClaim(owner)],
-    decode: (reply) => reply === 1,
-  };
-}
+const releaseSummaryScript: ScriptOf<SummaryStore['releaseSummary']> = {
+  file: 'release-summary',
+  args: ([, hash, owner]) => [hash, encodeClaim(owner)],
+  decode: () => undefined,
+};
 
-interface RecordRequest {
-  readonly lease: SummaryLease;
-  readonly record: SummaryRecord;
-}
+const recordSummaryScript: ScriptOf<SummaryStore['recordSummary']> = {
+  file: 'record-summary',
+  args: ([{ hash, owner, passId }, record]) => [
+    hash,
+    encodeRecord(record),
+    record.status === 'accepted' ? PASS_LIMITS.summaryTtlMs : PASS_LIMITS.refusalTtlMs,
+    ACCEPTED_PREFIX,
+    hash,
+    encodeClaim(owner),
+    passId,
+  ],
+  decode: (reply) => reply as SummaryRecorded,
+};
 
-function recordSummary(keyspace: Keyspace): ScriptDefinition<RecordRequest, SummaryRecorded> {
-  return {
-    file: 'record-summary',
-    keys: ({ lease }) => keyspace.conversation(lease.conversation),
-    args: ({ lease, record }) => [
-      lease.hash,
-      encodeRecord(record),
-      record.status === 'accepted' ? PASS_LIMITS.summaryTtlMs : PASS_LIMITS.refusalTtlMs,
-      ACCEPTED_PREFIX,
-      ...summaryLeaseArgs(lease),
-    ],
-    decode: (reply) => reply as SummaryRecorded,
-  };
-}
-
-/** Claim and pass of a job at work, for `lua/record-summary.lua`. */
-function summaryLeaseArgs({ hash, owner, passId }: SummaryLease): string[] {
-  return [hash, encodeClaim(owner), passId];
-}
-
-interface PartRequest {
-  readonly lease: SummaryLease;
-  readonly key: string;
-  readonly text: string;
-}
-
-/** Prefix of every text: an existing part stays. */
+/** Every text starts with this prefix, so an existing part stays. */
 const ANY_PREFIX = '';
 
 /** Name of a part beside the summaries, whose names are hexadecimal. */
@@ -113,26 +74,19 @@ function partHash(key: string): string {
   return `part:${key}`;
 }
 
-function recordPart(keyspace: Keyspace): ScriptDefinition<PartRequest, SummaryRecorded> {
-  return {
-    file: 'record-summary',
-    keys: ({ lease }) => keyspace.conversation(lease.conversation),
-    args: ({ lease, key, text }) => [
-      partHash(key),
-      text,
-      PASS_LIMITS.summaryTtlMs,
-      ANY_PREFIX,
-      ...summaryLeaseArgs(lease),
-    ],
-    decode: (reply) => reply as SummaryRecorded,
-  };
-}
-
-export interface SummaryOwner {
-  readonly conversation: ConversationRef;
-  readonly hash: string;
-  readonly owner: string;
-}
+const recordPartScript: ScriptOf<SummaryStore['recordPart']> = {
+  file: 'record-summary',
+  args: ([{ hash, owner, passId }, key, text]) => [
+    partHash(key),
+    text,
+    PASS_LIMITS.summaryTtlMs,
+    ANY_PREFIX,
+    hash,
+    encodeClaim(owner),
+    passId,
+  ],
+  decode: (reply) => reply as SummaryRecorded,
+};
 
 /** Prefixes of claims and records, so that scripts need not parse JSON. */
 const CLAIM_PREFIX = '{"status":"claimed"';

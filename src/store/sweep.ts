@@ -8,87 +8,71 @@ import {
   SWEEP_CLAIM_MS,
   type SweepDecision,
   type SweepStore,
-  type UnreadableRecord,
 } from '../domain/ports/sweep-store.ts';
 import { ERASE_BATCH, GONE_MS } from './contexts.ts';
 import { idleMember, type Keyspace, readyMember, scheduledMember } from './keys.ts';
-import { bindScript, type ScriptDefinition } from './script.ts';
-import { hearShards, joinMeasures, measureShard } from './shard-measures.ts';
+import { type ScriptDefinition, type ScriptOf, scriptBinder } from './script.ts';
+import { hearShards, joinMeasures, measureShardScript } from './shard-measures.ts';
 import { type ShardSweep, ShardSweeps } from './shard-sweeps.ts';
 
 /** Due entries in Redis, with one script per shard. */
 export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
-  const sweep = bindScript(redis, sweepShard(keyspace));
-  const sweeps = new ShardSweeps({
-    sweep: (shard, limit) => sweep({ shard, limit }),
-    makeRoom: bindScript(redis, sweepIdle(keyspace)),
-  });
-  const look = bindScript(redis, inspect(keyspace));
-  const record = bindScript(redis, recordWake(keyspace));
-  const promote = bindScript(redis, promoteScheduled(keyspace));
-  const measure = bindScript(redis, measureShard(keyspace));
-  const setAside = bindScript(redis, quarantine(keyspace));
-  const setRecord = bindScript(redis, quarantineRecord(keyspace));
+  const bind = scriptBinder(redis, keyspace);
+  const sweeps = new ShardSweeps({ sweep: bind(sweepShardScript), makeRoom: bind(sweepIdleScript) });
+  const inspect = bind(inspectScript);
+  const record = bind(recordWakeScript);
+  const measure = bind(measureShardScript);
+  const quarantine = bind(quarantineScript);
   return {
     shards: keyspace.shards,
     quarantine: async (entry, why) => {
-      const set = entry.kind === 'idle' ? 'idle' : 'ready';
       const shard = keyspace.shardOf(entry.conversation);
-      return (await setAside({ entry, why })) ? { shard, set, name: memberOf(entry), why } : undefined;
+      return (await quarantine(entry, why)) ? { shard, set: setOf(entry), name: memberOf(entry), why } : undefined;
     },
-    quarantineRecord: (conversation, request) => setRecord({ conversation, request }),
+    quarantineRecord: bind(quarantineRecordScript),
     sweepShards: (shards, limit) => sweeps.sweep(shards, limit),
-    inspectTurn: (conversation) => look({ kind: 'turn', conversation }),
-    inspectPass: (conversation) => look({ kind: 'pass', conversation }),
+    inspectTurn: (conversation) => inspect(conversation, 'turn'),
+    inspectPass: (conversation) => inspect(conversation, 'pass'),
     recordWake: async ({ kind, conversation }, wake) =>
-      (kind === 'turn' || kind === 'pass') && (await record({ kind, conversation, wake })),
-    promoteScheduled: (conversation, turn, wake) => promote({ conversation, turn, wake }),
-    expire: bindExpire(bindScript(redis, expireBatch(keyspace))),
+      (kind === 'turn' || kind === 'pass') && (await record(conversation, kind, wake)),
+    promoteScheduled: bind(promoteScheduledScript),
+    expire: bindExpire(bind(expireScript)),
     measureShards: async () => joinMeasures(await hearShards(keyspace.shardNumbers().map((shard) => measure(shard)))),
   };
 }
 
-interface SweepRequest {
-  readonly shard: number;
-  readonly limit: number;
-}
+type SweepReply = [due: string[], setAside: string[]];
 
-type SweepShardReply = [due: string[], setAside: string[]];
+/** Sweeps what a full Redis allows. */
+const sweepIdleScript: ScriptDefinition<[shard: number], ShardSweep> = {
+  file: 'sweep-idle',
+  keys: ([shard], keyspace) => [keyspace.sweep(shard), keyspace.idle(shard)],
+  args: ([shard], keyspace) => [SWEEP_CLAIM_MS, keyspace.shardPrefix(shard)],
+  decode: (reply, [shard]) => decodeSweep(reply as SweepReply, shard),
+};
 
-/** Sweeping that still works when Redis is full. */
-function sweepIdle(keyspace: Keyspace): ScriptDefinition<number, ShardSweep> {
-  return {
-    file: 'sweep-idle',
-    keys: (shard) => [keyspace.sweep(shard), keyspace.idle(shard)],
-    args: (shard) => [SWEEP_CLAIM_MS, keyspace.shardPrefix(shard)],
-    decode: (reply, shard) => decodeSweep(reply as SweepShardReply, shard),
-  };
-}
+const sweepShardScript: ScriptDefinition<[shard: number, limit: number], ShardSweep> = {
+  file: 'sweep-shard',
+  keys: ([shard], keyspace) => [
+    keyspace.sweep(shard),
+    keyspace.ready(shard),
+    keyspace.idle(shard),
+    keyspace.openPasses(shard),
+    keyspace.failed(shard),
+  ],
+  args: ([shard, limit], keyspace) => [limit, keyspace.shardPrefix(shard), SWEEP_CLAIM_MS],
+  decode: (reply, [shard]) => decodeSweep(reply as SweepReply, shard),
+};
 
-function sweepShard(keyspace: Keyspace): ScriptDefinition<SweepRequest, ShardSweep> {
-  return {
-    file: 'sweep-shard',
-    keys: ({ shard }) => [
-      keyspace.sweep(shard),
-      keyspace.ready(shard),
-      keyspace.idle(shard),
-      keyspace.openPasses(shard),
-      keyspace.failed(shard),
-    ],
-    args: ({ shard, limit }) => [limit, keyspace.shardPrefix(shard), SWEEP_CLAIM_MS],
-    decode: (reply, { shard }) => decodeSweep(reply as SweepShardReply, shard),
-  };
-}
-
-function decodeSweep([due, texts]: SweepShardReply, shard: number): ShardSweep {
+function decodeSweep([due, texts]: SweepReply, shard: number): ShardSweep {
   return { due: due.map(decodeDueEntry), setAside: [...readSetAside(texts, shard)] };
 }
 
 /** Reads triples of set, name and reason. */
 function* readSetAside(texts: readonly string[], shard: number): Generator<QuarantineEntry> {
   for (let at = 0; at + 2 < texts.length; at += 3) {
-    const [given, name = '', why = ''] = texts.slice(at, at + 3);
-    const set = QUARANTINE_SETS.find((known) => known === given);
+    const [setName, name = '', why = ''] = texts.slice(at, at + 3);
+    const set = QUARANTINE_SETS.find((known) => known === setName);
     if (set !== undefined) yield { shard, set, name, why };
   }
 }
@@ -99,7 +83,7 @@ const KINDS: Readonly<Record<string, DueEntry['kind']>> = { t: 'turn', p: 'pass'
 export function decodeDueEntry(member: string): DueEntry {
   const [letter = '', tenant = '', id = '', turn] = member.split('|');
   const kind = KINDS[letter];
-  if (kind === undefined) throw new Error(`entry ${member} is of no known kind`);
+  if (kind === undefined) throw new Error(`The due entry "${member}" must begin with t, p, d or r.`);
   return { kind, conversation: { tenant, id }, ...(turn !== undefined && { turn }) };
 }
 
@@ -108,55 +92,29 @@ export function isDueEntry(member: string): boolean {
   return /^(([tp]\|[\w.-]+\|[\w.-]+)|(d\|[\w.-]+\|[\w.-]+\|[\w.-]+))$/.test(member);
 }
 
-interface Inspection {
-  readonly kind: 'turn' | 'pass';
-  readonly conversation: ConversationRef;
-}
+type Kind = 'turn' | 'pass';
 
-type InspectReply = ['quiet'] | ['lapsed', string];
+const inspectScript: ScriptDefinition<[conversation: ConversationRef, kind: Kind], SweepDecision> = {
+  file: 'inspect',
+  args: ([, kind]) => [kind],
+  decode: (reply) => {
+    const answer = reply as ['quiet'] | ['lapsed', string];
+    if (answer[0] === 'quiet') return { status: 'quiet' };
+    return { status: 'lapsed', ...(answer[1] !== '' && { recordedWake: answer[1] }) };
+  },
+};
 
-function inspect(keyspace: Keyspace): ScriptDefinition<Inspection, SweepDecision> {
-  return {
-    file: 'inspect',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ kind }) => [kind],
-    decode: (reply) => {
-      const answer = reply as InspectReply;
-      if (answer[0] === 'quiet') return { status: 'quiet' };
-      return { status: 'lapsed', ...(answer[1] !== '' && { recordedWake: answer[1] }) };
-    },
-  };
-}
+const recordWakeScript: ScriptDefinition<[conversation: ConversationRef, kind: Kind, wake: string], boolean> = {
+  file: 'record-wake',
+  args: ([, kind, wake]) => [kind, wake],
+  decode: (reply) => reply === 1,
+};
 
-interface WakeRecord {
-  readonly kind: 'turn' | 'pass';
-  readonly conversation: ConversationRef;
-  readonly wake: string;
-}
-
-function recordWake(keyspace: Keyspace): ScriptDefinition<WakeRecord, boolean> {
-  return {
-    file: 'record-wake',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ kind, wake }) => [kind, wake],
-    decode: (reply) => reply === 1,
-  };
-}
-
-interface Promotion {
-  readonly conversation: ConversationRef;
-  readonly turn: string;
-  readonly wake: string;
-}
-
-export function promoteScheduled(keyspace: Keyspace): ScriptDefinition<Promotion, { readonly needsWake: boolean }> {
-  return {
-    file: 'promote-scheduled',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ turn, wake }) => [turn, wake],
-    decode: (reply) => ({ needsWake: reply === 1 }),
-  };
-}
+const promoteScheduledScript: ScriptOf<SweepStore['promoteScheduled']> = {
+  file: 'promote-scheduled',
+  args: ([, turn, wake]) => [turn, wake],
+  decode: (reply) => ({ needsWake: reply === 1 }),
+};
 
 /**
  * Batches per call, about a millisecond each. A conversation with 100,000 keys has 500 batches, which would delay other
@@ -164,54 +122,39 @@ export function promoteScheduled(keyspace: Keyspace): ScriptDefinition<Promotion
  */
 const MOST_BATCHES = 10;
 
-interface ExpiryCall {
-  readonly conversation: ConversationRef;
-  readonly owner: string;
-}
-
-type ExpireReply = ['expired', number] | [Exclude<ExpireResult['status'], 'expired'>];
-
 /** Runs a few batches. If the conversation is created again between two of them, the next batch keeps it. */
-function bindExpire(run: (call: ExpiryCall) => Promise<ExpireResult>): SweepStore['expire'] {
+function bindExpire(run: SweepStore['expire']): SweepStore['expire'] {
   return async (conversation, owner) => {
-    let result = await run({ conversation, owner });
+    let result = await run(conversation, owner);
     for (let batches = 1; result.status === 'more' && batches < MOST_BATCHES; batches += 1) {
-      result = await run({ conversation, owner });
+      result = await run(conversation, owner);
     }
     return result;
   };
 }
 
-export function expireBatch(keyspace: Keyspace): ScriptDefinition<ExpiryCall, ExpireResult> {
-  return {
-    file: 'expire',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ owner }) => [owner, ERASE_BATCH, GONE_MS],
-    decode: (reply) => {
-      const answer = reply as ExpireReply;
-      return answer[0] === 'expired' ? { status: 'expired', removedKeys: answer[1] } : { status: answer[0] };
-    },
-  };
-}
+/** Removes one batch of keys. */
+export const expireScript: ScriptOf<SweepStore['expire']> = {
+  file: 'expire',
+  args: ([, owner]) => [owner, ERASE_BATCH, GONE_MS],
+  decode: (reply) => {
+    const answer = reply as ['expired', number] | [Exclude<ExpireResult['status'], 'expired'>];
+    return answer[0] === 'expired' ? { status: 'expired', removedKeys: answer[1] } : { status: answer[0] };
+  },
+};
 
-interface QuarantineRequest {
-  readonly entry: DueEntry;
-  readonly why: string;
-}
+const quarantineScript: ScriptDefinition<[entry: DueEntry, why: string], boolean> = {
+  file: 'quarantine',
+  keys: ([entry], keyspace) => [keyspace[setOf(entry)](keyspace.shardOf(entry.conversation))],
+  args: ([entry, why], keyspace) => {
+    const shard = keyspace.shardOf(entry.conversation);
+    return [keyspace.shardPrefix(shard), setOf(entry), memberOf(entry), why];
+  },
+  decode: (reply) => reply === 1,
+};
 
-function quarantine(keyspace: Keyspace): ScriptDefinition<QuarantineRequest, boolean> {
-  return {
-    file: 'quarantine',
-    keys: ({ entry }) => {
-      const shard = keyspace.shardOf(entry.conversation);
-      return [entry.kind === 'idle' ? keyspace.idle(shard) : keyspace.ready(shard)];
-    },
-    args: ({ entry, why }) => {
-      const shard = keyspace.shardOf(entry.conversation);
-      return [keyspace.shardPrefix(shard), entry.kind === 'idle' ? 'idle' : 'ready', memberOf(entry), why];
-    },
-    decode: (reply) => reply === 1,
-  };
+function setOf({ kind }: DueEntry): 'idle' | 'ready' {
+  return kind === 'idle' ? 'idle' : 'ready';
 }
 
 function memberOf({ kind, conversation, turn = '' }: DueEntry): string {
@@ -221,26 +164,14 @@ function memberOf({ kind, conversation, turn = '' }: DueEntry): string {
     : readyMember(kind === 'turn' ? 't' : 'p', conversation);
 }
 
-interface RecordRequest {
-  readonly conversation: ConversationRef;
-  readonly request: UnreadableRecord;
-}
-
-type SetRecordAsideReply = ['kept'] | ['set_aside', string, number];
-
-function quarantineRecord(
-  keyspace: Keyspace,
-): ScriptDefinition<RecordRequest, Awaited<ReturnType<SweepStore['quarantineRecord']>>> {
-  return {
-    file: 'set-record-aside',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ request }) => [request.key, request.why, request.wakeTurn],
-    decode: (reply, { conversation, request }) => {
-      const answer = reply as SetRecordAsideReply;
-      if (answer[0] === 'kept') return undefined;
-      const [, why, needsWake] = answer;
-      const setAside: QuarantineEntry = { shard: keyspace.shardOf(conversation), set: 'key', name: request.key, why };
-      return { setAside, needsWake: needsWake === 1 };
-    },
-  };
-}
+const quarantineRecordScript: ScriptOf<SweepStore['quarantineRecord']> = {
+  file: 'set-record-aside',
+  args: ([, { key, why, wakeTurn }]) => [key, why, wakeTurn],
+  decode: (reply, [conversation, { key }], keyspace) => {
+    const answer = reply as ['kept'] | ['set_aside', string, number];
+    if (answer[0] === 'kept') return undefined;
+    const [, why, needsWake] = answer;
+    const setAside: QuarantineEntry = { shard: keyspace.shardOf(conversation), set: 'key', name: key, why };
+    return { setAside, needsWake: needsWake === 1 };
+  },
+};

@@ -1,20 +1,13 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../domain/ids.ts';
-import type { AnswerRequest, AnswerResult, StoredAnswer } from '../domain/ports/turn-answers.ts';
-import type {
-  AcceptRequest,
-  AcceptResult,
-  CancelResult,
-  OpenTurn,
-  OpenTurns,
-  TurnIntake,
-} from '../domain/ports/turn-store.ts';
+import type { StoredAnswer } from '../domain/ports/turn-answers.ts';
+import type { OpenTurn, OpenTurns, TurnIntake } from '../domain/ports/turn-store.ts';
 import { TURN_LIMITS, type TurnState, type TurnView } from '../domain/turn.ts';
 import { decodeForking, type ForkingReply } from './conversation-record.ts';
 import { type Keyspace, STORE_SCHEMA, scheduledMember } from './keys.ts';
 import { decodeLogEntry } from './log.ts';
 import { callStore, RecordFields } from './records.ts';
-import { bindScript, type ScriptDefinition } from './script.ts';
+import { type ScriptDefinition, type ScriptOf, scriptBinder } from './script.ts';
 import { closingArgs, decodeTurnView, decodeWaiting, readAnswerSeq, VIEW_FIELDS, WAIT_FIELDS } from './turn-record.ts';
 
 type AcceptReply =
@@ -25,43 +18,40 @@ type AcceptReply =
   | ['full', number]
   | ['not_failed', TurnState | ''];
 
-export function acceptTurnScript(keyspace: Keyspace): ScriptDefinition<AcceptRequest, AcceptResult> {
-  return {
-    file: 'accept-turn',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ turn, agent, payloadHash, input, wake, delayMs, maxQueuedTurns, redriveOf, askedIn, context }) => [
-      turn,
-      agent,
-      payloadHash,
-      `${input.tokens} ${input.bytes}\n${JSON.stringify(input.message)}`,
-      wake,
-      delayMs ?? 0,
-      maxQueuedTurns,
-      STORE_SCHEMA,
-      redriveOf ?? '',
-      askedIn ?? '',
-      context ?? '',
-    ],
-    decode: (reply) => {
-      const answer = reply as AcceptReply;
-      switch (answer[0]) {
-        case 'conflict':
-          return { status: 'conflict' };
-        case 'forking':
-          return decodeForking(answer);
-        case 'other_agent':
-          return { status: 'other_agent', agent: answer[1] };
-        case 'full':
-          return { status: 'full', queued: answer[1] };
-        case 'not_failed':
-          return { status: 'not_failed', ...(answer[1] !== '' && { state: answer[1] }) };
-        case 'accepted':
-        case 'known':
-          return { status: answer[0], state: answer[1], needsWake: answer[2] === 1 };
-      }
-    },
-  };
-}
+export const acceptTurnScript: ScriptOf<TurnIntake['accept']> = {
+  file: 'accept-turn',
+  args: ([{ turn, agent, payloadHash, input, wake, delayMs, maxQueuedTurns, redriveOf, askedIn, context }]) => [
+    turn,
+    agent,
+    payloadHash,
+    `${input.tokens} ${input.bytes}\n${JSON.stringify(input.message)}`,
+    wake,
+    delayMs ?? 0,
+    maxQueuedTurns,
+    STORE_SCHEMA,
+    redriveOf ?? '',
+    askedIn ?? '',
+    context ?? '',
+  ],
+  decode: (reply) => {
+    const answer = reply as AcceptReply;
+    switch (answer[0]) {
+      case 'conflict':
+        return { status: 'conflict' };
+      case 'forking':
+        return decodeForking(answer);
+      case 'other_agent':
+        return { status: 'other_agent', agent: answer[1] };
+      case 'full':
+        return { status: 'full', queued: answer[1] };
+      case 'not_failed':
+        return { status: 'not_failed', ...(answer[1] !== '' && { state: answer[1] }) };
+      case 'accepted':
+      case 'known':
+        return { status: answer[0], state: answer[1], needsWake: answer[2] === 1 };
+    }
+  },
+};
 
 type AnswerReply =
   | ['answered', number]
@@ -69,57 +59,43 @@ type AnswerReply =
   | ['not_waiting', string]
   | ['other_kind', string, StoredAnswer['for']];
 
-export function answerTurnScript(keyspace: Keyspace): ScriptDefinition<AnswerRequest, AnswerResult> {
-  return {
-    file: 'answer-turn',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ turn, wake, answers }) => [
-      turn,
-      wake,
-      ...[...answers].flatMap(([call, { for: kind, json, unused }]) => [
-        call,
-        kind,
-        json,
-        `${unused.tokens} ${unused.bytes}\n${unused.json ?? ''}`,
-      ]),
-    ],
-    decode: (reply, { wake }) => {
-      const answer = reply as AnswerReply;
-      switch (answer[0]) {
-        case 'answered':
-          return { status: answer[0], ...(answer[1] === 1 && { wake }) };
-        case 'not_waiting':
-          return { status: answer[0], call: answer[1] };
-        case 'other_kind':
-          return { status: answer[0], call: answer[1], for: answer[2] };
-        default:
-          return { status: answer[0] };
-      }
-    },
-  };
-}
+export const answerTurnScript: ScriptOf<TurnIntake['answerTurn']> = {
+  file: 'answer-turn',
+  args: ([{ turn, wake, answers }]) => [
+    turn,
+    wake,
+    ...[...answers].flatMap(([call, { for: kind, json, unused }]) => [
+      call,
+      kind,
+      json,
+      `${unused.tokens} ${unused.bytes}\n${unused.json ?? ''}`,
+    ]),
+  ],
+  decode: (reply, [{ wake }]) => {
+    const answer = reply as AnswerReply;
+    switch (answer[0]) {
+      case 'answered':
+        return { status: answer[0], ...(answer[1] === 1 && { wake }) };
+      case 'not_waiting':
+        return { status: answer[0], call: answer[1] };
+      case 'other_kind':
+        return { status: answer[0], call: answer[1], for: answer[2] };
+      default:
+        return { status: answer[0] };
+    }
+  },
+};
 
-interface CancelRequest {
-  readonly conversation: ConversationRef;
-  readonly turn: string;
-  readonly wake: string;
-}
-
-type CancelReply = ['canceled', number] | ['settled', TurnState] | ['not_found'];
-
-export function cancelTurnScript(keyspace: Keyspace): ScriptDefinition<CancelRequest, CancelResult> {
-  return {
-    file: 'cancel-turn',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ turn, wake }) => [turn, wake, TURN_LIMITS.turnRetentionMs, ...closingArgs()],
-    decode: (reply, { wake }) => {
-      const answer = reply as CancelReply;
-      if (answer[0] === 'settled') return { status: 'settled', state: answer[1] };
-      if (answer[0] === 'not_found') return { status: 'not_found' };
-      return { status: 'canceled', ...(answer[1] === 1 && { wake }) };
-    },
-  };
-}
+export const cancelTurnScript: ScriptOf<TurnIntake['cancel']> = {
+  file: 'cancel-turn',
+  args: ([, turn, wake]) => [turn, wake, TURN_LIMITS.turnRetentionMs, ...closingArgs()],
+  decode: (reply, [, , wake]) => {
+    const answer = reply as ['canceled', number] | ['settled', TurnState] | ['not_found'];
+    if (answer[0] === 'settled') return { status: 'settled', state: answer[1] };
+    if (answer[0] === 'not_found') return { status: 'not_found' };
+    return { status: 'canceled', ...(answer[1] === 1 && { wake }) };
+  },
+};
 
 /** Two reads without a script: a settled turn and the entry of its answer never change. */
 export async function readTurn(
@@ -143,23 +119,13 @@ export async function readTurn(
 /** Entries per command. */
 const PAGE = 1_000;
 
-interface OpenRequest {
-  readonly conversation: ConversationRef;
-  readonly limit: number;
-  /** Turns that may be scheduled, by due time. */
-  readonly candidates: readonly string[];
-}
-
 /**
  * Searches scheduled turns first, then a script reads their states and the mailbox at one moment. A turn that falls due in
  * between is listed once.
  */
 export function bindListOpen(redis: Redis, keyspace: Keyspace): TurnIntake['listOpen'] {
-  const list = bindScript(redis, listScript(keyspace));
-  return async (conversation, limit) => {
-    const candidates = await findScheduled(redis, keyspace, conversation);
-    return list({ conversation, limit, candidates });
-  };
+  const list = scriptBinder(redis, keyspace)(listOpenScript);
+  return async (conversation, limit) => list(conversation, limit, await findScheduled(redis, keyspace, conversation));
 }
 
 /**
@@ -190,22 +156,23 @@ type Row = readonly [turn: string, ...values: (string | null)[]];
 
 type ListOpenReply = [mailbox: number, scheduled: number, ...rows: Row[]];
 
-function listScript(keyspace: Keyspace): ScriptDefinition<OpenRequest, OpenTurns | undefined> {
-  return {
-    file: 'list-open',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ limit, candidates }) => [limit, ...candidates],
-    decode: (reply, { conversation }) => {
-      if ((reply as ListOpenReply | []).length === 0) return undefined;
-      const [mailbox, scheduled, ...rows] = reply as ListOpenReply;
-      return {
-        turns: rows.map(([turn, ...values]) => decodeOpenTurn(turn, keyspace.turn(conversation, turn), values)),
-        mailbox,
-        scheduled,
-      };
-    },
-  };
-}
+/** `candidates` are turns that may be scheduled, by due time. */
+const listOpenScript: ScriptDefinition<
+  [conversation: ConversationRef, limit: number, candidates: readonly string[]],
+  OpenTurns | undefined
+> = {
+  file: 'list-open',
+  args: ([, limit, candidates]) => [limit, ...candidates],
+  decode: (reply, [conversation], keyspace) => {
+    if ((reply as ListOpenReply | []).length === 0) return undefined;
+    const [mailbox, scheduled, ...rows] = reply as ListOpenReply;
+    return {
+      turns: rows.map(([turn, ...values]) => decodeOpenTurn(turn, keyspace.turn(conversation, turn), values)),
+      mailbox,
+      scheduled,
+    };
+  },
+};
 
 function decodeOpenTurn(turn: string, key: string, values: readonly (string | null)[]): OpenTurn {
   const fields = RecordFields.ofValues(key, FIELDS, values);

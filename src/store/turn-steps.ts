@@ -1,31 +1,15 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../domain/ids.ts';
-import type {
-  Briefing,
-  ClaimResult,
-  KeepSystemResult,
-  Lost,
-  RollbackResult,
-  StepOutcome,
-  StepResult,
-  TurnLease,
-  VersionRollback,
-} from '../domain/ports/turn-store.ts';
+import type { Briefing, Lost, StepOutcome, TurnLease, TurnStore } from '../domain/ports/turn-store.ts';
 import { POISON_FAILURE, TURN_LIMITS } from '../domain/turn.ts';
 import { checkNumber } from '../domain/version.ts';
 import { decodeConversation, decodeStepState, encodeOpenCall, STEP_STATE_FIELDS } from './conversation-record.ts';
 import type { Keyspace } from './keys.ts';
 import { encodeMessages } from './log.ts';
 import { callStore, RecordFields } from './records.ts';
-import type { ScriptDefinition } from './script.ts';
+import { type Argument, decodeStatus, type ScriptOf } from './script.ts';
 import { closingArgs, decodeClaimedTurn } from './turn-record.ts';
 import { versionArgs } from './version-record.ts';
-
-export interface ClaimRequest {
-  readonly conversation: ConversationRef;
-  readonly owner: string;
-  readonly wake: string;
-}
 
 type ClaimReply =
   | ['gone' | 'empty']
@@ -33,104 +17,74 @@ type ClaimReply =
   | ['poison', string, number]
   | ['claimed', string, string[], string[], string];
 
-export function claimTurn(keyspace: Keyspace): ScriptDefinition<ClaimRequest, ClaimResult> {
-  return {
-    file: 'claim-turn',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ owner, wake }) => [
-      owner,
-      wake,
-      TURN_LIMITS.leaseMs,
-      TURN_LIMITS.maxAttempts,
-      JSON.stringify(POISON_FAILURE),
-      TURN_LIMITS.turnRetentionMs,
-      ...closingArgs(),
-    ],
-    decode: (reply, { conversation, owner, wake }) => {
-      const answer = reply as ClaimReply;
-      switch (answer[0]) {
-        case 'claimed': {
-          const [, turn, fields, record, input] = answer;
-          const lease = { conversation, turn, owner };
-          const claimed = RecordFields.ofList(keyspace.turn(conversation, turn), fields);
-          const holder = RecordFields.ofList(keyspace.key(conversation, 'c'), record);
-          return { status: 'claimed', turn: decodeClaimedTurn(lease, claimed, holder, input) };
-        }
-        case 'poison':
-          return { status: 'poison', turn: answer[1], ...(answer[2] === 1 && { wake }) };
-        case 'held':
-        case 'waiting':
-          return { status: answer[0], untilMs: Number(answer[1]) };
-        case 'gone':
-        case 'empty':
-          return { status: answer[0] };
+export const claimTurnScript: ScriptOf<TurnStore['claim']> = {
+  file: 'claim-turn',
+  args: ([, owner, wake]) => [
+    owner,
+    wake,
+    TURN_LIMITS.leaseMs,
+    TURN_LIMITS.maxAttempts,
+    JSON.stringify(POISON_FAILURE),
+    TURN_LIMITS.turnRetentionMs,
+    ...closingArgs(),
+  ],
+  decode: (reply, [conversation, owner, wake], keyspace) => {
+    const answer = reply as ClaimReply;
+    switch (answer[0]) {
+      case 'claimed': {
+        const [, turn, fields, record, input] = answer;
+        const claimed = RecordFields.ofList(keyspace.turn(conversation, turn), fields);
+        const state = RecordFields.ofList(keyspace.key(conversation, 'c'), record);
+        return { status: 'claimed', turn: decodeClaimedTurn({ conversation, turn, owner }, claimed, state, input) };
       }
-    },
-  };
-}
+      case 'poison':
+        return { status: 'poison', turn: answer[1], ...(answer[2] === 1 && { wake }) };
+      case 'held':
+      case 'waiting':
+        return { status: answer[0], untilMs: Number(answer[1]) };
+      case 'gone':
+      case 'empty':
+        return { status: answer[0] };
+    }
+  },
+};
 
 /** First arguments of every fenced script. */
-export function turnLeaseArgs({ turn, owner, epoch }: TurnLease): (string | number)[] {
+export function turnLeaseArgs({ turn, owner, epoch }: TurnLease): Argument[] {
   return [turn, owner, epoch];
 }
 
-export function heartbeatTurnScript(
-  keyspace: Keyspace,
-): ScriptDefinition<TurnLease, { readonly status: 'held' } | Lost> {
-  return {
-    file: 'heartbeat-turn',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: (lease) => [...turnLeaseArgs(lease), TURN_LIMITS.leaseMs],
-    decode: (reply) => ({ status: reply as 'held' | Lost['status'] }),
-  };
-}
+export const heartbeatTurnScript: ScriptOf<TurnStore['heartbeat']> = {
+  file: 'heartbeat-turn',
+  args: ([lease]) => [...turnLeaseArgs(lease), TURN_LIMITS.leaseMs],
+  decode: decodeStatus,
+};
 
-export function startAlone(keyspace: Keyspace): ScriptDefinition<TurnLease, { readonly status: 'recorded' } | Lost> {
-  return {
-    file: 'start-alone',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: turnLeaseArgs,
-    decode: (reply) => ({ status: reply as 'recorded' | Lost['status'] }),
-  };
-}
+export const startAloneScript: ScriptOf<TurnStore['startAlone']> = {
+  file: 'start-alone',
+  args: ([lease]) => turnLeaseArgs(lease),
+  decode: decodeStatus,
+};
 
-interface StartRequest {
-  readonly lease: TurnLease;
-  readonly steps: readonly string[];
-}
+export const startStepsScript: ScriptOf<TurnStore['startSteps']> = {
+  file: 'start-steps',
+  args: ([lease, steps]) => [...turnLeaseArgs(lease), ...steps],
+  decode: decodeStatus,
+};
 
-export function startSteps(keyspace: Keyspace): ScriptDefinition<StartRequest, { readonly status: 'recorded' } | Lost> {
-  return {
-    file: 'start-steps',
-    keys: ({ lease }) => keyspace.conversation(lease.conversation),
-    args: ({ lease, steps }) => [...turnLeaseArgs(lease), ...steps],
-    decode: (reply) => ({ status: reply as 'recorded' | Lost['status'] }),
-  };
-}
-
-interface RecordRequest {
-  readonly lease: TurnLease;
-  readonly outcome: StepOutcome;
-}
-
-type RecordStepReply = [Lost['status']] | ['recorded' | 'known', (string | null)[]];
-
-export function recordStep(keyspace: Keyspace): ScriptDefinition<RecordRequest, StepResult> {
-  return {
-    file: 'record-step',
-    keys: ({ lease }) => keyspace.conversation(lease.conversation),
-    args: ({ lease, outcome }) => {
-      const texts = [...(outcome.texts ?? [])];
-      return [encodeStep(lease, outcome, texts.length), ...texts.flat(), ...encodeMessages(outcome.messages)];
-    },
-    decode: (reply, { lease }) => {
-      const answer = reply as RecordStepReply;
-      if (answer.length === 1) return { status: answer[0] };
-      const record = RecordFields.ofValues(keyspace.key(lease.conversation, 'c'), STEP_STATE_FIELDS, answer[1]);
-      return { status: answer[0], conversation: decodeStepState(record) };
-    },
-  };
-}
+export const recordStepScript: ScriptOf<TurnStore['recordStep']> = {
+  file: 'record-step',
+  args: ([lease, outcome]) => {
+    const texts = [...(outcome.texts ?? [])];
+    return [encodeStep(lease, outcome, texts.length), ...texts.flat(), ...encodeMessages(outcome.messages)];
+  },
+  decode: (reply, [{ conversation }], keyspace) => {
+    const answer = reply as [Lost['status']] | ['recorded' | 'known', (string | null)[]];
+    if (answer.length === 1) return { status: answer[0] };
+    const record = RecordFields.ofValues(keyspace.key(conversation, 'c'), STEP_STATE_FIELDS, answer[1]);
+    return { status: answer[0], conversation: decodeStepState(record) };
+  },
+};
 
 /** The step without texts and messages, as `lua/record-step.lua` decodes it. */
 function encodeStep({ turn, owner, epoch }: TurnLease, outcome: StepOutcome, texts: number): string {
@@ -160,22 +114,14 @@ function encodeStep({ turn, owner, epoch }: TurnLease, outcome: StepOutcome, tex
 const contextField = (turn: string): string => `c:${turn}`;
 const SYSTEM = 'system';
 
-interface KeepRequest {
-  readonly lease: TurnLease;
-  readonly system: string;
-}
-
-export function keepSystem(keyspace: Keyspace): ScriptDefinition<KeepRequest, KeepSystemResult> {
-  return {
-    file: 'keep-system',
-    keys: ({ lease }) => keyspace.conversation(lease.conversation),
-    args: ({ lease, system }) => [...turnLeaseArgs(lease), system],
-    decode: (reply) => {
-      const [status, system] = reply as ['kept', string] | [Lost['status']];
-      return status === 'kept' ? { status, system: system ?? '' } : { status };
-    },
-  };
-}
+export const keepSystemScript: ScriptOf<TurnStore['keepSystem']> = {
+  file: 'keep-system',
+  args: ([lease, system]) => [...turnLeaseArgs(lease), system],
+  decode: (reply) => {
+    const [status, system] = reply as ['kept', string] | [Lost['status']];
+    return status === 'kept' ? { status, system: system ?? '' } : { status };
+  },
+};
 
 /** Reads without a script, because only the head turn writes these fields. */
 export async function readBriefing(
@@ -203,33 +149,25 @@ export async function readSystem(
   return typeof kept === 'string' ? kept.slice(kept.indexOf('\n') + 1) : undefined;
 }
 
-interface RollbackRequest {
-  readonly lease: TurnLease;
-  readonly rollback: VersionRollback;
-}
-
 type RollBackReply =
   | ['rolled_back' | 'known', string[]]
   | ['version_changed', number]
   | ['answered']
   | [Lost['status']];
 
-export function rollBackVersion(keyspace: Keyspace): ScriptDefinition<RollbackRequest, RollbackResult> {
-  return {
-    file: 'roll-back-version',
-    keys: ({ lease }) => keyspace.conversation(lease.conversation),
-    args: ({ lease, rollback }) => {
-      checkNumber(rollback);
-      const { version, expectedVersion, shownVersion, refusedSegments, keepVersions } = rollback;
-      const refused = [expectedVersion, shownVersion, refusedSegments];
-      return [...turnLeaseArgs(lease), ...refused, ...versionArgs(version, keepVersions)];
-    },
-    decode: (reply, { lease }) => {
-      const answer = reply as RollBackReply;
-      if (answer[0] === 'version_changed') return { status: answer[0], version: answer[1] };
-      if (answer.length === 1) return { status: answer[0] };
-      const record = RecordFields.ofList(keyspace.key(lease.conversation, 'c'), answer[1]);
-      return { status: answer[0], conversation: decodeConversation(record) };
-    },
-  };
-}
+export const rollBackVersionScript: ScriptOf<TurnStore['rollBackVersion']> = {
+  file: 'roll-back-version',
+  args: ([lease, rollback]) => {
+    checkNumber(rollback);
+    const { version, expectedVersion, shownVersion, refusedSegments, keepVersions } = rollback;
+    const refused = [expectedVersion, shownVersion, refusedSegments];
+    return [...turnLeaseArgs(lease), ...refused, ...versionArgs(version, keepVersions)];
+  },
+  decode: (reply, [{ conversation }], keyspace) => {
+    const answer = reply as RollBackReply;
+    if (answer[0] === 'version_changed') return { status: answer[0], version: answer[1] };
+    if (answer.length === 1) return { status: answer[0] };
+    const record = RecordFields.ofList(keyspace.key(conversation, 'c'), answer[1]);
+    return { status: answer[0], conversation: decodeConversation(record) };
+  },
+};

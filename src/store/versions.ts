@@ -1,37 +1,24 @@
 import type { Redis } from 'ioredis';
-import type { ConversationRef } from '../domain/ids.ts';
 import { PASS_LIMITS } from '../domain/pass.ts';
-import type {
-  ForkBatch,
-  ForkBegin,
-  ForkBeginResult,
-  ForkEndResult,
-  ForkLost,
-  ForkPlan,
-  VersionReplacement,
-  VersionReplacementResult,
-  VersionStore,
-} from '../domain/ports/version-store.ts';
-import { FORK_LEASE_MS } from '../domain/ports/version-store.ts';
-import { checkNumber, type Summary, summarySchema, type Version } from '../domain/version.ts';
+import { FORK_LEASE_MS, type ForkLost, type ForkPlan, type VersionStore } from '../domain/ports/version-store.ts';
+import { checkNumber, type Summary, summarySchema } from '../domain/version.ts';
 import { decodeForking, encodeBackoff, encodeOpenCall, type ForkingReply } from './conversation-record.ts';
 import { type Keyspace, STORE_SCHEMA } from './keys.ts';
 import { encodeLogEntry } from './log.ts';
 import { callStore, corruptRecord, MAX_SEQ, readJson } from './records.ts';
-import { bindScript, encodePairs, OPERATION_MS, type ScriptDefinition } from './script.ts';
+import { encodePairs, OPERATION_MS, type ScriptOf, scriptBinder } from './script.ts';
 import { encodeTexts, SUMMARY_PREFIX, shownTexts, versionArgs, WHOLE_PREFIX } from './version-record.ts';
 
 /** Versions that services request. Every write is one script over one conversation. */
 export function openVersionStore(redis: Redis, keyspace: Keyspace): VersionStore {
-  const copy = bindScript(redis, copyToFork(keyspace));
-  const end = bindScript(redis, endFork(keyspace));
+  const bind = scriptBinder(redis, keyspace);
   return {
-    replaceVersion: bindScript(redis, replaceVersion(keyspace)),
-    startIdleTtl: bindScript(redis, startIdleTtl(keyspace)),
+    replaceVersion: bind(replaceVersionScript),
+    startIdleTtl: bind(startIdleTtlScript),
     readTexts: bindReadTexts(redis, keyspace),
-    beginFork: bindScript(redis, beginFork(keyspace)),
-    copyToFork: (conversation, operation, batch) => copy({ conversation, operation, batch }),
-    endFork: (conversation, operation, version) => end({ conversation, operation, version }),
+    beginFork: bind(beginForkScript),
+    copyToFork: bind(copyToForkScript),
+    endFork: bind(endForkScript),
   };
 }
 
@@ -41,75 +28,71 @@ type ReplaceReply =
   | ForkingReply
   | ['busy' | 'text_gone' | 'not_found' | 'gone'];
 
-export function replaceVersion(keyspace: Keyspace): ScriptDefinition<VersionReplacement, VersionReplacementResult> {
-  return {
-    file: 'replace-version',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: (replacement) => {
-      checkNumber(replacement);
-      const { operation, expectedVersion, expectedHead, version, backoff, keepsNewer, wakeTurn, keepVersions } =
-        replacement;
-      return [
-        operation,
-        OPERATION_MS,
-        expectedVersion,
-        expectedHead,
-        keepsNewer ? 1 : 0,
-        encodeBackoff(backoff),
-        wakeTurn,
-        ...shownTexts(version),
-        ...versionArgs(version, keepVersions),
-      ];
-    },
-    decode: (reply) => {
-      const answer = reply as ReplaceReply;
-      switch (answer[0]) {
-        case 'replaced':
-        case 'known':
-          return { status: answer[0], version: answer[1], ...(answer[2] !== '' && { wakeTurn: answer[2] }) };
-        case 'changed':
-          return { status: 'changed', version: answer[1], head: answer[2] };
-        case 'forking':
-          return decodeForking(answer);
-        default:
-          return { status: answer[0] };
-      }
-    },
-  };
-}
+export const replaceVersionScript: ScriptOf<VersionStore['replaceVersion']> = {
+  file: 'replace-version',
+  args: ([replacement]) => {
+    checkNumber(replacement);
+    const { operation, expectedVersion, expectedHead, version, backoff, keepsNewer, wakeTurn, keepVersions } =
+      replacement;
+    return [
+      operation,
+      OPERATION_MS,
+      expectedVersion,
+      expectedHead,
+      keepsNewer ? 1 : 0,
+      encodeBackoff(backoff),
+      wakeTurn,
+      ...shownTexts(version),
+      ...versionArgs(version, keepVersions),
+    ];
+  },
+  decode: (reply) => {
+    const answer = reply as ReplaceReply;
+    switch (answer[0]) {
+      case 'replaced':
+      case 'known':
+        return { status: answer[0], version: answer[1], ...(answer[2] !== '' && { wakeTurn: answer[2] }) };
+      case 'changed':
+        return { status: 'changed', version: answer[1], head: answer[2] };
+      case 'forking':
+        return decodeForking(answer);
+      default:
+        return { status: answer[0] };
+    }
+  },
+};
 
-function startIdleTtl(keyspace: Keyspace): ScriptDefinition<ConversationRef, void> {
-  return {
-    file: 'start-idle-ttl',
-    keys: (conversation) => keyspace.conversation(conversation),
-    args: () => [],
-    decode: () => undefined,
-  };
-}
+const startIdleTtlScript: ScriptOf<VersionStore['startIdleTtl']> = {
+  file: 'start-idle-ttl',
+  args: () => [],
+  decode: () => undefined,
+};
 
 /** Agent of a fork until its end. Ids hold no space, so no agent has this name. */
 const NOBODY = 'nobody yet';
 
 type BeginForkReply = ['copying' | 'done', number, string] | ['exists'] | ForkingReply;
 
-export function beginFork(keyspace: Keyspace): ScriptDefinition<ForkBegin, ForkBeginResult> {
-  return {
-    file: 'begin-fork',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ operation, agent, plan, conversationTtl = '' }) => {
-      const made = [operation, STORE_SCHEMA, agent, NOBODY, encodePlan(plan)];
-      return [...made, FORK_LEASE_MS, conversationTtl];
-    },
-    decode: (reply, { conversation }) => {
-      const answer = reply as BeginForkReply;
-      if (answer[0] === 'forking') return decodeForking(answer);
-      if (answer[0] === 'exists') return { status: 'exists' };
-      const [status, head, plan] = answer;
-      const made = decodePlan(plan, keyspace.key(conversation, 'c'));
-      return status === 'done' ? { status, plan: made } : { status, copied: head, plan: made };
-    },
-  };
-}
+export const beginForkScript: ScriptOf<VersionStore['beginFork']> = {
+  file: 'begin-fork',
+  args: ([{ operation, agent, plan, conversationTtl = '' }]) => [
+    operation,
+    STORE_SCHEMA,
+    agent,
+    NOBODY,
+    encodePlan(plan),
+    FORK_LEASE_MS,
+    conversationTtl,
+  ],
+  decode: (reply, [{ conversation }], keyspace) => {
+    const answer = reply as BeginForkReply;
+    if (answer[0] === 'forking') return decodeForking(answer);
+    if (answer[0] === 'exists') return { status: 'exists' };
+    const [status, copied, text] = answer;
+    const plan = decodePlan(text, keyspace.key(conversation, 'c'));
+    return status === 'done' ? { status, plan } : { status, copied, plan };
+  },
+};
 
 function encodePlan({ source, version, head }: ForkPlan): string {
   return [version, head, source.tenant, source.id].join(' ');
@@ -125,61 +108,38 @@ function decodePlan(text: string, key: string): ForkPlan {
 /** Version, head, tenant and id of the source. */
 const PLAN = /^(\d{1,15}) (\d{1,15}) (\S+) (\S+)$/;
 
-interface CopyRequest {
-  readonly conversation: ConversationRef;
-  readonly operation: string;
-  readonly batch: ForkBatch;
-}
+const copyToForkScript: ScriptOf<VersionStore['copyToFork']> = {
+  file: 'copy-to-fork',
+  args: ([, operation, { expectedHead, texts, opens, closes, entries }]) => [
+    operation,
+    FORK_LEASE_MS,
+    expectedHead,
+    ...encodePairs(encodeTexts(texts)),
+    entries.length,
+    ...entries.flatMap((entry) => [entry.message.role === 'user' ? 1 : 0, encodeLogEntry(entry)]),
+    opens.length,
+    ...opens.map(encodeOpenCall),
+    closes.length,
+    ...closes,
+  ],
+  decode: (reply) => {
+    const answer = reply as ['copied', number] | [ForkLost['status']];
+    return answer[0] === 'copied' ? { status: 'copied', head: answer[1] } : { status: answer[0] };
+  },
+};
 
-type Copied = { readonly status: 'copied'; readonly head: number } | ForkLost;
-type CopyToForkReply = ['copied', number] | [ForkLost['status']];
-
-function copyToFork(keyspace: Keyspace): ScriptDefinition<CopyRequest, Copied> {
-  return {
-    file: 'copy-to-fork',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ operation, batch: { expectedHead, texts, opens, closes, entries } }) => [
-      operation,
-      FORK_LEASE_MS,
-      expectedHead,
-      ...encodePairs(encodeTexts(texts)),
-      entries.length,
-      ...entries.flatMap((entry) => [entry.message.role === 'user' ? 1 : 0, encodeLogEntry(entry)]),
-      opens.length,
-      ...opens.map(encodeOpenCall),
-      closes.length,
-      ...closes,
-    ],
-    decode: (reply) => {
-      const answer = reply as CopyToForkReply;
-      return answer[0] === 'copied' ? { status: 'copied', head: answer[1] } : { status: answer[0] };
-    },
-  };
-}
-
-interface EndRequest {
-  readonly conversation: ConversationRef;
-  readonly operation: string;
-  readonly version: Version;
-}
-
-type EndForkReply = ['incomplete', number] | [Exclude<ForkEndResult['status'], 'incomplete'>];
-
-export function endFork(keyspace: Keyspace): ScriptDefinition<EndRequest, ForkEndResult> {
-  return {
-    file: 'end-fork',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ operation, version }) => [
-      operation,
-      ...shownTexts(version),
-      ...versionArgs(version, PASS_LIMITS.keepVersions),
-    ],
-    decode: (reply) => {
-      const answer = reply as EndForkReply;
-      return answer[0] === 'incomplete' ? { status: 'incomplete', head: answer[1] } : { status: answer[0] };
-    },
-  };
-}
+export const endForkScript: ScriptOf<VersionStore['endFork']> = {
+  file: 'end-fork',
+  args: ([, operation, version]) => [
+    operation,
+    ...shownTexts(version),
+    ...versionArgs(version, PASS_LIMITS.keepVersions),
+  ],
+  decode: (reply) => {
+    const answer = reply as ['incomplete', number] | ['done' | ForkLost['status']];
+    return answer[0] === 'incomplete' ? { status: 'incomplete', head: answer[1] } : { status: answer[0] };
+  },
+};
 
 /** Approximate texts per command. Each may be as large as a message. */
 const BATCH = 10;

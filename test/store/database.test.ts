@@ -57,7 +57,7 @@ test('refuses a database of a newer turnfold and says what to do', async () => {
     code: 'incompatible_store',
     field: 'schema',
     message: expect.stringMatching(
-      new RegExp(`schema ${STORE_SCHEMA + 1}, .* up to ${STORE_SCHEMA}\\. Update turnfold`),
+      new RegExp(`schema ${STORE_SCHEMA + 1}\\..* up to ${STORE_SCHEMA}\\. Update turnfold`),
     ),
     details: { found: STORE_SCHEMA + 1, supported: STORE_SCHEMA },
   });

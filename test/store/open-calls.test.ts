@@ -2,8 +2,8 @@ import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { Store } from '../../src/domain/ports/store.ts';
 import type { StepOutcome, TurnLease } from '../../src/domain/ports/turn-store.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import { encodeArguments, loadScript } from '../../src/store/script.ts';
-import { recordStep } from '../../src/store/turn-steps.ts';
+import { Script } from '../../src/store/script.ts';
+import { recordStepScript } from '../../src/store/turn-steps.ts';
 import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
 import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, toWaitFor } from './samples.ts';
 
@@ -66,9 +66,9 @@ local string = { find = searched(text.find), match = searched(text.match), gmatc
 
 /** Records a step as the store does, and counts the work of its script and the characters of its reply. */
 async function countRecord(lease: TurnLease, outcome: StepOutcome): Promise<number> {
-  const script = loadScript(recordStep(suite.keyspace));
+  const script = new Script(recordStepScript, suite.keyspace);
   const counting = `${COUNTER}local function run()\n${script.lua}\nend\nlocal reply = run()\nreturn { work, reply }`;
-  const args = encodeArguments(script, { lease, outcome });
+  const args = script.encode([lease, outcome]);
   const [work, reply] = (await suite.redis.call('eval', [counting, ...args])) as [number, readonly string[]];
   expect(reply[0]).toBe('recorded');
   return work + JSON.stringify(reply).length;

@@ -1,13 +1,10 @@
 import { afterAll, describe, expect, test, vi } from 'vitest';
-import { bindScript } from '../../src/store/script.ts';
-import { promoteScheduled } from '../../src/store/sweep.ts';
-import { openTurnStore } from '../../src/store/turns.ts';
+import { openStore } from '../../src/store/open-store.ts';
 import { openSuiteRedis } from './open-redis.ts';
 import { newConversation, turnFor } from './samples.ts';
 
 const { redis, keyspace, close } = openSuiteRedis();
-const store = openTurnStore(redis, keyspace);
-const promote = bindScript(redis, promoteScheduled(keyspace));
+const store = openStore(redis, keyspace);
 afterAll(close);
 
 describe('open turns in Redis', () => {
@@ -19,7 +16,7 @@ describe('open turns in Redis', () => {
     const spied = vi.spyOn(redis, 'zscan').mockImplementationOnce(async (...args: unknown[]) => {
       const page = await scan(...args);
       await redis.hset(keyspace.turn(conversation, 'due'), 'dueAt', 1);
-      await promote({ conversation, turn: 'due', wake: 'w' });
+      await store.promoteScheduled(conversation, 'due', 'w');
       return page;
     });
     const open = await store.listOpen(conversation, 100);

@@ -2,11 +2,11 @@ import { randomUUID } from 'node:crypto';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import { PASS_LIMITS } from '../../src/domain/pass.ts';
-import { eraseBatch } from '../../src/store/contexts.ts';
+import { eraseScript } from '../../src/store/contexts.ts';
 import { idleMember } from '../../src/store/keys.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import { bindScript } from '../../src/store/script.ts';
-import { expireBatch } from '../../src/store/sweep.ts';
+import { scriptBinder } from '../../src/store/script.ts';
+import { expireScript } from '../../src/store/sweep.ts';
 import { openSuiteRedis } from './open-redis.ts';
 import {
   appendOf,
@@ -141,8 +141,8 @@ describe('erase', () => {
     for (let turn = 0; turn < 450; turn += 1) {
       await store.accept(turnFor(conversation, `t${turn}`, { maxQueuedTurns: 1_000 }));
     }
-    const batch = bindScript(redis, eraseBatch(keyspace));
-    expect(await batch({ conversation, isFirst: true })).toMatchObject({ hasMore: true });
+    const eraseBatch = scriptBinder(redis, keyspace)(eraseScript);
+    expect(await eraseBatch(conversation, true)).toMatchObject({ hasMore: true });
     const idle = keyspace.idle(keyspace.shardOf(conversation));
     expect(Number(await redis.zscore(idle, idleMember(conversation))), 'somebody looks').toBeGreaterThan(0);
     await redis.zadd(idle, 1, idleMember(conversation));
@@ -211,10 +211,10 @@ describe('a conversation that has been idle enough', () => {
 
   test('is reported to a caller that erases it meanwhile', async () => {
     const { conversation, keys } = await makeLarge();
-    const expire = bindScript(redis, expireBatch(keyspace));
-    expect(await expire({ conversation, owner: 'one' })).toEqual({ status: 'more' });
+    const expire = scriptBinder(redis, keyspace)(expireScript);
+    expect(await expire(conversation, 'one')).toEqual({ status: 'more' });
     expect(await store.erase(conversation)).toEqual({ removedKeys: keys });
-    expect(await expire({ conversation, owner: 'one' })).toEqual({ status: 'kept' });
+    expect(await expire(conversation, 'one')).toEqual({ status: 'kept' });
     expect(await keysOf(conversation)).toEqual([keyspace.key(conversation, 'gone')]);
   });
 

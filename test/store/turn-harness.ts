@@ -4,7 +4,7 @@ import { MemoryDatabase } from '../../src/memory-store/database.ts';
 import { endWait } from '../../src/memory-store/mailbox.ts';
 import { openMemoryTurnStore } from '../../src/memory-store/turn-store.ts';
 import { readyMember } from '../../src/store/keys.ts';
-import { bindScript } from '../../src/store/script.ts';
+import { scriptBinder } from '../../src/store/script.ts';
 import { openTurnStore } from '../../src/store/turns.ts';
 import type { Observation } from './observation.ts';
 import { observeMemory } from './observe-memory.ts';
@@ -73,17 +73,14 @@ export function openMemoryHarness(): TurnHarness {
   };
 }
 
-interface FulfilRequest {
-  readonly conversation: ConversationRef;
-  readonly wake: string;
-}
-
 export function openRedisHarness(open: () => SuiteRedis = openSuiteRedis): TurnHarness {
   const { redis, keyspace, close } = open();
-  const fulfilCompaction = bindScript<FulfilRequest, boolean>(redis, {
+  const fulfilCompaction = scriptBinder(
+    redis,
+    keyspace,
+  )<[conversation: ConversationRef, wake: string], boolean>({
     file: '../../../test/store/fulfil-wait',
-    keys: ({ conversation }) => keyspace.conversation(conversation),
-    args: ({ wake }) => ['compaction', wake],
+    args: ([, wake]) => ['compaction', wake],
     decode: (reply) => reply === 1,
   });
   const record = (ref: ConversationRef): string => keyspace.key(ref, 'c');
@@ -114,7 +111,7 @@ export function openRedisHarness(open: () => SuiteRedis = openSuiteRedis): TurnH
     endPass: async (ref, wake) => {
       await redis.hdel(record(ref), 'pass');
       await redis.zrem(ready(ref), readyMember('p', ref));
-      return fulfilCompaction({ conversation: ref, wake });
+      return fulfilCompaction(ref, wake);
     },
     // As an erase that was cut off behind its first batch: scripts rely on what goes together with the mark.
     markGone: async (ref) => {

@@ -1,4 +1,4 @@
-import { createHash, randomUUID } from 'node:crypto';
+import { randomUUID } from 'node:crypto';
 import { ulid } from 'ulidx';
 import { afterAll, describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
@@ -6,7 +6,7 @@ import { CLOSING_RESULT } from '../../src/domain/message.ts';
 import { TURN_LIMITS } from '../../src/domain/turn.ts';
 import { openContextStore } from '../../src/store/contexts.ts';
 import { STORE_SCHEMA } from '../../src/store/keys.ts';
-import { runScript } from '../../src/store/script.ts';
+import { Script } from '../../src/store/script.ts';
 import { openTurnStore } from '../../src/store/turns.ts';
 import { bytesOfMessage, countMessage } from '../../src/tokens/message-tokens.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
@@ -135,12 +135,12 @@ describe('keys of turns', () => {
 
   test('sends the text of a script that a server does not know', async () => {
     const lua = `return '${randomUUID()}'`;
-    const definition = { file: 'heartbeat-turn', keys: () => [], args: () => [], decode: (reply: unknown) => reply };
-    const unknown = { ...definition, lua, sha: createHash('sha1').update(lua).digest('hex') };
+    const definition = { file: 'unread', keys: () => [], args: () => [], decode: (reply: unknown) => reply };
+    const unknown = new Script<[], unknown>(definition, keyspace, lua);
     expect(await redis.script('EXISTS', unknown.sha)).toEqual([0]);
-    expect(`return '${String(await runScript(redis, unknown, undefined))}'`).toBe(lua);
+    expect(`return '${String(await unknown.run(redis, []))}'`).toBe(lua);
     expect(await redis.script('EXISTS', unknown.sha)).toEqual([1]);
-    expect(`return '${String(await runScript(redis, unknown, undefined))}'`).toBe(lua);
+    expect(`return '${String(await unknown.run(redis, []))}'`).toBe(lua);
   });
 
   test('the closing result has the size that its constants say', async () => {
