@@ -3,7 +3,7 @@ import type { Redis } from 'ioredis';
 import type { Crew } from './crew.ts';
 import type { FaultyProxy } from './faulty-proxy.ts';
 import type { MortalRedis } from './mortal-redis.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../setup/random.ts';
 
 export interface World {
   readonly crew: Crew;

@@ -4,7 +4,7 @@ import { RECORD } from '../models/summarizer/fixture.ts';
 import { type Provider, startProvider } from '../provider/provider.ts';
 import type { Outcome, ProviderRequest } from '../provider/script.ts';
 import { CUSTOMER, PLANS } from './agent.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../setup/random.ts';
 
 export interface Moods {
   /** share of requests that get a fault */

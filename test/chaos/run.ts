@@ -6,7 +6,7 @@ import { type FaultCounts, Faults, type HarmOptions } from './faults.ts';
 import { FaultyProxy } from './faulty-proxy.ts';
 import { MortalRedis } from './mortal-redis.ts';
 import { type Moods, MoodyProvider } from './provider.ts';
-import { Random } from './random.ts';
+import { Random } from '../setup/random.ts';
 import { type Recoveries, Tellings } from './tellings.ts';
 import { Traffic } from './traffic.ts';
 import { findUnexplained } from './unexplained-failures.ts';

@@ -3,7 +3,7 @@ import { type OpenClient, openClient } from '../../src/client/index.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { isSettled, type TurnView } from '../../src/domain/turn.ts';
 import { AGENT, CUSTOMER, PLANS } from './agent.ts';
-import type { Random } from './random.ts';
+import type { Random } from '../setup/random.ts';
 
 export interface TrafficOptions {
   readonly redisUrl: string;

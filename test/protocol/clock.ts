@@ -6,7 +6,7 @@ interface Entry {
   readonly call: () => void;
 }
 
-/** Time of one world. It stands still until it is told to move. Each process has timers of its own, which die with it. */
+/** The clock of one world. Time stands still until `moveTo`. The timers of a process die with the process. */
 export class WorldClock {
   #now: number;
   readonly #entries = new Set<Entry>();
@@ -15,22 +15,22 @@ export class WorldClock {
     this.#now = now;
   }
 
-  /** ms since epoch */
+  /** Milliseconds since epoch. */
   now(): number {
     return this.#now;
   }
 
-  /** when the next timer of a living process is due */
+  /** Due time of the next timer of a live process. */
   get nextTimerAt(): number | undefined {
     return this.#next()?.dueAt;
   }
 
-  /** Moves on; never back. Nothing fires by itself. */
+  /** Never moves back, and fires no timer. */
   moveTo(at: number): void {
     this.#now = Math.max(this.#now, at);
   }
 
-  /** Fires the next timer that is due; false where none is. */
+  /** Fires the next due timer. @returns false if no timer is due */
   fireNext(): boolean {
     const next = this.#next();
     if (next === undefined || next.dueAt > this.#now) return false;
@@ -72,7 +72,7 @@ export class WorldClock {
   }
 }
 
-/** For workers whose timers never fire: a frozen process that comes back and does not know how late it is. */
+/** Timers that never fire. A worker with them acts like a frozen process that wakes up and does not know how late it is. */
 export const NO_TIMERS: Timers = {
   after: () => ({ stop: () => undefined }),
   every: () => ({ stop: () => undefined }),

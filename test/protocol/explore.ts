@@ -1,82 +1,62 @@
+import type { Random } from '../setup/random.ts';
 import { type Choice, Choices, type Faults, type Ledger, NO_FAULTS } from './choices.ts';
-import { doCommute, movesTime } from './commuting.ts';
 import { settle } from './held-calls.ts';
 import { watch } from './invariants.ts';
-import { describeState, describeStored, type State } from './state.ts';
-import { findSufficient } from './sufficient.ts';
+import { describeState } from './state.ts';
 import { type SavedWorld, World } from './world.ts';
 
 export interface Exploration {
-  /** the world as it begins, its clients under way */
+  /** Opens the world of one run. Its clients have already begun. */
   readonly open: () => Promise<World>;
   readonly faults: Faults;
-  /** what holds once nothing is left to do; throws where it does not */
+  /** Throws if the final state breaks a promise. Called once nothing is left to do. */
   readonly checkEnd: (world: World) => void;
   readonly maxSteps: number;
   readonly maxMs: number;
-  /** turns may leave an entry that is due as soon as it is written: as one does that waits for a pass which has just ended */
-  readonly mayBeDueAtOnce?: boolean;
-  /** goes into every choice of every state: to compare with */
-  readonly isUnreduced?: boolean;
-  /** notes what the stores hold in each state */
-  readonly notesStored?: boolean;
 }
 
 export interface Explored {
   readonly states: number;
-  /** choices that were made */
   readonly steps: number;
-  /** what the stores and queues hold in the states in which nothing is left to do */
-  readonly ends: ReadonlySet<string>;
+  /** Number of different final states. */
+  readonly ends: number;
+  /** Steps of the longest path. */
   readonly longest: number;
+  /** False if the search reached its bound first. */
   readonly isComplete: boolean;
-  /** what the stores hold in any of the states, if it is noted */
-  readonly stored: ReadonlySet<string>;
 }
 
-/** A run this long does not come to an end. */
+/** A path of this length is taken for an endless loop of the workers. */
 const MAX_STEPS = 400;
 
-/** A state on the way to where the search is. */
-interface Node {
-  /** as it was met, until the first choice is gone into */
-  met: Met | undefined;
-  /** to come back to it; undefined where there is one choice only */
-  readonly saved: { readonly world: SavedWorld; readonly ledger: Ledger } | undefined;
-  /** names of choices to go into, the next one last */
-  readonly todo: string[];
-  /** names of choices that need not be gone into from here: what they lead to was found elsewhere */
-  readonly asleep: Set<string>;
-}
-
-/** A state with the choices in it, in the names of the way there. */
-interface Met {
+/** A world with the choices that are open in it. */
+interface Position {
   readonly world: World;
   readonly choices: Choices;
   readonly list: readonly Choice[];
 }
 
-/** A property does not hold; `path` leads there. */
-export class Counterexample extends Error {
-  readonly path: readonly string[];
-  readonly invariant: string;
+/** A state on the present path of the search. */
+interface Node {
+  /** The live world, until the first choice changes it. */
+  position: Position | undefined;
+  /** Copy to return to. Undefined for a state with a single choice. */
+  readonly saved: { readonly world: SavedWorld; readonly ledger: Ledger } | undefined;
+  /** Names of the choices that are still to be tried, the next one last. */
+  readonly todo: string[];
+}
 
+/** An invariant is broken at the end of `path`. */
+export class Counterexample extends Error {
   constructor(cause: unknown, path: readonly string[]) {
     super(`${cause instanceof Error ? cause.message : String(cause)}\n  ${path.join('\n  ')}`, { cause });
-    this.path = path;
-    this.invariant = /^I\d/.exec(cause instanceof Error ? cause.message : '')?.[0] ?? 'end';
   }
 }
 
 /**
- * Takes every choice at every state, depth first, but for those that can lead to nothing new:
- * - A state that was met before is not gone into again (`describeState` says what one is).
- * - Of two choices that commute the second is not tried behind the first where the first was tried behind the second: sleep
- *   sets (Godefroid), with the sleeping choices of a state kept beside it, and those woken that sleep no more at the next visit. They
- *   spare steps and not one state.
- * - Where some choices do (`findSufficient`) no others are gone into. This spares states of the queue, and none of the stores.
- * The workers are real code, which cannot be copied in mid-flight: a state is come back to by telling its actors again all that they
- * were told (`World.restore`).
+ * Tries every choice in every state, depth first. A state that was met before is not entered again (`describeState` defines
+ * equality). The workers are real code and cannot be copied in mid-flight. So the search returns to a state by starting its
+ * actors again and replaying the replies that each actor received (`World.restore`).
  */
 export async function explore(exploration: Exploration): Promise<Explored> {
   return await new Search(exploration).run();
@@ -84,12 +64,10 @@ export async function explore(exploration: Exploration): Promise<Explored> {
 
 class Search {
   readonly #exploration: Exploration;
-  /** state → choices asleep there, in names that fit all its visits; as one text, for there are millions of them */
-  readonly #known = new Map<string, string>();
+  readonly #known = new Set<string>();
   readonly #stack: Node[] = [];
   readonly #path: string[] = [];
   readonly #ends = new Set<string>();
-  readonly #stored = new Set<string>();
   #steps = 0;
   #longest = 0;
 
@@ -102,8 +80,8 @@ class Search {
     const startedAt = performance.now();
     try {
       const world = await open();
-      await this.#visit(world, Choices.begin(world, faults), new Set());
-      for (let node = this.#next(); node !== undefined; node = this.#next()) {
+      await this.#visit(world, Choices.begin(world, faults));
+      for (let node = this.#backtrack(); node !== undefined; node = this.#backtrack()) {
         if (this.#steps >= maxSteps || performance.now() - startedAt > maxMs) return this.#report(false);
         await this.#step(node);
       }
@@ -113,93 +91,63 @@ class Search {
     return this.#report(true);
   }
 
-  /** Back to the last state from which there is something to do. */
-  #next(): Node | undefined {
+  /** Returns to the last state with an untried choice. */
+  #backtrack(): Node | undefined {
     while (this.#stack.at(-1)?.todo.length === 0) this.#stack.pop();
     this.#path.length = Math.max(0, this.#stack.length - 1);
     return this.#stack.at(-1);
   }
 
   async #step(node: Node): Promise<void> {
-    const { todo, asleep } = node;
-    const name = todo.pop() ?? '';
-    const met = node.met ?? (await comeBack(node));
-    node.met = undefined;
-    const { world, choices, list } = met;
+    const name = node.todo.pop() ?? '';
+    const { world, choices, list } = node.position ?? (await restore(node));
+    node.position = undefined;
     const choice = list.find((one) => one.name === name);
-    if (choice === undefined) throw new Error(`no ${name} where it was before`);
-    const stillAsleep = await this.#keepAsleep(met, choice, asleep);
-    asleep.add(name);
+    if (choice === undefined) throw new Error(`the restored world lacks the choice ${name}`);
     this.#path.push(name);
     this.#steps += 1;
     await choice.happen();
-    await this.#visit(world, choices, stillAsleep);
+    await this.#visit(world, choices);
   }
 
-  async #keepAsleep({ world, list }: Met, choice: Choice, asleep: ReadonlySet<string>): Promise<Set<string>> {
-    const still = new Set<string>();
-    if (this.#exploration.isUnreduced) return still;
-    for (const other of list) {
-      if (asleep.has(other.name) && (await doCommute(world, other, choice))) still.add(other.name);
-    }
-    return still;
-  }
-
-  async #visit(world: World, choices: Choices, asleep: Set<string>): Promise<void> {
+  async #visit(world: World, choices: Choices): Promise<void> {
     await playLocal(world, choices);
     this.#longest = Math.max(this.#longest, this.#path.length);
-    if (this.#path.length > MAX_STEPS) throw new Error(`still at work after ${MAX_STEPS} steps`);
+    if (this.#path.length > MAX_STEPS) throw new Error(`the workers are still busy after ${MAX_STEPS} steps`);
     const list = choices.list();
-    if (this.#exploration.notesStored) this.#stored.add(describeStored(world));
     const state = describeState(world, choices);
     if (list.length === 0) {
       this.#exploration.checkEnd(world);
-      this.#ends.add(state.key);
+      this.#ends.add(state);
     }
-    const met = { world, choices, list };
-    const todo = this.#choose(met, state, asleep).toReversed();
-    if (todo.length === 0) return;
-    const saved = todo.length === 1 ? undefined : { world: world.save(), ledger: choices.save() };
-    this.#stack.push({ met, saved, todo, asleep });
-  }
-
-  #choose({ world, choices, list }: Met, { key, rename }: State, asleep: Set<string>): string[] {
-    const { isUnreduced = false, mayBeDueAtOnce = true } = this.#exploration;
-    const names = list.map(({ name }) => name);
-    const known = this.#known.get(key);
-    if (known === undefined) {
-      this.#known.set(key, [...asleep].map(rename).join('\n'));
-      const some = isUnreduced ? undefined : findSufficient(world, choices, { list, mayBeDueAtOnce });
-      return (some?.map(({ name }) => name) ?? names).filter((name) => !asleep.has(name));
-    }
-    if (known === '') return [];
-    const sleptBefore = new Set(known.split('\n'));
-    const woken = names.filter((name) => !asleep.has(name) && sleptBefore.has(rename(name)));
-    for (const name of asleep) if (!sleptBefore.has(rename(name))) asleep.delete(name);
-    this.#known.set(key, [...asleep].map(rename).join('\n'));
-    return woken;
+    const isKnown = this.#known.has(state);
+    this.#known.add(state);
+    if (isKnown || list.length === 0) return;
+    const saved = list.length === 1 ? undefined : { world: world.save(), ledger: choices.save() };
+    const todo = list.map(({ name }) => name).toReversed();
+    this.#stack.push({ position: { world, choices, list }, saved, todo });
   }
 
   #report(isComplete: boolean): Explored {
     const [steps, longest] = [this.#steps, this.#longest];
-    return { states: this.#known.size, steps, ends: this.#ends, longest, isComplete, stored: this.#stored };
+    return { states: this.#known.size, steps, ends: this.#ends.size, longest, isComplete };
   }
 }
 
-async function comeBack({ saved }: Node): Promise<Met> {
-  if (saved === undefined) throw new Error('a state with one choice was come back to');
+async function restore({ saved }: Node): Promise<Position> {
+  if (saved === undefined) throw new Error('a state with one choice was entered twice');
   const world = await World.restore(saved.world);
   const choices = new Choices(world, saved.ledger);
   return { world, choices, list: choices.list() };
 }
 
-/** Plays paths by chance, for what is too large to be explored whole. @returns steps taken */
+/** Plays random paths, for scenarios that are too large to explore. @returns number of paths */
 export async function walk(
   { open, faults, checkEnd, maxMs }: Exploration,
-  { paths: most, random }: { readonly paths: number; readonly random: () => number },
-): Promise<{ readonly paths: number; readonly steps: number }> {
+  { paths: most, random }: { readonly paths: number; readonly random: Random },
+): Promise<number> {
   const startedAt = performance.now();
-  let [paths, steps] = [0, 0];
+  let paths = 0;
   for (; paths < most && performance.now() - startedAt < maxMs; paths += 1) {
     const world = await open();
     const choices = Choices.begin(world, faults);
@@ -208,28 +156,27 @@ export async function walk(
       for (;;) {
         await playLocal(world, choices);
         const list = choices.list();
-        const choice = list[Math.floor(random() * list.length)];
-        if (choice === undefined) break;
+        if (list.length === 0) break;
+        const choice = random.pick(list);
         path.push(choice.name);
-        if (path.length > MAX_STEPS) throw new Error(`still at work after ${MAX_STEPS} steps`);
+        if (path.length > MAX_STEPS) throw new Error(`the workers are still busy after ${MAX_STEPS} steps`);
         await choice.happen();
       }
       checkEnd(world);
     } catch (error) {
       throw new Counterexample(error, path);
     }
-    steps += path.length;
   }
-  return { paths, steps };
+  return paths;
 }
 
-/** What is first in the list, until there is nothing left to do but to wait. */
+/** Takes the first choice of every state until only waiting is left. */
 export async function playOut(world: World): Promise<void> {
   const choices = Choices.begin(world, NO_FAULTS);
   for (;;) {
     await playLocal(world, choices);
     const [choice] = choices.list();
-    if (choice === undefined || movesTime(choice)) return;
+    if (choice === undefined || choice.isWait) return;
     await choice.happen();
   }
 }

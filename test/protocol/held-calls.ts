@@ -4,21 +4,21 @@ import type { Shared } from './shared.ts';
 import { toEssence } from './snapshot.ts';
 import { type Template, toTemplate } from './templates.ts';
 
-/** Actors that live and die together. */
+/** A process: all of its actors die together. */
 export interface Process {
   readonly name: string;
   isDead: boolean;
 }
 
-/** What an actor does. With it and all that it was told it can be set up again, without its past. */
+/** The work of an actor. With it and the replies so far, the actor can be started again at the same point. */
 export type Origin =
   | { readonly kind: 'job'; readonly job: TakenJob }
   | { readonly kind: 'sweep' }
   | { readonly kind: 'client'; readonly index: number };
 
-/** What an actor was told: the answer to one of its calls, and when. */
-export interface Heard {
-  /** of the call, from 1 */
+/** The reply to one call of an actor, recorded for a replay. */
+export interface RecordedReply {
+  /** Position of the call among the calls of its actor, from 1. */
   readonly number: number;
   readonly isError: boolean;
   readonly reply: unknown;
@@ -26,58 +26,58 @@ export interface Heard {
   readonly template: Template;
 }
 
-/** Who makes calls: one delivery of a job, one sweep, one client's story. */
+/** A caller of ports: one delivery of a job, one sweep or one client. */
 export interface Actor {
   readonly name: string;
   readonly process: Process;
   readonly origin: Origin;
   readonly begunAt: number;
-  /** all that it was told so far: with the same code and the same answers it stands where it stood */
-  readonly heard: Heard[];
+  /** All replies so far. The same code with the same replies is at the same point. */
+  readonly replies: RecordedReply[];
   calls: number;
   ids: number;
-  /** the time that it sees while it is told again what it was told then */
+  /** During a replay: the time of the recorded reply, which the actor sees as now. */
   sees: number | undefined;
 }
 
-/** One call of a port, held until somebody lets it happen. */
+/** One call of a port. The call is held until the test releases it. */
 export interface HeldCall {
   readonly actor: Actor;
-  /** of the calls of its actor, from 1 */
+  /** Position among the calls of its actor, from 1. */
   readonly number: number;
   readonly room: string;
   readonly operation: string;
   readonly args: readonly unknown[];
-  /** it took effect already, and was sent again */
+  /** The call has already taken effect, and was sent again. */
   isResent: boolean;
-  /** its effect on what all share, without a reply to the caller */
+  /** Applies the call to the shared stores and queues, without a reply to the caller. */
   readonly act: (shared: Shared) => Promise<unknown>;
   readonly answer: (reply: unknown) => void;
   readonly fail: (error: unknown) => void;
-  /** as it was answered in another world; it is noted already */
-  readonly answerAgain: (heard: Heard) => void;
+  /** Replays a reply without recording it again. */
+  readonly replay: (recorded: RecordedReply) => void;
 }
 
-/** All calls of all actors on their way to store, queue, model and tools. Nothing of them happens before it is released. */
+/** Stands between all actors and the stores, queues, models and tools. No call takes effect before it is released. */
 export class HeldCalls {
   readonly #calls: HeldCall[] = [];
   readonly #shared: Shared;
   readonly #clock: { now(): number };
-  readonly #tracksReplies: boolean;
+  readonly #recordsReplies: boolean;
 
-  /** @param tracksReplies keeps what every actor heard, at the cost of a hash for each reply */
-  constructor(shared: Shared, clock: { now(): number }, tracksReplies: boolean) {
+  /** @param recordsReplies keeps each actor's replies for `replay`, which costs a hash per reply */
+  constructor(shared: Shared, clock: { now(): number }, recordsReplies: boolean) {
     this.#shared = shared;
     this.#clock = clock;
-    this.#tracksReplies = tracksReplies;
+    this.#recordsReplies = recordsReplies;
   }
 
-  /** oldest first */
+  /** Oldest first. */
   get all(): readonly HeldCall[] {
     return this.#calls;
   }
 
-  /** Puts itself between an actor and every operation of a room. */
+  /** Wraps every operation of a port, so that its calls are held. */
   bind<Room extends object>(actor: Actor, room: string, open: (shared: Shared) => Room): Room {
     return new Proxy(open(this.#shared), {
       get: (target, name) => {
@@ -85,24 +85,27 @@ export class HeldCalls {
         if (typeof found !== 'function') return found;
         return (...args: unknown[]) =>
           this.hold(actor, `${room}.${String(name)}`, args, async (shared) => {
-            const there = open(shared);
-            return Reflect.apply(Reflect.get(there, name) as typeof found, there, args) as unknown;
+            const port = open(shared);
+            return Reflect.apply(Reflect.get(port, name) as typeof found, port, args) as unknown;
           });
       },
     });
   }
 
+  /** A dead process gets a promise that never settles. */
   hold<T>(actor: Actor, name: string, args: readonly unknown[], act: (shared: Shared) => Promise<T>): Promise<T> {
     const { promise, resolve, reject } = Promise.withResolvers<T>();
-    // Of the dead nothing is heard any more.
     if (actor.process.isDead) return promise;
     actor.calls += 1;
     const number = actor.calls;
     const [room = '', operation = ''] = name.split('.');
-    const tell = (reply: unknown, isError: boolean): void => (isError ? reject(reply) : resolve(reply as T));
-    const conclude = (reply: unknown, isError: boolean): void => {
-      if (this.#tracksReplies) this.#note(actor, { number, name, reply, isError });
-      tell(reply, isError);
+    const reply = (value: unknown, isError: boolean): void => (isError ? reject(value) : resolve(value as T));
+    const conclude = (value: unknown, isError: boolean): void => {
+      if (this.#recordsReplies) {
+        const template = toTemplate(`${number} ${name} ${isError ? String(value) : toEssence(value)}`);
+        actor.replies.push({ number, isError, reply: value, at: this.#clock.now(), template });
+      }
+      reply(value, isError);
     };
     this.#calls.push({
       actor,
@@ -112,16 +115,16 @@ export class HeldCalls {
       args,
       isResent: false,
       act,
-      answer: (reply) => conclude(reply, false),
+      answer: (value) => conclude(value, false),
       fail: (error) => conclude(error, true),
-      answerAgain: ({ reply, isError }) => tell(reply, isError),
+      replay: (recorded) => reply(recorded.reply, recorded.isError),
     });
     return promise;
   }
 
-  /** Lets it happen and answers it. @returns what was answered */
+  /** Lets the call take effect and replies to its actor. @returns the reply or the error */
   async release(call: HeldCall): Promise<unknown> {
-    this.#remove(call);
+    this.drop(call);
     try {
       const reply = await call.act(this.#shared);
       call.answer(reply);
@@ -132,65 +135,54 @@ export class HeldCalls {
     }
   }
 
-  /** It takes effect, and whoever called stays without an answer for now. */
+  /** Lets the call take effect without a reply. The call stays held. */
   async actUnanswered(call: HeldCall): Promise<unknown> {
     return await call.act(this.#shared).catch((error: unknown) => error);
   }
 
-  /** It comes to nothing, or to nothing more. */
   drop(call: HeldCall): void {
-    this.#remove(call);
+    const at = this.#calls.indexOf(call);
+    if (at >= 0) this.#calls.splice(at, 1);
   }
 
   fail(call: HeldCall, error: unknown): void {
-    this.#remove(call);
+    this.drop(call);
     call.fail(error);
   }
 
-  /** The process ends here: none of its calls happens any more, and none is answered. */
+  /** Ends a process: its held calls neither take effect nor get a reply. */
   kill(process: Process): void {
     process.isDead = true;
-    for (const call of this.#calls.filter(({ actor }) => actor.process === process)) this.#remove(call);
+    for (const call of this.#calls.filter(({ actor }) => actor.process === process)) this.drop(call);
   }
 
-  /** Tells actors that have just begun all that they heard in another world; nothing of it happens again. */
-  async retell(actors: readonly Actor[]): Promise<void> {
+  /** Brings restarted actors back to their saved point: they receive their recorded replies, and no call takes effect. */
+  async replay(actors: readonly Actor[]): Promise<void> {
     for (const actor of actors) actor.sees = actor.begunAt;
-    const most = Math.max(0, ...actors.map(({ heard }) => heard.length));
-    for (let told = 0; told < most; told += 1) {
+    const most = Math.max(0, ...actors.map(({ replies }) => replies.length));
+    for (let index = 0; index < most; index += 1) {
       await settle();
       for (const actor of actors) {
-        const heard = actor.heard[told];
-        if (heard === undefined) continue;
-        const call = this.#calls.find((one) => one.actor === actor && one.number === heard.number);
-        if (call === undefined) throw new Error(`${actor.name} does not call again as it did`);
-        this.#remove(call);
-        actor.sees = heard.at;
-        call.answerAgain(heard);
+        const recorded = actor.replies[index];
+        if (recorded === undefined) continue;
+        const call = this.#calls.find((one) => one.actor === actor && one.number === recorded.number);
+        if (call === undefined) throw new Error(`${actor.name} did not repeat its call ${recorded.number}`);
+        this.drop(call);
+        actor.sees = recorded.at;
+        call.replay(recorded);
       }
     }
     await settle();
     for (const actor of actors) actor.sees = undefined;
   }
-
-  #note(actor: Actor, told: { number: number; name: string; reply: unknown; isError: boolean }): void {
-    const { number, name, reply, isError } = told;
-    const template = toTemplate(`${number} ${name} ${isError ? String(reply) : toEssence(reply)}`);
-    actor.heard.push({ number, isError, reply, at: this.#clock.now(), template });
-  }
-
-  #remove(call: HeldCall): void {
-    const at = this.#calls.indexOf(call);
-    if (at >= 0) this.#calls.splice(at, 1);
-  }
 }
 
-/** A name that is the same in every run that came here the same way. */
+/** A name that is the same in every run that reaches the call by the same path. */
 export function nameCall({ actor, number, room, operation }: HeldCall): string {
   return `${actor.name}#${number} ${room}.${operation}`;
 }
 
-/** Lets everything run that does not wait for a held call or for time. */
+/** Runs all code that waits neither for a held call nor for the clock. */
 export async function settle(): Promise<void> {
   do {
     await new Promise((resolve) => {

@@ -6,7 +6,7 @@ import { readyMember, scheduledMember } from '../../src/store/keys.ts';
 import type { HeldCall } from './held-calls.ts';
 import { textOfDatabase } from './snapshot.ts';
 
-/** The longest that a `ready` entry is pushed out while nothing holds the conversation, in ms. */
+/** The sweeper pushes a `ready` entry out by at most this time, in ms, if the conversation has no owner. */
 const LAST_PUSH_MS = 60_000;
 
 const FENCED_BY_EPOCH: ReadonlySet<string> = new Set([
@@ -27,13 +27,10 @@ const FENCED_BY_PASS: ReadonlySet<string> = new Set([
   'commitVersion',
 ]);
 
-/** One of DESIGN §4 does not hold. */
+/** A broken invariant of docs/invariants.md. */
 class Broken extends Error {
-  readonly invariant: string;
-
   constructor(invariant: string, what: string) {
     super(`${invariant}: ${what}`);
-    this.invariant = invariant;
   }
 }
 
@@ -42,23 +39,23 @@ interface Before {
   readonly states: ReadonlyMap<string, TurnState>;
   readonly head: string | undefined;
   readonly logged: number;
-  /** which invariant an erase would break now */
+  /** Invariant that an erase would break now: a turn (I2) or a pass (I6) is in flight. */
   readonly keptBy: 'I2' | 'I6' | undefined;
 }
 
 const NOTHING: Before = { epoch: 0, states: new Map(), head: undefined, logged: 0, keptBy: undefined };
 
-/** Looks at one call from both sides: what it did is what its invariants allow. */
+/** Runs one call, and compares the state before with the state after. @throws if the call broke an invariant */
 export async function watch<T>(db: MemoryDatabase, call: HeldCall, act: () => Promise<T>): Promise<T> {
   const whole = isOutdated(db, call) ? textOfDatabase(db) : undefined;
-  const before = new Map([...db.conversations].map(([name, conversation]) => [name, look(conversation)]));
+  const before = new Map([...db.conversations].map(([name, conversation]) => [name, snapshotOf(conversation)]));
   const reply = await act();
   if (whole !== undefined && whole !== textOfDatabase(db)) {
-    throw new Broken('I4', `${call.operation} of somebody who lost the conversation changed it`);
+    throw new Broken('I4', `${call.operation} with a lost lease changed the store`);
   }
   for (const [name, { keptBy }] of before) {
     if (keptBy === undefined || db.conversations.has(name)) continue;
-    throw new Broken(keptBy, `${call.operation} removed a ${keptBy === 'I2' ? 'turn' : 'pass'} that is under way`);
+    throw new Broken(keptBy, `${call.operation} removed a ${keptBy === 'I2' ? 'turn' : 'pass'} that is in flight`);
   }
   for (const [name, conversation] of db.conversations) {
     checkStep(call, { before: before.get(name) ?? NOTHING, conversation, reply });
@@ -67,14 +64,14 @@ export async function watch<T>(db: MemoryDatabase, call: HeldCall, act: () => Pr
   return reply;
 }
 
-function look({ epoch, mailbox, turnRecords, log, pass }: MemoryConversation): Before {
+function snapshotOf({ epoch, mailbox, turnRecords, log, pass }: MemoryConversation): Before {
   const states = new Map([...turnRecords].map(([turn, { state }]) => [turn, state]));
   const hasTurn = [...states.values()].some((state) => !isSettled(state));
   const keptBy = hasTurn ? 'I2' : pass && 'I6';
   return { epoch, states, head: mailbox[0], logged: log.length, keptBy };
 }
 
-/** A write whose lease is not the present one. */
+/** True for a write whose lease is no longer valid. */
 function isOutdated(db: MemoryDatabase, { room, operation, args }: HeldCall): boolean {
   if (room === 'turns' && FENCED_BY_EPOCH.has(operation)) {
     const lease = args[0] as TurnLease;
@@ -94,14 +91,14 @@ interface Step {
 }
 
 function checkStep({ operation }: HeldCall, { before, conversation, reply }: Step): void {
-  if (conversation.epoch < before.epoch) throw new Broken('I4', `the epoch fell by ${operation}`);
+  if (conversation.epoch < before.epoch) throw new Broken('I4', `${operation} lowered the epoch`);
   if (conversation.log.length < before.logged) throw new Broken('I1', 'the log shrank');
   for (const { turn, state } of conversation.turnRecords.values()) {
     const was = before.states.get(turn);
     if (was === undefined || was === state) continue;
-    if (isSettled(was)) throw new Broken('I2', `${turn} was ${was} and is ${state}`);
+    if (isSettled(was)) throw new Broken('I2', `${turn} changed from ${was} to ${state}`);
     if ((state === 'completed' || state === 'failed') && before.head !== turn) {
-      throw new Broken('I4', `${turn} was settled as ${state} and is not the head`);
+      throw new Broken('I4', `${turn} was settled as ${state} without being the head`);
     }
     const raises =
       before.head === turn && (state === 'canceled' || (reply as { status?: string } | undefined)?.status === 'poison');
@@ -109,7 +106,7 @@ function checkStep({ operation }: HeldCall, { before, conversation, reply }: Ste
   }
 }
 
-/** What holds between any two scripts. */
+/** Checks what must be true after every script. */
 function checkState(db: MemoryDatabase, conversation: MemoryConversation): void {
   checkCounts(conversation);
   checkTurns(db, conversation);
@@ -129,8 +126,9 @@ function checkCounts({ log, turns, openCalls, versions, version, events }: Memor
   if (new Set(answered).size !== answered.length) throw new Broken('I5', 'a call was answered twice');
   const open = made.filter((id) => !answered.includes(id));
   if (open.join() !== [...openCalls.keys()].join())
-    throw new Broken('I1', `open: ${open.join()}, kept: ${[...openCalls.keys()].join()}`);
-  if (version !== versions.size) throw new Broken('I4', `${versions.size} versions, and ${version} is the live one`);
+    throw new Broken('I1', `open calls in the log: ${open.join()}, in the record: ${[...openCalls.keys()].join()}`);
+  if (version !== versions.size)
+    throw new Broken('I4', `${versions.size} versions, but the live version is ${version}`);
   const settled = events.filter(({ type }) => type === 'turn_settled').map(({ fields }) => fields['turn']);
   if (new Set(settled).size !== settled.length) throw new Broken('I2', 'a turn was settled twice');
 }
@@ -156,11 +154,13 @@ function checkReady(db: MemoryDatabase, conversation: MemoryConversation): void 
   if (mailbox.length > 0) {
     if (due === undefined) throw new Broken('I3', 'the mailbox has turns and no t| entry');
     const { waiting } = turnRecords.get(mailbox[0] ?? '') ?? {};
-    if (due > Math.max(latest, leaseUntil, waiting?.until ?? 0)) throw new Broken('I3', 'its t| entry is too late');
+    if (due > Math.max(latest, leaseUntil, waiting?.until ?? 0))
+      throw new Broken('I3', 'the t| entry of a mailbox is due too late');
   }
   const passDue = db.ready.get(readyMember('p', ref));
   if (pass === undefined) return;
   if (passDue === undefined) throw new Broken('I6', 'a pass has no p| entry');
-  const { leaseUntil: heldUntil = 0, parked } = pass;
-  if (passDue > Math.max(latest, heldUntil, parked?.untilMs ?? 0)) throw new Broken('I6', 'its p| entry is too late');
+  const { leaseUntil: ownedUntil = 0, parked } = pass;
+  if (passDue > Math.max(latest, ownedUntil, parked?.untilMs ?? 0))
+    throw new Broken('I6', 'the p| entry of a pass is due too late');
 }

@@ -1,86 +1,58 @@
 import { describe, expect, it } from 'vitest';
+import { Random } from '../setup/random.ts';
+import { CALL_FAULTS, type CallFault, type KillRun, type KillScenario, runWithFaults } from './kill-run.ts';
+import { KILL_SCENARIOS } from './kill-scenarios.ts';
 import { normalize, normalizeOutcome } from './normal-form.ts';
-import { seeded } from './random.ts';
-import { STORIES } from './stories.ts';
-import { type Acknowledged, MISHAPS, type Mishap, type Mishaps, type Story, tell } from './story.ts';
+import type { World } from './world.ts';
 
 const PAIRS = 60;
 const SEED = 20_261_121;
 
-/** Of a story that goes on, every call and its number; what becomes of it must not differ. */
-async function expectSame(
-  story: Story,
-  whole: Acknowledged,
-  mishaps: Mishaps,
-  form = formOf(story),
-): Promise<Acknowledged> {
-  const label = [...mishaps]
-    .map(([number, mishap]) => `${mishap} ${number} ${whole.names[number - 1] ?? ''}`)
-    .join(', ');
-  const told = await tell(story, mishaps).catch((error: unknown) => {
+type Faults = ReadonlyMap<number, CallFault>;
+
+/** Runs the scenario with faults and compares its end with the run without faults. */
+async function expectSameEnd(
+  scenario: KillScenario,
+  whole: KillRun,
+  { faults, form }: { readonly faults: Faults; readonly form: (world: World) => unknown },
+): Promise<KillRun> {
+  const label = [...faults].map(([number, fault]) => `${fault} ${number} ${whole.calls[number - 1] ?? ''}`).join(', ');
+  const run = await runWithFaults(scenario, faults).catch((error: unknown) => {
     throw new Error(`${label}: ${String(error)}`, { cause: error });
   });
-  expect(form(told.world), label).toEqual(form(whole.world));
-  return told;
+  expect(form(run.world), label).toEqual(form(whole.world));
+  return run;
 }
 
-function formOf(story: Story): (world: Acknowledged['world']) => unknown {
-  return story.isRacing ? normalizeOutcome : normalize;
-}
-
-describe.each(STORIES)('$name', (story) => {
-  it.each(['before', 'after'] as const)(
-    'ends as ever where a process dies at any call, %s its effect',
-    async (when) => {
-      const whole = await tell(story);
-      for (let number = 1; number <= whole.calls; number += 1) {
-        const { mishaps } = await expectSame(story, whole, new Map([[number, when]]));
-        expect(mishaps).toBe(1);
-      }
-      expect(whole.calls).toBeGreaterThan(15);
-    },
-  );
-
-  it('ends as ever where any call is answered to nobody and sent again: I5', async () => {
-    const whole = await tell(story);
-    for (let number = 1; number <= whole.calls; number += 1) {
-      await expectSame(story, whole, new Map([[number, 'again']]));
-    }
+describe.each(KILL_SCENARIOS)('$name', (scenario) => {
+  const { name } = scenario;
+  // With an outage, a delivery may end early. A turn may then miss its deadline and take over the pass.
+  it.each([
+    ['a process dies before', 'before', scenario.isRacing ? normalizeOutcome : normalize],
+    ['a process dies after', 'after', scenario.isRacing ? normalizeOutcome : normalize],
+    ['the connection repeats', 'again', scenario.isRacing ? normalizeOutcome : normalize],
+    ['the caller gets an outage for', 'unanswered', normalizeOutcome],
+  ] as const)(`${name} ends in the same state if %s any one call`, async (_, fault, form) => {
+    const whole = await runWithFaults(scenario);
+    expect(whole.calls.length).toBeGreaterThan(15);
     expect(whole.world.db.ready.size).toBe(0);
+    for (let number = 1; number <= whole.calls.length; number += 1) {
+      const { faults } = await expectSameEnd(scenario, whole, { faults: new Map([[number, fault]]), form });
+      if (fault === 'before' || fault === 'after') expect(faults).toBe(1);
+    }
   });
 
-  it('loses and repeats nothing where any call is answered to nobody', async () => {
-    const whole = await tell(story);
-    for (let number = 1; number <= whole.calls; number += 1) {
-      // A pass whose delivery ended early may miss the deadline of the turn that waits for it, and is taken over.
-      await expectSame(story, whole, new Map([[number, 'unanswered']]), normalizeOutcome);
-    }
-    expect(whole.world.db.ready.size).toBe(0);
-  });
-
-  it(`loses and repeats nothing where two calls go wrong, seed ${SEED}`, async () => {
-    const random = seeded(SEED);
-    const whole = await tell(story);
+  it(`${name} loses and repeats nothing with two faults, seed ${SEED}`, async () => {
+    const random = new Random(SEED);
+    const whole = await runWithFaults(scenario);
     let both = 0;
     for (let pair = 0; pair < PAIRS; pair += 1) {
-      const first = 1 + Math.floor(random() * whole.calls);
-      const second = first + 1 + Math.floor(random() * whole.calls);
-      const [one, other] = [pick(random), pick(random)];
-      const told = await expectSame(
-        story,
-        whole,
-        new Map([
-          [first, one],
-          [second, other],
-        ]),
-        normalizeOutcome,
-      );
-      if (told.mishaps === 2) both += 1;
+      const first = random.between(1, whole.calls.length);
+      const second = first + random.between(1, whole.calls.length);
+      const faults: Faults = new Map([first, second].map((number) => [number, random.pick(CALL_FAULTS)]));
+      const run = await expectSameEnd(scenario, whole, { faults, form: normalizeOutcome });
+      if (run.faults === 2) both += 1;
     }
     expect(both).toBeGreaterThan(PAIRS / 4);
   });
 });
-
-function pick(random: () => number): Mishap {
-  return MISHAPS[Math.floor(random() * MISHAPS.length)] ?? 'before';
-}

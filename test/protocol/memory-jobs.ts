@@ -6,7 +6,6 @@ import { summarizeJob } from '../../src/jobs/summarize.ts';
 
 type JobState = 'waiting' | 'active' | 'delayed' | 'waiting-children';
 
-/** A job as a queue keeps it. */
 export interface StoredJob {
   readonly id: string;
   readonly queue: QueueName;
@@ -14,17 +13,17 @@ export interface StoredJob {
   readonly timestamp: number;
   readonly parent: string | undefined;
   state: JobState;
-  /** deliveries so far */
   deliveries: number;
   attemptsMade: number;
   dueAt: number;
   lockedUntil: number;
-  /** children that have not ended */
+  /** Ids of children that have not ended. */
   readonly pending: Set<string>;
+  /** Number of children that have ended. */
   ended: number;
 }
 
-/** A job as the worker got it that took it. */
+/** A copy of a job, given to the worker that took the job. */
 export interface TakenJob {
   readonly id: string;
   readonly queue: QueueName;
@@ -32,7 +31,7 @@ export interface TakenJob {
   readonly timestamp: number;
   readonly attemptsMade: number;
   readonly parent: string | undefined;
-  /** under which it is held */
+  /** Token of the worker's lock. */
   readonly token: string;
 }
 
@@ -43,12 +42,12 @@ interface NewJob {
 
 const QUEUE_OF: Readonly<Record<WakeKind, QueueName>> = { turn: QUEUES.turn, pass: QUEUES.compaction };
 
-/** A lapsed lock is found by the next look at stalled jobs. */
+/** BullMQ notices a lapsed lock at its next check for stalled jobs. */
 const STALLED_MS = QUEUE_TIMES.lockMs + QUEUE_TIMES.stalledCheckMs;
 
 /**
- * Queues in memory, as far as turnfold leans on BullMQ: ids that are taken once, locks with tokens that lapse, parents that wait
- * for their children, delays, attempts. Every operation is one atomic step.
+ * Queues in memory with the features of BullMQ that turnfold uses: unique job ids, lapsing locks, delays and attempts. A parent
+ * waits for its children. Every operation is atomic.
  */
 export class MemoryJobs {
   readonly #jobs = new Map<string, StoredJob>();
@@ -58,13 +57,9 @@ export class MemoryJobs {
     this.#clock = clock;
   }
 
-  /** Those of another world, as they stand. */
+  /** Copies the jobs of another world. */
   adopt(others: MemoryJobs): void {
     for (const job of others.all) this.#jobs.set(job.id, { ...job, pending: new Set(job.pending) });
-  }
-
-  find(id: string): StoredJob | undefined {
-    return this.#jobs.get(id);
   }
 
   get all(): readonly StoredJob[] {
@@ -80,7 +75,7 @@ export class MemoryJobs {
     return state === 'waiting' || state === 'delayed';
   }
 
-  /** @returns the ids; a number below nothing where one was refused, because its parent is gone */
+  /** @returns an id for each child. A negative number is BullMQ's code for a refused child, whose parent is gone */
   addChildren(children: readonly NewJob[]): { readonly id: string | number }[] {
     return children.map(({ data, opts }) => {
       const parent = this.#jobs.get(opts.parent?.id ?? '');
@@ -98,13 +93,13 @@ export class MemoryJobs {
     return { unprocessed: job?.pending.size ?? 0, processed: job?.ended ?? 0 };
   }
 
-  /** Jobs that a worker could take now, oldest first. */
+  /** Oldest first. */
   takeable(): StoredJob[] {
     const now = this.#clock.now();
     return this.all.filter(({ state, dueAt }) => state === 'waiting' || (state === 'delayed' && dueAt <= now));
   }
 
-  /** Of the takeable ones. */
+  /** @param job one of `takeable` */
   take(job: StoredJob): TakenJob {
     job.state = 'active';
     job.deliveries += 1;
@@ -113,19 +108,19 @@ export class MemoryJobs {
     return { id, queue, data, timestamp, attemptsMade, parent, token: tokenOf(job) };
   }
 
-  /** As a living worker does while it holds a job. */
+  /** Renews a lock, as every live worker does. A worker that lost the job changes nothing. */
   extendLock(taken: TakenJob): void {
     const job = this.#jobs.get(taken.id);
     if (job !== undefined && tokenOf(job) === taken.token) job.lockedUntil = this.#clock.now() + STALLED_MS;
   }
 
-  /** Jobs whose worker is gone go back to be taken. */
+  /** Returns the jobs of dead workers to the queue. */
   releaseStalled(): void {
     const now = this.#clock.now();
     for (const job of this.all) if (job.state === 'active' && job.lockedUntil <= now) job.state = 'waiting';
   }
 
-  /** When something will be due without anybody's doing. */
+  /** Time at which the next delay or lock ends. */
   get nextDueAt(): number | undefined {
     const times = this.all.flatMap(({ state, dueAt, lockedUntil }) =>
       state === 'delayed' ? [dueAt] : state === 'active' ? [lockedUntil] : [],
@@ -134,21 +129,21 @@ export class MemoryJobs {
   }
 
   moveToWaitingChildren(taken: TakenJob): boolean {
-    const job = this.#held(taken);
+    const job = this.#owned(taken);
     if (job.pending.size === 0) return false;
     job.state = 'waiting-children';
     return true;
   }
 
   moveToDelayed(taken: TakenJob, delayMs: number): void {
-    const job = this.#held(taken);
+    const job = this.#owned(taken);
     job.state = 'delayed';
     job.dueAt = this.#clock.now() + delayMs;
   }
 
-  /** Ended, and removed as all of ours are. */
+  /** Removes the job, as all queues of turnfold do at the end of a job. */
   end(taken: TakenJob): void {
-    const job = this.#held(taken);
+    const job = this.#owned(taken);
     this.#jobs.delete(job.id);
     const parent = this.#jobs.get(job.parent ?? '');
     if (parent === undefined || !parent.pending.delete(job.id)) return;
@@ -156,24 +151,18 @@ export class MemoryJobs {
     if (parent.pending.size === 0 && parent.state === 'waiting-children') parent.state = 'waiting';
   }
 
-  /** Its delivery threw: again, while attempts remain. */
+  /** Ends a delivery that threw. The job is delayed for another attempt, if one remains. */
   failAttempt(taken: TakenJob): void {
-    const job = this.#held(taken);
+    const job = this.#owned(taken);
     job.attemptsMade += 1;
     const attempts = job.queue === QUEUES.summarization ? summarizeJob.attempts : 1;
     if (job.attemptsMade < attempts) this.moveToDelayed(taken, summarizeJob.backoffMs);
     else this.end(taken);
   }
 
-  /** Whether it is still the worker's that took it so. Once it is not, it never is again. */
-  isHeld({ id, token }: TakenJob): boolean {
+  #owned({ id, token }: TakenJob): StoredJob {
     const job = this.#jobs.get(id);
-    return job?.state === 'active' && tokenOf(job) === token;
-  }
-
-  #held(taken: TakenJob): StoredJob {
-    const job = this.#jobs.get(taken.id);
-    if (job === undefined || !this.isHeld(taken)) throw new Error(`missing lock for job ${taken.id}`);
+    if (job?.state !== 'active' || tokenOf(job) !== token) throw new Error(`missing lock for job ${id}`);
     return job;
   }
 

@@ -1,20 +1,20 @@
 import type { PassLease } from '../../src/domain/ports/pass-store.ts';
-import type { Store } from '../../src/domain/ports/store.ts';
 import type { TurnLease } from '../../src/domain/ports/turn-store.ts';
-import type { MemoryDatabase } from '../../src/memory-store/database.ts';
+import type { MemoryConversation, MemoryDatabase } from '../../src/memory-store/database.ts';
 import { readyMember } from '../../src/store/keys.ts';
 import type { Faults } from './choices.ts';
+import type { Mutate } from './shared.ts';
 import { ref } from './world.ts';
 
-/** A store that is broken in one place, what brings it out, and the invariant that must notice. */
+/** A store with one defect, and a scenario in which the named invariant must notice the defect. */
 export interface Mutation {
   readonly name: string;
   readonly invariant: string;
   readonly scenario: string;
-  readonly faults: Partial<Faults>;
-  /** it takes a path that a search from the first choice on comes to late */
+  readonly faults?: Partial<Faults>;
+  /** Random walks reach the defect sooner than a search in order. */
   readonly byChance?: true;
-  readonly mutate: (store: Store, db: MemoryDatabase) => Store;
+  readonly mutate: Mutate;
 }
 
 function presentTurn(db: MemoryDatabase, lease: TurnLease): TurnLease {
@@ -27,9 +27,37 @@ function presentPass(db: MemoryDatabase, lease: PassLease): PassLease {
   return { ...lease, passId: pass?.passId ?? lease.passId, owner: pass?.owner ?? lease.owner };
 }
 
+type Operation = 'accept' | 'claim' | 'requestPass';
+
+/** Changes the database after each call of one operation. */
+function after(operation: Operation, change: (db: MemoryDatabase) => unknown): Mutate {
+  return (store, db) => ({
+    ...store,
+    [operation]: async (...args: unknown[]) => {
+      const result = (await Reflect.apply(store[operation], store, args)) as unknown;
+      change(db);
+      return result;
+    },
+  });
+}
+
+/** Restores one field of the conversation after each call of one operation. */
+function keeping(operation: 'claim' | 'cancel', field: 'turns' | 'epoch'): Mutate {
+  return (store, db) => ({
+    ...store,
+    [operation]: async (...args: unknown[]) => {
+      const before = db.find(ref)?.[field] ?? 0;
+      const result = (await Reflect.apply(store[operation], store, args)) as unknown;
+      const conversation: MemoryConversation | undefined = db.find(ref);
+      if (conversation !== undefined) conversation[field] = before;
+      return result;
+    },
+  });
+}
+
 export const MUTATIONS: readonly Mutation[] = [
   {
-    name: 'no epoch check',
+    name: 'without the check of the epoch',
     invariant: 'I4',
     scenario: 'two producers',
     faults: { lapses: 1, all: 1 },
@@ -40,10 +68,9 @@ export const MUTATIONS: readonly Mutation[] = [
     }),
   },
   {
-    name: 'pop on commit forgotten',
+    name: 'that leaves a settled turn in the mailbox',
     invariant: 'I2',
     scenario: 'two producers',
-    faults: {},
     mutate: (store, db) => ({
       ...store,
       settle: async (lease, settlement, wake) => {
@@ -54,35 +81,19 @@ export const MUTATIONS: readonly Mutation[] = [
     }),
   },
   {
-    name: 'ready entry removed too early',
+    name: 'that removes the ready entry at the claim',
     invariant: 'I3',
     scenario: 'two producers',
-    faults: {},
-    mutate: (store, db) => ({
-      ...store,
-      claim: async (...args) => {
-        const result = await store.claim(...args);
-        db.ready.delete(readyMember('t', ref));
-        return result;
-      },
-    }),
+    mutate: after('claim', (db) => db.ready.delete(readyMember('t', ref))),
   },
   {
-    name: 'no ready entry for the first turn of a mailbox',
+    name: 'without a ready entry for the first turn of a mailbox',
     invariant: 'I3',
     scenario: 'two producers',
-    faults: {},
-    mutate: (store, db) => ({
-      ...store,
-      accept: async (request) => {
-        const result = await store.accept(request);
-        if (db.find(ref)?.mailbox.length === 1) db.ready.delete(readyMember('t', ref));
-        return result;
-      },
-    }),
+    mutate: after('accept', (db) => db.find(ref)?.mailbox.length === 1 && db.ready.delete(readyMember('t', ref))),
   },
   {
-    name: 'a step that is sent again is appended again',
+    name: 'that appends a repeated step again',
     invariant: 'I5',
     scenario: 'two producers',
     faults: { lostReplies: 1, all: 1 },
@@ -96,39 +107,19 @@ export const MUTATIONS: readonly Mutation[] = [
     }),
   },
   {
-    name: 'a count that moves in a script of its own',
+    name: 'that does not count turns in the claim script',
     invariant: 'I1',
     scenario: 'two producers',
-    faults: {},
-    mutate: (store, db) => ({
-      ...store,
-      claim: async (...args) => {
-        const before = db.find(ref)?.turns ?? 0;
-        const result = await store.claim(...args);
-        const conversation = db.find(ref);
-        if (conversation !== undefined) conversation.turns = before;
-        return result;
-      },
-    }),
+    mutate: keeping('claim', 'turns'),
   },
   {
-    name: 'a cancel that leaves the epoch',
+    name: 'that does not raise the epoch at a cancel',
     invariant: 'I4',
     scenario: 'a cancel',
-    faults: {},
-    mutate: (store, db) => ({
-      ...store,
-      cancel: async (...args) => {
-        const { epoch = 0 } = db.find(ref) ?? {};
-        const result = await store.cancel(...args);
-        const conversation = db.find(ref);
-        if (conversation !== undefined) conversation.epoch = epoch;
-        return result;
-      },
-    }),
+    mutate: keeping('cancel', 'epoch'),
   },
   {
-    name: 'no check of the pass at its commit',
+    name: 'without the check of the pass at a commit',
     invariant: 'I4',
     scenario: 'hard pass',
     faults: { lapses: 1, all: 1 },
@@ -139,24 +130,15 @@ export const MUTATIONS: readonly Mutation[] = [
     }),
   },
   {
-    name: 'a pass without a ready entry',
+    name: 'without a ready entry for a pass',
     invariant: 'I6',
     scenario: 'hard pass',
-    faults: {},
-    mutate: (store, db) => ({
-      ...store,
-      requestPass: async (request) => {
-        const result = await store.requestPass(request);
-        db.ready.delete(readyMember('p', ref));
-        return result;
-      },
-    }),
+    mutate: after('requestPass', (db) => db.ready.delete(readyMember('p', ref))),
   },
   {
-    name: 'an erase that trusts what the sweep has found',
+    name: 'that erases without checking again that the conversation is idle',
     invariant: 'I2',
     scenario: 'a turn and an expiry',
-    faults: {},
     mutate: (store) => ({
       ...store,
       expire: async (conversation) => ({ status: 'expired', ...(await store.erase(conversation)) }),

@@ -3,7 +3,7 @@ import type { MemoryTurn } from '../../src/memory-store/database.ts';
 import { toText } from './snapshot.ts';
 import { ref, type World } from './world.ts';
 
-/** All that lasts, without ids, times, epochs and attempts. */
+/** Everything that a run leaves behind, except ids, times, epochs and attempts. Two runs that differ in these alone are equal. */
 export function normalize({ db, jobs }: World) {
   const found = db.find(ref);
   if (found === undefined) throw new Error('nothing was written');
@@ -27,7 +27,10 @@ export function normalize({ db, jobs }: World) {
   };
 }
 
-/** Of that, what may not differ either where turns and passes race: what was said, how turns ended, that nothing is left. */
+/**
+ * The part of the normal form that does not depend on a race between turns and passes. The log and the ends of turns are the
+ * same, and no work is left. Versions may differ.
+ */
 export function normalizeOutcome(world: World): unknown {
   const { log, turns, settled, copies, left } = normalize(world);
   return {
@@ -44,7 +47,7 @@ function normalizeTurn({ turn, state, inputSeq, answerSeq, failure, usage, reque
   return { turn, state, inputSeq, answerSeq, failure, usage, requestTokens, end, done };
 }
 
-/** Results of one round in the order of their calls: they are recorded as they come in. */
+/** Sorts the results of each tool round by call, because results are recorded as they arrive. */
 function sortRounds(messages: readonly Message[]): Message[] {
   const sorted: Message[] = [];
   let round: Message[] = [];

@@ -1,26 +1,24 @@
 import type { Store } from '../../src/domain/ports/store.ts';
+import type { TokenCounter } from '../../src/domain/ports/token-counter.ts';
 import { type MemoryConversation, MemoryDatabase } from '../../src/memory-store/database.ts';
 import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
 import { MemoryJobs } from './memory-jobs.ts';
 
-/** All that the actors of a world have in common, and all that lasts of what they do. */
+/** The stores and queues that all actors of a world share. */
 export interface Shared {
   readonly db: MemoryDatabase;
   readonly jobs: MemoryJobs;
   readonly store: Store;
 }
 
-/** Breaks a store, to see that it is noticed. */
+/** Breaks a store, to prove that the invariants notice. */
 export type Mutate = (store: Store, db: MemoryDatabase) => Store;
 
-const WHOLE: Mutate = (store) => store;
-
-export function openShared(clock: { now(): number }, mutate: Mutate = WHOLE): Shared {
+export function openShared(clock: { now(): number }, mutate: Mutate = (store) => store): Shared {
   const db = new MemoryDatabase(() => clock.now());
   return { db, jobs: new MemoryJobs(clock), store: mutate(openMemoryStore(db), db) };
 }
 
-/** The same once more: what is done to one of them is not done to the other. */
 export function copyShared({ db, jobs }: Shared, clock: { now(): number }, mutate?: Mutate): Shared {
   const copy = openShared(clock, mutate);
   for (const [name, conversation] of db.conversations) copy.db.conversations.set(name, copyConversation(conversation));
@@ -31,7 +29,7 @@ export function copyShared({ db, jobs }: Shared, clock: { now(): number }, mutat
   return copy;
 }
 
-/** Entries, versions and texts are never changed once they are written: only the lists of them are copied. */
+/** Entries, versions, texts and events are immutable, so only their lists are copied. */
 function copyConversation(conversation: MemoryConversation): MemoryConversation {
   const { log, versions, summaries, texts, events, ...changing } = conversation;
   const lists = {
@@ -42,4 +40,17 @@ function copyConversation(conversation: MemoryConversation): MemoryConversation 
     events: [...events],
   };
   return { ...conversation, ...structuredClone(changing), ...lists };
+}
+
+/** Counts one token per word. The real counter yields to the event loop by the clock, which would make runs differ. */
+export const WORD_COUNTER: TokenCounter = {
+  longestTokenBytes: 64,
+  count: async (text) => wordsOf(text).length,
+  countSync: (text) => wordsOf(text).length,
+  clipStart: async (text, maxTokens) => wordsOf(text).slice(0, maxTokens).join(''),
+  clipEnd: async (text, maxTokens) => (maxTokens === 0 ? '' : wordsOf(text).slice(-maxTokens).join('')),
+};
+
+function wordsOf(text: string): string[] {
+  return text.match(/\s*\S+/g) ?? [];
 }

@@ -28,16 +28,15 @@ import type { TurnPorts } from '../../src/workers/turn/turn-ports.ts';
 import { WorldClock } from './clock.ts';
 import { type Actor, HeldCalls, type Origin, type Process } from './held-calls.ts';
 import type { MemoryJobs, StoredJob, TakenJob } from './memory-jobs.ts';
-import { copyShared, type Mutate, openShared, type Shared } from './shared.ts';
+import { copyShared, type Mutate, openShared, type Shared, WORD_COUNTER } from './shared.ts';
 import { ID_MARK } from './templates.ts';
-import { WORD_COUNTER } from './word-counter.ts';
 
 export const ref: ConversationRef = { tenant: '_', id: 'talk' };
 export const AGENT = 'guide';
 
 type Ports = TurnPorts & CompactionPorts & SummarizationPorts & SweeperPorts;
 
-/** What stands outside of turnfold, and how its agent is set up. Built anew for each world, on that world's clock. */
+/** The agent of a world and the services outside turnfold. */
 export interface Surroundings {
   readonly model: Model;
   readonly tools?: readonly Tool[];
@@ -47,43 +46,44 @@ export interface Surroundings {
 
 export interface WorldOptions {
   readonly surround: (clock: WorldClock) => Surroundings;
-  /** how long a model takes, in ms */
+  /** Duration of a model call in ms (default 0). */
   readonly modelMs?: number;
-  readonly tracksReplies?: boolean;
-  /** timers of workers; those of the world's clock unless given */
+  /** Records the replies to all actors, so that the world can be saved. */
+  readonly recordsReplies?: boolean;
+  /** Timers of the workers (default: timers on the clock of the world). */
   readonly timers?: Timers;
   readonly mutate?: Mutate;
-  /** what services do, each on its own */
+  /** Services that use the client at the same time. */
   readonly clients?: readonly ((ports: ClientPorts) => Promise<unknown>)[];
 }
 
-/** What does not change while a world goes on. */
+/** The parts of a world that never change. */
 interface Setting {
   readonly options: WorldOptions;
   readonly surroundings: Surroundings;
   readonly agent: PreparedAgent;
 }
 
-/** A world to come back to: what all share, and who is at work in it. Its actors' timers are not in it: see NO_TIMERS. */
+/** A copy of a world at one moment. Timers cannot be copied, so such a world uses NO_TIMERS. */
 export interface SavedWorld {
   readonly setting: Setting;
   readonly now: number;
   readonly shared: Shared;
-  readonly actors: readonly Pick<Actor, 'name' | 'origin' | 'begunAt' | 'heard'>[];
-  /** calls that took effect and are not answered: actor and number */
+  readonly actors: readonly Pick<Actor, 'name' | 'origin' | 'begunAt' | 'replies'>[];
+  /** Actor and number of each call that took effect without a reply. */
   readonly resent: ReadonlySet<string>;
 }
 
 /**
- * Everything between a service and its answer, in one process and without any time of its own: the real workers, the real
- * deliveries of the queue, the client's ports, over stores and queues in memory. Each call between them is held.
+ * The whole system in one process, with a clock that only the test moves. The workers, the queue deliveries and the client
+ * functions are real. The stores and queues are in memory. Every call between them is held until the test releases the call.
  */
 export class World {
   readonly clock: WorldClock;
   readonly shared: Shared;
   readonly held: HeldCalls;
   readonly working = new Set<Actor>();
-  /** what no delivery may end with: anything but an outage */
+  /** Errors that ended an actor. Only an outage may do that. */
   readonly failures: unknown[] = [];
   readonly #setting: Setting;
 
@@ -91,7 +91,7 @@ export class World {
     this.clock = clock;
     this.shared = shared;
     this.#setting = setting;
-    this.held = new HeldCalls(shared, clock, setting.options.tracksReplies ?? false);
+    this.held = new HeldCalls(shared, clock, setting.options.recordsReplies ?? false);
   }
 
   static async open(options: WorldOptions): Promise<World> {
@@ -103,13 +103,13 @@ export class World {
     return new World({ options, surroundings, agent }, clock, openShared(clock, options.mutate));
   }
 
-  /** What was saved goes on here. Those who were at work begin anew and hear at once all that they had heard. */
+  /** Continues a saved world. Its actors start again and replay the replies that they had received. */
   static async restore({ setting, now, shared, actors, resent }: SavedWorld): Promise<World> {
     const clock = new WorldClock(now);
     const world = new World(setting, clock, copyShared(shared, clock, setting.options.mutate));
-    const again = actors.map((saved) => world.#openActor(saved.name, openProcess(saved.name), saved));
-    for (const actor of again) world.#begin(actor);
-    await world.held.retell(again);
+    const restarted = actors.map((saved) => world.#openActor(saved.name, openProcess(saved.name), saved));
+    for (const actor of restarted) world.#begin(actor);
+    await world.held.replay(restarted);
     for (const call of world.held.all) call.isResent = resent.has(`${call.actor.name}#${call.number}`);
     return world;
   }
@@ -123,7 +123,7 @@ export class World {
       setting: this.#setting,
       now: clock.now(),
       shared: copyShared(this.shared, clock),
-      actors: living.map(({ name, origin, begunAt, heard }) => ({ name, origin, begunAt, heard: [...heard] })),
+      actors: living.map(({ name, origin, begunAt, replies }) => ({ name, origin, begunAt, replies: [...replies] })),
       resent: new Set(resent),
     };
   }
@@ -136,37 +136,32 @@ export class World {
     return this.shared.jobs;
   }
 
-  /** A copy of what all share, to try something out on it. */
-  copyShared(): Shared {
-    return copyShared(this.shared, this.clock, this.#setting.options.mutate);
-  }
-
-  /** Messages that are there before anything begins. */
+  /** Appends messages before the run begins. */
   async write(messages: readonly Message[]): Promise<void> {
     const weighed = await Promise.all(messages.map((message) => this.#setting.agent.weigh(message)));
     const request = { conversation: ref, operation: 'before', agent: AGENT, expectedHead: 0, opens: [], closes: [] };
     const { status } = await this.shared.store.append({ ...request, messages: weighed });
-    if (status !== 'appended') throw new Error(`not written: ${status}`);
+    if (status !== 'appended') throw new Error(`the first messages were not appended: ${status}`);
   }
 
-  /** Takes a job and begins to work on it. */
+  /** Starts a worker on a job. */
   deliver(process: Process, job: StoredJob): void {
     const taken = this.jobs.take(job);
     this.#begin(this.#openActor(`${job.id}.${job.deliveries}`, process, { origin: { kind: 'job', job: taken } }));
   }
 
-  /** One look at what is due. */
+  /** Starts one run of the sweeper. */
   sweep(process: Process, name: string): void {
     this.#begin(this.#openActor(name, process, { origin: { kind: 'sweep' } }));
   }
 
-  /** One of the services begins with what it does. */
+  /** Starts a client of the options. */
   beginClient(index: number): void {
     const name = `c${index + 1}`;
     this.#begin(this.#openActor(name, openProcess(name), { origin: { kind: 'client', index } }));
   }
 
-  /** What a service holds in its hands that is no part of the world: it is played again by whoever opens it. */
+  /** Opens client ports for a service that the caller runs itself. */
   openClient(process: Process): ClientPorts {
     return this.#clientPorts(this.#openActor(process.name, process, { origin: { kind: 'client', index: -1 } }));
   }
@@ -235,7 +230,7 @@ export class World {
     return deliverPasses(createPassHandler(ports), { of: () => ({ addBulk }) } as unknown as QueueSet, listeners);
   }
 
-  /** As far as deliveries look at a job of BullMQ's. */
+  /** The part of a BullMQ job that deliveries use. */
   #jobAsSeen(actor: Actor, job: TakenJob): Job<unknown> {
     const { held } = this;
     const seen = {
@@ -247,7 +242,7 @@ export class World {
       getDependenciesCount: () => held.hold(actor, 'job.count', [], async ({ jobs }) => jobs.countChildren(job.id)),
       moveToWaitingChildren: () =>
         held.hold(actor, 'job.wait', [], async ({ jobs }) => jobs.moveToWaitingChildren(job)),
-      // By the process's own clock, as the delivery counts.
+      // Deliveries compute this time with Date.now, not with the clock of the world.
       moveToDelayed: (at: number) => {
         const delayMs = Math.max(1_000, Math.round((at - Date.now()) / 1_000) * 1_000);
         return held.hold(actor, 'job.delay', [delayMs], async ({ jobs }) => jobs.moveToDelayed(job, delayMs));
@@ -289,7 +284,7 @@ export class World {
     return ports;
   }
 
-  /** The agent, with a model and tools that are called as from outside. */
+  /** The agent with a model and tools whose calls are held. */
   #openAgent(actor: Actor, timers: Timers): PreparedAgent {
     const prepared = this.#setting.agent;
     const { agent } = prepared;
@@ -325,16 +320,9 @@ export class World {
     );
   }
 
-  #openActor(
-    name: string,
-    process: Process,
-    {
-      origin,
-      begunAt = this.clock.now(),
-      heard = [],
-    }: Pick<Actor, 'origin'> & Partial<Pick<Actor, 'begunAt' | 'heard'>>,
-  ): Actor {
-    return { name, process, origin, begunAt, heard: [...heard], calls: 0, ids: 0, sees: undefined };
+  #openActor(name: string, process: Process, saved: Pick<Actor, 'origin'> & Partial<Actor>): Actor {
+    const { origin, begunAt = this.clock.now(), replies = [] } = saved;
+    return { name, process, origin, begunAt, replies: [...replies], calls: 0, ids: 0, sees: undefined };
   }
 
   #note(error: unknown): void {
@@ -346,7 +334,7 @@ export function openProcess(name: string): Process {
   return { name, isDead: false };
 }
 
-/** Ids that depend on nothing but who asks for them and how often he has. */
+/** Ids that depend only on the actor and on the number of its earlier ids, so that a replay gets the same ids. */
 function idsOf(actor: Actor): { next(): string } {
   const mark = actor.name.startsWith(ID_MARK) ? actor.name : `${ID_MARK}${actor.name}`;
   return {

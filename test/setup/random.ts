@@ -1,4 +1,4 @@
-/** Numbers that are the same for the same seed (mulberry32), so that a run can be made again. */
+/** Pseudo-random numbers (mulberry32). The same seed gives the same numbers, so a failed run can be repeated. */
 export class Random {
   #state: number;
 
@@ -6,7 +6,7 @@ export class Random {
     this.#state = seed >>> 0;
   }
 
-  /** from 0 up to 1, without it */
+  /** A number in [0, 1). */
   next(): number {
     this.#state = (this.#state + 0x6d2b79f5) >>> 0;
     let mixed = this.#state;
@@ -15,7 +15,7 @@ export class Random {
     return ((mixed ^ (mixed >>> 14)) >>> 0) / 4_294_967_296;
   }
 
-  /** a whole number, both ends included */
+  /** A whole number from `least` to `most`, both included. */
   between(least: number, most: number): number {
     return least + Math.floor(this.next() * (most - least + 1));
   }
@@ -28,7 +28,7 @@ export class Random {
     return items[this.between(0, items.length - 1)] as Item;
   }
 
-  /** another sequence, which does not move this one */
+  /** Starts an independent sequence, so that draws from one do not change the other. */
   fork(): Random {
     return new Random(this.between(0, 4_294_967_295));
   }

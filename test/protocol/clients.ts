@@ -1,0 +1,85 @@
+import { answerTurn } from '../../src/client/answers.ts';
+import { appendMessages } from '../../src/client/appends.ts';
+import { forkConversation } from '../../src/client/forks.ts';
+import type { ClientPorts } from '../../src/client/ports.ts';
+import { approveProposal } from '../../src/client/proposals.ts';
+import { cancelTurn, enqueueTurn } from '../../src/client/turns.ts';
+import { restoreConversation } from '../../src/client/versions.ts';
+import type { Reason } from '../../src/domain/compaction/thresholds.ts';
+import { isTurnfoldError } from '../../src/domain/errors.ts';
+import { nameConversation } from '../../src/domain/ids.ts';
+import type { Message } from '../../src/domain/message.ts';
+import { noTracing } from '../../src/domain/ports/tracing.ts';
+import { requestPass } from '../../src/workers/pass-request.ts';
+import { AGENT, ref } from './world.ts';
+
+/** The work of one service. A service that dies is started again and repeats its work. */
+export type Client = (ports: ClientPorts) => Promise<unknown>;
+
+export const enqueue =
+  (turn: string, { input = `Input of ${turn}.`, delayMs = 0 } = {}): Client =>
+  (ports) =>
+    enqueueTurn(ports, { conversation: ref.id, agent: AGENT, turn, input, ...(delayMs > 0 && { delayMs }) });
+
+export const append: Client = (ports) =>
+  appendMessages(ports, {
+    conversation: ref.id,
+    agent: AGENT,
+    operation: 'append',
+    messages: [{ role: 'user', content: 'Appended.' }],
+  });
+
+export const answer =
+  (turn: string, answers: Parameters<typeof answerTurn>[3]): Client =>
+  (ports) =>
+    answerTurn(ports, nameConversation(ref), turn, answers);
+
+export const cancel =
+  (turn: string): Client =>
+  (ports) =>
+    cancelTurn(ports, nameConversation(ref), turn);
+
+export const compact =
+  (reason: Reason): Client =>
+  (ports) =>
+    requestPass({ ...ports, onEvent: () => undefined, tracing: noTracing }, ref, { reasons: [reason] });
+
+/** Approves the named proposal, or the present one if there is one. */
+export const approve =
+  (proposal?: string): Client =>
+  async (ports) => {
+    const id = proposal ?? (await ports.proposals.readProposal(ref))?.proposal.id;
+    if (id !== undefined) await approveProposal(ports, ref.id, id, { operation: 'approval' });
+  };
+
+/** Shows the whole log again, which ends a pass in progress. */
+export const restoreAll: Client = (ports) =>
+  restoreConversation(ports, ref.id, { version: 0, newer: 'keep', operation: 'restore' });
+
+export const fork =
+  (to: string): Client =>
+  (ports) =>
+    forkConversation(ports, ref.id, to, { operation: 'fork' });
+
+/** Accepts a coded refusal of the call. */
+export const attempt =
+  (client: Client): Client =>
+  async (ports) => {
+    try {
+      await client(ports);
+    } catch (error) {
+      if (!isTurnfoldError(error)) throw error;
+    }
+  };
+
+/** Writes ` word` so many times. One word is one token. */
+export function words(count: number): string {
+  return ' word'.repeat(count);
+}
+
+/** Reads messages written as `u20 a300`: a user message of 20 words, an assistant message of 300 words. */
+export function talk(script: string): Message[] {
+  return script
+    .split(' ')
+    .map((part) => ({ role: part.startsWith('u') ? 'user' : 'assistant', content: words(Number(part.slice(1))) }));
+}
