@@ -1,9 +1,9 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Redis } from 'ioredis';
+import type { Random } from '../setup/random.ts';
 import type { Crew } from './crew.ts';
 import type { FaultyProxy } from './faulty-proxy.ts';
 import type { MortalRedis } from './mortal-redis.ts';
-import type { Random } from '../setup/random.ts';
 
 export interface World {
   readonly crew: Crew;

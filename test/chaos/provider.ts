@@ -3,8 +3,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { RECORD } from '../models/summarizer/fixture.ts';
 import { type Provider, startProvider } from '../provider/provider.ts';
 import type { Outcome, ProviderRequest } from '../provider/script.ts';
-import { CUSTOMER, PLANS } from './agent.ts';
 import type { Random } from '../setup/random.ts';
+import { CUSTOMER, PLANS } from './agent.ts';
 
 export interface Moods {
   /** share of requests that get a fault */

@@ -1,12 +1,12 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
+import { Random } from '../setup/random.ts';
 import { type Finding, readFindings, type Stored } from './checks.ts';
 import { Crew } from './crew.ts';
 import { type FaultCounts, Faults, type HarmOptions } from './faults.ts';
 import { FaultyProxy } from './faulty-proxy.ts';
 import { MortalRedis } from './mortal-redis.ts';
 import { type Moods, MoodyProvider } from './provider.ts';
-import { Random } from '../setup/random.ts';
 import { type Recoveries, Tellings } from './tellings.ts';
 import { Traffic } from './traffic.ts';
 import { findUnexplained } from './unexplained-failures.ts';

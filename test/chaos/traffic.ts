@@ -2,8 +2,8 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { type OpenClient, openClient } from '../../src/client/index.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { isSettled, type TurnView } from '../../src/domain/turn.ts';
-import { AGENT, CUSTOMER, PLANS } from './agent.ts';
 import type { Random } from '../setup/random.ts';
+import { AGENT, CUSTOMER, PLANS } from './agent.ts';
 
 export interface TrafficOptions {
   readonly redisUrl: string;
