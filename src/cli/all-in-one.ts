@@ -3,7 +3,7 @@ import { openClientAtOnce } from '../client/open-client.ts';
 import type { Config } from '../config.ts';
 import { DEMO_PREFIX } from '../demo/demo-agent.ts';
 import type { Agent } from '../domain/agent.ts';
-import { TurnfoldError } from '../domain/errors.ts';
+import { fieldError, type TurnfoldError } from '../domain/errors.ts';
 import type { EventListener } from '../domain/events.ts';
 import { type ConversationRef, DEFAULT_TENANT } from '../domain/ids.ts';
 import type { PolicyInput } from '../domain/policy.ts';
@@ -118,7 +118,6 @@ function describeCommand({ tenant, id }: ConversationRef): string {
 }
 
 function refuse(why: string, hint = ''): TurnfoldError {
-  const field = 'REDIS_URL';
   const remedy = 'Use another Redis or database, or unset REDIS_URL to start a temporary Redis.';
-  return new TurnfoldError('invalid_config', `${field}: ${why}. ${remedy}${hint}`, { field });
+  return fieldError('invalid_config', 'REDIS_URL', `${why}. ${remedy}${hint}`);
 }

@@ -2,7 +2,7 @@ import { access } from 'node:fs/promises';
 import { resolve } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import type { Agent } from '../domain/agent.ts';
-import { TurnfoldError } from '../domain/errors.ts';
+import { fieldError } from '../domain/errors.ts';
 import { describeThrown, readSafely } from '../domain/thrown.ts';
 import { type ReadAgents, readAgents } from '../runtime/agent-schema.ts';
 import { type Output, processOutput } from './output.ts';
@@ -42,11 +42,8 @@ async function loadModule(path: string, loadMs: number): Promise<unknown> {
     isUsable = true;
     return readSafely(module, 'agents');
   } catch (cause) {
-    const why = explainLoadError(cause);
-    throw new TurnfoldError('invalid_config', `--agents: ${path} cannot be loaded: ${why}`, {
-      field: '--agents',
-      cause,
-    });
+    const why = `${path} cannot be loaded: ${explainLoadError(cause)}`;
+    throw fieldError('invalid_config', '--agents', why, { cause });
   } finally {
     recordAgentsModule(path, isUsable);
   }

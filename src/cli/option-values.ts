@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TurnfoldError } from '../domain/errors.ts';
+import { fieldError } from '../domain/errors.ts';
 import { parseInput } from '../domain/parse.ts';
 import { WIRE_FORMATS, type WireFormat } from '../domain/raw-items.ts';
 import { readContext, type TurnContext, writeContext } from '../domain/turn-context.ts';
@@ -16,9 +16,7 @@ export function readRoles(list: string): WorkerRole[] {
   return list.split(',').map((name) => {
     const role = ROLES.find((known) => known === name.trim());
     if (role !== undefined) return role;
-    throw new TurnfoldError('invalid_config', `--roles: unknown role '${name}', expected ${ROLES.join(', ')}`, {
-      field: '--roles',
-    });
+    throw fieldError('invalid_config', '--roles', `unknown role '${name}', expected ${ROLES.join(', ')}`);
   });
 }
 
@@ -30,11 +28,11 @@ const FILE_MARK = '@';
  * Reads the context of a turn: a JSON object or `@file`. Errors do not quote the context, because errors may be logged.
  * @throws invalid_input, message_too_large, not_found
  */
-export async function readTurnContext(typed: string | undefined): Promise<{ readonly context?: TurnContext }> {
-  if (typed === undefined) return {};
+export async function readTurnContext(typed: string | undefined): Promise<TurnContext | undefined> {
+  if (typed === undefined) return undefined;
   const path = typed.startsWith(FILE_MARK) ? typed.slice(FILE_MARK.length) : undefined;
   const text = path === undefined ? typed : await readTextFile(path);
-  return { context: readContext(writeContext(parseJson(text, path), CONTEXT_OPTION)) };
+  return readContext(writeContext(parseJson(text, path), CONTEXT_OPTION));
 }
 
 function parseJson(text: string, path: string | undefined): unknown {
@@ -43,6 +41,6 @@ function parseJson(text: string, path: string | undefined): unknown {
   } catch {
     const where = path === undefined ? '' : `${nameFile(path)} is not JSON, `;
     const why = `${where}expected a JSON object such as {"user":"u1"}, or @path of a file with one`;
-    throw new TurnfoldError('invalid_input', `${CONTEXT_OPTION}: ${why}`, { field: CONTEXT_OPTION });
+    throw fieldError('invalid_input', CONTEXT_OPTION, why);
   }
 }

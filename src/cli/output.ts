@@ -55,6 +55,17 @@ export function writeJson(output: Output, value: unknown): void {
   output.line(JSON.stringify(value));
 }
 
+/** Prints the result of a command: one line of JSON with `--json`, else lines of text. */
+export function writeResult(
+  output: Output,
+  isJson: boolean | undefined,
+  value: unknown,
+  ...lines: readonly string[]
+): void {
+  if (isJson) writeJson(output, value);
+  else for (const line of lines) output.line(line);
+}
+
 /** Prints an error. JSON names an error without a code `defect`. @returns the exit code */
 export function reportError(output: Output, error: unknown, isJson = false): number {
   if (isTurnfoldError(error)) {
@@ -75,7 +86,8 @@ export function reportError(output: Output, error: unknown, isJson = false): num
 }
 
 /**
- * Reports an error of one conversation in a file. JSON puts the error among the results, so that no line is missing.
+ * Reports a conversation of a file that a command refused. JSON puts the error among the results, so that each
+ * conversation of the file has its line.
  * @returns the exit code
  */
 export function reportRefusal(output: Output, id: string, error: unknown, isJson = false): number {

@@ -1,5 +1,5 @@
 import type { Agent } from '../domain/agent.ts';
-import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
+import { fieldError, isTurnfoldError, type TurnfoldError } from '../domain/errors.ts';
 import { checkLimits, resolveLimits } from '../domain/limits.ts';
 import { completePolicy, type Policy, type PolicyInput } from '../domain/policy.ts';
 import { type PolicyExamination, toCamelCase } from '../domain/policy-input.ts';
@@ -110,8 +110,7 @@ export function placeAgentError(error: unknown, agents: readonly Agent[], { poli
   const isOwn = Object.keys(agent.policy ?? {}).some((key) => toCamelCase(key) === field.split(/[.[]/)[0]);
   if (isOwn && !isShadow) return error;
   const { code, reason, details } = findInnermost(error);
-  const context = { field, cause: error, ...(details !== undefined && { details }) };
-  return source.place(new TurnfoldError(code, `${field}: agent ${agent.name}: ${reason}`, context));
+  return source.place(fieldError(code, field, `agent ${agent.name}: ${reason}`, { details, cause: error }));
 }
 
 /** The error of the policy itself. The errors around it add the agent's name and `shadow` to its message. */

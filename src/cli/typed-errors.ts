@@ -1,6 +1,6 @@
 import type { Command, Option } from 'commander';
 import type { Shortfall } from '../domain/durability.ts';
-import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
+import { fieldError, isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 
 /** API field to the name that a person typed for it. */
 export type TypedNames = Readonly<Record<string, string>>;
@@ -34,11 +34,7 @@ export function nameTypedField(error: unknown, command: Command, others: TypedNa
 export function renameField(error: TurnfoldError, name: string): TurnfoldError {
   const { code, reason, message, details } = error;
   if (reason === message) return error;
-  return new TurnfoldError(code, `${name}: ${reason}`, {
-    field: name,
-    cause: error,
-    ...(details !== undefined && { details }),
-  });
+  return fieldError(code, name, reason, { details, cause: error });
 }
 
 /** Options that were typed or have a default. An error must not name an option that the person cannot see. */
@@ -58,7 +54,7 @@ function wordUnconfirmedWrite(error: TurnfoldError, command: Command): TurnfoldE
   const id = details[field];
   const repeat = `${describeShortfall(details)}. To check again, run: ${repeatCommand(command, details)}`;
   return isTyped(command, field, id)
-    ? new TurnfoldError(code, `${field}: ${String(id)}: ${repeat}`, { field, details, cause: error })
+    ? fieldError(code, field, `${String(id)}: ${repeat}`, { details, cause: error })
     : new TurnfoldError(code, repeat, { details, cause: error });
 }
 

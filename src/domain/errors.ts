@@ -103,7 +103,7 @@ export interface ErrorContext {
   /** Path of the input or setting at fault, e.g. `messages[3].toolCallId`. */
   readonly field?: string;
   /** Figures and ids that explain the error, without contents or secrets. */
-  readonly details?: Readonly<Record<string, unknown>>;
+  readonly details?: Readonly<Record<string, unknown>> | undefined;
   /** Error that caused this one. */
   readonly cause?: unknown;
 }
@@ -145,6 +145,16 @@ export class TurnfoldError extends Error {
       ...(this.details === undefined ? {} : { details: this.details }),
     };
   }
+}
+
+/** Error about one input or setting. Its message begins with the name of the field. */
+export function fieldError(
+  code: ErrorCode,
+  field: string,
+  reason: string,
+  context: Omit<ErrorContext, 'field'> = {},
+): TurnfoldError {
+  return new TurnfoldError(code, `${field}: ${reason}`, { ...context, field });
 }
 
 /** Recognizes errors of every copy of this package, unlike `instanceof`. */

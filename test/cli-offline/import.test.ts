@@ -1,4 +1,3 @@
-import { Command } from 'commander';
 import { expect, test } from 'vitest';
 import { importFile } from '../../src/cli/commands/transfer.ts';
 import { MemoryDatabase } from '../../src/memory-store/database.ts';
@@ -7,6 +6,7 @@ import { writeTemporary } from '../cli/run-turnfold.ts';
 import { createMemoryClient } from '../client/memory-client.ts';
 import { nestDeeply } from '../fakes/hostile-values.ts';
 
+const wordError = (error: unknown): unknown => error;
 const said = (content: string): object => ({ role: 'user', content });
 /** More than one batch of an import. */
 const many = Array.from({ length: 600 }, (_, index) => said(`message ${index}`));
@@ -35,8 +35,8 @@ test.each<[string, object, string]>([
     text: () => undefined,
     note: (text: string) => lines.push(text),
   };
-  const context = { client: createMemoryClient(store), output };
-  expect(await importFile(context, path, { agent: 'a', tenant: '_' }, new Command('import'))).toBe(1);
+  const context = { client: createMemoryClient(store), output, wordError };
+  expect(await importFile(context, path, { agent: 'a', tenant: '_' })).toBe(1);
   expect(await store.readConversation({ tenant: '_', id: 'bad' }), 'nothing of it is written').toBeUndefined();
   expect((await store.readConversation({ tenant: '_', id: 'good' }))?.head).toBe(600);
   expect(lines).toEqual([expect.stringContaining(why), 'good  600 messages']);
@@ -47,8 +47,8 @@ test('a file of another kind is reported once, whatever its length', async () =>
   const store = openMemoryStore(new MemoryDatabase(() => Date.now()));
   const lines: string[] = [];
   const note = (text: string): void => void lines.push(text);
-  const context = { client: createMemoryClient(store), output: { line: note, text: note, note } };
-  const imported = importFile(context, path, { agent: 'a', tenant: '_' }, new Command('import'));
+  const context = { client: createMemoryClient(store), output: { line: note, text: note, note }, wordError };
+  const imported = importFile(context, path, { agent: 'a', tenant: '_' });
   await expect(imported).rejects.toMatchObject({
     code: 'invalid_input',
     field: path,

@@ -117,10 +117,10 @@ test('offline commands escape names, contents and errors when they print them', 
   ]);
   for (const json of [false, true]) {
     const { output, written } = openTest();
-    await planFile(path, { json }, output);
-    await compactFile(path, { json }, output);
-    await replayFile(path, { json }, output);
-    await renderFile(path, { format: 'openai-chat' }, output);
+    await planFile({ output }, path, { json });
+    await compactFile({ output }, path, { json });
+    await replayFile({ output }, path, { json });
+    await renderFile({ output }, path, { format: 'openai-chat' });
     expect(written.stdout).not.toMatch(ACTS);
     expect(written.stderr).not.toMatch(ACTS);
     expect(written.stdout).toContain('u001b');

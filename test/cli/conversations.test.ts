@@ -3,7 +3,6 @@ import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
-import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
 import { importFile } from '../../src/cli/commands/transfer.ts';
 import type { TurnfoldClient } from '../../src/client/index.ts';
@@ -125,7 +124,7 @@ describe('import and export', () => {
     };
     const output = { line: ignore, text: ignore, note: (note: string) => void notes.push(note) };
     const options = { agent: 'workspace', tenant: '_' };
-    expect(await importFile({ client: interrupted, output }, file, options, new Command('import'))).toBe(1);
+    expect(await importFile({ client: interrupted, output, wordError: (error) => error }, file, options)).toBe(1);
     expect(notes).toStrictEqual([
       'turnfold: i5: conflict: id: another writer appended to i5 during the import. 500 of its 501 messages were imported.',
     ]);

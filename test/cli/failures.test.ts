@@ -46,7 +46,7 @@ describe('failed', () => {
       stdout: '',
       stderr: 'no failed turns\n',
     });
-    expect((await turnfold('failed', '--limit', '1')).stderr).toContain('--limit for more');
+    expect((await turnfold('failed', '--limit', '1')).stderr).toContain('only the newest 1 turns are listed');
     expect(await turnfold('failed', '--since', 'yesterday')).toMatchObject({
       code: 1,
       stderr: expect.stringMatching(/^turnfold: invalid_input: --since: /) as string,

@@ -1,14 +1,11 @@
 import { readFileSync } from 'node:fs';
-import type { Command } from 'commander';
+import { Command } from 'commander';
 import { Redis } from 'ioredis';
 import { describe, expect, test } from 'vitest';
 import { parse } from 'yaml';
-import { addCheckCommands } from '../../src/cli/check-commands.ts';
-import { addRedisCommands } from '../../src/cli/command-line.ts';
-import { addOfflineCommands } from '../../src/cli/offline-commands.ts';
-import type { Output } from '../../src/cli/output.ts';
-import { addProcessCommands } from '../../src/cli/process-commands.ts';
-import { Program } from '../../src/cli/run-command.ts';
+import { addCommands } from '../../src/cli/command-line.ts';
+import { processOutput } from '../../src/cli/output.ts';
+import { CommandRunner } from '../../src/cli/run-command.ts';
 import { SETTING_NAMES } from '../../src/config/settings.ts';
 import { policyInputSchema } from '../../src/domain/policy.ts';
 import { openOwnRedis } from '../cli/own-redis.ts';
@@ -31,9 +28,8 @@ function listCommands(): string[] {
 
 /** The program, its actions replaced: what a command line means, without doing it. */
 function parseCommand(line: string): void {
-  const program = new Program('turnfold');
-  const output = { line: () => undefined, note: () => undefined } as unknown as Output;
-  for (const add of [addProcessCommands, addRedisCommands, addOfflineCommands, addCheckCommands]) add(program, output);
+  const program = new Command('turnfold');
+  addCommands(program, new CommandRunner(processOutput));
   disarm(program);
   program.parse(line.split(' ').slice(1), { from: 'user' });
 }

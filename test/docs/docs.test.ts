@@ -2,11 +2,9 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import tab from '@bomb.sh/tab/commander';
 import { Command } from 'commander';
 import { describe, expect, test } from 'vitest';
-import { addCheckCommands } from '../../src/cli/check-commands.ts';
-import { addRedisCommands } from '../../src/cli/command-line.ts';
-import { addOfflineCommands } from '../../src/cli/offline-commands.ts';
+import { addCommands } from '../../src/cli/command-line.ts';
 import { processOutput } from '../../src/cli/output.ts';
-import { addProcessCommands } from '../../src/cli/process-commands.ts';
+import { CommandRunner } from '../../src/cli/run-command.ts';
 import { enqueueSchema } from '../../src/client/input.ts';
 import { ERROR_CODES } from '../../src/domain/errors.ts';
 import { POLICY_DEFAULTS, policyInputSchema } from '../../src/domain/policy.ts';
@@ -57,9 +55,7 @@ describe.each(DOCS)('%s', (path) => {
 
 test('docs/reference/cli.md has every command', () => {
   const program = new Command();
-  for (const add of [addProcessCommands, addRedisCommands, addOfflineCommands, addCheckCommands]) {
-    add(program, processOutput);
-  }
+  addCommands(program, new CommandRunner(processOutput));
   const told = firstColumn(read('docs/reference/cli.md'), 'Commands').map((words) => words.split(' ', 1)[0] ?? '');
   tab(program);
   expect(new Set(told)).toEqual(new Set(program.commands.map((command) => command.name())));

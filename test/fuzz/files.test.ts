@@ -1,6 +1,5 @@
 import { writeFile } from 'node:fs/promises';
 import { inspect } from 'node:util';
-import { Command } from 'commander';
 import { type Arbitrary, array, constantFrom, integer, record, string, tuple, uint8Array } from 'fast-check';
 import { expect, test } from 'vitest';
 import { stringify } from 'yaml';
@@ -104,9 +103,9 @@ test(
     const run = async (line: string): Promise<void> => {
       const path = await writeTemporary('file.jsonl', [healthy, line.replaceAll('\n', ' '), healthy].join('\n'));
       for (const command of [
-        (output: Output) => planFile(path, {}, output),
-        (output: Output) => compactFile(path, { json: true }, output),
-        (output: Output) => renderFile(path, { format: 'anthropic' }, output),
+        (output: Output) => planFile({ output }, path, {}),
+        (output: Output) => compactFile({ output }, path, { json: true }),
+        (output: Output) => renderFile({ output }, path, { format: 'anthropic' }),
       ]) {
         const { output, said } = openTest();
         await command(output).catch((error: unknown) => expect(reportError(output, error)).toBe(1));
@@ -126,8 +125,8 @@ test(
       const path = await writeTemporary('file.jsonl', line.replaceAll('\n', ' '));
       const db = new MemoryDatabase(() => 1_700_000_000_000);
       const { output, said } = openTest();
-      const context = { client: createMemoryClient(openMemoryStore(db)), output };
-      const imported = importFile(context, path, { agent: 'a', tenant: '_' }, new Command('import'));
+      const context = { client: createMemoryClient(openMemoryStore(db)), output, wordError: (error: unknown) => error };
+      const imported = importFile(context, path, { agent: 'a', tenant: '_' });
       // A file of another kind is refused as a whole.
       const code = await imported.catch((error: unknown) => {
         if (isTurnfoldError(error)) return error.code;

@@ -3,12 +3,12 @@ import { describeSettings, showSettings } from '../../config/describe-settings.t
 import { describePolicySchema } from '../../config/policy-schema.ts';
 import { findText, type SettingSource } from '../../config/read-setting.ts';
 import { readEnvironment } from '../../config.ts';
-import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
+import { fieldError, isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
 import { examineAgents } from '../../runtime/agents.ts';
 import { examineShadow } from '../../runtime/shadow.ts';
 import { examineModule } from '../load-agents.ts';
 import { readRoles } from '../option-values.ts';
-import { type Output, writeJson } from '../output.ts';
+import { type Output, writeJson, writeResult } from '../output.ts';
 import {
   completeAlone,
   examinePolicyFile,
@@ -17,27 +17,26 @@ import {
   type PolicySource,
   placeAgentError,
 } from '../policy-file.ts';
+import type { CommandContext } from '../run-command.ts';
 
 /** Prints every setting with its value and origin. @returns the exit code: 1 if a setting is invalid */
-export function printConfig({ json }: { readonly json?: boolean }, output: Output): number {
+export function printConfig({ output }: CommandContext, { json }: { readonly json?: boolean }): number {
   const settings = showSettings(readEnvironment());
-  if (json) writeJson(output, settings);
-  else {
-    const width = Math.max(...settings.map(({ name }) => name.length));
-    for (const { name, value = 'not set', origin, problem } of settings) {
-      output.line(`${name.padEnd(width)}  ${origin.padEnd('default'.length)}  ${problem ?? value}`);
-    }
-  }
+  const width = Math.max(...settings.map(({ name }) => name.length));
+  const lines = settings.map(
+    ({ name, value = 'not set', origin, problem }) =>
+      `${name.padEnd(width)}  ${origin.padEnd('default'.length)}  ${problem ?? value}`,
+  );
+  writeResult(output, json, settings, ...lines);
   return settings.some(({ problem }) => problem !== undefined) ? 1 : 0;
 }
 
 const SCHEMAS = { settings: describeSettings, policy: describePolicySchema } as const;
 
-/** Prints a JSON Schema for editors. @param of `settings` or `policy` @throws invalid_input */
-export function printSchema(of: string, output: Output): number {
+/** Prints a JSON Schema for editors. @throws invalid_input */
+export function printSchema({ output }: CommandContext, of = 'settings'): number {
   if (!Object.hasOwn(SCHEMAS, of)) {
-    const names = Object.keys(SCHEMAS).join(' or ');
-    throw new TurnfoldError('invalid_input', `schema: expected ${names}, got '${of}'`, { field: 'schema' });
+    throw fieldError('invalid_input', 'schema', `expected ${Object.keys(SCHEMAS).join(' or ')}, got '${of}'`);
   }
   output.line(JSON.stringify(SCHEMAS[of as keyof typeof SCHEMAS](), null, 2));
   return 0;
@@ -58,8 +57,8 @@ interface Report {
 }
 
 /** Checks the environment and the files of a worker, and prints all problems at once. */
-export async function checkConfig({ json, ...options }: CheckOptions, output: Output): Promise<number> {
-  const { policy, shadow, agents } = options;
+export async function checkConfig({ output }: CommandContext, options: CheckOptions): Promise<number> {
+  const { policy, shadow, agents, json } = options;
   const source = readEnvironment();
   const { errors: settingErrors, warnings: settingWarnings } = checkSettings(source);
   const isUnread = settingErrors.some(({ field }) => field?.startsWith('REDIS_URL'));
@@ -81,7 +80,7 @@ function writeFinding(output: Output, state: 'ok' | 'warning' | 'wrong', what: s
   output.line(`  ${what}`);
 }
 
-/** Only a warning, because a check may run on a machine without workers. */
+/** A missing REDIS_URL is only a warning, because a check may run on a machine without workers. */
 function listMissing(source: SettingSource): string[] {
   const { text } = findText(source, 'REDIS_URL');
   return text === undefined ? ['REDIS_URL: not set, but a worker needs it'] : [];

@@ -1,14 +1,13 @@
 import { createHash } from 'node:crypto';
 import type { OpenCallView, OpenTurns } from '../../client/index.ts';
-import type { ConversationOptions } from '../command-options.ts';
-import { writeJson } from '../output.ts';
+import { writeJson, writeResult } from '../output.ts';
+import type { ClientContext, ConversationOptions } from '../run-command.ts';
 import { describeCall } from '../turn-text.ts';
-import type { CommandContext } from '../with-client.ts';
 import { describeOpen } from './turns.ts';
 
-/** Prints the state of a conversation, without messages. @returns the exit code */
+/** Prints the state of a conversation, without messages. */
 export async function describe(
-  { client, output }: CommandContext,
+  { client, output }: ClientContext,
   id: string,
   { tenant, json }: ConversationOptions,
 ): Promise<number> {
@@ -16,17 +15,9 @@ export async function describe(
     client.describe({ tenant, conversation: id }),
     client.openTurns({ tenant, conversation: id }, { limit: 1 }),
   ]);
-  if (json) {
-    writeJson(output, { tenant, conversation: id, ...state, openTurns: open });
-    return 0;
-  }
   const { agent, head, turns, size, passed, passId, openCalls, isForking, quarantine, conversationTtl } = state;
   const sent = size.weight.tokens + size.headTotal.tokens - size.baseTotal.tokens;
-  const idleTtl =
-    conversationTtl === undefined
-      ? undefined
-      : `${conversationTtl / 1_000} s without work, then the conversation is erased`;
-  const lines: [string, string | undefined][] = [
+  const rows: [string, string | false | undefined][] = [
     ['agent', agent],
     ['log', `${head} messages (${turns} from users), ${size.headTotal.tokens} tokens`],
     ['context', `version ${size.version}, ${sent} tokens without system prompt and tools`],
@@ -35,22 +26,24 @@ export async function describe(
     ...describeOpenTurns(open),
     ...openCalls.map((call): [string, string] => ['open call', describeOpenCall(call, open)]),
     ['refused', quarantine && `a provider refused the version under version ${quarantine.version}`],
-    ['idle TTL', idleTtl],
+    [
+      'idle TTL',
+      conversationTtl !== undefined && `${conversationTtl / 1_000} s without work, then the conversation is erased`,
+    ],
     ['fork', isForking && 'copy in progress: the conversation is incomplete'],
   ];
-  output.line(id);
-  for (const [name, what] of lines) if (what !== undefined) output.line(`  ${name.padEnd(10)}  ${what}`);
+  const lines = rows.filter(([, what]) => what).map(([name, what]) => `  ${name.padEnd(10)}  ${what}`);
+  writeResult(output, json, { tenant, conversation: id, ...state, openTurns: open }, id, ...lines);
   return 0;
 }
 
-/** The first open turn and the numbers of the others. */
-function describeOpenTurns({ turns: [first], mailbox, scheduled }: OpenTurns): [string, string | undefined][] {
+function describeOpenTurns({ turns: [first], mailbox, scheduled }: OpenTurns): [string, string | false][] {
   if (first === undefined) return [['turn', 'none open']];
   const behind = Math.max(0, mailbox - 1);
   return [
     ['turn', describeOpen(first)],
-    ['behind it', behind === 0 ? undefined : `${behind} queued`],
-    ['scheduled', scheduled === 0 ? undefined : `${scheduled} (turnfold turns shows when they are due)`],
+    ['behind it', behind > 0 && `${behind} queued`],
+    ['scheduled', scheduled > 0 && `${scheduled} (turnfold turns shows when they are due)`],
   ];
 }
 
@@ -65,17 +58,14 @@ export interface ForkOptions extends ConversationOptions {
   readonly head?: number;
 }
 
-/** Copies a conversation. The operation id follows from the arguments, so the same command resumes an interrupted copy. */
+/** Copies a conversation. Its operation id is a hash of the arguments, so the same command resumes an interrupted copy. */
 export async function fork(
-  { client, output }: CommandContext,
+  { client, output }: ClientContext,
   id: string,
   newId: string,
-  { tenant, json, ...at }: ForkOptions,
+  { tenant, json, version, head }: ForkOptions,
 ): Promise<number> {
-  const point = {
-    ...(at.version === undefined ? {} : { version: at.version }),
-    ...(at.head === undefined ? {} : { head: at.head }),
-  };
+  const point = { version, head };
   const hash = createHash('sha256')
     .update(JSON.stringify([id, point]))
     .digest('hex')
@@ -85,14 +75,13 @@ export async function fork(
     { tenant, conversation: newId },
     { ...point, operation: `fork-${hash}` },
   );
-  if (json) writeJson(output, copy);
-  else output.line(`${copy.conversation}  ${copy.head} messages, copied from ${id}`);
+  writeResult(output, json, copy, `${copy.conversation}  ${copy.head} messages, copied from ${id}`);
   return 0;
 }
 
-/** Erases a conversation. A missing conversation is no failure, so that an erase can be repeated. @returns the exit code */
+/** Erases a conversation. A missing conversation is no failure, so that an erase can be repeated. */
 export async function erase(
-  { client, output }: CommandContext,
+  { client, output }: ClientContext,
   id: string,
   { tenant, json }: ConversationOptions,
 ): Promise<number> {

@@ -1,29 +1,34 @@
 import type { ConversationsInput, ListedConversation, WaitingInput, WaitingTurn } from '../../client/index.ts';
 import { DEFAULT_TENANT } from '../../domain/ids.ts';
-import { writeJson } from '../output.ts';
+import { writeJson, writeResult } from '../output.ts';
+import type { ClientContext } from '../run-command.ts';
 import { clipCell, formatMinute, formatTable, writeTable } from '../table.ts';
 import { describeCall } from '../turn-text.ts';
-import type { CommandContext } from '../with-client.ts';
 
-export interface ConversationsOptions extends ListOptions {
-  readonly agent?: string;
-  /** Checked by the client. */
-  readonly state?: string;
+interface ListOptions {
+  /** Absent: all tenants. */
+  readonly tenant?: string;
+  /** Place where an earlier list ended. */
+  readonly after?: string;
+  readonly limit: number;
+  readonly json?: boolean;
 }
+
+/** The client checks `state`. */
+export type ConversationsOptions = ListOptions & Pick<ConversationsInput, 'agent' | 'state'>;
 
 const HEADER = ['conversation', 'agent', 'state', 'messages', 'open', 'last turn'];
 const AGENT_WIDTH = 16;
 
-/** Lists conversations. @returns the exit code */
+/** Prints all conversations as one table. */
 export async function showConversations(
-  { client, output }: CommandContext,
+  { client, output }: ClientContext,
   { json, limit, ...filter }: ConversationsOptions,
 ): Promise<number> {
   const found: ListedConversation[] = [];
   let { after } = filter;
   do {
-    const input = { ...filter, limit: limit - found.length, ...(after !== undefined && { after }) };
-    const page = await client.conversations(input as ConversationsInput);
+    const page = await client.conversations({ ...filter, limit: limit - found.length, after });
     found.push(...page.conversations);
     after = page.next;
   } while (after !== undefined && found.length < limit);
@@ -45,36 +50,21 @@ function describeRow({ tenant, conversation, agent, state, head, mailbox, lastTu
   ];
 }
 
-export interface ListOptions {
-  /** Absent: all tenants. */
-  readonly tenant?: string;
-  /** Place where an earlier list ended. */
-  readonly after?: string;
-  readonly limit: number;
-  readonly json?: boolean;
-}
-
-export interface WaitingOptions extends ListOptions {
-  /** `tools` or `approval`. Checked by the client. */
-  readonly for?: string;
-}
+/** The client checks `for`. */
+export type WaitingOptions = ListOptions & Pick<WaitingInput, 'for'>;
 
 const WIDTH = 100;
 
-/** Lists turns of all conversations that wait for a tool result or an approval. @returns the exit code */
+/** Prints turns of all conversations that wait for a tool result or an approval, page by page. */
 export async function showWaiting(
-  { client, output }: CommandContext,
+  { client, output }: ClientContext,
   { json, limit, ...filter }: WaitingOptions,
 ): Promise<number> {
   let left = limit;
   let { after } = filter;
   do {
-    const input = { ...filter, limit: left, ...(after !== undefined && { after }) };
-    const page = await client.waiting(input as WaitingInput);
-    for (const turn of page.turns) {
-      if (json) writeJson(output, turn);
-      else for (const line of describeWaitingTurn(turn)) output.line(line);
-    }
+    const page = await client.waiting({ ...filter, limit: left, after });
+    for (const turn of page.turns) writeResult(output, json, turn, ...describeWaitingTurn(turn));
     left -= page.turns.length;
     after = page.next;
   } while (after !== undefined && left > 0);

@@ -6,7 +6,7 @@ import { createDemoAgent, DEMO_PREFIX, type DemoAgentOptions, type DemoScript } 
 import { isCheckout, loadPlaybackScript, loadQuestionScript } from '../../demo/load-script.ts';
 import { type DemoRun, describeRuns, plotRuns, summarizeRun } from '../../demo/report.ts';
 import { type DemoProgress, runConversation } from '../../demo/run-demo.ts';
-import { TurnfoldError } from '../../domain/errors.ts';
+import { fieldError } from '../../domain/errors.ts';
 import { redactUrl } from '../../local-redis/configured-redis.ts';
 import type { LocalRedis } from '../../local-redis/local-redis.ts';
 import { resolveModel } from '../../runtime/resolve-model.ts';
@@ -14,6 +14,7 @@ import { withAllInOne } from '../all-in-one.ts';
 import { readLines } from '../files.ts';
 import { forwardInterrupt } from '../interruption.ts';
 import { type Output, writeJson } from '../output.ts';
+import type { CommandContext } from '../run-command.ts';
 import { describeVersions } from './show.ts';
 
 export interface DemoOptions {
@@ -31,7 +32,7 @@ const BAR_TOKENS = 400;
  * Runs the same turns with and without compaction.
  * @returns the exit code: 1 if a request was over the limit or a turn failed
  */
-export async function runDemo(options: DemoOptions, output: Output): Promise<number> {
+export async function runDemo({ output }: CommandContext, options: DemoOptions): Promise<number> {
   const config = readConfig();
   const script = options.file === undefined ? await loadQuestionScript(ROOT) : await readPlayback(options.file, output);
   const name = DEMO_PREFIX + Date.now().toString(36);
@@ -121,9 +122,5 @@ async function readPlayback(path: string, output: Output): Promise<DemoScript> {
     output.note(`playing back line ${number} of ${path}`);
     return await loadPlaybackScript(line, number);
   }
-  throw new TurnfoldError(
-    'invalid_input',
-    `--file: ${path} has no conversation, expected one JSON conversation per line`,
-    { field: '--file' },
-  );
+  throw fieldError('invalid_input', '--file', `${path} has no conversation, expected one JSON conversation per line`);
 }

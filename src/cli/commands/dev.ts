@@ -1,7 +1,7 @@
 import { readConfig } from '../../config.ts';
 import { createWorkspaceAgent } from '../../demo/workspace-agent.ts';
 import type { Agent } from '../../domain/agent.ts';
-import { TurnfoldError } from '../../domain/errors.ts';
+import { fieldError } from '../../domain/errors.ts';
 import type { EventListener } from '../../domain/events.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { parseInput } from '../../domain/parse.ts';
@@ -18,6 +18,7 @@ import { loadAgents } from '../load-agents.ts';
 import { readTurnContext } from '../option-values.ts';
 import type { Output } from '../output.ts';
 import { readPolicySources } from '../policy-file.ts';
+import type { CommandContext } from '../run-command.ts';
 
 export interface DevOptions {
   readonly agents?: string;
@@ -32,10 +33,10 @@ export interface DevOptions {
 }
 
 /** Runs Redis, all workers and a prompt in one process. */
-export async function runDev(options: DevOptions, output: Output): Promise<number> {
+export async function runDev({ output }: CommandContext, options: DevOptions): Promise<number> {
   const config = readConfig();
   parseInput(idSchema, options.conversation, '--conversation');
-  const turnContext = await readTurnContext(options.context);
+  const context = await readTurnContext(options.context);
   const sources = await readPolicySources(options, output);
   const { policy } = sources.policy;
   const shadow = sources.shadow && { shadow: sources.shadow.policy };
@@ -50,7 +51,7 @@ export async function runDev(options: DevOptions, output: Output): Promise<numbe
     output.line(`metrics  ${workers.metricsUrl ?? 'none'}`);
     output.line(`agents   ${agents.map(({ name }) => name).join(', ')}`);
     output.line(`Type a message to ${agent}, ${HELP} for commands or ${LEAVE} to quit.`);
-    const talk = new Talk({ client, output, agent, conversation: options.conversation, interrupted, ...turnContext });
+    const talk = new Talk({ client, output, agent, conversation: options.conversation, interrupted, context });
     const prompt = openPrompt(interrupted, () => talk.interrupt());
     takeInterrupts(() => talk.interrupt());
     try {
@@ -88,9 +89,7 @@ function chooseAgent(agents: readonly Agent[], wanted: string | undefined): stri
   const chosen = wanted === undefined ? agents[0] : agents.find(({ name }) => name === wanted);
   if (chosen !== undefined) return chosen.name;
   const names = agents.map(({ name }) => name).join(', ');
-  throw new TurnfoldError('invalid_config', `--agent: unknown agent ${wanted}, expected one of ${names}`, {
-    field: '--agent',
-  });
+  throw fieldError('invalid_config', '--agent', `unknown agent ${wanted}, expected one of ${names}`);
 }
 
 /** Reads standard input. Only a terminal shows a prompt. */

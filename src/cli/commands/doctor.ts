@@ -1,10 +1,11 @@
 import { readEnvironment } from '../../config.ts';
-import { TurnfoldError } from '../../domain/errors.ts';
+import { fieldError } from '../../domain/errors.ts';
 import { runDoctorChecks } from '../../health/doctor.ts';
 import { type Finding, worstState } from '../../health/finding.ts';
 import { inspectQuarantine, type QuarantineAccess } from '../../health/inspect-quarantine.ts';
-import { type Output, writeJson } from '../output.ts';
+import { type Output, writeJson, writeResult } from '../output.ts';
 import { COMMAND_WAIT_MS, explainError, waitForRedis } from '../redis-outage.ts';
+import type { CommandContext } from '../run-command.ts';
 
 export interface DoctorCommandOptions {
   readonly redis?: string;
@@ -14,8 +15,8 @@ export interface DoctorCommandOptions {
 
 /** Prints the checks of machine, Redis and settings. @returns the exit code: 1 if a check failed, 0 with warnings only */
 export async function runDoctor(
+  { output }: CommandContext,
   { redis, providers = false, json }: DoctorCommandOptions,
-  output: Output,
 ): Promise<number> {
   const source = readEnvironment();
   const checks = await runDoctorChecks({ source, redisUrl: redis, asksProviders: providers, explain: explainError });
@@ -34,47 +35,52 @@ function writeFinding(output: Output, { name, state, what, remedy }: Finding, wi
   if (remedy !== undefined) output.line(`${' '.repeat('warning'.length)}  ${' '.repeat(width)}  → ${remedy}`);
 }
 
-interface QuarantineOptions {
-  readonly json?: boolean;
-}
-
-/** Lists the records in quarantine. */
-export async function showQuarantined({ json }: QuarantineOptions, output: Output): Promise<number> {
+export async function showQuarantined(
+  { output }: CommandContext,
+  { json }: { readonly json?: boolean },
+): Promise<number> {
   const records = await inspectQuarantine(
     (inspection, shards) => inspection.listQuarantined(shards),
     accessFor(output),
   );
   for (const record of records) {
-    if (json) writeJson(output, record);
-    else {
-      const at = record.at === undefined ? 'at an unknown time' : new Date(record.at).toISOString();
-      output.line(`shard ${record.shard}  ${JSON.stringify(record.name)}  ${at}  ${record.why}`);
-    }
+    const at = record.at === undefined ? 'at an unknown time' : new Date(record.at).toISOString();
+    const line = `shard ${record.shard}  ${JSON.stringify(record.name)}  ${at}  ${record.why}`;
+    writeResult(output, json, record, line);
   }
   if (records.length === 0 && !json) output.note('no records in quarantine');
   return 0;
 }
 
-/** Puts a record back or deletes it. @throws invalid_input, not_found */
-export async function releaseRecord(
-  given: { readonly shard: string; readonly name: string; readonly isRestored: boolean },
+/** Puts a record back for the next sweep. @throws invalid_input, not_found */
+export async function restoreRecord({ output }: CommandContext, shard: string, name: string): Promise<number> {
+  await releaseRecord(output, shard, { name, isRestored: true });
+  output.line('put back for the next sweep');
+  return 0;
+}
+
+/** Deletes a record permanently. @throws invalid_input, not_found */
+export async function dropRecord({ output }: CommandContext, shard: string, name: string): Promise<number> {
+  await releaseRecord(output, shard, { name, isRestored: false });
+  output.line('deleted');
+  return 0;
+}
+
+async function releaseRecord(
   output: Output,
-): Promise<number> {
-  const { name, isRestored } = given;
-  const shard = Number(given.shard);
+  typedShard: string,
+  release: { readonly name: string; readonly isRestored: boolean },
+): Promise<void> {
+  const shard = Number(typedShard);
   const isReleased = await inspectQuarantine((inspection, shards) => {
     if (!(Number.isInteger(shard) && shard >= 0 && shard < shards)) {
-      const why = `shard: must be a number from 0 to ${shards - 1}, got '${given.shard}'`;
-      throw new TurnfoldError('invalid_input', why, { field: 'shard' });
+      const why = `must be a number from 0 to ${shards - 1}, got '${typedShard}'`;
+      throw fieldError('invalid_input', 'shard', why);
     }
-    return inspection.releaseQuarantined(shards, { shard, name, isRestored });
+    return inspection.releaseQuarantined(shards, { shard, ...release });
   }, accessFor(output));
-  if (!isReleased) {
-    const why = `name: shard ${shard} has no record ${JSON.stringify(name)} in quarantine`;
-    throw new TurnfoldError('not_found', why, { field: 'name' });
-  }
-  output.line(isRestored ? 'put back for the next sweep' : 'deleted');
-  return 0;
+  if (isReleased) return;
+  throw fieldError('not_found', 'name', `shard ${shard} has no record ${JSON.stringify(release.name)} in quarantine`);
 }
 
 function accessFor(output: Output): QuarantineAccess {

@@ -1,18 +1,16 @@
 import type { ConversationEvent, VersionReport } from '../../client/index.ts';
-import type { ConversationOptions } from '../command-options.ts';
 import { writeJson } from '../output.ts';
-import type { CommandContext } from '../with-client.ts';
+import type { ClientContext, ConversationOptions } from '../run-command.ts';
 
 export interface EventsOptions extends ConversationOptions {
-  /** Id of an event. Absent: all kept events. */
+  /** Prints only events after this one. Absent: all kept events. */
   readonly after?: string;
-  /** Keep printing new events until interrupted. */
   readonly follow?: boolean;
 }
 
-/** Prints the durable events of a conversation, one line each. @returns the exit code */
+/** Prints the durable events of a conversation, one line each. */
 export async function showEvents(
-  { client, output }: CommandContext,
+  { client, output }: ClientContext,
   id: string,
   { tenant, after = '0', follow = false, json }: EventsOptions,
 ): Promise<number> {

@@ -1,9 +1,8 @@
-import { TurnfoldError } from '../../domain/errors.ts';
+import { fieldError } from '../../domain/errors.ts';
 import { DEFAULT_TENANT } from '../../domain/ids.ts';
-import type { ConversationOptions } from '../command-options.ts';
 import { readTurnContext } from '../option-values.ts';
-import { writeJson } from '../output.ts';
-import type { CommandContext } from '../with-client.ts';
+import { writeResult } from '../output.ts';
+import type { ClientContext, ConversationOptions } from '../run-command.ts';
 import { showTurn } from './follow-turn.ts';
 
 export interface FailedOptions {
@@ -16,25 +15,23 @@ export interface FailedOptions {
   readonly json?: boolean;
 }
 
-/** Lists failed turns, newest first. @returns the exit code */
-export async function showFailed({ client, output }: CommandContext, options: FailedOptions): Promise<number> {
+export async function showFailed({ client, output }: ClientContext, options: FailedOptions): Promise<number> {
   const { tenant, code, since, limit, json } = options;
   const turns = await client.failedTurns({
     limit,
-    ...(since !== undefined && { since: readSince(since, Date.now()) }),
-    ...(tenant !== undefined && { tenant }),
-    ...(code !== undefined && { code }),
+    tenant,
+    code,
+    since: since === undefined ? undefined : readSince(since, Date.now()),
   });
   for (const turn of turns) {
     const { conversation, failedAt, failure, redrivenAs } = turn;
     const again = redrivenAs === undefined ? '' : `  (re-driven as ${redrivenAs})`;
     const name = turn.tenant === DEFAULT_TENANT ? conversation : `${turn.tenant}/${conversation}`;
     const when = new Date(failedAt).toISOString();
-    if (json) writeJson(output, turn);
-    else output.line(`${when}  ${name}  ${turn.turn}  ${failure.code}: ${failure.message}${again}`);
+    writeResult(output, json, turn, `${when}  ${name}  ${turn.turn}  ${failure.code}: ${failure.message}${again}`);
   }
   if (turns.length === 0) output.note('no failed turns');
-  if (turns.length === limit) output.note(`newest ${limit} turns (--limit for more)`);
+  if (turns.length === limit) output.note(`only the newest ${limit} turns are listed (for more, use --limit)`);
   return 0;
 }
 
@@ -51,7 +48,7 @@ export interface RedriveOptions extends ConversationOptions {
  * @returns the exit code: 1 if it waited without an answer
  */
 export async function redrive(
-  context: CommandContext,
+  context: ClientContext,
   id: string,
   turn: string | undefined,
   { tenant, operation, context: typed, wait, json }: RedriveOptions,
@@ -60,24 +57,21 @@ export async function redrive(
   if (turn === undefined) {
     const field = operation !== undefined ? '--operation' : typed !== undefined ? '--context' : '--wait';
     if (field !== '--wait' || wait > 0) {
-      throw new TurnfoldError(
+      throw fieldError(
         'invalid_input',
-        `${field}: needs a turn. Name the failed turn, or omit ${field} to request a pass.`,
-        {
-          field,
-        },
+        field,
+        `needs a turn. Name the failed turn, or omit ${field} to request a pass.`,
       );
     }
     const pass = await client.compact({ tenant, conversation: id });
-    if (json) writeJson(output, { tenant, conversation: id, pass });
-    else output.line(`${pass}  pass requested`);
+    writeResult(output, json, { tenant, conversation: id, pass }, `${pass}  pass requested`);
     return 0;
   }
-  const given = { ...(operation !== undefined && { operation }), ...(await readTurnContext(typed)) };
-  const accepted = await client.redrive({ tenant, conversation: id }, turn, given);
+  const input = { operation, context: await readTurnContext(typed) };
+  const accepted = await client.redrive({ tenant, conversation: id }, turn, input);
   if (wait > 0) return await showTurn(context, id, accepted.turn, { tenant, wait, ...(json && { json }) });
-  if (json) writeJson(output, accepted);
-  else output.line(`${accepted.turn}  ${accepted.state}${accepted.isNew ? '' : '  (re-driven before)'}`);
+  const again = accepted.isNew ? '' : '  (re-driven before)';
+  writeResult(output, json, accepted, `${accepted.turn}  ${accepted.state}${again}`);
   return 0;
 }
 
@@ -88,8 +82,5 @@ function readSince(text: string, now: number): number {
   const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? [];
   const since = count === undefined ? Date.parse(text) : now - Number(count) * (UNITS[unit] ?? 0);
   if (Number.isFinite(since)) return Math.max(0, since);
-  const field = '--since';
-  throw new TurnfoldError('invalid_input', `${field}: expected an age (90s, 30m, 2h, 7d) or a date, got '${text}'`, {
-    field,
-  });
+  throw fieldError('invalid_input', '--since', `expected an age (90s, 30m, 2h, 7d) or a date, got '${text}'`);
 }

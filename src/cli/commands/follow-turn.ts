@@ -1,10 +1,9 @@
 import type { TurnProgress } from '../../client/index.ts';
 import { DEFAULT_TENANT, type NamedConversation } from '../../domain/ids.ts';
 import { isSettled, type TurnView } from '../../domain/turn.ts';
-import type { ConversationOptions } from '../command-options.ts';
-import { writeJson } from '../output.ts';
+import { writeJson, writeResult } from '../output.ts';
+import type { ClientContext, ConversationOptions } from '../run-command.ts';
 import { adviseAnswer, describeCalls, describeState, describeTurn, TurnPage } from '../turn-text.ts';
-import type { CommandContext } from '../with-client.ts';
 
 export interface FollowOptions extends ConversationOptions {
   /** Seconds. With 0, show the current state, or stream until the turn settles. */
@@ -15,7 +14,7 @@ export interface FollowOptions extends ConversationOptions {
 
 /** Prints a turn now or once it settles. @returns the exit code: 1 if it waited without an answer */
 export async function showTurn(
-  context: CommandContext,
+  context: ClientContext,
   id: string,
   turn: string,
   options: FollowOptions,
@@ -32,7 +31,7 @@ export async function showTurn(
 }
 
 async function printTurn(
-  { client, output }: CommandContext,
+  { client, output }: ClientContext,
   id: string,
   turn: string,
   { tenant, wait, json }: FollowOptions,
@@ -43,14 +42,13 @@ async function printTurn(
     json || waitMs === 0
       ? await client.result(name, turn, { waitMs })
       : await followTurn({ client, output }, { name, turn, waitMs }, () => undefined);
-  if (json) writeJson(output, view);
-  else output.line(view.answer?.content ?? describeTurn(view));
+  writeResult(output, json, view, view.answer?.content ?? describeTurn(view));
   return view;
 }
 
 /** Prints the text of a turn while the model writes it. @returns the turn at the end */
 async function streamTurn(
-  { client, output }: CommandContext,
+  { client, output }: ClientContext,
   id: string,
   turn: string,
   { tenant, wait, json = false }: FollowOptions,
@@ -80,7 +78,7 @@ interface Followed {
 
 /** Follows a turn and prints the calls that it waits for. @returns the turn at the end */
 async function followTurn(
-  { client, output }: CommandContext,
+  { client, output }: ClientContext,
   { name, turn, waitMs, json = false }: Followed,
   onPart: (part: Exclude<TurnProgress, { readonly type: 'result' }>) => void,
 ): Promise<TurnView> {

@@ -1,15 +1,15 @@
 import { explainPlan } from '../../domain/compaction/explain.ts';
-import { adoptMessages } from '../../domain/history.ts';
-import { buildLog, type LogEntry, type Message, type Weight } from '../../domain/message.ts';
+import { buildLog, type LogEntry, type Message, type WeighedMessage, type Weight } from '../../domain/message.ts';
 import type { Policy } from '../../domain/policy.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import type { SeqRange } from '../../domain/version.ts';
+import { weighConversation } from '../../evaluation/offline-agent.ts';
 import { bytesOfMessage, countMessage, countMessageSync } from '../../tokens/message-tokens.ts';
 import { loadTokenCounter } from '../../tokens/token-counter.ts';
-import { openConversationLine } from '../../wire/conversation-line.ts';
-import { readLines } from '../files.ts';
-import { type Output, reportRefusal, writeJson } from '../output.ts';
+import { eachConversation } from '../conversation-file.ts';
+import { writeResult } from '../output.ts';
 import { completeAlone, readPolicyFile } from '../policy-file.ts';
+import type { CommandContext } from '../run-command.ts';
 
 export interface PlanOptions {
   readonly policy?: string;
@@ -29,37 +29,24 @@ interface PlanLine {
   readonly protected: readonly number[];
 }
 
-/** Shows, for each conversation of a file, what a pass would do. Needs no Redis and no model. @returns the exit code */
-export async function planFile(path: string, options: PlanOptions, output: Output): Promise<number> {
-  const policy = completeAlone(await readPolicyFile(options.policy, output));
+/** Shows what a pass would do with each conversation of a file. Calls no model. */
+export async function planFile(
+  { output }: CommandContext,
+  path: string,
+  { policy: policyPath, json }: PlanOptions,
+): Promise<number> {
+  const policy = completeAlone(await readPolicyFile(policyPath, output));
   const counter = await loadTokenCounter('o200k_base');
-  let exitCode = 0;
-  for await (const { number, line } of readLines(path)) {
-    let id = `line-${number}`;
-    try {
-      const opened = openConversationLine(line, number);
-      id = opened.id;
-      const planned = planConversation(id, await weighMessages(opened.readMessages(), counter), { policy, counter });
-      if (options.json) writeJson(output, planned);
-      else output.line(describePlan(planned));
-    } catch (error) {
-      exitCode = reportRefusal(output, id, error, options.json);
-    }
-  }
-  return exitCode;
-}
-
-async function weighMessages(messages: readonly Message[], counter: TokenCounter): Promise<LogEntry[]> {
-  const adopted = adoptMessages(messages, 1);
-  return buildLog(
-    await Promise.all(
-      adopted.messages.map(async (message) => ({
-        message,
-        tokens: await countMessage(counter, message),
-        bytes: bytesOfMessage(message),
-      })),
-    ),
-  );
+  const weigh = async (message: Message): Promise<WeighedMessage> => ({
+    message,
+    tokens: await countMessage(counter, message),
+    bytes: bytesOfMessage(message),
+  });
+  return await eachConversation({ path, output, json }, async ({ id, readMessages }) => {
+    const entries = buildLog(await weighConversation(readMessages(), { weigh }));
+    const planned = planConversation(id, entries, { policy, counter });
+    writeResult(output, json, planned, describePlan(planned));
+  });
 }
 
 function planConversation(

@@ -1,13 +1,12 @@
 import type { DecisionView, ProposalView } from '../../client/index.ts';
-import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
+import { fieldError, isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 import type { NamedConversation } from '../../domain/ids.ts';
 import { isMapping } from '../../domain/parse.ts';
 import { parseYaml } from '../../runtime/yaml-document.ts';
-import type { ConversationOptions } from '../command-options.ts';
 import { nameFile, readTextFile } from '../files.ts';
-import { writeJson } from '../output.ts';
+import { writeJson, writeResult } from '../output.ts';
+import type { ClientContext, ConversationOptions } from '../run-command.ts';
 import { renameField } from '../typed-errors.ts';
-import type { CommandContext } from '../with-client.ts';
 
 interface DecisionOptions extends ConversationOptions {
   /** Absent: the proposal that waits now. */
@@ -27,22 +26,19 @@ export interface RejectOptions extends DecisionOptions {
   readonly reason?: string;
 }
 
-/** Prints the proposal that waits for approval. */
 export async function showProposal(
-  { client, output }: CommandContext,
+  { client, output }: ClientContext,
   id: string,
   { tenant, json }: ConversationOptions,
 ): Promise<number> {
   const found = await client.proposal({ tenant, conversation: id });
-  if (json) writeJson(output, found ?? { tenant, conversation: id, proposal: null });
-  else if (found === undefined) output.line(`${id}  no proposal waits for approval`);
-  else for (const line of describeProposal(found)) output.line(line);
+  if (found !== undefined) writeResult(output, json, found, ...describeProposal(found));
+  else writeResult(output, json, { tenant, conversation: id, proposal: null }, `${id}  no proposal waits for approval`);
   return 0;
 }
 
-/** Approves a proposal. @returns the exit code */
 export async function approve(
-  context: CommandContext,
+  context: ClientContext,
   id: string,
   { edits: path, ...options }: ApproveOptions,
 ): Promise<number> {
@@ -50,43 +46,37 @@ export async function approve(
   const name = { tenant: options.tenant, conversation: id };
   const proposal = await findProposal(context, name, options);
   const decision = await context.client
-    .approve(name, proposal, { edits, ...readDecision(options) })
+    .approve(name, proposal, { edits, operation: options.operation, waitMs: options.wait * 1_000 })
     .catch((error: unknown) => {
       throw path === undefined ? error : nameEdit(error, path);
     });
   return printDecision(context, id, decision, { ...options, proposal });
 }
 
-/** Rejects a proposal. @returns the exit code */
 export async function reject(
-  context: CommandContext,
+  context: ClientContext,
   id: string,
   { reason, ...options }: RejectOptions,
 ): Promise<number> {
   const name = { tenant: options.tenant, conversation: id };
-  const input = { ...readDecision(options), ...(reason !== undefined && { reason }) };
+  const input = { reason, operation: options.operation, waitMs: options.wait * 1_000 };
   const proposal = await findProposal(context, name, options);
   const decision = await context.client.reject(name, proposal, input);
   return printDecision(context, id, decision, { ...options, proposal });
 }
 
-function readDecision({ operation, wait }: DecisionOptions): { operation?: string; waitMs: number } {
-  return { waitMs: wait * 1_000, ...(operation !== undefined && { operation }) };
-}
-
 async function findProposal(
-  { client }: CommandContext,
+  { client }: ClientContext,
   name: NamedConversation,
   { proposal }: DecisionOptions,
 ): Promise<string> {
   if (proposal !== undefined) return proposal;
   const found = await client.proposal(name);
   if (found !== undefined) return found.proposal;
-  const field = 'conversation';
-  throw new TurnfoldError('not_found', `${field}: no proposal waits for approval in ${name.conversation}`, { field });
+  throw fieldError('not_found', 'conversation', `no proposal waits for approval in ${name.conversation}`);
 }
 
-/** Reads the file alone. The client checks the texts. @throws not_found, invalid_input */
+/** Reads the file without checking the texts, which the client checks. @throws not_found, invalid_input */
 async function readEdits(path: string): Promise<Record<string, string>> {
   const text = { name: nameFile(path), field: path, code: 'invalid_input' } as const;
   const { value } = parseYaml(await readTextFile(path), text);
@@ -96,7 +86,7 @@ async function readEdits(path: string): Promise<Record<string, string>> {
   });
 }
 
-/** Names file and range of a wrong edit. */
+/** Renames the field of a wrong edit to its file and range. */
 function nameEdit(error: unknown, path: string): unknown {
   if (!isTurnfoldError(error)) return error;
   const [field, ...range] = error.field?.split('.') ?? [];
@@ -104,7 +94,7 @@ function nameEdit(error: unknown, path: string): unknown {
 }
 
 function printDecision(
-  { output }: CommandContext,
+  { output }: ClientContext,
   id: string,
   decision: DecisionView,
   { proposal, json, wait }: DecisionOptions & { readonly proposal: string },

@@ -7,25 +7,25 @@ import {
 } from '../../evaluation/offline-agent.ts';
 import { RememberedCounts } from '../../evaluation/remembered-counts.ts';
 import { Replay, type Replayed } from '../../evaluation/replay.ts';
-import { openConversationLine } from '../../wire/conversation-line.ts';
-import { readLines } from '../files.ts';
-import { type Output, reportRefusal, terminal, writeJson } from '../output.ts';
+import { eachConversation } from '../conversation-file.ts';
+import { type Output, terminal, writeJson } from '../output.ts';
 import { type PolicySource, readTrialPolicy } from '../policy-file.ts';
 import { prepareTrial } from '../prepare-trial.ts';
+import type { CommandContext } from '../run-command.ts';
 import { openProgress, type Progress } from './replay/progress.ts';
 import { describePolicy, type ReplayedConversation } from './replay/summary.ts';
 
 export interface ReplayOptions {
   readonly policy?: string;
   readonly against?: string;
-  /** most tokens of a request */
+  /** Most tokens of a request. */
   readonly window?: number;
-  /** `provider/model` of the catalogue */
+  /** `provider/model` of the catalogue. */
   readonly model?: string;
   readonly json?: boolean;
 }
 
-/** A policy that is tried, and what came of it so far. */
+/** A policy on trial with its results so far. */
 interface Trial {
   readonly name: string;
   readonly prepared: EvaluatedAgent;
@@ -33,11 +33,11 @@ interface Trial {
 }
 
 /**
- * Lives each conversation of a file through again, compacting as live workers would under one policy, or under two to be
- * compared. Summaries are structural: no model is called.
- * @returns the exit code: 1 where a conversation was refused
+ * Replays each conversation of a file and compacts it as live workers would, under one policy, or under two to compare.
+ * Summaries are structural: no model is called.
  */
-export async function replayFile(path: string, options: ReplayOptions, output: Output): Promise<number> {
+export async function replayFile({ output }: CommandContext, path: string, options: ReplayOptions): Promise<number> {
+  const { json } = options;
   const counts = new RememberedCounts();
   const [trial, against] = await prepareTrials(options, output, counts);
   const trials = [trial, ...(against === undefined ? [] : [against])];
@@ -45,24 +45,19 @@ export async function replayFile(path: string, options: ReplayOptions, output: O
   // oxlint-disable-next-line no-restricted-properties -- a bar of figures, which moves the cursor itself
   const progress = await openProgress(path, process.stderr);
   const { columns, isTTY } = terminal;
-  let exitCode = 0;
-  for await (const { number, line } of readLines(path)) {
-    let id = `line-${number}`;
-    try {
-      const opened = openConversationLine(line, number);
-      id = opened.id;
-      const weighed = await weighConversation(opened.readMessages(), trial.prepared);
-      const [own, other] = await replayAll(weighed, trials, { summarizers, progress });
-      // On one terminal a line of JSON would stand behind the bar.
-      if (options.json && isTTY) progress.clear();
-      if (options.json) writeJson(output, { id, ...own?.figures, ...(other && { against: other.figures }) });
-      else trials.forEach(({ replayed }, index) => replayed.push({ id, ...([own, other][index] as Replayed) }));
-    } catch (error) {
-      progress.clear();
-      exitCode = reportRefusal(output, id, error, options.json);
-    }
+  const onRefusal = (error: unknown): unknown => {
+    progress.clear();
+    return error;
+  };
+  const exitCode = await eachConversation({ path, output, json, onRefusal }, async ({ id, readMessages }, line) => {
     progress.advance(Buffer.byteLength(line) + 1, 0);
-  }
+    const weighed = await weighConversation(readMessages(), trial.prepared);
+    const [own, other] = await replayAll(weighed, trials, { summarizers, progress });
+    // On one terminal a line of JSON would stand behind the bar.
+    if (json && isTTY) progress.clear();
+    if (json) writeJson(output, { id, ...own?.figures, ...(other && { against: other.figures }) });
+    else trials.forEach(({ replayed }, index) => replayed.push({ id, ...([own, other][index] as Replayed) }));
+  });
   progress.clear();
   for (const { name, prepared, replayed } of trials) {
     const tried = { name, replayed, usableTokens: prepared.limits.usable ?? 0 };
@@ -71,7 +66,7 @@ export async function replayFile(path: string, options: ReplayOptions, output: O
   return exitCode;
 }
 
-/** Both in the same window: a policy that is given a larger one would send more. */
+/** Prepares both policies in the same window. In a larger window a policy would send more, and the comparison would be unfair. */
 async function prepareTrials(
   { policy, against, window, model }: ReplayOptions,
   output: Output,

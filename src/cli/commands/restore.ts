@@ -1,13 +1,12 @@
 import type { RollbackInput, Version } from '../../client/index.ts';
-import { TurnfoldError } from '../../domain/errors.ts';
+import { fieldError } from '../../domain/errors.ts';
 import type { NamedConversation } from '../../domain/ids.ts';
 import { resolveLimits } from '../../domain/limits.ts';
 import { completePolicy, mergePolicies } from '../../domain/policy.ts';
-import type { ConversationOptions } from '../command-options.ts';
 import { loadAgents } from '../load-agents.ts';
-import { writeJson } from '../output.ts';
+import { writeResult } from '../output.ts';
 import { readPolicyFile } from '../policy-file.ts';
-import type { CommandContext } from '../with-client.ts';
+import type { ClientContext, ConversationOptions } from '../run-command.ts';
 
 export interface ReplacementOptions extends ConversationOptions {
   /** The same id again changes nothing. */
@@ -24,12 +23,10 @@ export interface RestoreOptions extends ReplacementOptions {
   readonly drop?: boolean;
 }
 
-/** Makes a kept version the live one. @returns the exit code */
-export async function runRestore(context: CommandContext, id: string, options: RestoreOptions): Promise<number> {
+export async function runRestore(context: ClientContext, id: string, options: RestoreOptions): Promise<number> {
   const { tenant, version, keep = false, drop = false } = options;
   if (keep === drop) {
-    const field = '--keep';
-    throw new TurnfoldError('invalid_input', `${field}: give either --keep or --drop`, { field });
+    throw fieldError('invalid_input', '--keep', 'use either --keep or --drop');
   }
   const name = { tenant, conversation: id };
   const replacement = await readReplacement(context, name, options);
@@ -38,9 +35,8 @@ export async function runRestore(context: CommandContext, id: string, options: R
   return printVersion(context, made, { ...options, id, what });
 }
 
-/** Archives a settled turn and everything after it. @returns the exit code */
 export async function rollBack(
-  context: CommandContext,
+  context: ClientContext,
   id: string,
   turn: string,
   options: ReplacementOptions,
@@ -51,35 +47,28 @@ export async function rollBack(
 }
 
 async function readReplacement(
-  context: CommandContext,
+  context: ClientContext,
   name: NamedConversation,
   options: ReplacementOptions,
 ): Promise<RollbackInput> {
-  const { operation } = options;
-  const hardTokens = await readLimit(context, name, options);
-  return { ...(operation !== undefined && { operation }), ...(hardTokens !== undefined && { hardTokens }) };
+  return { operation: options.operation, hardTokens: await readLimit(context, name, options) };
 }
 
 /** @returns the hard limit of the conversation's agent, if `--agents` is given */
 async function readLimit(
-  { client, output }: CommandContext,
+  { client, output }: ClientContext,
   name: NamedConversation,
   { agents, policy }: ReplacementOptions,
 ): Promise<number | undefined> {
   if (agents === undefined) {
     if (policy === undefined) return undefined;
-    const field = '--policy';
-    throw new TurnfoldError('invalid_input', `${field}: needs --agents`, { field });
+    throw fieldError('invalid_input', '--policy', 'needs --agents');
   }
   const state = await client.describe(name);
   const agent = (await loadAgents(agents, output)).find((found) => found.name === state.agent);
   if (agent === undefined) {
-    const field = '--agents';
-    throw new TurnfoldError(
-      'unknown_agent',
-      `${field}: ${agents} does not export the agent ${state.agent} of this conversation`,
-      { field },
-    );
+    const why = `${agents} does not export the agent ${state.agent} of this conversation`;
+    throw fieldError('unknown_agent', '--agents', why);
   }
   const merged = completePolicy(mergePolicies((await readPolicyFile(policy, output)).policy, agent.policy));
   return resolveLimits(merged, agent.model.profile).hardTokens;
@@ -91,12 +80,9 @@ interface MadeVersion extends ConversationOptions {
   readonly what: string;
 }
 
-function printVersion({ output }: CommandContext, version: Version, { json, id, what }: MadeVersion): number {
+function printVersion({ output }: ClientContext, version: Version, { json, id, what }: MadeVersion): number {
   const { number, tokensBefore, tokensAfter, archived } = version;
-  if (json) writeJson(output, version);
-  else {
-    const sizes = `${tokensBefore} → ${tokensAfter} tokens, ${archived} messages archived`;
-    output.line(`${id}  version ${number} (${what})  ${sizes}`);
-  }
+  const sizes = `${tokensBefore} → ${tokensAfter} tokens, ${archived} messages archived`;
+  writeResult(output, json, version, `${id}  version ${number} (${what})  ${sizes}`);
   return 0;
 }

@@ -1,9 +1,8 @@
 import type { VersionChange } from '../../domain/diff.ts';
 import type { Version } from '../../domain/version.ts';
-import type { ConversationOptions } from '../command-options.ts';
-import { writeJson } from '../output.ts';
+import { writeJson, writeResult } from '../output.ts';
+import type { ClientContext, ConversationOptions } from '../run-command.ts';
 import { formatTable, writeTable } from '../table.ts';
-import type { CommandContext } from '../with-client.ts';
 
 const PREVIEW_CHARACTERS = 160;
 
@@ -16,7 +15,7 @@ export interface ContextOptions extends ConversationOptions {
 
 /** Prints the context that the model would get, with its tokens. System prompt and tools are not counted. */
 export async function showContext(
-  { client, output }: CommandContext,
+  { client, output }: ClientContext,
   id: string,
   options: ContextOptions,
 ): Promise<number> {
@@ -47,7 +46,7 @@ export async function showContext(
 }
 
 export async function showVersions(
-  { client, output }: CommandContext,
+  { client, output }: ClientContext,
   id: string,
   options: ConversationOptions,
 ): Promise<number> {
@@ -60,15 +59,14 @@ export async function showVersions(
 
 /** Prints the changes of the context between two versions. Version 0 is the whole log. */
 export async function showDiff(
-  { client, output }: CommandContext,
-  id: string,
-  { from, to, ...options }: ConversationOptions & { readonly from: number; readonly to: number },
+  { client, output }: ClientContext,
+  ...[id, from, to, { tenant, json }]: [string, number, number, ConversationOptions]
 ): Promise<number> {
-  const name = { tenant: options.tenant, conversation: id };
+  const name = { tenant, conversation: id };
   const changes = await client.diff(name, from, to);
-  if (options.json) writeJson(output, { ...name, from, to, changes });
-  else if (changes.length === 0) output.line(`${id}  versions ${from} and ${to} have the same context`);
-  else for (const change of changes) output.line(describeChange(change));
+  const same = `${id}  versions ${from} and ${to} have the same context`;
+  const lines = changes.length === 0 ? [same] : changes.map(describeChange);
+  writeResult(output, json, { ...name, from, to, changes }, ...lines);
   return 0;
 }
 

@@ -1,16 +1,15 @@
 import { createHash } from 'node:crypto';
-import type { Command } from 'commander';
 import { checkMessageBytes } from '../../client/input.ts';
-import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
+import { fieldError, isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
 import { adoptMessages } from '../../domain/history.ts';
 import { idSchema } from '../../domain/ids.ts';
 import { type Message, messageSchema } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
-import { openConversationLine, writeConversationLine } from '../../wire/conversation-line.ts';
-import { nameFile, readLines } from '../files.ts';
-import { reportRefusal, writeJson } from '../output.ts';
-import { wordTypedError } from '../typed-errors.ts';
-import type { CommandContext } from '../with-client.ts';
+import { writeConversationLine } from '../../wire/conversation-line.ts';
+import { eachConversation } from '../conversation-file.ts';
+import { nameFile } from '../files.ts';
+import { writeResult } from '../output.ts';
+import type { ClientContext, WordingContext } from '../run-command.ts';
 
 export interface ImportOptions {
   readonly agent: string;
@@ -28,44 +27,29 @@ const MAX_BATCH_CHARACTERS = 2_000_000;
  * @returns the exit code: 1 if a conversation was not imported
  */
 export async function importFile(
-  context: CommandContext,
+  context: ClientContext & WordingContext,
   path: string,
   options: ImportOptions,
-  command: Command,
 ): Promise<number> {
-  const { output } = context;
+  const { output, wordError } = context;
+  const { json } = options;
   parseInput(idSchema, options.tenant, 'tenant');
   parseInput(idSchema, options.agent, 'agent');
-  let exitCode = 0;
   let isConversationFile = false;
-  for await (const { number, line } of readLines(path)) {
-    let id = `line-${number}`;
-    try {
-      const opened = openConversationLine(line, number);
-      isConversationFile = true;
-      id = opened.id;
-      parseInput(idSchema, id, 'id');
-      const messages = opened.readMessages();
-      if (messages.length === 0) {
-        const field = 'messages';
-        throw new TurnfoldError(
-          'invalid_input',
-          `${field}: the conversation has no messages. Remove its line or add a message.`,
-          { field },
-        );
-      }
-      checkWhole(messages);
-      await appendAll(context, id, messages, options);
-      if (options.json) writeJson(output, { id, messages: messages.length });
-      else output.line(`${id}  ${messages.length} messages`);
-    } catch (error) {
-      if (isTurnfoldError(error) && error.code.startsWith('redis_')) throw error;
-      // Every line of a file of another kind is wrong, so the file is reported once.
-      if (!isConversationFile) throw nameWrongFile(error, path);
-      exitCode = reportRefusal(output, id, wordTypedError(error, command), options.json);
-    }
-  }
-  return exitCode;
+  const onRefusal = (error: unknown): unknown => {
+    if (isTurnfoldError(error) && error.code.startsWith('redis_')) throw error;
+    // Every line of a file of another kind is wrong, so the file is reported once.
+    if (!isConversationFile) throw nameWrongFile(error, path);
+    return wordError(error);
+  };
+  return await eachConversation({ path, output, json, onRefusal }, async ({ id, readMessages }) => {
+    isConversationFile = true;
+    parseInput(idSchema, id, 'id');
+    const messages = readMessages();
+    checkWhole(messages);
+    await appendAll(context, id, messages, options);
+    writeResult(output, json, { id, messages: messages.length }, `${id}  ${messages.length} messages`);
+  });
 }
 
 function nameWrongFile(cause: unknown, path: string): unknown {
@@ -79,6 +63,10 @@ function nameWrongFile(cause: unknown, path: string): unknown {
  * @throws invalid_input, message_too_large, orphan_result, duplicate_call
  */
 function checkWhole(messages: readonly Message[]): void {
+  if (messages.length === 0) {
+    const why = 'the conversation has no messages. Remove its line or add a message.';
+    throw fieldError('invalid_input', 'messages', why);
+  }
   const read = messages.map((message, index) => {
     const field = `messages[${index}]`;
     checkMessageBytes(message, field);
@@ -88,7 +76,7 @@ function checkWhole(messages: readonly Message[]): void {
 }
 
 async function appendAll(
-  { client }: CommandContext,
+  { client }: ClientContext,
   conversation: string,
   messages: readonly Message[],
   { tenant, agent }: ImportOptions,
@@ -114,8 +102,7 @@ function nameConflict(cause: unknown, conversation: string, expectedHead: number
     expectedHead === 0
       ? `${conversation} exists already with ${head} messages. Use another id in the file or another --tenant.`
       : `another writer appended to ${conversation} during the import. ${expectedHead} of its ${head} messages were imported.`;
-  const field = 'id';
-  return new TurnfoldError('conflict', `${field}: ${why}`, { field, details, cause });
+  return fieldError('conflict', 'id', why, { details, cause });
 }
 
 /** The id follows from the content, so another text is another operation, which the existing log rejects. */
@@ -142,7 +129,7 @@ function* splitBatches(messages: readonly Message[]): Generator<Message[]> {
 
 /** Prints the whole log as one line of a conversation file, archived messages included. */
 export async function exportConversation(
-  { client, output }: CommandContext,
+  { client, output }: ClientContext,
   id: string,
   options: { readonly tenant: string },
 ): Promise<number> {

@@ -1,32 +1,27 @@
 import type { CallAnswer, OpenTurn } from '../../client/index.ts';
-import { isTurnfoldError, TurnfoldError } from '../../domain/errors.ts';
-import type { ConversationOptions } from '../command-options.ts';
+import { fieldError, isTurnfoldError, type TurnfoldError } from '../../domain/errors.ts';
 import { readTextFile } from '../files.ts';
 import { readTurnContext } from '../option-values.ts';
-import { writeJson } from '../output.ts';
+import { writeResult } from '../output.ts';
+import type { ClientContext, ConversationOptions } from '../run-command.ts';
 import { adviseAnswer, describeCalls, describeState } from '../turn-text.ts';
 import { renameField } from '../typed-errors.ts';
-import type { CommandContext } from '../with-client.ts';
 import { type FollowOptions, showTurn } from './follow-turn.ts';
 
 export interface OpenOptions extends ConversationOptions {
   readonly limit: number;
 }
 
-/** Lists the open turns of a conversation, with the commands that answer their calls. @returns the exit code */
+/** Lists the open turns of a conversation, with the commands that answer the calls of the first one. */
 export async function showOpen(
-  { client, output }: CommandContext,
+  { client, output }: ClientContext,
   id: string,
   { tenant, limit, json }: OpenOptions,
 ): Promise<number> {
   const { turns, mailbox, scheduled } = await client.openTurns({ tenant, conversation: id }, { limit });
   for (const turn of turns) {
-    if (json) {
-      writeJson(output, { tenant, conversation: id, ...turn });
-      continue;
-    }
-    output.line(`${describeOpen(turn)}  accepted ${new Date(turn.acceptedAt).toISOString()}`);
-    for (const line of describeCalls(turn.waiting)) output.line(line);
+    const line = `${describeOpen(turn)}  accepted ${new Date(turn.acceptedAt).toISOString()}`;
+    writeResult(output, json, { tenant, conversation: id, ...turn }, line, ...describeCalls(turn.waiting));
   }
   if (turns.length === 0) output.note('no open turns');
   if (turns.length < mailbox + scheduled) {
@@ -52,17 +47,10 @@ export interface AnswerOptions extends ConversationOptions {
   readonly deny?: string | true;
 }
 
-interface WaitingCall {
-  readonly id: string;
-  readonly turn: string;
-  readonly call: string;
-}
-
-/** Answers one call that a turn waits for. @returns the exit code */
+/** Answers one call that a turn waits for. */
 export async function answer(
-  { client, output }: CommandContext,
-  { id, turn, call }: WaitingCall,
-  options: AnswerOptions,
+  { client, output }: ClientContext,
+  ...[id, turn, call, options]: [string, string, string, AnswerOptions]
 ): Promise<number> {
   const name = { tenant: options.tenant, conversation: id };
   const answers = { [call]: await readAnswer(options) };
@@ -71,21 +59,20 @@ export async function answer(
     if (error.code === 'conflict') throw renameField(error, 'call');
     throw renameField(wordWrongKind(error, turn), nameAnswer(options));
   });
-  if (options.json) writeJson(output, { ...name, turn, outcome });
-  else output.line(`${turn}  ${outcome === 'answered' ? 'continues' : 'still waits for other calls'}`);
+  const state = outcome === 'answered' ? 'continues' : 'still waits for other calls';
+  writeResult(output, options.json, { ...name, turn, outcome }, `${turn}  ${state}`);
   return 0;
 }
 
-/** The API expects an object of another kind. A person has to use another option. */
+/** The API error names the expected object. A person has to use another option instead. */
 function wordWrongKind(error: TurnfoldError, turn: string): TurnfoldError {
   const { code, field = '', details } = error;
   if (details?.['for'] === undefined) return error;
   const expected =
     details['for'] === 'tools' ? 'a tool result. Use --content or --file.' : 'an approval. Use --approve or --deny.';
-  return new TurnfoldError(code, `${field}: turn ${turn} waits for ${expected}`, { field, details, cause: error });
+  return fieldError(code, field, `turn ${turn} waits for ${expected}`, { details, cause: error });
 }
 
-/** The option of the answer. */
 function nameAnswer({ file, approve, deny }: AnswerOptions): string {
   if (approve) return '--approve';
   if (deny !== undefined) return '--deny';
@@ -93,11 +80,10 @@ function nameAnswer({ file, approve, deny }: AnswerOptions): string {
 }
 
 async function readAnswer({ content, file, error, approve, deny }: AnswerOptions): Promise<CallAnswer> {
-  const given = [content, file, approve, deny].filter((option) => option !== undefined);
-  if (given.length !== 1 || (error && content === undefined && file === undefined)) {
-    const field = '--content';
-    const why = 'give one of --content, --file, --approve and --deny (--error goes with --content or --file)';
-    throw new TurnfoldError('invalid_input', `${field}: ${why}`, { field });
+  const typed = [content, file, approve, deny].filter((option) => option !== undefined);
+  if (typed.length !== 1 || (error && content === undefined && file === undefined)) {
+    const why = 'use exactly one of --content, --file, --approve and --deny (--error needs --content or --file)';
+    throw fieldError('invalid_input', '--content', why);
   }
   if (approve) return { approved: true };
   if (deny !== undefined) return deny === true ? { approved: false } : { approved: false, why: deny };
@@ -106,14 +92,13 @@ async function readAnswer({ content, file, error, approve, deny }: AnswerOptions
 
 /** Cancels an open turn. @returns the exit code: 1 if the turn has settled in another state */
 export async function cancel(
-  { client, output }: CommandContext,
+  { client, output }: ClientContext,
   id: string,
   turn: string,
   { tenant, json }: ConversationOptions,
 ): Promise<number> {
   const state = await client.cancel({ tenant, conversation: id }, turn);
-  if (json) writeJson(output, { tenant, conversation: id, turn, state });
-  else output.line(`${turn}  ${state}`);
+  writeResult(output, json, { tenant, conversation: id, turn, state }, `${turn}  ${state}`);
   return state === 'canceled' ? 0 : 1;
 }
 
@@ -126,18 +111,23 @@ export interface EnqueueOptions extends FollowOptions {
 
 /** Enqueues a turn and may wait for its answer. @returns the exit code: 1 if it waited without an answer */
 export async function enqueue(
-  context: CommandContext,
+  context: ClientContext,
   id: string,
   text: string,
   options: EnqueueOptions,
 ): Promise<number> {
   const { client, output } = context;
   const { agent, tenant, turn, wait, stream = false, json } = options;
-  const given = { ...(turn !== undefined && { turn }), ...(await readTurnContext(options.context)) };
-  const input = { conversation: id, tenant, agent, input: text, ...given };
-  const accepted = await client.enqueueTurn(input);
+  const turnContext = await readTurnContext(options.context);
+  const accepted = await client.enqueueTurn({
+    conversation: id,
+    tenant,
+    agent,
+    input: text,
+    turn,
+    context: turnContext,
+  });
   if (wait > 0 || stream) return await showTurn(context, id, accepted.turn, options);
-  if (json) writeJson(output, accepted);
-  else output.line(`${accepted.turn}  ${accepted.state}`);
+  writeResult(output, json, accepted, `${accepted.turn}  ${accepted.state}`);
   return 0;
 }

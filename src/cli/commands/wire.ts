@@ -5,12 +5,13 @@ import type { Message } from '../../domain/message.ts';
 import { parseInput } from '../../domain/parse.ts';
 import { readRawItems, type WireFormat } from '../../domain/raw-items.ts';
 import { loadTokenCounter } from '../../tokens/token-counter.ts';
-import { readConversationLine } from '../../wire/conversation-line.ts';
 import { wireFormats } from '../../wire/formats.ts';
 import type { Violation } from '../../wire/wire-request.ts';
-import { nameFile, readLines, readTextFile } from '../files.ts';
+import { eachConversation } from '../conversation-file.ts';
+import { nameFile, readTextFile } from '../files.ts';
 import { readFormat } from '../option-values.ts';
-import { type Output, reportError, reportRefusal, writeJson } from '../output.ts';
+import { reportError, writeJson, writeResult } from '../output.ts';
+import type { CommandContext } from '../run-command.ts';
 
 export interface RenderOptions {
   readonly format: string;
@@ -26,27 +27,19 @@ const MAX_OUTPUT_TOKENS = 8_192;
 /**
  * Prints the provider request for each conversation of a file, one JSON line each. Stubs stand for the tools, because a
  * file has none.
- * @returns the exit code
  * @throws invalid_input for an unknown format
  */
-export async function renderFile(path: string, options: RenderOptions, output: Output): Promise<number> {
-  const format = readFormat(options.format);
-  const { render } = wireFormats[format];
-  let exitCode = 0;
-  for await (const { number, line } of readLines(path)) {
-    let id = `line-${number}`;
-    try {
-      const conversation = readConversationLine(line, number);
-      id = conversation.id;
-      const { messages } = adoptMessages(conversation.messages, 1);
-      const model = options.model ?? findModel(messages, format);
-      const request = { model, system: options.system ?? '', tools: [], messages, maxOutputTokens: MAX_OUTPUT_TOKENS };
-      writeJson(output, render(request).body);
-    } catch (error) {
-      exitCode = reportRefusal(output, id, error);
-    }
-  }
-  return exitCode;
+export async function renderFile(
+  { output }: CommandContext,
+  path: string,
+  { format: formatName, model, system = '' }: RenderOptions,
+): Promise<number> {
+  const format = readFormat(formatName);
+  return await eachConversation({ path, output }, async ({ readMessages }) => {
+    const { messages } = adoptMessages(readMessages(), 1);
+    const named = { model: model ?? findModel(messages, format), system, tools: [], messages };
+    writeJson(output, wireFormats[format].render({ ...named, maxOutputTokens: MAX_OUTPUT_TOKENS }).body);
+  });
 }
 
 /** A request may repeat thinking only to the model that wrote it. */
@@ -65,7 +58,11 @@ const BROKEN_RULES = 1;
 const BAD_INPUT = 2;
 
 /** Prints the format rules that a request body breaks. @returns the exit code: 0 if the body breaks none */
-export async function validateFile(path: string, options: ValidateOptions, output: Output): Promise<number> {
+export async function validateFile(
+  { output }: CommandContext,
+  path: string,
+  options: ValidateOptions,
+): Promise<number> {
   let violations: readonly Violation[];
   try {
     const { validate } = wireFormats[readFormat(options.format)];
@@ -74,9 +71,8 @@ export async function validateFile(path: string, options: ValidateOptions, outpu
     const exitCode = reportError(output, error, options.json);
     return isTurnfoldError(error) ? BAD_INPUT : exitCode;
   }
-  if (options.json) writeJson(output, { violations });
-  else if (violations.length === 0) output.line(`valid ${options.format} request`);
-  else for (const violation of violations) output.line(describeViolation(violation));
+  const lines = violations.length === 0 ? [`valid ${options.format} request`] : violations.map(describeViolation);
+  writeResult(output, options.json, { violations }, ...lines);
   return violations.length === 0 ? 0 : BROKEN_RULES;
 }
 
@@ -102,13 +98,12 @@ const encodingSchema = z.enum(['o200k_base', 'cl100k_base']);
 
 /** Counts the tokens of a file. @throws invalid_input for an unknown encoding */
 export async function countFile(
+  { output }: CommandContext,
   path: string,
   options: { readonly encoding: string; readonly json?: boolean },
-  output: Output,
 ): Promise<number> {
   const counter = await loadTokenCounter(parseInput(encodingSchema, options.encoding, '--encoding'));
   const tokens = await counter.count(await readTextFile(path));
-  if (options.json) writeJson(output, { tokens });
-  else output.line(`${tokens} tokens (${options.encoding})`);
+  writeResult(output, options.json, { tokens }, `${tokens} tokens (${options.encoding})`);
   return 0;
 }

@@ -1,7 +1,7 @@
 import { setTimeout as delay, setImmediate } from 'node:timers/promises';
 import { listSecrets } from '../../config/list-secrets.ts';
 import { readConfig, readEnvironment } from '../../config.ts';
-import { TurnfoldError } from '../../domain/errors.ts';
+import { fieldError } from '../../domain/errors.ts';
 import { waitUntilWritable } from '../../local-redis/connection.ts';
 import type { RedisLocation } from '../../redis/address.ts';
 import { readRedisAddress } from '../../redis/address.ts';
@@ -15,6 +15,7 @@ import { readRoles } from '../option-values.ts';
 import { MISCONFIGURED, type Output, reportError } from '../output.ts';
 import { placeAgentError, readPolicySources } from '../policy-file.ts';
 import { explainError, explainRefusal } from '../redis-outage.ts';
+import type { CommandContext } from '../run-command.ts';
 
 export interface WorkerOptions {
   /** Comma-separated. */
@@ -28,13 +29,11 @@ export interface WorkerOptions {
 const CUT_OFF_EXIT_CODE = 75;
 
 /** Runs workers until SIGTERM or SIGINT, then hands back their leases. */
-export async function runWorker(options: WorkerOptions, output: Output): Promise<number> {
+export async function runWorker({ output }: CommandContext, options: WorkerOptions): Promise<number> {
   const roles = readRoles(options.roles);
   const { redisUrl, redisTls, logLevel, logsContent, durability: _, ...config } = readConfig();
   if (redisUrl === undefined) {
-    throw new TurnfoldError('invalid_config', 'REDIS_URL: not set. A worker needs the address of its Redis.', {
-      field: 'REDIS_URL',
-    });
+    throw fieldError('invalid_config', 'REDIS_URL', 'not set. A worker needs the address of its Redis.');
   }
   const location = { url: redisUrl, tls: redisTls };
   const sources = await readPolicySources(options, output);

@@ -1,8 +1,8 @@
 import { DEFAULT_TENANT } from '../../domain/ids.ts';
 import { showContext, showVersions } from '../commands/show.ts';
-import type { CommandContext } from '../with-client.ts';
+import type { ClientContext } from '../run-command.ts';
 
-type RunSlashCommand = (context: CommandContext, conversation: string) => Promise<unknown>;
+type RunSlashCommand = (context: ClientContext, conversation: string) => Promise<unknown>;
 
 interface SlashCommand {
   readonly name: string;
@@ -37,7 +37,7 @@ export function findSlashCommand(line: string): RunSlashCommand | undefined {
   return COMMANDS.find(({ name }) => name === line)?.run;
 }
 
-async function showHelp({ output }: CommandContext): Promise<void> {
+async function showHelp({ output }: ClientContext): Promise<void> {
   for (const { name, about } of [...COMMANDS, { name: LEAVE, about: 'quit (also Ctrl-D, or Ctrl-C twice)' }]) {
     output.line(`${name.padEnd(10)}  ${about}`);
   }
@@ -45,7 +45,7 @@ async function showHelp({ output }: CommandContext): Promise<void> {
 }
 
 /** Requests a pass, waits for its end and prints the result. */
-async function compact({ client, output }: CommandContext, conversation: string): Promise<void> {
+async function compact({ client, output }: ClientContext, conversation: string): Promise<void> {
   const before = (await client.versions(conversation)).length;
   const passId = await client.compact(conversation);
   const until = Date.now() + PASS_WAIT_MS;

@@ -2,16 +2,16 @@ import type { CallAnswer, TurnContext, TurnProgress, Waiting, WaitingCall } from
 import { isTurnfoldError } from '../../domain/errors.ts';
 import { isAnswerKind } from '../../domain/turn.ts';
 import { type Output, reportError } from '../output.ts';
+import type { ClientContext } from '../run-command.ts';
 import { describeCall, describeState, TurnPage } from '../turn-text.ts';
-import type { CommandContext } from '../with-client.ts';
 import type { Prompt } from './prompt.ts';
 import { findSlashCommand, HELP, LEAVE } from './slash-commands.ts';
 
-export interface TalkOptions extends CommandContext {
+export interface TalkOptions extends ClientContext {
   readonly agent: string;
   readonly conversation: string;
   /** Context of each turn. */
-  readonly context?: TurnContext;
+  readonly context?: TurnContext | undefined;
   /** Aborts at SIGTERM or SIGINT. */
   readonly interrupted: AbortSignal;
 }

@@ -1,0 +1,122 @@
+import type { Command } from 'commander';
+import { ALL_ROLES, numberFrom, withContextOption, withJsonOption } from './command-options.ts';
+import type { CommandRunner } from './run-command.ts';
+
+const readTokens = numberFrom(1);
+const FORMATS = 'anthropic, openai-chat or openai-responses';
+const LINES = 'one JSON line per conversation';
+
+/** Commands that start workers. `worker` and `dev` run until they are stopped. */
+export function addProcessCommands(program: Command, runner: CommandRunner): void {
+  program.commandsGroup('Agents and workers:');
+  withJsonOption(program.command('demo'), 'one JSON line at the end, and everything else to standard error')
+    .description('watch an agent with real tools while its context is compacted (needs no API key)')
+    .option('--model <name>', 'provider/model to use instead of the scripted one (API key from the environment)')
+    .option('--file <jsonl>', 'play back the first conversation of this JSONL file instead')
+    .action(runner.local(async () => (await import('./commands/demo.ts')).runDemo));
+  const dev = program
+    .command('dev')
+    .description('chat with an agent: all workers in one process, on REDIS_URL or a temporary Redis')
+    .option('--agents <file>', 'module that exports `agents` (default: a built-in agent that needs no API key)')
+    .option('--agent <name>', 'agent of the prompt (default: the first one)')
+    .option('--model <name>', 'provider/model to use instead of the agents’ own (API key from the environment)')
+    .option('--conversation <id>', 'conversation of the prompt', 'dev');
+  withPolicyOptions(withContextOption(dev)).action(
+    runner.local(async () => (await import('./commands/dev.ts')).runDev),
+  );
+  const worker = program
+    .command('worker')
+    .description('run turns, compaction passes and summaries until SIGTERM')
+    .requiredOption('--agents <file>', 'module that exports `agents` (required)')
+    .option('--roles <list>', 'roles of this process, comma-separated', ALL_ROLES);
+  withPolicyOptions(worker).action(runner.local(async () => (await import('./commands/worker.ts')).runWorker));
+}
+
+function withPolicyOptions(command: Command): Command {
+  return command
+    .option('--policy <file>', 'policy file (YAML) whose settings the agents’ own policies override')
+    .option('--shadow <file>', 'second policy file (YAML) that every pass measures and never commits');
+}
+
+/** Commands that need no Redis. Only `compact` calls models, if its policy names summarizers. */
+export function addOfflineCommands(program: Command, runner: CommandRunner): void {
+  program.commandsGroup('Files (no Redis needed, - is standard input):');
+  withJsonOption(program.command('plan <file>'), LINES)
+    .description('show what a compaction would do with each conversation of a JSONL file')
+    .option('--policy <file>', 'policy file (YAML)')
+    .action(runner.local(async () => (await import('./commands/plan.ts')).planFile));
+  withJsonOption(program.command('compact <file>'), `${LINES} with its messages`)
+    .description('compact each conversation of a JSONL file once and report the result')
+    .option('--policy <file>', 'policy file (YAML). Its summarizer models are called and cost money')
+    .option('--summarizer <name>', 'only `structural`: call no model, whatever the policy says')
+    .option('--window <tokens>', 'maximum tokens of a request', readTokens)
+    .action(runner.local(async () => (await import('./commands/compact.ts')).compactFile));
+  withJsonOption(program.command('replay <file>'), LINES)
+    .description('replay each conversation of a JSONL file and compact it as workers would')
+    .option('--policy <file>', 'policy file (YAML)')
+    .option('--against <file>', 'second policy file (YAML) to compare with')
+    .option('--window <tokens>', 'maximum tokens of a request (default: twice maxTokens)', readTokens)
+    .option('--model <name>', 'provider/model of the catalogue, for window, tokenizer and prices')
+    .action(runner.local(async () => (await import('./commands/replay.ts')).replayFile));
+  withJsonOption(program.command('tokens <file>'))
+    .description('count the tokens of a text file')
+    .option('--encoding <name>', 'o200k_base or cl100k_base', 'o200k_base')
+    .action(runner.local(async () => (await import('./commands/wire.ts')).countFile));
+  program
+    .command('render <file>')
+    .description('print the provider request for each conversation of a JSONL file')
+    .requiredOption('--format <name>', FORMATS)
+    .option('--model <name>', "provider's name of the model (default: the one that answered last)")
+    .option('--system <text>', 'system prompt of the agent')
+    .action(runner.local(async () => (await import('./commands/wire.ts')).renderFile));
+  withJsonOption(program.command('validate <file>'))
+    .description('list the format rules that a request body breaks (exit code 1 if any)')
+    .requiredOption('--format <name>', FORMATS)
+    .action(runner.local(async () => (await import('./commands/wire.ts')).validateFile));
+}
+
+/** Diagnostic commands. Only `quarantine restore` and `quarantine drop` write to Redis. */
+export function addCheckCommands(program: Command, runner: CommandRunner): void {
+  program.commandsGroup('Problems and settings:');
+  withJsonOption(program.command('doctor'))
+    .description('check this machine, its Redis and its settings, and suggest remedies (exit code 1 if a check fails)')
+    .option(
+      '--redis <url>',
+      'check this Redis instead of REDIS_URL (a password on a command line is visible in the process list)',
+    )
+    .option('--providers', 'also call the model providers whose keys are set (costs no tokens)')
+    .action(runner.local(async () => (await import('./commands/doctor.ts')).runDoctor));
+  const quarantine = withJsonOption(program.command('quarantine'), 'JSON lines')
+    .description('list unreadable Redis records that were set aside, or release one')
+    .action(runner.local(async () => (await import('./commands/doctor.ts')).showQuarantined));
+  quarantine
+    .command('restore <shard> <name>')
+    .description('put a repaired record back into its set for the next sweep')
+    .action(runner.local(async () => (await import('./commands/doctor.ts')).restoreRecord));
+  quarantine
+    .command('drop <shard> <name>')
+    .description('delete a record permanently')
+    .action(runner.local(async () => (await import('./commands/doctor.ts')).dropRecord));
+  addConfigCommands(program.command('config').description('check, print or describe the settings'), runner);
+}
+
+function addConfigCommands(config: Command, runner: CommandRunner): void {
+  withJsonOption(config.command('check'))
+    .description('report every setting, policy and agent that a worker would reject (exit code 1 if there is one)')
+    .option('--policy <file>', 'policy file (YAML)')
+    .option('--shadow <file>', 'second policy file (YAML) that workers measure and never commit')
+    .option('--agents <file>', 'module that exports `agents`')
+    .option(
+      '--roles <list>',
+      'roles of the workers, comma-separated (only summarization needs summarizer models)',
+      ALL_ROLES,
+    )
+    .action(runner.local(async () => (await import('./commands/config.ts')).checkConfig));
+  withJsonOption(config.command('print'))
+    .description('print every setting with its value and origin (secrets are masked)')
+    .action(runner.local(async () => (await import('./commands/config.ts')).printConfig));
+  config
+    .command('schema [what]')
+    .description('print a JSON Schema for editors, of `settings` (the environment) or `policy` (a policy file)')
+    .action(runner.local(async () => (await import('./commands/config.ts')).printSchema));
+}

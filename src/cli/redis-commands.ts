@@ -1,0 +1,181 @@
+import type { Command } from 'commander';
+import { numberFrom, readSeconds, withContextOption, withJsonOption } from './command-options.ts';
+import type { CommandRunner } from './run-command.ts';
+
+const readNumber = numberFrom(0);
+
+/** Commands on the Redis at `REDIS_URL`. */
+export function addRedisCommands(program: Command, runner: CommandRunner): void {
+  program.commandsGroup('Turns:');
+  addTurnCommands(program, runner);
+  addFailureCommands(program, runner);
+  program.commandsGroup('Conversations:');
+  addConversationCommands(program, runner);
+  program.commandsGroup('Versions of a context:');
+  addVersionCommands(program, runner);
+  addReplacingCommands(program, runner);
+  program.commandsGroup('Review of compactions:');
+  addReviewCommands(program, runner);
+}
+
+function withConversationOptions(command: Command): Command {
+  return withJsonOption(command.option('--tenant <id>', 'tenant of the conversation', '_'));
+}
+
+function withWaitOption(command: Command): Command {
+  return command.option(
+    '--wait <seconds>',
+    'wait this long for the answer (exit code 1 if there is none)',
+    readSeconds,
+    0,
+  );
+}
+
+function withFollowOptions(command: Command): Command {
+  return withWaitOption(withConversationOptions(command)).option(
+    '--stream',
+    'print the text while the model writes it, until the turn settles or --wait is over',
+  );
+}
+
+function withListOptions(command: Command, items: string): Command {
+  const listed = command
+    .option('--tenant <id>', `only ${items} of this tenant (default: all tenants)`)
+    .option('--limit <n>', `maximum number of ${items}`, readNumber, 100);
+  return withJsonOption(listed, 'JSON lines');
+}
+
+function addTurnCommands(program: Command, runner: CommandRunner): void {
+  withContextOption(withFollowOptions(program.command('enqueue <conversation> <text>')))
+    .description('send a message to an agent (a turn), and wait for its answer if --wait or --stream is given')
+    .requiredOption('--agent <name>', 'agent that answers the turn (required)')
+    .option('--turn <id>', 'turn id: the same id again returns the same turn')
+    .action(runner.onRedis(async () => (await import('./commands/turns.ts')).enqueue, { input: 'text' }));
+  withFollowOptions(program.command('result <conversation> <turn>'))
+    .description('show the state of a turn: its answer, its failure or the calls that it waits for')
+    .action(runner.onRedis(async () => (await import('./commands/follow-turn.ts')).showTurn));
+  withConversationOptions(program.command('turns <conversation>'))
+    .description('list the open turns of a conversation in the order of execution')
+    .option('--limit <n>', 'maximum number of turns', readNumber, 100)
+    .action(runner.onRedis(async () => (await import('./commands/turns.ts')).showOpen));
+  withConversationOptions(program.command('answer <conversation> <turn> <call>'))
+    .description('answer a call that a turn waits for, with a tool result or an approval')
+    .option('--content <text>', 'result of the tool')
+    .option('--file <path>', 'file with the result of the tool (- is standard input)')
+    .option('--error', 'mark the result as an error of the tool')
+    .option('--approve', 'allow the call')
+    .option('--deny [why]', 'deny the call')
+    .action(runner.onRedis(async () => (await import('./commands/turns.ts')).answer));
+  withConversationOptions(program.command('cancel <conversation> <turn>'))
+    .description('cancel an open turn, even while it runs')
+    .action(runner.onRedis(async () => (await import('./commands/turns.ts')).cancel));
+  withListOptions(program.command('waiting'), 'turns')
+    .description('list turns of all conversations that wait for a tool result or an approval')
+    .option('--for <kind>', 'only turns that wait for `tools` or for `approval`')
+    .option('--after <place>', 'continue after the place where an earlier list ended')
+    .action(runner.onRedis(async () => (await import('./commands/conversations.ts')).showWaiting));
+}
+
+function addFailureCommands(program: Command, runner: CommandRunner): void {
+  withListOptions(program.command('failed'), 'turns')
+    .description('list the failed turns of the last seven days, newest first')
+    .option('--code <code>', 'only turns that failed with this error code, such as poison')
+    .option('--since <when>', 'only turns that failed since then: 90s, 30m, 2h, 7d or a date')
+    .action(runner.onRedis(async () => (await import('./commands/failures.ts')).showFailed));
+  withContextOption(withWaitOption(withConversationOptions(program.command('redrive <conversation> [turn]'))))
+    .description('enqueue the input of a failed turn as a new turn, or request a compaction if no turn is named')
+    .option('--operation <id>', 'operation id: a new id re-drives the same turn once more')
+    .action(runner.onRedis(async () => (await import('./commands/failures.ts')).redrive));
+}
+
+function addConversationCommands(program: Command, runner: CommandRunner): void {
+  withListOptions(program.command('conversations'), 'conversations')
+    .description('list conversations with their states')
+    .option('--agent <name>', 'only conversations of this agent')
+    .option('--state <state>', 'only conversations in this state: idle, queued, running, waiting or failed')
+    .option('--after <place>', 'continue after the place where an earlier list ended')
+    .action(runner.onRedis(async () => (await import('./commands/conversations.ts')).showConversations));
+  withConversationOptions(program.command('describe <conversation>'))
+    .description('show agent, size, live version, open turns and the pass in progress (without messages)')
+    .action(runner.onRedis(async () => (await import('./commands/conversation.ts')).describe));
+  withConversationOptions(program.command('events <conversation>'))
+    .description('list the events of the last day (turns, versions, proposals), oldest first')
+    .option('--after <id>', 'only events after this one')
+    .option('--follow', 'keep printing new events until interrupted')
+    .action(runner.onRedis(async () => (await import('./commands/events.ts')).showEvents));
+  withConversationOptions(program.command('import <file>'))
+    .description('create a conversation from each line of a JSONL file (- is standard input)')
+    .requiredOption('--agent <name>', 'agent of the new conversations (required)')
+    .action(runner.onRedis(async () => (await import('./commands/transfer.ts')).importFile));
+  withConversationOptions(program.command('export <conversation>'))
+    .description('print the whole log as one JSONL line, archived messages included')
+    .action(runner.onRedis(async () => (await import('./commands/transfer.ts')).exportConversation));
+  withConversationOptions(program.command('fork <conversation> <new>'))
+    .description('copy a conversation into a new one (the same command resumes an interrupted copy)')
+    .option('--version <n>', 'copy the context of this kept version instead of the live one', readNumber)
+    .option('--head <seq>', 'copy messages up to this seq instead of all', readNumber)
+    .action(
+      runner.onRedis(async () => (await import('./commands/conversation.ts')).fork, {
+        from: 'conversation',
+        to: 'new',
+      }),
+    );
+  withConversationOptions(program.command('erase <conversation>'))
+    .description('delete a conversation permanently: log, versions, turns and summaries')
+    .requiredOption('--yes', 'confirm that the conversation cannot be recovered (required)')
+    .action(runner.onRedis(async () => (await import('./commands/conversation.ts')).erase));
+}
+
+function addVersionCommands(program: Command, runner: CommandRunner): void {
+  withConversationOptions(program.command('show <conversation>'))
+    .description('show the context that the model would get')
+    .option('--version <n>', 'show this kept version instead of the live one', readNumber)
+    .option('--full', 'print whole messages instead of one line each')
+    .action(runner.onRedis(async () => (await import('./commands/show.ts')).showContext));
+  withConversationOptions(program.command('versions <conversation>'))
+    .description('list the kept versions of a conversation, oldest first')
+    .action(runner.onRedis(async () => (await import('./commands/show.ts')).showVersions));
+  withConversationOptions(program.command('diff <conversation>'))
+    .description('show how the context changed from one version to another')
+    .argument('<from>', 'number of a kept version (0 is the whole log)', readNumber)
+    .argument('<to>', 'number of another kept version', readNumber)
+    .action(runner.onRedis(async () => (await import('./commands/show.ts')).showDiff, { before: 'from', after: 'to' }));
+}
+
+const OPERATION = 'operation id: the same id again changes nothing';
+
+function addReplacingCommands(program: Command, runner: CommandRunner): void {
+  const withReplacementOptions = (command: Command): Command =>
+    withConversationOptions(command)
+      .option('--operation <id>', OPERATION)
+      .option('--agents <module>', 'module that exports `agents`: refuse a context over the hard limit of the agent')
+      .option('--policy <file>', 'policy file (YAML) of the workers');
+  withReplacementOptions(program.command('restore <conversation>'))
+    .description('make a kept version the live one')
+    .requiredOption('--version <n>', 'number of the kept version, 0 for the whole log (required)', readNumber)
+    .option('--keep', 'keep newer messages in the context (--keep or --drop is required)')
+    .option('--drop', 'archive newer messages, except pins')
+    .action(runner.onRedis(async () => (await import('./commands/restore.ts')).runRestore));
+  withReplacementOptions(program.command('rollback <conversation> <turn>'))
+    .description('archive a settled turn and everything after it')
+    .action(runner.onRedis(async () => (await import('./commands/restore.ts')).rollBack, { version: 'turn' }));
+}
+
+function addReviewCommands(program: Command, runner: CommandRunner): void {
+  const withDecisionOptions = (command: Command): Command =>
+    withConversationOptions(command)
+      .option('--proposal <id>', 'proposal id: fail if another proposal waits by now')
+      .option('--operation <id>', `${OPERATION} and reports the outcome`)
+      .option('--wait <seconds>', 'wait this long for a worker to act (exit code 1 if none does)', readSeconds, 10);
+  withConversationOptions(program.command('proposal <conversation>'))
+    .description('show the proposal that waits for approval')
+    .action(runner.onRedis(async () => (await import('./commands/proposals.ts')).showProposal));
+  withDecisionOptions(program.command('approve <conversation>'))
+    .description('approve a proposal, so that a worker commits it')
+    .option('--edits <file>', 'file with replacement texts for summaries by range (YAML or JSON)')
+    .action(runner.onRedis(async () => (await import('./commands/proposals.ts')).approve));
+  withDecisionOptions(program.command('reject <conversation>'))
+    .description('reject a proposal, which ends its pass')
+    .option('--reason <text>', 'reason, kept for a day among the events of the conversation')
+    .action(runner.onRedis(async () => (await import('./commands/proposals.ts')).reject));
+}
