@@ -18,7 +18,7 @@ export const rawItemsSchema = z.object({
    * version.
    */
   version: z.number().int().min(0).optional(),
-  /** Fingerprint of the system texts and tools that were sent, if thinking depends on them too (`Marks.prefix`). */
+  /** Fingerprint of the system texts and tools that were sent, if thinking depends on them too (`Rendered.prefix` of `src/wire`). */
   prefix: z.string().optional(),
   /** Content blocks (Anthropic), the one message (Chat), or output items (Responses). */
   items: z.array(z.record(z.string(), z.unknown())),

@@ -4,18 +4,11 @@ import type { ToolDescription } from '../domain/model.ts';
 import type { WireFormat } from '../domain/raw-items.ts';
 import { forEachInSlices, runToEnd, type Sliced } from '../domain/sliced.ts';
 import { renderSummary } from '../domain/summary.ts';
-import { CallIds, hasBigNumber, readCallArguments } from './calls.ts';
+import { CallIds, readCallArguments } from './calls.ts';
 import { isBlank, sendParts, sendText, textPart } from './parts.ts';
 import { type Binding, countThoughts, keptRawItems } from './raw-items.ts';
 import { describeTools, type SentTools } from './tools.ts';
-import {
-  type ArrangedItem,
-  type Marks,
-  NO_ORIGIN,
-  type Origin,
-  type WireCall,
-  type WireRequest,
-} from './wire-request.ts';
+import { type ArrangedItem, NO_ORIGIN, type Origin, type WireCall, type WireRequest } from './wire-request.ts';
 
 /** First message of a request that would start with another role (X5). */
 export const FIRST_TEXT = '(earlier messages are not shown)';
@@ -32,8 +25,8 @@ export interface ArrangedRequest {
   /** Tools of the agent, and stubs for called tools that no longer exist (X6). */
   readonly tools: readonly ToolDescription[];
   readonly items: readonly ArrangedItem[];
-  /** All marks except the origins of blocks, which each format sets. */
-  readonly marks: Omit<Marks, 'origins'>;
+  /** `Rendered.prefix`. */
+  readonly prefix: string;
 }
 
 /**
@@ -58,40 +51,15 @@ export function* arrangeInSlices(request: WireRequest, format: WireFormat): Slic
   const system = arrangeSystem(request);
   const texts = system.map(({ text }) => text);
   yield;
-  const { tools, stubs, nameOf, prefix } = describeTools(request, { format, system: texts, order });
-
-  const replaced = new Map<Origin, Message>();
-  const raw = new Set<Origin>();
+  const { tools, nameOf, prefix } = describeTools(request, { format, system: texts, order });
+  const surroundings = { ids, nameOf, binding: { format, model, version, prefix } };
   const items: ArrangedItem[] = [];
   yield* forEachInSlices(order, (origin) => {
     const message = messages[origin] as Message;
-    if (message.role === 'system') {
-      if (message.content !== sendText(message.content) || message.parts !== undefined) replaced.set(origin, message);
-      return;
-    }
-    const { item, isExact } = arrangeMessage(message, origin, {
-      ids,
-      nameOf,
-      binding: { format, model, version, prefix },
-    });
-    if (!isExact) replaced.set(origin, message);
-    if (item.kind !== 'result' && item.raw !== undefined) raw.add(origin);
-    items.push(item);
+    if (message.role !== 'system') items.push(arrangeMessage(message, origin, surroundings));
   });
   if (items[0]?.kind !== 'user') items.unshift({ kind: 'user', origin: NO_ORIGIN, parts: [textPart(FIRST_TEXT)] });
-  const origins = system.map(({ origin }) => origin);
-  return { system, tools, items, marks: { format, callIds: ids.map, replaced, raw, stubs, system: origins, prefix } };
-}
-
-/** Completes the marks with what the format changed. */
-export function completeMarks(
-  { marks }: ArrangedRequest,
-  { messages }: Pick<WireRequest, 'messages'>,
-  { altered, raw, origins }: { readonly altered: Iterable<Origin> } & Pick<Marks, 'raw' | 'origins'>,
-): Marks {
-  const replaced = new Map(marks.replaced);
-  for (const origin of altered) replaced.set(origin, messages[origin] as Message);
-  return { ...marks, replaced, raw, origins };
+  return { system, tools, items, prefix };
 }
 
 function arrangeSystem({ system, messages }: WireRequest): ArrangedSystem[] {
@@ -102,38 +70,28 @@ function arrangeSystem({ system, messages }: WireRequest): ArrangedSystem[] {
   return [...prompt, ...logged];
 }
 
-/** Facts about a request that its messages depend on. */
-export interface Surroundings {
+/** Facts about a whole request on which the form of each message depends. */
+interface Surroundings {
   readonly ids: CallIds;
   readonly nameOf: SentTools['nameOf'];
   readonly binding: Binding;
 }
 
-export interface ArrangedMessage {
-  readonly item: ArrangedItem;
-  /** The item holds everything in the message. Otherwise the marks keep the whole message. */
-  readonly isExact: boolean;
-}
-
-/** Arranges one message that is not a system message. */
-function arrangeMessage(message: Message, origin: Origin, surroundings: Surroundings): ArrangedMessage {
+function arrangeMessage(message: Message, origin: Origin, surroundings: Surroundings): ArrangedItem {
   switch (message.role) {
     case 'assistant':
       return arrangeAssistant(message, origin, surroundings);
     case 'tool': {
       const callId = surroundings.ids.sentOf(message.toolCallId ?? '') ?? '';
-      const { parts, isExact } = sendParts(message);
-      return { item: { kind: 'result', origin, callId, parts, isError: message.isError === true }, isExact };
+      return { kind: 'result', origin, callId, parts: sendParts(message), isError: message.isError === true };
     }
     case 'summary': {
       const raw = keptRawItems(message, surroundings.binding);
       const parts = [textPart(textOfSummary(message))];
-      return { item: { kind: 'user', origin, parts, ...(raw === undefined ? {} : { raw }) }, isExact: false };
+      return { kind: 'user', origin, parts, ...(raw === undefined ? {} : { raw }) };
     }
-    default: {
-      const { parts, isExact } = sendParts(message);
-      return { item: { kind: 'user', origin, parts }, isExact };
-    }
+    default:
+      return { kind: 'user', origin, parts: sendParts(message) };
   }
 }
 
@@ -141,27 +99,16 @@ function textOfSummary({ content, summary }: Message): string {
   return sendText(summary === undefined ? content : renderSummary(content, summary));
 }
 
-/** Sends text only: no format takes other parts from a model. */
-function arrangeAssistant(message: Message, origin: Origin, { ids, nameOf, binding }: Surroundings): ArrangedMessage {
-  const { content, toolCalls = [], parts = [] } = message;
+/** Sends the text and calls of an assistant message. No format takes pictures from a model. */
+function arrangeAssistant(message: Message, origin: Origin, { ids, nameOf, binding }: Surroundings): ArrangedItem {
+  const { content, toolCalls = [] } = message;
   const calls = toolCalls.map((call) => arrangeCall(call, ids, nameOf));
   const raw = keptRawItems(message, binding);
   const text = calls.length > 0 && isBlank(content) ? '' : sendText(content);
   const thoughts = countThoughts(message, binding.format);
-  const areCallsExact = calls.every((call, index) => isSameCall(call, toolCalls[index] as ToolCall, raw !== undefined));
-  return {
-    item: { kind: 'assistant', origin, text, calls, thoughts, ...(raw === undefined ? {} : { raw }) },
-    isExact: text === content && parts.length === 0 && areCallsExact,
-  };
+  return { kind: 'assistant', origin, text, calls, thoughts, ...(raw === undefined ? {} : { raw }) };
 }
 
 function arrangeCall(call: ToolCall, ids: CallIds, nameOf: SentTools['nameOf']): WireCall {
   return { id: ids.sentOf(call.id) ?? call.id, name: nameOf(call.name), ...readCallArguments(call) };
-}
-
-/** A raw item holds the provider's id. If another id is sent, the original cannot be restored from the item. */
-function isSameCall(sent: WireCall, call: ToolCall, isRaw: boolean): boolean {
-  const isSameId = !isRaw || sent.id === (call.providerId ?? call.id);
-  const isSameInput = sent.arguments === call.arguments && !hasBigNumber(call.arguments);
-  return isSameId && sent.name === call.name && isSameInput;
 }

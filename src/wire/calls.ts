@@ -89,8 +89,7 @@ const LEGAL_IDS: Readonly<Record<WireFormat, RegExp>> = {
  */
 export class CallIds {
   readonly #legal: RegExp;
-  /** Sent id → id in the log. */
-  readonly #ours = new Map<string, string>();
+  readonly #taken = new Set<string>();
   /** Id in the log → sent id. */
   readonly #sent = new Map<string, string>();
   /** Last number tried for a stem. Without it, 10,000 ids with one stem would take 50,000,000 attempts. */
@@ -99,10 +98,6 @@ export class CallIds {
   constructor(messages: readonly Message[], format: WireFormat) {
     this.#legal = LEGAL_IDS[format];
     for (const { toolCalls = [] } of messages) for (const call of toolCalls) this.#choose(call);
-  }
-
-  get map(): ReadonlyMap<string, string> {
-    return this.#ours;
   }
 
   /** Sent id of a call, or undefined if no message makes that call. */
@@ -114,12 +109,12 @@ export class CallIds {
     if (this.#sent.has(id)) return;
     const chosen = [providerId, id].find((candidate) => candidate !== undefined && this.#isFree(candidate));
     const sent = chosen ?? this.#make(id);
-    this.#ours.set(sent, id);
+    this.#taken.add(sent);
     this.#sent.set(id, sent);
   }
 
   #isFree(candidate: string): boolean {
-    return this.#legal.test(candidate) && !this.#ours.has(candidate);
+    return this.#legal.test(candidate) && !this.#taken.has(candidate);
   }
 
   #make(id: string): string {

@@ -13,22 +13,13 @@ const MEDIA_TYPES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'im
 /** URLs that providers fetch. */
 const WEB_URL = /^https?:\/\/./i;
 
-export interface SentParts {
-  /** At least one part. No text is blank. */
-  readonly parts: readonly SentPart[];
-  /** The parts are those of the message, unchanged. */
-  readonly isExact: boolean;
-}
-
 /**
- * Returns the parts that can be sent. Blank texts (X3) are dropped, lone surrogates (X8) replaced, and unsupported
- * parts become a line of text.
+ * Returns the parts that can be sent, at least one. Blank texts (X3) are dropped, lone surrogates (X8) replaced, and
+ * unsupported parts become a line of text.
  */
-export function sendParts(message: Pick<Message, 'content' | 'parts'>): SentParts {
-  const given = readParts(message);
-  const parts = given.filter((part) => part.kind !== 'text' || !isBlank(part.text)).map(sendPart);
-  if (parts.length === 0) return { parts: [textPart(EMPTY_TEXT)], isExact: false };
-  return { parts, isExact: parts.length === given.length && parts.every((part, index) => part === given[index]) };
+export function sendParts(message: Pick<Message, 'content' | 'parts'>): SentPart[] {
+  const parts = readParts(message).filter((part) => part.kind !== 'text' || !isBlank(part.text));
+  return parts.length === 0 ? [textPart(EMPTY_TEXT)] : parts.map(sendPart);
 }
 
 /** Returns a text that is well-formed and not blank. */
@@ -52,7 +43,7 @@ export function isBlank(text: string): boolean {
 function sendPart(part: Part): SentPart {
   switch (part.kind) {
     case 'text':
-      return part.text.isWellFormed() ? part : textPart(part.text.toWellFormed());
+      return textPart(part.text.toWellFormed());
     case 'image':
       if (part.base64 === '') return textPart('(an empty picture is not shown)');
       return MEDIA_TYPES.has(part.mediaType) ? part : textPart(`(a picture of type ${part.mediaType} is not shown)`);

@@ -18,8 +18,6 @@ const SHARED_STUB = 'unknown_tool';
 
 export interface SentTools {
   readonly tools: readonly ToolDescription[];
-  /** Names of the added stubs. */
-  readonly stubs: ReadonlySet<string>;
   /** Sent name of a tool. */
   readonly nameOf: (name: string) => string;
 }
@@ -44,7 +42,7 @@ function sendTools(tools: readonly ToolDescription[], messages: readonly Message
   }
   const called = messages.slice(0, end).flatMap(({ toolCalls = [] }) => toolCalls.map(({ name }) => nameOf(name)));
   const stubs = new Set(called.filter((name) => !known.has(name)));
-  return { tools: [...tools, ...[...stubs].map(makeStub)], stubs, nameOf };
+  return { tools: [...tools, ...[...stubs].map(makeStub)], nameOf };
 }
 
 function makeLegal(name: string): string {
@@ -80,7 +78,7 @@ export function describeTools(request: WireRequest, { format, system, order }: T
   const { tools, messages, model, version } = request;
   const fingerprint = (sent: SentTools): DescribedTools => ({ ...sent, prefix: fingerprintPrefix(system, sent.tools) });
   const all = fingerprint(sendTools(tools, messages));
-  if (format !== 'anthropic' || all.stubs.size === 0) return all;
+  if (format !== 'anthropic' || all.tools.length === tools.length) return all;
   const thoughts = findLoop(messages, order).filter((origin) => countThoughts(messages[origin] as Message, format) > 0);
   for (const origin of thoughts) {
     const earlier = fingerprint(sendTools(tools, messages, origin));

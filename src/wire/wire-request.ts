@@ -62,31 +62,13 @@ export type ArrangedItem =
 export type ArrangedAssistant = Extract<ArrangedItem, { kind: 'assistant' }>;
 export type ArrangedResult = Extract<ArrangedItem, { kind: 'result' }>;
 
-/** Changes made by rendering, so that they can be undone. */
-export interface Marks {
+export interface Rendered<Body> {
   readonly format: WireFormat;
-  /** Sent id → id in the log. */
-  readonly callIds: ReadonlyMap<string, string>;
-  /** Messages that the body does not hold completely: summaries, empty texts, broken arguments. */
-  readonly replaced: ReadonlyMap<Origin, Message>;
-  /** Messages sent as their raw items. */
-  readonly raw: ReadonlySet<Origin>;
-  /** Names of added stubs (X6). */
-  readonly stubs: ReadonlySet<string>;
-  /**
-   * Origins of the system texts, in order, for a format that separates them from messages. `NO_ORIGIN` is the agent's
-   * prompt.
-   */
-  readonly system: readonly Origin[];
-  /** Origins by message and block, in the order of sending. */
+  readonly body: Body;
+  /** Origin of every block of every message of the body. The checks of order (X10) and thinking (A8) need them. */
   readonly origins: readonly (readonly Origin[])[];
   /** Fingerprint of the system texts and tools. An adapter records it as `RawItems.prefix` of the answer (A8). */
   readonly prefix: string;
-}
-
-export interface Rendered<Body> {
-  readonly body: Body;
-  readonly marks: Marks;
 }
 
 /** A rule that a request breaks. */

@@ -3,11 +3,10 @@ import type { Message, ToolCall } from '../../src/domain/message.ts';
 import type { WireFormat } from '../../src/domain/raw-items.ts';
 import { type ArrangedRequest, arrangeRequest, FIRST_TEXT } from '../../src/wire/arrange.ts';
 import { readCallArguments } from '../../src/wire/calls.ts';
-import { NO_ORIGIN } from '../../src/wire/wire-request.ts';
+import { NO_ORIGIN, type WireCall } from '../../src/wire/wire-request.ts';
 import { errorOf } from '../domain/error-of.ts';
+import { result, user } from './messages.ts';
 
-const user = (content: string): Message => ({ role: 'user', content });
-const result = (toolCallId: string): Message => ({ role: 'tool', toolCallId, content: 'found' });
 const calls = (...given: Partial<ToolCall>[]): Message => ({
   role: 'assistant',
   content: '',
@@ -18,8 +17,12 @@ function arrange(messages: readonly Message[], format: WireFormat = 'anthropic',
   return arrangeRequest({ model: 'm', system, tools: [], messages, maxOutputTokens: 100 }, format);
 }
 
+function callsOf({ items }: ArrangedRequest): WireCall[] {
+  return items.flatMap((item) => (item.kind === 'assistant' ? item.calls : []));
+}
+
 describe('order', () => {
-  test('X10: results stand behind their call, system messages come first, and origins name the source', () => {
+  test('an arranged request has results behind their call and system messages first, each with its origin (X10)', () => {
     const hidden: Message = { role: 'system', content: 'Use French.' };
     const { items, system } = arrange(
       [user('Go'), calls({}), hidden, user('!'), result('a')],
@@ -38,14 +41,14 @@ describe('order', () => {
     ]);
   });
 
-  test('X5: a user message or a summary comes first', () => {
+  test('an arranged request starts with a user message, a summary or a placeholder (X5)', () => {
     const placeholder = { kind: 'user', origin: NO_ORIGIN, parts: [{ kind: 'text', text: FIRST_TEXT }] };
     expect(arrange([calls({}), result('a')]).items[0]).toEqual(placeholder);
     expect(arrange([]).items).toEqual([placeholder]);
     expect(arrange([{ role: 'summary', content: 'Done.' }]).items).toMatchObject([{ kind: 'user', origin: 0 }]);
   });
 
-  test('an invalid history is rejected', () => {
+  test('a history with an orphan result or a repeated call is refused', () => {
     expect(errorOf(() => arrange([result('a')]))).toMatchObject({
       code: 'orphan_result',
       field: 'messages[0].toolCallId',
@@ -55,16 +58,15 @@ describe('order', () => {
 });
 
 describe('ids of calls', () => {
-  const sent = (format: WireFormat, ...messages: Message[]): string[] => [
-    ...arrange(messages, format).marks.callIds.keys(),
-  ];
+  const sent = (format: WireFormat, ...messages: Message[]): string[] =>
+    callsOf(arrange(messages, format)).map(({ id }) => id);
 
-  test('are the provider’s own, unless an id is used twice', () => {
+  test('a call is sent under the id of its provider, or under the id in the log if the first is taken', () => {
     const provided = [calls({ id: 'c2_0', providerId: 'call_0' }), calls({ id: 'c4_0', providerId: 'call_0' })];
     expect(sent('anthropic', ...provided)).toEqual(['call_0', 'c4_0']);
   });
 
-  test('are made legal if they are foreign, without reusing an id', () => {
+  test('a call with a foreign id is sent under a new legal id that no other call has', () => {
     expect(sent('anthropic', calls({ id: 'a:b_1' }, { id: 'a/b' }, { id: 'a:b' }))).toEqual([
       'a_b_1_1',
       'a_b_1',
@@ -78,30 +80,27 @@ describe('ids of calls', () => {
     ['anthropic', 64],
     ['openai-chat', 40],
     ['openai-responses', 64],
-  ] as const)('%s takes ids of %i characters', (format, length) => {
+  ] as const)('%s gets ids of up to %i characters unchanged', (format, length) => {
     expect(sent(format, calls({ id: 'y'.repeat(length) }))).toEqual(['y'.repeat(length)]);
     expect(sent(format, calls({ id: 'y'.repeat(length + 1) }))).toEqual([`${'y'.repeat(32)}_1`]);
   });
 });
 
 describe('tools', () => {
-  test('X6: a call of a tool that no longer exists has a stub with a legal name', () => {
-    const { items, tools, marks } = arrange([user('Go'), calls({ name: 'made up.tool' }), result('a')]);
+  test('a call of a tool that no longer exists gets a stub with a legal name (X6)', () => {
+    const { items, tools } = arrange([user('Go'), calls({ name: 'made up.tool' }), result('a')]);
     expect(tools.map(({ name }) => name)).toEqual(['made_up_tool']);
-    expect(marks.stubs).toEqual(new Set(['made_up_tool']));
     expect(items[1]).toMatchObject({ calls: [{ name: 'made_up_tool' }] });
-    expect(marks.replaced.has(1)).toBe(true);
   });
 
-  test('X6: invented names above a limit share one stub, and earlier names do not change', () => {
+  test('tool names beyond the first 15 invented ones share one stub, and earlier names do not change (X6)', () => {
     const names = Array.from({ length: 200 }, (_, index) => `made_up_${index}`);
     const made = names.map((name, index) => calls({ id: `c${index}`, name }));
     const sentNames = (count: number) => {
       const history = made.slice(0, count).flatMap((call, index) => [call, result(`c${index}`)]);
-      const { items, tools } = arrange([user('Go'), ...history]);
-      expect(
-        new Set(items.flatMap((item) => (item.kind === 'assistant' ? item.calls : [])).map(({ name }) => name)),
-      ).toEqual(new Set(tools.map(({ name }) => name)));
+      const arranged = arrange([user('Go'), ...history]);
+      const { tools } = arranged;
+      expect(new Set(callsOf(arranged).map(({ name }) => name))).toEqual(new Set(tools.map(({ name }) => name)));
       return tools.map(({ name }) => name);
     };
     expect(sentNames(200)).toEqual([...names.slice(0, 15), 'unknown_tool']);
@@ -109,11 +108,11 @@ describe('tools', () => {
     expect(sentNames(15)).toEqual(names.slice(0, 15));
   });
 
-  test('set a prefix that changes with tools and system texts, not with messages', () => {
-    const { prefix } = arrange([user('Go')]).marks;
-    expect(arrange([user('Stop'), user('Go')]).marks.prefix).toBe(prefix);
-    expect(arrange([user('Go')], 'anthropic', 'Be brief.').marks.prefix).not.toBe(prefix);
-    expect(arrange([user('Go'), calls({})]).marks.prefix).not.toBe(prefix);
+  test('the prefix of a request changes with its tools and system texts, not with its messages', () => {
+    const { prefix } = arrange([user('Go')]);
+    expect(arrange([user('Stop'), user('Go')]).prefix).toBe(prefix);
+    expect(arrange([user('Go')], 'anthropic', 'Be brief.').prefix).not.toBe(prefix);
+    expect(arrange([user('Go'), calls({})]).prefix).not.toBe(prefix);
   });
 });
 
@@ -130,6 +129,6 @@ test.each<[string, unknown, string]>([
   ['{"n":1e400}', { n: '1e400' }, '{"n":1e400}'],
   ['{"n":9007199254740992,"e":1e21}', { n: 9007199254740992, e: 1e21 }, '{"n":9007199254740992,"e":1e21}'],
   ['{"said":"12345678901234567890"}', { said: '12345678901234567890' }, '{"said":"12345678901234567890"}'],
-])('X7, X8: arguments %s', (given, input, text) => {
+])('the arguments `%s` are sent as a JSON object of well-formed text (X7, X8)', (given, input, text) => {
   expect(readCallArguments({ arguments: given })).toEqual({ input, arguments: text });
 });

@@ -1,6 +1,6 @@
 /**
  * Sends rendered bodies to the strict provider server, which was written from the same rules without the renderers. The
- * server must refuse none.
+ * server must refuse none, and no body may lose content.
  */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -14,6 +14,7 @@ import { estimateTokens, isObject } from '../provider/json.ts';
 import { startProvider } from '../provider/provider.ts';
 import type { Refusal } from '../provider/refusal.ts';
 import { countRuns } from '../setup/count-runs.ts';
+import { expectedContents, findLostText, readContents } from './contents.ts';
 import { histories, isOpenAtEndOnly } from './histories.ts';
 import { ROUTES, type Route } from './routes.ts';
 import { hasTraces, readConversations } from './traces.ts';
@@ -57,7 +58,15 @@ describe.each(ROUTES)('$name', (route) => {
   const { validate } = wireFormats[route.format];
   const hasStrictTemplate = route.strict.hasStrictTemplate === true;
 
-  test('random histories pass the provider and the validator', () => {
+  /** Expects a body with every text, picture, call and result of the request. */
+  function expectAllContents(request: WireRequest): void {
+    const { texts, ...sent } = readContents(route.render(request));
+    const { texts: expected, ...others } = expectedContents(request, route.format);
+    expect(findLostText(texts, expected)).toBeUndefined();
+    expect(sent).toEqual(others);
+  }
+
+  test('the strict provider and the validator accept every random history', () => {
     fc.assert(
       fc.property(histories(route.format), (request) => {
         expect(refuse(route, request)).toBeUndefined();
@@ -67,7 +76,11 @@ describe.each(ROUTES)('$name', (route) => {
     );
   });
 
-  test('random histories with a probe pass, except for the results of an open round', () => {
+  test.each([true, false])('a body holds all contents of a random history, in order (sendable: %s)', (isSendable) => {
+    fc.assert(fc.property(histories(route.format, { isSendable }), expectAllContents), RUNS);
+  });
+
+  test('the strict provider misses only the results of the open round in a context with a probe', () => {
     const contexts = histories(route.format, { isSendable: false }).filter(({ messages }) => isOpenAtEndOnly(messages));
     let open = 0;
     fc.assert(
@@ -83,7 +96,7 @@ describe.each(ROUTES)('$name', (route) => {
     expect(open).toBeGreaterThan(RUNS.numRuns / 20);
   });
 
-  test('random histories pass over HTTP with the provider’s SDK', async () => {
+  test('the SDK of the provider sends random histories over HTTP without a refusal', async () => {
     await fc.assert(
       fc.asyncProperty(histories(route.format), async (request) => {
         await using provider = await startProvider({
@@ -98,7 +111,7 @@ describe.each(ROUTES)('$name', (route) => {
   }, 60_000);
 
   test.skipIf(!hasTraces)(
-    'recorded conversations pass (skipped without ../shared/traces)',
+    'the strict provider accepts recorded conversations with all their contents (skipped without ../shared/traces)',
     () => {
       for (const { id, messages } of readConversations()) {
         const request = {
@@ -109,6 +122,7 @@ describe.each(ROUTES)('$name', (route) => {
           maxOutputTokens: 4_096,
         };
         expect([id, refuse(route, request)]).toEqual([id, undefined]);
+        expectAllContents(request);
       }
     },
     60_000,

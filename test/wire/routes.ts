@@ -5,7 +5,7 @@ import type { AnthropicThinking } from '../../src/wire/anthropic/body.ts';
 import { readChatAnswer } from '../../src/wire/openai-chat/answer.ts';
 import { type ChatOptions } from '../../src/wire/openai-chat/render.ts';
 import { readResponsesAnswer } from '../../src/wire/openai-responses/answer.ts';
-import type { AnswerParts, Marks, WireRequest } from '../../src/wire/wire-request.ts';
+import type { AnswerParts, Rendered, WireRequest } from '../../src/wire/wire-request.ts';
 import { anthropicDialect } from '../provider/anthropic/dialect.ts';
 import { connectAnthropic, connectOpenAi } from '../provider/clients.ts';
 import type { Dialect } from '../provider/dialect.ts';
@@ -47,9 +47,9 @@ function anthropicRoute(name: string, thinking?: AnthropicThinking): Route {
     openRoundRule: 'A4',
     render: (request) => render(request).body,
     async ask(provider, request) {
-      const { body, marks } = render(request);
-      const answer = await connectAnthropic(provider).messages.create(body);
-      return record(readAnthropicAnswer(answer), request, marks);
+      const rendered = render(request);
+      const answer = await connectAnthropic(provider).messages.create(rendered.body);
+      return record(readAnthropicAnswer(answer), request, rendered);
     },
   };
 }
@@ -63,11 +63,11 @@ function chatRoute(name: string, options: ChatOptions = {}, strict: Partial<Stri
     openRoundRule: 'C1',
     render: (request) => renderChat(request, options).body,
     async ask(provider, request) {
-      const { body, marks } = renderChat(request, options);
-      const { choices } = await connectOpenAi(provider).chat.completions.create(body);
+      const rendered = renderChat(request, options);
+      const { choices } = await connectOpenAi(provider).chat.completions.create(rendered.body);
       const [choice] = choices;
       if (choice === undefined) throw new Error('no choice');
-      return record(readChatAnswer(choice), request, marks);
+      return record(readChatAnswer(choice), request, rendered);
     },
   };
 }
@@ -81,9 +81,9 @@ function responsesRoute(): Route {
     openRoundRule: 'R1',
     render: (request) => renderResponses(request).body,
     async ask(provider, request) {
-      const { body, marks } = renderResponses(request);
-      const answer = await connectOpenAi(provider).responses.create(body);
-      return record(readResponsesAnswer(answer), request, marks);
+      const rendered = renderResponses(request);
+      const answer = await connectOpenAi(provider).responses.create(rendered.body);
+      return record(readResponsesAnswer(answer), request, rendered);
     },
   };
 }
@@ -91,7 +91,7 @@ function responsesRoute(): Route {
 function record(
   { content, toolCalls, items }: AnswerParts,
   { model, version }: WireRequest,
-  { format, prefix }: Marks,
+  { format, prefix }: Rendered<unknown>,
 ): Message {
   return {
     role: 'assistant',

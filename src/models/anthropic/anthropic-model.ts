@@ -61,7 +61,7 @@ function renderAnthropicRequest(
 
 async function answerRequest(caller: AnthropicCaller, request: WatchedRequest): Promise<ModelAnswer> {
   const { client, profile } = caller;
-  const { body, marks, describe } = await renderAnthropicRequest(caller, request);
+  const { body, prefix, describe } = await renderAnthropicRequest(caller, request);
   const { signal, headers } = callOptions(request, body);
   const code = (error: unknown): ModelError => classifyAnthropicError(error, { signal, describe });
   const events = await client.messages
@@ -73,7 +73,7 @@ async function answerRequest(caller: AnthropicCaller, request: WatchedRequest): 
     onUsage: (usage) => request.onUsage?.(readAnthropicUsage(usage)),
   });
   const version = request.version === undefined ? {} : { version: request.version };
-  return readMessage(message, { format: 'anthropic', model: profile.id, prefix: marks.prefix, ...version });
+  return readMessage(message, { format: 'anthropic', model: profile.id, prefix, ...version });
 }
 
 /** @throws ModelError if the stream broke off, or the window ended the answer */

@@ -25,10 +25,6 @@ export interface Turn {
 
 export interface LaidTurns {
   readonly turns: readonly Turn[];
-  /** Messages whose raw items were not sent. */
-  readonly withoutRaw: ReadonlySet<Origin>;
-  /** Messages that lost content here. */
-  readonly altered: ReadonlySet<Origin>;
   /** Messages sent with less thinking than the model wrote. */
   readonly withoutThinking: ReadonlySet<Origin>;
 }
@@ -39,25 +35,19 @@ export interface LaidTurns {
  */
 export function* layTurns(items: readonly ArrangedItem[]): Sliced<LaidTurns> {
   const turns: Turn[] = [];
-  const withoutRaw = new Set<Origin>();
-  const altered = new Set<Origin>();
   const withoutThinking = new Set<Origin>();
   yield* forEachInSlices(items, (item, index) => {
-    const { role, blocks: written, ...fate } = writeItem(item, index === 0);
+    const { role, blocks: written } = writeItem(item, index === 0);
     const last = turns.at(-1);
     const turn = last?.role === role ? last : { role, blocks: [], origins: [] };
     const blocks = beginsOtherwise(turn) ? written.filter((block) => !isThinking(block)) : written;
-    const isAltered = fate.isAltered || blocks.length < written.length;
-    if (!fate.isVerbatim || isAltered) withoutRaw.add(item.origin);
-    if (isAltered) altered.add(item.origin);
     if (item.kind === 'assistant' && item.thoughts > blocks.filter(isThinking).length) withoutThinking.add(item.origin);
     if (turn !== last) turns.push(turn);
     turn.blocks.push(...blocks);
     turn.origins.push(...blocks.map(() => item.origin));
   });
-  const trimmed = trimEnd(turns.at(-1));
-  if (trimmed !== undefined) altered.add(trimmed);
-  return { turns, withoutRaw, altered, withoutThinking };
+  trimEnd(turns.at(-1));
+  return { turns, withoutThinking };
 }
 
 /** A7: a turn with thinking starts with it. A message that is merged behind another one (A3) loses its thinking. */
@@ -65,45 +55,27 @@ function beginsOtherwise({ role, blocks: [first] }: Turn): boolean {
   return role === 'assistant' && first !== undefined && !isThinking(first);
 }
 
-interface WrittenItem {
-  readonly role: Turn['role'];
-  readonly blocks: readonly AnthropicBlock[];
-  /** The blocks are all raw items, unchanged. */
-  readonly isVerbatim: boolean;
-  /** The blocks leave out content of the message. */
-  readonly isAltered: boolean;
-}
-
-function writeItem(item: ArrangedItem, isFirst: boolean): WrittenItem {
-  const ours = { isVerbatim: false, isAltered: false };
+function writeItem(item: ArrangedItem, isFirst: boolean): Pick<Turn, 'role' | 'blocks'> {
   switch (item.kind) {
-    case 'assistant': {
-      const raw = item.raw === undefined ? undefined : writeOwnBlocks(item);
-      if (raw === undefined) return { role: 'assistant', blocks: writeAssistant(item), ...ours };
-      const { blocks, isVerbatim } = raw;
-      return { role: 'assistant', blocks, isVerbatim, isAltered: !isVerbatim };
-    }
+    case 'assistant':
+      return { role: 'assistant', blocks: writeOwnBlocks(item) ?? writeAssistant(item) };
     case 'result':
-      return { role: 'user', blocks: [writeResult(item)], ...ours, isAltered: hidesPicture(item) };
+      return { role: 'user', blocks: [writeResult(item)] };
     case 'user': {
       // A10: the API takes its own compaction only as the very first block, from the assistant.
       const compaction = isFirst ? findCompactionBlock(item.raw) : undefined;
       return compaction === undefined
-        ? { role: 'user', blocks: item.parts.map(writePart), ...ours }
-        : { role: 'assistant', blocks: [compaction], isVerbatim: true, isAltered: false };
+        ? { role: 'user', blocks: item.parts.map(writePart) }
+        : { role: 'assistant', blocks: [compaction] };
     }
   }
 }
 
-/**
- * A6: a final assistant text may not end with white space, because the model would continue it.
- * @returns the origin of the cut text
- */
-function trimEnd(turn: Turn | undefined): Origin | undefined {
+/** A6: a final assistant text may not end with white space, because the model would continue it. */
+function trimEnd(turn: Turn | undefined): void {
   const block = turn?.blocks.at(-1);
-  if (turn?.role !== 'assistant' || block?.type !== 'text' || block.text === block.text.trimEnd()) return undefined;
+  if (turn?.role !== 'assistant' || block?.type !== 'text') return;
   turn.blocks[turn.blocks.length - 1] = { ...block, text: block.text.trimEnd() };
-  return turn.origins.at(-1);
 }
 
 /**
@@ -146,15 +118,11 @@ function writePart(part: SentPart): TextBlock | ImageBlock {
 }
 
 function writeResult(item: ArrangedResult): ToolResultBlock {
-  const content = (hidesPicture(item) ? item.parts.map(hidePicture) : item.parts).map(writePart);
+  const content = (item.isError ? item.parts.map(hidePicture) : item.parts).map(writePart);
   return { type: 'tool_result', tool_use_id: item.callId, content, ...(item.isError ? { is_error: true } : {}) };
 }
 
 /** A12: an error result may hold text only. */
-function hidesPicture({ parts, isError }: ArrangedResult): boolean {
-  return isError && parts.some(({ kind }) => kind !== 'text');
-}
-
 function hidePicture(part: SentPart): SentPart {
   return part.kind === 'text' ? part : textPart('(a picture of the failed call is not shown)');
 }
@@ -164,12 +132,6 @@ function writeAssistant({ text, calls }: ArrangedAssistant): AnthropicBlock[] {
   return [...(text === '' ? [] : [textBlock(text)]), ...calls.map(writeCall)];
 }
 
-export interface OwnBlocks {
-  readonly blocks: readonly AnthropicBlock[];
-  /** The blocks are all raw items, unchanged. */
-  readonly isVerbatim: boolean;
-}
-
 /**
  * Writes an assistant message as its provider wrote it: verbatim and in order. Call ids may change. Blocks that the API
  * would refuse are left out:
@@ -177,11 +139,11 @@ export interface OwnBlocks {
  * - thinking without a signature or in an illegal place (A7)
  * - a server tool's call without its result (A11)
  * - a compaction that is not first (A10), because earlier messages hold the same content
- * @returns undefined if the message was edited and no longer matches its raw items
+ * @returns undefined if the message has no raw items, or was edited and no longer matches them
  */
-function writeOwnBlocks(item: ArrangedAssistant): OwnBlocks | undefined {
-  const { raw = [], calls } = item;
-  if (!saysTheSame(raw, item)) return undefined;
+function writeOwnBlocks(item: ArrangedAssistant): AnthropicBlock[] | undefined {
+  const { raw, calls } = item;
+  if (raw === undefined || !saysTheSame(raw, item)) return undefined;
   const uses = raw.filter(isToolUse);
   const callOf = new Map(uses.map((use, index) => [use, calls[index] as WireCall]));
   const answered = new Set(raw.map((given) => given.tool_use_id));
@@ -190,8 +152,7 @@ function writeOwnBlocks(item: ArrangedAssistant): OwnBlocks | undefined {
     return call === undefined ? given : fitUse(given, call);
   });
   // A message may be neither empty nor thinking only.
-  const blocks = [...kept.map(asBlock), ...(kept.every(isThinking) ? [textBlock(EMPTY_TEXT)] : [])];
-  return { blocks, isVerbatim: blocks.length === raw.length && kept.every((given, index) => given === raw[index]) };
+  return [...kept.map(asBlock), ...(kept.every(isThinking) ? [textBlock(EMPTY_TEXT)] : [])];
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { ToolDescription } from '../../domain/model.ts';
-import { type Sliced } from '../../domain/sliced.ts';
-import { type ArrangedRequest, arrangeInSlices, completeMarks } from '../arrange.ts';
+import type { Sliced } from '../../domain/sliced.ts';
+import { type ArrangedRequest, arrangeInSlices } from '../arrange.ts';
 import type { Rendered, WireRequest } from '../wire-request.ts';
 import type { AnthropicBlock, AnthropicBody, AnthropicThinking, AnthropicTool, CacheControl } from './body.ts';
 import { hasLostThinking, type LaidTurns, layTurns, type Turn } from './layout.ts';
@@ -36,13 +36,7 @@ export function* renderAnthropicInSlices(
     messages: turns.map(({ role, blocks }) => ({ role, content: blocks })),
     ...(thinking === undefined ? {} : { thinking }),
   };
-  yield;
-  const marks = completeMarks(arranged, request, {
-    altered: laid.altered,
-    raw: arranged.marks.raw.difference(laid.withoutRaw),
-    origins: turns.map(({ origins }) => origins),
-  });
-  return { body, marks };
+  return { format: 'anthropic', body, origins: turns.map(({ origins }) => origins), prefix: arranged.prefix };
 }
 
 /** Writes tools and system texts, with one cache mark at their end. The API reads the tools first. */

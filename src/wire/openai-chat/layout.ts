@@ -1,4 +1,3 @@
-import { isDeepStrictEqual } from 'node:util';
 import { z } from 'zod';
 import { forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { readCallArguments } from '../calls.ts';
@@ -14,14 +13,6 @@ export interface LaidMessage {
   readonly isOfResults?: true;
 }
 
-export interface LaidMessages {
-  readonly messages: readonly LaidMessage[];
-  /** Messages sent as their raw item. */
-  readonly withRaw: ReadonlySet<Origin>;
-  /** Messages that lost content here. */
-  readonly altered: ReadonlySet<Origin>;
-}
-
 /** Text of a result that is only a picture. Pictures may stand in user messages only (C6). */
 const PICTURE_TEXT = '(the picture follows)';
 
@@ -29,18 +20,13 @@ const PICTURE_TEXT = '(the picture follows)';
  * Lays arranged messages out, with each round's results directly behind its calls (C1, C2). Results hold text only, so
  * a user message with their pictures follows the round. Results have no field for errors.
  */
-export function* layMessages(items: readonly ArrangedItem[]): Sliced<LaidMessages> {
+export function* layMessages(items: readonly ArrangedItem[]): Sliced<LaidMessage[]> {
   const messages: LaidMessage[] = [];
-  const withRaw = new Set<Origin>();
-  const altered = new Set<Origin>();
   let pictures: Pictures = [];
   yield* forEachInSlices(items, (item, index) => {
     const { origin } = item;
     if (item.kind === 'assistant') {
-      const own = writeOwnMessage(item);
-      messages.push({ message: own?.message ?? writeAssistant(item), origins: [origin] });
-      if (own?.isVerbatim === true) withRaw.add(origin);
-      else if (own !== undefined) altered.add(origin);
+      messages.push({ message: writeOwnMessage(item) ?? writeAssistant(item), origins: [origin] });
     } else if (item.kind === 'user') {
       const content = item.parts.map(writePart);
       messages.push({
@@ -49,14 +35,13 @@ export function* layMessages(items: readonly ArrangedItem[]): Sliced<LaidMessage
       });
     } else {
       messages.push({ message: { role: 'tool', tool_call_id: item.callId, content: textOf(item) }, origins: [origin] });
-      if (!isToldByText(item)) altered.add(origin);
       pictures.push(...picturesOf(item));
       if (items[index + 1]?.kind === 'result' || pictures.length === 0) return;
       messages.push(showPictures(pictures));
       pictures = [];
     }
   });
-  return { messages, withRaw, altered };
+  return messages;
 }
 
 type Pictures = { readonly origin: Origin; readonly part: ChatImagePart }[];
@@ -78,11 +63,6 @@ function writeAssistant({ text, calls }: ArrangedAssistant): ChatAssistantMessag
 function textOf({ parts }: ArrangedResult): string {
   const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []));
   return texts.length === 0 ? PICTURE_TEXT : texts.join('\n');
-}
-
-/** Tells whether one text and the pictures behind it hold the whole result. */
-function isToldByText({ parts: [first, ...rest], isError }: ArrangedResult): boolean {
-  return !isError && first?.kind === 'text' && rest.every(({ kind }) => kind !== 'text');
 }
 
 function showPictures(pictures: Pictures): LaidMessage {
@@ -130,18 +110,12 @@ const ownSchema = z.object({
 
 type OwnCall = NonNullable<z.infer<typeof ownSchema>['tool_calls']>[number];
 
-export interface OwnMessage {
-  readonly message: ChatAssistantMessage;
-  /** The message is the raw item, unchanged. */
-  readonly isVerbatim: boolean;
-}
-
 /**
  * Writes an assistant message as its server wrote it, with the server's own fields. A server may refuse a call that
  * comes back without its signature.
  * @returns undefined if the message was edited and no longer matches its raw item
  */
-function writeOwnMessage(item: ArrangedAssistant): OwnMessage | undefined {
+function writeOwnMessage(item: ArrangedAssistant): ChatAssistantMessage | undefined {
   const [given, ...others] = item.raw ?? [];
   const read = ownSchema.safeParse(given);
   if (given === undefined || others.length > 0 || !read.success) return undefined;
@@ -150,13 +124,12 @@ function writeOwnMessage(item: ArrangedAssistant): OwnMessage | undefined {
   if (!isTextOf(content ?? '', item.text) || !areSameCalls(own, item.calls)) return undefined;
   const { tool_calls: _, ...rest } = given;
   const calls = own.map((call, index) => rename(call, item.calls[index] as WireCall));
-  const message = {
+  return {
     ...rest,
-    role: 'assistant' as const,
+    role: 'assistant',
     content: item.text === '' ? null : item.text,
     ...(calls.length === 0 ? {} : { tool_calls: calls }),
   };
-  return { message, isVerbatim: isDeepStrictEqual(message, given) };
 }
 
 /** Returns the same object if the message has no reasoning. */

@@ -1,7 +1,7 @@
 import type { ToolDescription } from '../../domain/model.ts';
-import { mapInSlices, type Sliced } from '../../domain/sliced.ts';
-import { type ArrangedSystem, arrangeInSlices, completeMarks } from '../arrange.ts';
-import { NO_ORIGIN, type Origin, type Rendered, type WireRequest } from '../wire-request.ts';
+import type { Sliced } from '../../domain/sliced.ts';
+import { type ArrangedSystem, arrangeInSlices } from '../arrange.ts';
+import { NO_ORIGIN, type Rendered, type WireRequest } from '../wire-request.ts';
 import type { ChatBody, ChatMessage, ChatTextPart, ChatTool, ChatUserMessage } from './body.ts';
 import { dropReasoning, type LaidMessage, layMessages, plainText } from './layout.ts';
 
@@ -24,25 +24,21 @@ export interface ChatOptions {
 export function* renderChatInSlices(request: WireRequest, options: ChatOptions = {}): Sliced<Rendered<ChatBody>> {
   const { systemRole = 'system', isStrict = false, outputCapField = 'max_completion_tokens' } = options;
   const arranged = yield* arrangeInSlices(request, 'openai-chat');
-  const { messages, withRaw, altered } = yield* layMessages(arranged.items);
+  const messages = yield* layMessages(arranged.items);
   const alternated = isStrict ? alternateRoles(messages) : messages;
   yield;
-  const { messages: turns, dropped } = keepReasoningInLoop(alternated);
+  const laid = [...writeSystem(arranged.system, systemRole), ...keepReasoningInLoop(alternated)];
   yield;
-  const laid = [...writeSystem(arranged.system, systemRole), ...turns];
-  const origins = yield* mapInSlices(laid, (one) => [...one.origins]);
   return {
+    format: 'openai-chat',
     body: {
       model: request.model,
       messages: laid.map(({ message }) => message),
       ...(arranged.tools.length === 0 ? {} : { tools: arranged.tools.map(writeTool) }),
       [outputCapField]: request.maxOutputTokens,
     },
-    marks: completeMarks(arranged, request, {
-      altered: [...altered, ...dropped],
-      raw: withRaw.difference(dropped),
-      origins,
-    }),
+    origins: laid.map(({ origins }) => origins),
+    prefix: arranged.prefix,
   };
 }
 
@@ -111,28 +107,16 @@ function partsOf(content: ChatUserMessage['content']): Exclude<ChatUserMessage['
   return typeof content === 'string' ? [{ type: 'text', text: content }] : content;
 }
 
-export interface LoopMessages {
-  readonly messages: readonly LaidMessage[];
-  /** Messages that lost their reasoning. */
-  readonly dropped: ReadonlySet<Origin>;
-}
-
 /**
  * C7: reasoning of an open model goes back only inside its tool loop. The loop starts at the last user message. A user
  * message that shows pictures of results does not start a loop.
  */
-function keepReasoningInLoop(laid: readonly LaidMessage[]): LoopMessages {
-  const dropped = new Set<Origin>();
+function keepReasoningInLoop(laid: readonly LaidMessage[]): LaidMessage[] {
   const start = laid.findLastIndex(
     ({ message, isOfResults }, index) =>
       message.role === 'user' && !(isOfResults === true && laid[index - 1]?.message.role === 'tool'),
   );
-  const messages = laid.map((given, index) => {
-    if (index > start || given.message.role !== 'assistant') return given;
-    const message = dropReasoning(given.message);
-    if (message === given.message) return given;
-    for (const origin of given.origins) dropped.add(origin);
-    return { ...given, message };
-  });
-  return { messages, dropped };
+  return laid.map((given, index) =>
+    index > start || given.message.role !== 'assistant' ? given : { ...given, message: dropReasoning(given.message) },
+  );
 }

@@ -11,70 +11,43 @@ export interface LaidItem {
   readonly origins: readonly Origin[];
 }
 
-export interface LaidItems {
-  readonly items: readonly LaidItem[];
-  /** Messages sent as their raw items. */
-  readonly withRaw: ReadonlySet<Origin>;
-  /** Messages that lost content here. */
-  readonly altered: ReadonlySet<Origin>;
-}
-
 /**
  * Lays arranged messages out as input items. The arrangement already puts a round's outputs behind its calls (R1, R5).
  */
-export function* layItems(arranged: readonly ArrangedItem[]): Sliced<LaidItems> {
+export function* layItems(arranged: readonly ArrangedItem[]): Sliced<LaidItem[]> {
   const items: LaidItem[] = [];
-  const withRaw = new Set<Origin>();
-  const altered = new Set<Origin>();
   const ids = new Set<unknown>();
   yield* forEachInSlices(arranged, (one, index) => {
-    const written = writeItem(one, index === 0, ids);
-    items.push(...written.items);
-    if (written.raw === 'verbatim') withRaw.add(one.origin);
-    if (written.raw === 'altered' || (one.kind === 'result' && one.isError)) altered.add(one.origin);
+    items.push(...writeItem(one, index === 0, ids));
   });
-  return { items, withRaw, altered };
+  return items;
 }
 
-interface WrittenItem {
-  readonly items: readonly LaidItem[];
-  /** Use of the raw items. */
-  readonly raw: 'verbatim' | 'altered' | 'unused';
-}
-
-function writeItem(item: ArrangedItem, isFirst: boolean, ids: Set<unknown>): WrittenItem {
+function writeItem(item: ArrangedItem, isFirst: boolean, ids: Set<unknown>): LaidItem[] {
   const { origin } = item;
   switch (item.kind) {
     case 'user': {
       // R8: the server may drop items before a compaction, so a compaction is sent only as the first item.
       const compaction = isFirst ? findCompactionItem(item.raw) : undefined;
-      if (compaction !== undefined) {
-        return { items: compaction.map((sent) => ({ item: sent, origins: [origin] })), raw: 'verbatim' };
-      }
+      if (compaction !== undefined) return compaction.map((sent) => ({ item: sent, origins: [origin] }));
       const content = item.parts.map(writePart);
-      const user = { type: 'message' as const, role: 'user' as const, content };
-      return { items: [{ item: user, origins: content.map(() => origin) }], raw: 'unused' };
+      return [{ item: { type: 'message', role: 'user', content }, origins: content.map(() => origin) }];
     }
     case 'assistant': {
-      const own = item.raw === undefined ? undefined : writeOwnItems(item, ids);
-      if (own === undefined) return { items: writeAssistant(item), raw: item.raw === undefined ? 'unused' : 'altered' };
-      const items = own.items.map((sent) => ({ item: sent, origins: [origin] }));
-      return { items, raw: own.isVerbatim ? 'verbatim' : 'altered' };
+      const sent = writeOwnItems(item, ids) ?? writeAssistant(item);
+      return sent.map((one) => ({ item: one, origins: [origin] }));
     }
     case 'result': {
       const content = item.parts.map(writePart);
       const [only] = content;
       const output = content.length === 1 && only?.type === 'input_text' ? only.text : content;
-      return {
-        items: [{ item: { type: 'function_call_output', call_id: item.callId, output }, origins: [origin] }],
-        raw: 'unused',
-      };
+      return [{ item: { type: 'function_call_output', call_id: item.callId, output }, origins: [origin] }];
     }
   }
 }
 
-function writeAssistant({ origin, text, calls }: ArrangedAssistant): LaidItem[] {
-  const items: ResponsesItem[] = [
+function writeAssistant({ text, calls }: ArrangedAssistant): ResponsesItem[] {
+  return [
     ...(text === '' ? [] : [{ role: 'assistant' as const, content: text }]),
     ...calls.map((call) => ({
       type: 'function_call' as const,
@@ -83,7 +56,6 @@ function writeAssistant({ origin, text, calls }: ArrangedAssistant): LaidItem[] 
       arguments: call.arguments,
     })),
   ];
-  return items.map((item) => ({ item, origins: [origin] }));
 }
 
 function writePart(part: SentPart): InputText | InputImage {
@@ -100,22 +72,16 @@ function writePart(part: SentPart): InputText | InputImage {
 /** Items that the server takes back without their id. */
 const TAKEN_WITHOUT_ID: ReadonlySet<unknown> = new Set(['message', 'function_call', 'web_search_call']);
 
-export interface OwnItems {
-  readonly items: readonly ResponsesItem[];
-  /** The items are all raw items, unchanged. */
-  readonly isVerbatim: boolean;
-}
-
 /**
  * Writes an answer as its provider wrote it: verbatim, in order, as one group (R5). Call ids may change, and items that
  * the API would refuse are left out. An item keeps its id only behind its reasoning (R3). Without the reasoning, the
  * item goes without the id, or is dropped if its type requires one.
  * @param taken ids already in the request. Ids sent here are added (R9).
- * @returns undefined if the message was edited and no longer matches its raw items
+ * @returns undefined if the message has no raw items, or was edited and no longer matches them
  */
-function writeOwnItems(item: ArrangedAssistant, taken: Set<unknown>): OwnItems | undefined {
-  const { raw = [], calls } = item;
-  if (!saysTheSame(raw, item)) return undefined;
+function writeOwnItems(item: ArrangedAssistant, taken: Set<unknown>): ResponsesItem[] | undefined {
+  const { raw, calls } = item;
+  if (raw === undefined || !saysTheSame(raw, item)) return undefined;
   const callOf = new Map(raw.filter(isOwnCall).map((given, index) => [given, calls[index] as WireCall]));
   const readable = raw.map((given) => isReadable(given, taken));
   const items: RawItem[] = [];
@@ -133,9 +99,7 @@ function writeOwnItems(item: ArrangedAssistant, taken: Set<unknown>): OwnItems |
   }
   const isSaid = items.some(isMessage) || items.some(isOwnCall);
   if (!isSaid) items.push({ role: 'assistant', content: EMPTY_TEXT });
-  const isVerbatim = items.length === raw.length && items.every((sent, index) => sent === raw[index]);
-  // The text between two messages cannot be restored from their joined text.
-  return { items: items.map(asItem), isVerbatim: isVerbatim && items.filter(isMessage).length < 2 };
+  return items.map(asItem);
 }
 
 /** Joins the texts and refusals of all messages. */

@@ -1,6 +1,6 @@
 import type { ToolDescription } from '../../domain/model.ts';
-import { mapInSlices, type Sliced } from '../../domain/sliced.ts';
-import { type ArrangedSystem, arrangeInSlices, completeMarks } from '../arrange.ts';
+import type { Sliced } from '../../domain/sliced.ts';
+import { type ArrangedSystem, arrangeInSlices } from '../arrange.ts';
 import { NO_ORIGIN, type Rendered, type WireRequest } from '../wire-request.ts';
 import type { ResponsesBody, ResponsesTool } from './body.ts';
 import { type LaidItem, layItems } from './layout.ts';
@@ -22,12 +22,12 @@ export function* renderResponsesInSlices(
   { isReasoning = true }: ResponsesOptions = {},
 ): Sliced<Rendered<ResponsesBody>> {
   const arranged = yield* arrangeInSlices(request, 'openai-responses');
-  const { items, withRaw, altered } = yield* layItems(arranged.items);
+  const items = yield* layItems(arranged.items);
   const [prompt, logged] = splitSystem(arranged.system);
   yield;
   const laid = [...logged.map(writeLogged), ...items];
-  const origins = yield* mapInSlices(laid, (one) => [...one.origins]);
   return {
+    format: 'openai-responses',
     body: {
       model: request.model,
       ...(prompt === undefined ? {} : { instructions: prompt.text }),
@@ -37,7 +37,8 @@ export function* renderResponsesInSlices(
       store: false,
       ...(isReasoning ? { include: ['reasoning.encrypted_content' as const] } : {}),
     },
-    marks: completeMarks(arranged, request, { altered, raw: withRaw, origins }),
+    origins: laid.map(({ origins }) => origins),
+    prefix: arranged.prefix,
   };
 }
 

@@ -2,34 +2,26 @@ import { isDeepStrictEqual } from 'node:util';
 import { groupInSlices } from '../../domain/group.ts';
 import type { Message } from '../../domain/message.ts';
 import { readParts } from '../../domain/parts.ts';
-import { readRawItems } from '../../domain/raw-items.ts';
+import { readRawItems, type WireFormat } from '../../domain/raw-items.ts';
 import { endsSlice, forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { isBlank } from '../parts.ts';
 import { isThinking } from '../raw-items.ts';
-import {
-  type Marks,
-  NO_ORIGIN,
-  type Origin,
-  type Rendered,
-  type Violation,
-  type WireRequest,
-} from '../wire-request.ts';
+import { NO_ORIGIN, type Origin, type Rendered, type Violation, type WireRequest } from '../wire-request.ts';
 
 /**
  * X10: the request's messages are all sent, in their order. Only a result moves, to directly behind its call. System
  * messages are skipped, because formats gather them in front.
- * @param rendered the rendered request, whose marks name the origins
  */
 export function* checkOrder(
   { messages }: Pick<WireRequest, 'messages'>,
-  { marks }: Pick<Rendered<unknown>, 'marks'>,
+  { format, origins: sent }: Pick<Rendered<unknown>, 'format' | 'origins'>,
 ): Sliced<Violation[]> {
   const violations: Violation[] = [];
   const callers = yield* findCallers(messages);
   const seen = new Set<Origin>();
   let last: Origin = -1;
-  yield* forEachInSlices(marks.origins, (origins, index) => {
-    const report = (message: string) => violations.push({ rule: 'X10', path: pathOf(marks, index), message });
+  yield* forEachInSlices(sent, (origins, index) => {
+    const report = (message: string) => violations.push({ rule: 'X10', path: pathOf(format, index), message });
     for (const origin of origins) {
       const message = messages[origin];
       if (message === undefined || message.role === 'system' || seen.has(origin)) continue;
@@ -58,7 +50,7 @@ function* findCallers(messages: readonly Message[]): Sliced<Map<string, Origin>>
   return callers;
 }
 
-function pathOf({ format }: Marks, index: number): string {
+function pathOf(format: WireFormat, index: number): string {
   return `${format === 'openai-responses' ? 'input' : 'messages'}[${index}]`;
 }
 
@@ -94,18 +86,18 @@ function keysOf({ toolCalls = [], toolCallId }: Message): string[] {
 
 /**
  * A8: thinking is sent only to the model that wrote it, under the same version, system texts and tools. A body does not
- * show this. The marks name the message, and the message holds the facts.
+ * show where its thinking was written. The message that it comes from does.
  */
 export function* checkThinking(
   request: Pick<WireRequest, 'messages' | 'model' | 'version'>,
-  { body, marks }: Rendered<unknown>,
+  rendered: Rendered<unknown>,
 ): Sliced<Violation[]> {
   const violations: Violation[] = [];
   const checkBlock = (block: { readonly type?: unknown }, { path, place, index }: Place): void => {
     if (!isThinking(block)) return;
-    const origins = marks.origins[place] ?? [];
+    const origins = rendered.origins[place] ?? [];
     const message = request.messages[origins[index] ?? origins[0] ?? NO_ORIGIN];
-    if (message === undefined || isItsOwn(message, request, marks)) return;
+    if (message === undefined || isItsOwn(message, request, rendered)) return;
     violations.push({
       rule: 'A8',
       path: path(),
@@ -113,7 +105,7 @@ export function* checkThinking(
     });
   };
   // Anthropic has blocks in messages. Responses has items.
-  const { messages = [], input = [] } = body as { messages?: { content: unknown }[]; input?: object[] };
+  const { messages = [], input = [] } = rendered.body as { messages?: { content: unknown }[]; input?: object[] };
   yield* forEachInSlices(messages, ({ content }, place) => {
     const blocks: readonly object[] = Array.isArray(content) ? content : [];
     for (const [index, block] of blocks.entries()) {
@@ -136,7 +128,7 @@ interface Place {
 function isItsOwn(
   message: Message,
   { model, version }: Pick<WireRequest, 'model' | 'version'>,
-  { format, prefix }: Marks,
+  { format, prefix }: Rendered<unknown>,
 ): boolean {
   const raw = readRawItems(message);
   if (raw === undefined || raw.format !== format || raw.model !== model) return false;

@@ -1,11 +1,38 @@
 import { describe, expect, test } from 'vitest';
-import { readChatAnswer } from '../../../src/wire/openai-chat/answer.ts';
-import { readResponsesAnswer } from '../../../src/wire/openai-responses/answer.ts';
+import { readAnthropicAnswer } from '../../src/wire/anthropic/answer.ts';
+import { readChatAnswer } from '../../src/wire/openai-chat/answer.ts';
+import { readResponsesAnswer } from '../../src/wire/openai-responses/answer.ts';
+
+describe('an Anthropic answer', () => {
+  test('an Anthropic answer is read as its text, its calls, and its blocks verbatim', () => {
+    const thinking = { type: 'thinking', thinking: 'hm', signature: 's=' };
+    const use = { type: 'tool_use', id: 'toolu_1', name: 'read', input: {} };
+    const content = [thinking, { type: 'text', text: 'I ' }, { type: 'text', text: 'read.' }, use];
+    expect(readAnthropicAnswer({ content, stop_reason: 'tool_use' })).toEqual({
+      content: 'I read.',
+      toolCalls: [{ id: 'toolu_1', name: 'read', arguments: '{}' }],
+      end: 'complete',
+      items: content,
+    });
+  });
+
+  test.each([
+    ['end_turn', 'complete'],
+    ['stop_sequence', 'complete'],
+    ['max_tokens', 'cut_off'],
+    ['model_context_window_exceeded', 'cut_off'],
+    ['pause_turn', 'cut_off'],
+    ['refusal', 'refusal'],
+    [null, 'cut_off'],
+  ])('an Anthropic answer with the stop reason %s is read as %s', (stop_reason, end) => {
+    expect(readAnthropicAnswer({ content: [], stop_reason }).end).toBe(end);
+  });
+});
 
 describe('a Chat answer', () => {
   const call = { id: 'call_1', type: 'function', function: { name: 'read', arguments: '{"path":"a"}' } };
 
-  test('has its text, its calls, and its message without empty fields', () => {
+  test('a Chat answer is read as its text, its calls, and its message without empty fields', () => {
     const given = {
       role: 'assistant',
       content: null,
@@ -38,11 +65,11 @@ describe('a Chat answer', () => {
     ['insufficient_system_resource', 'cut_off'],
     ['content_filter', 'refusal'],
     [null, 'cut_off'],
-  ])('%s: %s', (finish_reason, end) => {
+  ])('a Chat answer with the finish reason %s is read as %s', (finish_reason, end) => {
     expect(readChatAnswer({ finish_reason, message: { content: 'Hi.' } }).end).toBe(end);
   });
 
-  test('has the words of a refusal as its text', () => {
+  test('a Chat refusal is read with the words of the refusal as its text', () => {
     const message = { content: null, refusal: 'I cannot.' };
     expect(readChatAnswer({ finish_reason: 'stop', message })).toMatchObject({ content: 'I cannot.', end: 'refusal' });
   });
@@ -52,7 +79,7 @@ describe('a Responses answer', () => {
   const text = (value: string, more: object = {}) => ({ type: 'output_text', text: value, annotations: [], ...more });
   const message = (...content: unknown[]) => ({ type: 'message', id: 'msg_1', role: 'assistant', content });
 
-  test('has its text, its calls, and its items without the fields that the API refuses', () => {
+  test('a Responses answer is read as its text, its calls, and its items without the fields that the API refuses', () => {
     const reasoning = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'sealed' };
     const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'read', arguments: '{"path":"a"}' };
     const output = [
@@ -75,13 +102,13 @@ describe('a Responses answer', () => {
     ['incomplete', 'content_filter', 'refusal'],
     ['in_progress', undefined, 'cut_off'],
     [undefined, undefined, 'cut_off'],
-  ])('%s, %s: %s', (status, reason, end) => {
+  ])('a Responses answer with status %s and reason %s is read as %s', (status, reason, end) => {
     const incomplete_details = reason === undefined ? null : { reason };
     const answer = { ...(status === undefined ? {} : { status }), incomplete_details, output: [] };
     expect(readResponsesAnswer(answer)).toMatchObject({ content: '', toolCalls: [], end });
   });
 
-  test('has the words of a refusal as its text', () => {
+  test('a Responses refusal is read with the words of the refusal as its text', () => {
     const output = [message({ type: 'refusal', refusal: 'I cannot.' })];
     expect(readResponsesAnswer({ status: 'completed', output })).toMatchObject({
       content: 'I cannot.',

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest';
-import type { Message } from '../../../src/domain/message.ts';
-import type { RawItem } from '../../../src/domain/raw-items.ts';
-import { type ResponsesOptions } from '../../../src/wire/openai-responses/render.ts';
-import { EMPTY_TEXT } from '../../../src/wire/parts.ts';
-import type { WireRequest } from '../../../src/wire/wire-request.ts';
-import { calls, result, says, user } from '../messages.ts';
-import { renderResponses, validateResponses } from '../whole.ts';
-import { readResponses } from './read-responses.ts';
+import type { Message } from '../../src/domain/message.ts';
+import type { RawItem } from '../../src/domain/raw-items.ts';
+import { type ResponsesOptions } from '../../src/wire/openai-responses/render.ts';
+import { EMPTY_TEXT } from '../../src/wire/parts.ts';
+import type { WireRequest } from '../../src/wire/wire-request.ts';
+import { calls, result, says, user } from './messages.ts';
+import { renderResponses, validateResponses } from './whole.ts';
 
 const MODEL = 'model-1';
 
@@ -59,7 +58,7 @@ function sent(...messages: readonly Message[]): unknown[] {
 }
 
 describe('the request', () => {
-  test('R7: is stateless, asks for encrypted reasoning, and describes its tools', () => {
+  test('a Responses request is stateless, wants encrypted reasoning, and describes its tools (R7)', () => {
     expect(bodyOf([user('Go')], { system: 'Be brief.' })).toEqual({
       model: MODEL,
       instructions: 'Be brief.',
@@ -79,24 +78,23 @@ describe('the request', () => {
     });
   });
 
-  test('asks a model without reasoning for none', () => {
+  test('a Responses request to a model without reasoning does not ask for reasoning', () => {
     expect(bodyOf([user('Go')], {}, { isReasoning: false })).not.toHaveProperty('include');
   });
 
-  test('asks for at least the API’s minimum of tokens', () => {
+  test('a Responses request never caps its output below the minimum of the API', () => {
     expect(bodyOf([user('Go')], { maxOutputTokens: 1 })).toMatchObject({ max_output_tokens: 16 });
   });
 
-  test('has the log’s system messages in front as developer messages, and restores their places', () => {
+  test('a Responses request has the system messages of the log in front, as developer messages', () => {
     const history: Message[] = [user('Hi'), says('Salut'), { role: 'system', content: 'Use French.' }, user('Go')];
-    const { body, marks } = renderResponses(requestOf(history, { system: 'Be brief.' }));
+    const body = bodyOf(history, { system: 'Be brief.' });
     expect(body).toMatchObject({ instructions: 'Be brief.', input: [{ role: 'developer' }, {}, {}, {}] });
-    expect(readResponses(body, marks)).toMatchObject({ system: 'Be brief.', messages: history });
   });
 });
 
 describe('items of our own', () => {
-  test('R1: outputs directly follow their calls', () => {
+  test('a Responses request has outputs directly behind their calls (R1)', () => {
     const { input } = renderResponses(
       requestOf([user('Go'), { ...calls('a', 'b'), content: 'I read.' }, user('Faster'), result('b'), result('a')]),
     ).body;
@@ -111,7 +109,7 @@ describe('items of our own', () => {
     ]);
   });
 
-  test('pictures stand in outputs as in user messages', () => {
+  test('a Responses request keeps the pictures of an output in place', () => {
     const url = 'https://images.example/1.png';
     const shown: Message = { ...result('a', 'here'), parts: [{ type: 'image_url', image_url: { url } }] };
     expect(sent(calls('a'), shown)[1]).toEqual(
@@ -122,27 +120,21 @@ describe('items of our own', () => {
     );
   });
 
-  test('an error has no field, and the marks restore it', () => {
-    const failed: Message = { ...result('a'), isError: true };
-    const { body, marks } = renderResponses(requestOf([user('Go'), calls('a'), failed]));
-    expect(body.input[2]).toEqual(output('a'));
-    expect(readResponses(body, marks).messages[2]).toEqual(failed);
+  test('a Responses request sends a failed output without an error flag, because the format has none', () => {
+    expect(sent(calls('a'), { ...result('a'), isError: true })[1]).toEqual(output('a'));
   });
 });
 
 describe('items of the provider', () => {
   const pair = [reasoning('rs_1'), call('a', { id: 'fc_1', status: 'completed' })];
 
-  test('R5: go back verbatim as one group, and are restored', () => {
+  test('the Responses API gets the items of its answer back verbatim, as one group (R5)', () => {
     const items = [reasoning('rs_1'), search, message('msg_1', 'I read.'), call('a', { id: 'fc_1' })];
     const answer = own({ ...calls('a'), content: 'I read.' }, items);
     expect(sent(answer, result('a'))).toEqual([...items, output('a')]);
-    const { body, marks } = renderResponses(requestOf([user('Go'), answer, result('a')]));
-    expect(readResponses(body, marks).messages[1]).toEqual(answer);
-    expect(marks.replaced.size).toBe(0);
   });
 
-  test('R1: keep the place and output of a call whose id had to change', () => {
+  test('the Responses API gets a call with a changed id back in place, with its output (R1)', () => {
     const items = [reasoning('rs_1'), call('a:1', { id: 'fc_1' })];
     expect(sent(own(calls('a:1'), items), result('a:1'))).toEqual([
       reasoning('rs_1'),
@@ -151,22 +143,25 @@ describe('items of the provider', () => {
     ]);
   });
 
-  test('R1, R2: lose calls that wait for other outputs, and their reasoning', () => {
+  test('the Responses API gets back no call that waits for an output of another type, and not its reasoning (R1, R2)', () => {
     const shell = { type: 'shell_call', id: 'sh_1', call_id: 's', action: {} };
     const items = [reasoning('rs_1'), shell, reasoning('rs_2'), message('msg_1', 'Done.')];
     expect(sent(own(says('Done.'), items))).toEqual([reasoning('rs_2'), message('msg_1', 'Done.')]);
   });
 
   test.each<[string, RawItem[]]>([
-    ['cut off before it came to anything', [message('msg_1', 'Hm.'), reasoning('rs_1')]],
-    ['not sealed (R6)', [reasoning('rs_1', { encrypted_content: null }), message('msg_1', 'Hm.')]],
-    ['in front of what was blank', [reasoning('rs_1'), message('msg_0', ' '), message('msg_1', 'Hm.')]],
-  ])('R2, R3: lose reasoning that is %s, and the ids of the items behind it', (_case, items) => {
-    const content = items.filter(({ type }) => type === 'message').length > 1 ? ' \n\nHm.' : 'Hm.';
-    expect(sent(own(says(content), items))).toEqual([message(undefined, 'Hm.')]);
-  });
+    ['was cut off', [message('msg_1', 'Hm.'), reasoning('rs_1')]],
+    ['is not encrypted (R6)', [reasoning('rs_1', { encrypted_content: null }), message('msg_1', 'Hm.')]],
+    ['stands before a blank message', [reasoning('rs_1'), message('msg_0', ' '), message('msg_1', 'Hm.')]],
+  ])(
+    'the Responses API gets back neither reasoning that %s nor the id of the message behind it (R2, R3)',
+    (_case, items) => {
+      const content = items.filter(({ type }) => type === 'message').length > 1 ? ' \n\nHm.' : 'Hm.';
+      expect(sent(own(says(content), items))).toEqual([message(undefined, 'Hm.')]);
+    },
+  );
 
-  test('R3: lose ids before all reasoning, or without any', () => {
+  test('the Responses API gets an item back without its id unless reasoning stands before the item (R3)', () => {
     const items = [message('msg_1', 'So.'), ...pair];
     expect(sent(own({ ...calls('a'), content: 'So.' }, items), result('a'))).toEqual([
       message(undefined, 'So.'),
@@ -176,7 +171,7 @@ describe('items of the provider', () => {
     expect(sent(own(says('Hi.'), [message('msg_1', 'Hi.')]))).toEqual([message(undefined, 'Hi.')]);
   });
 
-  test('R3: lose a provider’s own call if its type requires an id', () => {
+  test('the Responses API gets its own file search back only behind reasoning, because the item requires its id (R3)', () => {
     const file = { type: 'file_search_call', id: 'fs_1', status: 'completed', queries: [] };
     const { id: _, ...unnamed } = search;
     expect(sent(own(says('So.'), [file, search, message('msg_1', 'So.')]))).toEqual([
@@ -187,12 +182,12 @@ describe('items of the provider', () => {
     expect(sent(own(says('So.'), reasoned))).toEqual(reasoned);
   });
 
-  test('R4: keep the last of adjacent reasoning items', () => {
+  test('the Responses API gets back only the last of adjacent reasoning items (R4)', () => {
     const items = [reasoning('rs_1'), reasoning('rs_2'), message('msg_1', 'So.')];
     expect(sent(own(says('So.'), items))).toEqual(items.slice(1));
   });
 
-  test('R6: lose reasoning and ids under another version, and are not sent to another model', () => {
+  test('the Responses API gets no reasoning of another version, and no items of another model (R6)', () => {
     const answer = own(calls('a'), pair, { version: 1 });
     const render = (version: number, model = MODEL): unknown[] =>
       renderResponses(requestOf([user('Go'), answer, result('a')], { version, model })).body.input.slice(1, -1);
@@ -201,7 +196,7 @@ describe('items of the provider', () => {
     expect(render(1, 'model-2')).toEqual([call('a')]);
   });
 
-  test('R9: repeat no id', () => {
+  test('a Responses request sends an id that stands in two answers only once (R9)', () => {
     const answer = own(says('Hi.'), [reasoning('rs_1'), message('msg_1', 'Hi.')]);
     expect(sent(answer, user('Again'), answer)).toEqual([
       reasoning('rs_1'),
@@ -211,7 +206,7 @@ describe('items of the provider', () => {
     ]);
   });
 
-  test('X3, X7: have no blank text, and arguments that are an object', () => {
+  test('the Responses API gets its items back without blank text, and with arguments that are an object (X3, X7)', () => {
     const items = [reasoning('rs_1'), message('msg_1', 'So.', ''), call('a', { id: 'fc_1', arguments: '' })];
     const toolCalls = [{ id: 'a', name: 'read', arguments: '' }];
     expect(sent(own({ role: 'assistant', content: 'So.', toolCalls }, items), result('a'))).toEqual([
@@ -224,18 +219,16 @@ describe('items of the provider', () => {
   });
 
   test.each<[string, RawItem[]]>([
-    ['another text', [message('msg_1', 'Much longer.')]],
-    ['a call more', [message('msg_1', 'Shorter.'), call('a')]],
-  ])('are not sent for an edited message: %s', (_case, items) => {
+    ['have another text', [message('msg_1', 'Much longer.')]],
+    ['have one more call', [message('msg_1', 'Shorter.'), call('a')]],
+  ])('the Responses API gets our form of a message if its own recorded items %s', (_case, items) => {
     expect(sent(own(says('Shorter.'), items))).toEqual([{ role: 'assistant', content: 'Shorter.' }]);
   });
 
-  test('may be two messages, which the marks keep beside their joined text', () => {
+  test('the Responses API gets an answer of two messages back as two messages', () => {
     const items = [message(undefined, 'I look.'), message(undefined, 'Done.')];
     const answer = own(says('I look.\n\nDone.'), items);
     expect(sent(answer)).toEqual(items);
-    const { body, marks } = renderResponses(requestOf([user('Go'), answer, user('Next')]));
-    expect(readResponses(body, marks).messages[1]).toEqual(answer);
   });
 });
 
@@ -243,30 +236,24 @@ describe('R8: the provider’s compaction', () => {
   const compaction = { type: 'compaction', id: 'cmp_1', encrypted_content: 'sealed', created_by: 'x' };
   const sealed = { type: 'compaction', encrypted_content: 'sealed' };
 
-  test('opens the input, encrypted as it came, also for a reasoning model', () => {
+  test('the Responses API gets its compaction back as the first item, encrypted as it came (R8)', () => {
     const answer = own(says('Yes.'), [reasoning('rs_1'), message('msg_1', 'Yes.')]);
     const { body } = renderResponses(requestOf([summary([compaction]), user('Go'), answer, user('Next')]));
     expect(body.input[0]).toEqual(sealed);
     expect(validateResponses(body)).toEqual([]);
   });
 
-  test('stands behind the user messages that the provider kept', () => {
+  test('the Responses API gets its compaction back behind the user messages that it kept (R8)', () => {
     const kept = { type: 'message', id: 'msg_1', status: 'completed', role: 'user', content: 'Find a.' };
     const { body } = renderResponses(requestOf([summary([kept, compaction]), user('Go')]));
     expect(body.input.slice(0, 2)).toEqual([{ type: 'message', role: 'user', content: 'Find a.' }, sealed]);
     expect(validateResponses(body)).toEqual([]);
   });
 
-  test('is replaced by the summary’s text at any other place', () => {
+  test('the Responses API gets the text of a summary in place of a compaction that is not the first item (R8)', () => {
     const [, item] = renderResponses(requestOf([user('Go'), summary([compaction])])).body.input;
     expect(item).toMatchObject({ role: 'user', content: [{ text: expect.stringContaining('Done.') }] });
     const inside = own(says('Yes.'), [compaction, message(undefined, 'Yes.')]);
     expect(sent(inside)).toEqual([message(undefined, 'Yes.')]);
-  });
-
-  test('is restored as the summary', () => {
-    const history = [summary([compaction]), user('Go')];
-    const { body, marks } = renderResponses(requestOf(history));
-    expect(readResponses(body, marks).messages).toEqual(history);
   });
 });

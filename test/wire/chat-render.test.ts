@@ -1,13 +1,12 @@
 import { describe, expect, test } from 'vitest';
-import type { Message } from '../../../src/domain/message.ts';
-import { FIRST_TEXT } from '../../../src/wire/arrange.ts';
-import type { ChatBody } from '../../../src/wire/openai-chat/body.ts';
-import { type ChatOptions } from '../../../src/wire/openai-chat/render.ts';
-import { EMPTY_TEXT } from '../../../src/wire/parts.ts';
-import type { WireRequest } from '../../../src/wire/wire-request.ts';
-import { calls, result, says, user } from '../messages.ts';
-import { renderChat } from '../whole.ts';
-import { readChat } from './read-chat.ts';
+import type { Message } from '../../src/domain/message.ts';
+import { FIRST_TEXT } from '../../src/wire/arrange.ts';
+import type { ChatBody } from '../../src/wire/openai-chat/body.ts';
+import { type ChatOptions } from '../../src/wire/openai-chat/render.ts';
+import { EMPTY_TEXT } from '../../src/wire/parts.ts';
+import type { WireRequest } from '../../src/wire/wire-request.ts';
+import { calls, result, says, user } from './messages.ts';
+import { renderChat } from './whole.ts';
 
 const MODEL = 'model-1';
 const PICTURE = 'data:image/png;base64,AAAA';
@@ -43,12 +42,12 @@ function contentsOf(messages: readonly Message[], options?: ChatOptions): unknow
 }
 
 describe('order and roles', () => {
-  test('C1, C2: results directly follow their call, in the order of their arrival', () => {
+  test('a Chat body has results directly behind their calls, in the order of their arrival (C1, C2)', () => {
     const { messages } = render([user('Go'), calls('a', 'b'), user('Faster'), result('b'), result('a')]);
     expect(messages).toEqual([user('Go'), wireCalls('a', 'b'), found('b'), found('a'), user('Faster')]);
   });
 
-  test('C3, X3: content is null only beside calls, and blank content is a placeholder', () => {
+  test('a Chat body has null content only beside calls, and a placeholder for blank content (C3, X3)', () => {
     expect(contentsOf([user(' '), says('\n'), user('Go'), calls('a'), result('a', '')])).toEqual([
       ['user', EMPTY_TEXT],
       ['assistant', EMPTY_TEXT],
@@ -58,7 +57,7 @@ describe('order and roles', () => {
     ]);
   });
 
-  test('C4, X7: arguments are the text of an object, whatever the model wrote', () => {
+  test('a Chat body has arguments that are the text of a JSON object, whatever the model wrote (C4, X7)', () => {
     const broken: Message = { ...calls('a'), toolCalls: [{ id: 'a', name: 'read', arguments: '{"cut": "o' }] };
     const [, message] = render([user('Go'), broken, result('a')]).messages;
     expect(message).toMatchObject({
@@ -66,7 +65,7 @@ describe('order and roles', () => {
     });
   });
 
-  test('C5: the prompt and the log’s system messages are one message in front', () => {
+  test('a Chat body starts with one message of the prompt and the system messages of the log (C5)', () => {
     const history = [user('Hi'), says('Salut'), { role: 'system', content: 'Use French.' } as const, user('Go')];
     const { messages } = render(history, { systemRole: 'developer' }, { system: 'Be brief.' });
     expect(messages[0]).toEqual({ role: 'developer', content: [text('Be brief.'), text('Use French.')] });
@@ -74,11 +73,11 @@ describe('order and roles', () => {
     expect(render(history).messages[0]).toEqual({ role: 'system', content: 'Use French.' });
   });
 
-  test('X5: a history that starts with another role gets a user message in front', () => {
+  test('a Chat body starts with a user message, even if the history does not (X5)', () => {
     expect(render([says('Hello'), user('Hi')]).messages[0]).toEqual(user(FIRST_TEXT));
   });
 
-  test('X6: a schema has a type and properties, and a tool that no longer exists gets a stub', () => {
+  test('a Chat body has a whole schema for every tool, and a stub for a tool that no longer exists (X6)', () => {
     const bare = { name: 'now', description: '', parameters: {} };
     const { tools } = render([user('Go'), calls('a'), result('a')], {}, { tools: [bare] });
     expect(tools?.map(({ function: { name, parameters } }) => [name, parameters])).toEqual([
@@ -88,7 +87,7 @@ describe('order and roles', () => {
     expect(render([user('Go')], {}, { tools: [] })).not.toHaveProperty('tools');
   });
 
-  test('the output cap has the server’s name', () => {
+  test('a Chat body names the output cap as its server does', () => {
     expect(render([user('Go')])).toMatchObject({ max_completion_tokens: 4_096 });
     const older = render([user('Go')], { outputCapField: 'max_tokens' });
     expect(older).toMatchObject({ max_tokens: 4_096 });
@@ -97,58 +96,46 @@ describe('order and roles', () => {
 });
 
 describe('C6: pictures', () => {
-  test('in user messages stay in place', () => {
+  test('a Chat body keeps the pictures of a user message in place (C6)', () => {
     const { messages } = render([{ ...user('Look'), parts: [picture, text('Look')] }]);
     expect(messages).toEqual([{ role: 'user', content: [picture, text('Look')] }]);
   });
 
-  test('in results follow the round in a user message, and are restored to the results', () => {
+  test('a Chat body shows the pictures of results in a user message behind the round (C6)', () => {
     const history = [user('Go'), calls('a', 'b'), shows('a', text('one'), picture), shows('b', picture), says('Well.')];
-    const { body, marks } = renderChat(requestOf(history));
-    expect(body.messages.slice(2)).toEqual([
+    expect(render(history).messages.slice(2)).toEqual([
       found('a', 'one'),
       found('b', '(the picture follows)'),
       { role: 'user', content: [picture, picture] },
       says('Well.'),
     ]);
-    const read = readChat(body, marks);
-    expect(read.messages.map(({ role }) => role)).toEqual(['user', 'assistant', 'tool', 'tool', 'assistant']);
-    expect(read.messages[2]).toEqual({ ...shows('a', text('one'), picture), content: 'one' });
-    expect([...marks.replaced.keys()]).toEqual([3]);
   });
 
-  test('in results leave one joined text, and the marks keep the original', () => {
+  test('a Chat body joins the texts around the picture of a result into one text', () => {
     const history = [user('Go'), calls('a'), shows('a', text('one'), picture, text('two'))];
-    const { body, marks } = renderChat(requestOf(history));
-    expect(body.messages[2]).toEqual(found('a', 'one\ntwo'));
-    expect(readChat(body, marks).messages[2]).toEqual(history[2]);
+    expect(render(history).messages[2]).toEqual(found('a', 'one\ntwo'));
   });
 });
 
-test('an error has no field, and the marks restore it', () => {
+test('a Chat body sends a failed result without an error flag, because the format has none', () => {
   const failed: Message = { ...result('a'), isError: true };
-  const { body, marks } = renderChat(requestOf([user('Go'), calls('a'), failed]));
-  expect(body.messages[2]).toEqual(found('a'));
-  expect(readChat(body, marks).messages[2]).toEqual(failed);
+  expect(render([user('Go'), calls('a'), failed]).messages[2]).toEqual(found('a'));
 });
 
 describe('messages of the server', () => {
   const signature = { extra_content: { google: { thought_signature: 'signed=' } } };
 
-  test('go back verbatim with signatures of calls, and are restored', () => {
+  test('a Chat server gets its message back verbatim, with the signatures of its calls', () => {
     const message = own(calls('a'), { content: null, tool_calls: [call('a', signature)], refusal: null });
-    const { body, marks } = renderChat(requestOf([user('Go'), message, result('a')]));
-    expect(body.messages[1]).toEqual({
+    expect(render([user('Go'), message, result('a')]).messages[1]).toEqual({
       role: 'assistant',
       content: null,
       tool_calls: [call('a', signature)],
       refusal: null,
     });
-    expect(marks.replaced.size).toBe(0);
-    expect(readChat(body, marks).messages[1]).toEqual(message);
   });
 
-  test('keep all other fields of a call whose id had to change', () => {
+  test('a Chat server gets all its fields of a call back, even if the id of the call had to change', () => {
     const message = own(calls('id é'), { content: null, tool_calls: [call('id é', signature)] });
     const { messages } = render([user('Go'), message, result('id é')]);
     expect(messages[1]).toEqual({ role: 'assistant', content: null, tool_calls: [call('id___1', signature)] });
@@ -156,11 +143,17 @@ describe('messages of the server', () => {
   });
 
   test.each<[string, Message]>([
-    ['another text', own(says('Shorter.'), { content: 'Much longer.', annotations: [1] })],
-    ['other arguments', own(calls('a'), { tool_calls: [call('a', { function: { name: 'read', arguments: '{}' } })] })],
-    ['fewer calls', own(calls('a'), { content: null, reasoning: 'hm' })],
-    ['two messages', { ...says('Hi'), raw: { format: 'openai-chat', model: MODEL, items: [{ content: 'Hi' }, {}] } }],
-  ])('are not sent for an edited message: %s', (_case, message) => {
+    ['has another text', own(says('Shorter.'), { content: 'Much longer.', annotations: [1] })],
+    [
+      'has other arguments',
+      own(calls('a'), { tool_calls: [call('a', { function: { name: 'read', arguments: '{}' } })] }),
+    ],
+    ['has fewer calls', own(calls('a'), { content: null, reasoning: 'hm' })],
+    [
+      'is split in two',
+      { ...says('Hi'), raw: { format: 'openai-chat', model: MODEL, items: [{ content: 'Hi' }, {}] } },
+    ],
+  ])('a Chat server gets our form of a message if its own recorded message %s', (_case, message) => {
     const history = message.toolCalls === undefined ? [message] : [message, result('a')];
     const { raw: _, ...plain } = message;
     expect(render([user('Go'), ...history, user('Go')])).toEqual(
@@ -168,7 +161,7 @@ describe('messages of the server', () => {
     );
   });
 
-  test('have no blank text beside calls, and a placeholder for a blank answer', () => {
+  test('a Chat server gets its message back without blank text beside calls, and with a placeholder for a blank answer', () => {
     const beside = own(calls('a'), { content: '\n', tool_calls: [call('a')], reasoning: 'hm' });
     const blank = own(says(''), { content: '', reasoning: 'hm' });
     const { messages } = render([user('Go'), beside, result('a'), blank]);
@@ -185,28 +178,26 @@ describe('C7: reasoning of an open model', () => {
       'reasoning_content' in message ? [message.reasoning_content] : [],
     );
 
-  test('goes back inside the tool loop', () => {
+  test('reasoning of an open model goes back only inside its tool loop (C7)', () => {
     const loop = [user('Go'), thoughtful('a'), result('a'), thoughtful('b'), result('b')];
     expect(thoughts(loop)).toEqual(['thought a', 'thought b']);
     expect(thoughts([...loop, says('Done.'), user('Next'), thoughtful('c'), result('c')])).toEqual(['thought c']);
   });
 
-  test('is dropped after the loop in every form, and kept in the marks', () => {
+  test('reasoning of an open model is dropped behind its tool loop, in each of its three fields (C7)', () => {
     for (const field of ['reasoning_content', 'reasoning', 'reasoning_details']) {
       const message = thoughtful('a', field);
-      const { body, marks } = renderChat(requestOf([user('Go'), message, result('a'), user('Next')]));
-      expect(body.messages[1]).toEqual(wireCalls('a'));
-      expect(readChat(body, marks).messages[1]).toEqual(message);
+      expect(render([user('Go'), message, result('a'), user('Next')]).messages[1]).toEqual(wireCalls('a'));
     }
   });
 
-  test('survives a picture of a result, except where a strict template requires an answer', () => {
+  test('reasoning stays in its loop behind a picture of a result, unless a strict template requires an answer there (C7)', () => {
     const loop = [user('Go'), thoughtful('a'), shows('a', picture), thoughtful('b'), result('b')];
     expect(thoughts(loop)).toEqual(['thought a', 'thought b']);
     expect(thoughts(loop, { isStrict: true })).toEqual(['thought b']);
   });
 
-  test('is not sent to another model', () => {
+  test('reasoning of an open model is not sent to another model (C7)', () => {
     const foreign: Message = { ...thoughtful('a'), raw: { ...(thoughtful('a').raw as object), model: 'model-2' } };
     expect(thoughts([user('Go'), foreign, result('a')])).toEqual([]);
   });
@@ -215,11 +206,11 @@ describe('C7: reasoning of an open model', () => {
 describe('C5: strict templates', () => {
   const strict = (messages: readonly Message[]): unknown[] => contentsOf(messages, { isStrict: true });
 
-  test('merge adjacent user messages', () => {
+  test('a Chat body for a strict template merges adjacent user messages (C5)', () => {
     expect(strict([user('One'), user('Two')])).toEqual([['user', [text('One'), text('Two')]]]);
   });
 
-  test('get a placeholder between two answers, and between results and a user message', () => {
+  test('a Chat body for a strict template has a placeholder wherever two messages of one side would meet (C5)', () => {
     expect(strict([user('Go'), says('Well'), calls('a'), result('a'), user('Next')])).toEqual([
       ['user', 'Go'],
       ['assistant', 'Well'],
@@ -229,11 +220,5 @@ describe('C5: strict templates', () => {
       ['assistant', '(the results are noted)'],
       ['user', 'Next'],
     ]);
-  });
-
-  test('get placeholders that are not restored as messages', () => {
-    const history = [user('Go'), says('Well'), calls('a'), result('a'), user('Next'), user('!')];
-    const { body, marks } = renderChat(requestOf(history), { isStrict: true });
-    expect(readChat(body, marks).messages).toEqual(history);
   });
 });
