@@ -5,11 +5,11 @@ import type { PolicyInput } from '../../src/domain/policy.ts';
 import { chatModel } from '../../src/models/openai/chat-model.ts';
 
 export const AGENT = 'clerk';
-/** What each conversation begins with, and whose it is. */
+/** Start of the first message of each conversation. */
 export const CUSTOMER = 'I am customer';
 const PIN = 'Never quote a price in "dollars".';
 
-/** Small, so that conversations of a few dozen turns are compacted again and again; the window makes some turns wait. */
+/** Conversations of a few dozen turns exceed this small window many times, and some turns wait for a pass. */
 const PROFILE = {
   id: 'clerk-1',
   encoding: 'o200k_base' as const,
@@ -27,10 +27,9 @@ const POLICY: PolicyInput = {
   summarizer: { models: ['recorder'] },
 };
 
-/** What a turn's text asks for, and what the provider then has its model do. */
+/** The last words of a turn's input. They decide which tools the provider's model calls. */
 export const PLANS = ['say', 'look', 'look twice', 'read', 'ask outside', 'pay'] as const;
 
-/** The tools behind the plans; what runs elsewhere has none. */
 const tools = [
   defineTool({
     name: 'look',
@@ -54,7 +53,6 @@ const tools = [
   }),
 ];
 
-/** Of the workers: the same in each process. @param providerUrl of the local provider */
 export function createAgent(providerUrl: string): Agent {
   return {
     name: AGENT,
@@ -65,7 +63,7 @@ export function createAgent(providerUrl: string): Agent {
   };
 }
 
-/** Writes the summaries. */
+/** The model that writes summaries. */
 export function createRecorder(providerUrl: string): Model {
   const profile = { ...PROFILE, id: 'recorder', windowTokens: 32_000, outputCapTokens: 1_000 };
   return chatModel({ profile, apiKey: 'sk-chaos', baseUrl: `${providerUrl}/v1` });

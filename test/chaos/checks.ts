@@ -6,7 +6,7 @@ import { QUEUES, queuePrefix } from '../../src/jobs/queues.ts';
 import { readConversation, readReady, type StoredConversation } from './read-database.ts';
 import type { AcceptedTurn } from './traffic.ts';
 
-/** Something that must not be. */
+/** A broken rule. */
 export interface Finding {
   readonly rule: string;
   readonly conversation: string;
@@ -15,18 +15,19 @@ export interface Finding {
 
 type Check = (stored: StoredConversation, accepted: readonly AcceptedTurn[]) => Iterable<string>;
 
-/** of jobs that are still there */
+/** States of a job that has not been removed. */
 const STATES = ['active', 'waiting-children', 'wait', 'prioritized', 'delayed', 'failed'] as const;
 const SETTLED = new Set(['completed', 'failed', 'canceled']);
 
-/** What must hold of each conversation once nothing is under way; names are those of the report. */
-const CHECKS: Readonly<Record<string, Check>> = {
+/** Rules for each conversation once all work has ended. Each check yields a text for every violation. */
+export const CHECKS: Readonly<Record<string, Check>> = {
   *'every accepted turn is settled, once'(stored, accepted) {
     for (const { turn } of accepted) {
-      const { state = 'not there' } = stored.turns.get(turn) ?? {};
+      const { state = 'missing' } = stored.turns.get(turn) ?? {};
       if (!SETTLED.has(state)) yield `${turn} is ${state}`;
       const inputs = stored.log.filter((entry) => entry.turn === turn && entry.message.role === 'user');
-      if (inputs.length > 1 || (state === 'completed' && inputs.length === 0)) yield `${turn}: ${inputs.length} inputs`;
+      if (inputs.length > 1 || (state === 'completed' && inputs.length === 0))
+        yield `${turn} has ${inputs.length} inputs in the log`;
       const answers = stored.log.filter((entry) => entry.turn === turn && isFinal(entry.message));
       if (answers.length > 1 || (state === 'completed' && answers.length === 0)) {
         yield `${turn} is ${state} with ${answers.length} answers`;
@@ -42,7 +43,8 @@ const CHECKS: Readonly<Record<string, Check>> = {
       ({ isDelayed, turn }) => !isDelayed && stored.turns.get(turn)?.['state'] !== 'canceled',
     );
     const seqs = inOrder.flatMap(({ turn }) => stored.log.find((entry) => entry.turn === turn)?.seq ?? []);
-    if (seqs.some((seq, index) => seq <= (seqs[index - 1] ?? 0))) yield `their inputs stand at ${seqs.join(' ')}`;
+    if (seqs.some((seq, index) => seq <= (seqs[index - 1] ?? 0)))
+      yield `the inputs of the turns have the seqs ${seqs.join(' ')}`;
     const inputs = new Map(
       stored.log.flatMap(({ turn, seq, message }) =>
         message.role === 'user' && turn !== undefined ? [[turn, seq]] : [],
@@ -52,13 +54,14 @@ const CHECKS: Readonly<Record<string, Check>> = {
     for (const { type, turn = '', state } of stored.events) {
       const input = inputs.get(turn);
       if (type !== 'turn_settled' || state === 'canceled' || input === undefined) continue;
-      if (input < lastInput) yield `${turn} was settled behind one that came after it`;
+      if (input < lastInput) yield `${turn} was settled after a later turn`;
       lastInput = input;
     }
     let last: string | undefined;
     const seen = new Set<string>();
     for (const { turn, seq } of stored.log) {
-      if (turn !== undefined && turn !== last && seen.has(turn)) yield `messages of ${turn} stand apart, at ${seq}`;
+      if (turn !== undefined && turn !== last && seen.has(turn))
+        yield `another turn's messages separate those of ${turn}, before seq ${seq}`;
       if (turn !== undefined) seen.add(turn);
       last = turn;
     }
@@ -76,64 +79,71 @@ const CHECKS: Readonly<Record<string, Check>> = {
     const open = new Set<string>();
     for (const { seq, message } of log) {
       for (const { id } of message.toolCalls ?? []) {
-        if (open.has(id)) yield `call ${id} is made twice`;
+        if (open.has(id)) yield `two calls have the id ${id}`;
         open.add(id);
       }
       if (message.toolCallId !== undefined && !open.delete(message.toolCallId)) {
-        yield `${seq} answers ${message.toolCallId}, which is not open`;
+        yield `entry ${seq} answers call ${message.toolCallId}, which is not open`;
       }
     }
-    if (open.size > 0) yield `without a result: ${[...open].join(' ')}`;
+    if (open.size > 0) yield `calls without a result: ${[...open].join(' ')}`;
   },
   *'versions follow each other, and those of passes are smaller'({ versions, events, fields }) {
     const made = events.filter(({ type }) => type === 'version_committed').map(({ version }) => Number(version));
     for (const [index, number] of made.entries()) {
       const before = made[index - 1];
-      if (before !== undefined && number !== before + 1) yield `${number} was committed after ${before}`;
+      if (before !== undefined && number !== before + 1)
+        yield `version ${number} was committed after version ${before}`;
     }
     const live = Number(fields['version'] ?? 0);
-    if ((versions.at(-1)?.number ?? 0) !== live) yield `live is ${live}, the last one kept ${versions.at(-1)?.number}`;
+    if ((versions.at(-1)?.number ?? 0) !== live)
+      yield `the live version is ${live}, and the last kept version is ${versions.at(-1)?.number}`;
     for (const [index, { number, parent, cause, tokensBefore, tokensAfter }] of versions.entries()) {
       const before = versions[index - 1]?.number ?? number - 1;
-      if (number !== before + 1 || parent !== number - 1) yield `${number} of ${parent} follows ${before}`;
-      if (cause === 'pass' && tokensAfter >= tokensBefore) yield `${number}: ${tokensBefore} → ${tokensAfter} tokens`;
+      if (number !== before + 1 || parent !== number - 1)
+        yield `version ${number} with parent ${parent} follows version ${before}`;
+      if (cause === 'pass' && tokensAfter >= tokensBefore)
+        yield `version ${number} has ${tokensAfter} tokens, and its parent ${tokensBefore}`;
     }
   },
-  *'every message is covered once, by texts that are there'({ versions, texts, log }) {
+  *'every message is covered once, and every summary has its text'({ versions, texts, log }) {
     for (const { number, segments, base } of versions) {
       let next = 1;
       for (const { from, to } of segments) {
-        if (from !== next || to < from) yield `version ${number}: ${from}-${to} where ${next} is next`;
+        if (from !== next || to < from)
+          yield `version ${number} has the segment ${from}-${to} where seq ${next} is next`;
         next = to + 1;
       }
       if (next !== base + 1 || base > log.length) yield `version ${number} covers up to ${next - 1} of ${base}`;
       const missing = segments.filter((segment) => segment.kind === 'summary' && !texts.has(`k:${segment.text}`));
-      if (missing.length > 0) yield `version ${number}: no text for ${missing.map(({ from }) => from).join(' ')}`;
+      if (missing.length > 0)
+        yield `version ${number} lacks the texts of the summaries from ${missing.map(({ from }) => from).join(' ')}`;
     }
   },
-  *'pins are there as they are'({ versions, log }) {
+  *'pinned messages are shown whole'({ versions, log }) {
     const segments: readonly Segment[] = versions.at(-1)?.segments ?? [];
     for (const { seq, message } of log) {
       const holder = segments.find(({ from, to }) => from <= seq && seq <= to);
-      if (message.pinned === true && holder !== undefined && holder.kind !== 'raw') yield `${seq} is ${holder.kind}`;
+      if (message.pinned === true && holder !== undefined && holder.kind !== 'raw')
+        yield `the pinned message ${seq} is ${holder.kind}`;
     }
   },
-  *'nothing is left under way'({ fields, mailbox, pass }) {
-    if (mailbox.length > 0) yield `in the mailbox: ${mailbox.join(' ')}`;
+  *'no work is left'({ fields, mailbox, pass }) {
+    if (mailbox.length > 0) yield `turns in the mailbox: ${mailbox.join(' ')}`;
     for (const field of ['owner', 'lease', 'pass']) {
       if ((fields[field] ?? '') !== '') yield `${field} is ${fields[field]}`;
     }
-    if (Object.keys(pass).length > 0) yield `a pass ${pass['passId'] ?? ''} of ${pass['reasons'] ?? '?'}`;
+    if (Object.keys(pass).length > 0) yield `open pass ${pass['passId'] ?? ''} for ${pass['reasons'] ?? '?'}`;
   },
 };
 
-/** All that Redis holds, and what of it must not be. */
+/** The conversations in Redis, and the rules that they break. */
 export interface Stored {
   readonly conversations: readonly StoredConversation[];
   readonly findings: readonly Finding[];
 }
 
-/** Reads every conversation that somebody was told a turn of is accepted. */
+/** Reads and checks every conversation with an accepted turn. */
 export async function readFindings(redis: Redis, shards: number, accepted: readonly AcceptedTurn[]): Promise<Stored> {
   const conversations: StoredConversation[] = [];
   const findings: Finding[] = [];
@@ -144,7 +154,7 @@ export async function readFindings(redis: Redis, shards: number, accepted: reado
   }
   for (const member of await readReady(redis, shards)) {
     const [, , conversation = ''] = member.split('|');
-    findings.push({ rule: 'nothing is left under way', conversation, detail: `ready: ${member}` });
+    findings.push({ rule: 'no work is left', conversation, detail: `due entry ${member}` });
   }
   findings.push(...(await checkQueues(redis)));
   return { conversations, findings };

@@ -1,13 +1,12 @@
 import { once } from 'node:events';
 import { type AddressInfo, connect, createServer, type Server, type Socket } from 'node:net';
 
-/** A connection through the proxy. */
 interface Passage {
   readonly near: Socket;
   readonly far: Socket;
 }
 
-/** Stands between clients and Redis: it can lose replies, and cut what is connected. */
+/** A proxy in front of Redis that can lose replies and cut connections. */
 export class FaultyProxy {
   readonly #server: Server;
   readonly #passages = new Set<Passage>();
@@ -28,12 +27,12 @@ export class FaultyProxy {
     return `redis://127.0.0.1:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  /** What Redis answers from now on is lost, whatever it has done, until every connection is cut. @param isLost where only some is */
+  /** Loses the replies of Redis until `cut`. The commands still take effect. @param isLost selects replies (default: all) */
   swallow(isLost: (reply: string) => boolean = () => true): void {
     this.#isLost = isLost;
   }
 
-  /** Cuts every connection; answers come again, unless some are lost still. */
+  /** Cuts every connection. New connections lose no replies, unless `isStillLossy`. */
   cut(options: { readonly isStillLossy?: boolean } = {}): void {
     if (options.isStillLossy !== true) this.#isLost = () => false;
     for (const { near, far } of this.#passages) {
@@ -42,7 +41,7 @@ export class FaultyProxy {
     }
   }
 
-  /** As where the machine behind an address has gone: who is connected gets no word any more, and whoever comes is served. */
+  /** Silences all present connections without closing them, like a lost machine. New connections work. */
   abandon(): void {
     for (const { near, far } of this.#passages) {
       for (const socket of [near, far]) socket.removeAllListeners('data').resume();

@@ -12,7 +12,7 @@ const READY_MS = 60_000;
 
 export const hasRedisServer = spawnSync(BINARY, ['--version']).status === 0;
 
-/** A Redis that is killed and started again on the same data: every write is in its AOF before it is answered. */
+/** A Redis server that can be killed and started again on the same data. */
 export class MortalRedis {
   readonly port: number;
   readonly #folder: string;
@@ -25,7 +25,7 @@ export class MortalRedis {
     this.#fsync = fsync;
   }
 
-  /** @param fsync not `everysec`: while an fsync is under way it holds back what it has acknowledged already, and dies with it */
+  /** @param fsync under `everysec`, a kill during an fsync loses writes that were already acknowledged */
   static async start(fsync: 'always' | 'everysec' = 'always'): Promise<MortalRedis> {
     const folder = await mkdtemp(join(tmpdir(), 'turnfold-chaos-'));
     const redis = new MortalRedis(await findFreePort(), folder, fsync);
@@ -50,7 +50,7 @@ export class MortalRedis {
     try {
       const deadline = Date.now() + READY_MS;
       while ((await client.ping().catch(() => '')) !== 'PONG') {
-        if (Date.now() > deadline) throw new Error('Redis does not come back');
+        if (Date.now() > deadline) throw new Error(`Redis did not start within ${READY_MS} ms`);
         await sleep(50);
       }
     } finally {

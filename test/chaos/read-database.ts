@@ -4,24 +4,24 @@ import type { Version } from '../../src/domain/version.ts';
 import { Keyspace } from '../../src/store/keys.ts';
 import { decodeLogEntry } from '../../src/store/log.ts';
 
-/** All that Redis holds of a conversation, as it lies there. */
+/** The records of a conversation in Redis. */
 export interface StoredConversation {
   readonly id: string;
   readonly fields: Readonly<Record<string, string>>;
   readonly log: readonly LogEntry[];
-  /** ascending */
+  /** Ascending. */
   readonly versions: readonly Version[];
-  /** names of the texts beside the log */
+  /** Names of the stored texts, such as summaries. */
   readonly texts: ReadonlySet<string>;
   readonly mailbox: readonly string[];
   readonly pass: Readonly<Record<string, string>>;
-  /** what was told of it durably, oldest first */
+  /** Durable events, oldest first. */
   readonly events: readonly Readonly<Record<string, string>>[];
-  /** by id, the fields of a turn */
+  /** Fields of each turn, by turn id. */
   readonly turns: ReadonlyMap<string, Readonly<Record<string, string>>>;
 }
 
-/** Reads with plain commands: no code of the store that is looked at, but for names of keys and the line of a log entry. */
+/** Reads with plain commands, so that a defect of the store cannot hide itself. Only key names and log entries use its code. */
 export async function readConversation(
   redis: Redis,
   shards: number,
@@ -61,7 +61,7 @@ function pair(flat: readonly string[]): Record<string, string> {
   return fields;
 }
 
-/** Entries of every `ready` set, who must be looked at again, and of every set of open passes. */
+/** All entries of the `ready` sets and of the sets of open passes. */
 export async function readReady(redis: Redis, shards: number): Promise<string[]> {
   const keyspace = new Keyspace(shards);
   const keys = keyspace.shardNumbers().flatMap((shard) => [keyspace.ready(shard), keyspace.openPasses(shard)]);

@@ -2,197 +2,133 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { Random } from '../setup/random.ts';
 import { type Finding, readFindings, type Stored } from './checks.ts';
-import { Crew } from './crew.ts';
-import { type FaultCounts, Faults, type HarmOptions } from './faults.ts';
+import { type FaultCounts, FaultInjector } from './fault-injector.ts';
+import { FaultyProvider } from './faulty-provider.ts';
 import { FaultyProxy } from './faulty-proxy.ts';
 import { MortalRedis } from './mortal-redis.ts';
-import { type Moods, MoodyProvider } from './provider.ts';
-import { type Recoveries, Tellings } from './tellings.ts';
+import { type ChaosReport, countStored } from './report.ts';
 import { Traffic } from './traffic.ts';
 import { findUnexplained } from './unexplained-failures.ts';
+import { WorkerPool } from './worker-pool.ts';
+import { WorkerReports } from './worker-reports.ts';
 
 export interface ChaosOptions {
   readonly seed: number;
   readonly turns: number;
   readonly conversations: number;
-  /** worker processes */
+  /** Number of worker processes. */
   readonly workers: number;
-  /** turns come, and harm is done, for so long at most */
+  /** Limit for the intake of turns and for the faults. */
   readonly minutes: number;
-  readonly moods: Moods;
-  readonly cancels: number;
-  readonly byHand: number;
-  readonly harm: HarmOptions;
-  /** after that: how long nothing may be heard of the workers while something is left under way */
-  readonly quietMs: number;
-  /** folder of the tree whose code the workers run */
-  readonly root?: string | undefined;
-  readonly log: (line: string) => void;
-}
-
-/** What a run has unless it says otherwise. A pass may be parked for a minute; then the sweeper looks. */
-export const USUAL = {
-  workers: 4,
-  moods: { faults: 0.04, refusals: 0.05, clerkMs: 150, recorderMs: 400 },
-  cancels: 0.05,
-  byHand: 0.03,
-  harm: { pace: 1 },
-  quietMs: 120_000,
-  log: () => undefined,
-} satisfies Partial<ChaosOptions>;
-
-export interface ChaosReport {
-  readonly seed: number;
-  readonly seconds: number;
-  /** by state */
-  readonly turns: Readonly<Record<string, number>>;
-  /** by code */
-  readonly failures: Readonly<Record<string, number>>;
-  readonly conversations: number;
-  /** versions in Redis, by strategy of their pass, or by cause */
-  readonly versions: Readonly<Record<string, number>>;
-  /** as the workers told; of one that was killed with its last word unsaid there is none */
-  readonly passes: Readonly<Record<string, number>>;
-  readonly hardPasses: number;
-  readonly harm: Readonly<FaultCounts>;
-  readonly provider: { readonly faults: number; readonly refusals: number };
-  readonly summaries: { readonly made: number; readonly again: number };
-  readonly recoveries: Recoveries;
-  /** ms from the end of the harm until nothing was left under way */
-  readonly quietMs: number;
-  readonly findings: readonly Finding[];
+  /** Multiplies the pause between two faults (default 1). */
+  readonly pace?: number;
+  readonly log?: (line: string) => void;
 }
 
 const SHARDS = 16;
 const PROGRESS_MS = 10_000;
-const LOOK_MS = 1_000;
-/** A machine that has much to do is slow; what goes round and round is not waited for. */
-const MOST_QUIETS = 8;
+const CHECK_MS = 1_000;
+/** After the faults, the run ends once no worker has reported anything for this time. A pass may be parked for a minute. */
+const QUIET_MS = 120_000;
+/** Ends a run whose workers repeat the same work forever. */
+const MAX_QUIET_MS = 8 * QUIET_MS;
 
-/** Real workers on a real Redis, harm of every kind for as long as there are turns, then what Redis holds is checked. */
+/** Runs worker processes on a real Redis, injects faults as long as turns arrive, then checks what Redis holds. */
 export async function runChaos(options: ChaosOptions): Promise<ChaosReport> {
-  const { seed, workers, root, quietMs } = options;
+  const { seed, workers, pace = 1, log = () => undefined } = options;
   const random = new Random(seed);
-  const tellings = new Tellings();
+  const reports = new WorkerReports();
   await using stack = new AsyncDisposableStack();
   const redis = stack.adopt(await MortalRedis.start(), (server) => server.stop());
   const proxy = stack.adopt(await FaultyProxy.listen(redis.port), (open) => open.close());
-  const provider = stack.adopt(await MoodyProvider.start(random.fork(), options.moods), (open) => open.stop());
+  const provider = stack.adopt(await FaultyProvider.start(random.fork()), (open) => open.stop());
   const direct = stack.adopt(new Redis(redis.url, { maxRetriesPerRequest: null, retryStrategy: () => 50 }), (open) =>
     open.disconnect(),
   );
   direct.on('error', () => undefined);
   const urls = { redisUrl: proxy.url, providerUrl: provider.url };
-  const crew = stack.adopt(await Crew.start({ size: workers, shards: SHARDS, root, tellings, ...urls }), (open) =>
+  const pool = stack.adopt(await WorkerPool.start({ size: workers, shards: SHARDS, reports, ...urls }), (open) =>
     open.stop(),
   );
   const traffic = stack.adopt(
     await Traffic.open({ ...options, redisUrl: proxy.url, shards: SHARDS, random: random.fork() }),
     (open) => open.close(),
   );
-  const faults = new Faults({ crew, redis, proxy, direct }, random.fork(), options.harm);
+  const faults = new FaultInjector({ pool, redis, proxy, direct }, random.fork(), pace);
   const startMs = Date.now();
-  const talk = traffic.run();
-  const harm = faults.run();
-  const tell = setInterval(() => {
+  const serving = traffic.run();
+  const harming = faults.run();
+  const progress = setInterval(() => {
     const { workerKills, redisKills } = faults.counts;
-    options.log(`${traffic.accepted.length} turns accepted, ${workerKills} workers and ${redisKills} Redis killed`);
+    log(`${traffic.accepted.length} turns accepted, ${workerKills} workers and ${redisKills} Redis killed`);
   }, PROGRESS_MS);
   try {
     const time = sleep(options.minutes * 60_000, undefined, { ref: false });
-    // Harm that cannot be undone ends the run.
-    await Promise.race([talk, time, harm.then(() => time)]);
+    // A fault that cannot be undone ends the run.
+    await Promise.race([serving, time, harming.then(() => time)]);
     traffic.endIntake();
     faults.stop();
     provider.calm();
-    await harm;
+    await harming;
     const quietSinceMs = Date.now();
-    tellings.heardAt = quietSinceMs;
-    const isStill = (): boolean =>
-      Date.now() > Math.min(tellings.heardAt + quietMs, quietSinceMs + MOST_QUIETS * quietMs);
-    await Promise.race([talk, until(isStill)]);
+    reports.lastAt = quietSinceMs;
+    const isStill = (): boolean => Date.now() > Math.min(reports.lastAt + QUIET_MS, quietSinceMs + MAX_QUIET_MS);
+    await Promise.race([serving, until(isStill)]);
     traffic.stop();
     const stored = await readWhenQuiet(direct, traffic, isStill);
-    const completed = keysOf(stored, 'completed');
-    const again = [...provider.paid.values()].reduce((sum, count) => sum + count - 1, 0);
+    const paidAgain = [...provider.paid.values()].reduce((sum, count) => sum + count - 1, 0);
     return {
       seed,
       seconds: Math.round((Date.now() - startMs) / 1_000),
-      turns: countStates(stored),
-      failures: countFailures(stored),
-      conversations: stored.conversations.length,
-      versions: countCauses(stored),
-      passes: tellings.passes,
-      hardPasses: tellings.hardPasses,
-      harm: faults.counts,
+      ...countStored(stored),
+      passes: reports.passes,
+      hardPasses: reports.hardPasses,
+      faults: faults.counts,
       provider: { faults: provider.faults, refusals: provider.refusals },
-      summaries: { made: provider.paid.size, again },
-      recoveries: tellings.recoveries,
+      summaries: { paid: provider.paid.size, paidAgain },
+      recoveries: reports.recoveries,
       quietMs: Date.now() - quietSinceMs,
       findings: [
         ...stored.findings,
-        ...findUnexplained(stored.conversations, tellings),
-        ...tellings.findFalseLosses(completed),
-        ...crew.crashes.map((detail) => ({ rule: 'no worker ends by itself', conversation: '', detail })),
-        ...checkPaid(again, faults.counts),
+        ...findUnexplained(stored.conversations, reports),
+        ...reports.findFalseLosses(listCompleted(stored)),
+        ...pool.crashes.map((detail) => ({ rule: 'no worker ends by itself', conversation: '', detail })),
+        ...checkPaid(paidAgain, faults.counts),
       ],
     };
   } finally {
-    clearInterval(tell);
+    clearInterval(progress);
     faults.stop();
     traffic.stop();
-    await harm;
+    await harming;
   }
 }
 
-/** Passes go on behind the last turn: it is looked at until nothing is found, or nothing moves any more. */
+/** Passes continue after the last turn. So the checks are repeated until they find nothing, or until nothing moves. */
 async function readWhenQuiet(redis: Redis, { accepted }: Traffic, isStill: () => boolean): Promise<Stored> {
   for (;;) {
     const isLast = isStill();
     const stored = await readFindings(redis, SHARDS, accepted);
     if (stored.findings.length === 0 || isLast) return stored;
-    await sleep(LOOK_MS);
+    await sleep(CHECK_MS);
   }
 }
 
-async function until(isSo: () => boolean): Promise<void> {
-  while (!isSo()) await sleep(LOOK_MS, undefined, { ref: false });
+async function until(isTrue: () => boolean): Promise<void> {
+  while (!isTrue()) await sleep(CHECK_MS, undefined, { ref: false });
 }
 
-/** A summary is lost between its payment and its record with the process that paid, or with its claim while that stands still. */
-function checkPaid(again: number, { workerKills, freezes, redisKills }: FaultCounts): Finding[] {
+/** A summary is paid for again if its worker dies, or loses its claim, between the payment and the record. */
+function checkPaid(paidAgain: number, { workerKills, freezes, redisKills }: FaultCounts): Finding[] {
   const chances = workerKills + freezes + redisKills;
-  if (again <= chances) return [];
-  const detail = `${again} summaries were paid for again, with ${chances} chances to lose one`;
-  return [{ rule: 'what was recorded is not paid for again', conversation: '', detail }];
+  if (paidAgain <= chances) return [];
+  const detail = `${paidAgain} summaries were paid for again, with ${chances} faults that can lose one`;
+  return [{ rule: 'a recorded summary is not paid for again', conversation: '', detail }];
 }
 
-function keysOf({ conversations }: Stored, state: string): Set<string> {
+function listCompleted({ conversations }: Stored): Set<string> {
   const keys = conversations.flatMap(({ id, turns }) =>
-    [...turns].filter(([, fields]) => fields['state'] === state).map(([turn]) => `${id}/${turn}`),
+    [...turns].filter(([, fields]) => fields['state'] === 'completed').map(([turn]) => `${id}/${turn}`),
   );
   return new Set(keys);
-}
-
-function countStates({ conversations }: Stored): Record<string, number> {
-  return tally(conversations.flatMap(({ turns }) => [...turns.values()].map(({ state = 'gone' }) => state)));
-}
-
-function countFailures({ conversations }: Stored): Record<string, number> {
-  const failures = conversations.flatMap(({ turns }) => [...turns.values()].flatMap(({ failure = [] }) => failure));
-  return tally(failures.map((failure) => (JSON.parse(failure) as { code: string }).code));
-}
-
-function countCauses({ conversations }: Stored): Record<string, number> {
-  return tally(
-    conversations.flatMap(({ versions }) =>
-      versions.map(({ cause, strategy }) => (cause === 'pass' ? strategy : cause)),
-    ),
-  );
-}
-
-function tally(names: readonly string[]): Record<string, number> {
-  const counts: Record<string, number> = {};
-  for (const name of names) counts[name] = (counts[name] ?? 0) + 1;
-  return counts;
 }

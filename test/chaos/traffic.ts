@@ -10,32 +10,32 @@ export interface TrafficOptions {
   readonly shards: number;
   readonly conversations: number;
   readonly turns: number;
-  /** share of turns that are canceled soon after they are accepted */
-  readonly cancels: number;
-  /** share of turns before which a caller with a loop of its own appends, and asks for passes */
-  readonly byHand: number;
   readonly random: Random;
 }
 
-/** A turn that somebody was told is accepted. */
+/** A turn whose acceptance was acknowledged to the service. */
 export interface AcceptedTurn {
   readonly conversation: string;
   readonly turn: string;
-  /** it takes its place when it is due, not when it was accepted */
+  /** A delayed turn enters the mailbox at its due time. */
   readonly isDelayed: boolean;
 }
 
+/** Share of turns that are canceled soon after their acceptance. */
+const CANCEL_SHARE = 0.05;
+/** Share of turns before which the service appends messages and requests passes itself. */
+const MANUAL_SHARE = 0.03;
 const PAUSE_MS = 50;
 const WAIT_MS = 1_000;
 const PASS_WAIT_MS = 5_000;
 const CANCEL = { least: 0, most: 1_000 };
 const MOST_WORK_AHEAD = 4;
-/** A refusal that another try would meet again: the harness itself is wrong. */
+/** Codes that a retry cannot change. They mean a defect of this test. */
 const LASTING = new Set(['invalid_input', 'turn_conflict', 'agent_conflict', 'message_too_large']);
 
-/** Services that enqueue turns and bring what is waited for; each call is made again, with the same ids, until it is answered. */
+/** Services that enqueue turns, answer calls and approve. Each call is repeated with the same ids until it succeeds. */
 export class Traffic {
-  /** in the order of each conversation */
+  /** In order within each conversation. */
   readonly accepted: AcceptedTurn[] = [];
   readonly #options: TrafficOptions;
   readonly #client: OpenClient;
@@ -53,13 +53,13 @@ export class Traffic {
     return new Traffic(await openClient({ redisUrl, shards, onError: () => undefined }), options);
   }
 
-  /** Ends when every turn is accepted and settled, or after `stop`. */
+  /** Resolves when every turn is accepted and settled, or after `stop`. */
   async run(): Promise<void> {
     const { conversations, random } = this.#options;
     await Promise.all(Array.from({ length: conversations }, (_, index) => this.#talk(`c${index}`, random.fork())));
   }
 
-  /** No new turns; those under way are followed to their ends. */
+  /** Accepts no new turns. Turns in flight are served to their end. */
   endIntake(): void {
     this.#left = 0;
   }
@@ -81,10 +81,10 @@ export class Traffic {
     for (let number = 0; this.#left > 0 && !this.#isOver; number += 1) {
       this.#left -= 1;
       const turn = `t${number}`;
-      if (random.chance(this.#options.byHand)) {
+      if (random.chance(MANUAL_SHARE)) {
         await Promise.all(unsettled);
         unsettled = [];
-        await this.#compactByHand(conversation, number);
+        await this.#compactManually(conversation, number);
       }
       const isDelayed = random.chance(0.05);
       const input = {
@@ -95,10 +95,10 @@ export class Traffic {
       };
       const given = isDelayed ? { ...input, delayMs: random.between(100, 3_000) } : input;
       const enqueue = () => this.#retry(() => this.#client.enqueueTurn(given));
-      // Some ask twice, at the same time or later.
+      // Some services send the same turn twice, at the same time or later.
       await (random.chance(0.1) ? Promise.all([enqueue(), enqueue()]) : enqueue());
       this.accepted.push({ conversation, turn, isDelayed });
-      const cancelMs = random.chance(this.#options.cancels) ? random.between(CANCEL.least, CANCEL.most) : undefined;
+      const cancelMs = random.chance(CANCEL_SHARE) ? random.between(CANCEL.least, CANCEL.most) : undefined;
       unsettled.push(this.#follow(conversation, turn, cancelMs));
       if (random.chance(0.05)) await enqueue();
       if (unsettled.length >= random.between(1, MOST_WORK_AHEAD)) await unsettled.shift();
@@ -106,8 +106,8 @@ export class Traffic {
     await Promise.all(unsettled);
   }
 
-  /** Two passes, the second one under way when the next turn comes: a version may be refused, and rolled back, under it. */
-  async #compactByHand(conversation: string, number: number): Promise<void> {
+  /** Requests two passes. The next turn arrives during the second pass, and may have to roll back a refused version. */
+  async #compactManually(conversation: string, number: number): Promise<void> {
     for (const [part, groups] of [
       ['a', 3],
       ['b', 2],
@@ -150,17 +150,16 @@ export class Traffic {
     }
   }
 
-  /** Brings what a turn waits for. */
+  /** Answers the calls or the approval that the turn waits for. */
   async #serve(conversation: string, { turn, waiting }: TurnView): Promise<void> {
     if (waiting === undefined || (waiting.for !== 'tools' && waiting.for !== 'approval')) return;
     const answer = waiting.for === 'tools' ? { content: 'The person says yes.' } : { approved: true };
     const answers = Object.fromEntries(waiting.calls.map(({ id }) => [id, answer]));
     if (waiting.calls.length === 0) return;
-    // Answered meanwhile, or no longer waited for: the next look tells.
-    await this.#client.answer(conversation, turn, answers).catch(() => undefined);
+    await this.#client.answer(conversation, turn, answers).catch(() => undefined); // the caller tries again
   }
 
-  /** Undefined after `stop`, and of what is not there any more: the checks will say so. */
+  /** @returns undefined after `stop`, or if the record is missing. The final checks report a missing record. */
   async #retry<Result>(call: () => Promise<Result>): Promise<Result | undefined> {
     while (!this.#isOver) {
       try {

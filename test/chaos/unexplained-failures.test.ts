@@ -1,48 +1,44 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { LogEntry } from '../../src/domain/message.ts';
 import type { TurnFailure } from '../../src/domain/turn.ts';
-import { Tellings } from './tellings.ts';
 import { findUnexplained, UNEXPLAINED } from './unexplained-failures.ts';
+import { WorkerReports } from './worker-reports.ts';
 
 const PARTS = { fixed: 60, pinned: 20, usable: 2_800, upperBoundFactor: 1.1 };
 
-function find(failure: TurnFailure, { tokens = 100, tellings = new Tellings() } = {}) {
+function find(failure: TurnFailure, { tokens = 100, reports = new WorkerReports() } = {}) {
   const message = { role: 'user' as const, content: '' };
   const entry: LogEntry = { seq: 1, turn: 't1', at: 1, tokens, bytes: 1, total: { tokens, bytes: 1 }, message };
   const turns = new Map([['t1', { failure: JSON.stringify(failure) }]]);
-  return findUnexplained([{ id: 'c1', log: [entry], turns }], tellings);
+  return findUnexplained([{ id: 'c1', log: [entry], turns }], reports);
 }
 
-/** As a run hears it: three claims by three workers, of which the last `killed` are killed. */
-function claimThrice(killed: number): Tellings {
-  const tellings = new Tellings();
+/** Three workers claim the turn, and the last `killed` of them are killed. */
+function claimThrice(killed: number): WorkerReports {
+  const reports = new WorkerReports();
   for (const worker of [1, 2, 3]) {
-    tellings.hear(worker, { type: 'turn_claimed', at: worker, key: 'c1/t1' });
-    if (worker > 3 - killed) tellings.noteDeath(worker, worker);
+    reports.add(worker, { type: 'turn_claimed', at: worker, key: 'c1/t1' });
+    if (worker > 3 - killed) reports.noteDeath(worker, worker);
   }
-  return tellings;
+  return reports;
 }
 
-describe('chaos finds a turn that failed', () => {
-  test('as poison although one of its three workers was not harmed', () => {
-    const failure: TurnFailure = { code: 'poison', message: '' };
-    expect(find(failure, { tellings: claimThrice(2) })).toMatchObject([{ rule: UNEXPLAINED, conversation: 'c1' }]);
-    expect(find(failure, { tellings: claimThrice(3) }), 'all three were killed').toEqual([]);
-  });
+test('chaos reports a poison turn unless faults ended all three of its claims', () => {
+  const failure: TurnFailure = { code: 'poison', message: '' };
+  expect(find(failure, { reports: claimThrice(2) })).toMatchObject([{ rule: UNEXPLAINED, conversation: 'c1' }]);
+  expect(find(failure, { reports: claimThrice(3) })).toEqual([]);
+});
 
-  test('as budget_infeasible although the protected messages fit, or without arithmetic', () => {
-    const failure = (details: TurnFailure['details']): TurnFailure => ({
-      code: 'budget_infeasible',
-      message: '',
-      details: { ...PARTS, ...details },
-    });
-    expect(find(failure({ open: 400, floor: 0 }))).toMatchObject([{ rule: UNEXPLAINED }]);
-    expect(find(failure({})), 'no arithmetic').toMatchObject([{ rule: UNEXPLAINED }]);
-    expect(find(failure({ open: 3_000, floor: 0 })), 'arithmetic that the log does not bear out').toHaveLength(1);
-    expect(find(failure({ open: 3_000, floor: 0 }), { tokens: 2_800 })).toEqual([]);
-  });
+test.each([
+  ['the protected messages fit the window', { open: 400, floor: 0 }, 100, 1],
+  ['the failure has no figures', {}, 100, 1],
+  ['the log contradicts the figures', { open: 3_000, floor: 0 }, 100, 1],
+  ['the log confirms the figures', { open: 3_000, floor: 0 }, 2_800, 0],
+])('a budget_infeasible turn is a defect unless its figures hold: %s', (_, details, tokens, findings) => {
+  const failure: TurnFailure = { code: 'budget_infeasible', message: '', details: { ...PARTS, ...details } };
+  expect(find(failure, { tokens })).toHaveLength(findings);
+});
 
-  test('but not one that its provider failed', () => {
-    expect(find({ code: 'model_failed', message: '' })).toEqual([]);
-  });
+test('chaos accepts a turn that the faulty provider failed', () => {
+  expect(find({ code: 'model_failed', message: '' })).toEqual([]);
 });

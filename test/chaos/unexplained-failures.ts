@@ -2,39 +2,41 @@ import type { TurnFailure } from '../../src/domain/turn.ts';
 import { TURN_LIMITS } from '../../src/domain/turn.ts';
 import type { Finding } from './checks.ts';
 import type { StoredConversation } from './read-database.ts';
-import type { Tellings } from './tellings.ts';
+import type { WorkerReports } from './worker-reports.ts';
 
-export const UNEXPLAINED = 'a turn fails only for what was done to it';
+export const UNEXPLAINED = 'a turn fails only by an injected fault';
 
-/** What must hold of a failed turn so that its code is no defect of ours. Other codes are the provider's doing. */
+type Claims = Pick<WorkerReports, 'wereLastClaimsHarmed' | 'describeClaims'>;
+
+/** Returns why a failure is a defect of turnfold, or undefined. Codes without an entry come from the faulty provider. */
 const EXPLANATIONS: Readonly<Record<string, (failed: FailedTurn) => string | undefined>> = {
-  poison: ({ key, tellings }) =>
-    tellings.wereLastClaimsHarmed(key, TURN_LIMITS.maxAttempts)
+  poison: ({ key, claims }) =>
+    claims.wereLastClaimsHarmed(key, TURN_LIMITS.maxAttempts)
       ? undefined
-      : `poison, though its last claims did not all end by a kill or a lost lease (${tellings.describeClaims(key)})`,
+      : `poison, but not every one of its last claims ended by a kill or a lost lease (${claims.describeClaims(key)})`,
   budget_infeasible: ({ failure: { details = {} }, ownTokens }) => {
     const { fixed, pinned, open, floor, usable, upperBoundFactor } = details;
     const kept = [fixed, pinned, open, floor].map(Number).reduce((sum, part) => sum + part, 0);
-    // Counted from the log as well: the code must not be its own witness.
+    // The turn's own tokens are counted again from the log, because the failure's own figures may be wrong.
     const needed = Number(fixed) + Number(pinned) + ownTokens * Number(upperBoundFactor);
     return Math.min(kept, needed) > Number(usable)
       ? undefined
-      : `budget_infeasible with ${kept} tokens to be kept, ${ownTokens} of them its own, and ${String(usable)} usable`;
+      : `budget_infeasible, but ${kept} protected tokens (${ownTokens} of the turn) fit into ${String(usable)}`;
   },
 };
 
 interface FailedTurn {
   readonly key: string;
   readonly failure: TurnFailure;
-  /** tokens of the messages that the turn itself brought into the log */
+  /** Tokens of the turn's own messages in the log. */
   readonly ownTokens: number;
-  readonly tellings: Pick<Tellings, 'wereLastClaimsHarmed' | 'describeClaims'>;
+  readonly claims: Claims;
 }
 
-/** Failed turns that the harm of the run does not explain. */
+/** Finds failed turns that no injected fault explains. */
 export function findUnexplained(
   conversations: readonly Pick<StoredConversation, 'id' | 'log' | 'turns'>[],
-  tellings: Pick<Tellings, 'wereLastClaimsHarmed' | 'describeClaims'>,
+  claims: Claims,
 ): Finding[] {
   return conversations.flatMap(({ id, log, turns }) =>
     [...turns].flatMap(([turn, fields]) => {
@@ -42,7 +44,7 @@ export function findUnexplained(
       const failure = JSON.parse(fields['failure']) as TurnFailure;
       const own = log.filter((entry) => entry.turn === turn);
       const ownTokens = own.reduce((sum, { tokens }) => sum + tokens, 0);
-      const detail = EXPLANATIONS[failure.code]?.({ key: `${id}/${turn}`, failure, ownTokens, tellings });
+      const detail = EXPLANATIONS[failure.code]?.({ key: `${id}/${turn}`, failure, ownTokens, claims });
       return detail === undefined ? [] : [{ rule: UNEXPLAINED, conversation: id, detail: `${turn}: ${detail}` }];
     }),
   );

@@ -4,77 +4,72 @@ import { createInterface } from 'node:readline';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import type { WorkerRole } from '../../src/runtime/start-workers.ts';
-import type { Telling, Tellings } from './tellings.ts';
+import type { WorkerReport, WorkerReports } from './worker-reports.ts';
 
-export interface CrewOptions {
+export interface WorkerPoolOptions {
   readonly size: number;
   readonly redisUrl: string;
   readonly providerUrl: string;
   readonly shards: number;
-  readonly tellings: Tellings;
-  /** folder of the tree whose code they run: this one, or a copy with a mutation */
-  readonly root?: string | undefined;
+  readonly reports: WorkerReports;
 }
 
 interface Worker {
-  /** a new one's is another */
+  /** Unique in the run. */
   readonly number: number;
   readonly roles: readonly WorkerRole[];
   readonly process: ChildProcess;
-  /** the process has ended and its last word is heard */
+  /** Resolves once the process has ended and its output has been read. */
   readonly closed: Promise<unknown>;
-  /** told to die by us */
+  /** The pool has killed the process. */
   isDoomed: boolean;
 }
 
-/** In turn: one of all roles, others of some. */
+/** Roles by place. Further places repeat the list. */
 const ROLES: readonly (readonly WorkerRole[])[] = [
   ['turn', 'compaction', 'summarization'],
   ['turn'],
   ['turn', 'compaction'],
   ['compaction', 'summarization'],
 ];
+const SCRIPT = fileURLToPath(new URL('worker-process.ts', import.meta.url));
 const KEPT_ERROR_CHARS = 400;
 
-/** Worker processes, of which one or the other is killed or frozen; a new one takes the place of a dead one. */
-export class Crew {
-  /** last words of workers that ended without being told to */
+/** Worker processes that can be killed and frozen. A new process replaces each dead one. */
+export class WorkerPool {
+  /** Output of workers that ended by themselves. */
   readonly crashes: string[] = [];
-  readonly #options: CrewOptions;
-  readonly #script: string;
+  readonly #options: WorkerPoolOptions;
   readonly #workers: Worker[] = [];
   #started = 0;
   #isOver = false;
 
-  private constructor(options: CrewOptions) {
+  private constructor(options: WorkerPoolOptions) {
     this.#options = options;
-    const root = options.root ?? fileURLToPath(new URL('../..', import.meta.url));
-    this.#script = `${root}/test/chaos/worker-process.ts`;
   }
 
-  static async start(options: CrewOptions): Promise<Crew> {
-    const crew = new Crew(options);
-    const places = Array.from({ length: options.size }, (_, place) => place);
-    await Promise.all(places.map((place) => crew.#fill(place)));
-    return crew;
+  static async start(options: WorkerPoolOptions): Promise<WorkerPool> {
+    const pool = new WorkerPool(options);
+    await Promise.all(Array.from({ length: options.size }, (_, place) => pool.#fill(place)));
+    return pool;
   }
 
   get size(): number {
     return this.#workers.length;
   }
 
-  /** @returns once another has started in its place */
+  /** Resolves once the replacement has started. */
   async kill(place: number): Promise<void> {
     const worker = this.#workers[place] as Worker;
     worker.isDoomed = true;
     const at = Date.now();
     worker.process.kill('SIGKILL');
     await worker.closed;
-    this.#options.tellings.noteDeath(worker.number, at);
+    this.#options.reports.noteDeath(worker.number, at);
     await this.#fill(place);
   }
 
-  /** A frozen process keeps its connections and hears nothing: others take what its leases held. */
+  /** A frozen process keeps its connections. Other workers take its turns once its leases lapse. */
   async freeze(place: number, forMs: number): Promise<void> {
     const worker = this.#workers[place] as Worker;
     worker.process.kill('SIGSTOP');
@@ -88,7 +83,7 @@ export class Crew {
     await Promise.all(this.#workers.map(({ closed }) => closed));
   }
 
-  /** A worker that finds no Redis while it starts ends by itself: then another is started. */
+  /** Repeats the start, because a worker ends by itself if Redis is away during the start. */
   async #fill(place: number): Promise<void> {
     while (!this.#isOver) {
       if (await this.#spawn(place)) return;
@@ -97,9 +92,9 @@ export class Crew {
   }
 
   async #spawn(place: number): Promise<boolean> {
-    const { redisUrl, providerUrl, shards, tellings, size } = this.#options;
+    const { redisUrl, providerUrl, shards, reports, size } = this.#options;
     const roles = ROLES[size === 1 ? 0 : place % ROLES.length] as readonly WorkerRole[];
-    const args = [this.#script, redisUrl, providerUrl, String(shards), roles.join(',')];
+    const args = [SCRIPT, redisUrl, providerUrl, String(shards), roles.join(',')];
     const child = spawn(process.execPath, args, { stdio: ['pipe', 'pipe', 'pipe'] });
     this.#started += 1;
     const worker: Worker = {
@@ -117,9 +112,9 @@ export class Crew {
     const started = Promise.withResolvers<boolean>();
     let hasStarted = false;
     createInterface(child.stdout).on('line', (line) => {
-      const telling = JSON.parse(line) as Telling;
-      tellings.hear(worker.number, telling);
-      if (telling.type !== 'started') return;
+      const report = JSON.parse(line) as WorkerReport;
+      reports.add(worker.number, report);
+      if (report.type !== 'started') return;
       hasStarted = true;
       started.resolve(true);
     });
@@ -127,7 +122,7 @@ export class Crew {
       started.resolve(false);
       if (!hasStarted || worker.isDoomed || this.#isOver) return;
       this.crashes.push(`${roles.join(' ')} ended with ${signal ?? code}: ${error.trim()}`);
-      tellings.noteDeath(worker.number, Date.now());
+      reports.noteDeath(worker.number, Date.now());
       void this.#fill(place);
     });
     return await started.promise;

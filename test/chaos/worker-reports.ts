@@ -1,7 +1,7 @@
 import type { Finding } from './checks.ts';
 
-/** A line of a worker process. */
-export interface Telling {
+/** A line that a worker process prints. */
+export interface WorkerReport {
   readonly type:
     | 'started'
     | 'turn_claimed'
@@ -10,18 +10,18 @@ export interface Telling {
     | 'lease_lost'
     | 'worker_failed'
     | 'pass_ended';
-  /** ms since epoch */
+  /** Milliseconds since epoch. */
   readonly at: number;
-  /** conversation and turn */
+  /** `conversation/turn` */
   readonly key?: string;
-  /** of a lost lease */
+  /** Reason of a lost lease. */
   readonly why?: string;
-  /** of a pass */
   readonly outcome?: string;
+  /** Reasons of a pass. */
   readonly reasons?: readonly string[];
 }
 
-/** ms from a kill to the next claim of a turn that died with it. */
+/** Milliseconds from the kill of a worker to the next claim of a turn that the worker owned. */
 export interface Recoveries {
   readonly count: number;
   readonly p50: number;
@@ -31,34 +31,34 @@ export interface Recoveries {
 
 interface Claim {
   readonly worker: number;
-  /** how it ended, as far as that is known: each of these is harm, but `failed` */
+  /** `killed` and `lost` are consequences of an injected fault, `failed` is not. */
   end: 'unknown' | 'killed' | 'lost' | 'failed';
 }
 
-/** What the workers said of themselves: how long a killed one's turns stood still, and who was told wrongly that it had lost. */
-export class Tellings {
-  /** ended passes by outcome */
+/** Collects what workers report: claims, losses and passes. */
+export class WorkerReports {
+  /** Ended passes by outcome. */
   readonly passes: Record<string, number> = {};
-  /** of these, those for which a turn waited */
+  /** Number of passes for which a turn waited. */
   hardPasses = 0;
-  /** ms since epoch, when a worker last said anything */
-  heardAt = Date.now();
-  readonly #holders = new Map<string, number>();
+  /** Time of the last report, in ms since epoch. */
+  lastAt = Date.now();
+  readonly #owners = new Map<string, number>();
   readonly #orphans = new Map<string, number>();
   readonly #recoveries: number[] = [];
-  /** by turn, its claims in order */
+  /** Claims of each turn, oldest first. */
   readonly #claims = new Map<string, Claim[]>();
   readonly #fenced = new Set<string>();
 
-  /** @param worker a number that no other process of the run has */
-  hear(worker: number, { type, at, key = '', why, outcome = '', reasons = [] }: Telling): void {
-    this.heardAt = Date.now();
+  /** @param worker number of the process, unique in the run */
+  add(worker: number, { type, at, key = '', why, outcome = '', reasons = [] }: WorkerReport): void {
+    this.lastAt = Date.now();
     switch (type) {
       case 'turn_claimed': {
         const killedAt = this.#orphans.get(key);
         if (killedAt !== undefined) this.#recoveries.push(at - killedAt);
         this.#orphans.delete(key);
-        this.#holders.set(key, worker);
+        this.#owners.set(key, worker);
         this.#claims.set(key, [...(this.#claims.get(key) ?? []), { worker, end: 'unknown' }]);
         return;
       }
@@ -67,7 +67,7 @@ export class Tellings {
       case 'lease_lost':
         if (why === 'fenced') this.#fenced.add(key);
         if (type === 'lease_lost') this.#noteEnd(key, worker, 'lost');
-        if (this.#holders.get(key) === worker) this.#holders.delete(key);
+        if (this.#owners.get(key) === worker) this.#owners.delete(key);
         return;
       case 'worker_failed':
         this.#noteEnd(key, worker, 'failed');
@@ -80,24 +80,26 @@ export class Tellings {
     }
   }
 
-  /** All that the worker said before has been heard. */
+  /** Call after the last report of the worker was added. */
   noteDeath(worker: number, at: number): void {
-    for (const [key, holder] of this.#holders) {
-      if (holder !== worker) continue;
-      this.#holders.delete(key);
+    for (const [key, owner] of this.#owners) {
+      if (owner !== worker) continue;
+      this.#owners.delete(key);
       this.#orphans.set(key, at);
       this.#noteEnd(key, worker, 'killed');
     }
   }
 
-  /** Whether harm ended each of the last claims of a turn. A worker that dies before it reports a claim leaves fewer claims here. */
+  /**
+   * True if a fault ended each of the last `count` claims of a turn. A worker may die before it reports a claim, so there can be
+   * fewer claims than `count`.
+   */
   wereLastClaimsHarmed(key: string, count: number): boolean {
     return (this.#claims.get(key) ?? []).slice(-count).every(({ end }) => end === 'killed' || end === 'lost');
   }
 
-  /** For people who read a finding. */
   describeClaims(key: string): string {
-    return (this.#claims.get(key) ?? []).map(({ worker, end }) => `${worker} ${end}`).join(', ');
+    return (this.#claims.get(key) ?? []).map(({ worker, end }) => `worker ${worker} ${end}`).join(', ');
   }
 
   #noteEnd(key: string, worker: number, end: Claim['end']): void {
@@ -112,16 +114,15 @@ export class Tellings {
   }
 
   /**
-   * A settle that is sent again is answered like the first one (DESIGN §4, commit). Redis cannot show it: a worker that is told
-   * wrongly that it was fenced walks away from a turn that it has settled itself. So it is read from what workers tell: a
-   * completed turn that was claimed once was settled by that claim, and nobody can have fenced it.
+   * Finds workers that settled a turn and were wrongly fenced at the repeated settlement. Redis does not show this fault. A
+   * completed turn with a single claim was settled by that claim, so no other owner can have fenced it.
    */
   *findFalseLosses(completed: ReadonlySet<string>): Iterable<Finding> {
     for (const key of this.#fenced) {
       if (this.#claims.get(key)?.length !== 1 || !completed.has(key)) continue;
       const [conversation = '', turn = ''] = key.split('/');
-      const detail = `${turn} is completed, claimed once, and its worker was told that it was fenced`;
-      yield { rule: 'who settled a turn is told so', conversation, detail };
+      const detail = `${turn} is completed after a single claim, but its worker was fenced`;
+      yield { rule: 'a repeated settlement gets the first reply', conversation, detail };
     }
   }
 }

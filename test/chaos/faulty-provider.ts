@@ -6,24 +6,19 @@ import type { Outcome, ProviderRequest } from '../provider/script.ts';
 import type { Random } from '../setup/random.ts';
 import { CUSTOMER, PLANS } from './agent.ts';
 
-export interface Moods {
-  /** share of requests that get a fault */
-  readonly faults: number;
-  /** share of the requests with summaries not seen before that are refused for their form */
-  readonly refusals: number;
-  /** most ms that an answer takes */
-  readonly clerkMs: number;
-  readonly recorderMs: number;
-  /** every summary is a fault */
-  readonly isRecorderAway?: boolean;
-}
-
 interface SentMessage {
   readonly role: string;
   readonly content: unknown;
 }
 
-/** ms; some longer than a lease */
+/** Share of requests that get a fault, until `calm`. */
+const FAULT_SHARE = 0.04;
+/** Share of new forms with summaries that are refused as invalid, until `calm`. */
+const REFUSAL_SHARE = 0.05;
+/** Longest answer of each model, in ms. */
+const CLERK_MS = 150;
+const RECORDER_MS = 400;
+/** Milliseconds. The longest hangs outlast a lease. */
 const HANG = { least: 500, most: 9_000 };
 const FAULTS = [
   'rate_limit',
@@ -37,64 +32,62 @@ const FAULTS = [
 ] as const;
 const KEPT_REQUESTS = 100;
 const WORDS = 'the order was sent on the 14th of May and paid for by hand in Basel '.split(' ');
-/** Small sequences are summarized without a model: what any summary stands in. */
+/** Marks a summary in a request, also one that was written without a model. */
 const SUMMARY_MARK = '<summary ';
 
-/** The local provider as clerk and recorder, with its bad moments. */
-export class MoodyProvider {
-  /** summaries that were answered, by what they were made from */
+/** A local provider that serves the agent's model and the summary model, with random faults. */
+export class FaultyProvider {
+  /** Number of answers to each summary request. */
   readonly paid = new Map<string, number>();
   faults = 0;
   refusals = 0;
   readonly #random: Random;
   readonly #seen = new Set<string>();
-  #moods: Moods;
+  #isCalm = false;
   #provider: Provider | undefined;
 
-  private constructor(random: Random, moods: Moods) {
+  private constructor(random: Random) {
     this.#random = random;
-    this.#moods = moods;
   }
 
-  static async start(random: Random, moods: Moods): Promise<MoodyProvider> {
-    const moody = new MoodyProvider(random, moods);
-    moody.#provider = await startProvider({
-      answers: (request) => moody.#answer(request),
+  static async start(random: Random): Promise<FaultyProvider> {
+    const provider = new FaultyProvider(random);
+    provider.#provider = await startProvider({
+      answers: (request) => provider.#answer(request),
       strict: { windowTokens: 40_000 },
     });
-    return moody;
+    return provider;
   }
 
   get url(): string {
     return (this.#provider as Provider).url;
   }
 
-  /** No faults any more. */
+  /** Ends the faults. */
   calm(): void {
-    this.#moods = { ...this.#moods, faults: 0, refusals: 0 };
+    this.#isCalm = true;
   }
 
   async stop(): Promise<void> {
-    // Requests of workers that are gone are still open: no news here.
-    await this.#provider?.[Symbol.asyncDispose]().catch(() => undefined);
+    await this.#provider?.[Symbol.asyncDispose]().catch(() => undefined); // requests of killed workers are still open
   }
 
   async #answer(request: ProviderRequest): Promise<Outcome> {
     this.#forget();
-    if (this.#random.chance(this.#moods.faults)) return await this.#misbehave();
+    if (!this.#isCalm && this.#random.chance(FAULT_SHARE)) return await this.#misbehave();
     const messages = request.body['messages'] as readonly SentMessage[];
     return request.body['model'] === 'recorder' ? await this.#record(messages) : await this.#serve(messages);
   }
 
   async #serve(messages: readonly SentMessage[]): Promise<Outcome> {
-    await sleep(this.#random.between(0, this.#moods.clerkMs));
+    await sleep(this.#random.between(0, CLERK_MS));
     const texts = messages.map(({ content }) => textOf(content));
     const summaries = texts.filter((text) => text.includes(SUMMARY_MARK));
-    // Summaries are alike in all conversations; their customers are not.
+    // Different conversations may get equal summaries. The customer's name tells the conversations apart.
     const form = hash([texts.find((text) => text.includes(CUSTOMER)), summaries]);
     if (summaries.length > 0 && !this.#seen.has(form)) {
       this.#seen.add(form);
-      if (this.#random.chance(this.#moods.refusals)) {
+      if (!this.#isCalm && this.#random.chance(REFUSAL_SHARE)) {
         this.refusals += 1;
         return { fault: 'invalid' };
       }
@@ -103,10 +96,9 @@ export class MoodyProvider {
   }
 
   async #record(messages: readonly SentMessage[]): Promise<Outcome> {
-    if (this.#moods.isRecorderAway === true) return { fault: 'server_error' };
     const source = hash(messages);
     this.paid.set(source, (this.paid.get(source) ?? 0) + 1);
-    await sleep(this.#random.between(0, this.#moods.recorderMs));
+    await sleep(this.#random.between(0, RECORDER_MS));
     return { text: RECORD };
   }
 
@@ -120,17 +112,17 @@ export class MoodyProvider {
     return { fault: 'reset' };
   }
 
-  /** The test server keeps what it was asked; in a long run that is too much. */
+  /** Limits the memory of a long run, because the test server keeps all requests. */
   #forget(): void {
     const { requests } = this.#provider as Provider;
     if (requests.length > KEPT_REQUESTS) requests.length = 0;
   }
 }
 
-/** What the turn's text asks for: calls first, an answer behind their results. */
+/** Follows the plan at the end of the turn's input: first the tool calls, then an answer. */
 function answerAsClerk(messages: readonly SentMessage[]): Outcome {
   const asked = textOf(messages.findLast(({ role }) => role === 'user')?.content);
-  // No two are the same, so that no two sequences are: what is paid for again is counted by its content.
+  // All answers differ, and so all sequences. A summary request that repeats is then one that is paid for again.
   const answer = { text: `Done with ${asked.slice(-60)}: ${prose(asked)}` };
   if (messages.at(-1)?.role !== 'user') return answer;
   const look = (path: string) => ({ name: 'look', arguments: { path } });
@@ -160,7 +152,7 @@ function hash(content: unknown): string {
   return createHash('sha256').update(JSON.stringify(content)).digest('hex');
 }
 
-/** 10 to 110 words, the same for the same text. */
+/** 10 to 110 words. The same text gives the same words. */
 function prose(text: string): string {
   const [seed = 0] = createHash('sha256').update(text).digest();
   return Array.from({ length: 10 + (seed % 100) }, (_, index) => WORDS[(index + seed) % WORDS.length]).join(' ');
