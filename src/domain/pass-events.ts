@@ -38,7 +38,7 @@ export interface PassMeasure {
 }
 
 export type PassEvent =
-  | RejectionEvent
+  | RefusalEvent
   /** A pass was requested. A pass in progress receives the reasons instead. */
   | {
       readonly type: 'pass_requested';
@@ -154,8 +154,8 @@ export type PassEvent =
  * A refused form of a context. `check`: our own check before a commit refused it, and the version was not made.
  * `provider`: a provider refused a committed version, and its parent replaced it.
  */
-type RejectionEvent = {
-  readonly type: 'version_rejected';
+type RefusalEvent = {
+  readonly type: 'version_refused';
   /** Origin of the refusal: our check before the commit, or the provider. */
   readonly by: 'check' | 'provider';
   /** Number of the version. */

@@ -134,5 +134,5 @@ function approveReviews(prepared: PreparedAgent): PreparedAgent {
 
 function collect(report: PassReport, event: WorkerEvent): void {
   if (event.type === 'pass_ended') report.ended = event;
-  if (event.type === 'version_rejected') report.refusal = { codes: event.codes, message: event.message };
+  if (event.type === 'version_refused') report.refusal = { codes: event.codes, message: event.message };
 }

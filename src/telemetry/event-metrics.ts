@@ -39,7 +39,7 @@ const RECORDERS: Recorders = {
   pass_ended: recordPass,
   pass_shadowed: recordShadow,
   summary_ended: recordSummary,
-  version_rejected: ({ versionsRejected }, { by }) => versionsRejected.inc({ by }),
+  version_refused: ({ versionsRefused }, { by }) => versionsRefused.inc({ by }),
   lease_lost: ({ leasesLost }, { what, why }) => leasesLost.inc({ what, why: why ?? 'unknown' }),
   write_held: ({ writesHeld }, { write }) => writesHeld.inc({ write }),
   write_taken: () => undefined,
@@ -101,7 +101,7 @@ function recordPass(instruments: Instruments, event: EventOf<'pass_ended'>): voi
   if (durationMs !== undefined) instruments.passDuration.observe({ strategy, outcome }, toSeconds(durationMs));
   instruments.passSequences.observe(sequences);
   for (const fallback of fallbacks) instruments.passFallbacks.inc({ fallback });
-  if (startsBackoff === true) instruments.breakerOpenings.inc();
+  if (startsBackoff === true) instruments.backoffStarts.inc();
   if (outcome !== 'committed' && outcome !== 'approved') return;
   if (tokensBefore !== undefined) instruments.passTokensBefore.observe({ strategy }, tokensBefore);
   if (tokensAfter !== undefined) instruments.passTokensAfter.observe({ strategy }, tokensAfter);

@@ -85,7 +85,7 @@ const LOG_LINES: LogLines = {
     message: 'summarization job ended',
     fields: { outcome, durationMs, sourceTokens, tokens, ...written, why },
   }),
-  version_rejected: ({ by, version, codes, message, form }) => ({
+  version_refused: ({ by, version, codes, message, form }) => ({
     level: 'error',
     message:
       by === 'provider' ? 'version rolled back: the provider refused it' : 'version not committed: its form is invalid',

@@ -99,9 +99,9 @@ const NEWS: News = {
     attributes: { [TURNFOLD.outcome]: outcome, [TURNFOLD.summaryTokens]: tokens },
     error: outcome === 'failed' || outcome === 'refused' ? outcome : undefined,
   }),
-  version_rejected: ({ by, version }) => ({
+  version_refused: ({ by, version }) => ({
     of: ['turn', 'pass'],
-    happening: SPAN_EVENTS.versionRejected,
+    happening: SPAN_EVENTS.versionRefused,
     attributes: { [TURNFOLD.version]: version, [TURNFOLD.outcome]: by },
   }),
   lease_returned: ({ what }) => ({

@@ -67,7 +67,7 @@ export const TURNFOLD = {
 /** Events inside a span. */
 export const SPAN_EVENTS = {
   passRequested: 'turnfold.pass_requested',
-  versionRejected: 'turnfold.version_rejected',
+  versionRefused: 'turnfold.version_refused',
   modelPassedOver: 'turnfold.model_passed_over',
 } as const;
 

@@ -41,7 +41,7 @@ describe('the size below which an append requests no pass', () => {
 
   test.each([
     ['as far off as what shuts the backoff', shut, at, 556],
-    ['the later of backoff and breaker', { ...shut, noGainBelowTokens: 1_500 }, at, 800],
+    ['the later of both backoffs', { ...shut, noGainBelowTokens: 1_500 }, at, 800],
     ['the hard limit, where that comes first', shut, { ...at, hardTokens: 1_100 }, 400],
     ['not the hard limit where that is reached', shut, { ...at, hardTokens: 1_000 }, 556],
     ['fewer tokens where the model counts more', shut, { ...at, calibration: 2 }, 428],

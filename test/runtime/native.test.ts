@@ -85,7 +85,7 @@ describe.each(FORMATS)('the provider’s own compaction over %s', (format) => {
     await compact(conversation, 2);
     expect(JSON.stringify(provider.requests.at(-1)?.body)).toContain('"type":"compaction"');
     expect(await ask(conversation, 't2')).toMatchObject({ state: 'completed' });
-    expect(eventsOf(workers, 'version_rejected')).toEqual([]);
+    expect(eventsOf(workers, 'version_refused')).toEqual([]);
     const [, second] = await fixture.client.versions(conversation);
     expect(second).toMatchObject({ number: 2, strategy: 'summarize', model: `native model-${format}` });
     const kept = (await fixture.client.log(conversation)).map(({ message }) => message.content);

@@ -104,9 +104,9 @@ describe.each(WIRE_FORMATS)('a turn over %s', (format) => {
     });
     const [, second] = await fixture.client.versions(conversation);
     expect(second).toMatchObject({ number: 2, parent: 1, cause: 'rollback' });
-    const [rejected] = eventsOf(workers, 'version_rejected');
-    expect(rejected).toMatchObject({ by: 'provider', version: 1 });
-    expect(rejected?.form).toContain('"role":"user"');
-    expect(rejected?.form).not.toContain('word');
+    const [refused] = eventsOf(workers, 'version_refused');
+    expect(refused).toMatchObject({ by: 'provider', version: 1 });
+    expect(refused?.form).toContain('"role":"user"');
+    expect(refused?.form).not.toContain('word');
   });
 });

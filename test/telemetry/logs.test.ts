@@ -109,7 +109,7 @@ describe('log catalogue', () => {
       ...before,
       ...passes,
       'summary_ended',
-      'version_rejected',
+      'version_refused',
       'conversation_expired',
       'lease_lost',
       'worker_lost',

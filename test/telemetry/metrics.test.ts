@@ -84,7 +84,7 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
     'turnfold_archived_messages_total{strategy="summarize"}': 41,
     'turnfold_pass_fallbacks_total{fallback="summaries_missing"}': 1,
     'turnfold_pass_fallbacks_total{fallback="floor_relaxed"}': 1,
-    turnfold_breaker_openings_total: 1,
+    turnfold_backoff_starts_total: 1,
   },
   pass_shadowed: {
     'turnfold_shadow_passes_total{outcome="committed",policy="live",strategy="summarize"}': 1,
@@ -113,7 +113,7 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
     turnfold_summarization_result_tokens_sum: 900,
     turnfold_summarization_result_tokens_count: 1,
   },
-  version_rejected: { 'turnfold_versions_rejected_total{by="provider"}': 1 },
+  version_refused: { 'turnfold_versions_refused_total{by="provider"}': 1 },
   lease_lost: { 'turnfold_leases_lost_total{what="turn",why="fenced"}': 1 },
   write_held: { 'turnfold_writes_held_total{write="step"}': 1 },
   write_taken: {},

@@ -106,8 +106,8 @@ export const samples: { readonly [Type in WorkerEvent['type']]: EventOf<Type> } 
     written: { by: 'structural', isFallback: true },
     why: 'small: cut off',
   },
-  version_rejected: {
-    type: 'version_rejected',
+  version_refused: {
+    type: 'version_refused',
     ...scope,
     by: 'provider',
     version: 3,

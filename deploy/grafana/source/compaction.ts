@@ -150,16 +150,16 @@ const TROUBLE: readonly Panel[] = [
     unit: 'events/s',
     width: 6,
     queries: [
-      { expr: rate(METRICS.passBackoffs, { by: ['why'] }), legend: 'held: {{why}}' },
-      { expr: rate(METRICS.breakerOpenings), legend: 'breaker opened' },
+      { expr: rate(METRICS.passBackoffs, { by: ['why'] }), legend: 'not requested: {{why}}' },
+      { expr: rate(METRICS.backoffStarts), legend: 'backoff started' },
     ],
   }),
   graph({
-    title: 'Versions rejected',
+    title: 'Versions refused',
     description: 'check: found before the commit. provider: refused and rolled back. Please report both as defects.',
     unit: 'events/s',
     width: 6,
-    queries: [{ expr: rate(METRICS.versionsRejected, { by: ['by'] }), legend: '{{by}}' }],
+    queries: [{ expr: rate(METRICS.versionsRefused, { by: ['by'] }), legend: '{{by}}' }],
   }),
   graph({
     title: 'Review',

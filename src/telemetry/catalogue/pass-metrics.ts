@@ -40,9 +40,9 @@ export const PASS_METRICS = {
     labels: ['why'],
     start: cross({ why: BACKOFF_CAUSES }),
   },
-  breakerOpenings: {
+  backoffStarts: {
     type: 'counter',
-    name: 'turnfold_breaker_openings_total',
+    name: 'turnfold_backoff_starts_total',
     help: 'Backoffs after three passes in a row that gained too little.',
     labels: [],
     start: ONE,
@@ -133,9 +133,9 @@ export const PASS_METRICS = {
     buckets: COUNTS,
     start: ONE,
   },
-  versionsRejected: {
+  versionsRefused: {
     type: 'counter',
-    name: 'turnfold_versions_rejected_total',
+    name: 'turnfold_versions_refused_total',
     help: 'Versions with an invalid form, found by the commit check or refused by the provider (then rolled back).',
     labels: ['by'],
     start: cross({ by: ['check', 'provider'] }),

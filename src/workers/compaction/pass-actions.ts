@@ -121,7 +121,7 @@ async function settleLive(run: PassRun, state: PassState<'settle'>): Promise<Fac
     { snapshot, reasons, source, context, firstUserSeq, plan, accepted },
     {
       onRefusal: (refusal) =>
-        ports.onEvent({ type: 'version_rejected', by: 'check', ...scopeOf(run), version, ...refusal }),
+        ports.onEvent({ type: 'version_refused', by: 'check', ...scopeOf(run), version, ...refusal }),
     },
   );
   return { status: 'settled', settled, source, texts: accepted.texts };

@@ -60,7 +60,7 @@ export async function rollBackRefused(
   }
   journal.adopt(result.conversation);
   ports.onEvent({
-    type: 'version_rejected',
+    type: 'version_refused',
     by: 'provider',
     ...nameConversation(conversation),
     turn: keeper.lease.turn,

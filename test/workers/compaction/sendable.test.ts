@@ -125,7 +125,7 @@ describe('a pass after a rollback', () => {
     await world.request('token_threshold');
     await world.runPass('job2');
     expect(world.version).toMatchObject({ number: 3, strategy: 'evict' });
-    expect(world.eventsOf('version_rejected')).toMatchObject([{ by: 'check', version: 3, codes: ['quarantined'] }]);
+    expect(world.eventsOf('version_refused')).toMatchObject([{ by: 'check', version: 3, codes: ['quarantined'] }]);
   });
 
   it('evicts if the structural summary repeats the refused text', async () => {
@@ -139,7 +139,7 @@ describe('a pass after a rollback', () => {
     await world.request('token_threshold');
     await world.runPass('job2');
     expect(world.version).toMatchObject({ number: 3, strategy: 'evict' });
-    expect(world.eventsOf('version_rejected')).toMatchObject([{ codes: ['quarantined'] }]);
+    expect(world.eventsOf('version_refused')).toMatchObject([{ codes: ['quarantined'] }]);
   });
 
   it('lets the next pass ask models again', async () => {

@@ -72,9 +72,9 @@ describe('a version whose form its provider refuses', () => {
     });
     expect(conversation?.versions.has(1)).toBe(true);
     expect(conversation?.quarantine).toMatchObject({ version: 2 });
-    expect(world.eventsOf('version_rejected')).toEqual([
+    expect(world.eventsOf('version_refused')).toEqual([
       {
-        type: 'version_rejected',
+        type: 'version_refused',
         by: 'provider',
         ...nameConversation(ref),
         turn: 't3',
@@ -122,7 +122,7 @@ describe('a version whose form its provider refuses', () => {
     expect(version).toBe(4);
     expect(versions?.get(3)).toMatchObject({ cause: 'rollback', parent: 2, base: 1, explained: ['version_refused'] });
     expect(versions?.get(4)).toMatchObject({ cause: 'rollback', parent: 3, base: 0 });
-    expect(world.eventsOf('version_rejected').map((event) => event.version)).toEqual([2, 3]);
+    expect(world.eventsOf('version_refused').map((event) => event.version)).toEqual([2, 3]);
   });
 
   it('is replaced down to the full log, whose form no pass made', async () => {
@@ -187,7 +187,7 @@ describe('a version whose form its provider refuses', () => {
     await opened.accept('t2', 'second');
     await opened.deliver();
     expect(await opened.view('t2')).toMatchObject({ state: 'completed', answer: { content: 'there' } });
-    expect(opened.eventsOf('version_rejected')).toEqual([]);
+    expect(opened.eventsOf('version_refused')).toEqual([]);
     expect(opened.db.find(ref)?.versions.get(2)).toMatchObject({ cause: 'pass' });
   });
 });

@@ -51,7 +51,7 @@ describe('the threshold check before a step', () => {
   it.each([
     ['a pass is in progress', { passId: 'p' }],
     ['an evaluation found nothing below a larger size', { backoff: { ...NO_BACKOFF, nothingBelowTokens: 7_701 } }],
-    ['the breaker is open', { backoff: { ...NO_BACKOFF, noGainBelowTokens: 7_701 } }],
+    ['a backoff after passes without gain holds', { backoff: { ...NO_BACKOFF, noGainBelowTokens: 7_701 } }],
   ])('asks for no soft pass if %s', (_, state) => {
     expect(decideStep(agentWith(), stateOf(7_700, state), true)).toMatchObject({ kind: 'send', reasons: [] });
   });
