@@ -4,14 +4,11 @@
  * action per state. `pass-delivery.ts` claims a pass and runs the loop: act, next step, act, until a final state.
  *
  * ```
- * first delivery                                                   second delivery
- *      │                                                                 │
- *      ▼                                                                 │
- *  evaluate ──► plan ──► record_plan ──► fan_out ──► park ══► children   │
- *      ▲         │                          │                            │ recorded plan
- *      │         │ evict, trim              │ no summary is missing      │
- *    replan      ▼                          ▼                            ▼
- *      │◄───── rebase ◄─────────────────────┴────────────────────────────┘
+ *  evaluate ──► plan ──► record_plan ──► fan_out ──► park ══► children
+ *      ▲         │                          │
+ *      │         │ evict, trim              │ no summary is missing
+ *    replan      ▼                          ▼
+ *      │◄───── rebase ◄─────────────────────┘
  *      │         │
  *      │◄───── settle
  *      │         │
@@ -26,12 +23,32 @@
  * - `rebase`: Does the plan fit the live version? If not: replan.
  * - `settle`: Plan and summaries make the next context. If a rule refuses it: `fail`.
  * - `commit` writes the version, `propose` a proposal for a person to review, `end` neither.
- * - Replan: another version went live, or reasons were added, so the write changed nothing. After five replans: `fail`.
  *
- * The second delivery only starts elsewhere, and so does a turn that takes the pass over, without any `fan_out`. A job whose
- * children are not this pass's starts at `fan_out` with the recorded plan: children may have been lost.
- * A pass with a proposal starts at `review`. A hard reason or a new live version drops the proposal, and the pass goes on at
- * `evaluate`.
+ * A delivery starts where the delivery before it stopped:
+ *
+ * ```
+ * the claimed pass has                                                 first state
+ * no plan                                                              evaluate
+ * a plan, but its children belong to another job or may be lost        fan_out
+ * a plan, and the children of this job have ended                      rebase
+ * a plan, on the last attempt, or because a waiting turn took it over  rebase
+ * a proposal                                                           review
+ * ```
+ *
+ * Thinking: while a model thinks between its calls and its answer, an edit would void that thinking. `plan` and `settle`
+ * then go to `end` with outcome `thinking`, unless a reason is hard.
+ *
+ * Replan: the pass goes back to `evaluate`, or to `review` with its proposal. After five replans: `fail`. Four causes:
+ *
+ * ```
+ * state                                    cause
+ * rebase                                   the live version has other segments where the plan replaces some
+ * settle, check_approval                   another version went live after the state was read
+ * commit, commit_approved, propose         the write found another live version, and changed nothing
+ * commit, commit_approved, propose, end    the write found reasons that were added, and changed nothing
+ * ```
+ *
+ * A hard reason or a new live version drops the proposal under review, and the pass goes on at `evaluate`.
  *
  * ```
  * review ──► end (rejected, expired)
@@ -97,30 +114,6 @@ export function isFinal(state: PassState): state is FinalState {
 const TRANSITIONS: {
   readonly [Step in WorkStep]: (state: PassState<Step>, facts: Facts[Step]) => PassState;
 } = {
-  review: ({ progress, review }, facts) =>
-    facts.status === 'read' ? decideReview(progress, review, facts.snapshot) : lose(facts),
-  check_approval: ({ edits: _, ...state }, facts) => {
-    if (facts.status === 'accepted') return { ...state, step: 'commit_approved', proposal: facts.proposal };
-    const { progress } = state;
-    if (facts.status === 'refused') return { step: 'refuse_approval', progress, refusal: facts.refusal };
-    return facts.status === 'gone' ? lose({ status: 'gone' }) : replan(state, facts.status);
-  },
-  commit_approved: (state, facts) => {
-    const { progress, proposal } = state;
-    // Messages behind the approved version were covered by no plan.
-    const covered = { ...progress, head: proposal.version.base };
-    return afterWrite({ ...state, progress: covered }, 'approved', facts);
-  },
-  refuse_approval: ({ progress }, facts) => {
-    switch (facts.status) {
-      case 'refused':
-        return { step: 'waiting', progress };
-      case 'dropped':
-        return dropProposal(progress);
-      default:
-        return lose(facts);
-    }
-  },
   evaluate: ({ progress }, facts) => {
     if (facts.status !== 'read') return lose(facts);
     const { snapshot } = facts;
@@ -177,6 +170,30 @@ const TRANSITIONS: {
   fail: (state, facts) =>
     // A failure ends the pass whatever reasons were added. A store that says otherwise has another owner's pass.
     facts.status === 'reasons_added' ? lose({ status: 'superseded' }) : afterWrite(state, 'failed', facts),
+  review: ({ progress, review }, facts) =>
+    facts.status === 'read' ? decideReview(progress, review, facts.snapshot) : lose(facts),
+  check_approval: ({ edits: _, ...state }, facts) => {
+    if (facts.status === 'accepted') return { ...state, step: 'commit_approved', proposal: facts.proposal };
+    const { progress } = state;
+    if (facts.status === 'refused') return { step: 'refuse_approval', progress, refusal: facts.refusal };
+    return facts.status === 'gone' ? lose({ status: 'gone' }) : replan(state, facts.status);
+  },
+  commit_approved: (state, facts) => {
+    const { progress, proposal } = state;
+    // Messages behind the approved version were covered by no plan.
+    const covered = { ...progress, head: proposal.version.base };
+    return afterWrite({ ...state, progress: covered }, 'approved', facts);
+  },
+  refuse_approval: ({ progress }, facts) => {
+    switch (facts.status) {
+      case 'refused':
+        return { step: 'waiting', progress };
+      case 'dropped':
+        return dropProposal(progress);
+      default:
+        return lose(facts);
+    }
+  },
 };
 
 function decideReview(progress: PassProgress, { proposal, verdict }: PassReview, snapshot: PassSnapshot): PassState {

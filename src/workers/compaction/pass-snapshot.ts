@@ -11,7 +11,7 @@ import type { PassLease, PassLost, PassStore } from '../../domain/ports/pass-sto
 import { contextSize, upperBoundTokens } from '../../domain/size.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
-/** A pass and its conversation as read at one moment. A pass decides by its latest snapshot. */
+/** The reasons of a pass, and the conversation as read after them. A pass decides by its latest snapshot. */
 export interface PassSnapshot {
   readonly state: ConversationState;
   /** All reasons requested so far. */

@@ -93,10 +93,6 @@ export interface PassSizes {
 }
 
 interface States {
-  review: Working & { readonly review: PassReview };
-  check_approval: Reviewed & { readonly edits: Edits };
-  commit_approved: Reviewed;
-  refuse_approval: Working & { readonly refusal: ApprovalRefusal };
   evaluate: Working & { readonly why: 'claimed' | 'proposal_dropped' | ReplanCause };
   plan: Evaluated;
   record_plan: FannedOut;
@@ -112,6 +108,10 @@ interface States {
     readonly measured?: Measured;
   };
   fail: Evaluated & { readonly code: 'conflict' | 'invalid_context' };
+  review: Working & { readonly review: PassReview };
+  check_approval: Reviewed & { readonly edits: Edits };
+  commit_approved: Reviewed;
+  refuse_approval: Working & { readonly refusal: ApprovalRefusal };
   /** Final: the pass has ended, by this delivery. */
   ended: Working & {
     readonly outcome: PassOutcome['kind'];
@@ -135,14 +135,6 @@ export type FinalState = PassState<FinalStep>;
 
 /** Results of the actions. `gone`: the conversation was erased. */
 export interface Facts {
-  review: SnapshotResult;
-  check_approval:
-    | { readonly status: 'accepted'; readonly proposal: Proposal }
-    | { readonly status: 'refused'; readonly refusal: ApprovalRefusal }
-    | { readonly status: 'version_changed' }
-    | { readonly status: 'gone' };
-  commit_approved: VersionCommitResult;
-  refuse_approval: { readonly status: 'refused' } | { readonly status: 'dropped' } | PassLost;
   evaluate: SnapshotResult;
   plan:
     | { readonly status: 'planned'; readonly plan: PassPlan; readonly source: ContextSource }
@@ -174,4 +166,12 @@ export interface Facts {
   commit: VersionCommitResult;
   end: PassEndResult;
   fail: PassEndResult;
+  review: SnapshotResult;
+  check_approval:
+    | { readonly status: 'accepted'; readonly proposal: Proposal }
+    | { readonly status: 'refused'; readonly refusal: ApprovalRefusal }
+    | { readonly status: 'version_changed' }
+    | { readonly status: 'gone' };
+  commit_approved: VersionCommitResult;
+  refuse_approval: { readonly status: 'refused' } | { readonly status: 'dropped' } | PassLost;
 }
