@@ -1,6 +1,7 @@
 /** Latency of a job alone, then behind newer unseen jobs, then while these are retried. */
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
+import type { TurnHandler } from '../src/domain/ports/queue.ts';
 import { PAYLOAD_VERSION } from '../src/jobs/job.ts';
 import { DEFAULT_PRIORITY, queuePrefix } from '../src/jobs/queues.ts';
 import { openQueueWorkers } from '../src/queue/queue-workers.ts';
@@ -20,10 +21,14 @@ const queue = new Queue('turn', { connection, prefix: queuePrefix(0) });
 const onError = (error: unknown): void => console.error(error);
 const wakes = openWakeQueue({ url: server.url, shards: 1, onError });
 const taken = new Map<string, () => void>();
+const handler: TurnHandler = async ({ id }) => {
+  taken.get(id)?.();
+  return { status: 'done' };
+};
 const workers = openQueueWorkers({
   url: server.url,
   shards: 1,
-  roles: { turn: { handler: async ({ id }) => taken.get(id)?.() ?? undefined, concurrency: 10 } },
+  roles: { turn: { handler, concurrency: 10 } },
   deadlineMs: 5_000,
   onError,
   onReclaim: () => undefined,

@@ -116,7 +116,7 @@ export class EvaluatedPasses {
     const { ref } = this.conversation;
     const asBefore = { ...contexts, readConversation: async () => before };
     const recount = await recountContext({ contexts: asBefore, summaries, agents }, ref, { reasons });
-    if (recount === undefined || recount.fits) throw new Error('the pass was infeasible, its recount fits');
+    if (recount.status !== 'too_large') throw new Error('the pass was infeasible, its recount fits');
     return recount.details;
   }
 

@@ -37,11 +37,11 @@ export async function prepareOfflineAgent(
   counts = new RememberedCounts(),
 ): Promise<PreparedAgent> {
   const profile = profileOf(window);
-  const agent = { name: 'offline', system: '', tools: [], policy, model: { profile, generate: refuseCall } };
+  const agent = { name: 'offline', system: '', tools: [], policy, model: { profile, generate: failCall } };
   return await prepareAgent(agent, {}, { loadCounter: (encoding) => counts.load(encoding) });
 }
 
-function refuseCall(): never {
+function failCall(): never {
   throw new ModelError('fatal', 'no model is called offline');
 }
 

@@ -20,8 +20,8 @@ export function deliverTurns(handler: TurnHandler, listeners: Pick<DeliveryListe
   return async (job, token) => {
     const read = await readJob(wakeTurnJob, job, token, listeners);
     if (read.status === 'dropped') return;
-    const postponed = await handler(read.task.conversation);
-    if (postponed !== undefined) await deliverAgain(job, token, Date.now() + postponed.delayMs);
+    const result = await handler(read.task.conversation);
+    if (result.status === 'postponed') await deliverAgain(job, token, Date.now() + result.delayMs);
   };
 }
 

@@ -16,22 +16,21 @@ interface RequestPorts {
 
 type PassWhy = Pick<PassRequest, 'reasons' | 'refusedTokens' | 'calibration'>;
 
-/**
- * Requests a pass, or adds the reasons to the one in progress.
- * @returns its id, or undefined if the conversation is gone
- */
+export type PassAnswer = { readonly status: 'open'; readonly passId: string } | { readonly status: 'gone' };
+
+/** Requests a pass, or adds the reasons to the open one. */
 export async function requestPass(
   { passes, wakes, ids, onEvent, tracing }: RequestPorts,
   conversation: ConversationRef,
   { reasons, ...counted }: PassWhy,
-): Promise<string | undefined> {
+): Promise<PassAnswer> {
   const wake = ids.next();
   const result = await passes.requestPass({ conversation, reasons, ...counted, passId: ids.next(), wake });
-  if (result.status !== 'requested' && result.status !== 'joined') return undefined;
+  if (result.status !== 'requested' && result.status !== 'joined') return { status: 'gone' };
   if (result.needsWake) await wakes.wake('pass', conversation, wake, { askedIn: tracing.current() });
   const isJoined = result.status === 'joined';
   onEvent({ type: 'pass_requested', ...nameConversation(conversation), passId: result.passId, reasons, isJoined });
-  return result.passId;
+  return { status: 'open', passId: result.passId };
 }
 
 /** Reports why no pass was requested although a reason holds. */

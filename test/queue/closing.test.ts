@@ -1,7 +1,7 @@
 import { expect, test, vi } from 'vitest';
 import type { TurnHandler } from '../../src/domain/ports/queue.ts';
 import { machineFactor } from '../setup/machine-factor.ts';
-import { conversation, countAll, freeze, startOwnRedis, useFixture } from './fixture.ts';
+import { conversation, countAll, freeze, startOwnRedis, turnRole, useFixture } from './fixture.ts';
 
 /** A handler that reports its start and ends when the test releases it. */
 function holdTurn() {
@@ -12,7 +12,7 @@ function holdTurn() {
     seen.push(id);
     entered.resolve();
     await gate.promise;
-    return undefined;
+    return { status: 'done' };
   };
   return { handler, seen, entered: entered.promise, release: () => gate.resolve() };
 }
@@ -44,11 +44,11 @@ test('a close takes no more jobs and waits for the one in flight', async () => {
 test('a close abandons a handler that takes longer than the deadline', async () => {
   const fixture = useFixture();
   const entered = Promise.withResolvers<void>();
-  const handler: TurnHandler = async () => {
+  const workers = fixture.openWorkers(turnRole(never), { deadlineMs: 300 });
+  function never(): Promise<never> {
     entered.resolve();
-    return await new Promise(() => undefined);
-  };
-  const workers = fixture.openWorkers({ turn: { handler, concurrency: 1 } }, { deadlineMs: 300 });
+    return new Promise(() => undefined);
+  }
   await workers.start();
   await fixture.openWakes().wake('turn', conversation('c1'), 'w1');
   await entered.promise;
@@ -72,18 +72,14 @@ test('a job that is postponed while its worker closes is delivered to another wo
   expect(await closing).toBe('closed');
 
   const next = Promise.withResolvers<string>();
-  const taking: TurnHandler = async ({ id }) => {
-    next.resolve(id);
-    return undefined;
-  };
-  await fixture.openWorkers({ turn: { handler: taking, concurrency: 1 } }).start();
+  await fixture.openWorkers(turnRole(({ id }) => next.resolve(id))).start();
   expect(await next.promise).toBe('c1');
   expect(fixture.errors).toEqual([]);
 });
 
 test('workers that were never started close at once, and cannot be started then', async () => {
   const fixture = useFixture();
-  const workers = fixture.openWorkers({ turn: { handler: async () => undefined, concurrency: 1 } });
+  const workers = fixture.openWorkers(turnRole());
 
   expect(workers.isRunning()).toBe(false);
   expect(await workers.close()).toBe('closed');
@@ -131,10 +127,7 @@ test('a start that waits for Redis ends with a close', async (context) => {
   const redis = await startOwnRedis(context);
   const fixture = useFixture(redis);
   freeze(redis.pid);
-  const workers = fixture.openWorkers(
-    { turn: { handler: async () => undefined, concurrency: 1 } },
-    { deadlineMs: 300 },
-  );
+  const workers = fixture.openWorkers(turnRole(), { deadlineMs: 300 });
   const starting = workers.start();
 
   await workers.close();

@@ -3,7 +3,7 @@ import { once } from 'node:events';
 import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
-import { conversation, type Fixture, useFixture } from './fixture.ts';
+import { conversation, type Fixture, turnRole, useFixture } from './fixture.ts';
 
 /** Ends when a worker process has taken a wake, and kills that process. */
 async function takeAndDie(fixture: Fixture): Promise<void> {
@@ -24,7 +24,7 @@ test('the wake of a killed worker is delivered again, however often workers are 
   await takeAndDie(fixture);
   await takeAndDie(fixture);
   const seen: string[] = [];
-  await fixture.openWorkers({ turn: { handler: async ({ id }) => void seen.push(id), concurrency: 1 } }).start();
+  await fixture.openWorkers(turnRole(({ id }) => seen.push(id))).start();
 
   await expect.poll(() => seen, { timeout: 30_000, interval: 50 }).toEqual(['c1']);
   expect(fixture.reclaims).toEqual(['turn']); // Only the second reclaim: the first one was reported to the process that died in the second crash.

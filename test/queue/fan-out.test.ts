@@ -34,8 +34,7 @@ async function startRoles(fixture: Fixture, pass: PassHandler, summarize: Summar
 }
 
 async function countKeys(fixture: Fixture): Promise<number> {
-  const redis = new Redis(fixture.url);
-  onTestFinished(() => redis.disconnect());
+  const redis = fixture.connect();
   const keys = await redis.keys(`{tq*}.${fixture.namespace}:*`);
   // Keys of a queue, however many jobs it had.
   return keys.filter((key) => !/:(meta|events|pc|marker|stalled-check|id)$/.test(key)).length;

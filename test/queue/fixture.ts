@@ -3,7 +3,7 @@ import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { inject, onTestFinished, type TestContext } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import type { SummarizationHandler } from '../../src/domain/ports/queue.ts';
+import type { SummarizationHandler, TurnHandler } from '../../src/domain/ports/queue.ts';
 import { type QueueName, queuePrefix } from '../../src/jobs/queues.ts';
 import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
@@ -22,6 +22,8 @@ export interface Fixture {
   readonly reclaims: string[];
   openWakes(options?: { failsFast?: boolean }): OpenWakeQueue;
   openWorkers(roles: QueueWorkersOptions['roles'], options?: { deadlineMs?: number }): QueueWorkers;
+  /** A connection that is closed with the test. */
+  connect(): Redis;
   /** BullMQ's own queue, for what our side of it never does */
   openRaw(name: QueueName, shard?: number): Queue;
 }
@@ -60,6 +62,11 @@ export function useFixture({ url = inject('redisUrl'), shards = 1 } = {}): Fixtu
       });
       onTestFinished(async () => void (await workers.close()));
       return workers;
+    },
+    connect() {
+      const redis = new Redis(url);
+      onTestFinished(() => redis.disconnect());
+      return redis;
     },
     openRaw(name, shard = 0) {
       const connection = new Redis(url, { maxRetriesPerRequest: null });
@@ -103,6 +110,15 @@ export function freeze(pid: number): () => void {
   const thaw = (): void => void process.kill(pid, 'SIGCONT');
   onTestFinished(thaw);
   return thaw;
+}
+
+/** Workers for turns. `work` is their handler. */
+export function turnRole(work: (ref: ConversationRef) => unknown = () => undefined, concurrency = 1) {
+  const handler: TurnHandler = async (ref) => {
+    await work(ref);
+    return { status: 'done' };
+  };
+  return { turn: { handler, concurrency } };
 }
 
 export function conversation(id: string): ConversationRef {

@@ -3,10 +3,10 @@ import { once } from 'node:events';
 import { openQueueWorkers } from '../../src/queue/queue-workers.ts';
 
 const [url = '', namespace = ''] = process.argv.slice(2);
-const handler = async (): Promise<undefined> => {
+const handler = async (): Promise<never> => {
   process.stdout.write('taken\n');
   await once(process, 'never');
-  return undefined;
+  throw new Error('the process ended otherwise');
 };
 const workers = openQueueWorkers({
   url,

@@ -1,9 +1,7 @@
-import { Redis } from 'ioredis';
-import { expect, onTestFinished, test } from 'vitest';
-import type { ConversationRef } from '../../src/domain/ids.ts';
+import { expect, test } from 'vitest';
 import { PAYLOAD_VERSION } from '../../src/jobs/job.ts';
 import { DEFAULT_PRIORITY } from '../../src/jobs/queues.ts';
-import { conversation, useFixture } from './fixture.ts';
+import { conversation, turnRole, useFixture } from './fixture.ts';
 
 const NEWER = { v: PAYLOAD_VERSION + 1, who: ['_', 'c1'] };
 const OPTIONS = { priority: DEFAULT_PRIORITY, removeOnComplete: true };
@@ -11,8 +9,7 @@ const OPTIONS = { priority: DEFAULT_PRIORITY, removeOnComplete: true };
 test('ordinary jobs are served at once while 5,000 jobs of a newer program are retried', async () => {
   const fixture = useFixture();
   const queue = fixture.openRaw('turn');
-  const redis = new Redis(fixture.url);
-  onTestFinished(() => redis.disconnect());
+  const redis = fixture.connect();
   const ids = Array.from({ length: 5_000 }, (_, at) => `w-newer-${at}`);
   await queue.addBulk(ids.map((jobId) => ({ name: 'turn', data: NEWER, opts: { ...OPTIONS, jobId } })));
   const keys = ids.map((id) => queue.toKey(id));
@@ -20,13 +17,9 @@ test('ordinary jobs are served at once while 5,000 jobs of a newer program are r
   const countDeliveries = async (): Promise<number> => Number(await redis.call('eval', [SUM, keys.length, ...keys]));
   /** Ordinary job → deliveries of newer jobs before it. */
   const served = new Map<string, number>();
-  const handler = async ({ id }: ConversationRef): Promise<undefined> => {
-    served.set(id, await countDeliveries());
-    return undefined;
-  };
   const wakes = fixture.openWakes();
   await wakes.wake('turn', conversation('first'), 'w-first');
-  await fixture.openWorkers({ turn: { handler, concurrency: 4 } }).start();
+  await fixture.openWorkers(turnRole(async ({ id }) => served.set(id, await countDeliveries()), 4)).start();
   await expect.poll(() => served.get('first')).toBeDefined();
 
   // Until each of them has been retried once.

@@ -3,7 +3,7 @@ import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { NEWER_PAYLOAD_TRIES, PAYLOAD_VERSION, writeWake } from '../../src/jobs/job.ts';
 import { DEFAULT_PRIORITY, queuePrefix } from '../../src/jobs/queues.ts';
-import { conversation, type Fixture, useFixture } from './fixture.ts';
+import { conversation, type Fixture, turnRole, useFixture } from './fixture.ts';
 
 /** A wake of a later program, which this one cannot read. */
 const NEWER = { v: PAYLOAD_VERSION + 1, who: ['_', 'c1'] };
@@ -27,7 +27,7 @@ function openNewerWorker({ url, namespace }: Fixture): { readonly seen: unknown[
 test('a job of a newer program is left unchanged to a worker that knows it', async () => {
   const fixture = useFixture();
   const seen: string[] = [];
-  const old = fixture.openWorkers({ turn: { handler: async ({ id }) => void seen.push(id), concurrency: 4 } });
+  const old = fixture.openWorkers(turnRole(({ id }) => seen.push(id), 4));
   await old.start();
   const queue = fixture.openRaw('turn');
   await queue.add('turn', NEWER, OPTIONS);
@@ -46,11 +46,10 @@ test('a job of a newer program is dropped if no worker knows it, and the sweeper
   const queue = fixture.openRaw('turn');
   const job = await queue.add('turn', NEWER, { ...OPTIONS, delay: 600_000 });
   // As if it had been left to others so often.
-  const redis = new Redis(fixture.url);
-  onTestFinished(() => redis.disconnect());
+  const redis = fixture.connect();
   await redis.hset(queue.toKey(job.id ?? ''), 'ats', NEWER_PAYLOAD_TRIES);
   await job.promote();
-  await fixture.openWorkers({ turn: { handler: async () => undefined, concurrency: 1 } }).start();
+  await fixture.openWorkers(turnRole()).start();
   await expect.poll(() => queue.getJobState('w-1'), { timeout: 60_000 }).toBe('unknown');
   expect(fixture.drops).toMatchObject([{ queue: 'turn', error: { code: 'invalid_input', field: 'job.data.v' } }]);
 });
@@ -58,7 +57,7 @@ test('a job of a newer program is dropped if no worker knows it, and the sweeper
 test('an unknown field of a payload is ignored', async () => {
   const fixture = useFixture();
   const seen: string[] = [];
-  await fixture.openWorkers({ turn: { handler: async ({ id }) => void seen.push(id), concurrency: 1 } }).start();
+  await fixture.openWorkers(turnRole(({ id }) => seen.push(id))).start();
   await fixture
     .openRaw('turn')
     .add('turn', { ...writeWake({ conversation: conversation('c1') }), trace: 'later' }, OPTIONS);
@@ -71,25 +70,20 @@ test('an ordinary job is served before all due jobs of a newer program', async (
   const queue = fixture.openRaw('turn');
   const ids = Array.from({ length: 50 }, (_, at) => `w-newer-${at}`);
   await queue.addBulk(ids.map((jobId) => ({ name: 'turn', data: NEWER, opts: { ...OPTIONS, jobId } })));
-  const first = fixture.openWorkers({ turn: { handler: async () => undefined, concurrency: 4 } });
+  const first = fixture.openWorkers(turnRole(() => undefined, 4));
   await first.start();
   await expect.poll(() => queue.getDelayedCount(), { timeout: 20_000, interval: 5 }).toBe(ids.length);
   await first.close();
   // As when their delays end. `promoteJobs` would forget their priority.
   for (const job of await queue.getDelayed(0, ids.length)) await job.promote();
   await fixture.openWakes().wake('turn', conversation('c2'), 'w2');
-  const redis = new Redis(fixture.url);
-  onTestFinished(() => redis.disconnect());
+  const redis = fixture.connect();
   const taken = async (): Promise<number> => {
     const counts = await Promise.all(ids.map((id) => redis.hget(queue.toKey(id), 'ats')));
     return counts.filter((count) => Number(count) > 1).length;
   };
   const before: number[] = [];
-  const handler = async (): Promise<undefined> => {
-    before.push(await taken());
-    return undefined;
-  };
-  await fixture.openWorkers({ turn: { handler, concurrency: 1 } }).start();
+  await fixture.openWorkers(turnRole(async () => before.push(await taken()))).start();
   await expect.poll(() => before, { timeout: 20_000 }).toEqual([0]);
 });
 
@@ -97,7 +91,7 @@ test('a job of a newer program is put off for twice as long each time', async ()
   const fixture = useFixture();
   const queue = fixture.openRaw('turn');
   const job = await queue.add('turn', NEWER, OPTIONS);
-  await fixture.openWorkers({ turn: { handler: async () => undefined, concurrency: 1 } }).start();
+  await fixture.openWorkers(turnRole()).start();
   const delays: number[] = [];
   while (delays.length < NEWER_PAYLOAD_TRIES) {
     await expect.poll(() => queue.getDelayedCount(), { timeout: 20_000, interval: 5 }).toBe(1);

@@ -1,8 +1,7 @@
 import { assert, integer, nat, property, record } from 'fast-check';
 import { expect, test } from 'vitest';
-import type { TurnHandler } from '../../src/domain/ports/queue.ts';
 import { shareOut, totalConcurrency } from '../../src/queue/queue-workers.ts';
-import { conversation, useFixture } from './fixture.ts';
+import { conversation, turnRole, useFixture } from './fixture.ts';
 
 test('a concurrency is divided evenly, and every shard gets at least one', () => {
   const counts = record({
@@ -35,13 +34,13 @@ test.each([
   const wakes = fixture.openWakes();
   const gate = Promise.withResolvers<void>();
   const taken: string[] = [];
-  const handler: TurnHandler = async ({ id }) => {
-    taken.push(id);
-    await gate.promise;
-    return undefined;
-  };
   for (let at = 0; at < 60; at += 1) await wakes.wake('turn', conversation(`c${at}`), `w${at}`);
-  const workers = fixture.openWorkers({ turn: { handler, concurrency } });
+  const workers = fixture.openWorkers(
+    turnRole(async ({ id }) => {
+      taken.push(id);
+      await gate.promise;
+    }, concurrency),
+  );
   await workers.start();
 
   const areAllBusy = (): boolean => workers.intakes.every(({ couldTakeMore }) => !couldTakeMore);

@@ -1,8 +1,7 @@
-import { Redis } from 'ioredis';
-import { expect, onTestFinished, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { writeWake } from '../../src/jobs/job.ts';
 import { DEFAULT_PRIORITY } from '../../src/jobs/queues.ts';
-import { conversation, useFixture } from './fixture.ts';
+import { conversation, turnRole, useFixture } from './fixture.ts';
 
 const OPTIONS = { jobId: 'w-bad', priority: DEFAULT_PRIORITY };
 
@@ -12,11 +11,10 @@ test.each(['data', 'opts', 'progress'])(
     const fixture = useFixture();
     const queue = fixture.openRaw('turn');
     await queue.add('turn', writeWake({ conversation: conversation('bad') }), OPTIONS);
-    const redis = new Redis(fixture.url);
-    onTestFinished(() => redis.disconnect());
+    const redis = fixture.connect();
     await redis.hset(queue.toKey('w-bad'), field, '{"v":');
     const seen: string[] = [];
-    await fixture.openWorkers({ turn: { handler: async ({ id }) => void seen.push(id), concurrency: 1 } }).start();
+    await fixture.openWorkers(turnRole(({ id }) => seen.push(id))).start();
     const wakes = fixture.openWakes();
     await wakes.wake('turn', conversation('c1'), 'w1');
     // Within less than the 15 s for which BullMQ leaves a queue alone after an error.

@@ -1,10 +1,18 @@
-import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
-import type { PassHandler, SummarizationHandler, TurnHandler } from '../../src/domain/ports/queue.ts';
+import type { PassHandler, SummarizationHandler } from '../../src/domain/ports/queue.ts';
 import { type QueueName, queuePrefix } from '../../src/jobs/queues.ts';
 import { summarizeJob } from '../../src/jobs/summarize.ts';
 import type { OpenWakeQueue } from '../../src/queue/wake-queue.ts';
-import { childOf, conversation, countAll, type Fixture, startOwnRedis, useFixture, writesSummary } from './fixture.ts';
+import {
+  childOf,
+  conversation,
+  countAll,
+  type Fixture,
+  startOwnRedis,
+  turnRole,
+  useFixture,
+  writesSummary,
+} from './fixture.ts';
 
 const SOON = { timeout: 60_000, interval: 20 };
 const HOUR_MS = 3_600_000;
@@ -13,12 +21,6 @@ const SECOND_MS = 1_000;
 /** Wait in the first shard. Undefined: nothing waits. */
 async function readWait(wakes: OpenWakeQueue, queue: QueueName): Promise<number | undefined> {
   return (await wakes.readShardWaits()).find((wait) => wait.queue === queue && wait.shard === 0)?.waitMs;
-}
-
-async function connectTo(fixture: Fixture): Promise<Redis> {
-  const redis = new Redis(fixture.url);
-  onTestFinished(() => redis.disconnect());
-  return redis;
 }
 
 function keyOf(fixture: Fixture, queue: QueueName, name: string): string {
@@ -70,7 +72,7 @@ test('a job whose return is no longer in the events has waited longer than all e
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await bringPassBack(fixture, wakes);
-  const redis = await connectTo(fixture);
+  const redis = fixture.connect();
   const events = keyOf(fixture, 'compaction', 'events');
   await redis.del(events);
   expect(await readWait(wakes, 'compaction')).toBe(0);
@@ -145,7 +147,7 @@ test('a job reclaimed from a dead worker waits in a list before all others', asy
 test('the reclaimed job that was found first has waited longest, though the last one is taken first', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
-  const redis = await connectTo(fixture);
+  const redis = fixture.connect();
   const raw = fixture.openRaw('turn');
   const names = ['wait', 'prioritized', 'events'];
   const [wait, prioritized, events] = names.map((name) => keyOf(fixture, 'turn', name)) as [string, string, string];
@@ -167,12 +169,11 @@ test('the reclaimed job that was found first has waited longest, though the last
 
   const hold = Promise.withResolvers<void>();
   const seen: string[] = [];
-  const handler: TurnHandler = async ({ id }) => {
+  const role = turnRole(async ({ id }) => {
     seen.push(id);
     await hold.promise;
-    return undefined;
-  };
-  await fixture.openWorkers({ turn: { handler, concurrency: 1 } }).start();
+  });
+  await fixture.openWorkers(role).start();
   onTestFinished(() => hold.resolve());
   await expect.poll(() => seen, SOON).toEqual(['newest']);
   expect(await readWait(wakes, 'turn')).toBeGreaterThanOrEqual(600 * SECOND_MS);
@@ -181,7 +182,7 @@ test('the reclaimed job that was found first has waited longest, though the last
 test('events are read once for a shard with a job that came back, and otherwise not at all', async (context) => {
   const fixture = useFixture(await startOwnRedis(context));
   const wakes = fixture.openWakes();
-  const redis = await connectTo(fixture);
+  const redis = fixture.connect();
   const countReads = async (): Promise<number> => {
     const stats = await redis.info('commandstats');
     return Number(/^cmdstat_xrevrange:calls=(\d+)/m.exec(stats)?.[1] ?? 0);

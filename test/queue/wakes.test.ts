@@ -1,23 +1,17 @@
 import { expect, test } from 'vitest';
-import type { TurnHandler } from '../../src/domain/ports/queue.ts';
-import { conversation, countAll, useFixture } from './fixture.ts';
+import { conversation, countAll, turnRole, useFixture } from './fixture.ts';
 
 const SOON = { timeout: 60_000, interval: 20 };
-
-function recordTurns(): { seen: string[]; handler: TurnHandler } {
-  const seen: string[] = [];
-  return { seen, handler: async ({ id }) => void seen.push(id) };
-}
 
 test('a wake that is added twice is delivered once', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
-  const { seen, handler } = recordTurns();
+  const seen: string[] = [];
 
   await wakes.wake('turn', conversation('c1'), 'same');
   await wakes.wake('turn', conversation('c1'), 'same');
   expect(await countAll(wakes)).toBe(1);
-  await fixture.openWorkers({ turn: { handler, concurrency: 4 } }).start();
+  await fixture.openWorkers(turnRole(({ id }) => seen.push(id), 4)).start();
 
   await expect.poll(() => countAll(wakes), SOON).toBe(0);
   expect(seen).toEqual(['c1']);
@@ -26,8 +20,8 @@ test('a wake that is added twice is delivered once', async () => {
 test('every wake is delivered once, in all shards, to several workers', async () => {
   const fixture = useFixture({ shards: 3 });
   const wakes = fixture.openWakes();
-  const { seen, handler } = recordTurns();
-  for (const _ of [1, 2]) await fixture.openWorkers({ turn: { handler, concurrency: 4 } }).start();
+  const seen: string[] = [];
+  for (const _ of [1, 2]) await fixture.openWorkers(turnRole(({ id }) => seen.push(id), 4)).start();
 
   const ids = Array.from({ length: 300 }, (_, index) => `c${index}`);
   await Promise.all(ids.map((id) => wakes.wake('turn', conversation(id), `wake-${id}`)));
@@ -56,7 +50,7 @@ test('wakes of one tenant are not those of another', async () => {
   const wakes = fixture.openWakes();
   const seen: unknown[] = [];
   await wakes.wake('turn', { tenant: 'acme', id: 'c1' }, 'w1');
-  await fixture.openWorkers({ turn: { handler: async (ref) => void seen.push(ref), concurrency: 1 } }).start();
+  await fixture.openWorkers(turnRole((ref) => seen.push(ref))).start();
 
   await expect.poll(() => seen, SOON).toEqual([{ tenant: 'acme', id: 'c1' }]);
 });
@@ -69,8 +63,8 @@ test('a lower priority number goes first, and the default is 10', async () => {
   await wakes.wake('turn', conversation('early'), 'w3', { priority: 1 });
   await wakes.wake('turn', conversation('none'), 'w4', { priority: 0 }); // no priority would overtake all
   await wakes.wake('turn', conversation('nine'), 'w5', { priority: 9 });
-  const { seen, handler } = recordTurns();
-  await fixture.openWorkers({ turn: { handler, concurrency: 1 } }).start();
+  const seen: string[] = [];
+  await fixture.openWorkers(turnRole(({ id }) => seen.push(id))).start();
 
   await expect.poll(() => seen, SOON).toEqual(['early', 'none', 'nine', 'default', 'late']);
 });
@@ -106,13 +100,12 @@ test('a wake that is being handled or was handled is not pending', async () => {
   const wakes = fixture.openWakes();
   const gate = Promise.withResolvers<void>();
   const entered = Promise.withResolvers<void>();
-  const handler: TurnHandler = async () => {
+  const role = turnRole(async () => {
     entered.resolve();
     await gate.promise;
-    return undefined;
-  };
+  });
   await wakes.wake('turn', conversation('c1'), 'w1');
-  await fixture.openWorkers({ turn: { handler, concurrency: 1 } }).start();
+  await fixture.openWorkers(role).start();
 
   await entered.promise;
   expect(await fixture.openRaw('turn').getJobState('w-w1')).toBe('active');
@@ -129,10 +122,10 @@ test.each([
 ])('removes and reports a job whose data cannot be read: %s', async (_case, data, field) => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
-  const { seen, handler } = recordTurns();
+  const seen: string[] = [];
   await fixture.openRaw('turn').add('turn', data, { jobId: 'bad', removeOnComplete: false, removeOnFail: false });
   await wakes.wake('turn', conversation('good'), 'w1');
-  await fixture.openWorkers({ turn: { handler, concurrency: 1 } }).start();
+  await fixture.openWorkers(turnRole(({ id }) => seen.push(id))).start();
 
   await expect.poll(() => seen, SOON).toEqual(['good']);
   await expect.poll(() => fixture.openRaw('turn').getJobState('bad'), SOON).toBe('unknown');
@@ -146,12 +139,12 @@ test('a handler’s error is reported, and its wake is removed without a retry',
   const wakes = fixture.openWakes();
   const failure = new Error('the store is away');
   let runs = 0;
-  const handler: TurnHandler = () => {
+  const role = turnRole(() => {
     runs += 1;
-    return Promise.reject(failure);
-  };
+    throw failure;
+  });
   await wakes.wake('turn', conversation('c1'), 'w1');
-  await fixture.openWorkers({ turn: { handler, concurrency: 1 } }).start();
+  await fixture.openWorkers(role).start();
 
   await expect.poll(() => fixture.errors, SOON).toEqual([{ where: 'turn', error: failure }]);
   expect(await countAll(wakes)).toBe(0);

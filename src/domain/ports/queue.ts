@@ -46,11 +46,14 @@ export interface Postponed {
   readonly delayMs: number;
 }
 
-/**
- * Handles one delivery of a turn job. It throws outages of Redis, and a `BrokenDelivery` for unexpected errors.
- * @returns undefined once the delivery has ended
- */
-export type TurnHandler = (conversation: ConversationRef) => Promise<Postponed | undefined>;
+export type TurnDeliveryResult =
+  | { readonly status: 'done' }
+  /** Another worker owns the turn, or it was canceled or erased. This worker wrote nothing more. */
+  | { readonly status: 'lost' }
+  | Postponed;
+
+/** Handles one delivery of a turn job. It throws outages of Redis, and a `BrokenDelivery` for unexpected errors. */
+export type TurnHandler = (conversation: ConversationRef) => Promise<TurnDeliveryResult>;
 
 /** One delivery of a pass job. */
 export interface PassDelivery {

@@ -12,25 +12,21 @@ import {
   commitSettled,
   endWithoutVersion,
   failPass,
-  type PassRun,
   proposeSettled,
+  type RunningPass,
   scopeOf,
 } from './pass-writes.ts';
 import { planContext, settleContext } from './plan-and-settle.ts';
 import { childId, readAccepted, summaryKey, summaryPolicy } from './sequence-summaries.ts';
 
 /** Does what the state asks for, and answers the facts that `nextStep` decides by. */
-export async function act<Step extends WorkStep>(run: PassRun, state: PassState<Step>): Promise<Facts[Step]> {
+export async function act<Step extends WorkStep>(run: RunningPass, state: PassState<Step>): Promise<Facts[Step]> {
   return await ACTIONS[state.step](run, state);
 }
 
 const ACTIONS: {
-  readonly [Step in WorkStep]: (run: PassRun, state: PassState<Step>) => Promise<Facts[Step]>;
+  readonly [Step in WorkStep]: (run: RunningPass, state: PassState<Step>) => Promise<Facts[Step]>;
 } = {
-  review: readFresh,
-  check_approval: compareAndCheck,
-  commit_approved: commitApproved,
-  refuse_approval: answerRefusal,
   evaluate: readFresh,
   plan: planLive,
   record_plan: ({ ports, pass }, { plan }) => ports.passes.recordPlan(pass.lease, plan),
@@ -42,14 +38,18 @@ const ACTIONS: {
   commit: commitSettled,
   end: endWithoutVersion,
   fail: (run, state) => failPass(run, state, run.prepared.policy),
+  review: readFresh,
+  check_approval: compareAndCheck,
+  commit_approved: commitApproved,
+  refuse_approval: answerRefusal,
 };
 
-function readFresh({ ports, pass, prepared }: PassRun): Promise<Facts['evaluate']> {
+function readFresh({ ports, pass, prepared }: RunningPass): Promise<Facts['evaluate']> {
   return readSnapshot(ports, pass.lease, prepared);
 }
 
 async function compareAndCheck(
-  { ports, pass }: PassRun,
+  { ports, pass }: RunningPass,
   state: PassState<'check_approval'>,
 ): Promise<Facts['check_approval']> {
   const live = await ports.contexts.readContext(pass.lease.conversation);
@@ -58,7 +58,7 @@ async function compareAndCheck(
   return await checkApproval(state, live);
 }
 
-async function planLive({ ports, pass, firstUserSeq }: PassRun, state: PassState<'plan'>): Promise<Facts['plan']> {
+async function planLive({ ports, pass, firstUserSeq }: RunningPass, state: PassState<'plan'>): Promise<Facts['plan']> {
   const source = await ports.contexts.readContext(pass.lease.conversation);
   if (source === undefined) return { status: 'gone' };
   const context = await eventLoopShare.run(buildInSlices(source));
@@ -67,7 +67,10 @@ async function planLive({ ports, pass, firstUserSeq }: PassRun, state: PassState
 }
 
 /** One child job for each sequence without a summary record. A refused sequence has a record. */
-async function findMissing({ ports, pass, prepared }: PassRun, state: PassState<'fan_out'>): Promise<Facts['fan_out']> {
+async function findMissing(
+  { ports, pass, prepared }: RunningPass,
+  state: PassState<'fan_out'>,
+): Promise<Facts['fan_out']> {
   const { passId, conversation, owner } = pass.lease;
   const policy = summaryPolicy(prepared.policy, state.conversation);
   const tasks = state.plan.sequences.map((sequence) => ({ sequence, hash: summaryKey(sequence, policy) }));
@@ -82,7 +85,7 @@ async function findMissing({ ports, pass, prepared }: PassRun, state: PassState<
 }
 
 /** Gives the lease back before the queue is asked for children. A crash in between costs a minute, nothing else. */
-async function parkPass(run: PassRun, { job, children, sequences }: PassState<'park'>): Promise<Facts['park']> {
+async function parkPass(run: RunningPass, { job, children, sequences }: PassState<'park'>): Promise<Facts['park']> {
   const { passes, onEvent } = run.ports;
   const parked = await passes.parkPass(run.pass.lease, job, PASS_LIMITS.parkMs);
   if (parked.status !== 'parked') return parked;
@@ -90,7 +93,10 @@ async function parkPass(run: PassRun, { job, children, sequences }: PassState<'p
   return parked;
 }
 
-async function readLive({ ports, pass, prepared }: PassRun, { plan }: PassState<'rebase'>): Promise<Facts['rebase']> {
+async function readLive(
+  { ports, pass, prepared }: RunningPass,
+  { plan }: PassState<'rebase'>,
+): Promise<Facts['rebase']> {
   const { conversation } = pass.lease;
   const read = await readSnapshot(ports, pass.lease, prepared);
   if (read.status !== 'read') return read;
@@ -102,7 +108,7 @@ async function readLive({ ports, pass, prepared }: PassRun, { plan }: PassState<
   return { ...read, live, planned: planned?.version };
 }
 
-async function settleLive(run: PassRun, state: PassState<'settle'>): Promise<Facts['settle']> {
+async function settleLive(run: RunningPass, state: PassState<'settle'>): Promise<Facts['settle']> {
   const { ports, pass, prepared, firstUserSeq } = run;
   const { conversation } = pass.lease;
   const { plan, reasons, snapshot, live } = state;

@@ -1,18 +1,19 @@
 import { type ConversationRef, nameConversation, type TraceParent } from '../../domain/ids.ts';
-import { PASS_LIMITS, type PassOutcome } from '../../domain/pass.ts';
+import { PASS_LIMITS } from '../../domain/pass.ts';
 import type { ClaimedPass, PassClaimResult } from '../../domain/ports/pass-store.ts';
 import type { PassDeliveryResult, PassHandler } from '../../domain/ports/queue.ts';
 import type { SpanSubject } from '../../domain/ports/tracing.ts';
 import { requestPass } from '../pass-request.ts';
 import { type PreparedAgent, prepareAsLastTurn } from '../prepared-agent.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
+import type { TakeoverResult } from '../turn/turn-ports.ts';
 import { findFirstUser } from '../user-messages.ts';
 import { postpone } from '../work-place.ts';
 import { act } from './pass-actions.ts';
 import { chooseFanning, isFinal, nextStep, startPass } from './pass-machine.ts';
 import { evaluateRequest } from './pass-snapshot.ts';
 import type { Fanning, FinalState, PassState, WorkStep } from './pass-states.ts';
-import { failPass, type PassRun, reportLost } from './pass-writes.ts';
+import { failPass, type RunningPass, reportLost } from './pass-writes.ts';
 import type { CompactionPorts } from './ports.ts';
 import { isMeasured, type MeasuredPass } from './shadow.ts';
 
@@ -46,19 +47,15 @@ export function createPassHandler(ports: CompactionPorts): PassHandler {
 /**
  * Ends the open pass now with the summaries that exist, for a turn that waits no longer. The pass continues under a new id,
  * so an owner under the old id is superseded.
- * @returns its outcome, or undefined if no pass was open or this owner lost it
  */
-export async function takeOverPass(
-  ports: CompactionPorts,
-  conversation: ConversationRef,
-): Promise<PassOutcome['kind'] | undefined> {
+export async function takeOverPass(ports: CompactionPorts, conversation: ConversationRef): Promise<TakeoverResult> {
   const claim = await ports.passes.takeOverPass(conversation, ports.ids.next(), ports.ids.next());
-  if (claim.status !== 'claimed') return undefined;
+  if (claim.status !== 'claimed') return { status: 'none_open' };
   const { pass } = claim;
   ports.onEvent({ type: 'pass_taken_over', ...nameConversation(conversation), passId: pass.lease.passId });
   return await ports.tracing.inSpan(describeSpan(pass, ports.tracing.current()), async () => {
     const final = await deliverPass(ports, pass, { plans: 'none' });
-    return final.step === 'ended' ? final.outcome : undefined;
+    return final.step === 'ended' ? { status: 'ended', outcome: final.outcome } : { status: 'lost' };
   });
 }
 
@@ -86,13 +83,13 @@ async function deliverPass(ports: CompactionPorts, pass: ClaimedPass, fanning: F
 }
 
 /** The loop around the pure machine. */
-async function runPass(run: PassRun, start: PassState): Promise<FinalState> {
+async function runPass(run: RunningPass, start: PassState): Promise<FinalState> {
   let state = start;
   while (!isFinal(state)) state = await advance(run, state);
   return state;
 }
 
-async function advance<Step extends WorkStep>(run: PassRun, state: PassState<Step>): Promise<PassState> {
+async function advance<Step extends WorkStep>(run: RunningPass, state: PassState<Step>): Promise<PassState> {
   return nextStep(state, await act(run, state));
 }
 
@@ -105,7 +102,7 @@ async function failUnknown(ports: CompactionPorts, pass: ClaimedPass): Promise<D
   return { step: 'lost', why };
 }
 
-async function conclude(run: PassRun, final: FinalState): Promise<void> {
+async function conclude(run: RunningPass, final: FinalState): Promise<void> {
   switch (final.step) {
     case 'ended':
       await requestFollowUp(run, final.snapshot.prepared, final.progress.head);
@@ -126,7 +123,7 @@ async function conclude(run: PassRun, final: FinalState): Promise<void> {
  * Requests the next pass if messages appended behind `head` meet a threshold. Their writer joined this pass, and no other
  * caller looks. A worker that dies right here leaves that to the next message.
  */
-async function requestFollowUp({ ports, pass }: PassRun, prepared: PreparedAgent, head: number): Promise<void> {
+async function requestFollowUp({ ports, pass }: RunningPass, prepared: PreparedAgent, head: number): Promise<void> {
   const { conversation } = pass.lease;
   const state = await ports.contexts.readConversation(conversation);
   if (state === undefined || state.passId !== undefined || state.head <= head) return;
@@ -137,7 +134,7 @@ async function requestFollowUp({ ports, pass }: PassRun, prepared: PreparedAgent
 
 /** Runs the shadow only after the pass has ended or waits, so the shadow's result cannot affect the pass. */
 async function measure(
-  { ports, pass, firstUserSeq }: PassRun,
+  { ports, pass, firstUserSeq }: RunningPass,
   outcome: MeasuredPass['outcome'],
   measured: Extract<FinalState, { step: 'waiting' }>['proposed'],
 ): Promise<void> {

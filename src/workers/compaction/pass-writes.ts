@@ -16,25 +16,28 @@ import type { PassSnapshot } from './pass-snapshot.ts';
 import type { Evaluated, Facts, PassState } from './pass-states.ts';
 import type { CompactionPorts } from './ports.ts';
 
-/** One claimed pass and what stays the same for its whole delivery. */
-export interface PassRun {
+/** A claimed pass and the ports that write for it. */
+export interface OwnedPass {
   readonly ports: CompactionPorts;
   readonly pass: ClaimedPass;
+}
+
+/** An owned pass with all that stays the same for its whole delivery. */
+export interface RunningPass extends OwnedPass {
   readonly prepared: PreparedAgent;
   /** Seq of the log's first user message. */
   readonly firstUserSeq: number | undefined;
 }
 
-type Run = Pick<PassRun, 'ports' | 'pass'>;
 type EndedEvent = Extract<WorkerEvent, { readonly type: 'pass_ended' }>;
 type Figures = Partial<Omit<EndedEvent, 'type' | 'outcome' | 'code' | 'reasons' | keyof EventScope>>;
 
-export function scopeOf({ pass: { lease } }: Run): EventScope {
+export function scopeOf({ pass: { lease } }: OwnedPass): EventScope {
   return { ...nameConversation(lease.conversation), passId: lease.passId };
 }
 
 /** Ends the pass without a version, unless reasons were added since the snapshot. */
-export async function endWithoutVersion(run: Run, state: PassState<'end'>): Promise<PassEndResult> {
+export async function endWithoutVersion(run: OwnedPass, state: PassState<'end'>): Promise<PassEndResult> {
   const { outcome, snapshot, reasons, sizes } = state;
   const end = describeEnd(run, outcome, snapshot);
   const result = await run.ports.passes.endPass(run.pass.lease, end);
@@ -53,7 +56,7 @@ export async function endWithoutVersion(run: Run, state: PassState<'end'>): Prom
  * @param policy unknown if the agent is unknown
  */
 export async function failPass(
-  run: Run,
+  run: OwnedPass,
   { code, reasons }: { readonly code: string; readonly reasons: readonly Reason[] },
   policy?: Policy,
 ): Promise<PassEndResult> {
@@ -64,7 +67,7 @@ export async function failPass(
   return await finish(run, await ports.passes.endPass(pass.lease, end), { outcome, reasons, figures: {} });
 }
 
-export async function commitSettled(run: Run, state: PassState<'commit'>): Promise<Facts['commit']> {
+export async function commitSettled(run: OwnedPass, state: PassState<'commit'>): Promise<Facts['commit']> {
   const summaries = findUsedSummaries(state);
   const version = await versionOf(run, state, summaries);
   if (version === undefined) return { status: 'gone' };
@@ -74,7 +77,10 @@ export async function commitSettled(run: Run, state: PassState<'commit'>): Promi
 }
 
 /** Commits the text that a person approved, under the hashes of today's agent. */
-export async function commitApproved(run: Run, state: PassState<'commit_approved'>): Promise<Facts['commit_approved']> {
+export async function commitApproved(
+  run: OwnedPass,
+  state: PassState<'commit_approved'>,
+): Promise<Facts['commit_approved']> {
   const { policy: policyHash, system: systemHash, tools: toolsHash, pins: pinsHash } = state.snapshot.prepared.hashes;
   const hashes = { policyHash, systemHash, toolsHash, pinsHash };
   const version = { ...state.proposal.version, ...hashes, at: run.ports.clock.now() };
@@ -88,7 +94,7 @@ export async function commitApproved(run: Run, state: PassState<'commit_approved
 }
 
 /** Proposes a settled version instead of committing it. */
-export async function proposeSettled(run: Run, state: PassState<'propose'>): Promise<Facts['propose']> {
+export async function proposeSettled(run: OwnedPass, state: PassState<'propose'>): Promise<Facts['propose']> {
   const { passes, ids, onEvent } = run.ports;
   const { plan, settled, reasons, snapshot } = state;
   const summaries = findUsedSummaries(state);
@@ -106,7 +112,7 @@ export async function proposeSettled(run: Run, state: PassState<'propose'>): Pro
 
 /** Replies to an approval that cannot be carried out. The proposal stays open. */
 export async function answerRefusal(
-  run: Run,
+  run: OwnedPass,
   { refusal }: PassState<'refuse_approval'>,
 ): Promise<Facts['refuse_approval']> {
   const { passes, onEvent } = run.ports;
@@ -116,7 +122,7 @@ export async function answerRefusal(
 }
 
 /** Reports that the pass has another owner, was ended from outside, or is erased. Its summaries stay for the next pass. */
-export function reportLost(run: Run, why: PassState<'lost'>['why']): void {
+export function reportLost(run: OwnedPass, why: PassState<'lost'>['why']): void {
   const { onEvent } = run.ports;
   if (why !== 'superseded') return onEvent({ type: 'lease_lost', what: 'pass', why, ...scopeOf(run) });
   // A restore or a turn ended it on purpose, so no lease failed.
@@ -132,7 +138,7 @@ interface Commit {
 }
 
 async function commitVersion(
-  run: Run,
+  run: OwnedPass,
   { snapshot, reasons }: Evaluated,
   { version, summaries, outcome: kind, figures }: Commit,
 ): Promise<Facts['commit']> {
@@ -151,7 +157,11 @@ async function commitVersion(
   return await finish(run, result, { outcome, reasons, figures: { ...figures, ...sizes } });
 }
 
-function describeEnd({ ports }: Run, outcome: PassOutcome, { state, requested, prepared }: PassSnapshot): PassEnd {
+function describeEnd(
+  { ports }: OwnedPass,
+  outcome: PassOutcome,
+  { state, requested, prepared }: PassSnapshot,
+): PassEnd {
   const { policy, limits, overhead } = prepared;
   const { tokens } = contextSize(state.size, overhead);
   const { tokens: messageTokens } = contextSize(state.size, NO_OVERHEAD);
@@ -169,7 +179,11 @@ interface Ending {
 }
 
 /** Wakes the turn that waited for the pass, and reports its end. */
-async function finish(run: Run, result: PassEndResult, { outcome, reasons, figures }: Ending): Promise<PassEndResult> {
+async function finish(
+  run: OwnedPass,
+  result: PassEndResult,
+  { outcome, reasons, figures }: Ending,
+): Promise<PassEndResult> {
   if (result.status !== 'ended') return result;
   const { ports, pass } = run;
   if (result.wakeTurn !== undefined) await ports.wakes.wake('turn', pass.lease.conversation, result.wakeTurn);
@@ -193,7 +207,7 @@ function isReviewEnd({ kind }: PassOutcome): boolean {
 }
 
 async function versionOf(
-  run: Run,
+  run: OwnedPass,
   { source, settled, reasons, snapshot: { prepared } }: PassState<'commit' | 'propose'>,
   summaries: ReadonlyMap<string, Summary>,
 ): Promise<Version | undefined> {
@@ -215,7 +229,7 @@ async function versionOf(
 }
 
 /** Time since the request. Store and process have different clocks, so it is clamped at 0. */
-function sinceRequest({ ports, pass }: Run): number {
+function sinceRequest({ ports, pass }: OwnedPass): number {
   return Math.max(0, ports.clock.now() - pass.requestedAt);
 }
 

@@ -11,19 +11,16 @@ import type { CompactionPorts } from './ports.ts';
 import { readAccepted, summaryPolicy } from './sequence-summaries.ts';
 import { tryPass } from './trial-pass.ts';
 
-/**
- * Tries a pass over a fresh snapshot with the summaries that exist, and writes nothing (I14).
- * @returns undefined if the conversation or its agent is gone
- */
+/** Tries a pass over a fresh snapshot with the summaries that exist, and writes nothing (I14). */
 export async function recountContext(
   { contexts, summaries, agents }: Pick<CompactionPorts, 'contexts' | 'summaries' | 'agents'>,
   conversation: ConversationRef,
   { reasons, refusedTokens }: PassAsked,
-): Promise<Recount | undefined> {
+): Promise<Recount> {
   const state = await contexts.readConversation(conversation);
   const source = await contexts.readContext(conversation);
   const found = state && agents.find(state.agent);
-  if (state === undefined || source === undefined || found === undefined) return undefined;
+  if (state === undefined || source === undefined || found === undefined) return { status: 'gone' };
   const prepared = { ...(await prepareAsLastTurn(contexts, conversation, found)) };
   const firstUserSeq = await findFirstUser(contexts, conversation, source.head);
   const context = await eventLoopShare.run(buildInSlices(source));
@@ -40,12 +37,12 @@ export async function recountContext(
   switch (tried.kind) {
     case 'version':
     case 'no_reason':
-      return { fits: true };
+      return { status: 'fits' };
     case 'infeasible':
-      return { fits: false, details: tried.details, rules: [] };
+      return { status: 'too_large', details: tried.details, rules: [] };
     default: {
       const rules = tried.kind === 'refused' ? tried.refusal.codes : [];
-      return { fits: false, details: await explainNow(), rules };
+      return { status: 'too_large', details: await explainNow(), rules };
     }
   }
 

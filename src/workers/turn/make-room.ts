@@ -1,5 +1,6 @@
 import type { PassIntake } from '../../domain/ports/pass-store.ts';
 import { upperBoundTokens } from '../../domain/size.ts';
+import type { TurnFailure } from '../../domain/turn.ts';
 import { requestPass } from '../pass-request.ts';
 import { writeUnderLease } from './lease-keeper.ts';
 import type { ModelFailure } from './model-call.ts';
@@ -50,7 +51,7 @@ export async function failIfInfeasible(
   if (doesFit()) return AGAIN;
   const asked: PassAsked = { reasons: ['hard_limit'] };
   const recount = await recountNow(run, asked);
-  if (!recount.fits) return failAsTooLarge(run, { tokens, recount });
+  if (recount.status === 'too_large') return failAsTooLarge(run, { tokens, recount });
   await settleHere(run, asked);
   if (doesFit()) return AGAIN;
   const why = { message: 'a pass could make room for the request, and did not' };
@@ -72,9 +73,9 @@ export async function askForPass({ keeper, ports, prepared }: RunningTurn, asked
   const passes: PassIntake = {
     requestPass: (request) => writeUnderLease({ ...ports, keeper }, 'request', () => ports.passes.requestPass(request)),
   };
-  const passId = await requestPass({ ...ports, passes }, keeper.lease.conversation, { ...asked, calibration });
-  if (passId === undefined) throw new LostTurn('gone');
-  return passId;
+  const answer = await requestPass({ ...ports, passes }, keeper.lease.conversation, { ...asked, calibration });
+  if (answer.status === 'gone') throw new LostTurn('gone');
+  return answer.passId;
 }
 
 /** Joins the open pass or requests one, takes that pass over and settles it now. */
@@ -90,7 +91,7 @@ async function refresh({ journal, ports, keeper }: RunningTurn): Promise<void> {
 
 async function recountNow({ ports, keeper }: RunningTurn, asked: PassAsked): Promise<Recount> {
   const recount = await ports.takeover.recount(keeper.lease.conversation, asked);
-  if (recount === undefined) throw new LostTurn('gone');
+  if (recount.status === 'gone') throw new LostTurn('gone');
   return recount;
 }
 
@@ -105,21 +106,22 @@ function failAsTooLarge({ prepared }: RunningTurn, { tokens, refusal, recount }:
   const { limits, overhead, policy } = prepared;
   const { usable, upperBoundFactor } = limits;
   const upperBound = upperBoundTokens(tokens, upperBoundFactor);
-  const code = refusal?.code;
-  const parts = recount === undefined || recount.fits ? undefined : recount;
   const sizes = { tokens, fixedTokens: overhead.tokens, upperBoundFactor, upperBoundTokens: upperBound, usable };
-  const details = {
-    ...sizes,
-    ...parts?.details,
-    ...(parts && { rules: parts.rules }),
-    ...(code !== undefined && { code }),
-  };
+  const details = { ...sizes, ...describeParts(recount), ...describeCode(refusal) };
   const sum = `system and tools ${overhead.tokens} + messages ${tokens - overhead.tokens} = ${tokens} tokens`;
   const count = `${sum}, at most ${upperBound} (× ${upperBoundFactor}), usable ${usable ?? 'unknown'}`;
-  const why = `${count}${explainParts(parts)}${explainRefusal(refusal)}`;
+  const why = `${count}${explainParts(recount)}${explainRefusal(refusal)}`;
   return policy.enabled
     ? failTurn('budget_infeasible', `the request stays too large: ${why}`, details)
     : failTurn('context_overflow', `the request is too large and compaction is off: ${why}`, details);
+}
+
+function describeParts(recount: Recount | undefined): TurnFailure['details'] {
+  return recount?.status === 'too_large' ? { ...recount.details, rules: recount.rules } : {};
+}
+
+function describeCode(refusal: ModelFailure | undefined): { readonly code?: string } {
+  return refusal?.code === undefined ? {} : { code: refusal.code };
 }
 
 function explainRefusal(refusal: ModelFailure | undefined): string {
@@ -128,8 +130,8 @@ function explainRefusal(refusal: ModelFailure | undefined): string {
   return `. The provider refused the size${code === undefined ? '' : ` (${code})`}: ${message}`;
 }
 
-function explainParts(recount: Extract<Recount, { fits: false }> | undefined): string {
-  if (recount === undefined) return '';
+function explainParts(recount: Recount | undefined): string {
+  if (recount?.status !== 'too_large') return '';
   const { details, rules } = recount;
   const { fixed, pinned, open, floor, max } = details;
   const parts = `. Nothing more may be removed: fixed ${fixed} + pinned ${pinned} + open ${open} + floor ${floor}, maxTokens ${max}`;

@@ -12,12 +12,19 @@ import type { PreparedAgent } from '../prepared-agent.ts';
 /** Content of an answer without text. Providers refuse an empty message in a later request. */
 const EMPTY_ANSWER = '(empty)';
 
+/** The model broke its contract. `why` names the field, never its content. */
+interface UnusableAnswer {
+  readonly status: 'unusable';
+  readonly why: string;
+}
+
 export type ReadAnswer =
   | { readonly status: 'read'; readonly message: Message; readonly outcome: StepOutcome }
-  /** The model broke its contract. `why` names the field, never its content. */
-  | { readonly status: 'unusable'; readonly why: string };
+  | UnusableAnswer;
 
-export interface AnsweredStep {
+/** The request that a model answered. */
+export interface AnsweredRequest {
+  /** Key of its step. */
   readonly key: string;
   /** End of the log. Call ids are derived from it. */
   readonly head: number;
@@ -34,47 +41,48 @@ export interface AnsweredStep {
 /** Turns a model's answer into the outcome of its step: with call ids of the log, weighed, to be recorded behind `head`. */
 export async function readAnswer(
   answer: ModelAnswer,
-  step: AnsweredStep,
-  prepared: Pick<PreparedAgent, 'weigh'>,
+  request: AnsweredRequest,
+  { weigh }: Pick<PreparedAgent, 'weigh'>,
 ): Promise<ReadAnswer> {
-  const { key, head, version } = step;
-  let message: Message;
-  try {
-    message = adoptAnswer(answer, head);
-  } catch (error) {
-    if (isTurnfoldError(error)) return { status: 'unusable', why: error.message };
-    throw error;
-  }
-  const weighed = await prepared.weigh(message);
+  const { key, head, version } = request;
+  const adopted = adoptAnswer(answer, head);
+  if (adopted.status === 'unusable') return adopted;
+  const { message } = adopted;
+  const weighed = await weigh(message);
   if (weighed.bytes > MAX_MESSAGE_BYTES) {
     return { status: 'unusable', why: `answer of ${weighed.bytes} bytes, at most ${MAX_MESSAGE_BYTES} are allowed` };
   }
+  const recorded = { key, expectedHead: head, closes: [], answeredVersion: version, ...readUsage(answer) };
   const { toolCalls = [] } = message;
-  const usage = checkUsage(answer.usage);
-  const end = answer.end === 'complete' ? undefined : answer.end;
-  const recorded = {
-    key,
-    expectedHead: head,
-    closes: [],
-    answeredVersion: version,
-    ...(usage && { usage: { inputTokens: usage.inputTotal, outputTokens: usage.output } }),
-    ...(end && { end }),
-  };
-  if (end !== undefined && toolCalls.length > 0) {
-    const results = await Promise.all(toolCalls.map(({ id }) => prepared.weigh(refuseUnfinished(id, end))));
-    return { status: 'read', message, outcome: { ...recorded, messages: [weighed, ...results], opens: [] } };
+  const { end = 'complete' } = answer;
+  if (end === 'complete') {
+    const opens = toolCalls.map(({ id, providerId }) => ({ id, providerId }));
+    const outcome = { ...recorded, messages: [weighed], opens, ...readAnchor(answer, request) };
+    return { status: 'read', message, outcome };
   }
-  const opens = toolCalls.map(({ id, providerId }) => ({ id, providerId }));
-  const anchor = readAnchor(usage, step);
-  return { status: 'read', message, outcome: { ...recorded, messages: [weighed], opens, ...(anchor && { anchor }) } };
+  const results = await Promise.all(toolCalls.map(({ id }) => weigh(refuseUnfinished(id, end))));
+  // The anchor covers the answer alone, so it would miss the results.
+  const anchor = results.length === 0 ? readAnchor(answer, request) : {};
+  return {
+    status: 'read',
+    message,
+    outcome: { ...recorded, messages: [weighed, ...results], opens: [], end, ...anchor },
+  };
 }
 
-/** The provider's count as the anchor of later sizes. Undefined: there is none, or it covers a part of the request. */
-function readAnchor(usage: ReturnType<typeof checkUsage>, step: AnsweredStep): StepOutcome['anchor'] {
-  const { version, fingerprint, countedTokens, pictureTokens } = step;
+function readUsage(answer: ModelAnswer): Pick<StepOutcome, 'usage'> {
+  const usage = checkUsage(answer.usage);
+  return usage === undefined ? {} : { usage: { inputTokens: usage.inputTotal, outputTokens: usage.output } };
+}
+
+/** The provider's count as the anchor of later sizes. Left out if there is none, or if it covers a part of the request. */
+function readAnchor(answer: ModelAnswer, request: AnsweredRequest): Pick<StepOutcome, 'anchor'> {
+  const { version, fingerprint, countedTokens, pictureTokens } = request;
+  const usage = checkUsage(answer.usage);
   // A provider may count a picture as a twentieth of our count. Without pictures its count still has to be whole.
-  if (usage === undefined || !isWholeCount(usage.inputTotal, countedTokens - pictureTokens)) return undefined;
-  return { tokens: usage.inputTotal + usage.outputKept, version, ...(fingerprint !== undefined && { fingerprint }) };
+  if (usage === undefined || !isWholeCount(usage.inputTotal, countedTokens - pictureTokens)) return {};
+  const tokens = usage.inputTotal + usage.outputKept;
+  return { anchor: { tokens, version, ...(fingerprint !== undefined && { fingerprint }) } };
 }
 
 const UNFINISHED: Readonly<Record<AnswerEnd, string>> = {
@@ -90,15 +98,23 @@ function refuseUnfinished(toolCallId: string, end: AnswerEnd): Message {
   return { role: 'tool', content: `${end}: ${UNFINISHED[end]}`, toolCallId, isError: true };
 }
 
-/** @throws invalid_input, duplicate_call */
-function adoptAnswer({ content, toolCalls, raw }: ModelAnswer, head: number): Message {
+function adoptAnswer(
+  { content, toolCalls, raw }: ModelAnswer,
+  head: number,
+): { readonly status: 'adopted'; readonly message: Message } | UnusableAnswer {
   const hasCalls = toolCalls.length > 0;
-  const given = {
+  const fields = {
     role: 'assistant',
     content: hasCalls || content.trim() !== '' ? content : EMPTY_ANSWER,
     ...(hasCalls ? { toolCalls } : {}),
     ...(raw === undefined ? {} : { raw }),
   };
-  const message = parseInput(messageSchema, given, 'answer');
-  return adoptMessages([message], head + 1, [], 'answer').messages[0] as Message;
+  try {
+    const message = parseInput(messageSchema, fields, 'answer');
+    const [adopted] = adoptMessages([message], head + 1, [], 'answer').messages;
+    return { status: 'adopted', message: adopted as Message };
+  } catch (error) {
+    if (isTurnfoldError(error)) return { status: 'unusable', why: error.message };
+    throw error;
+  }
 }

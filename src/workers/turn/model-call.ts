@@ -1,5 +1,5 @@
 import type { ContentListener } from '../../domain/contents.ts';
-import type { EventListener, ModelOutcome } from '../../domain/events.ts';
+import type { EventListener, ModelOutcome, WorkerEvent } from '../../domain/events.ts';
 import { nameConversation } from '../../domain/ids.ts';
 import type { Limits } from '../../domain/limits.ts';
 import {
@@ -59,9 +59,8 @@ export function callModel(call: ModelCall): Promise<ModelCallResult> {
 }
 
 async function askModel(call: ModelCall): Promise<ModelCallResult> {
-  const { lease, request, deadline, clock, onContent } = call;
+  const { lease, request, deadline, onContent } = call;
   const { conversation, turn } = lease;
-  const startedAt = clock.now();
   const { observed, progress } = observeRequest(call);
   onContent?.({
     type: 'model_asked',
@@ -72,15 +71,15 @@ async function askModel(call: ModelCall): Promise<ModelCallResult> {
   });
   try {
     const answer = await callWithin(deadline, (signal) => generateSafely(call, { ...observed, signal }));
-    reportCall(call, 'answered', { startedAt, ...progress, answer });
+    reportCall(call, progress, describeAnswer(answer));
     const { content, toolCalls } = answer;
     onContent?.({ type: 'model_answered', ...nameConversation(conversation), turn, content, toolCalls });
     return { status: 'answered', answer };
   } catch (error) {
-    reportCall(call, outcomeOf(error, deadline), { startedAt, ...progress, error });
+    reportCall(call, progress, describeError(error, call));
     deadline.signal.throwIfAborted();
     if (deadline.stop.aborted) throw new StoppedWork();
-    return { status: 'failed', failure: describeFailure(error) };
+    return { status: 'failed', failure: readFailure(error) };
   }
 }
 
@@ -95,13 +94,14 @@ async function generateSafely({ model, clock }: ModelCall, request: ModelRequest
 
 /** Observations before the answer. */
 interface Progress {
+  readonly startedAt: number;
   firstTextAt: number | undefined;
   usage: ModelUsage | undefined;
 }
 
 /** Adds listeners to a request that record its progress. */
 function observeRequest({ lease: { conversation }, request, clock, onEvent }: ModelCall) {
-  const progress: Progress = { firstTextAt: undefined, usage: undefined };
+  const progress: Progress = { startedAt: clock.now(), firstTextAt: undefined, usage: undefined };
   const { onText } = request;
   const onPassedOver = (name: unknown, kind: unknown): void => {
     Object.assign(progress, { firstTextAt: undefined, usage: undefined });
@@ -128,7 +128,7 @@ function observeRequest({ lease: { conversation }, request, clock, onEvent }: Mo
 }
 
 /** @param error from `generateSafely` or the deadline */
-function describeFailure(error: unknown): ModelFailure {
+function readFailure(error: unknown): ModelFailure {
   if (error instanceof StepTimeout) return { kind: 'retry', message: error.message };
   const { kind, message, retryAt, code, form } = isModelError(error) ? error : new ModelError('fatal', 'unknown');
   return { kind, message, retryAt, code, form };
@@ -141,39 +141,45 @@ function outcomeOf(error: unknown, { stop }: StepDeadline): ModelOutcome {
   return isModelError(error) ? error.kind : 'fatal';
 }
 
-interface CallEnd extends Readonly<Progress> {
-  readonly startedAt: number;
-  readonly answer?: ModelAnswer;
-  readonly error?: unknown;
+type CalledEvent = Extract<WorkerEvent, { readonly type: 'model_called' }>;
+
+/** The end of a call for its event. Without a usage of its own, the call has the last one that was observed. */
+interface CallEnd extends Pick<CalledEvent, 'outcome' | 'answeredBy' | 'why' | 'code' | 'retryAfterMs'> {
+  readonly usage: ModelUsage | undefined;
+}
+
+function describeAnswer({ model, usage }: ModelAnswer): CallEnd {
+  return { outcome: 'answered', usage, ...(model !== undefined && { answeredBy: model }) };
+}
+
+function describeError(error: unknown, { deadline, clock }: ModelCall): CallEnd {
+  const outcome = outcomeOf(error, deadline);
+  if (!isModelError(error)) return { outcome, usage: undefined };
+  const { message, code, retryAt, usage } = error;
+  return {
+    outcome,
+    usage,
+    why: message,
+    ...(code !== undefined && { code }),
+    ...(retryAt !== undefined && { retryAfterMs: Math.max(0, retryAt - clock.now()) }),
+  };
 }
 
 function reportCall(
   { lease: { conversation }, model, limits, request, clock, onEvent }: ModelCall,
-  outcome: ModelOutcome,
-  { startedAt, firstTextAt, usage, answer, error }: CallEnd,
+  { startedAt, firstTextAt, usage: observed }: Progress,
+  { usage, ...end }: CallEnd,
 ): void {
-  const now = clock.now();
-  const failure = isModelError(error) ? error : undefined;
   onEvent({
     type: 'model_called',
     ...nameConversation(conversation),
     purpose: 'turn',
     model: model.profile.id,
-    ...(answer?.model !== undefined && { answeredBy: answer.model }),
-    outcome,
     tokens: request.tokens,
-    durationMs: now - startedAt,
+    durationMs: clock.now() - startedAt,
+    ...end,
     ...(firstTextAt !== undefined && { firstTextMs: firstTextAt - startedAt }),
-    ...(failure && describeError(failure, now)),
     isOverLimit: limits.usable !== undefined && request.tokens > limits.usable,
-    ...describeUsage(model.profile, answer?.usage ?? failure?.usage ?? usage),
+    ...describeUsage(model.profile, usage ?? observed),
   });
-}
-
-function describeError({ message, code, retryAt }: ModelError, now: number) {
-  return {
-    why: message,
-    ...(code !== undefined && { code }),
-    ...(retryAt !== undefined && { retryAfterMs: Math.max(0, retryAt - now) }),
-  };
 }

@@ -7,7 +7,7 @@ import { reportBackoff } from '../pass-request.ts';
 import { waitsForAnswer } from '../thinking-loop.ts';
 import type { SentContext } from './context-cache.ts';
 import { askForPass, failAsRefused, failIfInfeasible, waitForRoom } from './make-room.ts';
-import { type AnsweredStep, readAnswer } from './model-answer.ts';
+import { type AnsweredRequest, readAnswer } from './model-answer.ts';
 import { callModel, type ModelCallResult, type ModelFailure } from './model-call.ts';
 import { rollBackRefused } from './refused-version.ts';
 import { mustHandBack, type RunningTurn } from './running-turn.ts';
@@ -50,11 +50,15 @@ export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEn
   const { version } = sent;
   const result = await sendRequest(run, { ...sent, number, tokens });
   if (result.status === 'failed') return continueAfterFailure(run, { step, version, tokens }, result.failure);
-  const { fingerprint } = prepared.overhead;
-  const countedTokens = countRequest(run);
-  const pictureTokens = countPictures(sent.messages);
-  const answered = { key: step, head: journal.conversation.head, version, fingerprint, countedTokens, pictureTokens };
-  return recordAnswer(run, answered, result.answer, tokens);
+  const request = {
+    key: step,
+    head: journal.conversation.head,
+    version,
+    fingerprint: prepared.overhead.fingerprint,
+    countedTokens: countRequest(run),
+    pictureTokens: countPictures(sent.messages),
+  };
+  return recordAnswer(run, request, result.answer, tokens);
 }
 
 function checkThresholds({ journal, prepared }: RunningTurn, step: string): StepDecision {
@@ -121,19 +125,19 @@ async function sendRequest(
 
 async function recordAnswer(
   run: RunningTurn,
-  step: AnsweredStep,
+  request: AnsweredRequest,
   answer: ModelAnswer,
   requestTokens: number,
 ): Promise<Answered | TurnEnd> {
   const { journal, prepared, ports } = run;
-  const read = await readAnswer(answer, step, prepared);
+  const read = await readAnswer(answer, request, prepared);
   if (read.status === 'unusable') return failModel(run, { message: read.why });
   const { message, outcome } = read;
   const { usage } = outcome;
   const model = answer.model ?? prepared.agent.model.profile.id;
-  if (usage !== undefined) void ports.calibrations.observe(model, usage.inputTokens, step.countedTokens);
+  if (usage !== undefined) void ports.calibrations.observe(model, usage.inputTokens, request.countedTokens);
   await journal.record({ ...outcome, requestTokens });
-  return { kind: 'answered', step: step.key, seq: step.head + 1, message, end: outcome.end };
+  return { kind: 'answered', step: request.key, seq: request.head + 1, message, end: outcome.end };
 }
 
 /** Our own count, without anything that a provider counted. */

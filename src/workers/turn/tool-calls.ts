@@ -10,7 +10,7 @@ import {
   type WaitRequest,
 } from '../../domain/turn.ts';
 import { toolKey } from './step-keys.ts';
-import { parseToolJson, readApproval, readBroughtOutput, refuseCall, type ToolAnswer } from './tool-output.ts';
+import { errorAnswer, parseToolJson, readApproval, readBroughtOutput, type ToolAnswer } from './tool-output.ts';
 
 export type RunnableTool = Tool & Required<Pick<Tool, 'run'>>;
 
@@ -36,10 +36,10 @@ export function decideCall(call: ToolCall, facts: CallFacts): CallDecision {
   const tool = facts.tools.find(({ name }) => name === call.name);
   if (tool === undefined) {
     const known = facts.tools.map(({ name }) => name).join(', ') || 'none';
-    return answer(refuseCall('unknown_tool', `there is no tool "${call.name}". The tools are: ${known}`));
+    return answerError('unknown_tool', `there is no tool "${call.name}". The tools are: ${known}`);
   }
   const read = readInput(tool, call.arguments);
-  if (read.status === 'invalid') return answer(refuseCall('invalid_input', read.why));
+  if (read.status === 'invalid') return answerError('invalid_input', read.why);
   if (!isRunnable(tool)) return decideOutsideCall(call.id, facts);
   if (tool.needsApproval === true) {
     const decision = decideApproval(call.id, facts);
@@ -47,11 +47,9 @@ export function decideCall(call: ToolCall, facts: CallFacts): CallDecision {
   }
   const isStarted = facts.steps.get(toolKey(call.id))?.status === 'started';
   if (isStarted && tool.retry === 'never') {
-    return answer(
-      refuseCall(
-        'outcome_unknown',
-        'the call was started, its worker ended before it had a result, and it may have taken effect',
-      ),
+    return answerError(
+      'outcome_unknown',
+      'the call was started, its worker ended before it had a result, and it may have taken effect',
     );
   }
   return { kind: 'run', tool, input: read.input };
@@ -59,9 +57,8 @@ export function decideCall(call: ToolCall, facts: CallFacts): CallDecision {
 
 function decideOutsideCall(callId: string, facts: CallFacts): CallDecision {
   const brought = facts.answers.get(callId);
-  if (brought !== undefined) return answer(readBroughtOutput(brought));
-  if (isPastDeadline('tools', callId, facts))
-    return answer(refuseCall('timeout', 'no result came before the deadline'));
+  if (brought !== undefined) return { kind: 'answer', ...readBroughtOutput(brought) };
+  if (isPastDeadline('tools', callId, facts)) return answerError('timeout', 'no result came before the deadline');
   return { kind: 'wait', for: 'tools' };
 }
 
@@ -69,10 +66,10 @@ function decideApproval(callId: string, facts: CallFacts): CallDecision | { read
   const decided = facts.answers.get(callId);
   if (decided === undefined) {
     if (!isPastDeadline('approval', callId, facts)) return { kind: 'wait', for: 'approval' };
-    return answer(refuseCall('denied', 'the call was not approved before the deadline'));
+    return answerError('denied', 'the call was not approved before the deadline');
   }
   const { approved, why } = readApproval(decided);
-  return approved ? { kind: 'approved' } : answer(refuseCall('denied', why ?? 'the call was not approved'));
+  return approved ? { kind: 'approved' } : answerError('denied', why ?? 'the call was not approved');
 }
 
 /** Each call has its own deadline. The others of the round go on waiting. */
@@ -106,8 +103,8 @@ function isRunnable(tool: Tool): tool is RunnableTool {
   return tool.run !== undefined;
 }
 
-function answer(toolAnswer: ToolAnswer): CallDecision {
-  return { kind: 'answer', ...toolAnswer };
+function answerError(...error: Parameters<typeof errorAnswer>): CallDecision {
+  return { kind: 'answer', ...errorAnswer(...error) };
 }
 
 /** Time that a call waits: each tool has its own deadline. */

@@ -24,7 +24,7 @@ const approvalSchema = z.object({ approved: z.boolean(), why: z.string().optiona
 export type Approval = z.infer<typeof approvalSchema>;
 
 /** An error result for a model: a code and a reason. */
-export function refuseCall(outcome: Exclude<ToolOutcome, 'done'>, why: string): ToolAnswer {
+export function errorAnswer(outcome: Exclude<ToolOutcome, 'done'>, why: string): ToolAnswer {
   return { output: { content: `${outcome}: ${why}`, isError: true }, outcome };
 }
 
@@ -50,15 +50,15 @@ function readExact(value: unknown): ToolAnswer | undefined {
  */
 function readObject(value: unknown): ToolAnswer {
   if (typeof value !== 'object' || value === null) {
-    return refuseCall('invalid_result', 'the tool answered neither text nor an object of JSON');
+    return errorAnswer('invalid_result', 'the tool answered neither text nor an object of JSON');
   }
   const written = writeBoundedJson(value, RESULT_BOUNDS);
   if (written.status === 'refused') {
-    return refuseCall('invalid_result', `${joinPath('result', written.path)}: ${written.why}`);
+    return errorAnswer('invalid_result', `${joinPath('result', written.path)}: ${written.why}`);
   }
   const bytes = Buffer.byteLength(written.json);
   if (bytes > MAX_MESSAGE_BYTES) {
-    return refuseCall('invalid_result', `the tool answered ${bytes} bytes of JSON, at most ${MAX_MESSAGE_BYTES}`);
+    return errorAnswer('invalid_result', `the tool answered ${bytes} bytes of JSON, at most ${MAX_MESSAGE_BYTES}`);
   }
   return { output: { content: written.json }, outcome: 'done' };
 }
@@ -66,8 +66,8 @@ function readObject(value: unknown): ToolAnswer {
 /** @param json from `resume` */
 export function readBroughtOutput(json: string): ToolAnswer {
   const value = parseToolJson(json);
-  if (!value.isJson) return refuseCall('invalid_result', 'the answer is not JSON');
-  return readExact(value.value) ?? refuseCall('invalid_result', 'the answer is neither text nor {content, isError}');
+  if (!value.isJson) return errorAnswer('invalid_result', 'the answer is not JSON');
+  return readExact(value.value) ?? errorAnswer('invalid_result', 'the answer is neither text nor {content, isError}');
 }
 
 /** An unreadable decision is no approval. */

@@ -9,7 +9,7 @@ import { mustHandBack, type RunningTurn } from './running-turn.ts';
 import { callWithin, type StepTimeout } from './step-deadline.ts';
 import { countSteps, idempotencyKey, toolKey } from './step-keys.ts';
 import { type CallDecision, decideCall, type RunnableTool, readCallWait, waitForCalls } from './tool-calls.ts';
-import { readOutput, refuseCall, type ToolAnswer } from './tool-output.ts';
+import { errorAnswer, readOutput, type ToolAnswer } from './tool-output.ts';
 import { clipResult, TOOL_RESULT_MAX_TOKENS } from './tool-result-clip.ts';
 import { failTurn, HANDED_BACK, type TurnEnd } from './turn-end.ts';
 import { LostTurn } from './turn-errors.ts';
@@ -164,7 +164,7 @@ async function runTool(
     keeper.signal.throwIfAborted();
     // The error may come from the abort, so the outcome of the call is unknown.
     if (stop.aborted) throw new StoppedWork();
-    return refuseCall('timeout', (error as StepTimeout).message); // runSafely throws after an abort only
+    return errorAnswer('timeout', (error as StepTimeout).message); // runSafely throws after an abort only
   }
 }
 
@@ -174,6 +174,6 @@ async function runSafely(tool: RunnableTool, input: unknown, context: ToolContex
     return readOutput(await tool.run(input, context));
   } catch (error) {
     if (context.signal.aborted) throw error;
-    return refuseCall('failed', describeThrown(error, TOOL_ERROR_CHARACTERS).message);
+    return errorAnswer('failed', describeThrown(error, TOOL_ERROR_CHARACTERS).message);
   }
 }

@@ -1,6 +1,6 @@
 import { isTurnfoldError } from '../../domain/errors.ts';
 import { type ConversationRef, nameConversation } from '../../domain/ids.ts';
-import type { TurnHandler } from '../../domain/ports/queue.ts';
+import type { TurnDeliveryResult, TurnHandler } from '../../domain/ports/queue.ts';
 import type { SpanSubject } from '../../domain/ports/tracing.ts';
 import { type ClaimedTurn, type ClaimResult, isLost } from '../../domain/ports/turn-store.ts';
 import { TURN_LIMITS, type WaitKind } from '../../domain/turn.ts';
@@ -9,10 +9,8 @@ import type { PreparedAgent } from '../prepared-agent.ts';
 import { StoppedWork, unlessAborted } from '../shutdown.ts';
 import type { SoloHold } from '../solo-lock.ts';
 import { enterPlace, postpone, waitWithin } from '../work-place.ts';
-
 import { ContextCache } from './context-cache.ts';
 import { LeaseKeeper } from './lease-keeper.ts';
-
 import type { RunningTurn } from './running-turn.ts';
 import { decideTurnEnd } from './threshold-check.ts';
 import { endTurn, failTurn, HANDED_BACK } from './turn-end.ts';
@@ -21,21 +19,12 @@ import { TurnJournal } from './turn-journal.ts';
 import { runTurn } from './turn-loop.ts';
 import { TURN_SETTINGS, type TurnPorts, type TurnSettings } from './turn-ports.ts';
 
-/**
- * `lost`: another worker owns the turn, or it was canceled or erased. Nothing more was written.
- * `postponed`: nothing was claimed, because the process stops or a turn runs alone in it.
- */
-export type DeliveryOutcome = 'done' | 'lost' | 'postponed';
-
 /** Time that a turn waits until it may run alone. Then another process may try. */
 const ALONE_WAIT_MS = 60_000;
 
 /** Handles the wakes of turns. */
 export function createTurnHandler(ports: TurnPorts): TurnHandler {
-  return async (conversation) => {
-    const outcome = await new TurnDelivery(ports, conversation).run();
-    return outcome === 'postponed' ? postpone(ports) : undefined;
-  };
+  return (conversation) => new TurnDelivery(ports, conversation).run();
 }
 
 /**
@@ -62,17 +51,17 @@ export class TurnDelivery {
   }
 
   /** @throws BrokenDelivery for an unexpected error, but an outage of Redis as it is: one report serves all turns */
-  async run(): Promise<DeliveryOutcome> {
+  async run(): Promise<TurnDeliveryResult> {
     this.#hold = await enterPlace(this.#ports);
-    if (this.#hold === undefined) return 'postponed';
+    if (this.#hold === undefined) return postpone(this.#ports);
     try {
-      return await this.#run();
+      return await this.#answerMailbox();
     } finally {
       this.#hold?.release();
     }
   }
 
-  async #run(): Promise<DeliveryOutcome> {
+  async #answerMailbox(): Promise<TurnDeliveryResult> {
     let turn: ClaimedTurn | undefined;
     try {
       const claim = await this.#ports.turns.claim(this.#conversation, this.#owner, this.#ports.ids.next());
@@ -81,11 +70,11 @@ export class TurnDelivery {
       while (turn !== undefined) {
         const claimed = turn;
         this.#claims += 1;
-        turn = await this.#ports.tracing.inSpan(describeSpan(claimed), () => this.#answer(claimed));
+        turn = await this.#ports.tracing.inSpan(describeSpan(claimed), () => this.#answerUnderLease(claimed));
       }
-      return 'done';
+      return { status: 'done' };
     } catch (error) {
-      if (error instanceof LostTurn) return 'lost';
+      if (error instanceof LostTurn) return { status: 'lost' };
       if (isTurnfoldError(error, 'redis_unavailable')) throw error;
       throw new BrokenDelivery(
         { ...nameConversation(this.#conversation), ...(turn && { turn: turn.lease.turn }) },
@@ -95,13 +84,13 @@ export class TurnDelivery {
   }
 
   /** @returns the next turn, claimed with this one's settlement */
-  async #answer(claimed: ClaimedTurn): Promise<ClaimedTurn | undefined> {
+  async #answerUnderLease(claimed: ClaimedTurn): Promise<ClaimedTurn | undefined> {
     const { turns, timers, onEvent } = this.#ports;
     const { conversation, turn } = claimed.lease;
     this.#reportClaim(claimed);
     const keeper = new LeaseKeeper(claimed.lease, { turns, timers, ...this.#settings });
     try {
-      return await this.#workUntilStop(claimed, keeper);
+      return await this.#answerUntilStop(claimed, keeper);
     } catch (error) {
       if (error instanceof LostTurn)
         onEvent({ type: 'lease_lost', what: 'turn', ...nameConversation(conversation), turn, why: error.why });
@@ -112,11 +101,11 @@ export class TurnDelivery {
   }
 
   /** Abandons work that does not end in time for a stop. Its lease is handed back, so it can write nothing more. */
-  async #workUntilStop(claimed: ClaimedTurn, keeper: LeaseKeeper): Promise<ClaimedTurn | undefined> {
+  async #answerUntilStop(claimed: ClaimedTurn, keeper: LeaseKeeper): Promise<ClaimedTurn | undefined> {
     const { shutdown, clock } = this.#ports;
     const startedAt = clock.now();
     try {
-      return await unlessAborted(shutdown.workEnds, () => this.#work(claimed, keeper));
+      return await unlessAborted(shutdown.workEnds, () => this.#answer(claimed, keeper));
     } catch (error) {
       if (!(error instanceof StoppedWork)) throw error;
       keeper.abort(error);
@@ -126,7 +115,7 @@ export class TurnDelivery {
     }
   }
 
-  async #work(claimed: ClaimedTurn, keeper: LeaseKeeper): Promise<ClaimedTurn | undefined> {
+  async #answer(claimed: ClaimedTurn, keeper: LeaseKeeper): Promise<ClaimedTurn | undefined> {
     const { agent } = claimed;
     const startedAt = this.#ports.clock.now();
     const mustBeAlone = claimed.attempt >= TURN_LIMITS.maxAttempts;
@@ -180,9 +169,9 @@ export class TurnDelivery {
     if (backoff !== undefined) reportBackoff(this.#ports, this.#conversation, backoff);
     if (reasons.length === 0) return next;
     try {
-      const passId = await requestPass(this.#ports, this.#conversation, { reasons, calibration });
-      if (next === undefined || passId === undefined) return next;
-      return { ...next, conversation: { ...next.conversation, passId } };
+      const answer = await requestPass(this.#ports, this.#conversation, { reasons, calibration });
+      if (next === undefined || answer.status === 'gone') return next;
+      return { ...next, conversation: { ...next.conversation, passId: answer.passId } };
     } catch (error) {
       // This delivery owns the next turn already. That turn must not wait for its lease to lapse because of this error.
       const conversation = this.#conversation;

@@ -134,18 +134,27 @@ async function writeSystem(
 }
 
 /** Records the end of a model step's wait, so that the step waits once per cause and longer for each retry. */
-async function closeWait({ claimed, journal, ports }: RunningTurn): Promise<void> {
-  const { waited, lease } = claimed;
+async function closeWait(run: RunningTurn): Promise<void> {
+  const { claimed, journal } = run;
+  const { waited } = claimed;
   if (waited === undefined || waited.for === 'tools' || waited.for === 'approval') return;
   // The mark is the first step that a claim writes after a wait. If the worker of another claim wrote the mark and died, the
   // number of steps has grown. Times of steps prove nothing, because clocks may run back.
   if (journal.steps.size > waited.steps) return;
   if (waited.for === 'retry') return await journal.recordWait(waited.step, 'retry_due');
-  if (waited.isFulfilled) return await journal.recordWait(waited.step, 'pass_settled');
-  const outcome = await ports.takeover.settleNow(lease.conversation);
-  journal.adopt(await ports.contexts.readConversation(lease.conversation));
-  const hasSettled = outcome !== undefined && settlesSize(outcome);
+  const hasSettled = waited.isFulfilled || (await runOverduePass(run));
   await journal.recordWait(waited.step, hasSettled ? 'pass_settled' : 'pass_unsettled');
+}
+
+/**
+ * Takes over the pass that did not end before the deadline of the wait, and runs it here to its end.
+ * @returns true if the end settled the size
+ */
+async function runOverduePass({ claimed, journal, ports }: RunningTurn): Promise<boolean> {
+  const { conversation } = claimed.lease;
+  const takeover = await ports.takeover.settleNow(conversation);
+  journal.adopt(await ports.contexts.readConversation(conversation));
+  return takeover.status === 'ended' && settlesSize(takeover.outcome);
 }
 
 /** The turn's last assistant message. Undefined: the turn has none yet. */

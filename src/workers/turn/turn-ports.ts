@@ -25,25 +25,30 @@ export interface PassAsked {
   readonly refusedTokens?: number | undefined;
 }
 
-/** The answer to "could a pass make the context small enough now?". If not, the parts that have to stay. */
+/** The answer to "could a pass make the context small enough now?". `gone`: the conversation was erased. */
 export type Recount =
-  | { readonly fits: true }
+  | { readonly status: 'fits' }
   | {
-      readonly fits: false;
+      readonly status: 'too_large';
+      /** The parts that a pass has to keep. */
       readonly details: BudgetInfeasible;
       /** Rules of the model's format that a smaller context would break. Often empty. */
       readonly rules: readonly string[];
-    };
+    }
+  | { readonly status: 'gone' };
+
+/** `none_open`: the pass had ended before. `lost`: another owner took the pass during the takeover. */
+export type TakeoverResult =
+  | { readonly status: 'ended'; readonly outcome: PassOutcome['kind'] }
+  | { readonly status: 'none_open' }
+  | { readonly status: 'lost' };
 
 /** The means of a turn to compact its context itself, if no pass settles the size for it. */
 export interface PassTakeover {
-  /**
-   * Takes the open pass over and settles it without the missing summaries.
-   * @returns the end of that pass. Undefined: no pass was open, or the takeover lost it
-   */
-  settleNow(conversation: ConversationRef): Promise<PassOutcome['kind'] | undefined>;
-  /** Counts on a fresh snapshot and writes nothing. Undefined: the conversation was erased. */
-  recount(conversation: ConversationRef, asked: PassAsked): Promise<Recount | undefined>;
+  /** Takes the open pass over and settles it without the missing summaries. */
+  settleNow(conversation: ConversationRef): Promise<TakeoverResult>;
+  /** Counts on a fresh snapshot and writes nothing. */
+  recount(conversation: ConversationRef, asked: PassAsked): Promise<Recount>;
 }
 
 export interface TurnSettings {

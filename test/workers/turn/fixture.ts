@@ -8,6 +8,7 @@ import type { Model } from '../../../src/domain/model.ts';
 import type { PassOutcome } from '../../../src/domain/pass.ts';
 import type { PolicyInput } from '../../../src/domain/policy.ts';
 import type { PassLease, PassRequest } from '../../../src/domain/ports/pass-store.ts';
+import type { TurnDeliveryResult } from '../../../src/domain/ports/queue.ts';
 import type { TextDelta } from '../../../src/domain/ports/text-deltas.ts';
 import { noTracing } from '../../../src/domain/ports/tracing.ts';
 import type { TurnView } from '../../../src/domain/turn.ts';
@@ -22,7 +23,7 @@ import { recountContext } from '../../../src/workers/compaction/recount.ts';
 import { type PreparedAgent, prepareAgent } from '../../../src/workers/prepared-agent.ts';
 import { Shutdown } from '../../../src/workers/shutdown.ts';
 import { SoloLock } from '../../../src/workers/solo-lock.ts';
-import { type DeliveryOutcome, TurnDelivery } from '../../../src/workers/turn/turn-delivery.ts';
+import { TurnDelivery } from '../../../src/workers/turn/turn-delivery.ts';
 import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
 import { ManualTimers, settleTasks } from './manual-timers.ts';
 
@@ -81,9 +82,9 @@ export class Fixture {
         settleNow: async () => {
           this.takeovers += 1;
           const claim = await this.#passes.takeOverPass(ref, this.nextId(), this.nextId());
-          return claim.status === 'claimed'
-            ? await this.#endClaimed(claim.pass.lease, options.takeoverKeeps)
-            : undefined;
+          if (claim.status !== 'claimed') return { status: 'none_open' };
+          const outcome = await this.#endClaimed(claim.pass.lease, options.takeoverKeeps);
+          return { status: 'ended', outcome };
         },
         recount: async (conversation, asked) => {
           this.recounts += 1;
@@ -158,8 +159,8 @@ export class Fixture {
     if (accepted.status !== 'accepted') throw new Error(`turn ${turn} is ${accepted.status}`);
   }
 
-  deliver(): Promise<DeliveryOutcome> {
-    return new TurnDelivery(this.ports, ref).run();
+  async deliver(): Promise<TurnDeliveryResult['status']> {
+    return (await new TurnDelivery(this.ports, ref).run()).status;
   }
 
   /** Brings answers of calls, by id, as a caller would. */
