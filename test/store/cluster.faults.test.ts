@@ -9,13 +9,11 @@ import { openStore } from '../../src/store/open-store.ts';
 import { openTextListener, openTextPublisher } from '../../src/store/text-deltas.ts';
 import { describeStore, STORE_ROOMS } from './contract/store.ts';
 import { describeTextDeltas } from './contract/text-deltas.ts';
-import { describeTurnStore } from './contract/turn-store.ts';
 import { SuiteKeyspace, type SuiteRedis } from './open-redis.ts';
 import { claimPass, commitOf, makeConversation } from './pass-samples.ts';
 import { hasServer, type RedisCluster, startCluster } from './redis-cluster.ts';
 import { newConversation } from './samples.ts';
 import { openRedisStoreHarness } from './store-harness.ts';
-import { openRedisHarness } from './turn-harness.ts';
 
 const NODES = 3;
 const MEMORY_LIMIT = 1_000_000_000;
@@ -36,7 +34,6 @@ describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or 
   }
 
   for (const room of STORE_ROOMS) describeStore(room, 'a Cluster', () => openRedisStoreHarness(openClusterRedis));
-  describeTurnStore('a Cluster', () => openRedisHarness(openClusterRedis));
 
   describe('reports from a Cluster', () => {
     let subscriber: Subscriber | undefined;

@@ -1,52 +1,58 @@
 import type { Redis } from 'ioredis';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { Store } from '../../src/domain/ports/store.ts';
-import { MemoryDatabase } from '../../src/memory-store/database.ts';
+import { MemoryDatabase, type MemoryTurn } from '../../src/memory-store/database.ts';
 import { emit } from '../../src/memory-store/mailbox.ts';
 import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
 import { idleMember, type Keyspace, readyMember, scheduledMember } from '../../src/store/keys.ts';
 import { openStore } from '../../src/store/open-store.ts';
+import type { Observation } from './observation.ts';
+import { observeMemory } from './observe-memory.ts';
+import { observeRedis } from './observe-redis.ts';
 import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
-import { passMemoryWait, passWait } from './pass-wait.ts';
 
-/** A member of `ready` or `idle`: a mailbox, a pass, a conversation that rests, or a scheduled turn. */
+/** A member of `ready` or `idle`: a mailbox, a pass, an idle conversation, or a scheduled turn. */
 export type Entry = 't' | 'p' | 'r' | { readonly scheduled: string };
 
 export type AddedEvent = { readonly type: string } & Readonly<Record<string, string>>;
 
-/** Every port of a store under test, with hands for what takes time: no test sleeps. */
+/** A store under test, with actions that replace the passing of time, so that no test sleeps. */
 export interface StoreHarness {
   readonly store: Store;
   readonly shards: readonly number[];
-  /** as if the owner of the head turn or of the pass had been silent for longer than its lease */
+  /** Ends the lease of the head turn or of the pass. */
   readonly lapseLease: (of: 'turn' | 'pass', conversation: ConversationRef) => Promise<void>;
-  /** as if the time for which a pass is parked were over */
+  /** Ends the time for which a pass is parked. */
   readonly endParking: (conversation: ConversationRef) => Promise<void>;
-  /** as if a proposal had waited for as long as it may */
+  /** Ends the review of a proposal. */
   readonly expireProposal: (conversation: ConversationRef) => Promise<void>;
-  /** as if the deadline of a wait had passed */
+  /** Moves the deadline of a wait, and of the calls with the same deadline, into the past. */
   readonly passDeadline: (conversation: ConversationRef, turn: string) => Promise<void>;
-  /** as if the time of a scheduled turn had come */
+  /** Makes a scheduled turn due. */
   readonly passDueTime: (conversation: ConversationRef, turn: string) => Promise<void>;
-  /** as if an entry were overdue by so many ms */
+  /** Makes an entry overdue by `ms`. A negative number puts the entry off. */
   readonly makeOverdue: (conversation: ConversationRef, entry: Entry, ms: number) => Promise<void>;
-  /** as if nothing had happened in a conversation for its time to live */
+  /** Ends the idle TTL of a conversation. */
   readonly endIdleTtl: (conversation: ConversationRef) => Promise<void>;
-  /** as if the last sweep were longer ago than a second */
+  /** Allows the next sweep at once. Shards are swept once a second. */
   readonly allowSweep: () => Promise<void>;
   /** Lets the lease of a fork lapse. */
   readonly abandonFork: (conversation: ConversationRef) => Promise<void>;
-  /** as if a claim or record had expired */
+  /** Removes a claim or record of a summary, as its expiry does. */
   readonly expireSummary: (conversation: ConversationRef, hash: string) => Promise<void>;
   /** Milliseconds until an entry is due, or undefined. */
   readonly dueIn: (conversation: ConversationRef, entry: Entry) => Promise<number | undefined>;
   readonly events: (conversation: ConversationRef) => Promise<Readonly<Record<string, string>>[]>;
-  /** as a program may that is newer than this one */
+  /** Writes events as a newer program may. */
   readonly addEvents: (conversation: ConversationRef, events: readonly AddedEvent[]) => Promise<void>;
-  /** as if only the newest `count` were kept still */
+  /** Drops all events but the newest `count`. */
   readonly trimEvents: (conversation: ConversationRef, count: number) => Promise<void>;
-  /** an erase has begun and removed nothing yet */
+  /** Leaves the conversation as an erase does that was cut off behind its first batch. */
   readonly markGone: (conversation: ConversationRef) => Promise<void>;
+  /** Turns the clock of the store back. */
+  readonly turnClockBack: (conversation: ConversationRef, ms: number) => Promise<void>;
+  /** Reads the records themselves, without the operations of the store. */
+  readonly observe: (conversation: ConversationRef) => Promise<Observation>;
   readonly close: () => Promise<void>;
 }
 
@@ -68,7 +74,7 @@ export function openMemoryStoreHarness(): StoreHarness {
       if (pass?.review !== undefined) pass.review = { ...pass.review, expiresAt: 1 };
       if (pass?.parked !== undefined) pass.parked = { ...pass.parked, untilMs: 1 };
     },
-    passDeadline: async (ref, turn) => passMemoryWait(db.find(ref)?.turnRecords.get(turn)),
+    passDeadline: async (ref, turn) => endMemoryWait(db.find(ref)?.turnRecords.get(turn)),
     passDueTime: async (ref, turn) => {
       const record = db.find(ref)?.turnRecords.get(turn);
       if (record !== undefined) Object.assign(record, { dueAt: 1 });
@@ -105,6 +111,8 @@ export function openMemoryStoreHarness(): StoreHarness {
       events?.splice(0, events.length - count);
     },
     markGone: async (ref) => db.markGone(ref),
+    turnClockBack: async (_, ms) => db.advance(-ms),
+    observe: async (ref) => observeMemory(db, ref),
     close: async () => {},
   };
 }
@@ -121,7 +129,7 @@ export function openRedisStoreHarness(open: () => SuiteRedis = openSuiteRedis): 
       await setField(redis, key('pass', ref), 'expiresAt');
       await setField(redis, key('pass', ref), 'parkedUntil');
     },
-    passDeadline: (ref, turn) => passWait(redis, keyspace.turn(ref, turn)),
+    passDeadline: (ref, turn) => endWait(redis, keyspace.turn(ref, turn)),
     passDueTime: (ref, turn) => setField(redis, keyspace.turn(ref, turn), 'dueAt'),
     makeOverdue: async (ref, entry, ms) => {
       await redis.zadd(setOf(keyspace, ref, entry), (await readTime(redis)) - ms, memberOf(ref, entry));
@@ -152,9 +160,28 @@ export function openRedisStoreHarness(open: () => SuiteRedis = openSuiteRedis): 
       if (count === 0) await redis.unlink(key('ev', ref));
       else await redis.xtrim(key('ev', ref), 'MAXLEN', count);
     },
+    // Scripts rely on what the first batch removes in one script with the mark.
     markGone: async (ref) => {
-      await redis.set(key('gone', ref), 0, 'PX', 86_400_000);
+      const removed = [key('c', ref), keyspace.key(ref, 'mb')];
+      await redis
+        .multi()
+        .set(key('gone', ref), '0', 'PX', 86_400_000)
+        .unlink(...removed)
+        .exec();
     },
+    // Redis uses the clock of the machine, so earlier writes move into the future instead.
+    turnClockBack: async (ref, ms) => {
+      const [state, at] = ((await redis.hget(key('c', ref), 'last')) ?? '').split(' ');
+      if (at !== undefined) await redis.hset(key('c', ref), 'last', `${state} ${Number(at) + ms}`);
+      const prefix = keyspace.turn(ref, '');
+      const turns = (await redis.smembers(keyspace.key(ref, 'ix'))).filter((name) => name.startsWith(prefix));
+      for (const turn of turns) {
+        for (const field of ['acceptedAt', 'settledAt']) {
+          if ((await redis.hexists(turn, field)) === 1) await redis.hincrby(turn, field, ms);
+        }
+      }
+    },
+    observe: (ref) => observeRedis(redis, keyspace, ref),
     close,
   };
 }
@@ -169,7 +196,20 @@ function setOf(keyspace: Keyspace, ref: ConversationRef, entry: Entry): string {
   return entry === 'r' ? keyspace.idle(shard) : keyspace.ready(shard);
 }
 
-/** Sets a time that is there into the past. */
+async function endWait(redis: Redis, key: string): Promise<void> {
+  const [until = null, calls = null] = await redis.hmget(key, 'wuntil', 'wcalls');
+  if (until === null) return;
+  await redis.hset(key, 'wuntil', 1, 'wcalls', (calls ?? '').replaceAll(` ${until}`, ' 1'));
+}
+
+function endMemoryWait(record: MemoryTurn | undefined): void {
+  const { waiting } = record ?? {};
+  if (record === undefined || waiting === undefined) return;
+  const calls = waiting.calls.map((call) => (call.until === waiting.until ? { ...call, until: 1 } : call));
+  record.waiting = { ...waiting, until: 1, calls };
+}
+
+/** Moves a time into the past, if the record has that field. */
 async function setField(redis: Redis, key: string, field: string): Promise<void> {
   if ((await redis.hexists(key, field)) === 1) await redis.hset(key, field, 1);
 }

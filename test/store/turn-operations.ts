@@ -4,8 +4,9 @@ import type { StoredAnswer } from '../../src/domain/ports/turn-answers.ts';
 import type { ClaimResult, OpenTurn, StepOutcome, StepResult, TurnLease } from '../../src/domain/ports/turn-store.ts';
 import type { WaitKind } from '../../src/domain/turn.ts';
 import { checkInvariants, checkSame, type Observation } from './observation.ts';
+import { endOf } from './pass-samples.ts';
 import { bring, callsStep, resultStep, textStep, toWaitFor, turnFor } from './samples.ts';
-import type { TurnHarness } from './turn-harness.ts';
+import type { StoreHarness } from './store-harness.ts';
 
 const WORKERS = ['A', 'B'] as const;
 type Worker = (typeof WORKERS)[number];
@@ -20,16 +21,18 @@ interface Memory {
 
 /** One store with two workers on one conversation. */
 export class Side {
-  readonly harness: TurnHarness;
+  readonly harness: StoreHarness;
   readonly conversation: ConversationRef;
   readonly workers: Record<Worker, Memory> = { A: { head: 0, openCalls: [] }, B: { head: 0, openCalls: [] } };
   /** counts deliveries and wakes: the same on both sides */
   count = 0;
   last: Observation | undefined;
-  /** the turn that operations on the head mean, also where they are sent again */
+  /** Turn that operations on the head mean, also if the operation is sent again. */
   head = 'turn.0';
+  /** Last pass that was requested. */
+  passId = 'none';
 
-  constructor(harness: TurnHarness, conversation: ConversationRef) {
+  constructor(harness: StoreHarness, conversation: ConversationRef) {
     this.harness = harness;
     this.conversation = conversation;
   }
@@ -151,7 +154,7 @@ function claimBy(by: Worker, isSentTwice: boolean, dies: boolean): Operation {
     const { harness, conversation } = side;
     const reply = await harness.store.claim(conversation, `${by}-${count}`, `wake-${count}`);
     side.learn(by, reply);
-    if (dies) await harness.lapseLease(conversation);
+    if (dies) await harness.lapseLease('turn', conversation);
     return reply;
   });
 }
@@ -218,7 +221,7 @@ const suspend = fc
         step: key,
         waitMs: FAR,
         calls: toWaitFor(calls),
-        passId: 'pass',
+        passId: side.passId,
       });
     }),
   );
@@ -285,18 +288,26 @@ const cancel = fc
   );
 
 const lapse = fc.constant(
-  new Operation('lease lapses', false, ({ harness, conversation }) => harness.lapseLease(conversation)),
+  new Operation('lease lapses', false, ({ harness, conversation }) => harness.lapseLease('turn', conversation)),
 );
 const deadline = fc.constant(
   new Operation('deadline passes', false, (side) => side.harness.passDeadline(side.conversation, side.head)),
 );
 const beginPass = fc.constant(
-  new Operation('pass begins', false, ({ harness, conversation }) => harness.beginPass(conversation)),
+  new Operation('pass begins', false, async (side, count) => {
+    const { harness, conversation } = side;
+    const [passId, wake] = [`pass-${count}`, `pass-wake-${count}`];
+    const reply = await harness.store.requestPass({ conversation, passId, reasons: ['manual'], wake });
+    if ('passId' in reply) side.passId = reply.passId;
+    return reply;
+  }),
 );
 const endPass = fc.constant(
-  new Operation('pass ends', false, ({ harness, conversation }, count) =>
-    harness.endPass(conversation, `wake-${count}`),
-  ),
+  new Operation('pass ends', false, async ({ harness, conversation }, count) => {
+    const reply = await harness.store.claimPass(conversation, `pass-owner-${count}`, 'job', 'w');
+    if (reply.status !== 'claimed') return reply;
+    return await harness.store.endPass(reply.pass.lease, endOf({ wakeTurn: `wake-${count}` }));
+  }),
 );
 
 /** Scheduled ones by their names: two that one store accepts in the same ms are of two in the other. */

@@ -1,11 +1,11 @@
 import * as fc from 'fast-check';
 import { afterAll, expect, test } from 'vitest';
 import { newConversation, turnFor } from './samples.ts';
-import { openMemoryHarness, openRedisHarness, type TurnHarness } from './turn-harness.ts';
+import { openMemoryStoreHarness, openRedisStoreHarness, type StoreHarness } from './store-harness.ts';
 import { operations, Side } from './turn-operations.ts';
 
-const memory = openMemoryHarness();
-const redis = openRedisHarness();
+const memory = openMemoryStoreHarness();
+const redis = openRedisStoreHarness();
 afterAll(() => redis.close());
 
 test('any sequence of two workers keeps the invariants, and the memory store equals Redis', {
@@ -14,7 +14,7 @@ test('any sequence of two workers keeps the invariants, and the memory store equ
   const run = fc.assert(
     fc.asyncProperty(operations, async (commands) => {
       const conversation = newConversation();
-      const start = async (harness: TurnHarness): Promise<Side> => {
+      const start = async (harness: StoreHarness): Promise<Side> => {
         for (const turn of ['turn.0', 'turn.1']) await harness.store.accept(turnFor(conversation, turn));
         return new Side(harness, conversation);
       };

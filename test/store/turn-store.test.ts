@@ -1,5 +1,5 @@
-import { describeTurnStore } from './contract/turn-store.ts';
-import { openMemoryHarness, openRedisHarness } from './turn-harness.ts';
+import { describeStore } from './contract/store.ts';
+import { openMemoryStoreHarness, openRedisStoreHarness } from './store-harness.ts';
 
-describeTurnStore('memory', openMemoryHarness);
-describeTurnStore('Redis', openRedisHarness);
+describeStore('turns', 'memory', openMemoryStoreHarness);
+describeStore('turns', 'Redis', openRedisStoreHarness);

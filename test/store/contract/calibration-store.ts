@@ -1,11 +1,11 @@
 import { randomUUID } from 'node:crypto';
 import { describe, expect, test } from 'vitest';
-import type { StoreHarness } from '../store-harness.ts';
+import type { Given } from './fixture.ts';
 
-export function describeCalibrationStore(harness: () => StoreHarness): void {
+export function describeCalibrationStore(given: Given): void {
   describe('observeCalibration', () => {
     test('starts as the mean of the first ratios', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const model = `m.${randomUUID()}`;
       expect(await store.observeCalibration(model, 1.2)).toBe(1.2);
       expect(await store.observeCalibration(model, 1.4)).toBe(1.3);
@@ -14,7 +14,7 @@ export function describeCalibrationStore(harness: () => StoreHarness): void {
     });
 
     test('moves by a twentieth after the first ratios', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const model = `m/with: signs ${randomUUID()}`;
       for (let count = 0; count < 20; count += 1) await store.observeCalibration(model, 1);
       expect(await store.observeCalibration(model, 2)).toBe(1.05);
@@ -22,7 +22,7 @@ export function describeCalibrationStore(harness: () => StoreHarness): void {
     });
 
     test('keeps models apart', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const [one, other] = [`m.${randomUUID()}`, `m.${randomUUID()}`];
       await store.observeCalibration(one, 0.5);
       await store.observeCalibration(other, 2);

@@ -10,13 +10,12 @@ import {
   waitForPass,
 } from '../pass-samples.ts';
 import { acceptAndClaim, newConversation, textStep, turnFor, weigh } from '../samples.ts';
-import type { StoreHarness } from '../store-harness.ts';
+import type { Given } from './fixture.ts';
 
-export function describeContextStore(harness: () => StoreHarness): void {
+export function describeContextStore(given: Given): void {
   describe('append', () => {
     test('creates the conversation and numbers its messages', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       expect(await store.readConversation(conversation)).toBeUndefined();
       expect(await store.readContext(conversation)).toBeUndefined();
       expect(await store.append(appendOf(conversation, 0, 3))).toEqual({ status: 'appended', from: 1, to: 3 });
@@ -43,8 +42,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
     });
 
     test('a repeated operation changes nothing and gets the same reply', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       const request = appendOf(conversation, 0, 3);
       await store.append(request);
       await store.append(appendOf(conversation, 3, 2));
@@ -53,8 +51,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
     });
 
     test('another head than expected is a conflict and creates nothing', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       expect(await store.append(appendOf(conversation, 2, 1))).toEqual({ status: 'conflict', head: 0 });
       expect(await store.readConversation(conversation)).toBeUndefined();
       await store.append(appendOf(conversation, 0, 3));
@@ -64,8 +61,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
     });
 
     test('refuses another agent than the conversation’s, even while it is busy', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       const first = appendOf(conversation, 0, 3);
       await store.append(first);
       const refused = { status: 'other_agent', agent: 'agent' };
@@ -82,8 +78,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
     });
 
     test('refuses while turns wait or run, but not for a scheduled turn', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
       expect(await store.append(appendOf(conversation, 0, 2))).toMatchObject({ status: 'appended' });
       const { lease } = await acceptAndClaim(store, conversation, 't1');
@@ -94,8 +89,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
     });
 
     test('keeps the open calls and refuses a result over a stale head', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       const toolCalls = [0, 1].map((index) => ({ id: `c1_${index}`, name: 'read', arguments: '{"a":[]}' }));
       const call = {
         ...appendOf(conversation, 0, 0),
@@ -117,8 +111,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
     });
 
     test('accepts an append without messages', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       expect(await store.append(appendOf(conversation, 0, 0))).toEqual({ status: 'appended', from: 1, to: 0 });
       expect(await store.readContext(conversation)).toMatchObject({ head: 0, entries: [] });
     });
@@ -126,7 +119,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
 
   describe('reads', () => {
     test('reads 5,000 entries whole and in order', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const conversation = await makeConversation(store, 5_000);
       const source = await store.readContext(conversation);
       expect(source?.entries.map(({ seq }) => seq)).toEqual(Array.from({ length: 5_000 }, (_, index) => index + 1));
@@ -134,7 +127,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
     });
 
     test('reads several ranges, ranges beyond the end and no range', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const conversation = await makeConversation(store, 10);
       const ranges = [
         { from: 2, to: 3 },
@@ -146,9 +139,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
     });
 
     test('reads whole texts by hash, and no versions of an unknown conversation', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, conversation, lease } = await given.running();
       await store.recordStep(lease, { ...textStep('model.1', 1), texts: new Map([['hash1', 'the whole text: []']]) });
       expect(await store.readText(conversation, 'hash1')).toBe('the whole text: []');
       expect(await store.readText(conversation, 'hash2')).toBeUndefined();
@@ -159,7 +150,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
 
   describe('erase', () => {
     test('removes and counts every key, and gives a repeated call the same reply', async () => {
-      const { store, dueIn } = harness();
+      const { store, dueIn } = given.harness();
       const conversation = await makeConversation(store, 4);
       await store.claimSummary(conversation, 'hash', 'owner');
       const { lease } = await claimPass(store, conversation);
@@ -182,7 +173,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
     });
 
     test('answers later writes with gone, and they leave no key', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const conversation = await makeConversation(store, 4);
       const { lease } = await acceptAndClaim(store, conversation, 't1');
       const pass = await claimPass(store, conversation);
@@ -199,8 +190,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
     });
 
     test('an append creates the conversation again, without past operations and without the mark', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       const request = appendOf(conversation, 0, 3);
       await store.append(request);
       await store.erase(conversation);
@@ -210,9 +200,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
     });
 
     test('an accept creates the conversation again and a frozen worker stays fenced', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, conversation, lease } = await given.running();
       await store.erase(conversation);
       const next = await acceptAndClaim(store, conversation, 't1');
       expect(next.lease.epoch, 'equal only within one ms, where the owner tells them apart').toBeGreaterThanOrEqual(
@@ -223,8 +211,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
     });
 
     test('removes many turns in batches', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       for (let turn = 0; turn < 450; turn += 1) {
         await store.accept(turnFor(conversation, `t${turn}`, { maxQueuedTurns: 1_000 }));
       }
@@ -234,7 +221,7 @@ export function describeContextStore(harness: () => StoreHarness): void {
     });
 
     test('removes nothing of an unknown conversation', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       expect(await store.erase(newConversation())).toEqual({ removedKeys: 0 });
     });
   });

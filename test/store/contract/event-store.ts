@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { type ConversationEvent, EVENT_LIMITS } from '../../../src/domain/conversation-event.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import { type EventPage, FIRST_POSITION } from '../../../src/domain/ports/event-store.ts';
-import { claimPass, commitOf, endOf, makeConversation, planOf, proposalOf } from '../pass-samples.ts';
+import { claimPass, commitOf, endOf, planOf, proposalOf } from '../pass-samples.ts';
 import { acceptAndClaim, newConversation, turnFor } from '../samples.ts';
-import type { StoreHarness } from '../store-harness.ts';
+import type { Given } from './fixture.ts';
 
 const LIMIT = 100;
 
@@ -12,10 +12,10 @@ function turnsOf(events: readonly ConversationEvent[]): string[] {
   return events.map((event) => (event.type === 'turn_settled' ? event.turn : event.type));
 }
 
-export function describeEventStore(harness: () => StoreHarness): void {
+export function describeEventStore(given: Given): void {
   /** Settles turns, one event of each. */
   async function settle(conversation: ConversationRef, ...turns: string[]): Promise<void> {
-    const { store } = harness();
+    const { store } = given.harness();
     for (const turn of turns) {
       await store.accept(turnFor(conversation, turn));
       await store.cancel(conversation, turn, `wake-${turn}`);
@@ -23,7 +23,7 @@ export function describeEventStore(harness: () => StoreHarness): void {
   }
 
   const read = (conversation: ConversationRef, after?: string, limit = LIMIT): Promise<EventPage> =>
-    harness().store.readEvents({ conversation, after, limit });
+    given.harness().store.readEvents({ conversation, after, limit });
 
   async function readIds(conversation: ConversationRef): Promise<string[]> {
     return (await read(conversation, FIRST_POSITION)).events.map(({ id }) => id);
@@ -31,7 +31,7 @@ export function describeEventStore(harness: () => StoreHarness): void {
 
   describe('readEvents', () => {
     test('returns all kept events, oldest first, and the next position', async () => {
-      const conversation = newConversation();
+      const { conversation } = given.nothing();
       await settle(conversation, 't1', 't2', 't3');
       const page = await read(conversation, FIRST_POSITION);
       expect(turnsOf(page.events)).toEqual(['t1', 't2', 't3']);
@@ -40,7 +40,7 @@ export function describeEventStore(harness: () => StoreHarness): void {
     });
 
     test('returns pages behind an event', async () => {
-      const conversation = newConversation();
+      const { conversation } = given.nothing();
       const turns = ['t1', 't2', 't3', 't4', 't5'];
       await settle(conversation, ...turns);
       const told: string[] = [];
@@ -56,7 +56,7 @@ export function describeEventStore(harness: () => StoreHarness): void {
     });
 
     test('without a position returns no event, and the present end', async () => {
-      const conversation = newConversation();
+      const { conversation } = given.nothing();
       await settle(conversation, 't1');
       const { position, ...page } = await read(conversation);
       expect(page).toEqual({ events: [], start: 'kept', exists: true });
@@ -65,8 +65,7 @@ export function describeEventStore(harness: () => StoreHarness): void {
     });
 
     test('finds a conversation without events, but not an unknown one', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       const nothing = { events: [], start: 'kept', position: FIRST_POSITION };
       expect(await read(conversation)).toEqual({ ...nothing, exists: true });
@@ -75,9 +74,7 @@ export function describeEventStore(harness: () => StoreHarness): void {
     });
 
     test('returns every event as it was written', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store, 8);
-      const first = await claimPass(store, conversation);
+      const { store, conversation, claimed: first } = await given.pass();
       await store.commitVersion(first.lease, commitOf(0, 4));
       const second = await claimPass(store, conversation);
       await store.recordPlan(second.lease, planOf(2));
@@ -121,8 +118,7 @@ export function describeEventStore(harness: () => StoreHarness): void {
     });
 
     test('leaves out unknown fields and returns unknown types as they are', async () => {
-      const { store, addEvents } = harness();
-      const conversation = newConversation();
+      const { store, addEvents, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       await addEvents(conversation, [
         { type: 'turn_settled', turn: 't0', state: 'completed', note: '{"list":[]}' },
@@ -140,10 +136,10 @@ export function describeEventStore(harness: () => StoreHarness): void {
 
   describe('events after one that is not kept', () => {
     test('may be missing, so the page starts with the oldest kept event', async () => {
-      const conversation = newConversation();
+      const { conversation } = given.nothing();
       await settle(conversation, 't1', 't2', 't3', 't4');
       const [first = '', second = ''] = await readIds(conversation);
-      await harness().trimEvents(conversation, 3);
+      await given.harness().trimEvents(conversation, 3);
       expect(await read(conversation, second)).toMatchObject({ start: 'kept' });
       const page = await read(conversation, first, 2);
       expect(page.start).toBe('missing');
@@ -152,8 +148,7 @@ export function describeEventStore(harness: () => StoreHarness): void {
     });
 
     test('may be missing before the first event once the stream was trimmed', async () => {
-      const { store, addEvents } = harness();
-      const conversation = newConversation();
+      const { store, addEvents, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       const events = Array.from({ length: EVENT_LIMITS.kept - 1 }, () => ({ type: 'x' }));
       await addEvents(conversation, events);
@@ -163,8 +158,7 @@ export function describeEventStore(harness: () => StoreHarness): void {
     });
 
     test('are missing if the conversation was created again, even if ids are smaller now', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       await settle(conversation, 't1', 't2', 't3');
       const { position } = await read(conversation);
       await store.erase(conversation);
@@ -179,16 +173,16 @@ export function describeEventStore(harness: () => StoreHarness): void {
     });
 
     test('are expired if the event is old and none is kept, and missing otherwise', async () => {
-      const conversation = newConversation();
+      const { conversation } = given.nothing();
       await settle(conversation, 't1');
-      await harness().trimEvents(conversation, 0);
+      await given.harness().trimEvents(conversation, 0);
       const now = Date.now();
       const page = { events: [], position: FIRST_POSITION, exists: true };
       const old = `${now - EVENT_LIMITS.keptMs - 60_000}-0`;
       const young = `${now - EVENT_LIMITS.keptMs + 60_000}-0`;
       expect(await read(conversation, old)).toEqual({ ...page, start: 'expired' });
       expect(await read(conversation, young)).toEqual({ ...page, start: 'missing' });
-      await harness().store.erase(conversation);
+      await given.harness().store.erase(conversation);
       expect(await read(conversation, old)).toEqual({ ...page, start: 'missing', exists: false });
     });
   });

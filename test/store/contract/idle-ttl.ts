@@ -5,7 +5,7 @@ import type { DueEntry, ExpireResult } from '../../../src/domain/ports/sweep-sto
 import { START_VERSION } from '../../../src/domain/version.ts';
 import { appendOf, claimPass, commitOf, endOf, makeConversation, proposalOf, waitForPass } from '../pass-samples.ts';
 import { acceptAndClaim, claimHead, newConversation, textStep, turnFor } from '../samples.ts';
-import type { StoreHarness } from '../store-harness.ts';
+import type { Given } from './fixture.ts';
 
 const HOUR_MS = 3_600_000;
 /** Tolerance for the time between a write and the look at it. */
@@ -13,27 +13,27 @@ const SLACK_MS = 2_000;
 const BUSY_MS = 60_000;
 
 /** Conversations with a time to live. */
-export function describeIdleTtl(harness: () => StoreHarness): void {
+export function describeIdleTtl(given: Given): void {
   async function sweep(limit = 100): Promise<readonly DueEntry[]> {
-    const { store, shards, allowSweep } = harness();
+    const { store, shards, allowSweep } = given.harness();
     await allowSweep();
     return (await store.sweepShards(shards, limit)).due;
   }
 
   /** A call of its own, unless it is one that is sent again. */
   function expire(conversation: ConversationRef, owner: string = randomUUID()): Promise<ExpireResult> {
-    return harness().store.expire(conversation, owner);
+    return given.harness().store.expire(conversation, owner);
   }
 
   async function expectIdleTtl(conversation: ConversationRef, ms: number): Promise<void> {
-    const due = (await harness().dueIn(conversation, 'r')) ?? 0;
+    const due = (await given.harness().dueIn(conversation, 'r')) ?? 0;
     expect(due).toBeGreaterThan(ms - SLACK_MS);
     expect(due).toBeLessThanOrEqual(ms);
   }
 
   /** Answers one turn. @param conversationTtl as the worker's policy has it */
   async function answerTurn(conversation: ConversationRef, turn: string, conversationTtl?: number): Promise<void> {
-    const { store } = harness();
+    const { store } = given.harness();
     const { lease, conversation: state } = await acceptAndClaim(store, conversation, turn);
     await store.recordStep(lease, textStep('model-1', state.head));
     const answerSeq = state.head + 1;
@@ -44,14 +44,13 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
   async function makeRested(): Promise<ConversationRef> {
     const conversation = newConversation();
     await answerTurn(conversation, 't1', HOUR_MS);
-    await harness().endIdleTtl(conversation);
+    await given.harness().endIdleTtl(conversation);
     return conversation;
   }
 
   describe('an idle TTL', () => {
     test('starts when a turn is settled and restarts with all activity', async () => {
-      const { store, makeOverdue } = harness();
-      const conversation = newConversation();
+      const { store, makeOverdue, conversation } = given.nothing();
       await answerTurn(conversation, 't1', HOUR_MS);
       await expectIdleTtl(conversation, HOUR_MS);
       expect(await store.readConversation(conversation)).toMatchObject({ conversationTtl: HOUR_MS });
@@ -85,13 +84,12 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
       for (const [name, happen] of Object.entries(events)) {
         await makeOverdue(conversation, 'r', 10_000);
         await happen();
-        expect(await harness().dueIn(conversation, 'r'), name).toBeGreaterThan(HOUR_MS - SLACK_MS);
+        expect(await given.harness().dueIn(conversation, 'r'), name).toBeGreaterThan(HOUR_MS - SLACK_MS);
       }
     });
 
     test('has no entry without a TTL in a policy', async () => {
-      const { store, dueIn } = harness();
-      const conversation = await makeConversation(store);
+      const { store, dueIn, conversation } = await given.log();
       await store.commitVersion((await claimPass(store, conversation)).lease, commitOf(0, 2, { conversationTtl: 0 }));
       await answerTurn(conversation, 't1', 0);
       await answerTurn(conversation, 't2');
@@ -100,9 +98,7 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
     });
 
     test('follows the last policy, and ends with a policy that has none', async () => {
-      const { store, dueIn } = harness();
-      const conversation = await makeConversation(store);
-      const { lease } = await claimPass(store, conversation);
+      const { store, dueIn, conversation, lease } = await given.pass();
       await store.commitVersion(lease, commitOf(0, 2, { conversationTtl: HOUR_MS }));
       await expectIdleTtl(conversation, HOUR_MS);
       await answerTurn(conversation, 't1', 2 * HOUR_MS);
@@ -113,7 +109,7 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
     });
 
     test('restarts for a client that keeps reading, if the conversation has a TTL', async () => {
-      const { store, makeOverdue, endIdleTtl, dueIn } = harness();
+      const { store, makeOverdue, endIdleTtl, dueIn } = given.harness();
       const [conversation, other] = [newConversation(), await makeConversation(store)];
       await answerTurn(conversation, 't1', HOUR_MS);
       await makeOverdue(conversation, 'r', 1);
@@ -129,7 +125,7 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
     });
 
     test('starts at the end of a fork with the TTL of its source', async () => {
-      const { store, endIdleTtl, makeOverdue, abandonFork } = harness();
+      const { store, endIdleTtl, makeOverdue, abandonFork } = given.harness();
       const plan = { source: await makeConversation(store, 2), version: 0, head: 0 };
       const begin = async (): Promise<ConversationRef> => {
         const conversation = newConversation();
@@ -152,7 +148,7 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
 
   describe('expire', () => {
     test('erases a conversation after its idle TTL, once', async () => {
-      const { store, dueIn, events } = harness();
+      const { store, dueIn, events } = given.harness();
       const [conversation, other] = [await makeRested(), newConversation()];
       await answerTurn(other, 't1', HOUR_MS);
       expect(await expire(conversation)).toMatchObject({ status: 'expired' });
@@ -165,7 +161,7 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
     });
 
     test('removes as many keys as erase does', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const [one, other] = [await makeRested(), await makeRested()];
       const { removedKeys } = await store.erase(one);
       expect(await expire(other)).toEqual({ status: 'expired', removedKeys });
@@ -182,13 +178,12 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
       expect(await expire(conversation, 'another')).toEqual({ status: 'kept' });
       await answerTurn(conversation, 't1');
       expect(await expire(conversation, 'one'), 'made anew').toEqual({ status: 'kept' });
-      await harness().store.erase(conversation);
+      await given.harness().store.erase(conversation);
       expect(await expire(conversation, 'one'), 'somebody asked for that').toEqual({ status: 'kept' });
     });
 
     test('keeps a conversation within its TTL and schedules the next check at its end', async () => {
-      const { store, makeOverdue } = harness();
-      const conversation = newConversation();
+      const { store, makeOverdue, conversation } = given.nothing();
       await answerTurn(conversation, 't1', HOUR_MS);
       await makeOverdue(conversation, 'r', 1);
       expect(await sweep()).toEqual([{ kind: 'idle', conversation }]);
@@ -198,25 +193,25 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
     });
 
     test.each<readonly [string, (conversation: ConversationRef) => Promise<unknown>]>([
-      ['a turn is queued', (ref) => harness().store.accept(turnFor(ref, 't2'))],
-      ['a turn is at work', (ref) => acceptAndClaim(harness().store, ref, 't2')],
-      ['a turn is suspended', (ref) => waitForPass(harness().store, ref, 't2')],
-      ['a turn is scheduled', (ref) => harness().store.accept(turnFor(ref, 't2', { delayMs: HOUR_MS }))],
+      ['a turn is queued', (ref) => given.harness().store.accept(turnFor(ref, 't2'))],
+      ['a turn is at work', (ref) => acceptAndClaim(given.harness().store, ref, 't2')],
+      ['a turn is suspended', (ref) => waitForPass(given.harness().store, ref, 't2')],
+      ['a turn is scheduled', (ref) => given.harness().store.accept(turnFor(ref, 't2', { delayMs: HOUR_MS }))],
       [
         'a pass is requested',
-        (ref) => harness().store.requestPass({ conversation: ref, reasons: ['ratio'], passId: 'p', wake: 'w' }),
+        (ref) => given.harness().store.requestPass({ conversation: ref, reasons: ['ratio'], passId: 'p', wake: 'w' }),
       ],
-      ['a pass is at work', (ref) => claimPass(harness().store, ref)],
+      ['a pass is at work', (ref) => claimPass(given.harness().store, ref)],
       [
         'a proposal waits',
         async (ref) => {
-          const { lease } = await claimPass(harness().store, ref);
+          const { lease } = await claimPass(given.harness().store, ref);
           const waits = { proposal: proposalOf(0, 2), seenReasons: ['ratio'] as const, reviewMs: HOUR_MS };
-          expect(await harness().store.proposeVersion(lease, waits)).toEqual({ status: 'proposed' });
+          expect(await given.harness().store.proposeVersion(lease, waits)).toEqual({ status: 'proposed' });
         },
       ],
     ])('keeps a conversation if %s since the sweep', async (_, happen) => {
-      const { store, dueIn } = harness();
+      const { store, dueIn } = given.harness();
       const conversation = await makeRested();
       expect(await sweep()).toEqual([{ kind: 'idle', conversation }]);
       await happen(conversation);
@@ -226,7 +221,7 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
     });
 
     test('a turn that was scheduled keeps its conversation until it is settled', async () => {
-      const { store, endIdleTtl, passDueTime, dueIn } = harness();
+      const { store, endIdleTtl, passDueTime, dueIn } = given.harness();
       const conversation = await makeRested();
       await store.accept(turnFor(conversation, 't2', { delayMs: HOUR_MS }));
       await passDueTime(conversation, 't2');
@@ -243,12 +238,12 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
     });
 
     test('later writes create the conversation again, without past operations', async () => {
-      const { store, dueIn, makeOverdue } = harness();
+      const { store, dueIn, makeOverdue } = given.harness();
       const conversation = await makeConversation(store, 1);
       await answerTurn(conversation, 't1', HOUR_MS);
       const request = appendOf(conversation, 3, 1);
       await store.append(request);
-      await harness().endIdleTtl(conversation);
+      await given.harness().endIdleTtl(conversation);
       await expire(conversation);
       expect(await store.append(request), 'the head is another').toEqual({ status: 'conflict', head: 0 });
       const claim = await acceptAndClaim(store, conversation, 't1');
@@ -269,8 +264,7 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
     });
 
     test('creates nothing for an unknown conversation', async () => {
-      const { store, makeOverdue, dueIn } = harness();
-      const conversation = newConversation();
+      const { store, makeOverdue, dueIn, conversation } = given.nothing();
       await makeOverdue(conversation, 'r', 1);
       expect(await expire(conversation)).toEqual({ status: 'kept' });
       expect(await dueIn(conversation, 'r')).toBeUndefined();
@@ -278,7 +272,7 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
     });
 
     test('an erase removes the entry', async () => {
-      const { store, dueIn } = harness();
+      const { store, dueIn } = given.harness();
       const conversation = await makeRested();
       await store.erase(conversation);
       expect(await dueIn(conversation, 'r')).toBeUndefined();
@@ -287,7 +281,7 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
 
   describe('sweepShards and measureShards', () => {
     test('returns turns first, then a few idle conversations, pushed out by 5 s', async () => {
-      const { store, shards, makeOverdue, dueIn, allowSweep } = harness();
+      const { store, shards, makeOverdue, dueIn, allowSweep } = given.harness();
       const rested = await makeRested();
       const conversation = newConversation();
       await store.accept(turnFor(conversation, 't1'));
@@ -305,8 +299,7 @@ export function describeIdleTtl(harness: () => StoreHarness): void {
     });
 
     test('counts idle conversations apart from turns', async () => {
-      const { store, makeOverdue } = harness();
-      const conversation = newConversation();
+      const { store, makeOverdue, conversation } = given.nothing();
       await answerTurn(conversation, 't1', HOUR_MS);
       expect(await store.measureShards()).toMatchObject({ overdue: { idle: 0 }, oldestIdleMs: 0 });
       await makeOverdue(conversation, 'r', 60_000);

@@ -11,7 +11,7 @@ import type { TurnLease } from '../../../src/domain/ports/turn-store.ts';
 import type { WaitRequest } from '../../../src/domain/turn.ts';
 import { appendOf } from '../pass-samples.ts';
 import { acceptAndClaim, bring, callsStep, claimHead, toWaitFor, turnFor } from '../samples.ts';
-import type { StoreHarness } from '../store-harness.ts';
+import type { Given } from './fixture.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -20,7 +20,7 @@ function newTenant(): string {
   return `tenant.${randomUUID()}`;
 }
 
-export function describeListings(harness: () => StoreHarness): void {
+export function describeListings(given: Given): void {
   async function listConversations(
     query: Omit<ConversationQuery, 'limit'>,
     limit = 100,
@@ -28,7 +28,9 @@ export function describeListings(harness: () => StoreHarness): void {
     const found: ListedConversation[] = [];
     let { after } = query;
     for (;;) {
-      const { items, next } = await harness().store.listConversations({ ...query, limit, ...(after && { after }) });
+      const { items, next } = await given
+        .harness()
+        .store.listConversations({ ...query, limit, ...(after && { after }) });
       expect(items.length, 'a page holds what was asked for at most').toBeLessThanOrEqual(limit);
       found.push(...items);
       if (next === undefined) return found;
@@ -40,7 +42,7 @@ export function describeListings(harness: () => StoreHarness): void {
     const found: WaitingTurn[] = [];
     let { after } = query;
     for (;;) {
-      const { items, next } = await harness().store.listWaiting({ ...query, limit, ...(after && { after }) });
+      const { items, next } = await given.harness().store.listWaiting({ ...query, limit, ...(after && { after }) });
       found.push(...items);
       if (next === undefined) return found;
       after = next;
@@ -52,7 +54,7 @@ export function describeListings(harness: () => StoreHarness): void {
 
   describe('listConversations', () => {
     test('lists a conversation from its first turn or message on, until an erase', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const tenant = newTenant();
       await store.accept(turnFor({ tenant, id: 'accepted' }, 't1'));
       await store.accept(turnFor({ tenant, id: 'scheduled' }, 't1', { delayMs: DAY_MS }));
@@ -65,7 +67,7 @@ export function describeListings(harness: () => StoreHarness): void {
     });
 
     test('lists a fork from its begin on', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const tenant = newTenant();
       await store.append(appendOf({ tenant, id: 'source' }, 0, 2));
       const plan = { source: { tenant, id: 'source' }, version: 0, head: 2 };
@@ -75,7 +77,7 @@ export function describeListings(harness: () => StoreHarness): void {
     });
 
     test('lists no conversation whose idle TTL has ended', async () => {
-      const { store, endIdleTtl } = harness();
+      const { store, endIdleTtl } = given.harness();
       const conversation = { tenant: newTenant(), id: 'c' };
       const { lease, inputSeq } = await acceptAndClaim(store, conversation, 't1');
       await store.settle(lease, { state: 'completed', answerSeq: inputSeq, conversationTtl: DAY_MS }, undefined);
@@ -86,7 +88,7 @@ export function describeListings(harness: () => StoreHarness): void {
     });
 
     test('reports agent, length, mailbox and how the last turn ended', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const conversation = { tenant: newTenant(), id: 'c' };
       const { lease, inputSeq } = await acceptAndClaim(store, conversation, 't1');
       expect(await listConversations({ tenant: conversation.tenant })).toEqual([
@@ -108,7 +110,7 @@ export function describeListings(harness: () => StoreHarness): void {
     });
 
     test('filters by state and by agent', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const tenant = newTenant();
       const named = (id: string): ConversationRef => ({ tenant, id });
       await store.accept(turnFor(named('queued'), 't1', { agent: 'other' }));
@@ -131,7 +133,7 @@ export function describeListings(harness: () => StoreHarness): void {
     });
 
     test('pages in one order, which neither new nor erased conversations change', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const tenant = newTenant();
       const ids = Array.from({ length: 30 }, (_, index) => `c-${index}`);
       for (const id of ids) await store.append(appendOf({ tenant, id }, 0, 1));
@@ -151,7 +153,7 @@ export function describeListings(harness: () => StoreHarness): void {
     });
 
     test('lists other tenants only if all are asked for', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const tenant = newTenant();
       const like = `${tenant}.x`;
       for (const of of [tenant, like]) await store.append(appendOf({ tenant: of, id: 'c' }, 0, 1));
@@ -163,7 +165,7 @@ export function describeListings(harness: () => StoreHarness): void {
 
   /** A turn that made two calls and waits for them. */
   async function wait(conversation: ConversationRef, change: Partial<WaitRequest> = {}): Promise<TurnLease> {
-    const { store } = harness();
+    const { store } = given.harness();
     const { lease, conversation: state } = await acceptAndClaim(store, conversation, 't1');
     await store.recordStep(lease, callsStep('model-1', state.head, 2));
     const calls = toWaitFor(['c2_0', 'c2_1']);
@@ -173,7 +175,7 @@ export function describeListings(harness: () => StoreHarness): void {
 
   describe('listWaiting', () => {
     test('lists turns that wait for answers, with their calls, and no other waits', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const tenant = newTenant();
       await wait({ tenant, id: 'approval' });
       await wait({ tenant, id: 'tools' }, { for: 'tools' });
@@ -204,28 +206,28 @@ export function describeListings(harness: () => StoreHarness): void {
     type End = (conversation: ConversationRef, lease: TurnLease) => Promise<unknown>;
     const ends: Record<string, End> = {
       'the last answer': async (conversation) => {
-        const { store } = harness();
+        const { store } = given.harness();
         const first = { conversation, turn: 't1', answers: bring(['c2_1'], 'approval'), wake: 'w' };
         await store.answerTurn(first);
         expect(await listWaiting({ tenant: conversation.tenant }), 'one call is still open').toHaveLength(1);
         await store.answerTurn({ ...first, answers: bring(['c2_0'], 'approval') });
       },
       'the deadline': async (conversation) => {
-        await harness().passDeadline(conversation, 't1');
-        await claimHead(harness().store, conversation);
+        await given.harness().passDeadline(conversation, 't1');
+        await claimHead(given.harness().store, conversation);
       },
-      'a cancel': (conversation) => harness().store.cancel(conversation, 't1', 'w'),
-      'an erase': (conversation) => harness().store.erase(conversation),
+      'a cancel': (conversation) => given.harness().store.cancel(conversation, 't1', 'w'),
+      'an erase': (conversation) => given.harness().store.erase(conversation),
       'an erase that another turn follows': async (conversation) => {
-        await harness().store.erase(conversation);
-        await harness().store.accept(turnFor(conversation, 't1'));
+        await given.harness().store.erase(conversation);
+        await given.harness().store.accept(turnFor(conversation, 't1'));
       },
       'an erase that stopped at its mark, and a new conversation': async (conversation) => {
-        await harness().markGone(conversation);
-        await harness().store.accept(turnFor(conversation, 't2'));
+        await given.harness().markGone(conversation);
+        await given.harness().store.accept(turnFor(conversation, 't2'));
       },
       'three workers that died on it': async (conversation) => {
-        const { store, passDeadline, lapseLease } = harness();
+        const { store, passDeadline, lapseLease } = given.harness();
         await passDeadline(conversation, 't1');
         for (let deaths = 0; deaths < 3; deaths += 1) {
           const { lease } = await claimHead(store, conversation);
@@ -244,7 +246,7 @@ export function describeListings(harness: () => StoreHarness): void {
     });
 
     test('does not list a turn whose answers came before it was suspended', async () => {
-      const { store, passDeadline } = harness();
+      const { store, passDeadline } = given.harness();
       const conversation = { tenant: newTenant(), id: 'c' };
       await wait(conversation);
       const answers = bring(['c2_0'], 'approval');

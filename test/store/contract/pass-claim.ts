@@ -3,16 +3,15 @@ import { describe, expect, test } from 'vitest';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import { claimPass, endOf, makeConversation, planOf, waitForPass } from '../pass-samples.ts';
 import { newConversation } from '../samples.ts';
-import type { StoreHarness } from '../store-harness.ts';
+import type { Given } from './fixture.ts';
 
 /** Tolerance for the time between a write and the look at it. */
 const SLACK_MS = 2_000;
 
-export function describePassClaim(harness: () => StoreHarness): void {
+export function describePassClaim(given: Given): void {
   describe('requestPass', () => {
     test('creates a pass with an entry that is due after the grace of its wake', async () => {
-      const { store, dueIn } = harness();
-      const conversation = await makeConversation(store);
+      const { store, dueIn, conversation } = await given.log();
       const request = { conversation, reasons: ['ratio', 'turn_end'], passId: 'p1', wake: 'w1' } as const;
       expect(await store.requestPass(request)).toEqual({ status: 'requested', passId: 'p1', needsWake: true });
       expect((await store.readConversation(conversation))?.passId).toBe('p1');
@@ -21,8 +20,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
     });
 
     test('a repeated request gets the same reply, even after the end of the pass', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store);
+      const { store, conversation } = await given.log();
       const request = { conversation, reasons: ['ratio'], passId: 'p1', wake: 'w1' } as const;
       const first = await store.requestPass(request);
       expect(await store.requestPass(request)).toEqual(first);
@@ -34,8 +32,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
     });
 
     test('adds its reasons once to the pass in progress, without another wake', async () => {
-      const { store, dueIn } = harness();
-      const conversation = await makeConversation(store);
+      const { store, dueIn, conversation } = await given.log();
       const { lease } = await claimPass(store, conversation, { reasons: ['ratio'] });
       const before = (await dueIn(conversation, 'p')) ?? 0;
       const request = { conversation, reasons: ['hard_limit', 'ratio'], passId: 'p2', wake: 'w2' } as const;
@@ -49,8 +46,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
     });
 
     test('keeps the smallest size that a provider refused', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store);
+      const { store, conversation } = await given.log();
       const request = { conversation, reasons: ['overflow'], passId: 'p1', wake: 'w1' } as const;
       await store.requestPass({ ...request, refusedTokens: 9_000 });
       const claim = await store.claimPass(conversation, 'owner', 'job', 'wake');
@@ -66,8 +62,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
     });
 
     test('keeps the largest calibration of the requests', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store);
+      const { store, conversation } = await given.log();
       const { lease } = await claimPass(store, conversation, { calibration: 1.05 });
       expect(await store.readReasons(lease)).toEqual({ status: 'held', reasons: ['ratio'], calibration: 1.05 });
       const later = { conversation, reasons: ['ratio'], passId: 'p2', wake: 'w2' } as const;
@@ -79,15 +74,13 @@ export function describePassClaim(harness: () => StoreHarness): void {
     });
 
     test('may have no reason, and then its worker evaluates', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store);
+      const { store, conversation } = await given.log();
       await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });
       expect(await store.claimPass(conversation, 'o', 'job', 'w2')).toMatchObject({ pass: { reasons: [] } });
     });
 
     test('needs a conversation', async () => {
-      const { store, markGone } = harness();
-      const conversation = newConversation();
+      const { store, markGone, conversation } = given.nothing();
       const request = { conversation, reasons: [], passId: 'p', wake: 'w' };
       expect(await store.requestPass(request)).toEqual({ status: 'not_found' });
       await markGone(conversation);
@@ -97,8 +90,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
 
   describe('claimPass', () => {
     test('returns the pass with its reasons, attempt and conversation', async () => {
-      const { store, dueIn } = harness();
-      const conversation = await makeConversation(store, 8);
+      const { store, dueIn, conversation } = await given.log();
       await store.requestPass({ conversation, reasons: ['ratio'], passId: 'p1', wake: 'w1' });
       const claim = await store.claimPass(conversation, 'owner', 'job', 'w');
       expect(claim).toMatchObject({
@@ -117,8 +109,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
     });
 
     test('replies empty without a pass or after its end', async () => {
-      const { store, dueIn } = harness();
-      const conversation = await makeConversation(store);
+      const { store, dueIn, conversation } = await given.log();
       expect(await store.claimPass(conversation, 'o', 'job', 'w')).toEqual({ status: 'empty' });
       await store.endPass((await claimPass(store, conversation)).lease, endOf());
       expect(await store.claimPass(conversation, 'o', 'job', 'w')).toEqual({ status: 'empty' });
@@ -127,9 +118,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
     });
 
     test('is refused under another lease, and fences the former owner after its lapse', async () => {
-      const { store, lapseLease } = harness();
-      const conversation = await makeConversation(store);
-      const { lease } = await claimPass(store, conversation);
+      const { store, lapseLease, conversation, lease } = await given.pass();
       const held = await store.claimPass(conversation, 'other', 'job', 'w');
       expect(held).toEqual({ status: 'held', untilMs: expect.any(Number) });
       await lapseLease('pass', conversation);
@@ -145,9 +134,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
     });
 
     test('a former owner stays fenced after another owner ends the pass', async () => {
-      const { store, lapseLease } = harness();
-      const conversation = await makeConversation(store);
-      const { lease } = await claimPass(store, conversation);
+      const { store, lapseLease, conversation, lease } = await given.pass();
       await lapseLease('pass', conversation);
       const claim = await store.claimPass(conversation, 'other', 'job', 'w');
       if (claim.status === 'claimed') await store.endPass(claim.pass.lease, endOf());
@@ -159,9 +146,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
     });
 
     test('a former owner stays fenced after a turn takes the pass over', async () => {
-      const { store, lapseLease } = harness();
-      const conversation = await makeConversation(store);
-      const { lease } = await claimPass(store, conversation);
+      const { store, lapseLease, conversation, lease } = await given.pass();
       await lapseLease('pass', conversation);
       const { lease: other } = await claimPass(store, conversation);
       await store.takeOverPass(conversation, 'turn-worker', randomUUID());
@@ -170,7 +155,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
     });
 
     test('a fourth claim without a plan ends it as failed, which wakes the waiting turn and does not fulfil its wait', async () => {
-      const { store, lapseLease, events, dueIn } = harness();
+      const { store, lapseLease, events, dueIn } = given.harness();
       const conversation = await makeConversation(store, 0);
       await waitForPass(store, conversation, 't1');
       const { lease } = await claimPass(store, conversation);
@@ -192,8 +177,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
     });
 
     test('hands on a recorded plan, and attempts count from the claim that recorded it', async () => {
-      const { store, lapseLease } = harness();
-      const conversation = await makeConversation(store);
+      const { store, lapseLease, conversation } = await given.log();
       await claimPass(store, conversation);
       await lapseLease('pass', conversation);
       const { lease } = await claimPass(store, conversation);
@@ -205,9 +189,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
     });
 
     test('a later plan does not reset the attempts', async () => {
-      const { store, lapseLease } = harness();
-      const conversation = await makeConversation(store);
-      const first = await claimPass(store, conversation);
+      const { store, lapseLease, conversation, claimed: first } = await given.pass();
       await store.recordPlan(first.lease, planOf(2));
       await lapseLease('pass', conversation);
       const second = await claimPass(store, conversation);
@@ -220,8 +202,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
 
   describe('releasePass', () => {
     test('returns the lease, counts no attempt, and makes the pass due at once', async () => {
-      const { store, dueIn } = harness();
-      const conversation = await makeConversation(store);
+      const { store, dueIn, conversation } = await given.log();
       for (let stops = 0; stops <= PASS_LIMITS.maxAttempts; stops += 1) {
         const { lease, attempt } = await claimPass(store, conversation);
         expect(attempt).toBe(1);
@@ -233,9 +214,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
     });
 
     test('is refused to an owner that has lost the pass', async () => {
-      const { store, lapseLease } = harness();
-      const conversation = await makeConversation(store);
-      const { lease } = await claimPass(store, conversation);
+      const { store, lapseLease, conversation, lease } = await given.pass();
       await lapseLease('pass', conversation);
       await claimPass(store, conversation);
       expect(await store.releasePass(lease)).toEqual({ status: 'fenced' });
@@ -244,8 +223,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
 
   describe('parkPass', () => {
     test('gives the lease back, and only its job may claim before the deadline', async () => {
-      const { store, dueIn, endParking } = harness();
-      const conversation = await makeConversation(store);
+      const { store, dueIn, endParking, conversation } = await given.log();
       const { lease } = await claimPass(store, conversation, { job: 'parent' });
       const { parkMs } = PASS_LIMITS;
       expect(await store.parkPass(lease, 'parent', parkMs)).toEqual({ status: 'parked' });
@@ -262,8 +240,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
     });
 
     test('is fenced if sent again after a later delivery of its job parked the pass', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store);
+      const { store, conversation } = await given.log();
       const first = await claimPass(store, conversation, { job: 'parent' });
       await store.parkPass(first.lease, 'parent', PASS_LIMITS.parkMs);
       const second = await claimPass(store, conversation, { job: 'parent' });
@@ -272,8 +249,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
     });
 
     test('its own job claims at any time, which ends the parking', async () => {
-      const { store, lapseLease } = harness();
-      const conversation = await makeConversation(store);
+      const { store, lapseLease, conversation } = await given.log();
       const { lease } = await claimPass(store, conversation, { job: 'parent' });
       await store.parkPass(lease, 'parent', PASS_LIMITS.parkMs);
       expect(await store.claimPass(conversation, 'o', 'parent', 'w')).toMatchObject({ status: 'claimed' });
@@ -284,8 +260,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
 
   describe('takeOverPass', () => {
     test('continues under a new id, with its reasons and without its plan', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store);
+      const { store, conversation } = await given.log();
       const former = await claimPass(store, conversation, { reasons: ['ratio'] });
       await store.recordPlan(former.lease, planOf(2));
       await store.parkPass(former.lease, 'parent', PASS_LIMITS.parkMs);
@@ -309,8 +284,7 @@ export function describePassClaim(harness: () => StoreHarness): void {
     });
 
     test('replies empty without a pass, and gone after an erase', async () => {
-      const { store, markGone } = harness();
-      const conversation = await makeConversation(store);
+      const { store, markGone, conversation } = await given.log();
       expect(await store.takeOverPass(conversation, 'o', 'p')).toEqual({ status: 'empty' });
       await markGone(conversation);
       expect(await store.takeOverPass(conversation, 'o', 'p')).toEqual({ status: 'gone' });

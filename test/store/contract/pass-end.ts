@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { PassOutcome } from '../../../src/domain/pass.ts';
-import { appendOf, claimPass, commitOf, endOf, makeConversation, planOf, waitForPass } from '../pass-samples.ts';
+import { appendOf, claimPass, commitOf, endOf, planOf, waitForPass } from '../pass-samples.ts';
 import { acceptAndClaim } from '../samples.ts';
-import type { StoreHarness } from '../store-harness.ts';
+import type { Given } from './fixture.ts';
 
 const GATE = { nothingBelowTokens: 1_234, gainlessPasses: 2, noGainBelowTokens: 99.5 };
 const OUTCOMES: readonly PassOutcome[] = [
@@ -18,12 +18,10 @@ const OUTCOMES: readonly PassOutcome[] = [
 
 const SETTLED: readonly string[] = ['none', 'no_gain', 'infeasible'];
 
-export function describePassEnd(harness: () => StoreHarness): void {
+export function describePassEnd(given: Given): void {
   describe('endPass', () => {
     test('moves backoff and thresholds, removes the entry and emits an event', async () => {
-      const { store, dueIn, events } = harness();
-      const conversation = await makeConversation(store, 8);
-      const { lease } = await claimPass(store, conversation);
+      const { store, dueIn, events, conversation, lease } = await given.pass();
       await store.append(appendOf(conversation, 8, 2));
       expect(await store.endPass(lease, endOf({ backoff: GATE }))).toEqual({ status: 'ended' });
       const state = await store.readConversation(conversation);
@@ -36,8 +34,7 @@ export function describePassEnd(harness: () => StoreHarness): void {
     test.each(['no_reason', 'thinking'] as const)(
       '%s does not count as a pass: turns and messages count on, and no event is published',
       async (kind) => {
-        const { store, events } = harness();
-        const conversation = await makeConversation(store, 8);
+        const { store, events, conversation } = await given.log();
         const before = (await store.readConversation(conversation))?.passed;
         const { lease } = await claimPass(store, conversation);
         expect(await store.endPass(lease, endOf({ outcome: { kind } }))).toEqual({ status: 'ended' });
@@ -49,8 +46,7 @@ export function describePassEnd(harness: () => StoreHarness): void {
     );
 
     test('does not end a pass whose reasons were added to since they were read', async () => {
-      const { store, events } = harness();
-      const conversation = await makeConversation(store, 8);
+      const { store, events, conversation } = await given.log();
       const { lease, reasons } = await claimPass(store, conversation, { reasons: ['ratio'] });
       await store.requestPass({ conversation, reasons: ['hard_limit'], passId: 'another', wake: 'w' });
       const before = await store.readConversation(conversation);
@@ -67,8 +63,7 @@ export function describePassEnd(harness: () => StoreHarness): void {
     });
 
     test('notices a reason added to a pass without reasons', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store, 8);
+      const { store, conversation } = await given.log();
       const { lease } = await claimPass(store, conversation, { reasons: [] });
       await store.requestPass({ conversation, reasons: ['hard_limit'], passId: 'another', wake: 'w' });
       expect(await store.endPass(lease, endOf({ seenReasons: [] }))).toEqual({ status: 'reasons_added' });
@@ -76,8 +71,7 @@ export function describePassEnd(harness: () => StoreHarness): void {
     });
 
     test('a repeated call changes nothing and gets the same reply, even during the next pass', async () => {
-      const { store, events } = harness();
-      const conversation = await makeConversation(store);
+      const { store, events, conversation } = await given.log();
       await waitForPass(store, conversation, 't1');
       const { lease } = await claimPass(store, conversation);
       const end = endOf({ backoff: GATE });
@@ -94,8 +88,7 @@ export function describePassEnd(harness: () => StoreHarness): void {
     test.each(OUTCOMES)(
       'wakes the head turn, and fulfils its wait only if it settled the size: $kind',
       async (outcome) => {
-        const { store } = harness();
-        const conversation = await makeConversation(store);
+        const { store, conversation } = await given.log();
         await waitForPass(store, conversation, 't1');
         const { lease } = await claimPass(store, conversation);
         const end = endOf({ outcome });
@@ -109,8 +102,7 @@ export function describePassEnd(harness: () => StoreHarness): void {
     );
 
     test('a pass that failed between the request and the suspension does not fulfil the wait', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store);
+      const { store, conversation } = await given.log();
       const { lease: turn } = await acceptAndClaim(store, conversation, 't1');
       const { lease } = await claimPass(store, conversation);
       await store.endPass(lease, endOf({ outcome: { kind: 'failed', code: 'conflict' } }));
@@ -119,8 +111,7 @@ export function describePassEnd(harness: () => StoreHarness): void {
     });
 
     test('a pass other than the requested one does not fulfil the wait', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store);
+      const { store, conversation } = await given.log();
       const { lease: turn } = await acceptAndClaim(store, conversation, 't1');
       const { lease } = await claimPass(store, conversation);
       await store.endPass(lease, endOf({ outcome: { kind: 'failed', code: 'conflict' } }));
@@ -130,8 +121,7 @@ export function describePassEnd(harness: () => StoreHarness): void {
     });
 
     test('a commit fulfils the wait', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store);
+      const { store, conversation } = await given.log();
       await waitForPass(store, conversation, 't1');
       const { lease } = await claimPass(store, conversation);
       const commit = commitOf(0, 4);
@@ -140,8 +130,7 @@ export function describePassEnd(harness: () => StoreHarness): void {
     });
 
     test('wakes no turn that runs or waits for something else', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store);
+      const { store, conversation } = await given.log();
       const { lease: turn } = await acceptAndClaim(store, conversation, 't1');
       expect(await store.endPass((await claimPass(store, conversation)).lease, endOf())).toEqual({ status: 'ended' });
       await store.suspend(turn, { for: 'retry', step: 's', waitMs: 60_000, calls: [] });
@@ -149,9 +138,7 @@ export function describePassEnd(harness: () => StoreHarness): void {
     });
 
     test('replies fenced for another pass or none, and gone after an erase', async () => {
-      const { store, markGone } = harness();
-      const conversation = await makeConversation(store);
-      const { lease } = await claimPass(store, conversation);
+      const { store, markGone, conversation, lease } = await given.pass();
       const foreign = { ...lease, passId: 'another' };
       expect(await store.endPass(foreign, endOf())).toEqual({ status: 'fenced' });
       expect(await store.commitVersion(foreign, commitOf(0, 4))).toEqual({ status: 'fenced' });

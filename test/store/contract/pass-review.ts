@@ -3,15 +3,15 @@ import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { ApprovalRefusal, Verdict } from '../../../src/domain/proposal.ts';
 import { claimPass, commitOf, endOf, makeConversation, planOf, proposalOf, waitForPass } from '../pass-samples.ts';
-import type { StoreHarness } from '../store-harness.ts';
+import type { Given } from './fixture.ts';
 
 const REVIEW_MS = 3_600_000;
 const APPROVED: Verdict = { kind: 'approve', edits: { '1-4': 'said "better" by ü' } };
 const REFUSAL: ApprovalRefusal = { code: 'invalid_input', field: 'edits', message: 'too long' };
 
-export function describePassReview(harness: () => StoreHarness): void {
+export function describePassReview(given: Given): void {
   async function propose(reasons: readonly Reason[] = ['ratio']) {
-    const { store } = harness();
+    const { store } = given.harness();
     const conversation = await makeConversation(store, 8);
     const { lease } = await claimPass(store, conversation, { reasons });
     await store.recordPlan(lease, planOf(2));
@@ -21,7 +21,7 @@ export function describePassReview(harness: () => StoreHarness): void {
     return { conversation, lease, proposal, request };
   }
 
-  const claim = (conversation: ConversationRef) => harness().store.claimPass(conversation, 'other', 'job2', 'tw');
+  const claim = (conversation: ConversationRef) => given.harness().store.claimPass(conversation, 'other', 'job2', 'tw');
   const decisionOf = (conversation: ConversationRef, proposal: string, verdict = APPROVED, operation = 'op') => ({
     conversation,
     operation,
@@ -33,7 +33,7 @@ export function describePassReview(harness: () => StoreHarness): void {
   async function approve() {
     const proposed = await propose();
     const { conversation, proposal } = proposed;
-    await harness().store.decideProposal(decisionOf(conversation, proposal.id));
+    await given.harness().store.decideProposal(decisionOf(conversation, proposal.id));
     const claimed = await claim(conversation);
     if (claimed.status !== 'claimed') throw new Error(`not claimed: ${claimed.status}`);
     return { ...proposed, pass: claimed.pass };
@@ -41,7 +41,7 @@ export function describePassReview(harness: () => StoreHarness): void {
 
   describe('a proposal', () => {
     test('waits unclaimed until it expires, with its entry at that time (I6)', async () => {
-      const { store, dueIn, events } = harness();
+      const { store, dueIn, events } = given.harness();
       const { conversation, lease, proposal, request } = await propose();
       const waiting = await store.readProposal(conversation);
       expect(waiting).toMatchObject({ proposal, passId: lease.passId, reasons: ['ratio'], isDecided: false });
@@ -58,7 +58,7 @@ export function describePassReview(harness: () => StoreHarness): void {
     });
 
     test('is no open pass during the review, and one again after the decision', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const { conversation, proposal } = await propose();
       expect(await store.measureShards()).toMatchObject({ openPasses: 0, oldestOpenPassMs: 0 });
       await store.decideProposal(decisionOf(conversation, proposal.id));
@@ -66,14 +66,14 @@ export function describePassReview(harness: () => StoreHarness): void {
     });
 
     test('is an open pass again after a hard reason removed the proposal', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const { conversation } = await propose();
       await store.requestPass({ conversation, passId: 'hard', reasons: ['hard_limit'], wake: 'w' });
       expect(await store.measureShards()).toMatchObject({ openPasses: 1 });
     });
 
     test('is claimed without a decision after it expired', async () => {
-      const { store, expireProposal } = harness();
+      const { store, expireProposal } = given.harness();
       const { conversation, proposal } = await propose();
       await expireProposal(conversation);
       expect(await store.inspectPass(conversation)).toMatchObject({ status: 'lapsed' });
@@ -86,9 +86,7 @@ export function describePassReview(harness: () => StoreHarness): void {
     });
 
     test('is refused over another version, with new reasons, or to another owner', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store, 8);
-      const { lease } = await claimPass(store, conversation);
+      const { store, conversation, lease } = await given.pass();
       const request = { proposal: proposalOf(1, 4), seenReasons: ['ratio'] as const, reviewMs: REVIEW_MS };
       expect(await store.proposeVersion(lease, request)).toEqual({ status: 'version_changed', version: 0 });
       const first = { ...request, proposal: proposalOf(0, 4) };
@@ -99,7 +97,7 @@ export function describePassReview(harness: () => StoreHarness): void {
     });
 
     test('stays if a soft reason is added', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const { conversation, lease } = await propose();
       const asked = await store.requestPass({ conversation, reasons: ['turn_end'], passId: 'p2', wake: 'w2' });
       expect(asked).toEqual({ status: 'joined', passId: lease.passId, needsWake: false });
@@ -110,7 +108,7 @@ export function describePassReview(harness: () => StoreHarness): void {
     test.each(['hard_limit', 'overflow', 'manual'] as const)(
       '%s takes it away: the pass goes on without',
       async (hard) => {
-        const { store } = harness();
+        const { store } = given.harness();
         const { conversation, lease, proposal } = await propose();
         const request = { conversation, reasons: [hard], passId: 'p2', wake: 'w2' };
         const joined = { status: 'joined', passId: lease.passId, needsWake: true };
@@ -127,7 +125,7 @@ export function describePassReview(harness: () => StoreHarness): void {
     );
 
     test('is dropped if a waiting turn takes the pass over', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const { conversation } = await propose();
       const taken = await store.takeOverPass(conversation, 'turn', 'p3');
       expect(taken).toMatchObject({ status: 'claimed', pass: { attempt: 1 } });
@@ -136,7 +134,7 @@ export function describePassReview(harness: () => StoreHarness): void {
     });
 
     test('is removed by an erase', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const { conversation, proposal } = await approve();
       await store.erase(conversation);
       expect(await store.readProposal(conversation)).toBeUndefined();
@@ -147,7 +145,7 @@ export function describePassReview(harness: () => StoreHarness): void {
 
   describe('a decision', () => {
     test('stores the decision with the pass, makes the pass claimable, and gives a repeated call the same reply', async () => {
-      const { store, events } = harness();
+      const { store, events } = given.harness();
       const { conversation, proposal } = await propose();
       const decision = decisionOf(conversation, proposal.id);
       expect(await store.decideProposal(decision)).toEqual({ status: 'decided', needsWake: true });
@@ -166,7 +164,7 @@ export function describePassReview(harness: () => StoreHarness): void {
     });
 
     test('is stale for an unknown or decided proposal and changes nothing', async () => {
-      const { store, events } = harness();
+      const { store, events } = given.harness();
       const { conversation, proposal } = await propose();
       const unknown = await store.decideProposal(decisionOf(conversation, 'another'));
       expect(unknown).toEqual({ status: 'stale', why: 'unknown' });
@@ -181,7 +179,7 @@ export function describePassReview(harness: () => StoreHarness): void {
     });
 
     test('is answered with the approved version once that is live', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const { conversation, proposal, pass } = await approve();
       const { version } = proposal;
       const commit = { ...commitOf(0, 4), version, outcome: { kind: 'approved', version: 1 } as const };
@@ -198,7 +196,7 @@ export function describePassReview(harness: () => StoreHarness): void {
       ['failed', 'superseded'],
       ['no_gain', 'superseded'],
     ] as const)('answers an end as %s with %s', async (kind, status) => {
-      const { store } = harness();
+      const { store } = given.harness();
       const { conversation, pass } = await approve();
       const outcome = kind === 'failed' ? { kind, code: 'conflict' } : { kind };
       await store.endPass(pass.lease, endOf({ outcome }));
@@ -206,7 +204,7 @@ export function describePassReview(harness: () => StoreHarness): void {
     });
 
     test('is answered if it cannot be carried out, and the proposal stays under review', async () => {
-      const { store, dueIn } = harness();
+      const { store, dueIn } = given.harness();
       const { conversation, proposal, pass } = await approve();
       expect(await store.refuseApproval(pass.lease, REFUSAL)).toEqual({ status: 'refused' });
       expect(await store.refuseApproval(pass.lease, REFUSAL), 'sent again').toEqual({ status: 'refused' });
@@ -223,7 +221,7 @@ export function describePassReview(harness: () => StoreHarness): void {
     });
 
     test('is superseded by a hard reason before a worker carries it out', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const { conversation, pass } = await approve();
       await store.requestPass({ conversation, reasons: ['hard_limit'], passId: 'p2', wake: 'w2' });
       expect(await store.readDecision(conversation, 'op')).toEqual({ status: 'superseded' });
@@ -234,7 +232,7 @@ export function describePassReview(harness: () => StoreHarness): void {
     });
 
     test('is superseded if a restore ends the pass', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const { conversation, proposal } = await propose();
       await store.decideProposal(decisionOf(conversation, proposal.id));
       const { version, keepVersions, backoff, wakeTurn } = commitOf(0, 4);
@@ -256,9 +254,7 @@ export function describePassReview(harness: () => StoreHarness): void {
     });
 
     test('is superseded if a provider refuses the version under its proposal', async () => {
-      const { store, dueIn } = harness();
-      const conversation = await makeConversation(store, 8);
-      const { lease: first } = await claimPass(store, conversation);
+      const { store, dueIn, conversation, lease: first } = await given.pass();
       await store.commitVersion(first, commitOf(0, 2));
       const turn = await waitForPass(store, conversation, 't1');
       await store.takeOverPass(conversation, 'turn', 'taken');

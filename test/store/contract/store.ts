@@ -3,6 +3,7 @@ import type { StoreHarness } from '../store-harness.ts';
 import { describeCalibrationStore } from './calibration-store.ts';
 import { describeContextStore } from './context-store.ts';
 import { describeEventStore } from './event-store.ts';
+import { Given } from './fixture.ts';
 import { describeIdleTtl } from './idle-ttl.ts';
 import { describeListings } from './listings.ts';
 import { describePassClaim } from './pass-claim.ts';
@@ -10,32 +11,44 @@ import { describePassEnd } from './pass-end.ts';
 import { describePassReview } from './pass-review.ts';
 import { describeSummaryStore } from './summary-store.ts';
 import { describeSweepStore } from './sweep-store.ts';
+import { describeAccept } from './turn-accept.ts';
+import { describeBriefing } from './turn-briefing.ts';
+import { describeClaim } from './turn-claim.ts';
+import { describeEnd } from './turn-end.ts';
+import { describeOpenTurns } from './turn-open.ts';
+import { describeRedrive } from './turn-redrive.ts';
+import { describeRelease } from './turn-release.ts';
+import { describeSteps } from './turn-steps.ts';
+import { describeTraces } from './turn-traces.ts';
+import { describeTransitions } from './turn-transitions.ts';
+import { describeWaits } from './turn-waits.ts';
 import { describeVersionCommit } from './version-commit.ts';
 import { describeVersionFork } from './version-fork.ts';
 import { describeVersionReplacement } from './version-replacement.ts';
 import { describeVersionRollback } from './version-rollback.ts';
 
 const SUITES = {
-  passes: (harness: () => StoreHarness) => {
-    describePassClaim(harness);
-    describePassEnd(harness);
-    describePassReview(harness);
-    describeVersionCommit(harness);
-    describeVersionRollback(harness);
-  },
-  versions: (harness: () => StoreHarness) => {
-    describeVersionReplacement(harness);
-    describeVersionFork(harness);
-  },
-  contexts: describeContextStore,
-  events: describeEventStore,
-  listings: describeListings,
-  summaries: describeSummaryStore,
-  sweep: (harness: () => StoreHarness) => {
-    describeSweepStore(harness);
-    describeIdleTtl(harness);
-  },
-  calibrations: describeCalibrationStore,
+  turns: [
+    describeAccept,
+    describeClaim,
+    describeBriefing,
+    describeSteps,
+    describeWaits,
+    describeRelease,
+    describeEnd,
+    describeRedrive,
+    describeOpenTurns,
+    describeTraces,
+    describeTransitions,
+  ],
+  passes: [describePassClaim, describePassEnd, describePassReview, describeVersionCommit, describeVersionRollback],
+  versions: [describeVersionReplacement, describeVersionFork],
+  contexts: [describeContextStore],
+  events: [describeEventStore],
+  listings: [describeListings],
+  summaries: [describeSummaryStore],
+  sweep: [describeSweepStore, describeIdleTtl],
+  calibrations: [describeCalibrationStore],
 } as const;
 
 export const STORE_ROOMS = Object.keys(SUITES) as readonly (keyof typeof SUITES)[];
@@ -43,14 +56,15 @@ export const STORE_ROOMS = Object.keys(SUITES) as readonly (keyof typeof SUITES)
 /** Contract of every implementation of the ports behind `Store`. */
 export function describeStore(room: keyof typeof SUITES, name: string, open: () => StoreHarness): void {
   describe(`${room} in ${name}`, () => {
-    let harness: StoreHarness | undefined;
+    let opened: StoreHarness | undefined;
     beforeEach(() => {
-      harness = open();
+      opened = open();
     });
-    afterEach(() => harness?.close());
-    SUITES[room](() => {
-      if (harness === undefined) throw new Error('used outside of a test');
-      return harness;
-    });
+    afterEach(() => opened?.close());
+    const harness = (): StoreHarness => {
+      if (opened === undefined) throw new Error('used outside of a test');
+      return opened;
+    };
+    for (const describeSuite of SUITES[room]) describeSuite(new Given(harness));
   });
 }

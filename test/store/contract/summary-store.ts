@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { SummaryRecord } from '../../../src/domain/ports/summary-store.ts';
 import { appendOf, claimPass, claimSummary, endOf, makeConversation, summaryOf } from '../pass-samples.ts';
-import type { StoreHarness } from '../store-harness.ts';
+import type { Given } from './fixture.ts';
 
 function accepted(text = 'a summary: "ü", [] and {}'): SummaryRecord {
   const { summary } = summaryOf(4);
@@ -10,11 +10,10 @@ function accepted(text = 'a summary: "ü", [] and {}'): SummaryRecord {
 
 const REFUSED: SummaryRecord = { status: 'refused', why: 'not smaller' };
 
-export function describeSummaryStore(harness: () => StoreHarness): void {
+export function describeSummaryStore(given: Given): void {
   describe('summaries', () => {
     test('a source is claimed by one owner at a time', async () => {
-      const { store, expireSummary } = harness();
-      const conversation = await makeConversation(store);
+      const { store, expireSummary, conversation } = await given.log();
       expect(await store.claimSummary(conversation, 'h', 'a')).toEqual({ status: 'claimed' });
       expect(await store.claimSummary(conversation, 'h', 'a'), 'I5').toEqual({ status: 'claimed' });
       expect(await store.claimSummary(conversation, 'h', 'b')).toEqual({ status: 'in_flight' });
@@ -28,8 +27,7 @@ export function describeSummaryStore(harness: () => StoreHarness): void {
     });
 
     test('only its owner gives a claim back', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store);
+      const { store, conversation } = await given.log();
       await store.claimSummary(conversation, 'h', 'a');
       await store.releaseSummary(conversation, 'h', 'b');
       expect(await store.claimSummary(conversation, 'h', 'b')).toEqual({ status: 'in_flight' });
@@ -39,8 +37,7 @@ export function describeSummaryStore(harness: () => StoreHarness): void {
     });
 
     test('a record answers every later claim and cannot be renewed or released', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store);
+      const { store, conversation } = await given.log();
       const record = accepted();
       const { lease: pass } = await claimPass(store, conversation);
       const lease = await claimSummary(store, conversation, 'h', pass.passId);
@@ -53,8 +50,7 @@ export function describeSummaryStore(harness: () => StoreHarness): void {
     });
 
     test('keeps the first accepted text, and replaces a refusal', async () => {
-      const { store, expireSummary } = harness();
-      const conversation = await makeConversation(store);
+      const { store, expireSummary, conversation } = await given.log();
       const first = accepted('first');
       const { lease: pass } = await claimPass(store, conversation);
       const lease = await claimSummary(store, conversation, 'h', pass.passId);
@@ -67,8 +63,7 @@ export function describeSummaryStore(harness: () => StoreHarness): void {
     });
 
     test('keeps the first part of an unfinished summary by its key, apart from summaries', async () => {
-      const { store, expireSummary } = harness();
-      const conversation = await makeConversation(store);
+      const { store, expireSummary, conversation } = await given.log();
       const lease = await claimSummary(store, conversation, 'h');
       expect(await store.readPart(conversation, 'k')).toBeUndefined();
       expect(await store.recordPart(lease, 'k', '## Goal\n"ü" []')).toBe('recorded');
@@ -84,8 +79,7 @@ export function describeSummaryStore(harness: () => StoreHarness): void {
     });
 
     test('an erase removes parts, and none is kept afterwards', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store);
+      const { store, conversation } = await given.log();
       const lease = await claimSummary(store, conversation, 'h');
       await store.recordPart(lease, 'k', 'text');
       await store.erase(conversation);
@@ -95,9 +89,7 @@ export function describeSummaryStore(harness: () => StoreHarness): void {
     });
 
     test('a job without its claim, and of neither the present nor the last pass, records nothing', async () => {
-      const { store, expireSummary } = harness();
-      const conversation = await makeConversation(store);
-      const { lease: pass } = await claimPass(store, conversation);
+      const { store, expireSummary, conversation, lease: pass } = await given.pass();
       const lease = await claimSummary(store, conversation, 'h', pass.passId);
       await expireSummary(conversation, 'h');
       expect(await store.recordPart(lease, 'in progress', 'text')).toBe('recorded');
@@ -116,9 +108,7 @@ export function describeSummaryStore(harness: () => StoreHarness): void {
     });
 
     test('a late job of an erased conversation cannot write into the next one of that id', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store);
-      const { lease: pass } = await claimPass(store, conversation);
+      const { store, conversation, lease: pass } = await given.pass();
       const lease = await claimSummary(store, conversation, 'h', pass.passId);
       await store.erase(conversation);
       await store.append(appendOf(conversation, 0, 8));
@@ -131,8 +121,7 @@ export function describeSummaryStore(harness: () => StoreHarness): void {
     });
 
     test('reads many summaries in order, and a claim as none', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store);
+      const { store, conversation } = await given.log();
       const record = accepted();
       await store.recordSummary(await claimSummary(store, conversation, 'b'), record);
       await store.recordSummary(await claimSummary(store, conversation, 'd'), REFUSED);

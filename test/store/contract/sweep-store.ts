@@ -2,9 +2,9 @@ import { describe, expect, test } from 'vitest';
 import { NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { DueEntry, SweepDecision } from '../../../src/domain/ports/sweep-store.ts';
-import { claimPass, makeConversation, waitForPass } from '../pass-samples.ts';
+import { claimPass, waitForPass } from '../pass-samples.ts';
 import { acceptAndClaim, newConversation, turnFor } from '../samples.ts';
-import type { StoreHarness } from '../store-harness.ts';
+import type { Given } from './fixture.ts';
 
 /** Tolerance for the time between a write and the look at it. */
 const SLACK_MS = 2_000;
@@ -14,10 +14,10 @@ function expectAbout(actual: number, ms: number): void {
   expect(actual).toBeLessThanOrEqual(ms);
 }
 
-export function describeSweepStore(harness: () => StoreHarness): void {
+export function describeSweepStore(given: Given): void {
   /** One look at every shard, as if the last were long ago. */
   async function sweep(limit = 100): Promise<readonly DueEntry[]> {
-    const { store, shards, allowSweep } = harness();
+    const { store, shards, allowSweep } = given.harness();
     await allowSweep();
     return (await store.sweepShards(shards, limit)).due;
   }
@@ -27,7 +27,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
    * @returns milliseconds until it is due again
    */
   async function pushOut(conversation: ConversationRef, entry: 't' | 'p'): Promise<number> {
-    const { makeOverdue, dueIn } = harness();
+    const { makeOverdue, dueIn } = given.harness();
     await makeOverdue(conversation, entry, 1);
     await sweep();
     return (await dueIn(conversation, entry)) ?? 0;
@@ -35,8 +35,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
 
   describe('sweepShards', () => {
     test('returns due entries of every kind, and no others', async () => {
-      const { store, makeOverdue } = harness();
-      const conversation = await makeConversation(store);
+      const { store, makeOverdue, conversation } = await given.log();
       await store.accept(turnFor(conversation, 't1'));
       await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });
       await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
@@ -53,8 +52,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
     });
 
     test('sweeps a shard once a second, even if many workers ask', async () => {
-      const { store, shards, makeOverdue, allowSweep } = harness();
-      const conversation = newConversation();
+      const { store, shards, makeOverdue, allowSweep, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       await allowSweep();
       await store.sweepShards(shards, 100);
@@ -64,8 +62,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
     });
 
     test('pushes entries out by 1 s, doubling to 60 s, until a claim resets the count', async () => {
-      const { store, lapseLease } = harness();
-      const conversation = newConversation();
+      const { store, lapseLease, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });
       for (const entry of ['t', 'p'] as const) {
@@ -80,8 +77,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
     });
 
     test('returns at most `limit` entries, longest overdue first', async () => {
-      const { store, shards, makeOverdue, allowSweep } = harness();
-      const conversation = newConversation();
+      const { store, shards, makeOverdue, allowSweep, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 'a', { delayMs: 60_000 }));
       await store.accept(turnFor(conversation, 'b', { delayMs: 60_000 }));
       await makeOverdue(conversation, { scheduled: 'a' }, 10_000);
@@ -93,8 +89,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
     });
 
     test('removes an entry without a record and creates nothing', async () => {
-      const { store, makeOverdue, dueIn } = harness();
-      const conversation = newConversation();
+      const { store, makeOverdue, dueIn, conversation } = given.nothing();
       const entries = ['t', 'p', { scheduled: 'x' }] as const;
       for (const entry of entries) await makeOverdue(conversation, entry, 1);
       expect(await sweep()).toEqual([]);
@@ -105,8 +100,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
 
   describe('inspectTurn and inspectPass', () => {
     test('reports the recorded wake if no worker has the lease', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1', { wake: 'w1' }));
       await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w2' });
       expect(await store.inspectTurn(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w1' });
@@ -114,8 +108,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
     });
 
     test('is quiet under a valid lease, and lapsed after its end', async () => {
-      const { store, makeOverdue, dueIn, lapseLease } = harness();
-      const conversation = newConversation();
+      const { store, makeOverdue, dueIn, lapseLease, conversation } = given.nothing();
       await acceptAndClaim(store, conversation, 't1');
       await claimPass(store, conversation);
       for (const [kind, entry] of [
@@ -133,8 +126,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
     });
 
     test('a waiting head is left alone until its deadline', async () => {
-      const { store, makeOverdue, dueIn, passDeadline } = harness();
-      const conversation = newConversation();
+      const { store, makeOverdue, dueIn, passDeadline, conversation } = given.nothing();
       await waitForPass(store, conversation, 't1');
       await makeOverdue(conversation, 't', 1);
       expect(await store.inspectTurn(conversation)).toEqual({ status: 'quiet' });
@@ -146,9 +138,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
     });
 
     test('a parked pass is left alone until its time', async () => {
-      const { store, endParking } = harness();
-      const conversation = await makeConversation(store);
-      const { lease } = await claimPass(store, conversation);
+      const { store, endParking, conversation, lease } = await given.pass();
       await store.parkPass(lease, 'parent', 60_000);
       expect(await store.inspectPass(conversation)).toEqual({ status: 'quiet' });
       await endParking(conversation);
@@ -156,8 +146,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
     });
 
     test('a pass whose worker died is found though no turn waits', async () => {
-      const { store, lapseLease, makeOverdue } = harness();
-      const conversation = await makeConversation(store);
+      const { store, lapseLease, makeOverdue, conversation } = await given.log();
       await claimPass(store, conversation);
       await lapseLease('pass', conversation);
       await makeOverdue(conversation, 'p', 1);
@@ -169,8 +158,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
     });
 
     test('is quiet without work or after an erase, and removes the entry', async () => {
-      const { store, makeOverdue, dueIn, markGone } = harness();
-      const conversation = await makeConversation(store);
+      const { store, makeOverdue, dueIn, markGone, conversation } = await given.log();
       for (const entry of ['t', 'p'] as const) await makeOverdue(conversation, entry, 1);
       expect(await store.inspectTurn(conversation)).toEqual({ status: 'quiet' });
       expect(await store.inspectPass(conversation)).toEqual({ status: 'quiet' });
@@ -184,8 +172,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
 
   describe('recordWake', () => {
     test('records the wake and leaves the entry where the sweep pushed it', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       await pushOut(conversation, 't');
       expectAbout(await pushOut(conversation, 't'), 2_000);
@@ -193,12 +180,11 @@ export function describeSweepStore(harness: () => StoreHarness): void {
         expect(await store.recordWake({ kind: 'turn', conversation }, 'w9')).toBe(true);
         expect(await store.inspectTurn(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w9' });
       }
-      expectAbout((await harness().dueIn(conversation, 't')) ?? 0, 2_000);
+      expectAbout((await given.harness().dueIn(conversation, 't')) ?? 0, 2_000);
     });
 
     test('records nothing if a lease was taken meanwhile', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       await acceptAndClaim(store, conversation, 't1');
       await claimPass(store, conversation);
       expect(await store.recordWake({ kind: 'turn', conversation }, 'w')).toBe(false);
@@ -209,8 +195,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
 
   describe('promoteScheduled', () => {
     test('moves a due turn to the tail, with a wake if the mailbox was empty', async () => {
-      const { store, passDueTime, dueIn } = harness();
-      const conversation = newConversation();
+      const { store, passDueTime, dueIn, conversation } = given.nothing();
       for (const turn of ['a', 'b']) {
         await store.accept(turnFor(conversation, turn, { delayMs: 60_000 }));
         await passDueTime(conversation, turn);
@@ -230,8 +215,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
     });
 
     test('reports the due time at the claim, because the turn has waited since then', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 'now'));
       await store.accept(turnFor(conversation, 'later', { delayMs: 50 }));
       await expect
@@ -250,8 +234,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
     });
 
     test('moves no turn before its due time', async () => {
-      const { store, makeOverdue, dueIn } = harness();
-      const conversation = newConversation();
+      const { store, makeOverdue, dueIn, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 'a', { delayMs: 60_000 }));
       await makeOverdue(conversation, { scheduled: 'a' }, 1);
       expect(await store.promoteScheduled(conversation, 'a', 'w')).toEqual({ needsWake: false });
@@ -260,8 +243,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
     });
 
     test('moves no canceled or erased turn', async () => {
-      const { store, passDueTime } = harness();
-      const conversation = newConversation();
+      const { store, passDueTime, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 'a', { delayMs: 60_000 }));
       await passDueTime(conversation, 'a');
       await store.cancel(conversation, 'a', 'w0');
@@ -284,7 +266,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
     };
 
     test('counts overdue entries and reports the age of the oldest', async () => {
-      const { store, makeOverdue } = harness();
+      const { store, makeOverdue } = given.harness();
       expect(await store.measureShards()).toEqual(nothing);
       const conversations = [newConversation(), newConversation(), newConversation()];
       for (const conversation of conversations) await store.accept(turnFor(conversation, 't1'));
@@ -298,8 +280,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
     });
 
     test('a pass is open from its first request to its end', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store);
+      const { store, conversation } = await given.log();
       for (const passId of ['p1', 'p2']) {
         await store.requestPass({ conversation, passId, reasons: ['ratio'], wake: passId });
       }
@@ -313,8 +294,7 @@ export function describeSweepStore(harness: () => StoreHarness): void {
     });
 
     test('an erased pass is not open', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store);
+      const { store, conversation } = await given.log();
       await store.requestPass({ conversation, passId: 'p1', reasons: ['ratio'], wake: 'w' });
       await store.erase(conversation);
       expect(await store.measureShards()).toEqual(nothing);

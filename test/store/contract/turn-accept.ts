@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { claimHead, newConversation, turnFor } from '../samples.ts';
-import type { TurnHarness } from '../turn-harness.ts';
+import { claimHead, turnFor } from '../samples.ts';
+import type { Given } from './fixture.ts';
 
 const HOUR_MS = 3_600_000;
 
-export function describeAccept(harness: () => TurnHarness): void {
+export function describeAccept(given: Given): void {
   describe('accept', () => {
     test('the first turn of an empty mailbox needs a wake, those behind it none', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
+      const { store, observe, conversation } = given.nothing();
       const accepted = { status: 'accepted', state: 'queued' };
       expect(await store.accept(turnFor(conversation, 't1'))).toEqual({ ...accepted, needsWake: true });
       expect(await store.accept(turnFor(conversation, 't2'))).toEqual({ ...accepted, needsWake: false });
@@ -17,8 +16,7 @@ export function describeAccept(harness: () => TurnHarness): void {
     });
 
     test('a repeated turn is known, and still needs the wake of the first reply', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
+      const { store, observe, conversation } = given.nothing();
       const request = turnFor(conversation, 't1');
       await store.accept(request);
       const before = await observe(conversation);
@@ -28,8 +26,7 @@ export function describeAccept(harness: () => TurnHarness): void {
     });
 
     test('a known turn gets its present state as reply', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       const request = turnFor(conversation, 't1');
       await store.accept(request);
       const { lease } = await claimHead(store, conversation);
@@ -39,8 +36,7 @@ export function describeAccept(harness: () => TurnHarness): void {
     });
 
     test('the same id with another payload is a conflict and changes nothing', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
+      const { store, observe, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       const before = await observe(conversation);
       expect(await store.accept(turnFor(conversation, 't1', { payloadHash: 'other' }))).toEqual({ status: 'conflict' });
@@ -48,8 +44,7 @@ export function describeAccept(harness: () => TurnHarness): void {
     });
 
     test('a full mailbox refuses, and takes a turn again once there is room', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
       const third = turnFor(conversation, 't3', { maxQueuedTurns: 2 });
       expect(await store.accept(third)).toEqual({ status: 'full', queued: 2 });
@@ -59,8 +54,7 @@ export function describeAccept(harness: () => TurnHarness): void {
     });
 
     test('a delayed turn is scheduled, without a place in the mailbox and without a wake', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
+      const { store, observe, conversation } = given.nothing();
       const before = (await observe(conversation)).times.now;
       const later = turnFor(conversation, 'later', { delayMs: HOUR_MS, maxQueuedTurns: 1 });
       expect(await store.accept(later)).toEqual({ status: 'accepted', state: 'scheduled', needsWake: false });
@@ -76,22 +70,19 @@ export function describeAccept(harness: () => TurnHarness): void {
     });
 
     test('a delayed turn is accepted while the mailbox is full', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       const later = turnFor(conversation, 'later', { delayMs: HOUR_MS, maxQueuedTurns: 1 });
       expect(await store.accept(later)).toMatchObject({ state: 'scheduled' });
     });
 
     test('a turn without a delay is queued at once', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       expect(await store.accept(turnFor(conversation, 't1', { delayMs: 0 }))).toMatchObject({ state: 'queued' });
     });
 
     test('creates an erased conversation again, without anything of the old one', async () => {
-      const { store, observe, markGone } = harness();
-      const conversation = newConversation();
+      const { store, observe, markGone, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 'old'));
       const old = await claimHead(store, conversation);
       await store.accept(turnFor(conversation, 'late', { delayMs: HOUR_MS }));
@@ -109,8 +100,7 @@ export function describeAccept(harness: () => TurnHarness): void {
     });
 
     test('a turn for another agent than the conversation’s is refused and changes nothing', async () => {
-      const { store, observe, markGone } = harness();
-      const conversation = newConversation();
+      const { store, observe, markGone, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       const before = await observe(conversation);
       for (const delayMs of [0, HOUR_MS]) {

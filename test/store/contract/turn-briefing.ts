@@ -1,14 +1,13 @@
 import { describe, expect, test } from 'vitest';
-import { acceptAndClaim, claimHead, newConversation, turnFor } from '../samples.ts';
-import type { TurnHarness } from '../turn-harness.ts';
+import { claimHead, turnFor } from '../samples.ts';
+import type { Given } from './fixture.ts';
 
 const context = '{"plan":"pro","user":"u1"}';
 
-export function describeBriefing(harness: () => TurnHarness): void {
+export function describeBriefing(given: Given): void {
   describe('briefing', () => {
     test('answers the context of an open turn, and nothing once the turn is settled', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       await store.accept({ ...turnFor(conversation, 't1'), context });
       const claimed = await claimHead(store, conversation);
       expect(claimed.hasContext).toBe(true);
@@ -19,34 +18,27 @@ export function describeBriefing(harness: () => TurnHarness): void {
     });
 
     test('erases the context of a turn that is canceled before it began', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       await store.accept({ ...turnFor(conversation, 't1'), context });
       await store.cancel(conversation, 't1', 'w1');
       expect(await store.readBriefing(conversation, 't1')).toStrictEqual({});
     });
 
     test('is empty for a turn without a context', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
-      const claimed = await acceptAndClaim(store, conversation, 't1');
+      const { store, conversation, claimed } = await given.running();
       expect(claimed.hasContext).toBeUndefined();
       expect(await store.readBriefing(conversation, 't1')).toStrictEqual({});
     });
 
     test('keeps the first system prompt of a turn, and answers it when another is brought', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, conversation, lease } = await given.running();
       expect(await store.keepSystem(lease, 'You help\nu1.')).toStrictEqual({ status: 'kept', system: 'You help\nu1.' });
       expect(await store.keepSystem(lease, 'other')).toStrictEqual({ status: 'kept', system: 'You help\nu1.' });
       expect(await store.readBriefing(conversation, 't1')).toStrictEqual({ system: 'You help\nu1.' });
     });
 
     test('replaces the system prompt with that of the next turn', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
-      const first = await acceptAndClaim(store, conversation, 't1');
+      const { store, conversation, claimed: first } = await given.running();
       await store.keepSystem(first.lease, 'one');
       await store.accept(turnFor(conversation, 't2'));
       const failure = { code: 'model_failed', message: 'it broke' } as const;
@@ -58,9 +50,7 @@ export function describeBriefing(harness: () => TurnHarness): void {
     });
 
     test('keeps an empty system prompt', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, conversation, lease } = await given.running();
       expect(await store.keepSystem(lease, '')).toStrictEqual({ status: 'kept', system: '' });
       expect(await store.readBriefing(conversation, 't1')).toStrictEqual({ system: '' });
     });

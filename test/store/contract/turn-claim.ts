@@ -1,29 +1,27 @@
 import { describe, expect, test } from 'vitest';
 import { CLOSING_RESULT } from '../../../src/domain/message.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
-import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, textStep, turnFor } from '../samples.ts';
-import type { TurnHarness } from '../turn-harness.ts';
+import { appendOf } from '../pass-samples.ts';
+import { acceptAndClaim, callsStep, claimHead, resultStep, textStep, turnFor } from '../samples.ts';
+import type { Given } from './fixture.ts';
 
-export function describeClaim(harness: () => TurnHarness): void {
+export function describeClaim(given: Given): void {
   describe('claim', () => {
     test('replies empty for an empty mailbox and removes its entry', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
+      const { store, observe, conversation } = given.nothing();
       expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'empty' });
       expect((await observe(conversation)).shape.ready).toEqual([]);
     });
 
     test('replies gone for an erased conversation', async () => {
-      const { store, markGone } = harness();
-      const conversation = newConversation();
+      const { store, markGone, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       await markGone(conversation);
       expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'gone' });
     });
 
     test('hands out the head and appends its user message once', async () => {
-      const { store, observe, lapseLease } = harness();
-      const conversation = newConversation();
+      const { store, observe, lapseLease, conversation } = given.nothing();
       const request = turnFor(conversation, 't1');
       const claimed = await acceptAndClaim(store, conversation, 't1');
       expect(claimed).toMatchObject({ agent: 'agent', attempt: 1, inputSeq: 1, conversation: { head: 1, turns: 1 } });
@@ -44,15 +42,18 @@ export function describeClaim(harness: () => TurnHarness): void {
       expect(claimed.claimedAt).toBeGreaterThanOrEqual(claimed.acceptedAt);
       expect(claimed.claimedAt).toBeLessThanOrEqual(times.now);
       expect(times.ready['t'], 'looked at again when the lease ends').toBe(times.lease);
-      await lapseLease(conversation);
+      await lapseLease('turn', conversation);
       const second = await claimHead(store, conversation);
       expect(second).toMatchObject({ attempt: 2, inputSeq: 1, conversation: { head: 1 } });
     });
 
     test('says which claim is the first since the turn was accepted or last suspended', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
-      const { lease, isFirstClaim } = await acceptAndClaim(store, conversation, 't1');
+      const {
+        store,
+        conversation,
+        lease,
+        claimed: { isFirstClaim },
+      } = await given.running();
       expect(isFirstClaim).toBe(true);
       const again = await store.claim(conversation, lease.owner, 'w');
       expect(again, 'I5').toMatchObject({ turn: { isFirstClaim: true } });
@@ -69,8 +70,7 @@ export function describeClaim(harness: () => TurnHarness): void {
     });
 
     test('is refused while another owner holds the lease', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
+      const { store, observe, conversation } = given.nothing();
       await acceptAndClaim(store, conversation, 't1');
       const before = await observe(conversation);
       const reply = await store.claim(conversation, 'other', 'w');
@@ -79,18 +79,15 @@ export function describeClaim(harness: () => TurnHarness): void {
     });
 
     test('sent again by its owner answers the same turn under the same epoch', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       const first = await store.claim(conversation, 'o', 'w');
       expect(await store.claim(conversation, 'o', 'w')).toEqual(first);
     });
 
     test('after a lapsed lease raises the epoch and fences the owner before', async () => {
-      const { store, lapseLease } = harness();
-      const conversation = newConversation();
-      const first = await acceptAndClaim(store, conversation, 't1');
-      await lapseLease(conversation);
+      const { store, lapseLease, conversation, claimed: first } = await given.running();
+      await lapseLease('turn', conversation);
       const second = await claimHead(store, conversation);
       expect(second.lease.epoch).toBeGreaterThan(first.lease.epoch);
       const fenced = { status: 'fenced' };
@@ -102,9 +99,7 @@ export function describeClaim(harness: () => TurnHarness): void {
     });
 
     test('by the same owner again, after a suspension, fences the lease before', async () => {
-      const { store, passDeadline } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, passDeadline, conversation, lease } = await given.running();
       await store.suspend(lease, { for: 'retry', step: 's', waitMs: 60_000, calls: [] });
       await passDeadline(conversation, 't1');
       expect(await store.claim(conversation, lease.owner, 'w')).toMatchObject({ status: 'claimed' });
@@ -112,8 +107,7 @@ export function describeClaim(harness: () => TurnHarness): void {
     });
 
     test('gives a lease on the head alone', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
       const { lease } = await claimHead(store, conversation);
       const other = { ...lease, turn: 't2' };
@@ -122,26 +116,24 @@ export function describeClaim(harness: () => TurnHarness): void {
     });
 
     test('continues from the recorded steps', async () => {
-      const { store, lapseLease } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, lapseLease, conversation, lease } = await given.running();
       await store.recordStep(lease, callsStep('model.1', 1, 1));
       await store.startSteps(lease, ['tool:c2_0']);
-      await lapseLease(conversation);
+      await lapseLease('turn', conversation);
       const { steps, conversation: state } = await claimHead(store, conversation);
       expect(steps.get('model.1')).toMatchObject({ status: 'done', seqs: { from: 2, to: 2 } });
       expect(steps.get('tool:c2_0')).toMatchObject({ status: 'started' });
       expect(state.openCalls).toEqual([{ id: 'c2_0', providerId: 'call_c2_0' }]);
     });
 
-    test('closes a round that a caller of its own loop left open before a user message follows it', async () => {
-      const { store, observe, openCall } = harness();
-      const conversation = newConversation();
-      await store.accept(turnFor(conversation, 't1'));
-      await openCall(conversation, 'c1_0');
-      await claimHead(store, conversation);
+    test('a claim answers the calls that a caller’s own loop left open, before the user message of the turn', async () => {
+      const { store, observe, conversation } = given.nothing();
+      const { messages, opens } = callsStep('', 0, 1);
+      await store.append({ ...appendOf(conversation, 0, 0), messages, opens });
+      await acceptAndClaim(store, conversation, 't1');
       const { log, openCalls } = (await observe(conversation)).shape;
       expect(log.map(({ role, toolCallId }) => [role, toolCallId])).toEqual([
+        ['assistant', undefined],
         ['tool', 'c1_0'],
         ['user', undefined],
       ]);
@@ -151,18 +143,17 @@ export function describeClaim(harness: () => TurnHarness): void {
 
   describe('poison', () => {
     test('settles a turn after three dead claims without blocking the next', async () => {
-      const { store, observe, lapseLease } = harness();
-      const conversation = newConversation();
+      const { store, observe, lapseLease, conversation } = given.nothing();
       for (const turn of ['bad', 'good']) await store.accept(turnFor(conversation, turn));
       const first = await claimHead(store, conversation);
       await store.startSteps(first.lease, ['s']);
       for (let attempt = 2; attempt <= TURN_LIMITS.maxAttempts; attempt += 1) {
-        await lapseLease(conversation);
+        await lapseLease('turn', conversation);
         const { lease, attempt: counted } = await claimHead(store, conversation);
         expect(counted).toBe(attempt);
         await store.startAlone(lease);
       }
-      await lapseLease(conversation);
+      await lapseLease('turn', conversation);
       const before = await observe(conversation);
       const poison = await store.claim(conversation, 'last', 'next');
       expect(poison).toEqual({ status: 'poison', turn: 'bad', wake: 'next' });
@@ -175,13 +166,12 @@ export function describeClaim(harness: () => TurnHarness): void {
     });
 
     test('needs no wake without a next turn', async () => {
-      const { store, lapseLease, observe } = harness();
-      const conversation = newConversation();
+      const { store, lapseLease, observe, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 'bad'));
       for (let attempt = 1; attempt <= TURN_LIMITS.maxAttempts; attempt += 1) {
         const { lease } = await claimHead(store, conversation);
         await store.startAlone(lease);
-        await lapseLease(conversation);
+        await lapseLease('turn', conversation);
       }
       const poison = { status: 'poison', turn: 'bad' };
       expect(await store.claim(conversation, 'o', 'w')).toEqual(poison);
@@ -191,17 +181,16 @@ export function describeClaim(harness: () => TurnHarness): void {
     });
 
     test('answers the open calls', async () => {
-      const { store, lapseLease, observe } = harness();
-      const conversation = newConversation();
+      const { store, lapseLease, observe, conversation } = given.nothing();
       const { lease } = await acceptAndClaim(store, conversation, 'bad');
       await store.recordStep(lease, callsStep('model.1', 1, 2));
       await store.recordStep(lease, resultStep('tool:c2_0', 'c2_0'));
       for (let attempt = 2; attempt <= TURN_LIMITS.maxAttempts; attempt += 1) {
-        await lapseLease(conversation);
+        await lapseLease('turn', conversation);
         const { lease: next } = await claimHead(store, conversation);
         await store.startAlone(next);
       }
-      await lapseLease(conversation);
+      await lapseLease('turn', conversation);
       expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ status: 'poison' });
       const { log, openCalls } = (await observe(conversation)).shape;
       expect(log.at(-1)).toMatchObject({ role: 'tool', toolCallId: 'c2_1', content: CLOSING_RESULT.content });
@@ -209,13 +198,12 @@ export function describeClaim(harness: () => TurnHarness): void {
     });
 
     test('an outcome leaves one claim counted, because its worker may still die', async () => {
-      const { store, lapseLease } = harness();
-      const conversation = newConversation();
+      const { store, lapseLease, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       const { lease: first } = await claimHead(store, conversation);
       await store.recordStep(first, { key: 'step', messages: [], opens: [], closes: [] });
       for (let round = 0; round < 3; round += 1) {
-        await lapseLease(conversation);
+        await lapseLease('turn', conversation);
         const { lease, attempt } = await claimHead(store, conversation);
         expect(attempt).toBe(2);
         await store.recordStep(lease, { key: `step.${round}`, messages: [], opens: [], closes: [] });

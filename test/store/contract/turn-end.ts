@@ -1,26 +1,15 @@
 import { describe, expect, test } from 'vitest';
 import { CLOSING_RESULT } from '../../../src/domain/message.ts';
 import { TURN_STATES, type TurnFailure } from '../../../src/domain/turn.ts';
-import {
-  acceptAndClaim,
-  bring,
-  callsStep,
-  claimHead,
-  newConversation,
-  resultStep,
-  textStep,
-  toWaitFor,
-  turnFor,
-} from '../samples.ts';
-import type { TurnHarness } from '../turn-harness.ts';
+import { bring, callsStep, claimHead, newConversation, resultStep, textStep, toWaitFor, turnFor } from '../samples.ts';
+import type { Given } from './fixture.ts';
 
 const FAILURE: TurnFailure = { code: 'model_failed', message: 'it broke: "[]"', details: { list: [] } };
 
-export function describeEnd(harness: () => TurnHarness): void {
+export function describeEnd(given: Given): void {
   describe('settle', () => {
     test('a completed turn shows its answer and wakes the next turn in order', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
+      const { store, observe, conversation } = given.nothing();
       for (const turn of ['t1', 't2', 't3']) await store.accept(turnFor(conversation, turn));
       const order: string[] = [];
       for (const wake of ['w1', 'w2', 'w3']) {
@@ -47,8 +36,7 @@ export function describeEnd(harness: () => TurnHarness): void {
     });
 
     test('the time of a settlement is never before the previous one or the acceptance', async () => {
-      const { store, turnClockBack } = harness();
-      const conversation = newConversation();
+      const { store, turnClockBack, conversation } = given.nothing();
       const settled = { state: 'completed', answerSeq: 1 } as const;
       for (const turn of ['t1', 't2', 't3']) await store.accept(turnFor(conversation, turn));
       await store.settle((await claimHead(store, conversation)).lease, settled, 'w1');
@@ -63,8 +51,7 @@ export function describeEnd(harness: () => TurnHarness): void {
     });
 
     test('a repeated settlement gets the same reply, even after the next claim', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
+      const { store, observe, conversation } = given.nothing();
       for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
       const { lease } = await claimHead(store, conversation);
       const settlement = { state: 'completed', answerSeq: 1 } as const;
@@ -77,8 +64,7 @@ export function describeEnd(harness: () => TurnHarness): void {
     });
 
     test('without a wake claims the next turn in the same write, and again if repeated', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
+      const { store, observe, conversation } = given.nothing();
       for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
       const { lease } = await claimHead(store, conversation);
       const settlement = { state: 'completed', answerSeq: 1 } as const;
@@ -95,9 +81,7 @@ export function describeEnd(harness: () => TurnHarness): void {
     });
 
     test('without a wake and without a next turn takes nothing', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, observe, conversation, lease } = await given.running();
       const settlement = { state: 'completed', answerSeq: 1 } as const;
       expect(await store.settle(lease, settlement, undefined)).toEqual({ status: 'settled', hasNext: false });
       expect(await store.settle(lease, settlement, undefined)).toEqual({ status: 'known', hasNext: false });
@@ -105,9 +89,7 @@ export function describeEnd(harness: () => TurnHarness): void {
     });
 
     test('a failed turn shows its failure, answers open calls and raises the epoch', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, observe, conversation, lease } = await given.running();
       await store.recordStep(lease, callsStep('model.1', 1, 12));
       await store.recordStep(lease, resultStep('tool:c2_1', 'c2_1'));
       expect(await store.settle(lease, { state: 'failed', failure: FAILURE }, 'w')).toEqual({
@@ -125,9 +107,7 @@ export function describeEnd(harness: () => TurnHarness): void {
     });
 
     test('drops the fields of an unsettled turn, and leaves the previous turn unchanged', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, observe, conversation, lease } = await given.running();
       await store.recordStep(lease, callsStep('model.1', 1, 1));
       await store.suspend(lease, { for: 'tools', step: 's', waitMs: 60_000, calls: toWaitFor(['c2_0']) });
       await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0']), wake: 'w' });
@@ -142,8 +122,7 @@ export function describeEnd(harness: () => TurnHarness): void {
 
   describe('cancel', () => {
     test('removes a scheduled turn', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
+      const { store, observe, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
       expect(await store.cancel(conversation, 'later', 'w')).toEqual({ status: 'canceled' });
       expect((await observe(conversation)).shape.ready).toEqual([]);
@@ -151,8 +130,7 @@ export function describeEnd(harness: () => TurnHarness): void {
     });
 
     test('removes a queued turn without touching the running one', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
+      const { store, observe, conversation } = given.nothing();
       for (const turn of ['t1', 't2', 't3']) await store.accept(turnFor(conversation, turn));
       const { lease } = await claimHead(store, conversation);
       expect(await store.cancel(conversation, 't2', 'w')).toEqual({ status: 'canceled' });
@@ -161,8 +139,7 @@ export function describeEnd(harness: () => TurnHarness): void {
     });
 
     test('wakes the next turn after a queued head', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
+      const { store, observe, conversation } = given.nothing();
       for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
       expect(await store.cancel(conversation, 't1', 'w')).toEqual({ status: 'canceled', wake: 'w' });
       const { shape } = await observe(conversation);
@@ -170,8 +147,7 @@ export function describeEnd(harness: () => TurnHarness): void {
     });
 
     test('answers open calls of a running head, fences its worker and wakes the next turn', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
+      const { store, observe, conversation } = given.nothing();
       for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
       const { lease } = await claimHead(store, conversation);
       await store.recordStep(lease, callsStep('model.1', 1, 2));
@@ -194,8 +170,7 @@ export function describeEnd(harness: () => TurnHarness): void {
     });
 
     test('ends the wait of a waiting head', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
       const { lease } = await claimHead(store, conversation);
       await store.suspend(lease, { for: 'retry', step: 's', waitMs: 60_000, calls: [] });
@@ -204,9 +179,7 @@ export function describeEnd(harness: () => TurnHarness): void {
     });
 
     test('reports the end of a settled turn, and not_found for an unknown one', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, conversation, lease } = await given.running();
       await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w');
       expect(await store.cancel(conversation, 't1', 'w')).toEqual({ status: 'settled', state: 'completed' });
       expect(await store.cancel(conversation, 't2', 'w')).toEqual({ status: 'not_found' });
@@ -215,8 +188,7 @@ export function describeEnd(harness: () => TurnHarness): void {
 
   describe('readTurn', () => {
     test('shows every state, and nothing of a turn that is not there', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       const seen = new Set<string>();
       const look = async (turn: string): Promise<void> => {
         seen.add((await store.readTurn(conversation, turn))?.state ?? 'none');
@@ -243,9 +215,7 @@ export function describeEnd(harness: () => TurnHarness): void {
     });
 
     test('shows times and usage', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, conversation, lease } = await given.running();
       await store.recordStep(lease, { ...textStep('s', 1), usage: { inputTokens: 9, outputTokens: 0 } });
       await store.settle(lease, { state: 'completed', answerSeq: 2 }, 'w');
       const view = await store.readTurn(conversation, 't1');

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { OpenTurns } from '../../../src/domain/ports/turn-store.ts';
-import { acceptAndClaim, bring, claimHead, newConversation, toWaitFor, turnFor } from '../samples.ts';
-import type { TurnHarness } from '../turn-harness.ts';
+import { acceptAndClaim, bring, claimHead, toWaitFor, turnFor } from '../samples.ts';
+import type { Given } from './fixture.ts';
 
 const ALL = 100;
 
@@ -10,11 +10,10 @@ function statesOf(open: OpenTurns | undefined): string[] {
   return (open?.turns ?? []).map(({ turn, state }) => `${turn} ${state}`);
 }
 
-export function describeOpenTurns(harness: () => TurnHarness): void {
+export function describeOpenTurns(given: Given): void {
   describe('listOpen', () => {
     test('lists the mailbox in order, then scheduled turns by due time, without settled turns', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       const first = await acceptAndClaim(store, conversation, 'done');
       await store.settle(first.lease, { state: 'completed', answerSeq: 1 }, 'w');
       const accept = (turn: string, delayMs = 0) => store.accept(turnFor(conversation, turn, { delayMs }));
@@ -30,8 +29,7 @@ export function describeOpenTurns(harness: () => TurnHarness): void {
     });
 
     test('reports the time of acceptance, and the due time of a scheduled turn', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 'now'));
       await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
       const [now, later] = (await store.listOpen(conversation, ALL))?.turns ?? [];
@@ -46,9 +44,7 @@ export function describeOpenTurns(harness: () => TurnHarness): void {
     });
 
     test('reports the wait of the head until it continues', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, conversation, lease } = await given.running();
       await store.suspend(lease, {
         for: 'approval',
         step: 's',
@@ -80,8 +76,7 @@ export function describeOpenTurns(harness: () => TurnHarness): void {
     });
 
     test('lists at most `limit` turns and counts all', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       for (const turn of ['t1', 't2', 't3']) await store.accept(turnFor(conversation, turn));
       for (const turn of ['s1', 's2']) await store.accept(turnFor(conversation, turn, { delayMs: 60_000 }));
       const counts = { mailbox: 3, scheduled: 2 };
@@ -94,8 +89,7 @@ export function describeOpenTurns(harness: () => TurnHarness): void {
     });
 
     test('lists no turn of a conversation whose name has the same beginning', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       const others = [
         { ...conversation, id: `${conversation.id}.x` },
         { ...conversation, tenant: 'other' },
@@ -107,8 +101,7 @@ export function describeOpenTurns(harness: () => TurnHarness): void {
     });
 
     test('lists no turn of an erased conversation, even if it was created again', async () => {
-      const { store, markGone } = harness();
-      const conversation = newConversation();
+      const { store, markGone, conversation } = given.nothing();
       for (const turn of ['old', 'same']) await store.accept(turnFor(conversation, turn, { delayMs: 60_000 }));
       await markGone(conversation);
       expect(await store.listOpen(conversation, ALL)).toBeUndefined();
@@ -121,9 +114,7 @@ export function describeOpenTurns(harness: () => TurnHarness): void {
     });
 
     test('a conversation without an open turn has none, which is no error', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, conversation, lease } = await given.running();
       await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w');
       expect(await store.listOpen(conversation, ALL)).toEqual({ turns: [], mailbox: 0, scheduled: 0 });
     });

@@ -3,21 +3,20 @@ import type { ErrorCode } from '../../../src/domain/errors.ts';
 import { type ConversationRef, nameConversation } from '../../../src/domain/ids.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
 import { acceptAndClaim, claimHead, newConversation, turnFor } from '../samples.ts';
-import type { TurnHarness } from '../turn-harness.ts';
+import type { Given } from './fixture.ts';
 
 const FAILURE = { code: 'model_failed', message: 'it broke: "[]"' } as const;
 
-export function describeRedrive(harness: () => TurnHarness): void {
+export function describeRedrive(given: Given): void {
   async function fail(conversation: ConversationRef, turn: string, code: ErrorCode = FAILURE.code): Promise<void> {
-    const { store } = harness();
+    const { store } = given.harness();
     const { lease } = await acceptAndClaim(store, conversation, turn);
     await store.settle(lease, { state: 'failed', failure: { ...FAILURE, code } }, `w-${turn}`);
   }
 
   describe('a re-drive', () => {
     test('appends the new turn to the mailbox, and each turn names the other', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       await fail(conversation, 't1');
       await store.accept(turnFor(conversation, 't2'));
       const again = turnFor(conversation, 'again', { redriveOf: 't1' });
@@ -33,8 +32,7 @@ export function describeRedrive(harness: () => TurnHarness): void {
     });
 
     test('is known if sent again, in any state', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
+      const { store, observe, conversation } = given.nothing();
       await fail(conversation, 't1');
       const again = turnFor(conversation, 'again', { redriveOf: 't1' });
       await store.accept(again);
@@ -47,8 +45,7 @@ export function describeRedrive(harness: () => TurnHarness): void {
     });
 
     test('refuses a turn that has not failed or is unknown', async () => {
-      const { store, observe, markGone } = harness();
-      const conversation = newConversation();
+      const { store, observe, markGone, conversation } = given.nothing();
       const again = turnFor(conversation, 'again', { redriveOf: 't1' });
       expect(await store.accept(again)).toEqual({ status: 'not_failed' });
       await store.accept(turnFor(conversation, 't1'));
@@ -73,7 +70,7 @@ export function describeRedrive(harness: () => TurnHarness): void {
     }
 
     test('lists failed turns and their failures, newest first', async () => {
-      const { store, lapseLease } = harness();
+      const { store, lapseLease } = given.harness();
       const conversation = newTenant();
       const { tenant } = conversation;
       await fail(conversation, 't1');
@@ -87,7 +84,7 @@ export function describeRedrive(harness: () => TurnHarness): void {
       for (let attempt = 1; attempt <= TURN_LIMITS.maxAttempts; attempt += 1) {
         const claimed = await claimHead(store, conversation);
         await store.startAlone(claimed.lease);
-        await lapseLease(conversation);
+        await lapseLease('turn', conversation);
       }
       await store.claim(conversation, 'o', 'w');
       const query = { since: 0, tenant, limit: 10 };
@@ -105,7 +102,7 @@ export function describeRedrive(harness: () => TurnHarness): void {
     });
 
     test('says which were re-driven, and forgets those of an erased conversation', async () => {
-      const { store, markGone } = harness();
+      const { store, markGone } = given.harness();
       const conversation = newTenant();
       const query = { since: 0, tenant: conversation.tenant, limit: 10 };
       await fail(conversation, 't1');

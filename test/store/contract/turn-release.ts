@@ -2,17 +2,17 @@ import { describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { TurnLease } from '../../../src/domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
-import { acceptAndClaim, claimHead, newConversation, textStep, turnFor } from '../samples.ts';
-import type { TurnHarness } from '../turn-harness.ts';
+import { acceptAndClaim, claimHead, textStep, turnFor } from '../samples.ts';
+import type { Given } from './fixture.ts';
 
-export function describeRelease(harness: () => TurnHarness): void {
+export function describeRelease(given: Given): void {
   /** A turn whose owners died so often that its next claim is the last one. */
   async function claimLast(conversation: ConversationRef): Promise<TurnLease> {
-    const { store, lapseLease } = harness();
+    const { store, lapseLease } = given.harness();
     await store.accept(turnFor(conversation, 'bad'));
     for (let attempt = 1; attempt < TURN_LIMITS.maxAttempts; attempt += 1) {
       await claimHead(store, conversation);
-      await lapseLease(conversation);
+      await lapseLease('turn', conversation);
     }
     const { lease, attempt } = await claimHead(store, conversation);
     expect(attempt).toBe(TURN_LIMITS.maxAttempts);
@@ -21,9 +21,7 @@ export function describeRelease(harness: () => TurnHarness): void {
 
   describe('release', () => {
     test('returns the lease, counts no attempt, and makes the turn due at once', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, observe, conversation, lease } = await given.running();
       expect(await store.release(lease, 'back')).toEqual({ status: 'released' });
       const { shape, times } = await observe(conversation);
       expect([shape.owner, shape.attempts, shape.mailbox, shape.wake]).toEqual([undefined, 0, ['t1'], 'back']);
@@ -33,9 +31,7 @@ export function describeRelease(harness: () => TurnHarness): void {
     });
 
     test('sent again answers the same and changes nothing', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, observe, conversation, lease } = await given.running();
       await store.release(lease, 'back');
       const { shape } = await observe(conversation);
       expect(await store.release(lease, 'back')).toEqual({ status: 'released' });
@@ -43,9 +39,7 @@ export function describeRelease(harness: () => TurnHarness): void {
     });
 
     test('fences its owner, which writes nothing more', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, lease } = await given.running();
       await store.release(lease, 'back');
       expect(await store.recordStep(lease, textStep('s', 1))).toEqual({ status: 'fenced' });
       expect(await store.heartbeat(lease)).toEqual({ status: 'fenced' });
@@ -53,10 +47,8 @@ export function describeRelease(harness: () => TurnHarness): void {
     });
 
     test('is refused to an owner that has lost the turn', async () => {
-      const { store, lapseLease, observe } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
-      await lapseLease(conversation);
+      const { store, lapseLease, observe, conversation, lease } = await given.running();
+      await lapseLease('turn', conversation);
       await claimHead(store, conversation);
       const { shape } = await observe(conversation);
       expect(await store.release(lease, 'back')).toEqual({ status: 'fenced' });
@@ -66,11 +58,10 @@ export function describeRelease(harness: () => TurnHarness): void {
     });
 
     test('keeps the deaths before its claim counted', async () => {
-      const { store, lapseLease } = harness();
-      const conversation = newConversation();
+      const { store, lapseLease, conversation } = given.nothing();
       await acceptAndClaim(store, conversation, 't1');
       for (let stops = 0; stops < 3; stops += 1) {
-        await lapseLease(conversation);
+        await lapseLease('turn', conversation);
         const { lease, attempt } = await claimHead(store, conversation);
         expect(attempt).toBe(2);
         await store.release(lease, 'back');
@@ -79,8 +70,7 @@ export function describeRelease(harness: () => TurnHarness): void {
     });
 
     test('never makes a turn poison', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       for (let stops = 0; stops <= TURN_LIMITS.maxAttempts; stops += 1) {
         const { lease, attempt } = await claimHead(store, conversation);
@@ -93,53 +83,48 @@ export function describeRelease(harness: () => TurnHarness): void {
 
   describe('startAlone', () => {
     test('a last attempt that dies before it ran alone is given again', async () => {
-      const { store, lapseLease } = harness();
-      const conversation = newConversation();
+      const { store, lapseLease, conversation } = given.nothing();
       await claimLast(conversation);
-      await lapseLease(conversation);
+      await lapseLease('turn', conversation);
       expect(await claimHead(store, conversation)).toMatchObject({ attempt: TURN_LIMITS.maxAttempts });
-      await lapseLease(conversation);
+      await lapseLease('turn', conversation);
       expect(await claimHead(store, conversation)).toMatchObject({ attempt: TURN_LIMITS.maxAttempts });
     });
 
     test('a last attempt that dies alone settles the turn as poison', async () => {
-      const { store, lapseLease } = harness();
-      const conversation = newConversation();
+      const { store, lapseLease, conversation } = given.nothing();
       const lease = await claimLast(conversation);
       expect(await store.startAlone(lease)).toEqual({ status: 'recorded' });
       expect(await store.startAlone(lease), 'sent again').toEqual({ status: 'recorded' });
-      await lapseLease(conversation);
+      await lapseLease('turn', conversation);
       expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'poison', turn: 'bad' });
     });
 
     test('does not count for a later claim', async () => {
-      const { store, lapseLease } = harness();
-      const conversation = newConversation();
+      const { store, lapseLease, conversation } = given.nothing();
       const lease = await claimLast(conversation);
       await store.startAlone(lease);
       await store.release(lease, 'back');
       expect(await claimHead(store, conversation)).toMatchObject({ attempt: TURN_LIMITS.maxAttempts });
-      await lapseLease(conversation);
+      await lapseLease('turn', conversation);
       expect(await claimHead(store, conversation)).toMatchObject({ attempt: TURN_LIMITS.maxAttempts });
     });
 
     test('is refused to an owner that has lost the turn', async () => {
-      const { store, lapseLease } = harness();
-      const conversation = newConversation();
+      const { store, lapseLease, conversation } = given.nothing();
       const lease = await claimLast(conversation);
-      await lapseLease(conversation);
+      await lapseLease('turn', conversation);
       await claimHead(store, conversation);
       expect(await store.startAlone(lease)).toEqual({ status: 'fenced' });
     });
 
     test('an outcome of a turn that runs alone gives it two more deaths', async () => {
-      const { store, lapseLease } = harness();
-      const conversation = newConversation();
+      const { store, lapseLease, conversation } = given.nothing();
       const lease = await claimLast(conversation);
       await store.startAlone(lease);
       await store.recordStep(lease, textStep('s', 1));
       for (const expected of [2, 3]) {
-        await lapseLease(conversation);
+        await lapseLease('turn', conversation);
         expect(await claimHead(store, conversation)).toMatchObject({ attempt: expected });
       }
     });

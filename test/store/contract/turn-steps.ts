@@ -1,13 +1,11 @@
 import { describe, expect, test } from 'vitest';
 import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, textStep } from '../samples.ts';
-import type { TurnHarness } from '../turn-harness.ts';
+import type { Given } from './fixture.ts';
 
-export function describeSteps(harness: () => TurnHarness): void {
+export function describeSteps(given: Given): void {
   describe('startSteps', () => {
     test('records started steps and leaves known steps unchanged', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, observe, conversation, lease } = await given.running();
       await store.recordStep(lease, textStep('done', 1));
       const before = await observe(conversation);
       expect(await store.startSteps(lease, ['done', 'a', 'b'])).toEqual({ status: 'recorded' });
@@ -25,9 +23,7 @@ export function describeSteps(harness: () => TurnHarness): void {
 
   describe('recordStep', () => {
     test('appends to the log when the step is recorded, and once', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, observe, conversation, lease } = await given.running();
       const step = callsStep('model.1', 1);
       const recorded = await store.recordStep(lease, step);
       expect(recorded).toMatchObject({ status: 'recorded', conversation: { head: 2 } });
@@ -38,9 +34,7 @@ export function describeSteps(harness: () => TurnHarness): void {
     });
 
     test('a known step gets the present state of the conversation as reply', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, observe, conversation, lease } = await given.running();
       const step = callsStep('model.1', 1, 1);
       await store.recordStep(lease, step);
       await store.recordStep(lease, resultStep('tool:c2_0', 'c2_0'));
@@ -52,9 +46,7 @@ export function describeSteps(harness: () => TurnHarness): void {
     });
 
     test('a step of many messages and one of none are recorded with their seqs', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, observe, conversation, lease } = await given.running();
       await store.recordStep(lease, callsStep('model.1', 1, 3));
       const results = ['c2_0', 'c2_1', 'c2_2'].map((call) => resultStep('', call));
       await store.recordStep(lease, {
@@ -70,19 +62,15 @@ export function describeSteps(harness: () => TurnHarness): void {
     });
 
     test('is fenced where the head moved under its call ids, and writes nothing', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, observe, conversation, lease } = await given.running();
       const before = await observe(conversation);
       expect(await store.recordStep(lease, callsStep('model.1', 7))).toEqual({ status: 'fenced' });
       expect((await observe(conversation)).shape).toEqual(before.shape);
     });
 
     test('extends the lease and schedules the next check', async () => {
-      const { store, observe, lapseLease } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
-      await lapseLease(conversation);
+      const { store, observe, lapseLease, conversation, lease } = await given.running();
+      await lapseLease('turn', conversation);
       await store.recordStep(lease, textStep('s', 1));
       const { times } = await observe(conversation);
       expect(times.lease).toBeGreaterThan(times.now);
@@ -90,9 +78,7 @@ export function describeSteps(harness: () => TurnHarness): void {
     });
 
     test('adds up usage, keeps the anchor and the whole texts', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, observe, conversation, lease } = await given.running();
       const usage = { inputTokens: 100, outputTokens: 7 };
       await store.recordStep(lease, {
         ...textStep('s1', 1),
@@ -117,7 +103,7 @@ export function describeSteps(harness: () => TurnHarness): void {
     });
 
     test('keeps the newest answered version, with or without usage', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const { lease, conversation } = await acceptAndClaim(store, newConversation(), 't1');
       expect(conversation).not.toHaveProperty('answeredVersion');
       const first = await store.recordStep(lease, { ...textStep('s1', 1), answeredVersion: 0 });
@@ -131,7 +117,7 @@ export function describeSteps(harness: () => TurnHarness): void {
     });
 
     test('an anchor without a fingerprint comes back without one', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const { lease } = await acceptAndClaim(store, newConversation(), 't1');
       const reply = await store.recordStep(lease, { ...textStep('s1', 1), anchor: { tokens: 107, version: 0 } });
       if (reply.status !== 'recorded') throw new Error(reply.status);
@@ -140,12 +126,10 @@ export function describeSteps(harness: () => TurnHarness): void {
     });
 
     test('how an answer ended is kept with its step and shown with its turn', async () => {
-      const { store, observe, lapseLease } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, observe, lapseLease, conversation, lease } = await given.running();
       await store.recordStep(lease, { ...textStep('s1', 1, 'Half an ans'), end: 'cut_off' });
       await store.recordStep(lease, textStep('s2', 2));
-      await lapseLease(conversation);
+      await lapseLease('turn', conversation);
       const { lease: again, steps } = await claimHead(store, conversation);
       expect(steps.get('s1')).toMatchObject({ status: 'done', seqs: { from: 2, to: 2 }, end: 'cut_off' });
       expect(steps.get('s2')).not.toHaveProperty('end');
@@ -156,9 +140,7 @@ export function describeSteps(harness: () => TurnHarness): void {
     });
 
     test('JSON comes back as it was given', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, conversation, lease } = await given.running();
       const content = '{"empty":[],"object":{},"big":12345678901234567890,"text":"a\\nb ü 🙂 \\u0000"}';
       await store.recordStep(lease, textStep('s', 1, content));
       await store.settle(lease, { state: 'completed', answerSeq: 2 }, 'w');
@@ -166,9 +148,7 @@ export function describeSteps(harness: () => TurnHarness): void {
     });
 
     test('a turn of 100 calls is in the log call by call', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, observe, conversation, lease } = await given.running();
       for (let round = 0; round < 100; round += 1) {
         const head = 1 + 2 * round;
         await store.recordStep(lease, callsStep(`model.${round}`, head, 1));
@@ -182,10 +162,8 @@ export function describeSteps(harness: () => TurnHarness): void {
 
   describe('heartbeat', () => {
     test('extends the lease of its owner and moves the entry with it', async () => {
-      const { store, observe, lapseLease } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
-      await lapseLease(conversation);
+      const { store, observe, lapseLease, conversation, lease } = await given.running();
+      await lapseLease('turn', conversation);
       expect(await store.heartbeat(lease)).toEqual({ status: 'held' });
       const { shape, times } = await observe(conversation);
       expect(times.lease).toBeGreaterThan(times.now);
@@ -196,9 +174,7 @@ export function describeSteps(harness: () => TurnHarness): void {
   });
 
   test('answers writes to an erased conversation with gone', async () => {
-    const { store, markGone } = harness();
-    const conversation = newConversation();
-    const { lease } = await acceptAndClaim(store, conversation, 't1');
+    const { store, markGone, conversation, lease } = await given.running();
     await markGone(conversation);
     const gone = { status: 'gone' };
     expect(await store.heartbeat(lease)).toEqual(gone);

@@ -1,18 +1,17 @@
 import { describe, expect, test } from 'vitest';
 import type { WaitRequest } from '../../../src/domain/turn.ts';
-import { claimHead, newConversation, turnFor } from '../samples.ts';
-import type { TurnHarness } from '../turn-harness.ts';
+import { claimHead, turnFor } from '../samples.ts';
+import type { Given } from './fixture.ts';
 
 const ASKED_IN = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const FIRST_RUN = '00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01';
 
-export function describeTraces(harness: () => TurnHarness): void {
+export function describeTraces(given: Given): void {
   describe('spans', () => {
     const wait: WaitRequest = { for: 'retry', step: 'model-1', waitMs: 0, calls: [] };
 
     test('reports the span of the caller at every claim, but not to readers', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1', { askedIn: ASKED_IN }));
       const first = await claimHead(store, conversation);
       await store.suspend(first.lease, wait);
@@ -22,8 +21,7 @@ export function describeTraces(harness: () => TurnHarness): void {
     });
 
     test('reports the span of a turn claimed by the previous settlement', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       await store.accept(turnFor(conversation, 't2', { askedIn: ASKED_IN }));
       const { lease, ...first } = await claimHead(store, conversation);
@@ -33,8 +31,7 @@ export function describeTraces(harness: () => TurnHarness): void {
     });
 
     test('reports the span of the last suspension to the next claim alone', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       const first = await claimHead(store, conversation);
       expect(first.waited).toBeUndefined();

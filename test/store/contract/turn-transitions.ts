@@ -8,8 +8,8 @@ import {
   type TurnState,
   type WaitRequest,
 } from '../../../src/domain/turn.ts';
-import { acceptAndClaim, newConversation, turnFor } from '../samples.ts';
-import type { TurnHarness } from '../turn-harness.ts';
+import { acceptAndClaim, turnFor } from '../samples.ts';
+import type { Given } from './fixture.ts';
 
 const EVENTS = [
   'accept',
@@ -35,9 +35,9 @@ function later(): { delayMs: number } {
   return { delayMs: 60_000 };
 }
 
-export function describeTransitions(harness: () => TurnHarness): void {
+export function describeTransitions(given: Given): void {
   async function bring(conversation: ConversationRef, state: TurnState | 'none'): Promise<TurnLease> {
-    const { store } = harness();
+    const { store } = given.harness();
     const none = { conversation, turn: 't1', owner: 'nobody', epoch: 1 };
     if (state === 'none') return none;
     if (state === 'scheduled' || state === 'queued') {
@@ -53,7 +53,7 @@ export function describeTransitions(harness: () => TurnHarness): void {
   }
 
   async function act(conversation: ConversationRef, lease: TurnLease, event: Event): Promise<unknown> {
-    const { store } = harness();
+    const { store } = given.harness();
     const wait: WaitRequest = { for: 'compaction', step: 's', waitMs: 60_000, calls: [] };
     switch (event) {
       case 'accept':
@@ -80,8 +80,7 @@ export function describeTransitions(harness: () => TurnHarness): void {
       for (const event of EVENTS.filter((name) => !UNREACHED.has(`${state} ${name}`))) {
         const expected = nextTurnState(state, event) ?? state;
         test(`${event} of ${state} → ${expected}`, async () => {
-          const { store } = harness();
-          const conversation = newConversation();
+          const { store, conversation } = given.nothing();
           const lease = await bring(conversation, state);
           await act(conversation, lease, event);
           expect((await store.readTurn(conversation, 't1'))?.state ?? 'none').toBe(expected);

@@ -14,7 +14,7 @@ import {
   toWaitFor,
   turnFor,
 } from '../samples.ts';
-import type { TurnHarness } from '../turn-harness.ts';
+import type { Given } from './fixture.ts';
 
 const DAY_MS = 86_400_000;
 
@@ -22,7 +22,7 @@ function waitFor(kind: WaitRequest['for'], calls: string[] = [], step = 'step.1'
   return { for: kind, step, waitMs: DAY_MS, calls: toWaitFor(calls) };
 }
 
-export function describeWaits(harness: () => TurnHarness): void {
+export function describeWaits(given: Given): void {
   interface SuspendedTurn {
     readonly conversation: ConversationRef;
     readonly lease: TurnLease;
@@ -32,7 +32,7 @@ export function describeWaits(harness: () => TurnHarness): void {
 
   /** a turn that called two tools and waits for both */
   async function waitForTools([first, second] = [DAY_MS, DAY_MS]): Promise<SuspendedTurn> {
-    const { store } = harness();
+    const { store } = given.harness();
     const conversation = newConversation();
     const { lease } = await acceptAndClaim(store, conversation, 't1');
     await store.recordStep(lease, callsStep('model.1', 1, 2));
@@ -46,7 +46,7 @@ export function describeWaits(harness: () => TurnHarness): void {
 
   describe('suspend', () => {
     test('gives the lease back, keeps the head and leaves it alone until the deadline', async () => {
-      const { store, observe } = harness();
+      const { store, observe } = given.harness();
       const { conversation, lease, waiting } = await waitForTools();
       await store.accept(turnFor(conversation, 't2'));
       const { shape, times } = await observe(conversation);
@@ -59,9 +59,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     });
 
     test('counts the wait from its own clock: no time of the caller is in the deadline', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, observe, conversation, lease } = await given.running();
       const before = (await observe(conversation)).times.now;
       await store.suspend(lease, waitFor('retry'));
       const after = (await observe(conversation)).times.now;
@@ -71,16 +69,16 @@ export function describeWaits(harness: () => TurnHarness): void {
     });
 
     test('a claim before the deadline puts the entry back to it, wherever a sweep pushed it', async () => {
-      const { store, observe, pushOut } = harness();
+      const { store, observe, makeOverdue } = given.harness();
       const { conversation, waiting } = await waitForTools();
-      await pushOut(conversation);
+      await makeOverdue(conversation, 't', -60_000);
       expect((await observe(conversation)).times.ready['t']).not.toBe(waiting.until);
       await store.claim(conversation, 'o', 'w');
       expect((await observe(conversation)).times.ready['t']).toBe(waiting.until);
     });
 
     test('a wait after a fulfilled one starts unfulfilled', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const { conversation } = await waitForTools();
       await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w' });
       const { lease } = await claimHead(store, conversation);
@@ -89,7 +87,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     });
 
     test('a repeated call changes nothing, and is fenced after the next claim', async () => {
-      const { store, observe, passDeadline } = harness();
+      const { store, observe, passDeadline } = given.harness();
       const { conversation, lease, wait, waiting } = await waitForTools();
       const before = await observe(conversation);
       expect(await store.suspend(lease, wait)).toEqual({ status: 'suspended' });
@@ -101,8 +99,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     });
 
     test('a suspension is no attempt: four rate limits are not poison', async () => {
-      const { store, passDeadline } = harness();
-      const conversation = newConversation();
+      const { store, passDeadline, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       for (let count = 0; count < TURN_LIMITS.maxAttempts + 1; count += 1) {
         const { lease, attempt } = await claimHead(store, conversation);
@@ -113,8 +110,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     });
 
     test('suspends a step 20 times and refuses the 21st', async () => {
-      const { store, observe, passDeadline } = harness();
-      const conversation = newConversation();
+      const { store, observe, passDeadline, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       for (let count = 0; count < TURN_LIMITS.maxSuspensions; count += 1) {
         const { lease } = await claimHead(store, conversation);
@@ -137,13 +133,13 @@ export function describeWaits(harness: () => TurnHarness): void {
     const waitForTwo = (): Promise<SuspendedTurn> => waitForTools([60_000, DAY_MS]);
 
     async function readWaiting(conversation: ConversationRef): Promise<Waiting> {
-      const { waiting } = (await harness().store.readTurn(conversation, 't1')) ?? {};
+      const { waiting } = (await given.harness().store.readTurn(conversation, 't1')) ?? {};
       if (waiting === undefined) throw new Error('the turn does not wait');
       return waiting;
     }
 
     test('the turn goes on at the earliest deadline, and each call has its own', async () => {
-      const { store, observe } = harness();
+      const { store, observe } = given.harness();
       const { conversation, waiting } = await waitForTwo();
       const { since, until } = waiting;
       expect(until).toBe(since + 60_000);
@@ -153,7 +149,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     });
 
     test('an answer to the call with the earliest deadline moves the turn to the next one', async () => {
-      const { store, observe } = harness();
+      const { store, observe } = given.harness();
       const { conversation, waiting } = await waitForTwo();
       await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0']), wake: 'w' });
       const next = waiting.since + DAY_MS;
@@ -162,7 +158,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     });
 
     test('a call keeps its deadline when the turn is suspended again for it alone', async () => {
-      const { store, passDeadline } = harness();
+      const { store, passDeadline } = given.harness();
       const { conversation, wait, waiting } = await waitForTwo();
       await passDeadline(conversation, 't1');
       const { lease, waited } = await claimHead(store, conversation);
@@ -175,7 +171,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     });
 
     test('an answer that comes while a worker answers another call past its deadline is taken', async () => {
-      const { store, passDeadline } = harness();
+      const { store, passDeadline } = given.harness();
       const { conversation, wait } = await waitForTwo();
       await passDeadline(conversation, 't1');
       const { lease } = await claimHead(store, conversation);
@@ -191,7 +187,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     });
 
     test('an answer is taken while a worker that stopped has handed the turn back past another deadline', async () => {
-      const { store, passDeadline } = harness();
+      const { store, passDeadline } = given.harness();
       const { conversation, wait } = await waitForTwo();
       await passDeadline(conversation, 't1');
       const { lease } = await claimHead(store, conversation);
@@ -206,7 +202,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     });
 
     test('waits for answers do not count as suspensions: 25 deadlines may pass one after the other', async () => {
-      const { store, passDeadline } = harness();
+      const { store, passDeadline } = given.harness();
       const { conversation, wait } = await waitForTwo();
       for (let count = 0; count < TURN_LIMITS.maxSuspensions + 5; count += 1) {
         await passDeadline(conversation, 't1');
@@ -218,7 +214,7 @@ export function describeWaits(harness: () => TurnHarness): void {
 
   describe('the event of a wait', () => {
     test('reports the awaited calls and their deadlines once per wait', async () => {
-      const { store, observe, passDeadline } = harness();
+      const { store, observe, passDeadline } = given.harness();
       const { conversation, lease, wait } = await waitForTools([60_000, DAY_MS]);
       await store.suspend(lease, wait);
       const call = (id: string) => `{"id":"${id}","name":"read","arguments":"{\\"lines\\":[]}"}`;
@@ -232,7 +228,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     });
 
     test('is not written if the answers came before', async () => {
-      const { store, observe, passDeadline } = harness();
+      const { store, observe, passDeadline } = given.harness();
       const { conversation, wait } = await waitForTools();
       await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0']), wake: 'w' });
       await passDeadline(conversation, 't1');
@@ -244,7 +240,7 @@ export function describeWaits(harness: () => TurnHarness): void {
 
   describe('continuing', () => {
     test('past the deadline the claim says that nothing came, also when it is sent again', async () => {
-      const { store, passDeadline } = harness();
+      const { store, passDeadline } = given.harness();
       const { conversation } = await waitForTools();
       await passDeadline(conversation, 't1');
       const reply = await store.claim(conversation, 'o', 'w');
@@ -262,29 +258,27 @@ export function describeWaits(harness: () => TurnHarness): void {
     });
 
     test('answers stay for the next worker if a worker dies before it used them', async () => {
-      const { store, passDeadline, lapseLease } = harness();
-      const conversation = newConversation();
-      const first = await acceptAndClaim(store, conversation, 't1');
+      const { store, passDeadline, lapseLease, conversation, claimed: first } = await given.running();
       await store.recordStep(first.lease, callsStep('model.1', 1, 2));
       await store.suspend(first.lease, waitFor('approval', ['c2_0', 'c2_1'], 'tool:c2_0'));
       await passDeadline(conversation, 't1');
       await claimHead(store, conversation);
-      await lapseLease(conversation);
+      await lapseLease('turn', conversation);
       const second = await claimHead(store, conversation);
       expect(second.waited).toMatchObject({ for: 'approval' });
       await store.recordStep(second.lease, resultStep('tool:c2_0', 'c2_0'));
-      await lapseLease(conversation);
+      await lapseLease('turn', conversation);
       const third = await claimHead(store, conversation);
       expect(third.waited, 'one of its calls is still open').toMatchObject({ for: 'approval' });
       await store.recordStep(third.lease, resultStep('tool:c2_1', 'c2_1'));
-      await lapseLease(conversation);
+      await lapseLease('turn', conversation);
       expect((await claimHead(store, conversation)).waited).toBeUndefined();
     });
   });
 
   describe('resume', () => {
     test('all answers fulfil the wait and wake the turn', async () => {
-      const { store, observe } = harness();
+      const { store, observe } = given.harness();
       const { conversation } = await waitForTools();
       const first = { conversation, turn: 't1', answers: bring(['c2_1']), wake: 'w1' };
       expect(await store.answerTurn(first)).toEqual({ status: 'still_waiting' });
@@ -305,7 +299,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     });
 
     test('repeated answers are known after the turn has continued, waits again or is settled', async () => {
-      const { store, observe } = harness();
+      const { store, observe } = given.harness();
       const { conversation } = await waitForTools();
       const known = { conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w1' };
       const late = { ...known, answers: bring(['c2_0', 'c9_0']) };
@@ -334,7 +328,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     });
 
     test('the first answer to a call counts', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const { conversation } = await waitForTools();
       await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0'], 'tools', () => '1'), wake: 'w' });
       await store.answerTurn({
@@ -347,7 +341,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     });
 
     test('refuses answers to calls that are not awaited', async () => {
-      const { store, observe } = harness();
+      const { store, observe } = given.harness();
       const { conversation } = await waitForTools();
       const stranger = { conversation, turn: 't1', answers: bring(['c9_0']), wake: 'w' };
       expect(await store.answerTurn(stranger)).toEqual({ status: 'not_waiting', call: 'c9_0' });
@@ -355,7 +349,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     });
 
     test('keeps no answer if one of the calls is not awaited, in any order', async () => {
-      const { store, observe } = harness();
+      const { store, observe } = given.harness();
       const { conversation } = await waitForTools();
       const before = await observe(conversation);
       for (const calls of [
@@ -369,7 +363,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     });
 
     test('accepts an answer beside one that an earlier wait accepted', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const { conversation } = await waitForTools();
       await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w' });
       const { lease } = await claimHead(store, conversation);
@@ -386,9 +380,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     test.each(['tools', 'approval'] as const)(
       'an answer of the other kind than %s is refused, and none is kept',
       async (kind) => {
-        const { store, observe } = harness();
-        const conversation = newConversation();
-        const { lease } = await acceptAndClaim(store, conversation, 't1');
+        const { store, observe, conversation, lease } = await given.running();
         await store.recordStep(lease, callsStep('model.1', 1, 2));
         await store.suspend(lease, waitFor(kind, ['c2_0', 'c2_1']));
         const before = await observe(conversation);
@@ -408,8 +400,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     );
 
     test('a turn that does not wait for answers, or is not there, says so', async () => {
-      const { store } = harness();
-      const conversation = newConversation();
+      const { store, conversation } = given.nothing();
       const request = { conversation, turn: 't1', answers: bring(['c1_0']), wake: 'w' };
       expect(await store.answerTurn(request)).toEqual({ status: 'not_found' });
       const { lease } = await acceptAndClaim(store, conversation, 't1');
@@ -419,7 +410,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     });
 
     test('answers that are there already do not make the turn wait again', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const { conversation } = await waitForTools();
       await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w' });
       const { lease } = await claimHead(store, conversation);
@@ -431,11 +422,11 @@ export function describeWaits(harness: () => TurnHarness): void {
   describe('an answer that was acknowledged and never used', () => {
     type Ending = (suspended: SuspendedTurn) => Promise<unknown>;
     const ENDINGS: readonly (readonly [string, Ending])[] = [
-      ['canceled', ({ conversation }) => harness().store.cancel(conversation, 't1', 'w9')],
+      ['canceled', ({ conversation }) => given.harness().store.cancel(conversation, 't1', 'w9')],
       [
         'failed',
         async ({ conversation }) => {
-          const { store, passDeadline } = harness();
+          const { store, passDeadline } = given.harness();
           await passDeadline(conversation, 't1');
           const { lease } = await claimHead(store, conversation);
           await store.settle(lease, { state: 'failed', failure: { code: 'turn_timeout', message: 'm' } }, 'w9');
@@ -444,12 +435,12 @@ export function describeWaits(harness: () => TurnHarness): void {
       [
         'poison',
         async ({ conversation }) => {
-          const { store, passDeadline, lapseLease } = harness();
+          const { store, passDeadline, lapseLease } = given.harness();
           await passDeadline(conversation, 't1');
           for (let claim = 0; claim < TURN_LIMITS.maxAttempts; claim += 1) {
             const { lease } = await claimHead(store, conversation);
             if (claim === TURN_LIMITS.maxAttempts - 1) await store.startAlone(lease);
-            await lapseLease(conversation);
+            await lapseLease('turn', conversation);
           }
           await store.claim(conversation, 'o9', 'w9');
         },
@@ -457,7 +448,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     ];
 
     test.each(ENDINGS)('is in the log of a turn that is %s, beside the error for the other call', async (_, end) => {
-      const { store, observe } = harness();
+      const { store, observe } = given.harness();
       const suspended = await waitForTools();
       const { conversation } = suspended;
       const json = '{"content":"the \\"list\\" is [] and {}\\n"}';
@@ -478,9 +469,7 @@ export function describeWaits(harness: () => TurnHarness): void {
     });
 
     test('returns the decisions on approvals', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
+      const { store, observe, conversation, lease } = await given.running();
       await store.recordStep(lease, callsStep('model.1', 1, 1));
       await store.suspend(lease, waitFor('approval', ['c2_0']));
       const unused = { tokens: 3, bytes: 12, json: '{"content":"denied: no","isError":true}' };
@@ -497,46 +486,6 @@ export function describeWaits(harness: () => TurnHarness): void {
         toolCallId: 'c2_0',
         content: 'denied: no',
       });
-    });
-  });
-
-  describe('waiting for compaction', () => {
-    test('the end of the pass fulfils it and wakes the turn, once', async () => {
-      const { store, observe, beginPass, endPass } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
-      await beginPass(conversation);
-      await store.suspend(lease, { ...waitFor('compaction'), passId: 'pass' });
-      expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ status: 'waiting' });
-      expect(await endPass(conversation, 'w1')).toBe(true);
-      expect(await endPass(conversation, 'w2')).toBe(false);
-      const { shape, times } = await observe(conversation);
-      expect(shape.wake).toBe('w1');
-      expect(times.ready['t']).toBeLessThan(times.now + DAY_MS / 2);
-      expect((await claimHead(store, conversation)).waited).toMatchObject({ for: 'compaction', isFulfilled: true });
-    });
-
-    test('an ended pass is not awaited and does not fulfil a wait', async () => {
-      const { store, observe } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
-      const wait = { ...waitFor('compaction'), passId: 'another' };
-      expect(await store.suspend(lease, wait)).toEqual({ status: 'suspended' });
-      const { times } = await observe(conversation);
-      expect(times.ready['t'], 'due now').toBeLessThanOrEqual(times.now);
-      expect((await claimHead(store, conversation)).waited).toMatchObject({ for: 'compaction', isFulfilled: false });
-    });
-
-    test('the end of a pass does not touch a turn that runs or waits for something else', async () => {
-      const { store, observe, endPass } = harness();
-      const conversation = newConversation();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
-      expect(await endPass(conversation, 'w1')).toBe(false);
-      await store.recordStep(lease, textStep('s', 1));
-      await store.suspend(lease, waitFor('retry'));
-      const before = await observe(conversation);
-      expect(await endPass(conversation, 'w1')).toBe(false);
-      expect((await observe(conversation)).shape).toEqual(before.shape);
     });
   });
 }

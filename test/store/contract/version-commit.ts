@@ -2,23 +2,21 @@ import { describe, expect, test } from 'vitest';
 import { buildContext } from '../../../src/domain/context.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { VersionCommit } from '../../../src/domain/ports/pass-store.ts';
-import { appendOf, claimPass, commitOf, makeConversation } from '../pass-samples.ts';
+import { appendOf, claimPass, commitOf } from '../pass-samples.ts';
 import { acceptAndClaim, textStep } from '../samples.ts';
-import type { StoreHarness } from '../store-harness.ts';
+import type { Given } from './fixture.ts';
 
-export function describeVersionCommit(harness: () => StoreHarness): void {
+export function describeVersionCommit(given: Given): void {
   /** Commits over the live version in a pass of its own. */
   async function commitNext(conversation: ConversationRef, commit: VersionCommit): Promise<void> {
-    const { store } = harness();
+    const { store } = given.harness();
     const { lease } = await claimPass(store, conversation);
     expect(await store.commitVersion(lease, commit)).toEqual({ status: 'ended' });
   }
 
   describe('commitVersion', () => {
     test('makes the version the live one and ends the pass', async () => {
-      const { store, events } = harness();
-      const conversation = await makeConversation(store, 8);
-      const { lease } = await claimPass(store, conversation);
+      const { store, events, conversation, lease } = await given.pass();
       const commit = commitOf(0, 4, {
         backoff: { nothingBelowTokens: 5, gainlessPasses: 0, noGainBelowTokens: 0, appendsBelowMessageTokens: 3 },
       });
@@ -52,9 +50,7 @@ export function describeVersionCommit(harness: () => StoreHarness): void {
     });
 
     test('a repeated commit gets the same reply and commits once', async () => {
-      const { store, events } = harness();
-      const conversation = await makeConversation(store);
-      const { lease } = await claimPass(store, conversation);
+      const { store, events, conversation, lease } = await given.pass();
       const commit = commitOf(0, 4);
       await store.commitVersion(lease, commit);
       expect(await store.commitVersion(lease, commit)).toEqual({ status: 'ended' });
@@ -64,8 +60,7 @@ export function describeVersionCommit(harness: () => StoreHarness): void {
     });
 
     test('writes nothing over another live version, and the pass continues', async () => {
-      const { store, events } = harness();
-      const conversation = await makeConversation(store);
+      const { store, events, conversation } = await given.log();
       await commitNext(conversation, commitOf(0, 2));
       const { lease } = await claimPass(store, conversation);
       const stale = commitOf(0, 4);
@@ -76,9 +71,7 @@ export function describeVersionCommit(harness: () => StoreHarness): void {
     });
 
     test('refuses a number that does not follow', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store);
-      const { lease } = await claimPass(store, conversation);
+      const { store, lease } = await given.pass();
       const commit = commitOf(0, 4);
       const gap = { ...commit, version: { ...commit.version, number: 3 } };
       await expect(store.commitVersion(lease, gap)).rejects.toMatchObject({
@@ -89,8 +82,7 @@ export function describeVersionCommit(harness: () => StoreHarness): void {
     });
 
     test('keeps `keepVersions` versions and the live one, with all their texts', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store, 8);
+      const { store, conversation } = await given.log();
       for (let live = 0; live < 5; live += 1) await commitNext(conversation, commitOf(live, 4, { keepVersions: 3 }));
       const kept = await store.listVersions(conversation);
       expect(kept.map(({ number }) => number)).toEqual([3, 4, 5]);
@@ -105,8 +97,7 @@ export function describeVersionCommit(harness: () => StoreHarness): void {
     });
 
     test('a text that a version names stays as it was, though a later version brings another under its key', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store, 8);
+      const { store, conversation } = await given.log();
       const first = commitOf(0, 4);
       await commitNext(conversation, first);
       const before = await store.readContext(conversation, { version: 1, head: 8 });
@@ -118,9 +109,7 @@ export function describeVersionCommit(harness: () => StoreHarness): void {
     });
 
     test('turns append while a pass commits: neither hinders the other', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store, 8);
-      const { lease } = await claimPass(store, conversation);
+      const { store, conversation, lease } = await given.pass();
       const { lease: turn } = await acceptAndClaim(store, conversation, 't1');
       await store.recordStep(turn, { ...textStep('model.1', 9), anchor: { tokens: 500, version: 0 } });
       expect((await store.readConversation(conversation))?.size.anchor).toMatchObject({ seq: 10, version: 0 });
@@ -135,8 +124,7 @@ export function describeVersionCommit(harness: () => StoreHarness): void {
 
   describe('versions shown again', () => {
     test('an old version at an old head is the same byte for byte after more appends and versions', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store, 8);
+      const { store, conversation } = await given.log();
       await commitNext(conversation, commitOf(0, 4));
       const start = JSON.stringify(await store.readContext(conversation, { version: 0, head: 6 }));
       const first = buildContextText(await store.readContext(conversation, { version: 1, head: 8 }));
@@ -150,8 +138,7 @@ export function describeVersionCommit(harness: () => StoreHarness): void {
     });
 
     test('a head that a version cannot be shown at is refused by name', async () => {
-      const { store } = harness();
-      const conversation = await makeConversation(store, 8);
+      const { store, conversation } = await given.log();
       await commitNext(conversation, commitOf(0, 4));
       const refused = { code: 'invalid_input', field: 'head' };
       await expect(store.readContext(conversation, { head: 3 })).rejects.toMatchObject(refused);

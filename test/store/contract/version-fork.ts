@@ -4,7 +4,7 @@ import type { ForkBatch } from '../../../src/domain/ports/version-store.ts';
 import { START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { appendOf, claimPass, commitOf, makeConversation } from '../pass-samples.ts';
 import { acceptAndClaim, callsStep, newConversation, turnFor } from '../samples.ts';
-import type { StoreHarness } from '../store-harness.ts';
+import type { Given } from './fixture.ts';
 import { replacementOver } from './version-replacement.ts';
 
 const OPERATION = 'fork.1';
@@ -14,23 +14,23 @@ function firstVersion(of: Version): Version {
   return { ...of, number: 1, parent: 0, cause: 'fork' };
 }
 
-export function describeVersionFork(harness: () => StoreHarness): void {
+export function describeVersionFork(given: Given): void {
   async function beginFork(source: ConversationRef, head: number, version = 0): Promise<ConversationRef> {
     const conversation = newConversation();
     const plan = { source, version, head };
-    const begun = await harness().store.beginFork({ conversation, operation: OPERATION, agent: 'agent', plan });
+    const begun = await given.harness().store.beginFork({ conversation, operation: OPERATION, agent: 'agent', plan });
     expect(begun).toEqual({ status: 'copying', copied: 0, plan });
     return conversation;
   }
 
   async function batchOf(source: ConversationRef, from: number, to: number): Promise<ForkBatch> {
-    const entries = await harness().store.readLog(source, [{ from, to }]);
+    const entries = await given.harness().store.readLog(source, [{ from, to }]);
     return { expectedHead: from - 1, entries, opens: [], closes: [], texts: NO_TEXTS };
   }
 
   describe('forks', () => {
     test('have the log, version and context of their source', async () => {
-      const { store, events } = harness();
+      const { store, events } = given.harness();
       const source = await makeConversation(store, 8);
       const commit = commitOf(0, 4);
       await store.commitVersion((await claimPass(store, source)).lease, commit);
@@ -63,7 +63,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
     });
 
     test('accept nothing else before their end', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const source = await makeConversation(store, 4);
       const fork = await beginFork(source, 4);
       const forking = { status: 'forking', isAbandoned: false };
@@ -79,7 +79,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
     });
 
     test('a repeated or misplaced batch writes nothing', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const source = await makeConversation(store, 6);
       const fork = await beginFork(source, 6);
       const batch = await batchOf(source, 1, 3);
@@ -92,7 +92,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
     });
 
     test('the same operation continues with its first plan, and another is refused', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const source = await makeConversation(store, 6);
       const conversation = await beginFork(source, 6);
       await store.copyToFork(conversation, OPERATION, await batchOf(source, 1, 3));
@@ -120,7 +120,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
     });
 
     test('a fork shorter than its plan is not opened', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const source = await makeConversation(store, 4);
       const fork = await beginFork(source, 4);
       await store.copyToFork(fork, OPERATION, await batchOf(source, 1, 3));
@@ -132,7 +132,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
     });
 
     test('a fork whose summary was lost in a failover is not opened', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const source = await makeConversation(store, 4);
       const fork = await beginFork(source, 4);
       await store.copyToFork(fork, OPERATION, await batchOf(source, 1, 4));
@@ -145,7 +145,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
     });
 
     test('calls that are open in the log are open in the fork until a turn answers them', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const source = await makeConversation(store, 2);
       const { messages, opens } = callsStep('s', 2, 2);
       await store.append({ ...appendOf(source, 2, 1), messages, opens });
@@ -160,7 +160,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
     });
 
     test('accepts writes of its own operation alone, until its end', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const source = await makeConversation(store, 2);
       const fork = await beginFork(source, 2);
       const batch = await batchOf(source, 1, 2);
@@ -174,7 +174,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
     });
 
     test('has no agent before its end, and is marked as incomplete', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const source = await makeConversation(store, 2);
       const fork = await beginFork(source, 2);
       expect(await store.readConversation(fork)).toMatchObject({ agent: 'agent', isForking: true });
@@ -186,7 +186,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
     });
 
     test('reports an abandoned fork to all callers until its operation continues', async () => {
-      const { store, abandonFork } = harness();
+      const { store, abandonFork } = given.harness();
       const source = await makeConversation(store, 4);
       const fork = await beginFork(source, 4);
       await store.copyToFork(fork, OPERATION, await batchOf(source, 1, 2));
@@ -211,7 +211,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
     });
 
     test('another operation replaces an abandoned fork and removes its copies', async () => {
-      const { store, abandonFork, events } = harness();
+      const { store, abandonFork, events } = given.harness();
       const source = await makeConversation(store, 4);
       const conversation = await beginFork(source, 4);
       const texts = { summaries: new Map(), whole: new Map([['hash', 'of the first']]) };
@@ -236,7 +236,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
     });
 
     test('an abandoned fork can be erased, and a turn can reuse its name', async () => {
-      const { store, abandonFork } = harness();
+      const { store, abandonFork } = given.harness();
       const source = await makeConversation(store, 2);
       const conversation = await beginFork(source, 2);
       await store.copyToFork(conversation, OPERATION, await batchOf(source, 1, 2));
@@ -246,7 +246,7 @@ export function describeVersionFork(harness: () => StoreHarness): void {
     });
 
     test('an erased fork replies gone, and its name can be used again', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const source = await makeConversation(store, 2);
       const conversation = await beginFork(source, 2);
       const batch = await batchOf(source, 1, 2);

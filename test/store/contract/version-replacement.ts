@@ -5,7 +5,7 @@ import type { VersionReplacement } from '../../../src/domain/ports/version-store
 import { START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { appendOf, claimPass, commitOf, endOf, makeConversation, waitForPass } from '../pass-samples.ts';
 import { acceptAndClaim, callsStep, claimHead, newConversation, toWaitFor, turnFor } from '../samples.ts';
-import type { StoreHarness } from '../store-harness.ts';
+import type { Given } from './fixture.ts';
 
 const GATE = { nothingBelowTokens: 0, gainlessPasses: 0, noGainBelowTokens: 1_150 };
 
@@ -42,10 +42,10 @@ export function replacementOver(
   };
 }
 
-export function describeVersionReplacement(harness: () => StoreHarness): void {
+export function describeVersionReplacement(given: Given): void {
   /** Version 1 over a log of eight. */
   async function makeCompacted(): Promise<ConversationRef> {
-    const { store } = harness();
+    const { store } = given.harness();
     const conversation = await makeConversation(store, 8);
     const { lease } = await claimPass(store, conversation);
     await store.commitVersion(lease, commitOf(0, 4));
@@ -54,7 +54,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
 
   describe('replaceVersion', () => {
     test('puts the version over the live one, starts the backoff and emits an event', async () => {
-      const { store, events } = harness();
+      const { store, events } = given.harness();
       const conversation = await makeCompacted();
       const replacement = replacementOver(conversation, 1, 8);
       expect(await store.replaceVersion(replacement)).toEqual({ status: 'replaced', version: 2 });
@@ -72,7 +72,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
     });
 
     test('a repeated call is known and writes nothing, even after the next version', async () => {
-      const { store, events } = harness();
+      const { store, events } = given.harness();
       const conversation = await makeCompacted();
       const replacement = replacementOver(conversation, 1, 8);
       await store.replaceVersion(replacement);
@@ -83,7 +83,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
     });
 
     test('writes nothing over another live version or head', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const conversation = await makeCompacted();
       await store.append(appendOf(conversation, 8, 1));
       const before = await store.readConversation(conversation);
@@ -94,7 +94,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
     });
 
     test('is refused during a running turn, even after its lease, but not during a queued one', async () => {
-      const { store, lapseLease } = harness();
+      const { store, lapseLease } = given.harness();
       const conversation = await makeCompacted();
       await store.accept(turnFor(conversation, 't1'));
       expect(await store.replaceVersion(replacementOver(conversation, 1, 8))).toMatchObject({ status: 'replaced' });
@@ -105,7 +105,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
     });
 
     test('a waiting turn and open calls allow only a version that keeps their messages', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const conversation = await makeCompacted();
       const { lease } = await acceptAndClaim(store, conversation, 't1');
       await store.recordStep(lease, callsStep('model.1', 9, 1));
@@ -117,7 +117,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
     });
 
     test('open calls of a caller’s own loop are kept', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const conversation = await makeConversation(store, 2);
       const { messages, opens } = callsStep('s', 2, 1);
       await store.append({ ...appendOf(conversation, 2, 1), messages, opens });
@@ -130,7 +130,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
     });
 
     test('ends the pass in progress and supersedes its owner', async () => {
-      const { store, dueIn, events } = harness();
+      const { store, dueIn, events } = given.harness();
       const conversation = await makeCompacted();
       const { lease } = await claimPass(store, conversation);
       expect(await store.replaceVersion(replacementOver(conversation, 1, 8))).toEqual({
@@ -153,7 +153,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
     });
 
     test('an owner that lost the pass earlier is fenced and not superseded', async () => {
-      const { store, lapseLease } = harness();
+      const { store, lapseLease } = given.harness();
       const conversation = await makeCompacted();
       const { lease } = await claimPass(store, conversation);
       await lapseLease('pass', conversation);
@@ -165,7 +165,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
     });
 
     test('wakes the turn that waits for the pass without fulfilling its wait', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const conversation = await makeCompacted();
       await waitForPass(store, conversation, 't1');
       const replacement = replacementOver(conversation, 1, 9);
@@ -176,7 +176,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
     });
 
     test('refuses a version with a missing text', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const conversation = await makeCompacted();
       const before = await store.readConversation(conversation);
       const { version } = commitOf(1, 8);
@@ -187,7 +187,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
     });
 
     test('keeps restore points and the versions under them besides the others', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const conversation = await makeCompacted();
       for (let live = 1; live <= 8; live += 1) {
         if (live === 3) await store.replaceVersion(replacementOver(conversation, live, 8, { keepVersions: 2 }));
@@ -201,7 +201,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
     });
 
     test('needs a conversation', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       expect(await store.replaceVersion(replacementOver(newConversation(), 0, 0))).toEqual({ status: 'not_found' });
       const conversation = await makeCompacted();
       await store.replaceVersion(replacementOver(conversation, 1, 8));
@@ -210,7 +210,7 @@ export function describeVersionReplacement(harness: () => StoreHarness): void {
     });
 
     test('refuses a number that leaves a gap', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const conversation = await makeCompacted();
       const { version } = replacementOver(conversation, 4, 8);
       await expect(async () =>

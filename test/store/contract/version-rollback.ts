@@ -1,9 +1,10 @@
 import { describe, expect, test } from 'vitest';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
+import type { StepOutcome } from '../../../src/domain/ports/turn-store.ts';
 import { START_VERSION, type Version } from '../../../src/domain/version.ts';
 import { claimPass, commitOf, makeConversation, planOf } from '../pass-samples.ts';
 import { acceptAndClaim, textStep } from '../samples.ts';
-import type { StoreHarness } from '../store-harness.ts';
+import type { Given } from './fixture.ts';
 
 /** The whole log again, over version `refused`. */
 function rollbackOver(refused: number) {
@@ -12,10 +13,10 @@ function rollbackOver(refused: number) {
   return { expectedVersion: refused, shownVersion: refused, version, refusedSegments, keepVersions: 200 };
 }
 
-export function describeVersionRollback(harness: () => StoreHarness): void {
+export function describeVersionRollback(given: Given): void {
   /** A turn that runs over version 1. */
   async function runTurn() {
-    const { store } = harness();
+    const { store } = given.harness();
     const conversation = await makeConversation(store, 8);
     const { lease: pass } = await claimPass(store, conversation);
     await store.commitVersion(pass, commitOf(0, 4));
@@ -25,7 +26,7 @@ export function describeVersionRollback(harness: () => StoreHarness): void {
 
   describe('rollBackVersion', () => {
     test('puts the version over the refused one, quarantines it, and continues the turn', async () => {
-      const { store, events } = harness();
+      const { store, events } = given.harness();
       const { conversation, lease } = await runTurn();
       const rollback = rollbackOver(1);
       const result = await store.rollBackVersion(lease, rollback);
@@ -46,11 +47,11 @@ export function describeVersionRollback(harness: () => StoreHarness): void {
       ]);
     });
 
-    test.each([
+    test.each<[string, Partial<StepOutcome>]>([
       ['the provider told its usage', { anchor: { tokens: 107, version: 1 } }],
       ['the provider told no usage', {}],
     ])('keeps a version that a model answered: %s', async (_, counted) => {
-      const { store, events } = harness();
+      const { store, events } = given.harness();
       const { conversation, lease } = await runTurn();
       await store.recordStep(lease, { ...textStep('model.1', 9), answeredVersion: 1, ...counted });
       const [before, told] = [await store.readConversation(conversation), await events(conversation)];
@@ -61,7 +62,7 @@ export function describeVersionRollback(harness: () => StoreHarness): void {
     });
 
     test('a pass parked on its children plans again, because its plan was made over the refused version', async () => {
-      const { store, dueIn } = harness();
+      const { store, dueIn } = given.harness();
       const { conversation, lease } = await runTurn();
       const parked = await claimPass(store, conversation, { job: 'parent' });
       await store.recordPlan(parked.lease, planOf(2));
@@ -74,7 +75,7 @@ export function describeVersionRollback(harness: () => StoreHarness): void {
     });
 
     test('a pass with a worker continues', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const { conversation, lease } = await runTurn();
       const { lease: pass } = await claimPass(store, conversation);
       await store.rollBackVersion(lease, rollbackOver(1));
@@ -82,7 +83,7 @@ export function describeVersionRollback(harness: () => StoreHarness): void {
     });
 
     test('keeps a version that shows an answered one again', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const { conversation, lease } = await runTurn();
       await store.recordStep(lease, { ...textStep('model.1', 9), answeredVersion: 1 });
       const { lease: pass } = await claimPass(store, conversation);
@@ -94,7 +95,7 @@ export function describeVersionRollback(harness: () => StoreHarness): void {
     });
 
     test('a repeated call is known and writes nothing', async () => {
-      const { store, events } = harness();
+      const { store, events } = given.harness();
       const { conversation, lease } = await runTurn();
       await store.rollBackVersion(lease, rollbackOver(1));
       const told = await events(conversation);
@@ -106,7 +107,7 @@ export function describeVersionRollback(harness: () => StoreHarness): void {
     });
 
     test('writes nothing over another live version', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const { conversation, lease } = await runTurn();
       const { lease: pass } = await claimPass(store, conversation);
       await store.commitVersion(pass, commitOf(1, 6));
@@ -116,7 +117,7 @@ export function describeVersionRollback(harness: () => StoreHarness): void {
     });
 
     test('replies fenced to an owner that lost the turn', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const { conversation, lease } = await runTurn();
       expect(await store.rollBackVersion({ ...lease, owner: 'another' }, rollbackOver(1))).toEqual({
         status: 'fenced',
@@ -129,7 +130,7 @@ export function describeVersionRollback(harness: () => StoreHarness): void {
     });
 
     test('refuses a number that leaves a gap', async () => {
-      const { store } = harness();
+      const { store } = given.harness();
       const { lease } = await runTurn();
       const gap = { ...rollbackOver(1), version: { ...rollbackOver(1).version, number: 5 } };
       await expect(async () => store.rollBackVersion(lease, gap)).rejects.toMatchObject({ code: 'conflict' });
