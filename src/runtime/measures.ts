@@ -7,11 +7,11 @@ import type { Calibrations } from '../workers/calibrations.ts';
 import type { Timers } from '../workers/timers.ts';
 
 export interface MeasureParts {
-  readonly store: Pick<SweepStore, 'measureShards'>;
+  readonly store: SweepStore;
   readonly measures: StoreMeasures;
-  readonly wakes: Pick<OpenWakeQueue, 'countJobs' | 'readShardWaits'>;
-  readonly calibrations: Pick<Calibrations, 'factors'>;
-  readonly lease: Pick<MeasuringLease, 'ask'>;
+  readonly wakes: OpenWakeQueue;
+  readonly calibrations: Calibrations;
+  readonly lease: MeasuringLease;
 }
 
 /** Connects the gauges to their sources. */

@@ -4,7 +4,6 @@ import { EventLoopMonitor } from '../health/event-loop-monitor.ts';
 import { listWorkerChecks } from '../health/worker-checks.ts';
 import { openWorkerPages, type WorkerPages } from '../health/worker-pages.ts';
 import type { QueueErrorListener } from '../queue/queue-connection.ts';
-import type { CloseOutcome } from '../queue/queue-workers.ts';
 import { openQueueWorkers, type QueueWorkers, totalConcurrency } from '../queue/queue-workers.ts';
 import { type OpenWakeQueue, openWakeQueue } from '../queue/wake-queue.ts';
 import { type ConnectedStore, connectStore } from '../store/connect-store.ts';
@@ -18,8 +17,8 @@ import { systemTimers } from '../workers/timers.ts';
 import { BrokenDelivery } from '../workers/turn/turn-errors.ts';
 import { prepareAgents } from './agents.ts';
 import { Closers } from './closers.ts';
-import { createHandlers, type HandlerParts, type Handlers } from './handlers.ts';
-import { createListeners, type ListenerOptions, type Listeners } from './listeners.ts';
+import { createHandlers, type Handlers } from './handlers.ts';
+import { createListeners, type Listeners } from './listeners.ts';
 import { createMeasures, MeasuringLease } from './measures.ts';
 import { prepareShadow } from './shadow.ts';
 import { createSummarizers } from './summarizers.ts';
@@ -53,18 +52,15 @@ export interface Workers {
  */
 export async function startWorkers(options: WorkersOptions): Promise<Workers> {
   const settings = readWorkersOptions(options);
-  const { signal, warnings, metrics: pagesAt, ...others } = settings;
+  const { signal } = settings;
   signal?.throwIfAborted();
-  const listening = createListeners(settings);
-  const metrics = createMetrics({ concurrency: concurrencyByRole(settings), onEvent: listening.onEvent });
-  const onEvent = combineListeners(metrics.listener, listening.onEvent);
-  for (const message of warnings) onEvent({ type: 'policy_warned', message });
+  const { tracing, onContent, onEvent: listener } = createListeners(settings);
+  const metrics = createMetrics({ concurrency: concurrencyByRole(settings), onEvent: listener });
+  const onEvent = combineListeners(metrics.listener, listener);
+  for (const message of settings.warnings) onEvent({ type: 'policy_warned', message });
   const closers = new Closers((error) => onEvent({ type: 'worker_failed', where: 'close', error }));
   try {
-    return await unlessAborted(
-      openWorkers({ ...others, ...listening, onEvent, metrics, pagesAt, closers, signal }),
-      signal,
-    );
+    return await unlessAborted(openWorkers({ settings, onEvent, onContent, tracing, metrics, closers }), signal);
   } catch (error) {
     await closers.close();
     throw error;
@@ -88,82 +84,84 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
   }
 }
 
-type OpeningParts = Omit<WorkersSettings, 'metrics' | 'warnings' | keyof ListenerOptions> &
-  Listeners & {
-    readonly metrics: Metrics;
-    readonly pagesAt: WorkersSettings['metrics'];
-    readonly closers: Closers;
-  };
+/** Everything that a process has before it opens a connection. */
+interface Startup extends Listeners {
+  readonly settings: WorkersSettings;
+  readonly metrics: Metrics;
+  readonly closers: Closers;
+}
 
-/** Opens each resource and registers its close. */
-async function openWorkers(parts: OpeningParts): Promise<Workers> {
-  const { redisUrl: url, redisTls: tls, shards, queueShards, closers, signal, onEvent } = parts;
+/** Prepares the agents, then opens each resource and registers its close. */
+async function openWorkers(startup: Startup): Promise<Workers> {
+  const { settings, onEvent, onContent, tracing, closers } = startup;
+  const { redisUrl: url, redisTls: tls, shards, queueShards, signal } = settings;
   const calibrations = new Calibrations({ clock: systemClock, timers: systemTimers, onEvent });
-  const prepared = await prepare(parts, (model) => calibrations.factorOf(model));
+  const factorOf = (model: string): number => calibrations.factorOf(model);
+  const agents = await prepareAgents(settings.agents, settings.policy, factorOf);
+  // Other roles do not need the summarizers or their keys.
+  const summarized = settings.roles.includes('summarization') ? agents.all : [];
+  const summarizers = await createSummarizers(summarized, settings.summarizers, tracing);
+  const shadowed = settings.shadow && (await prepareShadow(settings.agents, settings.shadow, factorOf));
+
   const onError = reportTo(onEvent);
-  const pages = await openWorkerPages(parts.pagesAt);
+  const pages = await openWorkerPages(settings.metrics);
   closers.add(() => pages.close());
   const connected = await connectStore({ url, tls, shards, onError: (error) => onError(error, 'store'), signal });
+  const { store } = connected;
   closers.add(connected.close);
   const wakes = openWakeQueue({ url, tls, shards: queueShards, onError });
   closers.add(() => wakes.close());
   await reportMemory(connected.readMemory, onEvent);
-  await calibrations.start(connected.store);
+  await calibrations.start(store);
   closers.add(() => calibrations.stop());
-  return await startRoles({ ...parts, ...connected, ...prepared, wakes, pages, calibrations });
+  const shutdown = new Shutdown();
+  const ports = { store, wakes, agents, calibrations, summarizers, shadowed, onEvent, onContent, tracing, shutdown };
+  return await startRoles(startup, {
+    connected,
+    wakes,
+    pages,
+    calibrations,
+    shutdown,
+    handlers: createHandlers(ports),
+  });
 }
 
-/** Prepares agents and policies before anything is opened. */
-async function prepare(
-  { agents: given, policy, shadow, roles, summarizers: models, tracing }: OpeningParts,
-  factorOf: (model: string) => number,
-): Promise<Pick<HandlerParts, 'agents' | 'summarizers' | 'shadowed'>> {
-  const agents = await prepareAgents(given, policy, factorOf);
-  // Other roles do not need the summarizers or their keys.
-  const summarized = roles.includes('summarization') ? agents.all : [];
-  const summarizers = await createSummarizers(summarized, models, tracing);
-  const shadowed = shadow && (await prepareShadow(given, shadow, factorOf));
-  return { agents, summarizers, shadowed };
-}
-
-interface RoleParts
-  extends Omit<OpeningParts, 'policy' | 'shadow' | 'signal' | 'pagesAt' | Exclude<keyof HandlerParts, 'shutdown'>>,
-    Pick<ConnectedStore, 'measures' | 'presence' | 'checkServer'>,
-    Omit<HandlerParts, 'shutdown'> {
+/** Everything that the roles of a process share. */
+interface OpenResources {
+  readonly connected: ConnectedStore;
   readonly wakes: OpenWakeQueue;
   readonly pages: WorkerPages;
-}
-
-type RoleSettings = Pick<WorkersSettings, 'roles' | 'concurrency' | 'queueShards'>;
-
-/** Jobs at a time by role, 0 for other roles. */
-function concurrencyByRole({ roles, concurrency, queueShards }: RoleSettings): Record<string, number> {
-  return Object.fromEntries(
-    ROLES.map((role) => [role, roles.includes(role) ? totalConcurrency(concurrency[role], queueShards) : 0]),
-  );
+  readonly calibrations: Calibrations;
+  readonly shutdown: Shutdown;
+  readonly handlers: Handlers;
 }
 
 /** Starts everything that uses the open connections. */
-async function startRoles(parts: RoleParts): Promise<Workers> {
-  const { store, wakes, calibrations, metrics, measures, checkServer, pages, closers, stuckMs, onEvent } = parts;
-  const shutdown = new Shutdown();
-  const { sweeper, ...handlers } = createHandlers({ ...parts, shutdown });
+async function startRoles({ settings, onEvent, metrics, closers }: Startup, open: OpenResources): Promise<Workers> {
+  const { connected, wakes, pages, calibrations, shutdown, handlers } = open;
+  const { store, measures, checkServer } = connected;
+  const { stuckMs, shutdownMs } = settings;
   const loop = new EventLoopMonitor();
   closers.add(() => loop.stop());
   const owner = createIdSource().next();
-  const presence = openPresence(owner, parts);
+  const presence = new Presence(
+    { worker: owner, roles: settings.roles, startedAt: systemClock.now() },
+    { store: connected.presence, timers: systemTimers, clock: systemClock, onEvent },
+  );
   await presence.start();
   closers.add(() => presence.end());
-  const workers = openRoles(parts, handlers, onEvent);
-  const stop = (): Promise<CloseOutcome> => stopRoles({ workers, sweeper, shutdown, shutdownMs: parts.shutdownMs });
-  closers.add(stop);
+  const workers = openRoles(settings, handlers, onEvent);
+  closers.add(async () => {
+    shutdown.begin(shutdownMs, systemTimers);
+    await stopWork(workers, handlers.sweeper);
+  });
   const lease = new MeasuringLease({ measures, timers: systemTimers, clock: systemClock, owner });
   closers.add(() => lease.end());
   metrics.measure(createMeasures({ store, measures, wakes, calibrations, lease }));
   pages.begin({ metrics, checks: listWorkerChecks({ checkServer, wakes, workers, loop, stuckMs }) });
   closers.add(() => pages.stop());
   await workers.start();
-  sweeper.start();
+  handlers.sweeper.start();
   return {
     metricsUrl: pages.metricsUrl,
     async close() {
@@ -175,44 +173,29 @@ async function startRoles(parts: RoleParts): Promise<Workers> {
   };
 }
 
-function openPresence(worker: string, { presence: store, roles, onEvent }: RoleParts): Presence {
-  const entry = { worker, roles, startedAt: systemClock.now() };
-  return new Presence(entry, { store, timers: systemTimers, clock: systemClock, onEvent });
+/** Jobs in parallel by role, 0 for roles that this process does not have. */
+function concurrencyByRole({ roles, concurrency, queueShards }: WorkersSettings): Record<string, number> {
+  return Object.fromEntries(
+    ROLES.map((role) => [role, roles.includes(role) ? totalConcurrency(concurrency[role], queueShards) : 0]),
+  );
 }
 
-interface StoppingParts {
-  readonly workers: QueueWorkers;
-  readonly sweeper: Sweeper;
-  readonly shutdown: Shutdown;
-  readonly shutdownMs: number;
-}
-
-/** Time for a sweep in progress to end. Without it, entries that it moved on wait for the next sweep. */
+/** Time for a sweep in progress to end. Otherwise the entries that the sweep moved would wait for the next sweep. */
 const SWEEP_END_MS = 1_000;
 
-async function stopRoles({ workers, sweeper, shutdown, shutdownMs }: StoppingParts): Promise<CloseOutcome> {
-  shutdown.begin(shutdownMs, systemTimers);
+async function stopWork(workers: QueueWorkers, sweeper: Sweeper): Promise<void> {
   const swept = sweeper.stop();
   const outcome = await workers.close();
   if (outcome === 'closed') await Promise.race([swept, sleep(SWEEP_END_MS, undefined, { ref: false })]);
-  return outcome;
 }
 
-type RoleOptions = Pick<
-  WorkersSettings,
-  'redisUrl' | 'redisTls' | 'queueShards' | 'roles' | 'concurrency' | 'shutdownMs'
->;
-
 /** Creates the queue workers of each role. `start` begins to take jobs. */
-function openRoles(
-  { redisUrl, redisTls, queueShards, roles, concurrency, shutdownMs }: RoleOptions,
-  handlers: Pick<Handlers, WorkerRole>,
-  onEvent: EventListener,
-): QueueWorkers {
+function openRoles(settings: WorkersSettings, handlers: Handlers, onEvent: EventListener): QueueWorkers {
+  const { redisUrl: url, redisTls: tls, queueShards: shards, roles, concurrency, shutdownMs } = settings;
   return openQueueWorkers({
-    url: redisUrl,
-    tls: redisTls,
-    shards: queueShards,
+    url,
+    tls,
+    shards,
     roles: Object.fromEntries(roles.map((role) => [role, { handler: handlers[role], concurrency: concurrency[role] }])),
     onError: reportTo(onEvent),
     onReclaim: (queue) => onEvent({ type: 'job_reclaimed', queue }),

@@ -1,4 +1,5 @@
 import type { Gauge, Registry } from 'prom-client';
+import type { ShardMeasure } from '../domain/ports/sweep-store.ts';
 import { QUEUES } from '../jobs/queues.ts';
 import { createGauge } from './instruments.ts';
 import { type LabelSet, type MetricSpec, SHARED_GAUGES, WORKER_GAUGES } from './metric-catalogue.ts';
@@ -143,7 +144,7 @@ export interface SharedMeasures {
   /** Wait of the oldest job by queue, 0 for an empty queue. */
   readonly measureWaits?: () => Promise<ReadonlyMap<string, number>>;
   /** Counts and ages of overdue entries, open passes, failed turns and overdue erases. */
-  readonly measureShards?: () => Promise<ShardFigures>;
+  readonly measureShards?: () => Promise<ShardMeasure>;
   /** Calibration by model: the provider's count divided by ours. */
   readonly readCalibrations?: () => Promise<ReadonlyMap<string, number>>;
   /** Undefined if Redis denies INFO. */
@@ -154,18 +155,6 @@ export interface JobCount {
   readonly queue: string;
   readonly state: string;
   readonly count: number;
-}
-
-export interface ShardFigures {
-  readonly overdue: Readonly<Record<string, number>>;
-  readonly oldestOverdueMs: number;
-  readonly openPasses: number;
-  readonly oldestOpenPassMs: number;
-  readonly failedTurns: number;
-  /** Time since the oldest idle conversation should have been erased. */
-  readonly oldestIdleMs: number;
-  /** Records that are set aside. */
-  readonly quarantined: number;
 }
 
 export interface ServerFigures {

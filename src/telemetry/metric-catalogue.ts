@@ -1,7 +1,6 @@
 import { PASS_METRICS, SHADOW_METRICS, SUMMARY_METRICS } from './catalogue/pass-metrics.ts';
-import { SHARED_GAUGES } from './catalogue/shared-gauges.ts';
 import { MODEL_METRICS, TURN_METRICS } from './catalogue/turn-metrics.ts';
-import { WORKER_GAUGES, WORKER_METRICS } from './catalogue/worker-metrics.ts';
+import { SHARED_GAUGES, WORKER_GAUGES, WORKER_METRICS } from './catalogue/worker-metrics.ts';
 
 export type { LabelSet, MetricSpec } from './catalogue/metric-spec.ts';
 export { SHARED_GAUGES, WORKER_GAUGES };
@@ -14,7 +13,7 @@ export const METRICS = {
   ...SUMMARY_METRICS,
   ...SHADOW_METRICS,
   ...WORKER_METRICS,
-} as const;
+};
 
 /** Gauges that are measured at each scrape. */
-export const GAUGES = { ...SHARED_GAUGES, ...WORKER_GAUGES } as const;
+export const GAUGES = { ...SHARED_GAUGES, ...WORKER_GAUGES };

@@ -3,16 +3,13 @@ import type { EventListener } from '../domain/events.ts';
 import { recordEvents } from './event-metrics.ts';
 import { createGauge, createInstruments } from './instruments.ts';
 import { combineListeners } from './listeners.ts';
-import type { Measures } from './measured-gauges.ts';
-import { createMeasuredGauges } from './measured-gauges.ts';
+import { createMeasuredGauges, type Measures } from './measured-gauges.ts';
 import { WORKER_GAUGES } from './metric-catalogue.ts';
 
 /** Well below the 10 s that Prometheus waits for a page. */
 const MEASURE_DEADLINE_MS = 2_000;
 
 export interface MetricsOptions {
-  /** Sources of the gauges, if known at creation. Else call `measure`. */
-  readonly measures?: Measures;
   /** Jobs that this worker takes at a time, by role. */
   readonly concurrency?: Readonly<Record<string, number>>;
   /** Deadline of a measurement, in ms (2,000). */
@@ -30,7 +27,7 @@ export interface Metrics {
   readonly listener: EventListener;
   /** A separate registry, so that two workers in one process do not collide. */
   readonly registry: Registry;
-  /** Sets the sources of the shared gauges. Call this once. Events arrive before there is anything to measure. */
+  /** Sets the sources of the gauges. Call `measure` once, after Redis is connected. Events may arrive earlier. */
   measure(measures: Measures): void;
   /** Renders the page in Prometheus' text format. A failed measurement only removes its gauges. */
   render(): Promise<MetricsPage>;
@@ -38,7 +35,7 @@ export interface Metrics {
 
 /** Metrics of one worker process, including Node's event-loop lag, heap and garbage collection. */
 export function createMetrics(options: MetricsOptions = {}): Metrics {
-  const { measures, measureDeadlineMs = MEASURE_DEADLINE_MS, concurrency } = options;
+  const { measureDeadlineMs = MEASURE_DEADLINE_MS, concurrency } = options;
   const registry = new Registry();
   const instruments = createInstruments(registry);
   const listener = recordEvents(instruments);
@@ -51,7 +48,6 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
         report({ type: 'worker_failed', where: `measure ${name}`, error });
       },
     });
-  if (measures !== undefined) measure(measures);
   if (concurrency !== undefined) showConcurrency(registry, concurrency);
   collectDefaultMetrics({ register: registry, prefix: 'turnfold_' });
   const render = shareRendering(async () => ({ contentType: registry.contentType, body: await registry.metrics() }));

@@ -1,25 +1,32 @@
 import { describe, expect, test, vi } from 'vitest';
 import type { WorkerEvent } from '../../src/domain/events.ts';
-import type { JobCount, ShardFigures } from '../../src/telemetry/measured-gauges.ts';
+import type { ShardMeasure } from '../../src/domain/ports/sweep-store.ts';
+import type { JobCount, Measures } from '../../src/telemetry/measured-gauges.ts';
 import { GAUGES } from '../../src/telemetry/metric-catalogue.ts';
-import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
+import { createMetrics, type Metrics, type MetricsOptions } from '../../src/telemetry/metrics.ts';
 import { listSeries, parseExposition } from './exposition.ts';
 
 const gaugeNames = new Set<string>(Object.values(GAUGES).map(({ name }) => name));
+
+function measured(measures: Measures, options: MetricsOptions = {}): Metrics {
+  const metrics = createMetrics(options);
+  metrics.measure(measures);
+  return metrics;
+}
 
 async function readGauges(metrics: Metrics): Promise<Record<string, number>> {
   const families = parseExposition((await metrics.render()).body);
   return Object.fromEntries(listSeries(families.filter(({ name }) => gaugeNames.has(name))));
 }
 
-/** How often a measure failed, so far. The page on which a gauge is missing may be rendered before that is counted. */
+/** Failures of a measure so far. A page may be rendered before its own failure is counted, so a later page is read. */
 async function countFailures(metrics: Metrics, measure: string): Promise<number | undefined> {
   const series = listSeries(parseExposition((await metrics.render()).body));
   return series.get(`turnfold_measure_failures_total{measure="${measure}"}`);
 }
 
-const shards: ShardFigures = {
-  overdue: { turn: 3, pass: 0, idle: 7 },
+const shards: ShardMeasure = {
+  overdue: { turn: 3, pass: 0, scheduled: 0, idle: 7 },
   oldestOverdueMs: 1_500,
   openPasses: 2,
   oldestOpenPassMs: 4_000,
@@ -29,22 +36,20 @@ const shards: ShardFigures = {
 };
 
 describe('measured gauges', () => {
-  test('show the measured values in base units at every scrape', async () => {
+  test('each scrape shows the values measured for it, in base units', async () => {
     let openPasses = 2;
-    const metrics = createMetrics({
-      measures: {
-        countJobs: async () => [
-          { queue: 'turn', state: 'prioritized', count: 4 },
-          { queue: 'turn', state: 'delayed', count: 3 },
-          { queue: 'turn', state: 'active', count: 9 },
-          { queue: 'turn', state: 'failed', count: 9 },
-          { queue: 'compaction', state: 'waiting-children', count: 2 },
-        ],
-        measureShards: async () => ({ ...shards, openPasses }),
-        measureWaits: async () => new Map([['turn', 60_000]]),
-        measureServers: async () => ({ usedBytes: 600, usedRatio: 0.6, evictedKeys: 1 }),
-        readCalibrations: async () => new Map([['m', 1.25]]),
-      },
+    const metrics = measured({
+      countJobs: async () => [
+        { queue: 'turn', state: 'prioritized', count: 4 },
+        { queue: 'turn', state: 'delayed', count: 3 },
+        { queue: 'turn', state: 'active', count: 9 },
+        { queue: 'turn', state: 'failed', count: 9 },
+        { queue: 'compaction', state: 'waiting-children', count: 2 },
+      ],
+      measureShards: async () => ({ ...shards, openPasses }),
+      measureWaits: async () => new Map([['turn', 60_000]]),
+      measureServers: async () => ({ usedBytes: 600, usedRatio: 0.6, evictedKeys: 1 }),
+      readCalibrations: async () => new Map([['m', 1.25]]),
     });
     expect(await readGauges(metrics)).toEqual({
       'bullmq_job_count{queue="turn",state="prioritized"}': 4,
@@ -54,6 +59,7 @@ describe('measured gauges', () => {
       'bullmq_job_count{queue="compaction",state="waiting-children"}': 2,
       'turnfold_overdue_entries{kind="turn"}': 3,
       'turnfold_overdue_entries{kind="pass"}': 0,
+      'turnfold_overdue_entries{kind="scheduled"}': 0,
       'turnfold_overdue_entries{kind="idle"}': 7,
       turnfold_oldest_overdue_entry_age_seconds: 1.5,
       turnfold_oldest_overdue_erase_age_seconds: 7_200,
@@ -73,13 +79,13 @@ describe('measured gauges', () => {
     expect((await readGauges(metrics))['turnfold_open_passes']).toBe(3);
   });
 
-  test('are absent without a source', async () => {
+  test('a gauge without a source is absent from the page', async () => {
     expect(await readGauges(createMetrics())).toEqual({});
   });
 
-  test('drop a series that is no longer measured', async () => {
+  test('a scrape drops the series of a queue state that is no longer measured', async () => {
     const answers = [[{ queue: 'turn', state: 'active', count: 1 }], [{ queue: 'turn', state: 'delayed', count: 2 }]];
-    const metrics = createMetrics({ measures: { countJobs: async () => answers.shift() ?? [] } });
+    const metrics = measured({ countJobs: async () => answers.shift() ?? [] });
     await readGauges(metrics);
     expect(await readGauges(metrics)).toEqual({
       'bullmq_job_count{queue="turn",state="delayed"}': 2,
@@ -87,18 +93,16 @@ describe('measured gauges', () => {
     });
   });
 
-  test('count their failure as a failure of the worker', async () => {
-    const metrics = createMetrics({ measures: { countJobs: () => Promise.reject(new Error('away')) } });
+  test('a failed measurement counts as a failure of the worker', async () => {
+    const metrics = measured({ countJobs: () => Promise.reject(new Error('away')) });
     await readGauges(metrics);
     const { body } = await metrics.render();
     expect(body).toMatch(/^turnfold_worker_failures_total\{where="measure countJobs"\} [1-9]/m);
   });
 
-  test('share one measurement if they have one source', async () => {
+  test('two gauges with the same source share one measurement', async () => {
     let calls = 0;
-    const metrics = createMetrics({
-      measures: { countJobs: async () => [{ queue: 'turn', state: 'prioritized', count: ++calls }] },
-    });
+    const metrics = measured({ countJobs: async () => [{ queue: 'turn', state: 'prioritized', count: ++calls }] });
     const shown = await readGauges(metrics);
     expect(shown).toEqual({ turnfold_waiting_turns: 1, 'bullmq_job_count{queue="turn",state="prioritized"}': 1 });
     expect(calls).toBe(1);
@@ -108,9 +112,9 @@ describe('measured gauges', () => {
 describe('gauges of shared state', () => {
   const measures = { countJobs: async () => [{ queue: 'turn', state: 'active', count: 1 }] };
 
-  test('are shown by the worker that measures it, and move at a scrape', async () => {
+  test('only the worker that owns the measuring lease shows the gauges of shared state', async () => {
     let isOurs = true;
-    const metrics = createMetrics({ measures: { ...measures, isMeasuring: async () => isOurs } });
+    const metrics = measured({ ...measures, isMeasuring: async () => isOurs });
     const job = 'bullmq_job_count{queue="turn",state="active"}';
     expect(await readGauges(metrics)).toEqual({
       [job]: 1,
@@ -123,27 +127,27 @@ describe('gauges of shared state', () => {
     expect(await readGauges(metrics)).toMatchObject({ [job]: 1 });
   });
 
-  test('are measured once a scrape', async () => {
+  test('a scrape checks the measuring lease once for all its gauges', async () => {
     const isMeasuring = vi.fn<() => Promise<boolean>>(async () => true);
     const countJobs = vi.fn<() => Promise<[]>>(async () => []);
-    const measureShards = async (): Promise<ShardFigures> => shards;
-    await readGauges(createMetrics({ measures: { isMeasuring, countJobs, measureShards } }));
+    const measureShards = async (): Promise<ShardMeasure> => shards;
+    await readGauges(measured({ isMeasuring, countJobs, measureShards }));
     expect(isMeasuring).toHaveBeenCalledTimes(1);
     expect(countJobs).toHaveBeenCalledTimes(1);
   });
 
-  test('is not shown if the lease cannot be read', async () => {
+  test('a worker that cannot read the measuring lease hides the gauges of shared state', async () => {
     const isMeasuring = (): Promise<boolean> => Promise.reject(new Error('Redis is away'));
-    expect(await readGauges(createMetrics({ measures: { ...measures, isMeasuring } }))).toEqual({
+    expect(await readGauges(measured({ ...measures, isMeasuring }))).toEqual({
       turnfold_worker_measures_shared_state: 0,
     });
   });
 });
 
 describe('gauges of a worker', () => {
-  test('show the connection to Redis and its latency', async () => {
+  test('a worker shows whether Redis answers its ping, and how fast', async () => {
     let ping = (): Promise<void> => Promise.resolve();
-    const metrics = createMetrics({ measures: { ping: () => ping() } });
+    const metrics = measured({ ping: () => ping() });
     const shown = await readGauges(metrics);
     expect(shown).toMatchObject({ turnfold_redis_up: 1 });
     expect(shown['turnfold_redis_ping_seconds']).toBeLessThan(1);
@@ -151,7 +155,7 @@ describe('gauges of a worker', () => {
     expect(await readGauges(metrics)).toEqual({ turnfold_redis_up: 0 });
   });
 
-  test('show the concurrency', async () => {
+  test('a worker shows its concurrency by role', async () => {
     expect(await readGauges(createMetrics({ concurrency: { turn: 50, compaction: 0 } }))).toEqual({
       'turnfold_worker_concurrency{role="turn"}': 50,
       'turnfold_worker_concurrency{role="compaction"}': 0,
@@ -162,20 +166,18 @@ describe('gauges of a worker', () => {
 describe('a failed measurement', () => {
   const away = new Error('Redis is away');
 
-  test('removes only its own gauges, until it succeeds again', async () => {
+  test('a failed measurement removes only its own gauges, until the measurement succeeds again', async () => {
     let isAway = false;
-    const metrics = createMetrics({
-      measures: {
-        countJobs: async () => {
-          if (isAway) throw away;
-          return [{ queue: 'turn', state: 'active', count: 1 }];
-        },
-        measureShards: () => {
-          if (isAway) throw away; // before there is a promise
-          return Promise.resolve(shards);
-        },
-        measureWaits: async () => new Map([['compaction', 5_000]]),
+    const metrics = measured({
+      countJobs: async () => {
+        if (isAway) throw away;
+        return [{ queue: 'turn', state: 'active', count: 1 }];
       },
+      measureShards: () => {
+        if (isAway) throw away; // before there is a promise
+        return Promise.resolve(shards);
+      },
+      measureWaits: async () => new Map([['compaction', 5_000]]),
     });
     const whole = await readGauges(metrics);
     isAway = true;
@@ -190,19 +192,19 @@ describe('a failed measurement', () => {
     expect(await countFailures(metrics, 'measureWaits')).toBeUndefined();
   });
 
-  test('is reported to the listener, whose own failure does not break the page', async () => {
+  test('a failed measurement is reported to a listener, and a listener that throws does not break the page', async () => {
     const onEvent = vi.fn<(event: WorkerEvent) => void>(() => {
       throw new Error('the listener is broken too');
     });
-    const metrics = createMetrics({ measures: { countJobs: () => Promise.reject(away) }, onEvent });
+    const metrics = measured({ countJobs: () => Promise.reject(away) }, { onEvent });
     expect(await readGauges(metrics)).toEqual({});
     expect(onEvent.mock.calls).toEqual([[{ type: 'worker_failed', where: 'measure countJobs', error: away }]]);
   });
 
-  test('does not hang the page, and is not repeated before it ends', async () => {
+  test('a measurement that hangs neither delays the page nor starts a second time', async () => {
     const gate = Promise.withResolvers<JobCount[]>();
     const countJobs = vi.fn<() => Promise<JobCount[]>>(() => gate.promise);
-    const metrics = createMetrics({ measures: { countJobs }, measureDeadlineMs: 1 });
+    const metrics = measured({ countJobs }, { measureDeadlineMs: 1 });
     expect(await readGauges(metrics)).toEqual({});
     expect(await readGauges(metrics)).toEqual({});
     expect(countJobs).toHaveBeenCalledTimes(1);

@@ -6,29 +6,27 @@ import { samples } from './sample-events.ts';
 
 const promtool = await findPrometheusProgram('promtool');
 
-/** Named by prom-client and by BullMQ, not here. */
+/** Metrics that prom-client and BullMQ name. */
 const FOREIGN = /^(turnfold_(nodejs|process)_\w+|bullmq_job_count) /;
 
 test.runIf(promtool !== undefined)('promtool accepts the page (needs it on PATH, or apt to download it)', async () => {
-  const metrics = createMetrics({
-    measures: {
-      countJobs: async () => [{ queue: 'turn', state: 'waiting-children', count: 1 }],
-      measureWaits: async () => new Map([['turn', 1]]),
-      measureShards: async () => ({
-        overdue: { turn: 1 },
-        oldestOverdueMs: 1,
-        openPasses: 1,
-        oldestOpenPassMs: 1,
-        failedTurns: 1,
-        oldestIdleMs: 1,
-        quarantined: 1,
-      }),
-      measureServers: async () => ({ usedBytes: 1, usedRatio: 0.5, evictedKeys: 0 }),
-      readCalibrations: async () => new Map([['m', 1]]),
-      isMeasuring: async () => true,
-      ping: async () => undefined,
-    },
-    concurrency: { turn: 1 },
+  const metrics = createMetrics({ concurrency: { turn: 1 } });
+  metrics.measure({
+    countJobs: async () => [{ queue: 'turn', state: 'waiting-children', count: 1 }],
+    measureWaits: async () => new Map([['turn', 1]]),
+    measureShards: async () => ({
+      overdue: { turn: 1, pass: 0, scheduled: 0, idle: 0 },
+      oldestOverdueMs: 1,
+      openPasses: 1,
+      oldestOpenPassMs: 1,
+      failedTurns: 1,
+      oldestIdleMs: 1,
+      quarantined: 1,
+    }),
+    measureServers: async () => ({ usedBytes: 1, usedRatio: 0.5, evictedKeys: 0 }),
+    readCalibrations: async () => new Map([['m', 1]]),
+    isMeasuring: async () => true,
+    ping: async () => undefined,
   });
   for (const event of Object.values(samples)) metrics.listener(event);
   const { body } = await metrics.render();

@@ -1,12 +1,11 @@
 import { REASONS } from '../../domain/compaction/thresholds.ts';
 import { BACKOFF_CAUSES, PASS_FALLBACKS, SUMMARY_OUTCOMES } from '../../domain/pass-events.ts';
 import type { ApprovalRefusal } from '../../domain/proposal.ts';
-import { CALL_SECONDS, CONTEXT_TOKENS, COUNTS, cross, type MetricSpec, ONE, SUMMARY_TOKENS } from './metric-spec.ts';
+import { CALL_SECONDS, CONTEXT_TOKENS, COUNTS, counter, histogram, SUMMARY_TOKENS } from './metric-spec.ts';
 
-const MADE = ['trim', 'summarize', 'evict'] as const;
-const TRIGGERS = ['none', ...REASONS] as const;
-/** A pass without a version has no strategy. */
-const FRUITLESS = [
+const STRATEGIES = ['trim', 'summarize', 'evict'];
+/** Outcomes of a pass that created no version, and therefore has no strategy. */
+const WITHOUT_VERSION = [
   'rejected',
   'expired',
   'no_reason',
@@ -16,206 +15,148 @@ const FRUITLESS = [
   'infeasible',
   'failed',
   'superseded',
-] as const;
-
-const REFUSALS = [
-  'invalid_input',
-  'proposal_stale',
-  'conversation_busy',
-] as const satisfies readonly ApprovalRefusal['code'][];
+];
+const REFUSALS: readonly ApprovalRefusal['code'][] = ['invalid_input', 'proposal_stale', 'conversation_busy'];
 
 /** Metrics of passes: requests, outcomes, savings. */
 export const PASS_METRICS = {
-  passRequests: {
-    type: 'counter',
-    name: 'turnfold_pass_requests_total',
-    help: 'Requests for compaction passes by reason. A request counts once for each of its reasons.',
-    labels: ['reason'],
-    start: cross({ reason: REASONS }),
-  },
-  passBackoffs: {
-    type: 'counter',
-    name: 'turnfold_pass_backoffs_total',
-    help: 'Passes not requested in spite of a reason: no expected gain, a backoff, or an open thinking loop.',
-    labels: ['why'],
-    start: cross({ why: BACKOFF_CAUSES }),
-  },
-  backoffStarts: {
-    type: 'counter',
-    name: 'turnfold_backoff_starts_total',
-    help: 'Backoffs after three passes in a row that gained too little.',
-    labels: [],
-    start: ONE,
-  },
-  passes: {
-    type: 'counter',
-    name: 'turnfold_passes_total',
-    help: 'Ended compaction passes by strategy, trigger and outcome. trigger is the strongest reason, or none. superseded: ended by a restore or a takeover.',
-    labels: ['strategy', 'trigger', 'outcome'],
-    start: [
-      ...cross({ strategy: MADE, trigger: REASONS, outcome: ['committed', 'approved'] }),
-      ...cross({ strategy: ['none'], trigger: TRIGGERS, outcome: FRUITLESS }),
-    ],
-  },
-  passFallbacks: {
-    type: 'counter',
-    name: 'turnfold_pass_fallbacks_total',
-    help: 'Passes that deviated from their plan: missing summaries, eviction, a relaxed floor, or a takeover by a turn.',
-    labels: ['fallback'],
-    start: cross({ fallback: PASS_FALLBACKS }),
-  },
-  passProposals: {
-    type: 'counter',
-    name: 'turnfold_pass_proposals_total',
-    help: 'Versions proposed for review instead of committed. trigger as for passes.',
-    labels: ['strategy', 'trigger'],
-    start: cross({ strategy: MADE, trigger: REASONS }),
-  },
-  approvalsRefused: {
-    type: 'counter',
-    name: 'turnfold_approvals_refused_total',
-    help: 'Approvals that could not be carried out. The proposal keeps waiting.',
-    labels: ['code'],
-    start: cross({ code: REFUSALS }),
-  },
-  passDuration: {
-    type: 'histogram',
-    name: 'turnfold_pass_duration_seconds',
-    help: 'Time from the request of a compaction pass to its end.',
-    labels: ['strategy', 'outcome'],
-    buckets: CALL_SECONDS,
-    start: cross({ strategy: MADE, outcome: ['committed'] }),
-  },
-  passTokensBefore: {
-    type: 'histogram',
-    name: 'turnfold_pass_before_tokens',
-    help: 'Size of the context before a committed pass.',
-    labels: ['strategy'],
-    buckets: CONTEXT_TOKENS,
-    start: cross({ strategy: MADE }),
-  },
-  passTokensAfter: {
-    type: 'histogram',
-    name: 'turnfold_pass_after_tokens',
-    help: 'Size of the context after a committed pass.',
-    labels: ['strategy'],
-    buckets: CONTEXT_TOKENS,
-    start: cross({ strategy: MADE }),
-  },
-  passSavedTokens: {
-    type: 'histogram',
-    name: 'turnfold_pass_saved_tokens',
-    help: 'Tokens that a committed pass saved. Every later request is smaller by as many.',
-    labels: ['strategy'],
-    buckets: CONTEXT_TOKENS,
-    start: cross({ strategy: MADE }),
-  },
-  archivedMessages: {
-    type: 'counter',
-    name: 'turnfold_archived_messages_total',
-    help: 'Messages that committed passes archived. The log keeps them.',
-    labels: ['strategy'],
-    start: cross({ strategy: MADE }),
-  },
-  passSequences: {
-    type: 'histogram',
-    name: 'turnfold_pass_sequences',
-    help: 'Sequences that a pass planned to summarize (0: none were eligible).',
-    labels: [],
-    buckets: COUNTS,
-    start: ONE,
-  },
-  passFanOut: {
-    type: 'histogram',
-    name: 'turnfold_pass_fan_out_jobs',
-    help: 'Summarization jobs that a pass fanned out at once.',
-    labels: [],
-    buckets: COUNTS,
-    start: ONE,
-  },
-  versionsRefused: {
-    type: 'counter',
-    name: 'turnfold_versions_refused_total',
-    help: 'Versions with an invalid form, found by the commit check or refused by the provider (then rolled back).',
-    labels: ['by'],
-    start: cross({ by: ['check', 'provider'] }),
-  },
-} as const satisfies Record<string, MetricSpec>;
+  passRequests: counter(
+    'turnfold_pass_requests_total',
+    'Requests for compaction passes. A request counts once for each of its reasons.',
+    { reason: REASONS },
+  ),
+  passBackoffs: counter(
+    'turnfold_pass_backoffs_total',
+    'Passes that had a reason and were not requested: no expected gain, a backoff, or an open thinking loop.',
+    { why: BACKOFF_CAUSES },
+  ),
+  backoffStarts: counter(
+    'turnfold_backoff_starts_total',
+    'Backoffs after three passes in a row that gained too little.',
+  ),
+  passes: counter(
+    'turnfold_passes_total',
+    'Ended compaction passes. trigger is the strongest reason, or none. superseded: ended by a restore or a takeover.',
+    { strategy: STRATEGIES, trigger: REASONS, outcome: ['committed', 'approved'] },
+    { strategy: ['none'], trigger: ['none', ...REASONS], outcome: WITHOUT_VERSION },
+  ),
+  passFallbacks: counter(
+    'turnfold_pass_fallbacks_total',
+    'Deviations of passes from their plan: missing summaries, eviction, a relaxed floor, or a takeover by a turn.',
+    { fallback: PASS_FALLBACKS },
+  ),
+  passProposals: counter(
+    'turnfold_pass_proposals_total',
+    'Versions that wait for a review instead of being committed. trigger is the strongest reason.',
+    { strategy: STRATEGIES, trigger: REASONS },
+  ),
+  approvalsRefused: counter(
+    'turnfold_approvals_refused_total',
+    'Approvals that could not be carried out. The proposal keeps waiting.',
+    { code: REFUSALS },
+  ),
+  passDuration: histogram(
+    'turnfold_pass_duration_seconds',
+    'Time from the request of a compaction pass to its end.',
+    CALL_SECONDS,
+    { strategy: STRATEGIES, outcome: ['committed'] },
+  ),
+  passTokensBefore: histogram(
+    'turnfold_pass_before_tokens',
+    'Size of the context before a committed pass.',
+    CONTEXT_TOKENS,
+    { strategy: STRATEGIES },
+  ),
+  passTokensAfter: histogram(
+    'turnfold_pass_after_tokens',
+    'Size of the context after a committed pass.',
+    CONTEXT_TOKENS,
+    { strategy: STRATEGIES },
+  ),
+  passSavedTokens: histogram(
+    'turnfold_pass_saved_tokens',
+    'Tokens that a committed pass removed from the context, and so from every later request.',
+    CONTEXT_TOKENS,
+    { strategy: STRATEGIES },
+  ),
+  archivedMessages: counter(
+    'turnfold_archived_messages_total',
+    'Messages that committed passes removed from the context. The log keeps them.',
+    { strategy: STRATEGIES },
+  ),
+  passSequences: histogram(
+    'turnfold_pass_sequences',
+    'Sequences that a pass planned to summarize. 0: the pass found no eligible sequence.',
+    COUNTS,
+  ),
+  passFanOut: histogram(
+    'turnfold_pass_fan_out_jobs',
+    'Summarization jobs that a pass added to the queue at once.',
+    COUNTS,
+  ),
+  versionsRefused: counter(
+    'turnfold_versions_refused_total',
+    'Invalid versions. check: found before the commit. provider: refused by the provider and rolled back.',
+    { by: ['check', 'provider'] },
+  ),
+};
 
 /** Metrics of summaries: outcomes, authors, sizes. Their cost is among the model metrics. */
 export const SUMMARY_METRICS = {
-  summarizationJobs: {
-    type: 'counter',
-    name: 'turnfold_summarization_jobs_total',
-    help: 'Ended summarization jobs by outcome (known: the summary existed already).',
-    labels: ['outcome'],
-    start: cross({ outcome: SUMMARY_OUTCOMES }),
-  },
-  summarizationDuration: {
-    type: 'histogram',
-    name: 'turnfold_summarization_job_duration_seconds',
-    help: 'Duration of the last run of a summarization job.',
-    labels: ['outcome'],
-    buckets: CALL_SECONDS,
-    start: cross({ outcome: SUMMARY_OUTCOMES }),
-  },
-  summariesWritten: {
-    type: 'counter',
-    name: 'turnfold_summaries_written_total',
-    help: 'Summaries written, by summarizer and choice: first of the chain, or fallback after a failure or refusal.',
-    labels: ['summarizer', 'choice'],
-  },
-  summarySourceTokens: {
-    type: 'histogram',
-    name: 'turnfold_summarization_source_tokens',
-    help: 'Size of the sequences that summaries were written for.',
-    labels: [],
-    buckets: CONTEXT_TOKENS,
-    start: ONE,
-  },
-  summaryTokens: {
-    type: 'histogram',
-    name: 'turnfold_summarization_result_tokens',
-    help: 'Size of the summaries written.',
-    labels: [],
-    buckets: SUMMARY_TOKENS,
-    start: ONE,
-  },
-} as const satisfies Record<string, MetricSpec>;
+  summarizationJobs: counter(
+    'turnfold_summarization_jobs_total',
+    'Ended summarization jobs. known: the summary existed already.',
+    { outcome: SUMMARY_OUTCOMES },
+  ),
+  summarizationDuration: histogram(
+    'turnfold_summarization_job_duration_seconds',
+    'Duration of the last attempt of a summarization job.',
+    CALL_SECONDS,
+    { outcome: SUMMARY_OUTCOMES },
+  ),
+  summariesWritten: counter(
+    'turnfold_summaries_written_total',
+    'Summaries written. choice: first of the chain, or fallback after a failure or refusal.',
+    { summarizer: [], choice: [] },
+  ),
+  summarySourceTokens: histogram(
+    'turnfold_summarization_source_tokens',
+    'Size of the sequences that were summarized.',
+    CONTEXT_TOKENS,
+  ),
+  summaryTokens: histogram('turnfold_summarization_result_tokens', 'Size of the summaries written.', SUMMARY_TOKENS),
+};
+
+const POLICY = { policy: [] };
 
 /** Metrics of a shadow policy, present only while one is measured. */
 export const SHADOW_METRICS = {
-  shadowPasses: {
-    type: 'counter',
-    name: 'turnfold_shadow_passes_total',
-    help: 'Passes at which a shadow policy was measured, by the outcome under both policies (error: not measurable).',
-    labels: ['policy', 'strategy', 'outcome'],
-  },
-  shadowTokensBefore: {
-    type: 'histogram',
-    name: 'turnfold_shadow_before_tokens',
-    help: 'Size of the contexts before measured passes.',
-    labels: ['policy'],
-    buckets: CONTEXT_TOKENS,
-  },
-  shadowTokensAfter: {
-    type: 'histogram',
-    name: 'turnfold_shadow_after_tokens',
-    help: 'Size of the contexts after measured passes, under both policies. Unchanged without a version.',
-    labels: ['policy'],
-    buckets: CONTEXT_TOKENS,
-  },
-  shadowSummaries: {
-    type: 'histogram',
-    name: 'turnfold_shadow_summaries',
-    help: 'Summaries in the contexts after measured passes, under both policies.',
-    labels: ['policy'],
-    buckets: COUNTS,
-  },
-  shadowEvictedTokens: {
-    type: 'counter',
-    name: 'turnfold_shadow_evicted_tokens_total',
-    help: 'Tokens evicted without a replacement in measured passes, under both policies.',
-    labels: ['policy'],
-  },
-} as const satisfies Record<string, MetricSpec>;
+  shadowPasses: counter(
+    'turnfold_shadow_passes_total',
+    'Passes at which a shadow policy was measured, once for each policy. error: the measurement failed.',
+    { ...POLICY, strategy: [], outcome: [] },
+  ),
+  shadowTokensBefore: histogram(
+    'turnfold_shadow_before_tokens',
+    'Size of the context before a measured pass.',
+    CONTEXT_TOKENS,
+    POLICY,
+  ),
+  shadowTokensAfter: histogram(
+    'turnfold_shadow_after_tokens',
+    'Size of the context after a measured pass under each policy. Unchanged if the policy creates no version.',
+    CONTEXT_TOKENS,
+    POLICY,
+  ),
+  shadowSummaries: histogram(
+    'turnfold_shadow_summaries',
+    'Summaries in the context after a measured pass under each policy.',
+    COUNTS,
+    POLICY,
+  ),
+  shadowEvictedTokens: counter(
+    'turnfold_shadow_evicted_tokens_total',
+    'Tokens that measured passes evicted without a summary, under each policy.',
+    POLICY,
+  ),
+};

@@ -1,16 +1,19 @@
 import { DEFERRED_WRITES } from '../../domain/events.ts';
 import { QUARANTINE_SETS } from '../../domain/ports/sweep-store.ts';
 import { QUEUES } from '../../jobs/queues.ts';
-import { cross, type MetricSpec, ONE } from './metric-spec.ts';
+import { counter, gauge } from './metric-spec.ts';
 
-/** Places with fixed names. Summarizers and measures add a place at their first failure, which no rate sees. */
+/** Each role has the queue of the same name. */
+const ROLES = Object.values(QUEUES);
+
+/** Places with fixed names. Summarizers and measures add a place at their first failure, which `rate` does not see. */
 const FAILURE_PLACES = [
   'store',
   'connection',
   'start',
   'close',
   'outage',
-  ...Object.values(QUEUES),
+  ...ROLES,
   'sweeper',
   'calibration',
   'presence',
@@ -23,104 +26,131 @@ const FAILURE_PLACES = [
 
 /** Metrics of workers: leases, held writes, failures. */
 export const WORKER_METRICS = {
-  leasesLost: {
-    type: 'counter',
-    name: 'turnfold_leases_lost_total',
-    help: 'Turns and passes that a worker stopped because it no longer owned them. gone: erased. canceled: no failure.',
-    labels: ['what', 'why'],
-    start: [
-      ...cross({ what: ['turn'], why: ['fenced', 'gone', 'canceled', 'expired'] }),
-      ...cross({ what: ['pass'], why: ['fenced', 'gone'] }),
-    ],
-  },
-  writesHeld: {
-    type: 'counter',
-    name: 'turnfold_writes_held_total',
-    help: 'Results and other writes that a worker held for retry because Redis refused writes, each counted once.',
-    labels: ['write'],
-    start: cross({ write: DEFERRED_WRITES }),
-  },
-  leasesReturned: {
-    type: 'counter',
-    name: 'turnfold_leases_returned_total',
-    help: 'Turns, passes and summaries that a worker returned unfinished: it stopped, or a turn had to run alone. cut_off: a call was aborted.',
-    labels: ['what', 'cut_off'],
-    start: cross({ what: ['turn', 'pass', 'summary'], cut_off: ['true', 'false'] }),
-  },
-  jobReclaims: {
-    type: 'counter',
-    name: 'turnfold_job_reclaims_total',
-    help: 'Jobs queued again because their worker died, froze, lost Redis or stopped, by role.',
-    labels: ['role'],
-    start: cross({ role: Object.values(QUEUES) }), // each role has the queue of the same name
-  },
-  workersLost: {
-    type: 'counter',
-    name: 'turnfold_workers_lost_total',
-    help: 'Workers that went silent for 20 s without a stop, by role. life: short (less than 5 min) or long.',
-    labels: ['role', 'life'],
-    start: cross({ role: Object.values(QUEUES), life: ['short', 'long'] }),
-  },
-  conversationsExpired: {
-    type: 'counter',
-    name: 'turnfold_conversations_expired_total',
-    help: 'Conversations erased because the conversationTtl of their policy passed.',
-    labels: [],
-    start: ONE,
-  },
-  recordsQuarantined: {
-    type: 'counter',
-    name: 'turnfold_records_quarantined_total',
-    help: 'Unreadable records set aside, by the set that named them (key: a whole key).',
-    labels: ['set'],
-    start: cross({ set: QUARANTINE_SETS }),
-  },
-  jobsDropped: {
-    type: 'counter',
-    name: 'turnfold_jobs_dropped_total',
-    help: 'Unreadable jobs removed from their queue.',
-    labels: ['queue'],
-    start: cross({ queue: Object.values(QUEUES) }),
-  },
-  workerFailures: {
-    type: 'counter',
-    name: 'turnfold_worker_failures_total',
-    help: 'Failures outside of turns: in a sweep, a job, a summarizer or an unavailable service.',
-    labels: ['where'],
-    start: cross({ where: FAILURE_PLACES }),
-  },
-  measureFailures: {
-    type: 'counter',
-    name: 'turnfold_measure_failures_total',
-    help: 'Measurements that failed or timed out. Their gauges are absent meanwhile.',
-    labels: ['measure'],
-  },
-} as const satisfies Record<string, MetricSpec>;
+  leasesLost: counter(
+    'turnfold_leases_lost_total',
+    'Turns and passes that a worker stopped because it no longer owned them. gone: erased. canceled: no failure.',
+    { what: ['turn'], why: ['fenced', 'gone', 'canceled', 'expired'] },
+    { what: ['pass'], why: ['fenced', 'gone'] },
+  ),
+  writesHeld: counter(
+    'turnfold_writes_held_total',
+    'Writes that Redis refused and that a worker keeps in memory to retry. A write counts once.',
+    { write: DEFERRED_WRITES },
+  ),
+  leasesReturned: counter(
+    'turnfold_leases_returned_total',
+    'Unfinished turns, passes and summaries that a worker handed back because it stopped, or because a turn had to run alone. cut_off: a call was aborted.',
+    { what: ['turn', 'pass', 'summary'], cut_off: ['true', 'false'] },
+  ),
+  jobReclaims: counter(
+    'turnfold_job_reclaims_total',
+    'Jobs queued again because their worker died, froze, lost Redis or stopped.',
+    { role: ROLES },
+  ),
+  workersLost: counter(
+    'turnfold_workers_lost_total',
+    'Workers that disappeared without an orderly stop, 20 s after their last sign of life. life: short (less than 5 min) or long.',
+    { role: ROLES, life: ['short', 'long'] },
+  ),
+  conversationsExpired: counter(
+    'turnfold_conversations_expired_total',
+    'Conversations erased because their idle TTL (conversationTtl) passed.',
+  ),
+  recordsQuarantined: counter(
+    'turnfold_records_quarantined_total',
+    'Unreadable records set aside, by the set that named them. key: a whole Redis key.',
+    { set: QUARANTINE_SETS },
+  ),
+  jobsDropped: counter('turnfold_jobs_dropped_total', 'Unreadable jobs removed from their queue.', { queue: ROLES }),
+  workerFailures: counter(
+    'turnfold_worker_failures_total',
+    'Failures outside of turns: in a sweep, a job, a summarizer or an unavailable service.',
+    { where: FAILURE_PLACES },
+  ),
+  measureFailures: counter(
+    'turnfold_measure_failures_total',
+    'Measurements that failed or timed out. Their gauges are absent until the next success.',
+    { measure: [] },
+  ),
+};
 
 /** Gauges that every worker shows about itself. Their sum over the workers is meaningful. */
 export const WORKER_GAUGES = {
-  concurrency: {
-    type: 'gauge',
-    name: 'turnfold_worker_concurrency',
-    help: 'Jobs that this worker takes at a time by role, at least one for each queue shard. 0 for other roles.',
-    labels: ['role'],
-  },
-  isMeasuring: {
-    type: 'gauge',
-    name: 'turnfold_worker_measures_shared_state',
-    help: 'Set to 1 if this worker measures the shared state and shows its gauges, else 0.',
-    labels: [],
-  },
-  redisUp: {
-    type: 'gauge',
-    name: 'turnfold_redis_up',
-    help: 'Set to 1 if Redis answered this worker just now, else 0. For a Cluster, every master with slots.',
-    labels: [],
-  },
-  redisPing: {
-    type: 'gauge',
-    name: 'turnfold_redis_ping_seconds',
-    help: 'Time of a ping from this worker to Redis. Absent without an answer.',
-    labels: [],
-  },
-} as const satisfies Record<string, MetricSpec>;
+  concurrency: gauge(
+    'turnfold_worker_concurrency',
+    'Jobs that this worker runs in parallel, at least one for each queue shard. 0: the worker does not have this role.',
+    'role',
+  ),
+  isMeasuring: gauge(
+    'turnfold_worker_measures_shared_state',
+    'Set to 1 if this worker measures the shared state and shows its gauges, else 0.',
+  ),
+  redisUp: gauge(
+    'turnfold_redis_up',
+    'Set to 1 if Redis answered this worker at the scrape, else 0. For a Cluster: if every master with slots answered.',
+  ),
+  redisPing: gauge(
+    'turnfold_redis_ping_seconds',
+    'Time of a ping from this worker to Redis. Absent without an answer.',
+  ),
+};
+
+/**
+ * Gauges of the state that all workers share. The worker that owns the measuring lease shows them.
+ * So each series exists once and Redis is asked once, for any number of replicas. While the lease moves, two workers
+ * or no worker may show them for some seconds. Queries take the max, and alerts the max over a minute.
+ */
+export const SHARED_GAUGES = {
+  waitingTurns: gauge('turnfold_waiting_turns', 'Conversations whose next turn waits for a worker.'),
+  oldestWaitingTurn: gauge(
+    'turnfold_oldest_waiting_turn_age_seconds',
+    'Longest time that a conversation has waited for a worker to run its next turn.',
+  ),
+  oldestWaitingJob: gauge(
+    'turnfold_oldest_waiting_job_age_seconds',
+    'Age of the oldest waiting job of a queue, since it was added or queued again.',
+    'queue',
+  ),
+  openPasses: gauge(
+    'turnfold_open_passes',
+    'Passes that are requested or in progress. Passes that wait for approval do not count.',
+  ),
+  oldestOpenPass: gauge('turnfold_oldest_open_pass_age_seconds', 'Age of the oldest open pass.'),
+  failedTurns: gauge(
+    'turnfold_failed_turns',
+    'Turns that failed in the last seven days, including those that were re-driven.',
+  ),
+  modelCalibration: gauge(
+    'turnfold_model_calibration_ratio',
+    "The provider's token count of requests ÷ our count (0.5 to 2). Every estimated size is multiplied by this ratio.",
+    'model',
+  ),
+  overdueEntries: gauge(
+    'turnfold_overdue_entries',
+    'Turns, passes, scheduled turns and idle conversations that are past their time and that no sweep has processed.',
+    'kind',
+  ),
+  oldestOverdueEntry: gauge(
+    'turnfold_oldest_overdue_entry_age_seconds',
+    'Delay of the oldest overdue turn, pass or scheduled turn. Idle conversations do not count.',
+  ),
+  oldestOverdueErase: gauge(
+    'turnfold_oldest_overdue_erase_age_seconds',
+    'Time since the oldest idle conversation should have been erased. Erases that fail do not count.',
+  ),
+  quarantinedRecords: gauge(
+    'turnfold_quarantined_records',
+    'Unreadable records that stay set aside until a person repairs or drops them.',
+  ),
+  redisMemory: gauge(
+    'turnfold_redis_memory_ratio',
+    'Memory that Redis uses ÷ its maxmemory. Absent without maxmemory. For a Cluster: the fullest master.',
+  ),
+  redisMemoryBytes: gauge('turnfold_redis_memory_bytes', 'Memory that Redis uses. For a Cluster: the fullest master.'),
+  redisEvictedKeys: gauge(
+    'turnfold_redis_evicted_keys',
+    'Keys that Redis has evicted since it started. Every evicted key is lost data.',
+  ),
+  /** Named as in BullMQ's own exporter, so that its dashboards work. */
+  jobs: gauge('bullmq_job_count', 'Jobs in the queues by state.', 'queue', 'state'),
+};
