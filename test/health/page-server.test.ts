@@ -4,7 +4,7 @@ import { connect } from 'node:net';
 import { afterEach, expect, test } from 'vitest';
 import { type PageServer, servePages } from '../../src/health/page-server.ts';
 import { createMetrics } from '../../src/telemetry/metrics.ts';
-import { listSeries, parseExposition } from '../telemetry/exposition.ts';
+import { readSeries } from '../telemetry/exposition.ts';
 import { samples } from '../telemetry/sample-events.ts';
 
 const servers: PageServer[] = [];
@@ -19,7 +19,7 @@ afterEach(async () => {
   await Promise.all(servers.splice(0).map((server) => server.close()));
 });
 
-test('serves the page on a free port of 127.0.0.1', async () => {
+test('the page server serves /metrics on a free port of 127.0.0.1', async () => {
   const metrics = createMetrics();
   metrics.listener(samples.lease_lost);
   const { host, port } = await serve(metrics);
@@ -27,7 +27,7 @@ test('serves the page on a free port of 127.0.0.1', async () => {
   const response = await fetch(`http://127.0.0.1:${port}/metrics?collect=all`);
   expect(response.status).toBe(200);
   expect(response.headers.get('content-type')).toBe('text/plain; version=0.0.4; charset=utf-8');
-  const series = listSeries(parseExposition(await response.text()));
+  const series = readSeries(await response.text());
   expect(series.get('turnfold_leases_lost_total{what="turn",why="fenced"}')).toBe(1);
 });
 
@@ -39,7 +39,7 @@ test.each([
   ['GET', '/../metrics'],
   ['POST', '/metrics'],
   ['DELETE', '/metrics'],
-])('answers 404 to %s %s', async (method, path) => {
+])('the page server answers 404 to %s %s', async (method, path) => {
   const { port } = await serve();
   const sent = request({ host: '127.0.0.1', port, method, path }).end(); // fetch would normalize the path
   const [response] = (await once(sent, 'response')) as [import('node:http').IncomingMessage];
@@ -47,14 +47,14 @@ test.each([
   expect(response.statusCode).toBe(404);
 });
 
-test('answers 500 without details if a page cannot be rendered', async () => {
+test('the page server answers 500 without details if a page cannot be rendered', async () => {
   const { port } = await serve({ ...createMetrics(), render: () => Promise.reject(new Error('secret detail')) });
   const response = await fetch(`http://127.0.0.1:${port}/metrics`);
   expect(response.status).toBe(500);
   expect(await response.text()).toBe('the page could not be rendered\n');
 });
 
-test('ends kept-alive connections at close, which may be called twice', async () => {
+test('closing the page server ends kept-alive connections, and a second close does nothing', async () => {
   const server = await serve();
   const socket = connect(server.port, '127.0.0.1');
   socket.write('GET /metrics HTTP/1.1\r\nHost: localhost\r\n\r\n');
@@ -66,20 +66,20 @@ test('ends kept-alive connections at close, which may be called twice', async ()
   await expect(fetch(`http://127.0.0.1:${server.port}/metrics`)).rejects.toThrow('fetch failed');
 });
 
-test('answers HEAD like GET, without the body', async () => {
+test('the page server answers HEAD like GET, without the body', async () => {
   const { port } = await serve();
   const response = await fetch(`http://127.0.0.1:${port}/metrics`, { method: 'HEAD' });
   expect([response.status, await response.text()]).toEqual([200, '']);
 });
 
-test('names the host if it is not one of this machine', async () => {
+test('the page server blames metrics.host if the host belongs to another machine', async () => {
   await expect(servePages({ port: 0, host: '192.0.2.1', pages: {} })).rejects.toMatchObject({
     code: 'invalid_config',
     field: 'metrics.host',
   });
 });
 
-test('fails with a coded error if the port is in use', async () => {
+test('the page server blames metrics.port if the port is in use', async () => {
   const { port } = await serve();
   await expect(servePages({ port, pages: {} })).rejects.toMatchObject({
     code: 'invalid_config',

@@ -5,12 +5,12 @@ import { findOk, findWarning, worstState } from '../../src/health/finding.ts';
 import { type Check, createReadiness } from '../../src/health/readiness.ts';
 import { createHealthPages } from '../../src/health/worker-pages.ts';
 
-function checkOf(name: string, look: Check['run']): Check {
-  return { name, run: look, remedy: `mend ${name}` };
+function checkOf(name: string, run: Check['run']): Check {
+  return { name, run, remedy: `mend ${name}` };
 }
 
-test('readiness reports all checks in order, also failed ones', async () => {
-  const look = createReadiness(
+test('/ready lists all checks in order, and hides the texts of foreign errors', async () => {
+  const ready = createReadiness(
     [
       checkOf('well', () => findOk('well', 'fine')),
       checkOf('coded', () =>
@@ -23,7 +23,7 @@ test('readiness reports all checks in order, also failed ones', async () => {
     ],
     20,
   );
-  const findings = await look();
+  const findings = await ready();
   expect(findings).toEqual([
     { name: 'well', state: 'ok', what: 'fine' },
     {
@@ -38,26 +38,26 @@ test('readiness reports all checks in order, also failed ones', async () => {
   expect(worstState(findings)).toBe('wrong');
 });
 
-test('a hanging check is not started again by further requests', async () => {
+test('further requests of /ready do not start a check again that still hangs', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
-  const look = vi.fn<() => Promise<ReturnType<typeof findOk>>>(async () => {
+  const run = vi.fn<() => Promise<ReturnType<typeof findOk>>>(async () => {
     await promise;
     return findOk('slow', 'back');
   });
-  const ready = createReadiness([checkOf('slow', look)], 20);
+  const ready = createReadiness([checkOf('slow', run)], 20);
   for (let asked = 0; asked < 5; asked += 1) expect((await ready())[0]).toMatchObject({ state: 'wrong' });
-  expect(look).toHaveBeenCalledTimes(1);
+  expect(run).toHaveBeenCalledTimes(1);
   resolve();
   await promise;
   await expect.poll(async () => (await ready())[0]).toMatchObject({ state: 'ok', what: 'back' });
 });
 
-test('a warning keeps the worker ready', async () => {
+test('a worker with a warning is still ready', async () => {
   const pages = createHealthPages(async () => [findWarning('memory', 'nearly full', 'free some')]);
   expect(await pages['/ready']?.()).toMatchObject({ status: 200, body: expect.stringContaining('nearly full') });
 });
 
-test('a block of the event loop is remembered after it has ended', async () => {
+test('the event-loop monitor reports a block after the block has ended', async () => {
   const loop = new EventLoopMonitor();
   onTestFinished(() => loop.stop());
   const until = performance.now() + 700;

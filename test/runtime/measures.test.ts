@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, expect, test } from 'vitest';
 import { SHARED_GAUGES } from '../../src/telemetry/metric-catalogue.ts';
-import { listSeries, parseExposition } from '../telemetry/exposition.ts';
+import { readSeries } from '../telemetry/exposition.ts';
 import { agentOf } from './agents.ts';
 import { eventually, type Fixture, openFixture, type RunningWorkers, settled } from './fixture.ts';
 
@@ -13,8 +13,7 @@ afterEach(() => fixture.close());
 const start = (): Promise<RunningWorkers> => fixture.startWorkers(agentOf(), { metricsPort: 0 });
 
 async function readPage({ metricsUrl = '' }: RunningWorkers): Promise<Map<string, number>> {
-  const response = await fetch(metricsUrl);
-  return listSeries(parseExposition(await response.text()));
+  return readSeries(await (await fetch(metricsUrl)).text());
 }
 
 /** Names of the shared gauges that a page shows. */
@@ -27,7 +26,7 @@ async function listShared(workers: RunningWorkers): Promise<string[]> {
 const ABSENT: readonly string[] = [SHARED_GAUGES.modelCalibration.name, SHARED_GAUGES.redisMemory.name];
 const ALL = Object.values(SHARED_GAUGES).flatMap(({ name }) => (ABSENT.includes(name) ? [] : [name]));
 
-test('shared state is shown on one page, for any number of workers', async () => {
+test('of three workers, only the owner of the measuring lease shows the gauges of shared state', async () => {
   const workers = [await start(), await start(), await start()];
   expect(await listShared(workers[0] as RunningWorkers)).toEqual(ALL);
   for (let round = 0; round < 3; round += 1) {
@@ -38,7 +37,7 @@ test('shared state is shown on one page, for any number of workers', async () =>
   expect(measuring).toEqual([1, 0, 0]);
 });
 
-test('a worker that stops hands the shared gauges on at once', async () => {
+test('a worker that stops gives the measuring lease to another worker at the next scrape', async () => {
   const [first, second] = [await start(), await start()];
   expect(await listShared(first)).toEqual(ALL);
   expect(await listShared(second)).toEqual([]);
@@ -46,8 +45,8 @@ test('a worker that stops hands the shared gauges on at once', async () => {
   expect(await listShared(second)).toEqual(ALL);
 });
 
-test('the lease of a dead worker lapses, and another takes it', async () => {
-  await fixture.redis.set('{tf}:measuring', 'of a worker that is no more', 'PX', 1_500);
+test('a worker takes the measuring lease once the lease of a dead worker has lapsed', async () => {
+  await fixture.redis.set('{tf}:measuring', 'a worker that died', 'PX', 1_500);
   const workers = await start();
   expect(await listShared(workers)).toEqual([]);
   await eventually(
@@ -56,12 +55,12 @@ test('the lease of a dead worker lapses, and another takes it', async () => {
   );
 });
 
-test('a worker whose page is not read does not take the lease', async () => {
+test('a worker whose metrics page is never read does not take the measuring lease', async () => {
   await start();
   expect(await fixture.redis.exists('{tf}:measuring')).toBe(0);
 });
 
-test("each page shows the worker's own concurrency and connection to Redis", async () => {
+test("the metrics page shows the worker's own concurrency and its connection to Redis", async () => {
   const workers = await fixture.startWorkers(agentOf(), { roles: ['turn'], metricsPort: 0 });
   const page = await readPage(workers);
   expect(page.get('turnfold_worker_concurrency{role="turn"}')).toBe(8);
@@ -70,7 +69,7 @@ test("each page shows the worker's own concurrency and connection to Redis", asy
   expect(page.get('turnfold_redis_ping_seconds')).toBeGreaterThan(0);
 });
 
-test('a worker takes at least one job of each shard, and shows that concurrency', async () => {
+test('a worker takes at least one job of each queue shard, and shows that concurrency', async () => {
   const page = await readPage(await fixture.startWorkers(agentOf(), { queueShards: 6, metricsPort: 0 }));
   const taken = ['turn', 'compaction', 'summarization'].map((role) =>
     page.get(`turnfold_worker_concurrency{role="${role}"}`),
@@ -78,7 +77,7 @@ test('a worker takes at least one job of each shard, and shows that concurrency'
   expect(taken).toEqual([8, 6, 6]);
 });
 
-test('a lost connection counts as a failure of the worker', async () => {
+test('a lost Redis connection counts as a failure of the worker', async () => {
   const workers = await start();
   await fixture.redis.call('CLIENT', 'KILL', 'TYPE', 'normal', 'SKIPME', 'yes');
   await fixture.redis.config('SET', 'maxclients', 1);
@@ -91,7 +90,7 @@ test('a lost connection counts as a failure of the worker', async () => {
   expect(page.get('turnfold_worker_failures_total{where="store"}')).toBeGreaterThan(0);
 });
 
-test('a failed turn counts among those that can be re-driven', async () => {
+test('a failed turn adds to the gauge of failed turns', async () => {
   const workers = await start();
   await fixture.client.enqueueTurn({ conversation: 'c', turn: 't', agent: 'nobody', input: 'hello' });
   await settled(fixture, 'c', 't');

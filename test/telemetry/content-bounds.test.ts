@@ -9,7 +9,7 @@ import { holdsShortly } from '../setup/held-loop.ts';
 const scope = { tenant: '_', conversation: 'c', turn: 't' };
 const SECRET = `sk-${'x'.repeat(40)}`;
 
-test('a long text is cut at a blank, so that half a secret is never shown', () => {
+test('a long text in a log line is cut at a blank, so that half a secret is never shown', () => {
   const content = `${'a '.repeat(8_180)}${SECRET}${' b'.repeat(20_000)}`;
   const bounded = boundContent({ type: 'tool_answered', name: 'read', call: 'c1_0', content, ...scope });
   const shown = bounded.type === 'tool_answered' ? bounded.content : '';
@@ -18,12 +18,12 @@ test('a long text is cut at a blank, so that half a secret is never shown', () =
   expect(shown).toMatch(/… \[\d+ more characters\]$/);
 });
 
-test('a short text is shown whole', () => {
+test('a short text is logged whole', () => {
   const event = { type: 'tool_asked', name: 'read', call: 'c1_0', arguments: '{"path":"a.ts"}', ...scope } as const;
   expect(boundContent(event)).toEqual(event);
 });
 
-test('a large request shows its newest messages and the number of hidden ones', () => {
+test('the log line of a large request shows its newest messages and counts the hidden ones', () => {
   const messages = Array.from({ length: 200 }, (_, index): Message => {
     return { role: 'user', content: `${index} ${'word '.repeat(1_000)}` };
   });
@@ -34,7 +34,7 @@ test('a large request shows its newest messages and the number of hidden ones', 
   expect(JSON.stringify(shown).length).toBeLessThan(150_000);
 });
 
-test('a request of 100,000 messages is described below the limit of the event loop', async () => {
+test('logging a request of 100,000 messages does not block the event loop', async () => {
   const messages = Array.from({ length: 100_000 }, (): Message => ({ role: 'user', content: 'eyJ-'.repeat(10) }));
   const event = { type: 'model_asked', system: 'eyJ-'.repeat(250_000), messages, ...scope } as const;
   const redact = createRedaction([]);

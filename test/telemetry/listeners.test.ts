@@ -9,28 +9,35 @@ function collect(): { readonly seen: WorkerEvent[]; readonly listener: EventList
 }
 
 const broken = new Error('broken');
+const report = { type: 'worker_failed', where: 'listener', error: broken };
 const fail: EventListener = () => {
   throw broken;
 };
 
-test('every listener receives every event, in order', () => {
+test('combined listeners receive every event in order', () => {
   const [first, second] = [collect(), collect()];
-  const tell = combineListeners(first.listener, second.listener);
-  tell(samples.turn_claimed);
-  tell(samples.turn_settled);
+  const notify = combineListeners(first.listener, second.listener);
+  notify(samples.turn_claimed);
+  notify(samples.turn_settled);
   expect(first.seen).toEqual([samples.turn_claimed, samples.turn_settled]);
   expect(second.seen).toEqual(first.seen);
 });
 
-test('a listener that throws is reported to the others', () => {
+test('a listener that throws is reported to the other listeners', () => {
   const [before, behind] = [collect(), collect()];
   combineListeners(before.listener, fail, behind.listener)(samples.turn_settled);
-  const told = { type: 'worker_failed', where: 'listener', error: broken };
-  expect(before.seen).toEqual([samples.turn_settled, told]);
-  expect(behind.seen).toEqual([samples.turn_settled, told]);
+  expect(before.seen).toEqual([samples.turn_settled, report]);
+  expect(behind.seen).toEqual([samples.turn_settled, report]);
 });
 
-test('errors are dropped if all listeners throw, or there is none', () => {
+test('the error of a listener is dropped if no other listener can receive it', () => {
   expect(() => combineListeners(fail, fail)(samples.turn_settled)).not.toThrow();
   expect(() => combineListeners()(samples.turn_settled)).not.toThrow();
+});
+
+test('a listener whose promise rejects is reported to the other listeners', async () => {
+  const rejecting: EventListener = async () => Promise.reject(broken);
+  const other = collect();
+  combineListeners(rejecting, other.listener)(samples.turn_settled);
+  await expect.poll(() => other.seen).toEqual([samples.turn_settled, report]);
 });

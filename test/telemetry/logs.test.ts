@@ -5,6 +5,7 @@ import type { ContentEvent } from '../../src/domain/contents.ts';
 import { TurnfoldError } from '../../src/domain/errors.ts';
 import type { WorkerEvent } from '../../src/domain/events.ts';
 import { createLogger, type LoggerOptions, logContents, logEvents } from '../../src/telemetry/logs.ts';
+import { HOSTILE_JSON, HOSTILE_THROWN } from '../fakes/hostile-values.ts';
 import { samples, scope } from './sample-events.ts';
 
 type Line = Record<string, unknown>;
@@ -47,33 +48,29 @@ function parseFailure(text: string): unknown {
 
 describe('log catalogue', () => {
   const scoped = Object.values(samples).filter((event) => 'conversation' in event);
-  test.each(scoped.map((event) => [event.type, event] as const))('logs %s with its ids', (type, event) => {
-    const [line] = logAll('debug', event);
-    expect(line).toMatchObject({
-      event: type,
-      tenant: 'acme',
-      conversation: 'conv-4711',
-      turn: 'turn-4712',
-      pass: 'pass-4713',
-      msg: expect.stringMatching(/^[a-z]/),
-      level: expect.stringMatching(/^(debug|info|warn|error)$/),
-      time: expect.any(Number),
-    });
-  });
+  test.each(scoped.map((event) => [event.type, event] as const))(
+    'the log line of a %s event has the ids of its conversation, turn and pass',
+    (type, event) => {
+      const [line] = logAll('debug', event);
+      expect(line).toMatchObject({
+        event: type,
+        tenant: 'acme',
+        conversation: 'conv-4711',
+        turn: 'turn-4712',
+        pass: 'pass-4713',
+        msg: expect.stringMatching(/^[a-z]/),
+        level: expect.stringMatching(/^(debug|info|warn|error)$/),
+        time: expect.any(Number),
+      });
+    },
+  );
 
-  test('never logs a field of an event that the catalogue does not name', () => {
-    for (const event of Object.values(samples)) {
-      const [line] = logAll('debug', Object.assign({ content: 'my private text' }, event));
-      expect(JSON.stringify(line)).not.toContain('private');
-    }
-  });
-
-  test('logs a failure outside of conversations without ids', () => {
+  test('a failure outside of conversations is logged without ids', () => {
     const [line] = logAll('info', { type: 'worker_failed', where: 'sweeper', error: undefined });
     expect(Object.keys(line ?? {})).toEqual(['level', 'time', 'pid', 'hostname', 'event', 'where', 'msg']);
   });
 
-  test('logs a pass with all its figures', () => {
+  test('the log line of an ended pass has all its figures', () => {
     const { outcome, code, strategy, reasons, durationMs, version, sequences } = samples.pass_ended;
     const { tokensBefore, tokensAfter, archived } = samples.pass_ended;
     const sizes = { tokensBefore, tokensAfter, archived, sequences };
@@ -81,7 +78,7 @@ describe('log catalogue', () => {
     expect(line).toMatchObject({ outcome, code, strategy, reasons, durationMs, version, ...sizes });
   });
 
-  test('logs a shadow policy beside the live one, in one line', () => {
+  test('one log line compares the shadow policy with the live policy', () => {
     const [line] = logAll('info', samples.pass_shadowed);
     expect(line).toMatchObject({
       liveOutcome: 'committed',
@@ -99,7 +96,7 @@ describe('log catalogue', () => {
     });
   });
 
-  test('logs single steps below info', () => {
+  test('single steps of a turn are logged below level info', () => {
     const levels = logAll('info', ...Object.values(samples)).map((line) => line['event']);
     const passes = ['pass_proposed', 'approval_refused', 'pass_ended', 'pass_shadowed'];
     const before = ['model_passed_over', 'pass_taken_over'];
@@ -126,7 +123,7 @@ describe('log catalogue', () => {
     expect(levels).toEqual(shown);
   });
 
-  test('logs the lost lease of a canceled turn at info', () => {
+  test('the lost lease of a canceled turn is logged at level info, other lost leases as warnings', () => {
     const lines = logAll('debug', samples.lease_lost, { ...samples.lease_lost, why: 'canceled' });
     expect(lines.map(({ level, why, msg }) => [level, why, msg])).toEqual([
       ['warn', 'fenced', 'lease lost: turn is owned by another worker, or was erased'],
@@ -134,7 +131,7 @@ describe('log catalogue', () => {
     ]);
   });
 
-  test('logs failures as warnings', () => {
+  test('failed turns, model calls, passes and summaries are logged as warnings', () => {
     const line = { type: 'turn_claimed', ...scope, agent: 'a' } as const;
     const lines = logAll(
       'warn',
@@ -160,13 +157,13 @@ describe('log catalogue', () => {
     expect(lines.at(-1)).toMatchObject({ by: 'structural', isFallback: true, why: 'small: cut off' });
   });
 
-  test('logs nothing at level silent', () => {
+  test('a logger of level silent logs no event', () => {
     expect(logAll('silent', ...Object.values(samples))).toEqual([]);
   });
 });
 
 describe('errors in logs', () => {
-  test('include code, message and details if coded', () => {
+  test('a coded error is logged with code, message, details and cause', () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:6379'), { code: 'ECONNREFUSED' });
     const error = new TurnfoldError('redis_unavailable', 'Redis does not answer', { details: { tries: 3 }, cause });
     const line = logError({}, error);
@@ -178,7 +175,7 @@ describe('errors in logs', () => {
     });
   });
 
-  test('include the message of other errors only if contents are requested, at any level', () => {
+  test('the message of an error without a code is logged only if contents are requested', () => {
     const error = parseFailure('my private text');
     expect((error as Error).message).toContain('private'); // the trap is there
     for (const level of ['debug', 'info'] as const) {
@@ -192,7 +189,7 @@ describe('errors in logs', () => {
     });
   });
 
-  test('have a place even if the message looks like a stack', () => {
+  test('an error is logged with its place even if its message looks like a stack', () => {
     const error = new Error('oops\n    at private text');
     const place = expect.stringContaining('logs.test.ts');
     expect(logError({}, error)).toEqual({ name: 'Error', at: place });
@@ -200,19 +197,35 @@ describe('errors in logs', () => {
     expect(logError({}, error)).toEqual({ name: 'Error' });
   });
 
-  test("Redis' own code is the first word of its answer", () => {
+  test('an error reply of Redis is logged with its first word as the code', () => {
     const error = Object.assign(new Error("READONLY You can't write against a read only replica."), {
       name: 'ReplyError',
     });
     expect(logError({}, error)).toMatchObject({ name: 'ReplyError', code: 'READONLY' });
   });
 
-  test('show other thrown values by their type', () => {
+  test('a thrown value that is no error is logged by its type alone', () => {
     expect(logError({}, 'my private text')).toEqual({ name: 'string' });
     expect(logError({}, null)).toEqual({ name: 'object' });
   });
 
-  test('cut circular causes', () => {
+  test.each(HOSTILE_THROWN.filter(([name]) => name !== 'undefined'))(
+    'a thrown value that is %s is logged in one line of bounded size',
+    (_, make) => {
+      for (const showsContent of [false, true]) {
+        const logged = logError({ showsContent }, make());
+        expect(logged).toMatchObject({ name: expect.any(String) });
+        expect(JSON.stringify(logged).length).toBeLessThan(100_000);
+      }
+    },
+  );
+
+  test.each(HOSTILE_JSON)('a coded error is logged without details that are %s', (_, make) => {
+    const error = new TurnfoldError('conflict', 'no', { details: { odd: make() } });
+    expect(logError({}, error)).toEqual({ code: 'conflict', message: 'no' });
+  });
+
+  test('an error that is its own cause is logged with three causes', () => {
     const error = new Error('one');
     error.cause = error;
     expect(JSON.stringify(logError({}, error)).match(/"name":"Error"/g)).toHaveLength(4);
@@ -230,7 +243,7 @@ describe('redaction of secrets', () => {
     'password',
     'secret',
     'accessToken',
-  ])('covers %s at the top and two levels below', (key) => {
+  ])('the value of the key %s is redacted at the top of a log line and two levels below', (key) => {
     const { logger, written } = capture();
     logger.info(
       { [key]: 's3cr3t', provider: { [key]: 's3cr3t', headers: { [key]: 's3cr3t' } }, kept: 'seen' },
@@ -249,7 +262,7 @@ describe('redaction of secrets', () => {
     ['rediss://:s3cr3t@host', 'rediss://[redacted]@host'],
     ['https://user:s3cr@t@host/path?a=b', 'https://[redacted]@host/path?a=b'],
     ['redis://host:6379', 'redis://host:6379'],
-  ])('removes credentials from an address in any field: %s', (url, shown) => {
+  ])('credentials of the address %s are redacted in any field of a log line', (url, shown) => {
     for (const isPretty of [false, true]) {
       const { logger, written } = capture({ isPretty });
       logger.info({ url, deep: { list: [url] } }, `connects to ${url}`);
@@ -263,7 +276,7 @@ describe('redaction of secrets', () => {
     ['a token of GitHub', 'ghp_0123456789abcdefghijABCDEFGHIJ'],
     ['a key of AWS', 'AKIA0123456789ABCDEF'],
     ['a JSON Web Token', 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0NTYifQ.c2lnbmF0dXJl'],
-  ])('recognizes %s by its form in any text', (_, secret) => {
+  ])('the log redacts %s by its form in any text', (_, secret) => {
     const { logger, written } = capture({ showsContent: true });
     logContents(logger)({ ...contents.tool_answered, content: `found ${secret}, in "${secret}"` });
     expect(written.join('')).not.toContain(secret);
@@ -278,14 +291,14 @@ describe('redaction of secrets', () => {
     ['Authorization: Bearer abc.def', 'Authorization: Bearer [redacted]'],
     ['authorization: Basic Ym9iOmh1bnRlcjI=', 'authorization: Basic [redacted]'],
     ['ask for the password, it is a secret', 'ask for the password, it is a secret'],
-  ])('recognizes a secret by the name before it: %s', (said, shown) => {
+  ])('the log redacts a secret by the name before it: %s', (said, shown) => {
     const { logger, written } = capture({ showsContent: true });
     const messages = [{ role: 'user' as const, content: said }];
     logContents(logger)({ ...contents.model_asked, system: said, messages });
     expect(JSON.parse(written.join(''))).toMatchObject({ system: shown, messages: [{ content: shown }] });
   });
 
-  test("the process's own are redacted whatever they look like, and as JSON writes them", () => {
+  test('secrets of the process are redacted in any form, also as JSON writes them', () => {
     const secret = 'plain "word"';
     const { logger, written } = capture({ showsContent: true, secrets: [secret, 'short'] });
     logger.info({ said: `it is ${secret}` }, `not ${secret}; short stays`);
@@ -296,7 +309,7 @@ describe('redaction of secrets', () => {
     });
   });
 
-  test('keeps a line valid JSON', () => {
+  test('a log line with redacted values is still valid JSON', () => {
     const { logger, written } = capture();
     logger.info(
       { deep: { er: { password: true, secret: 12, cookie: null, token: ['a'] } }, apiKey: 'abcdef' },
@@ -305,7 +318,7 @@ describe('redaction of secrets', () => {
     expect(JSON.parse(written.join(''))).toMatchObject({ apiKey: '[redacted]', msg: 'start' });
   });
 
-  test('applies to errors that are logged directly', () => {
+  test('an error that is logged directly shows no message that could quote contents', () => {
     const { logger, written } = capture({ level: 'info' });
     logger.error({ err: parseFailure('my private text') }, 'start failed');
     expect(written.join('')).not.toContain('private');
@@ -314,7 +327,7 @@ describe('redaction of secrets', () => {
 
 describe('logged contents', () => {
   test.each(Object.values(contents).map((event) => [event.type, event] as const))(
-    'logs %s with its ids',
+    'the log line of a %s event has the ids of its conversation, turn and pass',
     (_, event) => {
       const { logger, written } = capture({ level: 'info', showsContent: true });
       logContents(logger)(event);
@@ -329,7 +342,7 @@ describe('logged contents', () => {
   );
 
   test.each(Object.values(samples).map((event) => [event.type, event] as const))(
-    'is in no line of %s, at any level',
+    'the log line of a %s event never holds contents, at any level',
     (_, event) => {
       const error = new Error('my private text', { cause: new Error('private too') });
       const said = { content: 'private', messages: ['private'], arguments: 'private' };
@@ -345,7 +358,7 @@ describe('lines within a span', () => {
   beforeAll(() => spans.register());
   afterAll(() => spans.shutdown());
 
-  test('carry its ids, and other lines none', () => {
+  test('a log line within a span carries the ids of the span', () => {
     const { logger, written } = capture();
     const ids = trace.getTracer('service').startActiveSpan('work', (span) => {
       logEvents(logger)(samples.turn_settled);
@@ -360,7 +373,7 @@ describe('lines within a span', () => {
 });
 
 describe('lines for a terminal', () => {
-  test('have time, level, message and fields', () => {
+  test('a log line for a terminal has time, level, message and fields', () => {
     const { logger, written } = capture({ isPretty: true });
     logEvents(logger)(samples.turn_settled);
     expect(written).toEqual([
@@ -370,7 +383,7 @@ describe('lines for a terminal', () => {
     ]);
   });
 
-  test('hold no control characters, and JSON lines keep their values', () => {
+  test('log lines escape control characters, and JSON lines keep their values', () => {
     const said = '\u001b[2J\u009b2J\u202e\u007f';
     for (const isPretty of [true, false]) {
       const { logger, written } = capture({ isPretty });
@@ -380,7 +393,7 @@ describe('lines for a terminal', () => {
     }
   });
 
-  test('quote values with spaces or control characters', () => {
+  test('a log line for a terminal quotes values with spaces or control characters', () => {
     const { logger, written } = capture({ isPretty: true });
     logger.info({ where: 'a b', odd: '\u001b[2J\u009b2J\n' }, 'text');
     expect(written.join('')).toContain(' where="a b" odd="\\u001b[2J\\u009b2J\\n"\n');

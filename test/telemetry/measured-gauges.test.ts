@@ -4,7 +4,7 @@ import type { ShardMeasure } from '../../src/domain/ports/sweep-store.ts';
 import type { JobCount, Measures } from '../../src/telemetry/measured-gauges.ts';
 import { GAUGES } from '../../src/telemetry/metric-catalogue.ts';
 import { createMetrics, type Metrics, type MetricsOptions } from '../../src/telemetry/metrics.ts';
-import { listSeries, parseExposition } from './exposition.ts';
+import { readSeries } from './exposition.ts';
 
 const gaugeNames = new Set<string>(Object.values(GAUGES).map(({ name }) => name));
 
@@ -15,14 +15,13 @@ function measured(measures: Measures, options: MetricsOptions = {}): Metrics {
 }
 
 async function readGauges(metrics: Metrics): Promise<Record<string, number>> {
-  const families = parseExposition((await metrics.render()).body);
-  return Object.fromEntries(listSeries(families.filter(({ name }) => gaugeNames.has(name))));
+  const series = [...readSeries((await metrics.render()).body)];
+  return Object.fromEntries(series.filter(([name]) => gaugeNames.has(name.replace(/\{.*/, ''))));
 }
 
 /** Failures of a measure so far. A page may be rendered before its own failure is counted, so a later page is read. */
 async function countFailures(metrics: Metrics, measure: string): Promise<number | undefined> {
-  const series = listSeries(parseExposition((await metrics.render()).body));
-  return series.get(`turnfold_measure_failures_total{measure="${measure}"}`);
+  return readSeries((await metrics.render()).body).get(`turnfold_measure_failures_total{measure="${measure}"}`);
 }
 
 const shards: ShardMeasure = {

@@ -1,26 +1,25 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { describe, expect, test } from 'vitest';
+import { expect, test, vi } from 'vitest';
 import { REASONS } from '../../src/domain/compaction/thresholds.ts';
 import type { WorkerEvent } from '../../src/domain/events.ts';
 import { findTrigger } from '../../src/telemetry/event-metrics.ts';
 import { METRICS, type MetricSpec } from '../../src/telemetry/metric-catalogue.ts';
 import { createMetrics, type Metrics } from '../../src/telemetry/metrics.ts';
-import { listSeries, parseExposition } from './exposition.ts';
+import { readSeries } from './exposition.ts';
 import { samples, scope } from './sample-events.ts';
 
-/** Every series that events move, buckets aside: their sum and count say the same. */
-async function readSeries(metrics: Metrics): Promise<Map<string, number>> {
-  const { body } = await metrics.render();
-  const own = parseExposition(body).filter(({ name }) => !/_(nodejs|process)_/.test(name));
-  return new Map([...listSeries(own)].filter(([series]) => !series.includes('_bucket')));
+/** Every series that events move. Buckets are left out, because their sum and count show the same. */
+async function readMoved(metrics: Metrics): Promise<Map<string, number>> {
+  const series = readSeries((await metrics.render()).body);
+  return new Map([...series].filter(([name]) => !/_(nodejs|process)_|_bucket/.test(name)));
 }
 
 /** Increments that the events cause, by series. */
 async function measureEffect(...events: readonly WorkerEvent[]): Promise<Record<string, number>> {
   const metrics = createMetrics();
-  const before = await readSeries(metrics);
+  const before = await readMoved(metrics);
   for (const event of events) metrics.listener(event);
-  const after = [...(await readSeries(metrics))];
+  const after = [...(await readMoved(metrics))];
   const moved = after.map(([series, value]) => [series, value - (before.get(series) ?? 0)] as const);
   return Object.fromEntries(moved.filter(([, change]) => change !== 0));
 }
@@ -131,193 +130,161 @@ const expected: { readonly [Type in WorkerEvent['type']]: Record<string, number>
   worker_failed: { 'turnfold_worker_failures_total{where="sweeper"}': 1 },
 };
 
-describe('events move exactly their metrics', () => {
-  test.each(Object.values(samples).map((event) => [event.type, event] as const))('%s', async (type, event) => {
+const { durationMs: _durationMs, ...unmeasuredPass } = samples.pass_ended;
+const { shadow: _shadow, ...failedShadow } = samples.pass_shadowed;
+const { tokens: _tokens, ...emptySummary } = samples.summary_ended;
+const claim = { type: 'turn_claimed', ...scope, agent: 'support' } as const;
+
+test.each(Object.values(samples).map((event) => [event.type, event] as const))(
+  'the event %s moves exactly its metrics',
+  async (type, event) => {
     expect(await measureEffect(event)).toEqual(expected[type]);
-  });
+  },
+);
 
-  test('all events together move every metric but failed measurements', async () => {
-    const reclaimed = { ...samples.turn_claimed, attempt: 2 };
-    const moved = Object.keys(await measureEffect(...Object.values(samples), reclaimed));
-    const still = Object.values(METRICS).filter(({ name }) => !moved.some((series) => series.startsWith(name)));
-    expect(still).toEqual([METRICS.measureFailures]);
-  });
+test('all events together move every metric but failed measurements', async () => {
+  const moved = Object.keys(await measureEffect(...Object.values(samples), { ...samples.turn_claimed, attempt: 2 }));
+  const still = Object.values(METRICS).filter(({ name }) => !moved.some((series) => series.startsWith(name)));
+  expect(still).toEqual([METRICS.measureFailures]);
+});
 
-  test('a claim of a turn after a claim without outcome counts as a reclaim', async () => {
-    const effect = await measureEffect({ type: 'turn_claimed', ...scope, agent: 'support', attempt: 2 });
-    expect(effect).toEqual({ turnfold_turn_reclaims_total: 1 });
-  });
-
-  test('a claim that resumes a suspended turn moves nothing', async () => {
-    expect(await measureEffect({ type: 'turn_claimed', ...scope, agent: 'support', attempt: 1 })).toEqual({});
-  });
-
-  test('a poison turn settled by a claim has no duration', async () => {
-    const effect = await measureEffect({ type: 'turn_settled', ...scope, outcome: 'failed', code: 'poison' });
-    expect(effect).toEqual({ 'turnfold_turns_total{code="poison",outcome="failed"}': 1 });
-  });
-
-  test('a completed turn has the code none', async () => {
-    const effect = await measureEffect({ type: 'turn_settled', ...scope, outcome: 'completed', durationMs: 0 });
-    expect(effect).toMatchObject({ 'turnfold_turns_total{code="none",outcome="completed"}': 1 });
-  });
-
-  test('a failed model call has no tokens, and may still be over the limit', async () => {
-    const call = { type: 'model_called', ...scope, purpose: 'summary', model: 'm', outcome: 'retry' } as const;
-    const effect = await measureEffect({ ...call, durationMs: 1_000, tokens: 10, isOverLimit: false });
-    expect(Object.keys(effect).toSorted()).toEqual([
-      'turnfold_model_request_duration_seconds_count{model="m",purpose="summary"}',
-      'turnfold_model_request_duration_seconds_sum{model="m",purpose="summary"}',
-      'turnfold_model_requests_total{model="m",outcome="retry",purpose="summary"}',
-    ]);
-  });
-
-  test('a chain counts its requests under its own id, and tokens under the answering model', async () => {
-    const effect = await measureEffect({ ...samples.model_called, model: 'a|b', answeredBy: 'b' });
-    const labelled = (model: string): string[] => [
-      ...new Set(
-        Object.keys(effect)
-          .filter((series) => series.includes(`model="${model}"`))
-          .map((series) => /^turnfold_model_(\w+?)(?:_sum|_count)?\{/.exec(series)?.[1] ?? series),
-      ),
-    ];
-    expect(labelled('b').toSorted()).toEqual([
-      'cached_tokens_total',
-      'cost_dollars_total',
-      'size_estimate_ratio',
-      'tokens_total',
-    ]);
-    expect(labelled('a|b').toSorted()).toEqual([
-      'first_text_seconds',
-      'request_duration_seconds',
-      'requests_over_limit_total',
-      'requests_total',
-      'retry_after_seconds',
-    ]);
-  });
-
-  test('a pass without a version records no sizes', async () => {
-    const effect = await measureEffect({ ...samples.pass_ended, outcome: 'no_gain' });
-    expect(Object.keys(effect).filter((series) => /tokens|archived/.test(series))).toEqual([]);
-  });
-
-  test('a pass ended by a claim records no duration', async () => {
-    const { durationMs: _durationMs, ...ended } = samples.pass_ended;
-    const effect = await measureEffect({ ...ended, outcome: 'failed', code: 'poison' });
-    expect(Object.keys(effect).filter((series) => series.includes('pass_duration'))).toEqual([]);
-  });
-
-  test('a shadow that could not be measured records no sizes', async () => {
-    const { shadow: _shadow, ...alone } = samples.pass_shadowed;
-    expect(await measureEffect(alone)).toEqual({
+test.each<[string, WorkerEvent, Record<string, number>]>([
+  ['a second claim of a turn counts as a reclaim', { ...claim, attempt: 2 }, { turnfold_turn_reclaims_total: 1 }],
+  ['a claim that resumes a suspended turn moves nothing', { ...claim, attempt: 1 }, {}],
+  [
+    'a poison turn that a claim settles has no duration',
+    { type: 'turn_settled', ...scope, outcome: 'failed', code: 'poison' },
+    { 'turnfold_turns_total{code="poison",outcome="failed"}': 1 },
+  ],
+  [
+    'a completed turn counts under the code none',
+    { type: 'turn_settled', ...scope, outcome: 'completed' },
+    { 'turnfold_turns_total{code="none",outcome="completed"}': 1 },
+  ],
+  [
+    'a model call that failed has a duration and no tokens',
+    {
+      ...{ type: 'model_called', ...scope, purpose: 'summary', model: 'm', outcome: 'retry' },
+      ...{ durationMs: 1_000, tokens: 10, isOverLimit: false },
+    },
+    {
+      'turnfold_model_request_duration_seconds_count{model="m",purpose="summary"}': 1,
+      'turnfold_model_request_duration_seconds_sum{model="m",purpose="summary"}': 1,
+      'turnfold_model_requests_total{model="m",outcome="retry",purpose="summary"}': 1,
+    },
+  ],
+  [
+    'a shadow policy that could not be measured has no sizes',
+    failedShadow,
+    {
       'turnfold_shadow_passes_total{outcome="committed",policy="live",strategy="summarize"}': 1,
       'turnfold_shadow_passes_total{outcome="error",policy="shadow",strategy="none"}': 1,
-    });
-  });
-
-  test('a refused summary records no size', async () => {
-    const { tokens: _tokens, ...ended } = samples.summary_ended;
-    const effect = await measureEffect({ ...ended, outcome: 'refused' });
-    expect(Object.keys(effect).filter((series) => series.includes('tokens'))).toEqual([]);
-  });
+    },
+  ],
+])('%s', async (_, event, effect) => {
+  expect(await measureEffect(event)).toEqual(effect);
 });
 
-describe('the trigger of a pass', () => {
-  test('is the strongest reason, in any order', () => {
-    const strongest = [
-      'overflow',
-      'hard_limit',
-      'manual',
-      'token_threshold',
-      'ratio',
-      'message_threshold',
-      'turn_threshold',
-    ];
-    let left = [...REASONS];
-    for (const reason of strongest) {
-      expect(findTrigger(left)).toBe(reason);
-      expect(findTrigger(left.toReversed())).toBe(reason);
-      left = left.filter((other) => other !== reason);
-    }
-    expect(findTrigger(left)).toBe('turn_end');
-  });
-
-  test('is none without a reason', () => {
-    expect(findTrigger([])).toBe('none');
-  });
+test.each<[string, WorkerEvent, RegExp]>([
+  ['a pass without a version records no sizes', { ...samples.pass_ended, outcome: 'no_gain' }, /tokens|archived/],
+  ['a pass that a claim ended records no duration', { ...unmeasuredPass, outcome: 'failed' }, /pass_duration/],
+  ['a refused summary records no sizes', { ...emptySummary, outcome: 'refused' }, /tokens/],
+])('%s', async (_, event, absent) => {
+  expect(Object.keys(await measureEffect(event)).filter((series) => absent.test(series))).toEqual([]);
 });
 
-describe('the metrics page', () => {
-  test('parses, both fresh and used', async () => {
-    const metrics = createMetrics();
-    expect(parseExposition((await metrics.render()).body).length).toBeGreaterThan(Object.keys(METRICS).length);
-    for (const event of Object.values(samples)) metrics.listener(event);
-    parseExposition((await metrics.render()).body);
-  });
+test('a chain counts its requests under its own id, and tokens under the model that answered', async () => {
+  const effect = Object.keys(await measureEffect({ ...samples.model_called, model: 'a|b', answeredBy: 'b' }));
+  const namesOf = (model: string): string[] => {
+    const series = effect.filter((name) => name.includes(`model="${model}"`));
+    return [...new Set(series.map((name) => name.replace(/^turnfold_model_|(?:_sum|_count)?\{.*/g, '')))].toSorted();
+  };
+  expect(namesOf('b')).toEqual(['cached_tokens_total', 'cost_dollars_total', 'size_estimate_ratio', 'tokens_total']);
+  expect(namesOf('a|b')).toEqual([
+    'first_text_seconds',
+    'request_duration_seconds',
+    'requests_over_limit_total',
+    'requests_total',
+    'retry_after_seconds',
+  ]);
+});
 
-  test('states its format', async () => {
-    expect((await createMetrics().render()).contentType).toBe('text/plain; version=0.0.4; charset=utf-8');
-  });
+test('the trigger of a pass is its strongest reason, in any order', () => {
+  const byStrength = [
+    ...['overflow', 'hard_limit', 'manual', 'token_threshold', 'ratio', 'message_threshold', 'turn_threshold'],
+    ...['turn_end', 'none'],
+  ];
+  let left = [...REASONS];
+  for (const strongest of byStrength) {
+    expect(findTrigger(left)).toBe(strongest);
+    expect(findTrigger(left.toReversed())).toBe(strongest);
+    left = left.filter((other) => other !== strongest);
+  }
+});
 
-  test('shows the event-loop lag of the process under the prefix', async () => {
-    const families = parseExposition((await createMetrics().render()).body);
-    expect(families.map(({ name }) => name)).toContain('turnfold_nodejs_eventloop_lag_max_seconds');
-    expect(families.filter(({ name }) => !/^(turnfold|bullmq)_/.test(name))).toEqual([]);
-  });
+test('the metrics page names its format, and every metric has the prefix of turnfold or BullMQ', async () => {
+  const { contentType, body } = await createMetrics().render();
+  expect(contentType).toBe('text/plain; version=0.0.4; charset=utf-8');
+  expect([...readSeries(body).keys()].filter((name) => !/^(turnfold|bullmq)_/.test(name))).toEqual([]);
+});
 
-  test('shows the whole length of a block of the event loop', async () => {
-    const metrics = createMetrics();
-    const block = async (): Promise<number | undefined> => {
-      await delay(20); // Its timer ticks every 10 ms, and measures from its first tick on.
-      const from = performance.now();
-      while (performance.now() - from < 300);
-      await delay(1); // It is due before this.
-      const families = parseExposition((await metrics.render()).body);
-      return families.find(({ name }) => name === 'turnfold_nodejs_eventloop_lag_max_seconds')?.samples[0]?.value;
-    };
-    await expect.poll(block, { timeout: 60_000 }).toBeGreaterThan(0.25);
-  });
+test('the metrics page shows the whole length of a block of the event loop', async () => {
+  const metrics = createMetrics();
+  const block = async (): Promise<number | undefined> => {
+    await delay(20); // The lag timer of prom-client ticks every 10 ms, and measures from its first tick.
+    const from = performance.now();
+    while (performance.now() - from < 300);
+    await delay(1); // The late tick runs before this timer.
+    return readSeries((await metrics.render()).body).get('turnfold_nodejs_eventloop_lag_max_seconds');
+  };
+  await expect.poll(block, { timeout: 60_000 }).toBeGreaterThan(0.25);
+});
 
-  test('quotes label values', async () => {
-    const metrics = createMetrics();
-    const where = 'a "b" \\ c\nd';
-    metrics.listener({ type: 'worker_failed', where, error: undefined });
-    const failures = parseExposition((await metrics.render()).body).find(
-      ({ name }) => name === METRICS.workerFailures.name,
-    );
-    expect(failures?.samples).toContainEqual({ name: METRICS.workerFailures.name, labels: { where }, value: 1 });
-  });
+test('the metrics page escapes quotes and line feeds in label values', async () => {
+  const metrics = createMetrics();
+  metrics.listener({ type: 'worker_failed', where: 'a "b" \\ c\nd', error: undefined });
+  const series = await readMoved(metrics);
+  expect(series.get(String.raw`turnfold_worker_failures_total{where="a \"b\" \\ c\nd"}`)).toBe(1);
+});
 
-  test('starts series at 0, so that `rate` sees the first increase', async () => {
-    const series = await readSeries(createMetrics());
-    for (const { name, type, start = [] } of Object.values<MetricSpec>(METRICS)) {
-      for (const labels of start) {
-        const pairs = Object.entries(labels).toSorted(([a], [b]) => (a < b ? -1 : 1));
-        const set = pairs.length === 0 ? '' : `{${pairs.map(([label, value]) => `${label}="${value}"`).join(',')}}`;
-        expect(series.get(`${name}${type === 'histogram' ? '_count' : ''}${set}`), name + set).toBe(0);
-      }
+test('series with known labels start at 0, so that `rate` sees the first increase', async () => {
+  const series = await readMoved(createMetrics());
+  for (const { name, type, start = [] } of Object.values<MetricSpec>(METRICS)) {
+    for (const labels of start) {
+      const pairs = Object.entries(labels).map(([label, value]) => `${label}="${value}"`);
+      const set = pairs.length === 0 ? '' : `{${pairs.toSorted().join(',')}}`;
+      expect(series.get(`${name}${type === 'histogram' ? '_count' : ''}${set}`), name + set).toBe(0);
     }
-    expect(series.get('turnfold_turns_total{code="poison",outcome="failed"}')).toBe(0);
-  });
+  }
+  expect(series.get('turnfold_turns_total{code="poison",outcome="failed"}')).toBe(0);
+});
 
-  test('has all outcomes of a model from its first request on', async () => {
-    const metrics = createMetrics();
-    metrics.listener(samples.model_called);
-    const series = await readSeries(metrics);
-    expect(series.get('turnfold_model_requests_total{model="scripted",outcome="fatal",purpose="turn"}')).toBe(0);
-  });
+test('the first request to a model starts a series for each of its outcomes', async () => {
+  const metrics = createMetrics();
+  metrics.listener(samples.model_called);
+  const series = await readMoved(metrics);
+  expect(series.get('turnfold_model_requests_total{model="scripted",outcome="fatal",purpose="turn"}')).toBe(0);
+});
 
-  test('is separate from a second page in the same process', async () => {
-    const [one, other] = [createMetrics(), createMetrics()];
-    one.listener(samples.lease_lost);
-    expect((await readSeries(one)).get('turnfold_leases_lost_total{what="turn",why="fenced"}')).toBe(1);
-    expect((await readSeries(other)).get('turnfold_leases_lost_total{what="turn",why="fenced"}')).toBe(0);
-  });
+test('two metrics pages in one process do not share their counts', async () => {
+  const [one, other] = [createMetrics(), createMetrics()];
+  one.listener(samples.lease_lost);
+  const lost = 'turnfold_leases_lost_total{what="turn",why="fenced"}';
+  expect([(await readMoved(one)).get(lost), (await readMoved(other)).get(lost)]).toEqual([1, 0]);
+});
 
-  test('shows no id', async () => {
-    const metrics = createMetrics();
-    for (const event of Object.values(samples)) metrics.listener(event);
-    // Label values could look like ids by accident.
-    expect([...(await readSeries(metrics)).keys()].join()).not.toMatch(/471[123]|acme|read_file/);
-  });
+test('no series of the metrics page holds an id of an event', async () => {
+  const metrics = createMetrics();
+  for (const event of Object.values(samples)) metrics.listener(event);
+  expect([...(await readMoved(metrics)).keys()].join()).not.toMatch(/471[123]|acme|read_file/);
+});
+
+test('500 simultaneous scrapes share one rendering, and the next scrape renders again', async () => {
+  const metrics = createMetrics();
+  const render = vi.spyOn(metrics.registry, 'metrics');
+  const pages = await Promise.all(Array.from({ length: 500 }, () => metrics.render()));
+  expect(render).toHaveBeenCalledTimes(1);
+  expect(new Set(pages.map(({ body }) => body)).size).toBe(1);
+  await metrics.render();
+  expect(render).toHaveBeenCalledTimes(2);
 });

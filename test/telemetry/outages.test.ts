@@ -24,51 +24,51 @@ function openFold(explain: (error: unknown) => Promise<unknown> = async (error) 
     return end.promise;
   };
   const onDenied = vi.fn<() => void>();
-  const tell: EventListener = foldOutages({ logger, listener: logEvents(logger), explain, untilBack, onDenied });
-  const said = (): unknown[] => lines.map(({ msg, where }) => where ?? msg);
-  return { tell, said, lines, ends, onDenied };
+  const notify: EventListener = foldOutages({ logger, listener: logEvents(logger), explain, untilBack, onDenied });
+  const logged = (): unknown[] => lines.map(({ msg, where }) => where ?? msg);
+  return { notify, logged, lines, ends, onDenied };
 }
 
-test('an outage is logged once, and so is its end', async () => {
-  const { tell, said, lines, ends } = openFold();
-  for (const where of ['store', 'connection', 'connection']) tell(away(where));
-  tell(broken);
+test('an outage of Redis is logged once, and its end is logged once', async () => {
+  const { notify, logged, lines, ends } = openFold();
+  for (const where of ['store', 'connection', 'connection']) notify(away(where));
+  notify(broken);
   await vi.waitFor(() => expect(ends).toHaveLength(1));
-  expect(said()).toStrictEqual(['sweeper', 'store']);
+  expect(logged()).toStrictEqual(['sweeper', 'store']);
 
   ends[0]?.resolve();
-  await vi.waitFor(() => expect(said()).toStrictEqual(['sweeper', 'store', 'redis is back after 0 s']));
+  await vi.waitFor(() => expect(logged()).toStrictEqual(['sweeper', 'store', 'redis is back after 0 s']));
   expect(lines[2]).toMatchObject({ level: 'info', awayMs: expect.any(Number) as number });
 
-  tell(away('connection'));
+  notify(away('connection'));
   await vi.waitFor(() => expect(ends).toHaveLength(2));
-  expect(said().slice(3)).toStrictEqual(['connection']);
+  expect(logged().slice(3)).toStrictEqual(['connection']);
 });
 
-test('an outage is logged with its likely cause', async () => {
+test('an outage of Redis is logged with its likely cause', async () => {
   const why = new TurnfoldError('redis_unavailable', 'Redis refuses us');
-  const { tell, lines, ends } = openFold(() => Promise.resolve(why));
-  for (const where of ['store', 'connection']) tell(away(where));
+  const { notify, lines, ends } = openFold(() => Promise.resolve(why));
+  for (const where of ['store', 'connection']) notify(away(where));
   await vi.waitFor(() => expect(ends).toHaveLength(1));
   expect(lines).toMatchObject([{ where: 'store', error: { code: 'redis_unavailable', message: 'Redis refuses us' } }]);
   expect(lines).toHaveLength(1);
 });
 
-test('a failure while explaining an outage is logged, and the next outage counts as new', async () => {
-  const { tell, said } = openFold(() => Promise.reject(new Error('no socket')));
-  tell(away('store'));
-  await vi.waitFor(() => expect(said()).toStrictEqual(['store', 'outage']));
-  tell(away('connection'));
-  await vi.waitFor(() => expect(said()).toStrictEqual(['store', 'outage', 'connection', 'outage']));
+test('a failure to explain an outage is logged, and the next outage is logged again', async () => {
+  const { notify, logged } = openFold(() => Promise.reject(new Error('no socket')));
+  notify(away('store'));
+  await vi.waitFor(() => expect(logged()).toStrictEqual(['store', 'outage']));
+  notify(away('connection'));
+  await vi.waitFor(() => expect(logged()).toStrictEqual(['store', 'outage', 'connection', 'outage']));
 });
 
-test('an outage that ends with a denial is logged with the denial, and then no more', async () => {
-  const { tell, lines, ends, onDenied } = openFold();
-  tell(away('store'));
+test('an outage that ends because Redis denies access is logged with the denial, and watching ends', async () => {
+  const { notify, lines, ends, onDenied } = openFold();
+  notify(away('store'));
   await vi.waitFor(() => expect(ends).toHaveLength(1));
   ends[0]?.reject(new TurnfoldError('redis_denied', 'WRONGPASS'));
   await vi.waitFor(() => expect(onDenied).toHaveBeenCalledOnce());
-  tell(away('connection'));
+  notify(away('connection'));
   const codes = lines.map(({ error }) => (error as { code: string }).code);
   expect(codes).toStrictEqual(['redis_unavailable', 'redis_denied']);
 });

@@ -31,7 +31,7 @@ const call: SpanSubject = {
 };
 
 describe('without an SDK', () => {
-  test('work runs, throws its errors and stores no traceparent', async () => {
+  test('without an SDK, traced work runs, throws its errors and stores no traceparent', async () => {
     const { tracing, listener } = createTraces();
     const done = tracing.inSpan(turnSpan(), async () => {
       listener(samples.turn_settled);
@@ -63,22 +63,22 @@ describe('with an SDK', () => {
     return span;
   };
 
-  test('the requester is the parent, also from another process', async () => {
+  test('a turn is a child of the span that requested it, even in another process', async () => {
     const askedIn = `00-${ASKER.traceId}-${ASKER.spanId}-01`;
     await tracing.inSpan(turnSpan({ askedIn }), async () => undefined);
     expect(only().spanContext().traceId).toBe(ASKER.traceId);
     expect(only().parentSpanContext).toMatchObject({ ...ASKER, isRemote: true });
   });
 
-  test('an unsampled requester has nothing sampled below', async () => {
+  test('a turn is not sampled if the span that requested it was not sampled', async () => {
     const askedIn = `00-${ASKER.traceId}-${ASKER.spanId}-00`;
     const below = await tracing.inSpan(turnSpan({ askedIn }), async () => tracing.current());
     expect(exporter.getFinishedSpans()).toEqual([]);
-    expect(below, 'and says so on').toMatch(new RegExp(`^00-${ASKER.traceId}-[0-9a-f]{16}-00$`));
+    expect(below, 'the flag travels on').toMatch(new RegExp(`^00-${ASKER.traceId}-[0-9a-f]{16}-00$`));
   });
 
   test.each(['', 'nonsense', `00-${'0'.repeat(32)}-${ASKER.spanId}-01`, `00-${ASKER.traceId}-${'0'.repeat(16)}-01`])(
-    'an invalid parent starts a new trace: %j',
+    'a turn with the invalid traceparent %j starts a new trace',
     async (askedIn) => {
       expect(parseTraceParent(askedIn)).toBeUndefined();
       await tracing.inSpan(turnSpan({ askedIn, suspendedIn: askedIn }), async () => undefined);
@@ -87,7 +87,7 @@ describe('with an SDK', () => {
     },
   );
 
-  test('a delivery is no child of the span that was active when its worker started', async () => {
+  test('a turn is no child of the span that was active when its worker started', async () => {
     await trace.getTracer('service').startActiveSpan('start', async (span) => {
       await tracing.inSpan(turnSpan(), async () => undefined);
       span.end();
@@ -96,7 +96,7 @@ describe('with an SDK', () => {
     expect(inner?.parentSpanContext).toBeUndefined();
   });
 
-  test('a call has the ids of its turn, and its provider', async () => {
+  test('the span of a model call has the ids of its turn, and its provider', async () => {
     await tracing.inSpan(turnSpan(), () => tracing.inSpan(call, async () => listener(samples.model_called)));
     const [made] = exporter.getFinishedSpans();
     expect(made?.name).toBe('chat gpt-5');
@@ -111,7 +111,7 @@ describe('with an SDK', () => {
     });
   });
 
-  test('a call of a chain has the model that answered', async () => {
+  test('the span of a call to a chain names the model that answered', async () => {
     const answered = { ...samples.model_called, model: 'gpt-5|gpt-4', answeredBy: 'gpt-4' };
     const failed = { ...samples.model_called, model: 'gpt-5|gpt-4', outcome: 'fatal' } as const;
     for (const event of [answered, failed]) await tracing.inSpan(call, async () => listener(event));
@@ -119,7 +119,7 @@ describe('with an SDK', () => {
     expect(models).toEqual(['gpt-4', undefined]);
   });
 
-  test('an exception sets the error type by code or name, without its message', async () => {
+  test('an exception sets the error type of its span by code or name, without the message', async () => {
     const thrown = [new TurnfoldError('redis_unavailable', 'private'), new RangeError('private')];
     for (const error of thrown) await tracing.inSpan(turnSpan(), () => Promise.reject(error)).catch(() => undefined);
     const spans = exporter.getFinishedSpans();
@@ -130,7 +130,7 @@ describe('with an SDK', () => {
     );
   });
 
-  test('the outcome in an event takes precedence over an exception', async () => {
+  test('the outcome in an event sets the error type of a span before an exception does', async () => {
     const lost = tracing.inSpan(turnSpan(), async () => {
       listener(samples.lease_lost);
       throw new Error('lost');
@@ -139,7 +139,7 @@ describe('with an SDK', () => {
     expect(only().attributes).toMatchObject({ 'error.type': 'lease_fenced', 'turnfold.outcome': 'lost' });
   });
 
-  test('a canceled turn is no error, whatever ends its work', async () => {
+  test('the span of a canceled turn is no error, even if its work throws', async () => {
     const lost = tracing.inSpan(turnSpan(), async () => {
       listener({ ...samples.lease_lost, why: 'canceled' });
       throw new Error('lost');
@@ -151,16 +151,16 @@ describe('with an SDK', () => {
   });
 
   test.each(Object.values(samples).map((event) => [event.type, event] as const))(
-    '%s changes no other span, and needs none',
+    'the event %s changes no span of another kind, and needs no span',
     async (type, event) => {
       listener(event);
       await tracing.inSpan({ kind: 'tool_call', name: 'look', call: 'c2_0' }, async () => listener(event));
-      const told = Object.keys(only().attributes).includes('turnfold.outcome') || only().events.length > 0;
-      expect(told).toBe(type === 'tool_called');
+      const isChanged = Object.keys(only().attributes).includes('turnfold.outcome') || only().events.length > 0;
+      expect(isChanged).toBe(type === 'tool_called');
     },
   );
 
-  test('every kind of span has its name and ids', async () => {
+  test('each kind of span has its own name', async () => {
     const kinds: readonly SpanSubject[] = [
       turnSpan(),
       call,
@@ -178,7 +178,7 @@ describe('with an SDK', () => {
     ]);
   });
 
-  test('the active span is stored in 55 characters', async () => {
+  test('the active span is stored as a traceparent of 55 characters', async () => {
     const carried = await trace.getTracer('service').startActiveSpan('ask', async (span) => {
       span.end();
       return [readCurrentTrace(), span.spanContext()] as const;
