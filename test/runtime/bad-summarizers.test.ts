@@ -10,7 +10,7 @@ import { prose, RECORD, round, say } from '../models/summarizer/fixture.ts';
 import { type Provider, startProvider } from '../provider/provider.ts';
 import type { Outcome, ProviderRequest } from '../provider/script.ts';
 import { machineFactor } from '../setup/machine-factor.ts';
-import { eventually, type Fixture, openFixture, type RunningWorkers, settled } from './fixture.ts';
+import { openFixture, type RunningWorkers, settled } from './fixture.ts';
 import { openSummarizers, type Summarizers } from './summarizer-fixture.ts';
 
 /** Time on this machine. An answered call takes a fraction of it. */
@@ -97,11 +97,8 @@ const SEQUENCES = [
   { from: 7, to: 10 },
 ];
 
-let fixture: Fixture;
+const fixture = await openFixture();
 
-beforeAll(async () => {
-  fixture = await openFixture();
-});
 afterAll(() => fixture.close());
 
 describe.each(WIRE_FORMATS)('a summarizer over %s that is', (format) => {
@@ -141,10 +138,7 @@ describe.each(WIRE_FORMATS)('a summarizer over %s that is', (format) => {
       const log = await summarizers.readLogBytes(conversation);
       expect(log.size).toBe(LOG.length);
       await fixture.client.compact(conversation);
-      await eventually(
-        () => fixture.client.describe(conversation),
-        (state) => expect([state.size.version, state.passId]).toEqual([1, undefined]),
-      );
+      await fixture.untilCompacted(conversation);
 
       expect(await summarizers.readLogBytes(conversation)).toEqual(log);
       const source = await summarizers.readContext(conversation);

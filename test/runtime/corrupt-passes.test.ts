@@ -1,18 +1,14 @@
-import { afterAll, afterEach, beforeAll, expect, test } from 'vitest';
+import { afterAll, afterEach, expect, test } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
 import { DEFAULT_TENANT } from '../../src/domain/ids.ts';
 import { listQuarantined } from '../../src/store/inspection.ts';
 import { Keyspace } from '../../src/store/keys.ts';
 import { agentOf, words } from './agents.ts';
-import { eventsOf, eventually, type Fixture, openFixture, type RunningWorkers, SHARDS, settled } from './fixture.ts';
+import { eventsOf, eventually, openFixture, type RunningWorkers, SHARDS, settled } from './fixture.ts';
 
 const keyspace = new Keyspace(SHARDS);
-let fixture: Fixture;
+const fixture = await openFixture();
 let workers: RunningWorkers[] = [];
-
-beforeAll(async () => {
-  fixture = await openFixture();
-});
 
 afterEach(async () => {
   await Promise.all(workers.map((one) => one.close()));
@@ -43,39 +39,25 @@ function neighbourOf(id: string): string {
   }
 }
 
-async function appendSequences(conversation: string): Promise<void> {
-  const asked = { role: 'user' as const, content: words(10) };
-  const said = { role: 'assistant' as const, content: `I will look. ${words(300)}` };
-  const part = [asked, said, said];
-  await fixture.client.append({
-    conversation,
-    agent: 'guide',
-    messages: [...part, ...part, ...part, ...part, asked, { ...said, content: 'done' }],
-  });
-}
-
-const enqueue = (conversation: string, turn: string, input = 'and now?') =>
-  fixture.client.enqueueTurn({ conversation, turn, agent: 'guide', input });
-
 /** A turn that waits for an unclaimed pass. */
 async function makeWait(id: string): Promise<void> {
   const turns = await start('turn');
-  await appendSequences(id);
-  await enqueue(id, 't1', words(600));
+  await fixture.appendSequences(id);
+  await fixture.enqueue(id, 't1', words(600));
   await eventually(
     () => eventsOf(turns, 'turn_suspended'),
     (suspended) => expect(suspended).toHaveLength(1),
   );
 }
 
-/** Set aside and named, by a worker and for the doctor. */
+/** Expects that a worker reported the record as set aside, and that the doctor lists it. */
 async function expectSetAside(id: string, name: string): Promise<void> {
   const shard = keyspace.shardOf(refOf(id));
-  const told = await eventually(
+  const reported = await eventually(
     () => workers.flatMap((one) => eventsOf(one, 'record_quarantined')).filter((event) => event.name === name),
     (events) => expect(events).not.toEqual([]),
   );
-  expect(told[0]).toMatchObject({
+  expect(reported[0]).toMatchObject({
     shard,
     tenant: DEFAULT_TENANT,
     conversation: id,
@@ -83,11 +65,11 @@ async function expectSetAside(id: string, name: string): Promise<void> {
   });
   const listed = await listQuarantined(fixture.redis, keyspace);
   const mine = listed.filter((record) => record.name.endsWith(`|${name}`));
-  expect(mine, 'as the doctor reads it').toMatchObject([{ shard, why: told[0]?.why }]);
+  expect(mine, 'as the doctor reads it').toMatchObject([{ shard, why: reported[0]?.why }]);
 }
 
 async function expectServed(conversation: string): Promise<void> {
-  await enqueue(conversation, 'n1', 'hello');
+  await fixture.enqueue(conversation, 'n1', 'hello');
   expect(await settled(fixture, conversation, 'n1')).toMatchObject({ state: 'completed' });
 }
 
@@ -102,11 +84,11 @@ async function retype(id: string): Promise<void> {
 test.each([
   ['a plan that is not JSON', asField('plan', '{')],
   ['a plan beyond its log', asField('plan', planBeyond())],
-  ['reasons that are unknown', asField('reasons', 'whim')],
-  ['a count that is no number', asField('attempts', 'x')],
-  ['pushes that are no number', asField('sweeps', 'x')],
-  ['another type', retype],
-])('sets a pass with %s aside, and the waiting turn continues with another pass', async (name, corrupt) => {
+  ['unknown reasons', asField('reasons', 'whim')],
+  ['attempts that are no number', asField('attempts', 'x')],
+  ['sweeps that are no number', asField('sweeps', 'x')],
+  ['another Redis type', retype],
+])('workers set aside a pass with %s, and the waiting turn continues after another pass', async (name, corrupt) => {
   const id = name.replaceAll(' ', '-');
   await makeWait(id);
   await corrupt(id);
@@ -135,12 +117,12 @@ function planBeyond(): string {
   return JSON.stringify(plan);
 }
 
-test('sets a pass with a corrupt proposal aside, and the conversation continues', async () => {
+test('workers set aside a pass with a corrupt proposal, and the conversation continues', async () => {
   const id = 'proposal';
   const reviewed = agentOf({ policy: { mode: 'review', messageThreshold: 14, retentionWindow: 2 } });
   const compaction = await start('compaction', reviewed);
   await Promise.all([start('summarization', reviewed), start('turn', reviewed)]);
-  await appendSequences(id);
+  await fixture.appendSequences(id);
   await eventually(
     () => eventsOf(compaction, 'pass_proposed'),
     (proposed) => expect(proposed).toHaveLength(1),
@@ -154,8 +136,8 @@ test('sets a pass with a corrupt proposal aside, and the conversation continues'
 
 test.each([
   ['garbage', (key: string) => fixture.redis.set(key, '{"status":"accepted"}', 'KEEPTTL')],
-  ['another type', (key: string) => fixture.redis.unlink(key).then(() => fixture.redis.rpush(key, 'x'))],
-])('sets summaries that are %s aside, and writes them again', async (name, corrupt) => {
+  ['another Redis type', (key: string) => fixture.redis.unlink(key).then(() => fixture.redis.rpush(key, 'x'))],
+])('workers set aside stored summaries that are %s, and write them again', async (name, corrupt) => {
   const id = `summaries-${name.replaceAll(' ', '-')}`;
   await makeWait(id);
   await start('compaction');
@@ -175,7 +157,7 @@ test.each([
   await expectServed(id);
 });
 
-test('sets turn and pass of a corrupt summary aside, without effect on others', async () => {
+test('a corrupt summary sets aside the turn and the pass of its conversation alone', async () => {
   const id = 'summary';
   await makeWait(id);
   await Promise.all([start('compaction'), start('summarization')]);
@@ -183,7 +165,7 @@ test('sets turn and pass of a corrupt summary aside, without effect on others', 
   const texts = keyspace.key(refOf(id), 'txt');
   for (const field of await fixture.redis.hkeys(texts)) await fixture.redis.hset(texts, field, '{');
   await fixture.client.compact(id);
-  await enqueue(id, 't2');
+  await fixture.enqueue(id, 't2', 'and now?');
   await expectSetAside(id, `p|${DEFAULT_TENANT}|${id}`);
   await expectSetAside(id, `t|${DEFAULT_TENANT}|${id}`);
   await expectServed(neighbourOf(id));

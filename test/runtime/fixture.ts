@@ -14,11 +14,12 @@ import { type QueueName, queuePrefix } from '../../src/jobs/queues.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { ROLES, startWorkers, type WorkerRole, type Workers } from '../../src/runtime/start-workers.ts';
 import { readRedisSource } from '../setup/redis-source.ts';
+import { words } from './agents.ts';
 
-/** Few, so that a sweep is small. */
+/** Few shards make a sweep fast. */
 export const SHARDS = 4;
 
-const LOOK_MS = 50;
+const PAUSE_MS = 50;
 
 export interface RunningWorkers extends Workers {
   /** Events of the workers, oldest first. */
@@ -33,17 +34,25 @@ export interface StartOptions {
   readonly queueShards?: number;
 }
 
-/** A Redis, a client and workers: all that runs in production, in one test's hands. */
+/** A Redis of its own, a client, and workers as in production. */
 export interface Fixture {
   readonly redisUrl: string;
   readonly redis: Redis;
   readonly client: OpenClient;
   startWorkers(agent: Agent, options?: StartOptions): Promise<RunningWorkers>;
-  /** workers in a process that kills itself at the first event of a type */
+  /** Closes all workers of the fixture, then starts these. */
+  useWorkers(agent: Agent, options?: StartOptions): Promise<RunningWorkers>;
+  closeWorkers(): Promise<void>;
+  enqueue(conversation: string, turn: string, input: string, agent?: string): Promise<unknown>;
+  /** Appends parts of a user message and two long answers, then a short end. A pass can summarize each part. */
+  appendSequences(conversation: string, options?: { readonly parts?: number; readonly tokens?: number }): Promise<void>;
+  /** Waits until the conversation has this version and no open pass. */
+  untilCompacted(conversation: string, version?: number): Promise<void>;
+  /** Starts workers in a process that kills itself at the first event of a type. */
   spawnMortal(roles: readonly WorkerRole[], dieAt: WorkerEvent['type']): Promise<ChildProcess>;
-  /** BullMQ's own queue, for what our side of it never does */
+  /** Opens a queue by BullMQ alone, to count or lose its jobs. */
   openRaw(name: QueueName): Queue;
-  /** ends what was started, last first */
+  /** Closes everything in reverse order of opening. */
   close(): Promise<void>;
 }
 
@@ -60,7 +69,13 @@ export async function openFixture(): Promise<Fixture> {
   later(() => redis.quit());
   const client = await openClient({ redisUrl, shards: SHARDS });
   later(() => client.close());
-  return {
+  let started: Workers[] = [];
+  const closeWorkers = async (): Promise<void> => {
+    await Promise.all(started.map((workers) => workers.close()));
+    started = [];
+  };
+  later(closeWorkers);
+  const fixture: Fixture = {
     redisUrl,
     redis,
     client,
@@ -79,8 +94,29 @@ export async function openFixture(): Promise<Fixture> {
         ...(shadow && { shadow }),
         ...(metricsPort !== undefined && { metrics: { host: '127.0.0.1', port: metricsPort } }),
       });
-      later(() => workers.close());
+      started.push(workers);
       return { ...workers, events };
+    },
+    async useWorkers(agent, options) {
+      await closeWorkers();
+      return await fixture.startWorkers(agent, options);
+    },
+    closeWorkers,
+    enqueue: (conversation, turn, input, agent = 'guide') => client.enqueueTurn({ conversation, turn, agent, input }),
+    async appendSequences(conversation, { parts = 4, tokens = 300 } = {}) {
+      const user = { role: 'user' as const, content: words(10) };
+      const answerOf = (content: string) => ({ role: 'assistant' as const, content });
+      const sequences = Array.from({ length: parts }, (_, part) => {
+        const answer = answerOf(`I will look at src/part-${part}.ts. ${words(tokens)}`);
+        return [user, answer, answer];
+      });
+      await client.append({ conversation, agent: 'guide', messages: [...sequences.flat(), user, answerOf('done')] });
+    },
+    async untilCompacted(conversation, version = 1) {
+      await eventually(
+        () => client.describe(conversation),
+        (state) => expect([state.size.version, state.passId]).toEqual([version, undefined]),
+      );
     },
     async spawnMortal(roles, dieAt) {
       const script = fileURLToPath(new URL('./worker-process.ts', import.meta.url));
@@ -101,15 +137,16 @@ export async function openFixture(): Promise<Fixture> {
       for (const close of closers.toReversed()) await close();
     },
   };
+  return fixture;
 }
 
-/** Ends when the process has killed itself. */
+/** Waits until the process has killed itself. */
 export async function untilDead(child: ChildProcess): Promise<void> {
   if (child.signalCode === null && child.exitCode === null) await once(child, 'exit');
   expect(child.signalCode).toBe('SIGKILL');
 }
 
-/** The turn, once it is settled. */
+/** Waits until the turn is settled. */
 export async function settled(
   { client }: Fixture,
   conversation: string,
@@ -122,17 +159,17 @@ export async function settled(
 }
 
 /** Polls until the check passes. After the deadline the last failure is thrown. */
-export async function eventually<T>(look: () => Promise<T> | T, check: (seen: T) => void, ms = 60_000): Promise<T> {
+export async function eventually<T>(read: () => Promise<T> | T, check: (seen: T) => void, ms = 60_000): Promise<T> {
   const deadline = Date.now() + ms;
   for (;;) {
-    const seen = await look();
+    const seen = await read();
     try {
       check(seen);
       return seen;
     } catch (error) {
       if (Date.now() > deadline) throw error;
     }
-    await setTimeout(LOOK_MS);
+    await setTimeout(PAUSE_MS);
   }
 }
 

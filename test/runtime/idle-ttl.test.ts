@@ -1,19 +1,15 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../src/domain/agent.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
 import { agentOf } from './agents.ts';
-import { eventsOf, eventually, type Fixture, openFixture } from './fixture.ts';
+import { eventsOf, eventually, openFixture } from './fixture.ts';
 
-let fixture: Fixture;
-
-beforeAll(async () => {
-  fixture = await openFixture();
-});
+const fixture = await openFixture();
 
 afterAll(() => fixture.close());
 
-/** Nothing answers before the test does. */
+/** A call of this tool waits until the test answers it. */
 const ask = defineTool({ name: 'ask', description: '', input: z.object({}) });
 
 /** Every key that names the conversation. */
@@ -23,30 +19,27 @@ async function keysOf(conversation: string): Promise<string[]> {
   return found;
 }
 
-const enqueue = (conversation: string, turn: string, input: string) =>
-  fixture.client.enqueueTurn({ conversation, turn, agent: 'guide', input });
-
-it('an idle conversation is erased after its idle TTL, and a waiting one is not', async () => {
+it('a conversation is erased after its idle TTL unless one of its turns waits', async () => {
   const isQueued = Promise.withResolvers<void>();
   const decide = async ({ messages }: ModelRequest) => {
     const { content } = messages.at(-1) ?? {};
-    // The next turn is accepted before this one is settled: nothing rests in between, however slow the machine.
+    // The first turn ends after the second is accepted, so that the conversation is never idle in between.
     if (content === 'first') await isQueued.promise;
     return content === 'wait' ? { toolCalls: [{ name: 'ask', arguments: {} }] } : { content: 'said' };
   };
   const workers = await fixture.startWorkers(agentOf({ decide, tools: [ask], policy: { conversationTtl: 1_000 } }));
   const expired = (): (string | undefined)[] =>
     eventsOf(workers, 'conversation_expired').map(({ conversation }) => conversation);
-  await enqueue('waiting', 't1', 'first');
-  await enqueue('waiting', 't2', 'wait');
+  await fixture.enqueue('waiting', 't1', 'first');
+  await fixture.enqueue('waiting', 't2', 'wait');
   isQueued.resolve();
   await eventually(
     () => fixture.client.result('waiting', 't2'),
     ({ state }) => expect(state).toBe('waiting'),
   );
 
-  // Later than the one that waits, whose time is over first.
-  await enqueue('quiet', 't1', 'hello');
+  // The waiting conversation is older, so its idle TTL would pass first.
+  await fixture.enqueue('quiet', 't1', 'hello');
   await fixture.client.append({
     conversation: 'logged',
     agent: 'guide',
@@ -66,5 +59,5 @@ it('an idle conversation is erased after its idle TTL, and a waiting one is not'
   await eventually(expired, (ids) => expect(ids).toContain('waiting'));
   const outcomes = eventsOf(workers, 'turn_settled').map(({ turn, outcome }) => `${turn} ${outcome}`);
   expect(outcomes.toSorted()).toEqual(['t1 completed', 't1 completed', 't2 completed']);
-  expect(await enqueue('quiet', 't1', 'hello again'), 'made anew').toMatchObject({ state: 'queued' });
+  expect(await fixture.enqueue('quiet', 't1', 'hello again'), 'created again').toMatchObject({ state: 'queued' });
 });

@@ -1,28 +1,25 @@
 import { inspect } from 'node:util';
 import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import type { WorkerEvent } from '../../src/domain/events.ts';
 import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
 import { createLogger, logEvents } from '../../src/telemetry/logs.ts';
 import { connect, PROFILE } from '../models/fixture.ts';
 import { startProvider } from '../provider/provider.ts';
-import { type Fixture, openFixture, settled } from './fixture.ts';
+import { openFixture, settled } from './fixture.ts';
 
 const KEY = 'sk-not-to-be-seen-4711';
 
-let fixture: Fixture;
+const fixture = await openFixture();
 
-beforeAll(async () => {
-  fixture = await openFixture();
-});
 afterAll(() => fixture.close());
 
-/** Everything that is ever said to the database: what it holds at the end has lost its finished jobs. */
-async function overhear(redis: Redis): Promise<{ readonly said: string[]; stop(): void }> {
-  const said: string[] = [];
+/** Records every command to the database, because finished jobs are gone at the end. */
+async function recordCommands(redis: Redis): Promise<{ readonly commands: string[]; stop(): void }> {
+  const commands: string[] = [];
   const monitor = await redis.monitor();
-  monitor.on('monitor', (_time: string, command: readonly string[]) => said.push(command.join(' ')));
-  return { said, stop: () => monitor.disconnect() };
+  monitor.on('monitor', (_time: string, command: readonly string[]) => commands.push(command.join(' ')));
+  return { commands, stop: () => monitor.disconnect() };
 }
 
 function writeLogs(events: readonly WorkerEvent[]): string {
@@ -33,7 +30,7 @@ function writeLogs(events: readonly WorkerEvent[]): string {
   return lines.join('');
 }
 
-it.each(WIRE_FORMATS)('%s: the key is in no job, record, event, error or log', async (format) => {
+it.each(WIRE_FORMATS)('the API key of a provider over %s is in no job, record, event, error or log', async (format) => {
   // A proxy may quote the request. OpenAI's own refusal quotes parts of the key.
   const message = `Incorrect API key provided: ${KEY}. Authorization: Bearer ${KEY}`;
   await using provider = await startProvider({
@@ -45,21 +42,21 @@ it.each(WIRE_FORMATS)('%s: the key is in no job, record, event, error or log', a
     ],
   });
   const model = connect(format, provider, { profile: { ...PROFILE, id: `model-${format}` }, apiKey: KEY });
-  const database = await overhear(fixture.redis);
+  const database = await recordCommands(fixture.redis);
   const workers = await fixture.startWorkers({ name: 'guide', system: 'You guide.', tools: [], policy: {}, model });
   const conversation = `keys-${format}`;
   for (const turn of ['answered', 'refused']) {
-    await fixture.client.enqueueTurn({ conversation, turn, agent: 'guide', input: 'Hi' });
+    await fixture.enqueue(conversation, turn, 'Hi');
   }
   const answered = await settled(fixture, conversation, 'answered');
   const refused = await settled(fixture, conversation, 'refused');
   expect([answered, refused]).toMatchObject([{ state: 'completed' }, { state: 'failed' }]);
   await workers.close();
   for (const sign of ['Answered.', 'the API key was not accepted', '{tq0}:turn:']) {
-    await expect.poll(() => database.said.find((command) => command.includes(sign))).toBeDefined();
+    await expect.poll(() => database.commands.find((command) => command.includes(sign))).toBeDefined();
   }
   database.stop();
   const views = inspect([answered, refused, workers.events], { depth: null });
-  const told = [...database.said, views, writeLogs(workers.events)];
-  expect(told.filter((text) => text.includes(KEY))).toEqual([]);
+  const texts = [...database.commands, views, writeLogs(workers.events)];
+  expect(texts.filter((text) => text.includes(KEY))).toEqual([]);
 });

@@ -1,4 +1,4 @@
-// Separate process of the tests: a start that ends in several ways, to see whether the process ends with it.
+// Runs as a process of its own: it starts workers, which then close, fail or are aborted, and must end by itself.
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { startWorkers } from '../../src/runtime/start-workers.ts';
 import { agentOf } from './agents.ts';
@@ -13,7 +13,7 @@ try {
     signal: ending.signal,
     metrics: { host: '127.0.0.1', port: 0 },
     onEvent: ({ type }) => {
-      if (way === 'aborted' && type === 'worker_failed') ending.abort(new Error('told to stop'));
+      if (way === 'aborted' && type === 'worker_failed') ending.abort(new Error('aborted by the test'));
     },
   });
   process.stdout.write(`started, ${await workers.close()}`);

@@ -26,7 +26,7 @@ async function listShared(workers: RunningWorkers): Promise<string[]> {
 const ABSENT: readonly string[] = [SHARED_GAUGES.modelCalibration.name, SHARED_GAUGES.redisMemory.name];
 const ALL = Object.values(SHARED_GAUGES).flatMap(({ name }) => (ABSENT.includes(name) ? [] : [name]));
 
-test('of three workers, only the owner of the measuring lease shows the gauges of shared state', async () => {
+test('one of three workers owns the measuring lease and shows the gauges of shared state', async () => {
   const workers = [await start(), await start(), await start()];
   expect(await listShared(workers[0] as RunningWorkers)).toEqual(ALL);
   for (let round = 0; round < 3; round += 1) {

@@ -1,4 +1,4 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { readRawItems, type WireFormat } from '../../src/domain/raw-items.ts';
@@ -6,18 +6,10 @@ import { connect, PROFILE } from '../models/fixture.ts';
 import type { ScriptedAnswer } from '../provider/answer.ts';
 import { type Provider, startProvider } from '../provider/provider.ts';
 import { words } from './agents.ts';
-import { eventsOf, eventually, type Fixture, openFixture, type RunningWorkers, settled } from './fixture.ts';
+import { eventsOf, openFixture, type RunningWorkers, settled } from './fixture.ts';
 
-let fixture: Fixture;
-let running: RunningWorkers | undefined;
+const fixture = await openFixture();
 
-beforeAll(async () => {
-  fixture = await openFixture();
-});
-afterEach(async () => {
-  await running?.close();
-  running = undefined;
-});
 afterAll(() => fixture.close());
 
 const FORMATS = ['anthropic', 'openai-responses'] as const;
@@ -34,8 +26,7 @@ async function startGuide(format: WireFormat, provider: Provider, model = `model
     policy: { scope: 'prefix', summarizer: 'native', retentionWindow: 2, tokenThreshold: 100_000, maxTokens: 2_000 },
     model: connect(format, provider, { profile: { ...PROFILE, id: model } }),
   };
-  running = await fixture.startWorkers(agent);
-  return running;
+  return await fixture.useWorkers(agent);
 }
 
 /** Old talk that is mostly the model's, and a short end. */
@@ -51,14 +42,11 @@ async function appendTalk(conversation: string): Promise<Message[]> {
 
 async function compact(conversation: string, version: number): Promise<void> {
   await fixture.client.compact(conversation);
-  await eventually(
-    () => fixture.client.describe(conversation),
-    (state) => expect([state.size.version, state.passId]).toEqual([version, undefined]),
-  );
+  await fixture.untilCompacted(conversation, version);
 }
 
 async function ask(conversation: string, turn: string): Promise<unknown> {
-  await fixture.client.enqueueTurn({ conversation, turn, agent: 'guide', input: 'And now?' });
+  await fixture.enqueue(conversation, turn, 'And now?');
   return await settled(fixture, conversation, turn);
 }
 
@@ -98,7 +86,6 @@ describe.each(FORMATS)('the provider’s own compaction over %s', (format) => {
     const conversation = `native-other-${format}`;
     await appendTalk(conversation);
     await compact(conversation, 1);
-    await running?.close();
     await startGuide(format, provider, 'another');
     expect(await ask(conversation, 't1')).toMatchObject({ state: 'completed' });
     const body = JSON.stringify(provider.requests.at(-1)?.body);

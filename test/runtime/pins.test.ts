@@ -1,20 +1,14 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
 import { agentOf, words } from './agents.ts';
-import { eventually, type Fixture, openFixture, settled } from './fixture.ts';
+import { eventually, openFixture, settled } from './fixture.ts';
 
 const PIN = 'Prices are in "francs".\nNever quote another currency.';
 
-let fixture: Fixture;
+const fixture = await openFixture();
 
-beforeAll(async () => {
-  fixture = await openFixture();
-});
-
-afterAll(async () => {
-  await fixture.close();
-});
+afterAll(() => fixture.close());
 
 function createAgent(asked: ModelRequest[], pins: string[]): Agent {
   return agentOf({
@@ -26,7 +20,7 @@ function createAgent(asked: ModelRequest[], pins: string[]): Agent {
   });
 }
 
-it('pins are in every request, and a version shows the pins of its time', async () => {
+it('every request has the pins of the policy, and a version shows the pins of its time', async () => {
   const asked: ModelRequest[] = [];
   const workers = await fixture.startWorkers(createAgent(asked, [PIN]));
   const pinned = { role: 'user' as const, content: 'My account is 4711.', pinned: true };

@@ -72,7 +72,7 @@ function name(kind: string, count: number): string[] {
 }
 
 it(
-  'a crashing tool runs three times, and no turn beside it becomes poison',
+  'a tool that kills its process runs three times, and no other turn becomes poison',
   async () => {
     const [guilty, innocent] = [name('bad', 1), name('good', 6)];
     const { poisoned, completed, runs } = await play(guilty, innocent);
@@ -83,7 +83,7 @@ it(
 );
 
 it(
-  'among many turns beside crashing tools only the guilty become poison',
+  'only those whose tools kill the process become poison',
   async () => {
     const [guilty, innocent] = [name('bad', 3), name('good', 12)];
     const { poisoned, completed, runs } = await play(guilty, innocent);

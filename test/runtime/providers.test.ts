@@ -1,22 +1,13 @@
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
 import { WIRE_FORMATS, type WireFormat } from '../../src/domain/raw-items.ts';
 import { connect, PROFILE } from '../models/fixture.ts';
 import type { Provider } from '../provider/provider.ts';
 import { startProvider } from '../provider/provider.ts';
-import { words } from './agents.ts';
-import { eventsOf, type Fixture, openFixture, type RunningWorkers, settled } from './fixture.ts';
+import { eventsOf, openFixture, type RunningWorkers, settled } from './fixture.ts';
 
-let fixture: Fixture;
-let running: RunningWorkers | undefined;
+const fixture = await openFixture();
 
-beforeAll(async () => {
-  fixture = await openFixture();
-});
-afterEach(async () => {
-  await running?.close();
-  running = undefined;
-});
 afterAll(() => fixture.close());
 
 async function startGuide(format: WireFormat, provider: Provider): Promise<RunningWorkers> {
@@ -27,30 +18,16 @@ async function startGuide(format: WireFormat, provider: Provider): Promise<Runni
     policy: { retentionWindow: 2, tokenThreshold: 100_000, maxTokens: 2_000 },
     model: connect(format, provider, { profile: { ...PROFILE, id: `model-${format}` } }),
   };
-  running = await fixture.startWorkers(agent);
-  return running;
+  return await fixture.useWorkers(agent);
 }
 
-/** Four old sequences and a short end: about 3,700 tokens. */
-async function appendSequences(conversation: string): Promise<void> {
-  const asked = { role: 'user' as const, content: words(10) };
-  const said = { role: 'assistant' as const, content: `I will look. ${words(450)}` };
-  const part = [asked, said, said];
-  const messages = [...part, ...part, ...part, ...part, asked, { ...said, content: 'done' }];
-  await fixture.client.append({ conversation, agent: 'guide', messages });
-}
-
-function ask(conversation: string): Promise<unknown> {
-  return fixture.client.enqueueTurn({ conversation, turn: 't1', agent: 'guide', input: 'And now?' });
-}
-
-describe.each(WIRE_FORMATS)('a turn over %s', (format) => {
-  it('is answered after one pass if the provider finds it too long', async () => {
+describe.each(WIRE_FORMATS)('over %s', (format) => {
+  it('a turn that the provider finds too long is answered after one pass', async () => {
     await using provider = await startProvider({ answers: [{ fault: 'overflow' }, { text: 'Now it fits.' }] });
     const workers = await startGuide(format, provider);
     const conversation = `overflow-${format}`;
-    await appendSequences(conversation);
-    await ask(conversation);
+    await fixture.appendSequences(conversation, { tokens: 450 });
+    await fixture.enqueue(conversation, 't1', 'And now?');
     expect(await settled(fixture, conversation, 't1')).toMatchObject({
       state: 'completed',
       answer: { content: 'Now it fits.' },
@@ -63,41 +40,39 @@ describe.each(WIRE_FORMATS)('a turn over %s', (format) => {
     expect(eventsOf(workers, 'turn_suspended').map((event) => event.for)).toEqual(['compaction']);
   });
 
-  it('fails with the reason if it is too long a second time', async () => {
+  it('a turn that is still too long after a pass fails as budget_infeasible', async () => {
     await using provider = await startProvider({ answers: [{ fault: 'overflow' }, { fault: 'overflow' }] });
     await startGuide(format, provider);
     const conversation = `overflow-twice-${format}`;
-    await appendSequences(conversation);
-    await ask(conversation);
+    await fixture.appendSequences(conversation, { tokens: 450 });
+    await fixture.enqueue(conversation, 't1', 'And now?');
     expect(await settled(fixture, conversation, 't1')).toMatchObject({
       state: 'failed',
       failure: { code: 'budget_infeasible' },
     });
   });
 
-  it('waits for the end of a rate limit, without a pass', async () => {
+  it('a turn waits for the end of a rate limit, without a pass', async () => {
     await using provider = await startProvider({
       answers: [{ fault: 'too_large_for_rate', retryAfterMs: 300 }, { text: 'Later.' }],
     });
     const workers = await startGuide(format, provider);
     const conversation = `limit-${format}`;
-    await appendSequences(conversation);
-    await ask(conversation);
+    await fixture.appendSequences(conversation, { tokens: 450 });
+    await fixture.enqueue(conversation, 't1', 'And now?');
     expect(await settled(fixture, conversation, 't1')).toMatchObject({ state: 'completed' });
     expect(await fixture.client.versions(conversation)).toEqual([]);
     expect(eventsOf(workers, 'turn_suspended').map((event) => event.for)).toEqual(['retry']);
   });
 
-  it('continues over the previous version if the provider refuses a committed one', async () => {
+  it('a turn continues over the previous version if the provider refuses the current version', async () => {
     await using provider = await startProvider({ answers: [{ fault: 'invalid' }, { text: 'Fine.' }] });
     const workers = await startGuide(format, provider);
     const conversation = `refused-${format}`;
-    await appendSequences(conversation);
+    await fixture.appendSequences(conversation, { tokens: 450 });
     await fixture.client.compact(conversation);
-    await expect
-      .poll(async () => (await fixture.client.versions(conversation)).length, { timeout: 60_000, interval: 20 })
-      .toBe(1);
-    await ask(conversation);
+    await fixture.untilCompacted(conversation);
+    await fixture.enqueue(conversation, 't1', 'And now?');
     expect(await settled(fixture, conversation, 't1')).toMatchObject({
       state: 'completed',
       answer: { content: 'Fine.' },

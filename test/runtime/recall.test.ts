@@ -1,21 +1,15 @@
-import { afterAll, beforeAll, expect, it } from 'vitest';
+import { afterAll, expect, it } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
 import type { ScriptedOutcome } from '../../src/models/scripted.ts';
 import { agentOf, countSteps, words } from './agents.ts';
-import { eventually, type Fixture, openFixture, settled } from './fixture.ts';
+import { openFixture, settled } from './fixture.ts';
 
 const ID = 'INV-2024-7731';
 
-let fixture: Fixture;
+const fixture = await openFixture();
 
-beforeAll(async () => {
-  fixture = await openFixture();
-});
-
-afterAll(async () => {
-  await fixture.close();
-});
+afterAll(() => fixture.close());
 
 interface Hits {
   readonly hits: readonly [{ readonly seq: number }];
@@ -66,10 +60,7 @@ it("recall finds an id that the summary lost, and no other conversation's", asyn
   ] as const) {
     const messages = [...part(`The invoice is ${id}.`), ...part('Paid.'), ...part('Done.')];
     await fixture.client.append({ conversation, agent: 'guide', messages });
-    await eventually(
-      () => fixture.client.describe(conversation),
-      (state) => expect([state.size.version, state.passId]).toEqual([1, undefined]),
-    );
+    await fixture.untilCompacted(conversation);
   }
   const { items } = await fixture.client.context('r1');
   expect(items.filter(({ message }) => message.role === 'summary')).toHaveLength(2);

@@ -1,33 +1,18 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import type { ProposalView } from '../../src/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import { runTurnfold, writeTemporary } from '../cli/run-turnfold.ts';
 import { agentOf, words } from './agents.ts';
-import { eventsOf, eventually, type Fixture, openFixture, type RunningWorkers, SHARDS, settled } from './fixture.ts';
+import { eventsOf, eventually, openFixture, SHARDS, settled } from './fixture.ts';
 
 const WAIT_MS = 20_000;
 
-let fixture: Fixture;
-let workers: RunningWorkers | undefined;
+const fixture = await openFixture();
+afterAll(() => fixture.close());
 
-beforeAll(async () => {
-  fixture = await openFixture();
-});
-
-afterAll(async () => {
-  await workers?.close();
-  await fixture.close();
-});
-
-async function useWorkers(agent: Agent): Promise<RunningWorkers> {
-  await workers?.close();
-  workers = await fixture.startWorkers(agent);
-  return workers;
-}
-
-/** Answers each turn with a few words, and notes what it is asked. */
+/** An agent under review that answers with a few words and keeps its requests. */
 function reviewedAgent(asked: ModelRequest[] = [], policy: PolicyInput = {}): Agent {
   return agentOf({
     decide: (request) => {
@@ -36,18 +21,6 @@ function reviewedAgent(asked: ModelRequest[] = [], policy: PolicyInput = {}): Ag
     },
     policy: { mode: 'review', messageThreshold: 14, retentionWindow: 2, ...policy },
   });
-}
-
-/** Four old sequences and a short end: a soft pass is wanted. */
-async function appendSequences(conversation: string): Promise<void> {
-  const asked = { role: 'user' as const, content: words(10) };
-  const say = (content: string) => ({ role: 'assistant' as const, content });
-  const parts = [1, 2, 3, 4].map((part) => {
-    const said = say(`I will look at src/part-${part}.ts. ${words(300)}`);
-    return [asked, said, said];
-  });
-  const messages = [...parts.flat(), asked, say('done')];
-  await fixture.client.append({ conversation, agent: 'guide', messages });
 }
 
 async function untilProposed(conversation: string): Promise<ProposalView> {
@@ -60,15 +33,15 @@ async function untilProposed(conversation: string): Promise<ProposalView> {
 }
 
 async function takeTurn(conversation: string, turn: string, input = words(10)): Promise<void> {
-  await fixture.client.enqueueTurn({ conversation, turn, agent: 'guide', input });
+  await fixture.enqueue(conversation, turn, input);
   expect(await settled(fixture, conversation, turn)).toMatchObject({ state: 'completed' });
 }
 
 describe('a pass under review', () => {
-  it('proposes while turns continue, and an approved edit is in the next request', async () => {
+  it('a pass under review lets turns continue, and the next request has the approved edit', async () => {
     const asked: ModelRequest[] = [];
-    await useWorkers(reviewedAgent(asked));
-    await appendSequences('r1');
+    await fixture.useWorkers(reviewedAgent(asked));
+    await fixture.appendSequences('r1');
     const proposed = await untilProposed('r1');
     expect(proposed).toMatchObject({ over: 0, head: 14, strategy: 'summarize', reasons: ['message_threshold'] });
     expect(proposed.summaries.map(({ range }) => range)).toEqual(['2-3', '5-6', '8-9', '11-12']);
@@ -101,9 +74,9 @@ describe('a pass under review', () => {
     });
   });
 
-  it('ends on rejection, and the same content is not proposed again', async () => {
-    const running = await useWorkers(reviewedAgent([], { turnThreshold: 1 }));
-    await appendSequences('r2');
+  it('a rejected pass ends, and the same content is not proposed again', async () => {
+    const running = await fixture.useWorkers(reviewedAgent([], { turnThreshold: 1 }));
+    await fixture.appendSequences('r2');
     const { proposal } = await untilProposed('r2');
     const decision = await fixture.client.reject('r2', proposal, { reason: 'keep it', waitMs: WAIT_MS });
     expect(decision).toMatchObject({ state: 'rejected' });
@@ -115,15 +88,12 @@ describe('a pass under review', () => {
     expect(await fixture.client.versions('r2')).toEqual([]);
   });
 
-  it('is superseded by a hard pass, and a late approval is a conflict', async () => {
-    await useWorkers(reviewedAgent());
-    await appendSequences('r3');
+  it('a hard pass supersedes a proposal, and a late approval fails as stale', async () => {
+    await fixture.useWorkers(reviewedAgent());
+    await fixture.appendSequences('r3');
     const { proposal } = await untilProposed('r3');
     const passId = await fixture.client.compact('r3');
-    await eventually(
-      () => fixture.client.describe('r3'),
-      (state) => expect([state.size.version, state.passId]).toEqual([1, undefined]),
-    );
+    await fixture.untilCompacted('r3');
     const [version] = await fixture.client.versions('r3');
     expect(version?.reasons).toContain('manual');
     expect(passId).toBeTypeOf('string');
@@ -131,21 +101,21 @@ describe('a pass under review', () => {
     await expect(late).rejects.toMatchObject({ code: 'proposal_stale', field: 'proposal' });
   });
 
-  it('does not block a turn that would not fit', async () => {
+  it('a proposal does not block a turn that needs compaction to fit', async () => {
     const profile = { windowTokens: 4_000, outputCapTokens: 500 };
     const agent = reviewedAgent([], { thresholdRatio: 0.91 });
     const { model } = agentOf({ profile, decide: () => ({ content: 'done' }) });
-    const running = await useWorkers({ ...agent, model });
-    await appendSequences('r4');
+    const running = await fixture.useWorkers({ ...agent, model });
+    await fixture.appendSequences('r4');
     await untilProposed('r4');
     await takeTurn('r4', 't1', words(900));
     expect(await fixture.client.versions('r4')).toMatchObject([{ number: 1, cause: 'pass' }]);
     expect(eventsOf(running, 'pass_ended')).toMatchObject([{ outcome: 'committed' }]);
   });
 
-  it('is superseded by a restore, and a late approval is a conflict without effect', async () => {
-    await useWorkers(reviewedAgent());
-    await appendSequences('r5');
+  it('a restore supersedes a proposal, and a late approval fails without effect', async () => {
+    await fixture.useWorkers(reviewedAgent());
+    await fixture.appendSequences('r5');
     const { proposal } = await untilProposed('r5');
     await fixture.client.restore('r5', { version: 0, newer: 'keep' });
     const before = await fixture.client.versions('r5');
@@ -154,9 +124,9 @@ describe('a pass under review', () => {
     expect(await fixture.client.versions('r5')).toEqual(before);
   });
 
-  it("expires without a decision, by the sweeper's wake", async () => {
-    const running = await useWorkers(reviewedAgent([], { reviewTtl: 1_500 }));
-    await appendSequences('r6');
+  it("a proposal without a decision expires by the sweeper's wake", async () => {
+    const running = await fixture.useWorkers(reviewedAgent([], { reviewTtl: 1_500 }));
+    await fixture.appendSequences('r6');
     await untilProposed('r6');
     await eventually(
       () => eventsOf(running, 'pass_ended'),
@@ -166,9 +136,9 @@ describe('a pass under review', () => {
     expect(await fixture.client.versions('r6')).toEqual([]);
   });
 
-  it('keeps the proposal open after the client or the worker refuses an edit with an error that names the field', async () => {
-    await useWorkers(reviewedAgent());
-    await appendSequences('r7');
+  it('a proposal stays open after a refused edit, and the error names the field', async () => {
+    await fixture.useWorkers(reviewedAgent());
+    await fixture.appendSequences('r7');
     const { proposal } = await untilProposed('r7');
     const attempts = [
       [{ '2-4': 'text' }, 'edits.2-4'],
@@ -187,9 +157,9 @@ describe('the command line', () => {
   const turnfold = (...args: string[]) =>
     runTurnfold(args, { env: { REDIS_URL: fixture.redisUrl, TURNFOLD_SHARDS: String(SHARDS) } });
 
-  it('shows a proposal, approves it with edits from a file, and rejects another', async () => {
-    await useWorkers(reviewedAgent());
-    await appendSequences('c1');
+  it('the command line shows a proposal, approves it with edits from a file, and rejects another', async () => {
+    await fixture.useWorkers(reviewedAgent());
+    await fixture.appendSequences('c1');
     const { proposal, tokensBefore, tokensAfter } = await untilProposed('c1');
     const shown = await turnfold('proposal', 'c1');
     expect(shown).toMatchObject({ code: 0, stderr: '' });
@@ -211,7 +181,7 @@ describe('the command line', () => {
     expect((await turnfold('show', 'c1')).stdout).toContain('written by a person');
     expect((await turnfold('proposal', 'c1')).stdout).toBe('c1  no proposal waits for approval\n');
 
-    await appendSequences('c2');
+    await fixture.appendSequences('c2');
     await untilProposed('c2');
     const rejected = await turnfold('reject', 'c2', '--reason', 'too short');
     expect(rejected).toEqual({ code: 0, stdout: 'c2  rejected\n', stderr: '' });

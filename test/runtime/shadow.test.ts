@@ -1,18 +1,14 @@
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
 import type { PolicyInput } from '../../src/domain/policy.ts';
 import { readSeries } from '../telemetry/exposition.ts';
 import { agentOf, words } from './agents.ts';
-import { eventsOf, eventually, type Fixture, openFixture, type RunningWorkers } from './fixture.ts';
+import { eventsOf, eventually, openFixture, type RunningWorkers } from './fixture.ts';
 
 const LIVE: PolicyInput = { tokenThreshold: 1_000, maxTokens: 800, retentionWindow: 2 };
 /** would evict, and earlier */
 const SHADOW: PolicyInput = { tokenThreshold: 600, maxTokens: 500, retentionWindow: 2, minSequenceTokens: 90_000 };
 
-let fixture: Fixture;
-
-beforeAll(async () => {
-  fixture = await openFixture();
-});
+const fixture = await openFixture();
 
 afterAll(() => fixture.close());
 
@@ -53,7 +49,7 @@ async function readRemains(conversation: string): Promise<string> {
   );
 }
 
-it('a shadow is measured beside live passes, which stay byte for byte as they are without it', async () => {
+it('a shadow policy is measured at live passes, and changes no byte of their results', async () => {
   const plain = await compactTwice('plain');
   await plain.close();
   expect(eventsOf(plain, 'pass_shadowed')).toEqual([]);
@@ -74,14 +70,14 @@ it('a shadow is measured beside live passes, which stay byte for byte as they ar
   const series = readSeries(await page.text());
   for (const policy of ['live', 'shadow']) {
     const passes = [...series].filter(
-      ([name]) => name.startsWith('turnfold_shadow_passes_total') && name.includes(policy),
+      ([name]) => name.startsWith('turnfold_shadow_passes_total') && name.includes(`policy="${policy}"`),
     );
     expect(passes.reduce((sum, [, value]) => sum + value, 0)).toBe(measured.length);
     expect(series.get(`turnfold_shadow_after_tokens_sum{policy="${policy}"}`)).toBeGreaterThan(0);
   }
 });
 
-it('a turn that ends its pass itself is answered beside a shadow as without one, and measures nothing', async () => {
+it('a turn that takes over its pass is answered, and measures no shadow policy', async () => {
   const agent = agentOf({ policy: LIVE, profile: { windowTokens: 3_500, outputCapTokens: 500 } });
   // No other worker is there.
   const alone = await openFixture();

@@ -4,16 +4,13 @@ import type { AddressInfo } from 'node:net';
 import { createServer } from 'node:net';
 import { text } from 'node:stream/consumers';
 import { fileURLToPath } from 'node:url';
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
-import { type Fixture, openFixture, SHARDS } from './fixture.ts';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
+import { openFixture, SHARDS } from './fixture.ts';
 
 const SCRIPT = fileURLToPath(new URL('./lone-start.ts', import.meta.url));
 
-let fixture: Fixture;
+const fixture = await openFixture();
 
-beforeAll(async () => {
-  fixture = await openFixture();
-});
 afterAll(() => fixture.close());
 
 /** Output of the start. */
@@ -27,16 +24,16 @@ async function startAlone(redisUrl: string, way: string, shards = SHARDS): Promi
   return said.trim();
 }
 
-it('a closed worker keeps no process alive', async () => {
+it('a process ends after its workers are closed', async () => {
   expect(await startAlone(fixture.redisUrl, 'closed')).toBe('started, closed');
 });
 
-it('a start that fails after connecting keeps no process alive', async () => {
+it('a process ends after a start that fails once Redis is connected', async () => {
   expect(await startAlone(fixture.redisUrl, 'refused', SHARDS + 1)).toBe('incompatible_store');
 });
 
 it.each(['redis://HOST', 'redis+sentinel://HOST/main', 'redis+cluster://HOST'])(
-  'a start that is aborted while it waits for %s keeps no process alive',
+  'a process ends after a start is aborted that waits for %s',
   async (address) => {
     // The port is closed afterwards.
     const server = createServer().listen(0, '127.0.0.1');
@@ -44,6 +41,6 @@ it.each(['redis://HOST', 'redis+sentinel://HOST/main', 'redis+cluster://HOST'])(
     const { port } = server.address() as AddressInfo;
     await once(server.close(), 'close');
     const redisUrl = address.replace('HOST', `127.0.0.1:${port}`);
-    expect(await startAlone(redisUrl, 'aborted')).toBe('Error: told to stop');
+    expect(await startAlone(redisUrl, 'aborted')).toBe('Error: aborted by the test');
   },
 );

@@ -24,7 +24,7 @@ async function expectConnections({ redis }: Fixture, count: number): Promise<voi
   );
 }
 
-it('a failed start leaves no connection open', async () => {
+it('a failed start of workers leaves no Redis connection open', async () => {
   const fixture = await useFixture();
   const taken = createServer().listen(0, '127.0.0.1');
   await once(taken, 'listening');
@@ -38,7 +38,7 @@ it('a failed start leaves no connection open', async () => {
   await expectConnections(fixture, OWN_CONNECTIONS);
 });
 
-it('an impossible policy is refused before anything is opened', async () => {
+it('startWorkers refuses an impossible policy before it opens a connection', async () => {
   const fixture = await useFixture();
   await expectConnections(fixture, OWN_CONNECTIONS);
   const policy = { maxTokens: 1_000, tokenThreshold: 10 };
@@ -56,7 +56,7 @@ it('an impossible policy is refused before anything is opened', async () => {
   await expectConnections(fixture, OWN_CONNECTIONS);
 });
 
-it('a close ends all resources, and the page shows the work until then', async () => {
+it('closing workers ends their connections and their metrics page', async () => {
   const fixture = await useFixture();
   await expectConnections(fixture, OWN_CONNECTIONS);
   const workers = await fixture.startWorkers(agentOf(), { metricsPort: 0 });
@@ -72,7 +72,7 @@ it('a close ends all resources, and the page shows the work until then', async (
   expect(workers.events.filter(({ type }) => type === 'worker_failed')).toEqual([]);
 });
 
-it('the page counts the turns that another worker could take: one for each conversation', async () => {
+it('the gauge of waiting turns counts one turn for each conversation', async () => {
   const fixture = await useFixture();
   const { metricsUrl = '' } = await fixture.startWorkers(agentOf(), { roles: ['compaction'], metricsPort: 0 });
   for (const [conversation, turn] of [

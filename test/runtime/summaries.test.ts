@@ -1,43 +1,31 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../src/models/scripted.ts';
 import { prepareAgents } from '../../src/runtime/agents.ts';
 import { createSummarizers } from '../../src/runtime/summarizers.ts';
 import { agentOf, words } from './agents.ts';
-import { eventsOf, eventually, type Fixture, openFixture, type RunningWorkers } from './fixture.ts';
+import { eventsOf, openFixture, type RunningWorkers } from './fixture.ts';
 
 const RECORD = '## Goal\nFind the word.\n## Next step\nSay it again.';
 
-let fixture: Fixture;
-let workers: RunningWorkers | undefined;
+const fixture = await openFixture();
 
-beforeAll(async () => {
-  fixture = await openFixture();
-});
-
-afterAll(async () => {
-  await workers?.close();
-  await fixture.close();
-});
+afterAll(() => fixture.close());
 
 /** A pass over two sequences, whose summarizer is the agent's own model. */
 async function compact(
   conversation: string,
   decide: (request: ModelRequest) => ScriptedOutcome,
 ): Promise<RunningWorkers> {
-  await workers?.close();
   const policy = { messageThreshold: 8, retentionWindow: 2, summarizer: { models: ['scripted'] } };
-  workers = await fixture.startWorkers(agentOf({ decide, policy }));
+  const workers = await fixture.useWorkers(agentOf({ decide, policy }));
   const part = [
     { role: 'user' as const, content: words(10) },
     { role: 'assistant' as const, content: words(400) },
     { role: 'assistant' as const, content: words(400) },
   ];
   await fixture.client.append({ conversation, agent: 'guide', messages: [...part, ...part, ...part] });
-  await eventually(
-    () => fixture.client.describe(conversation),
-    (state) => expect([state.size.version, state.passId]).toEqual([1, undefined]),
-  );
+  await fixture.untilCompacted(conversation);
   return workers;
 }
 
@@ -47,7 +35,7 @@ async function readSummaries(conversation: string): Promise<string[]> {
 }
 
 describe('summaries by a model', () => {
-  it('replace their sequences, and each call is counted', async () => {
+  it('summaries by a model replace their sequences, and each model call is reported', async () => {
     const running = await compact('s1', () => ({
       content: RECORD,
       usage: { inputTotal: 900, output: 20, outputKept: 0 },
@@ -57,7 +45,7 @@ describe('summaries by a model', () => {
     expect(eventsOf(running, 'model_called')).toMatchObject([counted, counted]);
   });
 
-  it('wait for the end of a rate limit', async () => {
+  it('a summarization job waits for the end of a rate limit', async () => {
     let limited = 2;
     const running = await compact('s2', () => {
       limited -= 1;
@@ -68,7 +56,7 @@ describe('summaries by a model', () => {
     expect(outcomes.toSorted()).toEqual(['answered', 'answered', 'retry', 'retry']);
   });
 
-  it('are replaced by structural ones if the model answers badly, and the log stays', async () => {
+  it('structural summaries replace bad answers of a model, and the log keeps all messages', async () => {
     const running = await compact('s3', () => ({ content: 'I cannot help with that.' }));
     expect(eventsOf(running, 'summary_ended').map(({ outcome }) => outcome)).toEqual(['written', 'written']);
     const summaries = await readSummaries('s3');
@@ -91,12 +79,15 @@ describe('the models that a policy names', () => {
     return prepared === undefined ? [] : summarizers(prepared.policy, prepared.agent.name).map(({ id }) => id);
   };
 
-  it('are those of the agents and of the workers, with the structural summarizer last', async () => {
+  it('the summarizer chain of a policy has its models in order, and the structural summarizer last', async () => {
     expect(await open(['other', 'scripted'])).toEqual(['other', 'scripted', 'structural']);
   });
 
-  it.each(['unknown', 'nobody/model', 'anthropic/claude-unheard-of'])('are refused at the start: %s', async (name) => {
-    const field = 'agents.guide.policy.summarizer.models[1]';
-    await expect(open(['other', name])).rejects.toMatchObject({ code: 'invalid_policy', field });
-  });
+  it.each(['unknown', 'nobody/model', 'anthropic/claude-unheard-of'])(
+    'a policy that names the unknown model %s is refused at the start',
+    async (name) => {
+      const field = 'agents.guide.policy.summarizer.models[1]';
+      await expect(open(['other', name])).rejects.toMatchObject({ code: 'invalid_policy', field });
+    },
+  );
 });

@@ -1,4 +1,4 @@
-import { afterAll, beforeAll, expect, it, onTestFinished } from 'vitest';
+import { afterAll, expect, it, onTestFinished } from 'vitest';
 import type { Agent } from '../../src/domain/agent.ts';
 import type { WorkerEvent } from '../../src/domain/events.ts';
 import type { Message } from '../../src/domain/message.ts';
@@ -9,14 +9,11 @@ import { connect, PROFILE } from '../models/fixture.ts';
 import { prose, RECORD, say } from '../models/summarizer/fixture.ts';
 import type { Provider } from '../provider/provider.ts';
 import { startProvider } from '../provider/provider.ts';
-import { eventually, type Fixture, openFixture } from './fixture.ts';
+import { openFixture } from './fixture.ts';
 import { openSummarizers } from './summarizer-fixture.ts';
 
-let fixture: Fixture;
+const fixture = await openFixture();
 
-beforeAll(async () => {
-  fixture = await openFixture();
-});
 afterAll(() => fixture.close());
 
 interface CompactOptions {
@@ -52,16 +49,13 @@ async function compact({ provider, conversation, messages, profile = {} }: Compa
     messages: [user, ...messages, user, say('It is done.')],
   });
   await fixture.client.compact(conversation);
-  await eventually(
-    () => fixture.client.describe(conversation),
-    (state) => expect([state.size.version, state.passId]).toEqual([1, undefined]),
-  );
+  await fixture.untilCompacted(conversation);
   const { summaries } = await summarizers.readContext(conversation);
   const outcomes = events.flatMap((event) => (event.type === 'model_called' ? [event.outcome] : []));
   return { by: [...summaries.values()].map(({ model }) => model), outcomes };
 }
 
-it('a rate limit is awaited for its own time, beyond the number of attempts', async () => {
+it('a summarization job waits for rate limits longer than its attempts would last', async () => {
   const limit = { fault: 'rate_limit', retryAfterMs: 1_000 } as const;
   const limits = Array.from({ length: summarizeJob.attempts }, () => limit);
   await using provider = await startProvider({ answers: [...limits, { text: RECORD }] });
@@ -74,7 +68,7 @@ it('a rate limit is awaited for its own time, beyond the number of attempts', as
   expect(by).toEqual(['small']);
 });
 
-it('a rate limit that ends too late for the pass is not awaited', async () => {
+it('a summarization job does not wait for a rate limit that ends too late for its pass', async () => {
   await using provider = await startProvider({ answers: [{ fault: 'rate_limit', retryAfterMs: 45_000 }] });
   const { by, outcomes } = await compact({
     provider,
@@ -85,7 +79,7 @@ it('a rate limit that ends too late for the pass is not awaited', async () => {
   expect(by).toEqual(['structural']);
 });
 
-it('parts that were paid for are not paid for again after a later part failed', async () => {
+it('a retried summarization job does not pay again for parts that succeeded', async () => {
   let calls = 0;
   await using provider = await startProvider({
     answers: () => {

@@ -1,11 +1,11 @@
 import { SpanKind, trace } from '@opentelemetry/api';
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-node';
-import { afterAll, afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, afterEach, describe, expect, it } from 'vitest';
 import type { AppendInput } from '../../src/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
 import { agentOf, countSteps, toolOf, words } from './agents.ts';
-import { eventually, type Fixture, openFixture, type RunningWorkers, type StartOptions, settled } from './fixture.ts';
+import { eventually, openFixture, settled } from './fixture.ts';
 import { endOf, idOf, Spans, traceOf } from './spans.ts';
 
 const RECORD = '## Goal\nFind the word.\n## Next step\nSay it again.';
@@ -13,16 +13,10 @@ const SECRET = 'sk-live-0123456789abcdefghij';
 
 const spans = Spans.register();
 const tracer = trace.getTracer('service');
-let fixture: Fixture;
-let workers: RunningWorkers | undefined;
-
-beforeAll(async () => {
-  fixture = await openFixture();
-});
+const fixture = await openFixture();
 
 afterEach(async () => {
-  await workers?.close();
-  workers = undefined;
+  await fixture.closeWorkers();
   spans.reset();
 });
 
@@ -31,14 +25,10 @@ afterAll(async () => {
   await spans.provider.shutdown();
 });
 
-async function start(agent: Agent, options: StartOptions = {}): Promise<void> {
-  workers = await fixture.startWorkers(agent, options);
-}
-
 /** Enqueues from within a span of the service's own. */
 async function enqueue(conversation: string, input = 'a private question'): Promise<ReadableSpan> {
   const span = await tracer.startActiveSpan('POST /ask', async (active) => {
-    await fixture.client.enqueueTurn({ conversation, turn: 't1', agent: 'guide', input });
+    await fixture.enqueue(conversation, 't1', input);
     active.end();
     return active;
   });
@@ -59,9 +49,9 @@ const looker = (run: () => Promise<string>, policy = {}): Agent =>
   });
 
 describe('the span of a turn', () => {
-  it("is a child of its enqueuer's span, with its calls as children, in one trace", async () => {
+  it('the span of a turn is a child of the span that enqueued it, with its calls as children', async () => {
     const within: (string | undefined)[] = [];
-    await start(
+    await fixture.startWorkers(
       looker(async () => {
         await tracer.startActiveSpan('GET /place', async (span) => span.end());
         within.push(trace.getActiveSpan()?.spanContext().spanId);
@@ -116,15 +106,15 @@ describe('the span of a turn', () => {
     expect(spans.text).not.toContain('private');
   });
 
-  it('starts a new trace when the caller has none', async () => {
-    await start(agentOf());
-    await fixture.client.enqueueTurn({ conversation: 's2', turn: 't1', agent: 'guide', input: 'hello' });
+  it('the span of a turn starts a new trace if its caller has no trace', async () => {
+    await fixture.startWorkers(agentOf());
+    await fixture.enqueue('s2', 't1', 'hello');
     const found = await spans.of('s2', { 'invoke_agent guide': 1, 'chat scripted': 1 });
     expect(found['invoke_agent guide']?.[0]?.parentSpanContext).toBeUndefined();
   });
 
-  it('is an error with its code, like the span of the failed call', async () => {
-    await start(agentOf({ decide: () => new ModelError('fatal', 'no: a private key') }));
+  it('the span of a failed turn has the error code, like the span of the failed call', async () => {
+    await fixture.startWorkers(agentOf({ decide: () => new ModelError('fatal', 'no: a private key') }));
     await enqueue('s3');
     await settled(fixture, 's3', 't1');
     const found = await spans.of('s3', { 'invoke_agent guide': 1, 'chat scripted': 1 });
@@ -134,8 +124,8 @@ describe('the span of a turn', () => {
     expect(spans.text).not.toContain('private');
   });
 
-  it('is no error if a tool fails, since the model handles that', async () => {
-    await start(
+  it('a failed tool marks its own span as an error, and not the span of the turn', async () => {
+    await fixture.startWorkers(
       looker(async () => {
         throw new Error('a private failure');
       }),
@@ -149,9 +139,9 @@ describe('the span of a turn', () => {
     expect(spans.text).not.toContain('private');
   });
 
-  it('is in the same trace after a suspension, linked to its former span', async () => {
+  it('a resumed turn stays in its trace, and links to the span before the suspension', async () => {
     let tries = 0;
-    await start(
+    await fixture.startWorkers(
       agentOf({
         decide: () => {
           tries += 1;
@@ -170,8 +160,8 @@ describe('the span of a turn', () => {
     expect([first, second].map((span) => span?.parentSpanContext?.spanId)).toEqual([idOf(asked), idOf(asked)]);
   });
 
-  it('holds contents only on request, and never secrets', async () => {
-    await start(
+  it('spans hold contents on request only, and never secrets', async () => {
+    await fixture.startWorkers(
       looker(async () => `a private place {"password": "hunter2!"} ${SECRET}`),
       { tracesContent: true },
     );
@@ -204,7 +194,7 @@ async function append(conversation: string, messages: AppendInput['messages']): 
 }
 
 describe('the span of a pass', () => {
-  it("is a child of the requesting turn's span, with its jobs and calls as children, in one trace", async () => {
+  it('the span of a pass is a child of the turn that requested it, with its jobs and calls as children', async () => {
     const policy = { messageThreshold: 8, retentionWindow: 2, summarizer: { models: ['scripted'] } };
     const usage = { inputTotal: 900, output: 20, outputKept: 0 };
     const decide = ({ idempotencyKey }: ModelRequest) => ({
@@ -216,16 +206,13 @@ describe('the span of a pass', () => {
       { role: 'assistant' as const, content: words(400) },
       { role: 'assistant' as const, content: words(400) },
     ];
-    await start(agentOf({ decide, policy }));
-    // Six messages of old: the turn's own two reach the threshold, and the backoff that the look at those six has shut.
+    await fixture.startWorkers(agentOf({ decide, policy }));
+    // Six messages are below the threshold. The turn adds two and reaches the threshold.
     await append('p1', [...part, ...part]);
     const asked = await enqueue('p1', words(400));
     await settled(fixture, 'p1', 't1');
     const counts = { 'invoke_agent guide': 1, 'turnfold.pass': 2, 'turnfold.summarization': 2 };
-    await eventually(
-      () => fixture.client.describe('p1'),
-      (state) => expect([state.size.version, state.passId]).toEqual([1, undefined]),
-    );
+    await fixture.untilCompacted('p1');
     const found = await spans.of('p1', { ...counts, 'chat scripted': 3 });
     const [turn] = found['invoke_agent guide'] ?? [];
     const [planned, ended] = found['turnfold.pass'] ?? [];
@@ -259,8 +246,8 @@ describe('the span of a pass', () => {
     expect(spans.text).not.toMatch(/word|private/);
   });
 
-  it('marks the model calls over its version', async () => {
-    await start(agentOf());
+  it('the spans of model calls over a compacted context are marked', async () => {
+    await fixture.startWorkers(agentOf());
     const said = { role: 'assistant' as const, content: words(400) };
     const messages = [{ role: 'user' as const, content: 'hello' }, said, said, said, said, said, said, said, said];
     await append('p2', messages);

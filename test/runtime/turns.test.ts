@@ -1,35 +1,16 @@
-import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { afterAll, describe, expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type ToolContext } from '../../src/domain/agent.ts';
 import { ModelError, type ModelRequest } from '../../src/domain/model.ts';
 import { QUEUES } from '../../src/jobs/queues.ts';
 import { agentOf, countSteps, toolOf, words } from './agents.ts';
-import { eventsOf, eventually, type Fixture, openFixture, type RunningWorkers, settled } from './fixture.ts';
+import { eventsOf, eventually, openFixture, settled } from './fixture.ts';
 
-let fixture: Fixture;
-let workers: RunningWorkers | undefined;
-
-beforeAll(async () => {
-  fixture = await openFixture();
-});
-
-/** The only workers of the fixture, until the test is over. */
-async function useWorkers(...[agent, options]: Parameters<Fixture['startWorkers']>): Promise<RunningWorkers> {
-  await workers?.close();
-  workers = await fixture.startWorkers(agent, options);
-  return workers;
-}
-
-afterAll(async () => {
-  await workers?.close();
-  await fixture.close();
-});
-
-const enqueue = (conversation: string, turn: string, input: string, agent = 'guide') =>
-  fixture.client.enqueueTurn({ conversation, turn, agent, input });
+const fixture = await openFixture();
+afterAll(() => fixture.close());
 
 describe('turns', () => {
-  it('run in order within a conversation, and in parallel across conversations', async () => {
+  it('turns run in order within a conversation, and in parallel across conversations', async () => {
     const open = new Set<string>();
     let most = 0;
     const gate = Promise.withResolvers<void>();
@@ -44,10 +25,10 @@ describe('turns', () => {
       open.delete(conversation);
       return { content: `answer to ${messages.at(-1)?.content}` };
     };
-    await useWorkers(agentOf({ decide }));
+    await fixture.useWorkers(agentOf({ decide }));
     const names = ['o1', 'o2', 'o3', 'o4'];
     for (let turn = 1; turn <= 6; turn += 1) {
-      for (const name of names) await enqueue(name, `t${turn}`, `${turn}`);
+      for (const name of names) await fixture.enqueue(name, `t${turn}`, `${turn}`);
     }
     for (const name of names) {
       await settled(fixture, name, 't6');
@@ -58,7 +39,7 @@ describe('turns', () => {
     expect(most).toBe(4);
   });
 
-  it('have their own call keys in each tenant, and again after an erase', async () => {
+  it('the idempotency key of a tool call differs between tenants, and after an erase', async () => {
     const seen: Omit<ToolContext, 'signal' | 'context'>[] = [];
     const tools = [
       defineTool({
@@ -73,7 +54,7 @@ describe('turns', () => {
     ];
     const decide = (request: ModelRequest) =>
       countSteps(request) === 0 ? { toolCalls: [{ name: 'pay', arguments: {} }] } : { content: 'done' };
-    await useWorkers(agentOf({ decide, tools }));
+    await fixture.useWorkers(agentOf({ decide, tools }));
     const pay = async (tenant: string): Promise<void> => {
       const name = { tenant, conversation: 'order' };
       await fixture.client.enqueueTurn({ tenant, conversation: 'order', turn: 't1', agent: 'guide', input: 'pay' });
@@ -87,10 +68,10 @@ describe('turns', () => {
     expect(new Set(seen.map(({ idempotencyKey }) => idempotencyKey)).size).toBe(3);
   });
 
-  it('fail one after the other if no worker knows their agent', async () => {
-    await useWorkers(agentOf());
+  it('turns fail one after the other if no worker knows their agent', async () => {
+    await fixture.useWorkers(agentOf());
     const turns = ['t1', 't2'];
-    for (const turn of turns) await enqueue('u1', turn, 'hello', 'stranger');
+    for (const turn of turns) await fixture.enqueue('u1', turn, 'hello', 'stranger');
     for (const turn of turns) {
       expect(await settled(fixture, 'u1', turn)).toMatchObject({
         state: 'failed',
@@ -99,33 +80,33 @@ describe('turns', () => {
     }
   });
 
-  it('with a lost wake are found by the sweeper', async () => {
-    await workers?.close();
-    await enqueue('w1', 't1', 'hello');
-    await enqueue('w1', 't2', 'hello again');
+  it('the sweeper finds turns whose wake was lost', async () => {
+    await fixture.closeWorkers();
+    await fixture.enqueue('w1', 't1', 'hello');
+    await fixture.enqueue('w1', 't2', 'hello again');
     const queue = fixture.openRaw(QUEUES.turn);
     await queue.obliterate({ force: true });
     expect(await queue.getJobCountByTypes('waiting', 'prioritized', 'delayed', 'active')).toBe(0);
-    await useWorkers(agentOf());
+    await fixture.useWorkers(agentOf());
     expect(await settled(fixture, 'w1', 't2')).toMatchObject({ state: 'completed' });
     expect(await fixture.client.log('w1')).toHaveLength(4);
   });
 
-  it('that a provider delays four times are no poison', async () => {
+  it('a turn that a provider delays four times does not become poison', async () => {
     let refusals = 0;
     const decide = () => {
       if (refusals === 4) return { content: 'at last' };
       refusals += 1;
       return new ModelError('retry', 'rate limited', { retryAt: Date.now() });
     };
-    const running = await useWorkers(agentOf({ decide }));
-    await enqueue('r1', 't1', 'hello');
+    const running = await fixture.useWorkers(agentOf({ decide }));
+    await fixture.enqueue('r1', 't1', 'hello');
     expect(await settled(fixture, 'r1', 't1')).toMatchObject({ state: 'completed', answer: { content: 'at last' } });
     expect(eventsOf(running, 'turn_suspended')).toHaveLength(4);
     expect(eventsOf(running, 'turn_claimed').map(({ attempt }) => attempt)).toEqual([1, 1, 1, 1, 1]);
   });
 
-  it('with a hundred tool calls record each call in the log, and are compacted inside the turn', async () => {
+  it('a turn of a hundred tool calls logs each call before the next, and is compacted meanwhile', async () => {
     const decide = (request: ModelRequest) =>
       countSteps(request) < 100 ? { toolCalls: [{ name: 'look', arguments: {} }] } : { content: 'seen all' };
     let calls = 0;
@@ -136,8 +117,8 @@ describe('turns', () => {
       return words(100);
     });
     const profile = { windowTokens: 6_000, outputCapTokens: 1_000 };
-    await useWorkers(agentOf({ decide, tools: [look], profile, maxSteps: 300 }));
-    await enqueue('h1', 't1', 'look at everything');
+    await fixture.useWorkers(agentOf({ decide, tools: [look], profile, maxSteps: 300 }));
+    await fixture.enqueue('h1', 't1', 'look at everything');
     const view = await settled(fixture, 'h1', 't1');
     expect(view).toMatchObject({ state: 'completed', answer: { content: 'seen all' } });
     expect(heads, 'each call before the next').toEqual([50, 100, 150, 200]);
@@ -148,7 +129,7 @@ describe('turns', () => {
 });
 
 describe('an erase', () => {
-  it('ends a turn without a trace, and the old worker writes nothing to a new conversation under the same id', async () => {
+  it('after an erase, the old worker writes nothing to a new conversation under the same id', async () => {
     const asked = Promise.withResolvers<void>();
     const gate = Promise.withResolvers<void>();
     let isFirst = true;
@@ -159,13 +140,13 @@ describe('an erase', () => {
       await gate.promise;
       return { content: 'too late' };
     };
-    const running = await useWorkers(agentOf({ decide }));
-    await enqueue('e1', 't1', 'forget me');
+    const running = await fixture.useWorkers(agentOf({ decide }));
+    await fixture.enqueue('e1', 't1', 'forget me');
     await asked.promise;
     await fixture.client.erase('e1');
     await expect(fixture.client.log('e1')).rejects.toMatchObject({ code: 'not_found' });
 
-    await enqueue('e1', 't1', 'once more');
+    await fixture.enqueue('e1', 't1', 'once more');
     expect(await settled(fixture, 'e1', 't1')).toMatchObject({ answer: { content: 'second life of 1' } });
     gate.resolve();
     await eventually(

@@ -47,7 +47,7 @@ function keptOf(conversation: ConversationRef): Promise<Record<string, string>> 
 }
 
 describe('withQuarantine', () => {
-  test('returns the result of the handler', async () => {
+  test('withQuarantine returns the result of its handler', async () => {
     const postponed = { status: 'postponed', delayMs: 1_000 } as const;
     const handle = withQuarantine(openWorld().ports, asTurn, async () => postponed);
     expect(await handle(newConversation())).toEqual(postponed);
@@ -59,7 +59,7 @@ describe('withQuarantine', () => {
       'inside a broken delivery',
       (error: Error): Error => new BrokenDelivery({ tenant: '_', conversation: 'c1' }, error),
     ],
-  ])('sets the entry aside and rethrows on a corrupt record that is thrown %s', async (_, wrap) => {
+  ])('withQuarantine sets the entry aside and rethrows a corrupt record that is thrown %s', async (_, wrap) => {
     const conversation = newConversation();
     await acceptAndClaim(store, conversation, 't1');
     const key = suite.keyspace.key(conversation, 'c');
@@ -75,7 +75,7 @@ describe('withQuarantine', () => {
     expect(await keptOf(conversation)).toHaveProperty([`ready|${name}`], expect.stringMatching(/^\d+ \d+ corrupt /));
   });
 
-  test('leaves the entry alone if the delivery fails for another reason', async () => {
+  test('withQuarantine keeps the entry if the delivery fails for another reason', async () => {
     const conversation = newConversation();
     await acceptAndClaim(store, conversation, 't1');
     const { ports, events } = openWorld();
@@ -84,7 +84,7 @@ describe('withQuarantine', () => {
     expect([events, await isDue(conversation)]).toEqual([[], true]);
   });
 
-  test('does not report an entry that another worker has set aside', async () => {
+  test('withQuarantine does not report an entry that another worker has set aside', async () => {
     const conversation = newConversation();
     const { ports, events } = openWorld();
     const thrown = corruptRecord('k', '', 'it is not a hash');
@@ -92,7 +92,7 @@ describe('withQuarantine', () => {
     expect(events).toEqual([]);
   });
 
-  test('throws the error of the delivery if the record cannot be set aside', async () => {
+  test('withQuarantine throws the error of the delivery if the record cannot be set aside', async () => {
     const down = (): Promise<never> => Promise.reject(new Error('connection lost'));
     const { ports, events } = openWorld({ quarantine: down, quarantineRecord: down });
     const thrown = corruptRecord('k', '', 'it is not a hash');
@@ -101,7 +101,7 @@ describe('withQuarantine', () => {
     expect(events).toEqual([]);
   });
 
-  test('sets a corrupt pass aside, ends it, and wakes the waiting turn', async () => {
+  test('withQuarantine sets a corrupt pass aside, ends it, and wakes the waiting turn', async () => {
     const { redis, keyspace } = suite;
     const conversation = await makeConversation(store);
     await waitForPass(store, conversation, 't1');
@@ -137,7 +137,7 @@ describe('withQuarantine', () => {
 describe('withReadableSummaries', () => {
   const hash = 'a'.repeat(16);
 
-  test('treats corrupt summaries as missing, so that they can be claimed again', async () => {
+  test('withReadableSummaries treats a corrupt summary as missing, so that a job can claim it again', async () => {
     const { redis, keyspace } = suite;
     const conversation = await makeConversation(store);
     const { lease } = await claimPass(store, conversation);
@@ -154,7 +154,7 @@ describe('withReadableSummaries', () => {
     expect(await readable.claimSummary(conversation, hash, 'another')).toEqual({ status: 'claimed' });
   });
 
-  test('rethrows other errors', async () => {
+  test('withReadableSummaries rethrows other errors', async () => {
     const conversation = await makeConversation(store);
     const thrown = corruptRecord(suite.keyspace.key(conversation, 'c'), 'head', 'it must hold integers');
     const { ports, events } = openWorld();

@@ -164,8 +164,14 @@ test.each<[string, WorkerEvent, Record<string, number>]>([
   [
     'a model call that failed has a duration and no tokens',
     {
-      ...{ type: 'model_called', ...scope, purpose: 'summary', model: 'm', outcome: 'retry' },
-      ...{ durationMs: 1_000, tokens: 10, isOverLimit: false },
+      type: 'model_called',
+      ...scope,
+      purpose: 'summary',
+      model: 'm',
+      outcome: 'retry',
+      durationMs: 1e3,
+      tokens: 10,
+      isOverLimit: false,
     },
     {
       'turnfold_model_request_duration_seconds_count{model="m",purpose="summary"}': 1,
@@ -211,8 +217,15 @@ test('a chain counts its requests under its own id, and tokens under the model t
 
 test('the trigger of a pass is its strongest reason, in any order', () => {
   const byStrength = [
-    ...['overflow', 'hard_limit', 'manual', 'token_threshold', 'ratio', 'message_threshold', 'turn_threshold'],
-    ...['turn_end', 'none'],
+    'overflow',
+    'hard_limit',
+    'manual',
+    'token_threshold',
+    'ratio',
+    'message_threshold',
+    'turn_threshold',
+    'turn_end',
+    'none',
   ];
   let left = [...REASONS];
   for (const strongest of byStrength) {

@@ -39,7 +39,7 @@ export const WORKER_METRICS = {
   ),
   leasesReturned: counter(
     'turnfold_leases_returned_total',
-    'Unfinished turns, passes and summaries that a worker handed back because it stopped, or because a turn had to run alone. cut_off: a call was aborted.',
+    'Unfinished turns, passes and summaries that a stopping worker handed back. Turns that must run alone are handed back too. cut_off: a call was aborted.',
     { what: ['turn', 'pass', 'summary'], cut_off: ['true', 'false'] },
   ),
   jobReclaims: counter(
