@@ -161,7 +161,7 @@ export function decisionEvent(proposal: string, verdict: Verdict): Readonly<Reco
 const MAX_CALL_CHARACTERS = 4_000;
 
 /** The calls of a `turn_waiting` event. Cut arguments are marked. */
-export function encodeToldCalls(calls: readonly CallToWaitFor[]): string {
+export function encodeWaitingCalls(calls: readonly CallToWaitFor[]): string {
   const most = Math.floor(MAX_CALL_CHARACTERS / Math.max(1, calls.length));
   return JSON.stringify(
     nameCalls(calls).map((call) =>

@@ -1,4 +1,4 @@
-import { encodeToldCalls } from '../domain/event-record.ts';
+import { encodeWaitingCalls } from '../domain/event-record.ts';
 import { isAnswerKind, type Waiting, type WaitRequest } from '../domain/turn.ts';
 import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.ts';
 import { emit } from './mailbox.ts';
@@ -32,7 +32,7 @@ export function emitWait(
     turn,
     for: waiting.for,
     until: String(waiting.until),
-    calls: encodeToldCalls(calls),
+    calls: encodeWaitingCalls(calls),
     deadlines: waiting.calls.map(({ until }) => until).join(','),
   });
 }

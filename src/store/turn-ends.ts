@@ -1,4 +1,4 @@
-import { encodeToldCalls, nameCalls } from '../domain/event-record.ts';
+import { encodeWaitingCalls, nameCalls } from '../domain/event-record.ts';
 import type { Lost, TurnSettlement, TurnStore } from '../domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../domain/turn.ts';
 import { RecordFields } from './records.ts';
@@ -17,7 +17,7 @@ export const suspendTurnScript: ScriptOf<TurnStore['suspend']> = {
     wait.suspendedIn ?? '',
     wait.passId ?? '',
     JSON.stringify(nameCalls(wait.calls)),
-    encodeToldCalls(wait.calls),
+    encodeWaitingCalls(wait.calls),
     ...wait.calls.flatMap(({ id, waitMs }) => [id, waitMs]),
   ],
   decode: decodeStatus,

@@ -3,7 +3,7 @@ import { findWriteRefusal, TurnfoldError } from '../../src/domain/errors.ts';
 import {
   decisionEvent,
   decodeEvent,
-  encodeToldCalls,
+  encodeWaitingCalls,
   proposalEvent,
   versionEvent,
 } from '../../src/domain/event-record.ts';
@@ -67,7 +67,7 @@ describe('event records', () => {
 
   test('decodes the calls of a wait, each with its own deadline, and marks cut arguments', () => {
     const text = 'x'.repeat(5_000);
-    const calls = encodeToldCalls([
+    const calls = encodeWaitingCalls([
       { id: 'c1_0', name: 'refund', arguments: '{}', waitMs: 5 },
       { id: 'c1_1', name: 'note', arguments: text, waitMs: 9 },
     ]);

@@ -39,7 +39,7 @@ export interface SummaryRequest {
   /** Number of the live version, if the range opens its context. A provider's own compaction is allowed only there. */
   readonly opensVersion?: number;
   /** User message before the sequence, which states the request. */
-  readonly asked?: string;
+  readonly userRequest?: string;
   /** Tokens that the text may have. */
   readonly maxTokens: number;
   readonly signal: AbortSignal;

@@ -3,7 +3,7 @@ import { foldLine, takeEnds } from './text.ts';
 
 /** Sections of a summary in their order. `share` is a fraction of the token limit. */
 export const OUTLINE_SECTIONS = {
-  asked: { heading: '# Asked', share: 0.06 },
+  request: { heading: '# Request', share: 0.06 },
   calls: { heading: '# Calls', share: 0.3 },
   literals: { heading: '# Files and ids', share: 0.35 },
   errors: { heading: '# Errors', share: 0.08 },

@@ -10,7 +10,7 @@ import { clipCharacters, foldLine, takeEnds } from './text.ts';
 const SENTENCE_WORTH: Readonly<Record<SentenceKind, number>> = { decides: 1.4, opens: 0.4, opening: 0.8, tells: 0.3 };
 const ERROR_WORTH = 1.2;
 const OPEN_CALL_WORTH = 3;
-const ASKED_WORTH = 4;
+const USER_REQUEST_WORTH = 4;
 /** Worth of a line from an earlier summary. */
 const KEPT_WORTH = 1;
 /** The last text describes the current state. */
@@ -64,8 +64,8 @@ export class SequenceReader {
     return [...this.#lines, ...this.#sentenceLines(), ...open];
   }
 
-  readAsked(text: string): void {
-    this.#addLine('asked', text, 0, ASKED_WORTH);
+  readUserRequest(text: string): void {
+    this.#addLine('request', text, 0, USER_REQUEST_WORTH);
   }
 
   read(message: Message, position: number): void {
@@ -170,11 +170,11 @@ const SLICE_CHARS = 65_536;
 
 /** @throws the signal's reason */
 export async function readSequence(
-  { messages, asked, signal }: Pick<SummaryRequest, 'messages' | 'asked' | 'signal'>,
+  { messages, userRequest, signal }: Pick<SummaryRequest, 'messages' | 'userRequest' | 'signal'>,
   literals?: KnownLiterals,
 ): Promise<SequenceReader> {
   const reader = new SequenceReader(messages.length, literals);
-  if (asked !== undefined) reader.readAsked(asked);
+  if (userRequest !== undefined) reader.readUserRequest(userRequest);
   let chars = 0;
   for (const [position, message] of messages.entries()) {
     chars += countChars(message);

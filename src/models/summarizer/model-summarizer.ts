@@ -28,7 +28,7 @@ const CALL_TIMEOUT_MS = 40_000;
 /** Below this, the sections hold hardly a sentence each. */
 const MIN_TOKENS = 100;
 /** Tokens kept of the user message before the sequence, which may have a megabyte. */
-const MAX_ASKED_TOKENS = 1_000;
+const MAX_USER_REQUEST_TOKENS = 1_000;
 /** Number of times that the input is halved when the provider refuses it as too large. */
 const MAX_HALVINGS = 3;
 
@@ -48,8 +48,17 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
       }
       const facts = await readCallFacts(counter, request);
       const maxTokens = request.maxTokens - (await counter.count(`${renderSections(facts)}\n`));
-      const asked = request.asked === undefined ? undefined : await counter.clipStart(request.asked, MAX_ASKED_TOKENS);
-      const writing = new RecordWriting({ ...options, timeoutMs, system, request: { ...request, asked }, maxTokens });
+      const userRequest =
+        request.userRequest === undefined
+          ? undefined
+          : await counter.clipStart(request.userRequest, MAX_USER_REQUEST_TOKENS);
+      const writing = new RecordWriting({
+        ...options,
+        timeoutMs,
+        system,
+        request: { ...request, userRequest },
+        maxTokens,
+      });
       const written = await writeHalving(writing);
       if (written.status === 'overflow')
         return { status: 'refused', why: 'every part is larger than the window of the model' };

@@ -16,7 +16,7 @@ import {
 export interface RecordWritingOptions extends ModelCallPorts {
   readonly counter: TokenCounter;
   readonly system: string;
-  readonly request: Omit<SummaryRequest, 'asked'> & { readonly asked: string | undefined };
+  readonly request: Omit<SummaryRequest, 'userRequest'> & { readonly userRequest: string | undefined };
   /** Tokens of the record without the sections written by code. */
   readonly maxTokens: number;
 }
@@ -60,7 +60,7 @@ export class RecordWriting {
   async measureInput(): Promise<number> {
     const { counter, model, system, request } = this.#setup;
     const { windowTokens, upperBoundFactor } = model.profile;
-    const fixed = (await counter.count(system + (request.asked ?? ''))) + TASK_TOKENS;
+    const fixed = (await counter.count(system + (request.userRequest ?? ''))) + TASK_TOKENS;
     return Math.floor((windowTokens - this.#maxOutputTokens) / upperBoundFactor) - fixed;
   }
 
@@ -78,8 +78,8 @@ export class RecordWriting {
     const isUpdate = earlier.records.length > 0;
     const [part] = parts;
     if (part !== undefined && parts.length === 1) {
-      const { asked } = request;
-      return this.#writeOne({ messages: part.messages, records: earlier.records, asked, maxTokens }, isUpdate);
+      const { userRequest } = request;
+      return this.#writeOne({ messages: part.messages, records: earlier.records, userRequest, maxTokens }, isUpdate);
     }
     return this.#writeParts(parts, earlier.records, Math.min(maxTokens, Math.floor(roomTokens / parts.length)));
   }
@@ -118,16 +118,16 @@ export class RecordWriting {
     const { request } = this.#setup;
     if (maxTokens < MIN_PART_TOKENS) return { status: 'refused', why: `${parts.length} parts are too many to merge` };
     const records: EarlierSummary[] = [];
-    const { asked } = request;
+    const { userRequest } = request;
     // One after the other: parallel calls would hit rate limits that turns share.
     for (const { messages } of parts) {
-      const part = await this.#writePart({ messages, records: [], asked, maxTokens });
+      const part = await this.#writePart({ messages, records: [], userRequest, maxTokens });
       if (part.status !== 'written') return part;
       records.push({ text: part.text, covers: coverOf(messages) });
     }
     const ordered = [...earlier, ...records].toSorted((a, b) => a.covers.from - b.covers.from);
     return this.#writeOne(
-      { messages: [], records: ordered, asked, maxTokens: this.#setup.maxTokens },
+      { messages: [], records: ordered, userRequest, maxTokens: this.#setup.maxTokens },
       earlier.length > 0,
     );
   }

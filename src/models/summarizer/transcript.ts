@@ -13,7 +13,7 @@ export interface TranscriptMessage {
 }
 
 /** Our own tags. They are escaped in data, which therefore cannot open or close a message, a transcript or a record. */
-const OWN_TAG = /<(?=[\s/]*(?:transcript|message|call|record|asked)\b)/gi;
+const OWN_TAG = /<(?=[\s/]*(?:transcript|message|call|record|user_request)\b)/gi;
 
 /** @param firstSeq sequence number of the first message. Numbers have no gap. */
 function renderMessages(messages: readonly Message[], firstSeq: number): TranscriptMessage[] {
@@ -34,8 +34,8 @@ export function renderRecord({ text, covers }: EarlierSummary): string {
   return `<record messages="${covers.from}-${covers.to}">\n${breakTags(text)}\n</record>`;
 }
 
-export function renderAsked(text: string): string {
-  return `<asked>\n${breakTags(text)}\n</asked>`;
+export function renderUserRequest(text: string): string {
+  return `<user_request>\n${breakTags(text)}\n</user_request>`;
 }
 
 function describeResult(

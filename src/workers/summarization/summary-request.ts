@@ -128,7 +128,7 @@ export async function createRequest(
   const restTokens = Math.max(cap - userTokens, Math.ceil(cap * (1 - USER_TEXTS_SHARE)));
   const maxTokens = Math.min(restTokens, room - userTokens);
   if (maxTokens < 1) return refuse(`${sequence.tokens} tokens are too small to be summarized`);
-  const asked = await findUserTextBefore(contexts, conversation, sequence.from);
+  const userRequest = await findUserTextBefore(contexts, conversation, sequence.from);
   const { earlier, opensVersion } = place;
   const scope = { purpose: 'summary', ...nameConversation(conversation), passId } as const;
   const request: SummaryRequest = {
@@ -138,7 +138,7 @@ export async function createRequest(
     signal: shutdown.callsEnd,
     onCall: (call) => onEvent({ type: 'model_called', ...scope, ...call }),
     onPassedOver: (model, outcome) => onEvent({ type: 'model_passed_over', ...scope, model, outcome }),
-    ...(asked === undefined ? {} : { asked }),
+    ...(userRequest === undefined ? {} : { userRequest }),
     ...(earlier === undefined ? {} : { earlier: earlier.summaries }),
     ...(opensVersion === undefined ? {} : { opensVersion }),
   };

@@ -15,7 +15,7 @@ beforeAll(async () => {
 });
 
 function summarize(messages: readonly Message[]): Promise<unknown> {
-  return fixture.write({ messages, asked: 'why?', maxTokens: 2_000 });
+  return fixture.write({ messages, userRequest: 'why?', maxTokens: 2_000 });
 }
 
 function manyMessages(): Message[] {

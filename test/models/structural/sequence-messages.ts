@@ -30,7 +30,7 @@ export async function openFixture(): Promise<Fixture> {
       const answer = await summarize(request);
       if (answer.status !== 'written') throw new Error(`${answer.status}: ${answer.why}`);
       const tokens = counter.countSync(answer.text);
-      if (tokens > (request.maxTokens ?? 500)) throw new Error(`${tokens} tokens, asked for ${request.maxTokens}`);
+      if (tokens > (request.maxTokens ?? 500)) throw new Error(`${tokens} tokens, wanted ${request.maxTokens}`);
       return answer.text;
     },
   };

@@ -3,7 +3,7 @@ import { beforeAll, describe, expect, test } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
 import { ballast, countSource, type Fixture, openFixture, round, say, summary } from './sequence-messages.ts';
 
-const HEADINGS = ['# Asked', '# Calls', '# Files and ids', '# Errors', '# Decisions', '# Open'];
+const HEADINGS = ['# Request', '# Calls', '# Files and ids', '# Errors', '# Decisions', '# Open'];
 
 let fixture: Fixture;
 beforeAll(async () => {
@@ -40,8 +40,8 @@ describe('the contents of a summary', () => {
   ];
 
   test('are the request, calls with arguments and outcomes in order, errors, decisions, open ends', async () => {
-    const text = await fixture.write({ messages: story, asked: 'Why is\nmy order stuck?' });
-    expect(linesUnder(text, '# Asked')).toEqual(['Why is my order stuck?']);
+    const text = await fixture.write({ messages: story, userRequest: 'Why is\nmy order stuck?' });
+    expect(linesUnder(text, '# Request')).toEqual(['Why is my order stuck?']);
     expect(linesUnder(text, '# Calls')).toEqual([
       'get_order #W123 → ok 34 B: status:pending, total:482.5',
       'read path=src/a.ts offset=1604 → ok 19 B: export const a = 1;',
@@ -68,7 +68,7 @@ describe('the contents of a summary', () => {
   });
 
   test('are the same for the same request', async () => {
-    const request = { messages: story, asked: 'why?', maxTokens: 60 };
+    const request = { messages: story, userRequest: 'why?', maxTokens: 60 };
     expect(await fixture.write(request)).toBe(await fixture.write(request));
   });
 
@@ -232,16 +232,16 @@ describe('merging summaries', () => {
   ];
 
   test('uses the same sections, without a second frame', async () => {
-    const first = await fixture.write({ messages: old, asked: 'Mend the pump.', maxTokens: 200 });
+    const first = await fixture.write({ messages: old, userRequest: 'Mend the pump.', maxTokens: 200 });
     const frame = `<summary messages="1-9">\n${first}\n</summary>`;
     for (const text of [first, frame]) {
       const second = await fixture.write({ messages: [summary(text), ...recent], maxTokens: 260 });
       for (const heading of HEADINGS)
         expect(second.split('\n').filter((line) => line === heading).length).toBeLessThan(2);
-      expect(second).not.toMatch(/summary|# Asked\n# /);
+      expect(second).not.toMatch(/summary|# Request\n# /);
       for (const literal of ['#W8819', '5510023', 'src/old/pump.ts', 'src/new/valve.ts'])
         expect(second).toContain(literal);
-      expect(linesUnder(second, '# Asked')).toEqual(['Mend the pump.']);
+      expect(linesUnder(second, '# Request')).toEqual(['Mend the pump.']);
       expect(linesUnder(second, '# Calls').map((line) => line.split(' → ')[0])).toEqual([
         'get_order #W8819',
         'read src/old/pump.ts',
@@ -292,7 +292,7 @@ describe('text as data', () => {
       summary(text.replace(/^#.*$/gm, '')),
       ballast(300),
     ];
-    expect(findBreaches(await fixture.write({ messages, asked: text }))).toEqual([]);
+    expect(findBreaches(await fixture.write({ messages, userRequest: text }))).toEqual([]);
   });
 
   const anyText = fc.oneof(
@@ -321,15 +321,20 @@ describe('text as data', () => {
   test('any sequence gives a well-formed, repeatable summary within the cap and below its source', async () => {
     let written = 0;
     await fc.assert(
-      fc.asyncProperty(anySequence, anyText, fc.integer({ min: 24, max: 300 }), async (messages, asked, maxTokens) => {
-        const answer = await fixture.summarize({ messages, asked, maxTokens });
-        expect(await fixture.summarize({ messages, asked, maxTokens })).toEqual(answer);
-        if (answer.status !== 'written') return answer.why !== '';
-        written += 1;
-        const tokens = fixture.counter.countSync(answer.text);
-        const isSmall = tokens <= maxTokens && tokens < countSource(fixture.counter, messages);
-        return isSmall && findBreaches(answer.text).length === 0;
-      }),
+      fc.asyncProperty(
+        anySequence,
+        anyText,
+        fc.integer({ min: 24, max: 300 }),
+        async (messages, userRequest, maxTokens) => {
+          const answer = await fixture.summarize({ messages, userRequest, maxTokens });
+          expect(await fixture.summarize({ messages, userRequest, maxTokens })).toEqual(answer);
+          if (answer.status !== 'written') return answer.why !== '';
+          written += 1;
+          const tokens = fixture.counter.countSync(answer.text);
+          const isSmall = tokens <= maxTokens && tokens < countSource(fixture.counter, messages);
+          return isSmall && findBreaches(answer.text).length === 0;
+        },
+      ),
       { numRuns: 300 },
     );
     expect(written).toBeGreaterThan(100);

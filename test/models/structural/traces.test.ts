@@ -44,8 +44,12 @@ describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/t
     async (maxTokens) => {
       expect(sequences.length).toBeGreaterThan(400);
       for (const { sequence, tokens } of sequences) {
-        const { messages, asked } = sequence;
-        const text = await fixture.write({ messages, maxTokens, ...(asked === undefined ? {} : { asked }) });
+        const { messages, userRequest } = sequence;
+        const text = await fixture.write({
+          messages,
+          maxTokens,
+          ...(userRequest === undefined ? {} : { userRequest }),
+        });
         expect(fixture.counter.countSync(text)).toBeLessThan(tokens);
         expect(text.isWellFormed()).toBe(true);
       }
@@ -58,9 +62,9 @@ describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/t
     let kept = 0;
     let literals = 0;
     for (const { sequence, tokens } of sequences) {
-      const { messages, asked } = sequence;
+      const { messages, userRequest } = sequence;
       const maxTokens = Math.min(2_000, Math.floor(tokens / 4));
-      const text = await fixture.write({ messages, maxTokens, ...(asked === undefined ? {} : { asked }) });
+      const text = await fixture.write({ messages, maxTokens, ...(userRequest === undefined ? {} : { userRequest }) });
       const named = argumentLiterals(messages);
       fill += fixture.counter.countSync(text) / maxTokens;
       kept += named.filter((literal) => text.includes(literal)).length;

@@ -11,7 +11,7 @@ export const hasTraces = existsSync(folder);
 export interface TraceSequence {
   /** File name of the conversation without its extension. */
   readonly source: string;
-  readonly asked: string | undefined;
+  readonly userRequest: string | undefined;
   readonly messages: readonly Message[];
   /** Messages after the sequence. */
   readonly later: readonly Message[];
@@ -31,16 +31,16 @@ export function readSequences(): TraceSequence[] {
 
 function cutSequences(messages: readonly Message[], source: string): TraceSequence[] {
   const sequences: TraceSequence[] = [];
-  let asked: string | undefined;
+  let userRequest: string | undefined;
   for (let start = 0; start < messages.length; ) {
     const { role, content } = messages[start] as Message;
     let end = start + 1;
     if (role === 'assistant') {
       while (end < messages.length && ['assistant', 'tool'].includes((messages[end] as Message).role)) end += 1;
       if (end - start >= 2) {
-        sequences.push({ source, asked, messages: messages.slice(start, end), later: messages.slice(end) });
+        sequences.push({ source, userRequest, messages: messages.slice(start, end), later: messages.slice(end) });
       }
-    } else if (role === 'user') asked = content;
+    } else if (role === 'user') userRequest = content;
     start = end;
   }
   return sequences;

@@ -59,7 +59,7 @@ describe('a summarization job', () => {
     expect(await world.summarize(child)).toMatchObject({ status: 'ended', outcome: 'written' });
     expect(summarizer.requests).toHaveLength(1);
     const [request] = summarizer.requests;
-    expect(request).toMatchObject({ range: { from: 2, to: 3 }, asked: words(7), maxTokens: 152 });
+    expect(request).toMatchObject({ range: { from: 2, to: 3 }, userRequest: words(7), maxTokens: 152 });
     expect(request?.messages.map(({ content }) => content)).toEqual([words(300), words(300)]);
 
     const text = 'what happened in 2-3';
@@ -77,7 +77,7 @@ describe('a summarization job', () => {
     const summarizer = brief();
     const { world, child } = await openChild({ summarizers: [summarizer] }, 'a300 a300 u20 a20');
     await world.summarize(child);
-    expect(summarizer.requests[0]).not.toHaveProperty('asked');
+    expect(summarizer.requests[0]).not.toHaveProperty('userRequest');
   });
 
   it('is delivered again later if another job works on the same source', async () => {
