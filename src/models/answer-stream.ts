@@ -1,11 +1,7 @@
 import { type Model, type ModelAnswer, ModelError, type ModelRequest } from '../domain/model.ts';
 
-/**
- * A request whose caller learns of the start of an answer before its text. A model may think for minutes
- * first.
- */
+/** A request whose caller learns that an answer has started before its text comes. A model may think for minutes. */
 export interface WatchedRequest extends ModelRequest {
-  /** Called for every event of the answer. */
   readonly onEvent?: () => void;
 }
 
@@ -15,7 +11,7 @@ export interface Delays {
   after(ms: number, call: () => void): { stop(): void };
 }
 
-/** Timers of the process. They do not keep it alive. */
+/** Timers that do not keep the process alive. */
 export const systemDelays: Delays = {
   after(ms, call) {
     const timer = setTimeout(call, ms);
@@ -37,9 +33,6 @@ export async function generateUnlessSilent(
   const { signal, onText, onEvent } = request;
   signal.throwIfAborted();
   const call = new AbortController();
-  const left = Promise.withResolvers<never>();
-  // Registered before the model gets the signal, so that this rejection wins over the model's own.
-  call.signal.addEventListener('abort', () => left.reject(call.signal.reason), { once: true });
   const end = (): void => call.abort(signal.reason);
   signal.addEventListener('abort', end, { once: true });
   const silence = timers.after(firstEventMs, () =>
@@ -59,10 +52,24 @@ export async function generateUnlessSilent(
     },
   };
   try {
-    return await Promise.race([model.generate(watched), left.promise]);
+    return await untilAborted(call.signal, () => model.generate(watched));
   } finally {
     silence.stop();
     signal.removeEventListener('abort', end);
+  }
+}
+
+/** Runs a call until the signal aborts, whether or not the call reacts to the signal. @throws the signal's reason */
+export async function untilAborted<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
+  signal.throwIfAborted();
+  const aborted = Promise.withResolvers<never>();
+  const stop = (): void => aborted.reject(signal.reason);
+  // Registered before the call gets the signal, so that this rejection wins over the call's own.
+  signal.addEventListener('abort', stop, { once: true });
+  try {
+    return await Promise.race([call(), aborted.promise]);
+  } finally {
+    signal.removeEventListener('abort', stop);
   }
 }
 
@@ -77,29 +84,22 @@ export function textNotifier(onText: ModelRequest['onText']): (piece: string) =>
 }
 
 /**
- * Passes events on and maps errors of their source. Errors of the consumer are bugs and are not mapped.
- * @throws the signal's reason. The SDKs end an aborted stream as if it were complete.
+ * Sends a request and passes its events on. Errors of the provider and of the network become coded errors. Errors of
+ * the consumer are bugs and pass unchanged.
+ * @throws the coded error, or the signal's reason. The SDKs end an aborted stream as if it were complete.
  */
-export async function* mapStreamErrors<Event>(
-  source: AsyncIterable<Event>,
-  signal: AbortSignal,
-  code: (error: unknown) => Error,
+export async function* streamEvents<Event>(
+  send: () => PromiseLike<AsyncIterable<Event>>,
+  { signal, onEvent }: Pick<WatchedRequest, 'signal' | 'onEvent'>,
+  classify: (error: unknown) => Error,
 ): AsyncGenerator<Event, void, undefined> {
   try {
-    yield* source;
+    for await (const event of await send()) {
+      onEvent?.();
+      yield event;
+    }
   } catch (error) {
-    throw code(error);
+    throw classify(error);
   }
   signal.throwIfAborted();
-}
-
-/** Passes events on and notifies the listener of each. */
-export async function* notifyEvents<Event>(
-  source: AsyncIterable<Event>,
-  onEvent: WatchedRequest['onEvent'],
-): AsyncGenerator<Event, void, undefined> {
-  for await (const event of source) {
-    onEvent?.();
-    yield event;
-  }
 }

@@ -1,13 +1,19 @@
 import { createHash } from 'node:crypto';
 import { Agent, type Dispatcher, fetch as undiciFetch } from 'undici';
 import { MAX_RESERVE_TOKENS } from '../domain/limits.ts';
-import { ModelError, type ModelProfile, type ModelRequest } from '../domain/model.ts';
+import {
+  type ModelAnswer,
+  ModelError,
+  type ModelProfile,
+  type ModelRequest,
+  type ModelUsage,
+} from '../domain/model.ts';
 import { upperBoundTokens } from '../domain/size.ts';
 import type { Sliced } from '../domain/sliced.ts';
 import { eventLoopShare } from '../tokens/event-loop-share.ts';
 import { outlineRequest } from '../wire/request-outline.ts';
 import type { RuleContext } from '../wire/rules/rule.ts';
-import type { Rendered, Violation, WireRequest } from '../wire/wire-request.ts';
+import type { AnswerParts, Rendered, Violation, WireRequest } from '../wire/wire-request.ts';
 
 /**
  * Turns a request into the renderers' form. The output cap is what the window has left by our upper bound. It is never
@@ -32,17 +38,21 @@ export function sizeContext({ maxRequestBytes }: ModelProfile): RuleContext {
   return maxRequestBytes === undefined ? {} : { maxBytes: maxRequestBytes };
 }
 
-/** Facts about a call that its error report needs. */
-export interface FailedCall {
-  readonly signal: AbortSignal;
-  /** Describes the request's structure for a refusal of it. */
-  readonly describe: (refusal: string) => string;
+/** Adds to an answer the raw items and the facts under which the items may be sent back. */
+export function recordAnswer(
+  { items, ...answer }: AnswerParts,
+  { format, id: model }: ModelProfile,
+  { version, prefix }: { readonly version?: number | undefined; readonly prefix?: string },
+  usage: ModelUsage | undefined,
+): ModelAnswer {
+  const boundTo = { ...(version === undefined ? {} : { version }), ...(prefix === undefined ? {} : { prefix }) };
+  return { ...answer, ...(usage === undefined ? {} : { usage }), raw: { format, model, ...boundTo, items } };
 }
 
-/** Options of every provider call. */
-export interface CallOptions {
+export interface FailedCall {
   readonly signal: AbortSignal;
-  readonly headers: Readonly<Record<string, string>>;
+  /** Describes the structure of the refused request, without contents. */
+  readonly describe: (refusal: string) => string;
 }
 
 /**
@@ -50,15 +60,15 @@ export interface CallOptions {
  * step that is sent again after a pass is another request. The key is hashed, because a conversation id may hold
  * characters that headers refuse. It is sent as a header, because the SDKs' own option does not send it.
  */
-export function callOptions({ idempotencyKey, signal }: ModelRequest, body: object): CallOptions {
+export function callOptions(
+  { idempotencyKey, signal }: ModelRequest,
+  body: object,
+): { signal: AbortSignal; headers: Record<string, string> } {
   const key = createHash('sha256').update(JSON.stringify([idempotencyKey, body]));
   return { signal, headers: { 'Idempotency-Key': key.digest('hex') } };
 }
 
-export interface CheckedBody<Body> extends Rendered<Body> {
-  /** Describes the body's structure: roles, types, ids and sizes. */
-  readonly describe: (refusal: string) => string;
-}
+export type CheckedBody<Body> = Rendered<Body> & Pick<FailedCall, 'describe'>;
 
 /**
  * Renders a body and checks it by the rules of its format, so that a request that would be refused is not sent.

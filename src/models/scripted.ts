@@ -7,6 +7,7 @@ import {
   type ModelRequest,
   type ModelUsage,
 } from '../domain/model.ts';
+import { untilAborted } from './answer-stream.ts';
 
 /** An answer of a script. Other fields of `ModelAnswer` have defaults. */
 export interface ScriptedAnswer {
@@ -88,7 +89,7 @@ export function scriptedModel(
       const number = callCount;
       callCount += 1;
       const outcome = decide === undefined ? takeStep(steps?.[number], number, request) : decide(request);
-      return await untilAborted(speak(outcome, request), request.signal);
+      return await untilAborted(request.signal, () => speak(outcome, request));
     },
     assertDone() {
       const unused = (steps?.length ?? 0) - callCount;
@@ -149,16 +150,4 @@ function completeAnswer(
     ...(usage !== undefined && { usage }),
     ...(raw !== undefined && { raw }),
   };
-}
-
-/** Rejects at once when the signal is aborted, as a provider's client does. */
-async function untilAborted<T>(outcome: Promise<T>, signal: AbortSignal): Promise<T> {
-  const aborted = Promise.withResolvers<never>();
-  const stop = (): void => aborted.reject(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
-  try {
-    return await Promise.race([outcome, aborted.promise]);
-  } finally {
-    signal.removeEventListener('abort', stop);
-  }
 }

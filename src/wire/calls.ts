@@ -1,4 +1,5 @@
 import type { Message, ToolCall } from '../domain/message.ts';
+import { isMapping } from '../domain/parse.ts';
 import type { WireFormat } from '../domain/raw-items.ts';
 
 /** Key for arguments that are not a JSON object. The model reads back what it wrote, and the request stays legal. */
@@ -64,11 +65,11 @@ function isChanged(value: number, source: string): boolean {
   return !Number.isFinite(value) || (/^-?\d+$/.test(source) && BigInt(value) !== BigInt(source));
 }
 
-function parseObject(text: string): Record<string, unknown> | undefined {
+/** @returns undefined if the text is not a JSON object */
+export function parseObject(text: string): Record<string, unknown> | undefined {
   try {
     const value: unknown = JSON.parse(text);
-    const isObject = typeof value === 'object' && value !== null && !Array.isArray(value);
-    return isObject ? (value as Record<string, unknown>) : undefined;
+    return isMapping(value) ? value : undefined;
   } catch {
     return undefined;
   }

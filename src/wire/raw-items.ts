@@ -29,12 +29,18 @@ export interface Binding {
  */
 export function keptRawItems(message: Message, binding: Binding): readonly RawItem[] | undefined {
   const raw = readRawItems(message);
-  if (raw === undefined || raw.format !== binding.format || raw.model !== binding.model) return undefined;
-  return holdsUnder(raw, binding) ? raw.items : raw.items.filter((item) => !isThinking(item));
+  if (raw === undefined || !isOfModel(raw, binding)) return undefined;
+  return isThinkingValid(raw, binding) ? raw.items : raw.items.filter((item) => !isThinking(item));
+}
+
+function isOfModel({ format, model }: RawItems, binding: Binding): boolean {
+  return format === binding.format && model === binding.model;
 }
 
 /** Facts that were not recorded count as unchanged: an imported log, a format without a prefix. */
-function holdsUnder(raw: RawItems, { version, prefix }: Binding): boolean {
+export function isThinkingValid(raw: RawItems, binding: Binding): boolean {
+  const { version, prefix } = binding;
+  if (!isOfModel(raw, binding)) return false;
   const isSameVersion = version === undefined || raw.version === undefined || raw.version === version;
   return isSameVersion && (raw.prefix === undefined || raw.prefix === prefix);
 }

@@ -16,7 +16,10 @@ export interface WireRequest {
 }
 
 /** Contents of a provider's answer, and the items that hold them. */
-export type AnswerParts = Pick<ModelAnswer, 'content' | 'toolCalls' | 'end'> & { readonly items: readonly RawItem[] };
+export interface AnswerParts extends Pick<ModelAnswer, 'content' | 'toolCalls'> {
+  readonly end: NonNullable<ModelAnswer['end']>;
+  readonly items: readonly RawItem[];
+}
 
 /** Index into the request's messages, or `NO_ORIGIN` for added content. */
 export type Origin = number;

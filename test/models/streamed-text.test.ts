@@ -2,7 +2,7 @@ import { describe, expect, it } from 'vitest';
 import type { Message } from '../../src/domain/message.ts';
 import { ModelError } from '../../src/domain/model.ts';
 import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
-import { mapStreamErrors } from '../../src/models/answer-stream.ts';
+import { streamEvents } from '../../src/models/answer-stream.ts';
 import { startProvider } from '../provider/provider.ts';
 import { ask, connect } from './fixture.ts';
 import { failureOf, serveRaw } from './raw-server.ts';
@@ -95,7 +95,12 @@ describe('a stream that fails', () => {
   it('fails with a coded error if the provider or the network failed', async () => {
     const read: number[] = [];
     const reading = (async () => {
-      for await (const event of mapStreamErrors(breakOff(), signal, () => coded)) read.push(event);
+      for await (const event of streamEvents(
+        async () => breakOff(),
+        { signal: signal },
+        () => coded,
+      ))
+        read.push(event);
     })();
     await expect(reading).rejects.toBe(coded);
     expect(read).toEqual([1]);
@@ -104,7 +109,12 @@ describe('a stream that fails', () => {
   it('fails with the original error if its consumer has a bug', async () => {
     const bug = new TypeError('x is not a function');
     const reading = (async () => {
-      for await (const _ of mapStreamErrors(breakOff(), signal, () => coded)) throw bug;
+      for await (const _ of streamEvents(
+        async () => breakOff(),
+        { signal: signal },
+        () => coded,
+      ))
+        throw bug;
     })();
     await expect(reading).rejects.toBe(bug);
   });
@@ -115,7 +125,11 @@ describe('a stream that fails', () => {
       yield await Promise.resolve(1);
     }
     const reading = (async () => {
-      for await (const _ of mapStreamErrors(endQuietly(), stop.signal, () => coded))
+      for await (const _ of streamEvents(
+        async () => endQuietly(),
+        { signal: stop.signal },
+        () => coded,
+      ))
         stop.abort(new Error('the lease is lost'));
     })();
     await expect(reading).rejects.toThrow('the lease is lost');

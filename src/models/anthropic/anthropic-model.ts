@@ -13,8 +13,15 @@ import { readAnthropicAnswer } from '../../wire/anthropic/answer.ts';
 import type { AnthropicBody, AnthropicThinking } from '../../wire/anthropic/body.ts';
 import { renderAnthropicInSlices } from '../../wire/anthropic/render.ts';
 import { validateAnthropicInSlices } from '../../wire/anthropic/rules.ts';
-import { mapStreamErrors, notifyEvents, textNotifier, type WatchedRequest } from '../answer-stream.ts';
-import { type CheckedBody, callOptions, renderChecked, sizeContext, toWireRequest } from '../provider-call.ts';
+import { streamEvents, textNotifier, type WatchedRequest } from '../answer-stream.ts';
+import {
+  type CheckedBody,
+  callOptions,
+  recordAnswer,
+  renderChecked,
+  sizeContext,
+  toWireRequest,
+} from '../provider-call.ts';
 import { retryWithoutThinking } from '../provider-errors.ts';
 import { type AnthropicConnection, classifyAnthropicError, openAnthropicClient } from './client.ts';
 import {
@@ -63,33 +70,28 @@ async function answerRequest(caller: AnthropicCaller, request: WatchedRequest): 
   const { client, profile } = caller;
   const { body, prefix, describe } = await renderAnthropicRequest(caller, request);
   const { signal, headers } = callOptions(request, body);
-  const code = (error: unknown): ModelError => classifyAnthropicError(error, { signal, describe });
-  const events = await client.messages
-    .create({ ...body, stream: true }, { signal, headers: { ...headers, ...betaHeader(body) } })
-    .catch((error: unknown) => Promise.reject(code(error)));
-  const watched = mapStreamErrors(notifyEvents(events, request.onEvent), signal, code);
-  const message = await readMessageStream(watched, {
+  const options = { signal, headers: { ...headers, ...betaHeader(body) } };
+  const events = streamEvents(
+    () => client.messages.create({ ...body, stream: true }, options),
+    request,
+    (error) => classifyAnthropicError(error, { signal, describe }),
+  );
+  const message = await readMessageStream(events, {
     onText: textNotifier(request.onText),
     onUsage: (usage) => request.onUsage?.(readAnthropicUsage(usage)),
   });
-  const version = request.version === undefined ? {} : { version: request.version };
-  return readMessage(message, { format: 'anthropic', model: profile.id, prefix, ...version });
+  checkEnd(message);
+  const facts = { version: request.version, prefix };
+  return recordAnswer(readAnthropicAnswer(message), profile, facts, readAnthropicUsage(message.usage));
 }
 
 /** @throws ModelError if the stream broke off, or the window ended the answer */
-function readMessage(message: StreamedAnthropicMessage, raw: Record<string, unknown>): ModelAnswer {
+function checkEnd(message: StreamedAnthropicMessage): void {
   if (message.stop_reason === null) throw new ModelError('retry', 'the answer broke off');
   if (message.stop_reason === 'model_context_window_exceeded') {
     const paid = { code: message.stop_reason, usage: readAnthropicUsage(message.usage) };
     throw new ModelError('overflow', 'the window ended the answer', paid);
   }
-  const { items, end, ...said } = readAnthropicAnswer(message);
-  return {
-    ...said,
-    ...(end === undefined ? {} : { end }),
-    usage: readAnthropicUsage(message.usage),
-    raw: { ...raw, items },
-  };
 }
 
 type BetaMessage = Anthropic.Beta.BetaMessage;
@@ -99,7 +101,7 @@ const COMPACTION_BETA = 'compact-2026-09-04';
 
 const END = '(end of what is to be compacted)';
 
-export interface AnthropicCaller {
+interface AnthropicCaller {
   readonly client: Anthropic;
   readonly profile: ModelProfile;
   readonly thinking: AnthropicThinking | undefined;
@@ -118,8 +120,8 @@ function betaHeader({ messages }: AnthropicBody): Readonly<Record<string, string
  */
 async function compactAnthropic(caller: AnthropicCaller, request: ModelRequest): Promise<ModelCompaction> {
   const { client, profile } = caller;
-  const asked = { ...request, messages: endWithUser(request.messages) };
-  const { body, describe } = await renderAnthropicRequest(caller, asked);
+  const answerable = { ...request, messages: endWithUser(request.messages) };
+  const { body, describe } = await renderAnthropicRequest(caller, answerable);
   const sent = { ...body, compaction: { type: 'summarize' as const } };
   const message = await client.beta.messages
     .stream({ ...sent, betas: [COMPACTION_BETA] }, callOptions(request, sent))

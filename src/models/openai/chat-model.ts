@@ -1,10 +1,10 @@
 import type OpenAI from 'openai';
-import { type Model, type ModelAnswer, ModelError, type ModelProfile, type ModelUsage } from '../../domain/model.ts';
+import { type Model, ModelError, type ModelProfile, type ModelUsage } from '../../domain/model.ts';
 import { readChatAnswer } from '../../wire/openai-chat/answer.ts';
 import { type ChatOptions, renderChatInSlices } from '../../wire/openai-chat/render.ts';
 import { validateChatInSlices } from '../../wire/openai-chat/rules.ts';
-import { mapStreamErrors, notifyEvents, textNotifier, type WatchedRequest } from '../answer-stream.ts';
-import { callOptions, renderChecked, sizeContext, toWireRequest } from '../provider-call.ts';
+import { streamEvents, textNotifier, type WatchedRequest } from '../answer-stream.ts';
+import { callOptions, recordAnswer, renderChecked, sizeContext, toWireRequest } from '../provider-call.ts';
 import { classifyOpenAiError, type OpenAiOptions, openOpenAiClient } from './client.ts';
 
 export type { ChatOptions };
@@ -28,27 +28,16 @@ export function chatModel({ profile: given, chat = {}, ...connection }: ChatMode
       );
       const { signal, version } = request;
       const streamed = { ...body, stream: true as const, stream_options: { include_usage: true } };
-      const code = (error: unknown): ModelError => classifyOpenAiError(error, { signal, describe });
-      const chunks = await client.chat.completions
-        .create(streamed, callOptions(request, body))
-        .catch((error: unknown) => Promise.reject(code(error)));
-      const events = mapStreamErrors(notifyEvents(chunks, request.onEvent), signal, code);
-      const answer = await readChatStream(events, textNotifier(request.onText));
-      const raw = { format: 'openai-chat', model: profile.id, ...(version === undefined ? {} : { version }) };
-      return finishAnswer(answer, raw);
+      const chunks = streamEvents(
+        () => client.chat.completions.create(streamed, callOptions(request, body)),
+        request,
+        (error) => classifyOpenAiError(error, { signal, describe }),
+      );
+      const { message, finishReason, usage } = await readChatStream(chunks, textNotifier(request.onText));
+      if (finishReason === null) throw new ModelError('retry', 'the answer broke off');
+      const answer = readChatAnswer({ finish_reason: finishReason, message });
+      return recordAnswer(answer, profile, { version }, usage && readChatUsage(usage, isThoughtKept(message)));
     },
-  };
-}
-
-/** @throws ModelError if the stream broke off, or brought no answer */
-function finishAnswer({ message, finishReason, usage }: StreamedAnswer, raw: Record<string, unknown>): ModelAnswer {
-  if (finishReason === null) throw new ModelError('retry', 'the answer broke off');
-  const { items, end, ...said } = readChatAnswer({ finish_reason: finishReason, message });
-  return {
-    ...said,
-    ...(end === undefined ? {} : { end }),
-    ...(usage === undefined ? {} : { usage: readChatUsage(usage, isThoughtKept(message)) }),
-    raw: { ...raw, items },
   };
 }
 
@@ -80,14 +69,14 @@ interface StreamedCall {
   readonly [field: string]: unknown;
 }
 
-export interface StreamedChatMessage {
+interface StreamedChatMessage {
   readonly role: 'assistant';
   readonly content: string | null;
   readonly tool_calls?: readonly StreamedCall[];
   readonly [field: string]: unknown;
 }
 
-export interface StreamedAnswer {
+interface StreamedAnswer {
   readonly message: StreamedChatMessage;
   /** Null if the stream broke off. */
   readonly finishReason: string | null;
@@ -112,12 +101,12 @@ async function readChatStream(
     const choice = chunk?.choices?.[0];
     if (choice === undefined) continue;
     finishReason = choice.finish_reason ?? finishReason;
-    const { tool_calls, role: _, ...said } = choice.delta ?? {};
-    addFields(fields, said);
+    const { tool_calls, role: _, ...delta } = choice.delta ?? {};
+    addFields(fields, delta);
     // A refusal's words are the text if there is no other.
-    const text = isEmpty(fields['content']) ? said.refusal : said.content;
+    const text = isEmpty(fields['content']) ? delta.refusal : delta.content;
     if (typeof text === 'string') onText(text);
-    for (const delta of tool_calls ?? []) addToCall(calls, delta);
+    for (const piece of tool_calls ?? []) addToCall(calls, piece);
   }
   const made = calls.map(({ call }) => call);
   const message: StreamedChatMessage = {
@@ -138,8 +127,8 @@ function isEmpty(text: unknown): boolean {
 /**
  * Strings are appended, objects replaced. Lists are dropped, because no way to join their pieces is documented (C7).
  */
-function addFields(fields: Record<string, unknown>, said: Readonly<Record<string, unknown>>): void {
-  for (const [name, value] of Object.entries(said)) {
+function addFields(fields: Record<string, unknown>, delta: Readonly<Record<string, unknown>>): void {
+  for (const [name, value] of Object.entries(delta)) {
     const before = fields[name];
     if (typeof value === 'string') fields[name] = (typeof before === 'string' ? before : '') + value;
     else if (typeof value === 'object' && value !== null && !Array.isArray(value)) fields[name] = value;
@@ -151,15 +140,15 @@ interface OpenCall {
   readonly call: StreamedCall;
 }
 
-function addToCall(calls: OpenCall[], { index, id, type: _, function: said, ...own }: CallDelta): void {
+function addToCall(calls: OpenCall[], { index, id, type: _, function: piece, ...own }: CallDelta): void {
   const number = index ?? undefined;
-  const name = said?.name ?? '';
+  const name = piece?.name ?? '';
   const call = findCall(calls, { number, id, name }) ?? startCall(calls, number);
   Object.assign(call, own);
   call.id ||= id ?? '';
   // Some servers repeat the whole name with every piece.
   if (name !== call.function.name) call.function.name += name;
-  call.function.arguments += said?.arguments ?? '';
+  call.function.arguments += piece?.arguments ?? '';
 }
 
 /**

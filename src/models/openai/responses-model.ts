@@ -12,8 +12,8 @@ import type { RawItems } from '../../domain/raw-items.ts';
 import { readResponsesAnswer } from '../../wire/openai-responses/answer.ts';
 import { renderResponsesInSlices } from '../../wire/openai-responses/render.ts';
 import { validateResponsesInSlices } from '../../wire/openai-responses/rules.ts';
-import { mapStreamErrors, notifyEvents, textNotifier, type WatchedRequest } from '../answer-stream.ts';
-import { callOptions, renderChecked, sizeContext, toWireRequest } from '../provider-call.ts';
+import { streamEvents, textNotifier, type WatchedRequest } from '../answer-stream.ts';
+import { callOptions, recordAnswer, renderChecked, sizeContext, toWireRequest } from '../provider-call.ts';
 import { classifyFailure, retryWithoutThinking } from '../provider-errors.ts';
 import { classifyOpenAiError, type OpenAiOptions, openOpenAiClient } from './client.ts';
 
@@ -44,23 +44,16 @@ async function answerRequest(
     validateResponsesInSlices(sent, sizeContext(profile)),
   );
   const { signal, version } = request;
-  const code = (error: unknown): ModelError => classifyOpenAiError(error, { signal, describe });
-  const events = await client.responses
-    .create({ ...body, stream: true }, callOptions(request, body))
-    .catch((error: unknown) => Promise.reject(code(error)));
-  const watched = notifyEvents(events, request.onEvent);
-  const response = await readStream(mapStreamErrors(watched, signal, code), {
-    describe,
-    onText: textNotifier(request.onText),
-  });
-  const raw = { format: 'openai-responses', model: profile.id, ...(version === undefined ? {} : { version }) };
-  return readResponse(response, raw);
-}
-
-interface StreamListeners {
-  readonly describe: (refusal: string) => string;
-  /** Called with each piece of text. */
-  readonly onText: (piece: string) => void;
+  const events = streamEvents(
+    () => client.responses.create({ ...body, stream: true }, callOptions(request, body)),
+    request,
+    (error) => classifyOpenAiError(error, { signal, describe }),
+  );
+  const response = await readStream(events, describe, textNotifier(request.onText));
+  if (!Array.isArray((response as Partial<Response> | undefined)?.output))
+    throw new ModelError('retry', 'the response is no answer');
+  const usage = response.usage ? readResponsesUsage(response.usage) : undefined;
+  return recordAnswer(readResponsesAnswer(response), profile, { version }, usage);
 }
 
 /**
@@ -69,7 +62,8 @@ interface StreamListeners {
  */
 async function readStream(
   events: AsyncIterable<OpenAI.Responses.ResponseStreamEvent>,
-  { describe, onText }: StreamListeners,
+  describe: (refusal: string) => string,
+  onText: (piece: string) => void,
 ): Promise<Response> {
   let lastIndex: number | undefined;
   for await (const event of events) {
@@ -97,22 +91,9 @@ async function readStream(
   throw new ModelError('retry', 'the answer broke off');
 }
 
-/** @throws ModelError if the response is no answer */
-function readResponse(response: Response, raw: Record<string, unknown>): ModelAnswer {
-  if (!Array.isArray((response as Partial<Response> | undefined)?.output))
-    throw new ModelError('retry', 'the response is no answer');
-  const { items, end, ...said } = readResponsesAnswer(response);
-  return {
-    ...said,
-    ...(end === undefined ? {} : { end }),
-    ...(response.usage ? { usage: readResponsesUsage(response.usage) } : {}),
-    raw: { ...raw, items },
-  };
-}
-
 type CompactedResponse = OpenAI.Responses.CompactedResponse;
 
-export interface ResponsesCaller {
+interface ResponsesCaller {
   readonly client: OpenAI;
   readonly profile: ModelProfile;
   readonly isReasoning: boolean;

@@ -1,3 +1,4 @@
+import { parseObject } from '../../wire/calls.ts';
 import { classifyWord, findLiterals, findWords, type Literal } from './literals.ts';
 import { clipCharacters, clipHead, clipMiddle, fairShare, foldLine, takeEnds } from './text.ts';
 
@@ -27,17 +28,6 @@ export function readArguments(text: string): Argument[] {
     key,
     value: typeof item === 'string' ? item : JSON.stringify(item),
   }));
-}
-
-function parseObject(text: string): Record<string, unknown> | undefined {
-  try {
-    const value: unknown = JSON.parse(text);
-    return typeof value === 'object' && value !== null && !Array.isArray(value)
-      ? (value as Record<string, unknown>)
-      : undefined;
-  } catch {
-    return undefined;
-  }
 }
 
 /** Finds the literals of all values, and short values under a naming key. */

@@ -8,6 +8,7 @@ import type { SummaryRequest } from '../../domain/ports/summarizer.ts';
 import { noTracing, type Tracing } from '../../domain/ports/tracing.ts';
 import { describeThrown } from '../../domain/thrown.ts';
 import { describeUsage } from '../../domain/usage.ts';
+import { untilAborted } from '../answer-stream.ts';
 
 export interface ModelCallPorts {
   readonly model: Model;
@@ -38,14 +39,14 @@ const FRAME_TOKENS = 4 + FRAMING_TOKENS;
  * @throws ModelError of kind `retry`, or the signal's reason
  */
 export async function callSummaryModel(
-  setup: ModelCallPorts,
+  ports: ModelCallPorts,
   { system, content, maxOutputTokens, ...input }: ModelCallInput,
   request: Pick<SummaryRequest, 'signal' | 'onCall' | 'onPassedOver'>,
 ): Promise<SummaryCallResult> {
   const tokens = input.tokens + FRAME_TOKENS;
   const { onPassedOver } = request;
   const ask = (signal: AbortSignal, onUsage: OnUsage): Promise<ModelAnswer> =>
-    setup.model.generate({
+    ports.model.generate({
       system,
       tools: [],
       messages: [{ role: 'user', content }],
@@ -61,7 +62,7 @@ export async function callSummaryModel(
         },
       }),
     });
-  return await timeCall(setup, { tokens, maxOutputTokens }, request, async (signal, onUsage) =>
+  return await timeCall(ports, { tokens, maxOutputTokens }, request, async (signal, onUsage) =>
     checkAnswer(await ask(signal, onUsage)),
   );
 }
@@ -83,16 +84,16 @@ interface CallEnd {
  * @throws ModelError of kind `retry`, or the signal's reason
  */
 export function timeCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
-  setup: ModelCallPorts,
+  ports: ModelCallPorts,
   input: Pick<ModelCallInput, 'tokens' | 'maxOutputTokens'>,
   request: Pick<SummaryRequest, 'signal' | 'onCall'>,
   call: (signal: AbortSignal, onUsage: OnUsage) => Promise<Answer>,
 ): Promise<SummaryCallResult<Answer>> {
-  const { model, tracing = noTracing } = setup;
+  const { model, tracing = noTracing } = ports;
   const { maxOutputTokens } = input;
   // The model reads the log, not a compacted context.
   const about = { kind: 'model_call', profile: model.profile, maxOutputTokens, isCompacted: false } as const;
-  return tracing.inSpan(about, () => runCall(setup, input, request, call));
+  return tracing.inSpan(about, () => runCall(ports, input, request, call));
 }
 
 async function runCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
@@ -160,11 +161,4 @@ function nameOutcome(error: unknown, ended: AbortSignal, timeout: AbortSignal): 
   if (ended.aborted) return 'stopped';
   if (timeout.aborted) return 'timeout';
   return isModelError(error) ? error.kind : 'fatal';
-}
-
-async function untilAborted<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
-  signal.throwIfAborted();
-  const aborted = Promise.withResolvers<never>();
-  signal.addEventListener('abort', () => aborted.reject(signal.reason), { once: true });
-  return await Promise.race([call(), aborted.promise]);
 }

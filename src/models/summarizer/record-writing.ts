@@ -43,22 +43,22 @@ const MAX_EARLIER_SHARE = 0.25;
 
 /** Writes the record of one sequence, in one call or in parts that another call merges. */
 export class RecordWriting {
-  readonly #setup: RecordWritingOptions;
+  readonly #options: RecordWritingOptions;
   readonly #maxOutputTokens: number;
 
-  constructor(setup: RecordWritingOptions) {
-    const { windowTokens, outputCapTokens } = setup.model.profile;
-    this.#setup = setup;
+  constructor(options: RecordWritingOptions) {
+    const { windowTokens, outputCapTokens } = options.model.profile;
+    this.#options = options;
     this.#maxOutputTokens = Math.min(
       outputCapTokens,
-      OVERRUN * setup.maxTokens + THINKING_TOKENS,
+      OVERRUN * options.maxTokens + THINKING_TOKENS,
       Math.floor(windowTokens * MAX_OUTPUT_SHARE),
     );
   }
 
   /** Tokens of data that fit into one call. */
   async measureInput(): Promise<number> {
-    const { counter, model, system, request } = this.#setup;
+    const { counter, model, system, request } = this.#options;
     const { windowTokens, upperBoundFactor } = model.profile;
     const fixed = (await counter.count(system + (request.userRequest ?? ''))) + TASK_TOKENS;
     return Math.floor((windowTokens - this.#maxOutputTokens) / upperBoundFactor) - fixed;
@@ -69,7 +69,7 @@ export class RecordWriting {
    * @throws as `callSummaryModel` does
    */
   async write(inputTokens: number): Promise<RecordResult> {
-    const { request, maxTokens } = this.#setup;
+    const { request, maxTokens } = this.#options;
     const earlier = await this.#chooseEarlier(inputTokens);
     const roomTokens = inputTokens - earlier.tokens;
     if (roomTokens < MIN_PART_TOKENS)
@@ -86,7 +86,7 @@ export class RecordWriting {
 
   /** Returns the summaries to update: all of them, or none if they would take too much of a call. */
   async #chooseEarlier(inputTokens: number): Promise<{ records: readonly EarlierSummary[]; tokens: number }> {
-    const { counter, request } = this.#setup;
+    const { counter, request } = this.#options;
     const records = (request.earlier ?? []).map(withoutFacts);
     const tokens = await counter.count(records.map(renderRecord).join('\n'));
     return tokens > inputTokens * MAX_EARLIER_SHARE ? { records: [], tokens: 0 } : { records, tokens };
@@ -94,7 +94,7 @@ export class RecordWriting {
 
   /** Splits the messages that no record covers. */
   async #split(records: readonly EarlierSummary[], maxTokens: number): Promise<TranscriptPart[]> {
-    const { counter, request } = this.#setup;
+    const { counter, request } = this.#options;
     const stretches = findUncovered(
       request.range,
       records.map(({ covers }) => covers),
@@ -115,7 +115,7 @@ export class RecordWriting {
     earlier: readonly EarlierSummary[],
     maxTokens: number,
   ): Promise<RecordResult> {
-    const { request } = this.#setup;
+    const { request } = this.#options;
     if (maxTokens < MIN_PART_TOKENS) return { status: 'refused', why: `${parts.length} parts are too many to merge` };
     const records: EarlierSummary[] = [];
     const { userRequest } = request;
@@ -127,14 +127,14 @@ export class RecordWriting {
     }
     const ordered = [...earlier, ...records].toSorted((a, b) => a.covers.from - b.covers.from);
     return this.#writeOne(
-      { messages: [], records: ordered, userRequest, maxTokens: this.#setup.maxTokens },
+      { messages: [], records: ordered, userRequest, maxTokens: this.#options.maxTokens },
       earlier.length > 0,
     );
   }
 
   /** Writes a part once, even if the sequence is started again after a later call failed. */
   async #writePart(task: SummaryTask): Promise<WrittenPart> {
-    const { model, system, request } = this.#setup;
+    const { model, system, request } = this.#options;
     const key = hashTexts(model.profile.id, system, renderTask(task));
     const kept = await request.parts?.read(key);
     if (kept !== undefined) return { status: 'written', text: kept };
@@ -146,11 +146,11 @@ export class RecordWriting {
   }
 
   async #writeOne(task: SummaryTask, isUpdate: boolean): Promise<RecordResult> {
-    const { counter, system, request } = this.#setup;
+    const { counter, system, request } = this.#options;
     const content = renderTask(task);
     const tokens = await counter.count(system + content);
     const maxOutputTokens = this.#maxOutputTokens;
-    const result = await callSummaryModel(this.#setup, { system, content, tokens, maxOutputTokens }, request);
+    const result = await callSummaryModel(this.#options, { system, content, tokens, maxOutputTokens }, request);
     if (result.status !== 'answered') return result;
     const { answer } = result;
     const transcript = task.messages.length === 0 ? '' : renderTranscript(task.messages);

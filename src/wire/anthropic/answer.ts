@@ -1,4 +1,3 @@
-import type { ModelAnswer } from '../../domain/model.ts';
 import type { RawItem } from '../../domain/raw-items.ts';
 import { readCallArguments } from '../calls.ts';
 import type { AnswerParts } from '../wire-request.ts';
@@ -19,7 +18,7 @@ export interface AnthropicAnswer {
  * Ends by stop reason. Any other reason is `complete`. A paused turn of server tools counts as cut off. The adapter
  * decides whether the end of the window is an overflow.
  */
-const ENDS: Readonly<Record<string, ModelAnswer['end']>> = {
+const ENDS: Readonly<Record<string, AnswerParts['end']>> = {
   max_tokens: 'cut_off',
   model_context_window_exceeded: 'cut_off',
   pause_turn: 'cut_off',

@@ -1,4 +1,3 @@
-import type { ModelAnswer } from '../../domain/model.ts';
 import type { RawItem } from '../../domain/raw-items.ts';
 import type { AnswerParts } from '../wire-request.ts';
 
@@ -20,7 +19,7 @@ interface ChatAnswerCall {
 }
 
 /** Ends by finish reason. Any other reason is `complete`. Compatible servers use the last three for a broken answer. */
-const ENDS: Readonly<Record<string, ModelAnswer['end']>> = {
+const ENDS: Readonly<Record<string, AnswerParts['end']>> = {
   length: 'cut_off',
   content_filter: 'refusal',
   model_length: 'cut_off',

@@ -1,4 +1,3 @@
-import type { ModelAnswer } from '../../domain/model.ts';
 import { isMapping } from '../../domain/parse.ts';
 import type { RawItem } from '../../domain/raw-items.ts';
 import type { AnswerParts } from '../wire-request.ts';
@@ -44,10 +43,7 @@ function dropParsed(content: unknown): unknown {
   });
 }
 
-function endOf(
-  { status, incomplete_details }: ResponsesAnswer,
-  items: readonly RawItem[],
-): NonNullable<ModelAnswer['end']> {
+function endOf({ status, incomplete_details }: ResponsesAnswer, items: readonly RawItem[]): AnswerParts['end'] {
   if (items.some(isRefusal) || incomplete_details?.reason === 'content_filter') return 'refusal';
   return status === 'completed' ? 'complete' : 'cut_off';
 }

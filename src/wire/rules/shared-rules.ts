@@ -1,3 +1,4 @@
+import { isMapping } from '../../domain/parse.ts';
 import { endsSlice } from '../../domain/sliced.ts';
 import { type BodyView, findOpenable, NO_POSITION, type ViewedCall, type ViewedResult } from './body-view.ts';
 import type { Breach, RuleContext, Rules } from './rule.ts';
@@ -175,13 +176,9 @@ function* describesTools(view: BodyView): Generator<Breach> {
 /** X7: arguments are a JSON object. */
 function* hasObjectArguments({ calls }: BodyView): Generator<Breach> {
   for (const call of calls) {
-    if ('input' in call && !isObject(call.input))
+    if ('input' in call && !isMapping(call.input))
       yield { path: call.path, message: 'the arguments are not a JSON object' };
   }
-}
-
-function isObject(value: unknown): boolean {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
 /**

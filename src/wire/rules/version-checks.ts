@@ -5,7 +5,7 @@ import { readParts } from '../../domain/parts.ts';
 import { readRawItems, type WireFormat } from '../../domain/raw-items.ts';
 import { endsSlice, forEachInSlices, type Sliced } from '../../domain/sliced.ts';
 import { isBlank } from '../parts.ts';
-import { isThinking } from '../raw-items.ts';
+import { isThinking, isThinkingValid } from '../raw-items.ts';
 import { NO_ORIGIN, type Origin, type Rendered, type Violation, type WireRequest } from '../wire-request.ts';
 
 /**
@@ -93,11 +93,14 @@ export function* checkThinking(
   rendered: Rendered<unknown>,
 ): Sliced<Violation[]> {
   const violations: Violation[] = [];
+  const { format, prefix } = rendered;
+  const binding = { format, prefix, model: request.model, version: request.version };
   const checkBlock = (block: { readonly type?: unknown }, { path, place, index }: Place): void => {
     if (!isThinking(block)) return;
     const origins = rendered.origins[place] ?? [];
     const message = request.messages[origins[index] ?? origins[0] ?? NO_ORIGIN];
-    if (message === undefined || isItsOwn(message, request, rendered)) return;
+    const raw = message && readRawItems(message);
+    if (message === undefined || (raw !== undefined && isThinkingValid(raw, binding))) return;
     violations.push({
       rule: 'A8',
       path: path(),
@@ -123,17 +126,6 @@ interface Place {
   readonly path: () => string;
   readonly place: number;
   readonly index: number;
-}
-
-function isItsOwn(
-  message: Message,
-  { model, version }: Pick<WireRequest, 'model' | 'version'>,
-  { format, prefix }: Rendered<unknown>,
-): boolean {
-  const raw = readRawItems(message);
-  if (raw === undefined || raw.format !== format || raw.model !== model) return false;
-  const isSameVersion = version === undefined || raw.version === undefined || raw.version === version;
-  return isSameVersion && (raw.prefix === undefined || raw.prefix === prefix);
 }
 
 /** Characters searched between two yields, below 5 ms. */
