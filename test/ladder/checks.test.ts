@@ -36,7 +36,7 @@ const SOFT: Scenario = {
   isBacked: false,
 };
 
-/** The floor has to yield: two answers of its window, of which the older goes. */
+/** A hard pass that has to cut the floor: it removes the older of two answers in the retention window. */
 const HARD: Scenario = {
   ...SOFT,
   chunks: [
@@ -67,7 +67,7 @@ beforeAll(async () => {
   hard = await playOne(HARD);
 });
 
-test('the passes that the mutations start from break no check', () => {
+test('the unmutated passes break no check', () => {
   expect([...findBreaches(soft), ...findBreaches(hard)]).toEqual([]);
   expect(soft.after.items.map(({ from }) => from)).toEqual([1, 2, 4, 5, 6, 7, 8, 9]);
   expect(hard.after.items.map(({ from }) => from)).toEqual([1, 3, 4, 5, 6]);
@@ -100,7 +100,7 @@ function masked(pass: SeenPass, seq: number, message: Partial<Message>): SeenPas
   return changed(pass, seq, message, { segment: { kind: 'masked', from: seq, to: seq, weight } });
 }
 
-/** As if the model had not gone on behind the results. */
+/** Removes the model's later messages, so that the results count as unread. */
 function unread({ before, after, ...pass }: SeenPass): SeenPass {
   const until = ({ from }: ContextItem): boolean => from < 9;
   return {
@@ -112,44 +112,74 @@ function unread({ before, after, ...pass }: SeenPass): SeenPass {
 
 describe('the checks find a mutated version', () => {
   test.each<[string, () => SeenPass]>([
-    ['is smaller than its parent', () => settled(soft, { tokensAfter: soft.outcome.settled.tokensBefore })],
-    ['gains enough, with soft reasons', () => settled(soft, { tokensAfter: soft.outcome.settled.tokensBefore - 1 })],
-    ['is lighter with every step', () => settled(soft, { steps: soft.outcome.settled.steps.flatMap((s) => [s, s]) })],
-    ['weighs what it says', () => settled(soft, { tokensAfter: soft.outcome.settled.tokensAfter - 1 })],
-    ['weighs what it says', () => without(soft, 4)],
-    ['is within the budget, or says why not', () => limited(settled(soft, { explained: [] }), 10)],
-    ['is within the budget, or says why not', () => settled(soft, { explained: ['retention_floor'] })],
-    ['is within the budget, or says why not', () => limited(settled(hard, { explained: ['nothing_removable'] }), 10)],
-    ['is above the budget only where nothing more may go', () => limited(hard, 10)],
-    ['is above the budget only where nothing more may go', () => limited({ ...soft, after: soft.before }, 10)],
-    ['is valid in three formats', () => without(soft, 6)],
-    ['holds every pin whole', () => without(soft, 2)],
-    ['holds every pin whole', () => changed(soft, 2, { content: 'Mind it.' })],
-    ['holds every pin whole', () => ({ ...soft, prepared: { ...soft.prepared, system: 'Be brief.' } })],
-    ['holds the system messages and the live user message', () => without(soft, 1)],
-    ['holds the system messages and the live user message', () => changed(soft, 8, { content: 'And?' })],
-    ['leaves open rounds as they are', () => without(soft, 9)],
-    ['leaves what the model has not read, if shorter', () => without(hard, 5, 6)],
-    ['leaves what the model has not read, if shorter', () => unread(changed(soft, 7, { content: 'n…' }))],
-    ['splits no round', () => without(soft, 7)],
-    ['keeps the order of the log', () => withItems(soft, (items) => items.toReversed())],
-    ['adds nothing but summaries, and changes nothing unsaid', () => changed(soft, 6, { content: 'f…' })],
-    ['adds nothing but summaries, and changes nothing unsaid', () => changed(soft, 4, {}, { from: 3, to: 3 })],
-    ['masks and clips leave what a message answers and calls', () => masked(soft, 6, { toolCallId: 'b' })],
-    ['masks and clips leave what a message answers and calls', () => masked(soft, 6, { isError: true })],
-    ['masks and clips leave what a message answers and calls', () => masked(soft, 5, { toolCalls: [] })],
-    ['keeps the floor as written', () => without(soft, 4)],
-    ['keeps the floor as written', () => changed(soft, 6, { content: 'f…' })],
-    ['keeps the floor as written', () => settled(without(soft, 4), { isFloorRelaxed: true })],
-    ['keeps the floor as written', () => settled(hard, { isFloorRelaxed: false })],
+    ['a version is smaller than its parent', () => settled(soft, { tokensAfter: soft.outcome.settled.tokensBefore })],
+    ['a soft pass gains at least minGain', () => settled(soft, { tokensAfter: soft.outcome.settled.tokensBefore - 1 })],
     [
-      'takes of the floor the oldest first',
+      'each step makes the context smaller',
+      () => settled(soft, { steps: soft.outcome.settled.steps.flatMap((s) => [s, s]) }),
+    ],
+    [
+      'a version has the weight that it states',
+      () => settled(soft, { tokensAfter: soft.outcome.settled.tokensAfter - 1 }),
+    ],
+    ['a version has the weight that it states', () => without(soft, 4)],
+    ['a version is within the budget or explains why not', () => limited(settled(soft, { explained: [] }), 10)],
+    ['a version is within the budget or explains why not', () => settled(soft, { explained: ['retention_floor'] })],
+    [
+      'a version is within the budget or explains why not',
+      () => limited(settled(hard, { explained: ['nothing_removable'] }), 10),
+    ],
+    ['a version is above the budget only if nothing more may go', () => limited(hard, 10)],
+    ['a version is above the budget only if nothing more may go', () => limited({ ...soft, after: soft.before }, 10)],
+    ['a version is valid in all wire formats', () => without(soft, 6)],
+    ['a version keeps every pin unchanged', () => without(soft, 2)],
+    ['a version keeps every pin unchanged', () => changed(soft, 2, { content: 'Mind it.' })],
+    ['a version keeps every pin unchanged', () => ({ ...soft, prepared: { ...soft.prepared, system: 'Be brief.' } })],
+    ['a version keeps the system messages and the last user message', () => without(soft, 1)],
+    ['a version keeps the system messages and the last user message', () => changed(soft, 8, { content: 'And?' })],
+    ['a version keeps open rounds unchanged', () => without(soft, 9)],
+    ['a version keeps results that the model has not read, at most clipped', () => without(hard, 5, 6)],
+    [
+      'a version keeps results that the model has not read, at most clipped',
+      () => unread(changed(soft, 7, { content: 'n…' })),
+    ],
+    ['a version splits no tool round', () => without(soft, 7)],
+    ['a version keeps the order of the log', () => withItems(soft, (items) => items.toReversed())],
+    [
+      'a version adds only summaries and changes only masked or clipped messages',
+      () => changed(soft, 6, { content: 'f…' }),
+    ],
+    [
+      'a version adds only summaries and changes only masked or clipped messages',
+      () => changed(soft, 4, {}, { from: 3, to: 3 }),
+    ],
+    ['a mask or clip keeps role, call ids and error mark of a message', () => masked(soft, 6, { toolCallId: 'b' })],
+    ['a mask or clip keeps role, call ids and error mark of a message', () => masked(soft, 6, { isError: true })],
+    ['a mask or clip keeps role, call ids and error mark of a message', () => masked(soft, 5, { toolCalls: [] })],
+    ['a version keeps the floor unless it reports the floor as relaxed', () => without(soft, 4)],
+    ['a version keeps the floor unless it reports the floor as relaxed', () => changed(soft, 6, { content: 'f…' })],
+    [
+      'a version keeps the floor unless it reports the floor as relaxed',
+      () => settled(without(soft, 4), { isFloorRelaxed: true }),
+    ],
+    [
+      'a version keeps the floor unless it reports the floor as relaxed',
+      () => settled(hard, { isFloorRelaxed: false }),
+    ],
+    [
+      'a relaxed floor loses its oldest groups first',
       () => withItems(hard, () => hard.before.items.filter(({ from }) => from !== 3)),
     ],
-    ['says that the floor is relaxed where it is, and nowhere else', () => settled(hard, { isFloorRelaxed: false })],
-    ['says that the floor is relaxed where it is, and nowhere else', () => settled(soft, { isFloorRelaxed: true })],
-    ['archives what it says', () => settled(soft, { archived: 0 })],
-  ])('%s', (name, mutate) => {
+    [
+      'a version reports a relaxed floor exactly if the floor lost a group',
+      () => settled(hard, { isFloorRelaxed: false }),
+    ],
+    [
+      'a version reports a relaxed floor exactly if the floor lost a group',
+      () => settled(soft, { isFloorRelaxed: true }),
+    ],
+    ['a version states how many messages it archived', () => settled(soft, { archived: 0 })],
+  ])('the checks find a mutated version that breaks "%s"', (name, mutate) => {
     expect(namesOf(findBreaches(mutate()))).toContain(name);
   });
 });
@@ -159,25 +189,28 @@ describe('the checks find a mutated end', () => {
   const details = { fixed: 10, pinned: 0, open: 0, floor: 0, max: 300 };
 
   test.each<[string, EvaluatedOutcome]>([
-    ['is made when somebody asks for it', { kind: 'no_reason', reasons: [] }],
-    ['leaves nothing above the budget without a word, with a hard reason', { kind: 'none', reasons }],
-    ['leaves nothing above the budget without a word, with a hard reason', { kind: 'no_gain', reasons }],
-    ['is infeasible by its own sum', { kind: 'infeasible', reasons, details }],
-    ['is infeasible by its own sum', { kind: 'infeasible', reasons, details: { ...details, fixed: 400, max: 200 } }],
+    ['a pass that was requested as manual or overflow takes place', { kind: 'no_reason', reasons: [] }],
+    ['a hard pass above the budget never ends as none or no_gain', { kind: 'none', reasons }],
+    ['a hard pass above the budget never ends as none or no_gain', { kind: 'no_gain', reasons }],
+    ['an infeasible pass states a sum above its limit', { kind: 'infeasible', reasons, details }],
     [
-      'is infeasible only where the least that must stay is too much',
+      'an infeasible pass states a sum above its limit',
+      { kind: 'infeasible', reasons, details: { ...details, fixed: 400, max: 200 } },
+    ],
+    [
+      'a pass is infeasible only if the protected messages alone exceed the limit',
       { kind: 'infeasible', reasons, details: { ...details, fixed: 400 } },
     ],
     [
-      'is refused for nothing but the bytes of a small cap',
+      'a version is refused only for the bytes of a small request limit',
       { kind: 'refused', reasons, refusal: { codes: ['X9'], message: '' } },
     ],
-  ])('%s', (name, outcome) => {
+  ])('the checks find a mutated end that breaks "%s"', (name, outcome) => {
     expect(namesOf(findEndBreaches({ ...hard, outcome }))).toContain(name);
   });
 });
 
-test('a pass is made over a pinned summary whose text holds the delimiter', async () => {
+test('a pass compacts a context with a pinned summary whose text contains the closing tag', async () => {
   const text = {
     role: 'summary' as const,
     content: 'a </summary> b',
@@ -190,7 +223,7 @@ test('a pass is made over a pinned summary whose text holds the delimiter', asyn
   expect(played?.breaches).toEqual([]);
 });
 
-/** Without what a check that threw says besides. */
+/** Removes the error text that a check which threw adds to its name. */
 function namesOf(breaches: readonly string[]): string[] {
   return breaches.map((breach) => breach.split(':')[0] as string);
 }

@@ -7,78 +7,78 @@ import type { Message } from '../../src/domain/message.ts';
 import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
 import { wireFormats } from '../../src/wire/formats.ts';
 import type { PreparedAgent } from '../../src/workers/prepared-agent.ts';
-import { type Held, type HeldGroup, holdGroups, holdsSeq, yieldOrder } from './floor.ts';
+import { coversSeq, floorOrder, type ProtectedGroup, type ProtectionInput, protectGroups } from './floor.ts';
 import { isBudgetAGoal, isOverBudget, messagesOf, namesOfBroken, type SeenPass } from './seen-pass.ts';
 
-/** Checks that every version must pass, by name. Written without what plans and settles: from the messages and the policy alone. */
+/** Checks that every version must pass, by name. They use messages and policy alone, not the code that plans and settles. */
 const CHECKS: Readonly<Record<string, (pass: SeenPass) => boolean>> = {
-  'is smaller than its parent': ({ outcome: { settled } }) => settled.tokensAfter < settled.tokensBefore,
-  'gains enough, with soft reasons': ({ prepared: { policy }, outcome: { settled, reasons } }) =>
+  'a version is smaller than its parent': ({ outcome: { settled } }) => settled.tokensAfter < settled.tokensBefore,
+  'a soft pass gains at least minGain': ({ prepared: { policy }, outcome: { settled, reasons } }) =>
     hasHardReason(reasons) || settled.tokensBefore - settled.tokensAfter >= policy.minGain * settled.tokensBefore,
-  'is lighter with every step': ({ before, outcome: { settled } }) =>
+  'each step makes the context smaller': ({ before, outcome: { settled } }) =>
     settled.steps.every(
       ({ tokens }, index) => tokens < (settled.steps[index - 1]?.tokens ?? weighItems(before.items).tokens),
     ),
-  'weighs what it says': ({ prepared, after, outcome: { settled } }) =>
+  'a version has the weight that it states': ({ prepared, after, outcome: { settled } }) =>
     settled.tokensAfter === requestTokens(prepared, weighItems(after.items).tokens) &&
     isDeepStrictEqual(settled.weight, weighItems(after.items)),
-  'is within the budget, or says why not': isWithinBudget,
-  'is above the budget only where nothing more may go': (pass) => {
+  'a version is within the budget or explains why not': isWithinBudget,
+  'a version is above the budget only if nothing more may go': (pass) => {
     if (!isBudgetAGoal(pass) || !isOverBudget(pass, weighItems(pass.after.items))) return true;
     const isHard = hasHardReason(pass.outcome.reasons);
-    return holdGroups(heldAfter(pass)).every(
-      ({ hold }) => hold === 'fixed' || hold === 'unread' || (hold === 'floor' && !isHard),
+    return protectGroups(inputAfter(pass)).every(
+      ({ protection }) => protection === 'fixed' || protection === 'unread' || (protection === 'floor' && !isHard),
     );
   },
-  'is valid in three formats': ({ prepared, after }) =>
+  'a version is valid in all wire formats': ({ prepared, after }) =>
     WIRE_FORMATS.every((format) => isValid(prepared, after, format)),
-  'holds every pin whole': ({ prepared, before, after }) =>
+  'a version keeps every pin unchanged': ({ prepared, before, after }) =>
     messagesOf(before)
       .filter(({ pinned }) => pinned === true)
       .every((message) => messagesOf(after).some((other) => isDeepStrictEqual(other, message))) &&
     prepared.policy.pins.every((pin) => prepared.system.includes(pin)),
-  'holds the system messages and the live user message': ({ before, after }) => {
+  'a version keeps the system messages and the last user message': ({ before, after }) => {
     const kept = new Set(messagesOf(after));
-    const said = messagesOf(before);
-    const live = said.findLast(({ role }) => role === 'user');
-    const fixed = said.filter((message) => message.role === 'system' || message === live);
+    const messages = messagesOf(before);
+    const live = messages.findLast(({ role }) => role === 'user');
+    const fixed = messages.filter((message) => message.role === 'system' || message === live);
     return fixed.every((message) => kept.has(message));
   },
-  'leaves open rounds as they are': ({ before, after }) => {
+  'a version keeps open rounds unchanged': ({ before, after }) => {
     const kept = new Set(messagesOf(after));
-    const said = messagesOf(before);
-    return groupMessages(said)
+    const messages = messagesOf(before);
+    return groupMessages(messages)
       .filter(({ isOpen }) => isOpen)
-      .every(({ positions }) => positions.every((position) => kept.has(said[position] as Message)));
+      .every(({ positions }) => positions.every((position) => kept.has(messages[position] as Message)));
   },
-  'leaves what the model has not read, if shorter': (pass) => {
-    const isStill = hasHardReason(pass.outcome.reasons) ? isThere : isSame;
-    return holdGroups(heldBefore(pass)).every((group) => group.hold !== 'unread' || isStill(pass, group));
+  'a version keeps results that the model has not read, at most clipped': (pass) => {
+    const isStill = hasHardReason(pass.outcome.reasons) ? isPresent : isSame;
+    return protectGroups(inputBefore(pass)).every((group) => group.protection !== 'unread' || isStill(pass, group));
   },
-  'splits no round': (pass) =>
+  'a version splits no tool round': (pass) =>
     groupMessages(messagesOf(pass.before)).every(({ positions }) => {
       const kept = positions.filter((position) => findOwn(pass, pass.before.items[position] as ContextItem));
       return kept.length === 0 || kept.length === positions.length;
     }),
-  'keeps the order of the log': ({ after: { items } }) =>
+  'a version keeps the order of the log': ({ after: { items } }) =>
     items.every(({ from, to }, index) => from <= to && from > (items[index - 1]?.to ?? 0)),
-  'adds nothing but summaries, and changes nothing unsaid': isMadeOfBefore,
-  'masks and clips leave what a message answers and calls': (pass) =>
+  'a version adds only summaries and changes only masked or clipped messages': isMadeOfBefore,
+  'a mask or clip keeps role, call ids and error mark of a message': (pass) =>
     pass.after.items
       .filter(({ segment }) => segment?.kind === 'masked' || segment?.kind === 'clipped')
       .every((item) => {
         const whole = pass.before.items.find(({ from }) => from === item.from)?.message;
         return whole !== undefined && isDeepStrictEqual(frameOf(whole), frameOf(item.message));
       }),
-  'keeps the floor as written': keepsFloor,
-  'takes of the floor the oldest first': takesOldestFirst,
-  'says that the floor is relaxed where it is, and nowhere else': (pass) =>
-    pass.outcome.settled.isFloorRelaxed === yieldOrder(heldBefore(pass)).some((group) => isGone(pass, group)),
-  'archives what it says': ({ before, after, outcome: { settled } }) =>
+  'a version keeps the floor unless it reports the floor as relaxed': keepsFloor,
+  'a relaxed floor loses its oldest groups first': takesOldestFirst,
+  'a version reports a relaxed floor exactly if the floor lost a group': (pass) =>
+    pass.outcome.settled.isFloorRelaxed === floorOrder(inputBefore(pass)).some((group) => isGone(pass, group)),
+  'a version states how many messages it archived': ({ before, after, outcome: { settled } }) =>
     settled.archived === countOwn(before.items) - countOwn(after.items),
 };
 
-/** Names of what a pass broke. */
+/** Lists the names of the checks that a pass breaks. */
 export function findBreaches(pass: SeenPass): string[] {
   return namesOfBroken(CHECKS, pass);
 }
@@ -99,7 +99,6 @@ function isValid({ system, tools }: PreparedAgent, context: Context, format: (ty
   return validate(render(request).body, { isProbed: true, isUncapped: true }).length === 0;
 }
 
-/** Whole messages are unchanged. */
 function isMadeOfBefore({ before, after }: SeenPass): boolean {
   const found = new Map(before.items.map((item) => [item.from, item]));
   return after.items.every((item) => {
@@ -113,35 +112,35 @@ function isMadeOfBefore({ before, after }: SeenPass): boolean {
 function keepsFloor(pass: SeenPass): boolean {
   if (pass.outcome.settled.isFloorRelaxed) return hasHardReason(pass.outcome.reasons);
   const isSoft = !hasHardReason(pass.outcome.reasons);
-  return yieldOrder(heldBefore(pass)).every((group) => {
-    if (isTaken(pass, group)) return true;
-    return isSoft ? isSame(pass, group) : isThere(pass, group);
+  return floorOrder(inputBefore(pass)).every((group) => {
+    if (isInSummary(pass, group)) return true;
+    return isSoft ? isSame(pass, group) : isPresent(pass, group);
   });
 }
 
 function takesOldestFirst(pass: SeenPass): boolean {
-  const order = yieldOrder(heldBefore(pass)).filter((group) => !isTaken(pass, group));
+  const order = floorOrder(inputBefore(pass)).filter((group) => !isInSummary(pass, group));
   const lastGone = order.findLastIndex((group) => isGone(pass, group));
   return order.slice(0, lastGone + 1).every((group) => isGone(pass, group));
 }
 
-function isGone(pass: SeenPass, group: HeldGroup): boolean {
-  return !isThere(pass, group) && !isTaken(pass, group);
+function isGone(pass: SeenPass, group: ProtectedGroup): boolean {
+  return !isPresent(pass, group) && !isInSummary(pass, group);
 }
 
-/** All of it stands there as messages of their own, if shorter. */
-function isThere(pass: SeenPass, { items }: HeldGroup): boolean {
+/** True if every message of the group is still an item of its own, at most masked or clipped. */
+function isPresent(pass: SeenPass, { items }: ProtectedGroup): boolean {
   return items.every((item) => findOwn(pass, item) !== undefined);
 }
 
-function isSame(pass: SeenPass, { items }: HeldGroup): boolean {
+function isSame(pass: SeenPass, { items }: ProtectedGroup): boolean {
   return items.every((item) => isDeepStrictEqual(findOwn(pass, item)?.message, item.message));
 }
 
-/** True for the log's first user message below a summary that starts with it. */
-function isTaken({ after, firstUserSeq }: SeenPass, { items }: HeldGroup): boolean {
-  const holder = after.items.find((item) => holdsSeq(item, firstUserSeq));
-  return holder?.message.role === 'summary' && items.some((item) => holdsSeq(item, firstUserSeq));
+/** True for the first user message of the log if a summary that starts with its text replaced the message. */
+function isInSummary({ after, firstUserSeq }: SeenPass, { items }: ProtectedGroup): boolean {
+  const holder = after.items.find((item) => coversSeq(item, firstUserSeq));
+  return holder?.message.role === 'summary' && items.some((item) => coversSeq(item, firstUserSeq));
 }
 
 function findOwn({ after }: SeenPass, { from, to, message }: ContextItem): ContextItem | undefined {
@@ -156,11 +155,11 @@ function frameOf({ role, toolCallId, isError, toolCalls = [] }: Message): unknow
   return { role, toolCallId, isError, calls: toolCalls.map(({ id, name }) => [id, name]) };
 }
 
-function heldBefore({ prepared: { policy }, before, firstUserSeq }: SeenPass): Held {
+function inputBefore({ prepared: { policy }, before, firstUserSeq }: SeenPass): ProtectionInput {
   return { policy, context: before, firstUserSeq };
 }
 
-function heldAfter({ prepared: { policy }, after, firstUserSeq }: SeenPass): Held {
+function inputAfter({ prepared: { policy }, after, firstUserSeq }: SeenPass): ProtectionInput {
   return { policy, context: after, firstUserSeq };
 }
 

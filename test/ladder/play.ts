@@ -77,7 +77,7 @@ const reasons = fc.constantFrom<readonly Reason[]>(
   ['turn_end', 'manual'],
 );
 
-function scenariosOver(histories: Scenario['chunks'] extends infer C ? fc.Arbitrary<C> : never) {
+function scenariosOver(histories: fc.Arbitrary<Scenario['chunks']>) {
   return histories.chain((given) =>
     fc.record<Scenario>({
       chunks: fc.constant(given),
@@ -101,7 +101,7 @@ export interface Played {
   readonly breaches: readonly string[];
 }
 
-/** Plays a scenario. Undefined: its policy is refused, or its messages are no valid history. */
+/** Plays a scenario. @returns undefined if its policy is refused or its messages are no valid history */
 export async function play(scenario: Scenario, counter: BpeTokenCounter): Promise<Played | undefined> {
   const prepared = await prepare(scenario, counter);
   if (prepared === undefined) return undefined;
@@ -130,7 +130,7 @@ export async function play(scenario: Scenario, counter: BpeTokenCounter): Promis
   return { outcomes, versions, breaches };
 }
 
-/** The same scenario played again, from nothing, ends the same. */
+/** Plays a scenario twice, each time from an empty conversation, and compares the outcomes. */
 export async function playTwice(scenario: Scenario, counter: BpeTokenCounter): Promise<Played | undefined> {
   const [played, again] = [await play(scenario, counter), await play(scenario, counter)];
   if (played === undefined || isDeepStrictEqual(played.outcomes, again?.outcomes)) return played;
@@ -157,7 +157,7 @@ async function prepare(scenario: Scenario, counter: BpeTokenCounter): Promise<Pr
   }
 }
 
-/** The chunks with a log's call ids, and nothing in them that could be changed unseen. */
+/** Gives the messages call ids as in a log, and freezes them so that a pass cannot change them unnoticed. */
 function adopt(given: Scenario['chunks']): Message[][] | undefined {
   try {
     const all = adoptMessages(given.flat(), 1).messages;

@@ -14,7 +14,7 @@ export interface SeenEnd<Outcome extends EvaluatedOutcome = EvaluatedOutcome> {
   readonly outcome: Outcome;
   /** Reasons of the request. */
   readonly requested: readonly Reason[];
-  /** the log's first user message */
+  /** Seq of the log's first user message. */
   readonly firstUserSeq: number | undefined;
 }
 

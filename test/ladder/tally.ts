@@ -1,6 +1,6 @@
 import type { Played } from './play.ts';
 
-/** How often passes ended in which way, by what a reader of a report would look for. */
+/** Counts how passes ended. */
 export class Tally {
   readonly #counts = new Map<string, number>();
 

@@ -15,7 +15,7 @@ function* work(steps: number, onStep: () => void): Generator<void, number> {
   return steps;
 }
 
-test('finishes short work long before earlier long work', async () => {
+test('the event loop share finishes short work long before earlier long work', async () => {
   const share = new EventLoopShare();
   let longSteps = 0;
   const long = Array.from({ length: 10 }, () => share.run(work(40, () => longSteps++)));
@@ -27,21 +27,21 @@ test('finishes short work long before earlier long work', async () => {
   expect(longSteps).toBe(400);
 });
 
-test('serves long work in rotation', async () => {
+test('the event loop share serves long work in rotation', async () => {
   const share = new EventLoopShare();
   const steps = [0, 0, 0, 0];
   let apart = 0;
-  const told = (index: number) => () => {
+  const stepOf = (index: number) => () => {
     steps[index] = (steps[index] ?? 0) + 1;
     const going = steps.filter((count) => count < 30);
     if (going.length === steps.length) apart = Math.max(apart, Math.max(...steps) - Math.min(...steps));
   };
-  await Promise.all(steps.map((_, index) => share.run(work(30, told(index)))));
+  await Promise.all(steps.map((_, index) => share.run(work(30, stepOf(index)))));
   // The first work runs alone for one share of the event loop, until the others are added.
   expect(apart).toBeLessThanOrEqual(1 + Math.ceil(8 / STEP_MS));
 });
 
-test('long work continues during a stream of short work', async () => {
+test('the event loop share continues long work during a stream of short work', async () => {
   const share = new EventLoopShare();
   const steps = { long: 0, short: 0 };
   const long = share.run(work(20, () => steps.long++));
@@ -52,7 +52,7 @@ test('long work continues during a stream of short work', async () => {
   expect(steps.short).toBeLessThanOrEqual(60);
 });
 
-test('returns to the event loop after each share, and passes on errors of the work', async () => {
+test('the event loop share returns to the event loop after each share, and passes on errors of the work', async () => {
   const share = new EventLoopShare();
   let turns = 0;
   let isDone = false;

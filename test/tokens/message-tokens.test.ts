@@ -12,18 +12,18 @@ const message = {
 const text = 'Größe? 好 \ud800read{"path":"a.ts"}list{}';
 
 describe('size of a message', () => {
-  test('is the tokens of content, names and arguments plus four', async () => {
+  test('the tokens of a message are those of content, call names and arguments, plus four', async () => {
     const counter = await loadTokenCounter('o200k_base');
     expect(await countMessage(counter, message)).toBe(counter.encode(text).length + 4);
     expect(await countMessage(counter, { content: '' })).toBe(4);
   });
 
-  test('is the UTF-8 bytes of the same text, with three for a lone surrogate and its replacement', () => {
+  test('the bytes of a message are the UTF-8 bytes of its text, three for a lone surrogate', () => {
     expect(bytesOfMessage(message)).toBe(new TextEncoder().encode(text).length);
     expect(bytesOfMessage({ content: '\ud800', toolCalls: undefined })).toBe(3);
   });
 
-  test('includes parts: texts as texts, each image as one, with the bytes that are sent', async () => {
+  test('the size of a message includes its text parts, and a fixed number of tokens for each image', async () => {
     const counter = await loadTokenCounter('o200k_base');
     const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'A'.repeat(4_000) } };
     const parts = [{ type: 'text', text: 'What is this?' }, picture];
@@ -33,7 +33,7 @@ describe('size of a message', () => {
     expect(bytesOfMessage(counted)).toBe('What is this?'.length + 4_000);
   });
 
-  test('counts a text once that both content and parts contain', async () => {
+  test('a text that both content and parts contain counts once', async () => {
     const counter = await loadTokenCounter('o200k_base');
     const both = { content: 'Hello there.', parts: [{ type: 'text', text: 'Hello there.' }] };
     expect(await countMessage(counter, both)).toBe(await countMessage(counter, { content: 'Hello there.' }));

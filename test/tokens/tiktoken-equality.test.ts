@@ -30,20 +30,23 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s equals tiktoken', (en
     return undefined;
   }
 
-  test('on 15,000 strings of every kind', () => {
+  test('the counter returns the same token ids as tiktoken for 15,000 strings of every kind', () => {
     const strings = makeStrings(1_500, SEED);
     expect(strings.length).toBe(15_000);
     expect(findDifference(strings)).toBeUndefined();
   });
 
-  test.skipIf(traces === undefined)('on recorded traces, slices and whole (skipped without ../shared/traces)', () => {
-    const random = randomIntegers(SEED);
-    const any = (): string => traces?.[random(traces.length)] ?? '';
-    expect(findDifference(Array.from({ length: 5_000 }, () => slice(any(), random)))).toBeUndefined();
-    expect(findDifference(Array.from({ length: 100 }, any))).toBeUndefined();
-  });
+  test.skipIf(traces === undefined)(
+    'the counter returns the same token ids as tiktoken for recorded traces (skipped without ../shared/traces)',
+    () => {
+      const random = randomIntegers(SEED);
+      const any = (): string => traces?.[random(traces.length)] ?? '';
+      expect(findDifference(Array.from({ length: 5_000 }, () => slice(any(), random)))).toBeUndefined();
+      expect(findDifference(Array.from({ length: 100 }, any))).toBeUndefined();
+    },
+  );
 
-  test('on pieces on both sides of the limit between the two merge algorithms', () => {
+  test('the counter returns the same token ids as tiktoken on both sides of the limit between the two merge algorithms', () => {
     const random = randomIntegers(SEED);
     const pick = (letters: string): string => letters[random(letters.length)] ?? '';
     for (const letters of ['a', 'ab', 'abcdefghijklmnopqrstuvwxyz', '好', '好的文字', ' ', '-=', '\u0301']) {
@@ -53,23 +56,23 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s equals tiktoken', (en
     }
   });
 
-  test('on one piece of thousands of letters', () => {
+  test('the counter returns the same token ids as tiktoken for one piece of thousands of letters', () => {
     const pieces = ['a'.repeat(5_000), 'ab'.repeat(3_000), '好'.repeat(3_000), `${' '.repeat(5_000)}x`];
     expect(findDifference(pieces)).toBeUndefined();
   });
 
   test.each([
     ['plane 0, up to the surrogates', 0, 0xd7ff],
-    ['planes 0 and 1, behind the surrogates', 0xe000, 0x1ffff],
+    ['planes 0 and 1, after the surrogates', 0xe000, 0x1ffff],
     ['the ends of the blocks in planes 2 and 3', 0x2a600, 0x33600],
     ['tags and variation selectors', 0xe0000, 0xe01ff],
-  ])('on all code points of %s', (_name, first, last) => {
+  ])('the counter returns the same token ids as tiktoken for all code points of %s', (_name, first, last) => {
     const chars = Array.from({ length: last - first + 1 }, (_, index) => String.fromCodePoint(first + index));
     // One token less where the character is a letter, mark or number ('s), and where it splits off the blank.
     expect(findDifference(chars.map((char) => `${char}'s ${char}the`))).toBeUndefined();
   });
 
-  test('reads special-token text as ordinary text', () => {
+  test('the counter reads the text of special tokens as ordinary text', () => {
     expect(counter.encode('<|endoftext|>').length).toBeGreaterThan(1);
     expect(findDifference(['<|endoftext|>'])).toBeUndefined();
   });

@@ -26,12 +26,12 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s', (encoding) => {
   });
   afterAll(() => tiktoken.free());
 
-  test('is loaded once', async () => {
+  test('loadTokenCounter loads an encoding once', async () => {
     expect(await loadTokenCounter(encoding)).toBe(counter);
     expect(counter.encoding).toBe(encoding);
   });
 
-  test('its ids decode to the same bytes', () => {
+  test('the token ids of a text decode to the same bytes', () => {
     fc.assert(
       fc.property(anyText, (text) => {
         const decoded = Buffer.from(tiktoken.decode(Uint32Array.from(counter.encode(text))));
@@ -40,7 +40,7 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s', (encoding) => {
     );
   });
 
-  test('count = countSync = encode().length', async () => {
+  test('count and countSync return the number of ids of encode', async () => {
     await fc.assert(
       fc.asyncProperty(anyText, async (text) => {
         const tokens = counter.encode(text).length;
@@ -50,7 +50,7 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s', (encoding) => {
     );
   });
 
-  test('a text of several encoding slices, with surrogate pairs across their borders, counts as the sum of its lines', async () => {
+  test('a text of several megabytes counts as the sum of its lines, also with surrogate pairs at slice borders', async () => {
     // Each line begins a piece, so the whole is the sum. Odd and even offsets put a pair on one border or the other.
     const line = `x${'😀 ok '.repeat(50)}\n`;
     const lines = Math.ceil((2 << 20) / line.length);
@@ -100,7 +100,7 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s', (encoding) => {
     expect(clipped !== text && clipped !== '' && (cut.codePointAt(0) ?? 0) > 0xffff).toBe(false);
   }
 
-  test('clips a long run of blanks, which needs more than one window', async () => {
+  test('clipStart and clipEnd clip a long run of blanks, which needs more than one window', async () => {
     const text = `${' '.repeat(20_000)}x`;
     for (const clipped of [await counter.clipStart(text, 20), await counter.clipEnd(text, 20)]) {
       expect(clipped.length).toBeGreaterThan(1_000);
@@ -108,7 +108,7 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s', (encoding) => {
     }
   });
 
-  test('keeps as much as the longest token allows, and no token is longer', async () => {
+  test('clipStart and clipEnd keep as much as the longest token allows, and no token is longer', async () => {
     const longest = ' '.repeat(counter.longestTokenBytes);
     expect(counter.encode(longest)).toHaveLength(1);
     const text = longest.repeat(100);
