@@ -103,7 +103,7 @@ function measure(history: string, messages: readonly WeighedMessage[], policy: P
   const plan = planPass(request);
   const summaries = plan.sequences.map(({ from, to, tokens }): AcceptedSummary => {
     const weight = { tokens: Math.floor(tokens / 4), bytes: tokens };
-    return { range: { from, to }, text: `${from}-${to}`, weight, depth: 1, model: 'bench' };
+    return { range: { from, to }, summaryKey: `${from}-${to}`, weight, depth: 1, model: 'bench' };
   });
   const settle = () => settlePass({ ...request, plan, summaries });
   for (let run = 0; run < WARM_UP; run += 1) {

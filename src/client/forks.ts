@@ -13,7 +13,7 @@ import {
 import type { LogEntry } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { ForkBatch, ForkEndResult, ForkLost, ForkPlan, KeptTexts } from '../domain/ports/version-store.ts';
-import { START_VERSION, type Version } from '../domain/version.ts';
+import { START_VERSION, shownKeys, type Version } from '../domain/version.ts';
 import { beingCopied, checkDurability, noVersion, versionGone } from './client-errors.ts';
 import { readConversationState } from './contexts.ts';
 import { type ConversationName, contextPointSchema, readConversationName } from './input.ts';
@@ -35,7 +35,7 @@ export interface Fork extends NamedConversation {
 /** Limits of one batch. Redis runs nothing else meanwhile, and other clients wait less than a second. */
 const BATCH_ENTRIES = 200;
 const BATCH_BYTES = 2_000_000;
-const NO_TEXTS: KeptTexts = { summaries: new Map(), whole: new Map() };
+const NO_TEXTS: KeptTexts = { summaries: new Map(), byHash: new Map() };
 
 /**
  * Creates a conversation from the log of another, as a kept version shows it at a head. Defaults are the live version
@@ -135,11 +135,11 @@ function firstVersion(version: Version, now: number): Version {
 
 /** Copies whole texts of clipped messages and the summaries in the version. @throws version_gone */
 async function copyTexts(ports: ClientPorts, fork: OpenFork, version: Version): Promise<void> {
-  const names = new Set(version.segments.flatMap((segment) => (segment.kind === 'summary' ? [segment.text] : [])));
+  const names = new Set(shownKeys(version));
   const missing = new Set(names);
   let cursor = '0';
   do {
-    const { summaries, whole, next } = await readSource(
+    const { summaries, byHash, next } = await readSource(
       ports,
       fork,
       ports.versions.readTexts(fork.plan.source, cursor),
@@ -147,8 +147,8 @@ async function copyTexts(ports: ClientPorts, fork: OpenFork, version: Version): 
     const shown = new Map([...summaries].filter(([key]) => names.has(key)));
     for (const key of shown.keys()) missing.delete(key);
     cursor = next;
-    if (shown.size + whole.size > 0) {
-      await copyBatch(ports, fork, { expectedHead: -1, texts: { summaries: shown, whole } });
+    if (shown.size + byHash.size > 0) {
+      await copyBatch(ports, fork, { expectedHead: -1, texts: { summaries: shown, byHash } });
     }
   } while (cursor !== '0');
   if (missing.size > 0) throw versionGone(fork.plan.source, version.number);

@@ -147,7 +147,7 @@ async function describeProposal(
   const { base: head, strategy, tokensBefore, tokensAfter, archived, explained } = version;
   const live = (await contexts.readVersion(conversation, over)) ?? START_VERSION;
   const weights = new Map(
-    version.segments.flatMap((segment) => (segment.kind === 'summary' ? [[segment.text, segment.weight]] : [])),
+    version.segments.flatMap((segment) => (segment.kind === 'summary' ? [[segment.summaryKey, segment.weight]] : [])),
   );
   return {
     ...nameConversation(conversation),

@@ -5,11 +5,8 @@ import type { TurnContext } from './turn-context.ts';
 
 /** The call that a tool runs, as the tool sees it. */
 export interface ToolContext<Context extends TurnContext = TurnContext> {
-  /** Tenant of the conversation. */
   readonly tenant: string;
-  /** Id of the conversation. */
   readonly conversation: string;
-  /** Id of the turn. */
   readonly turn: string;
   /** A private copy of the caller's `enqueueTurn({ context })`. `{}` if the caller gave none. */
   readonly context: Context;
@@ -76,9 +73,7 @@ export interface Agent<Name extends string = string, Context extends TurnContext
   readonly name: Name;
   /** Instructions of the agent, or a function that writes them for each turn from the turn's context. */
   readonly system: string | SystemFunction<Context>;
-  /** Model that answers the turns. */
   readonly model: Model;
-  /** Tools that the model may call. */
   readonly tools: readonly Tool<unknown, Context>[];
   /** Compaction policy of its conversations. Its settings override those of the workers' own policy. */
   readonly policy: PolicyInput;

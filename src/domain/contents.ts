@@ -6,32 +6,21 @@ export type ContentEvent = EventScope &
   (
     | {
         readonly type: 'model_asked';
-        /** System prompt of the request. */
         readonly system: string;
         /** Context of the request, as it is sent. */
         readonly messages: readonly Message[];
       }
-    | {
-        readonly type: 'model_answered';
-        /** Text of the answer. */
-        readonly content: string;
-        /** Tool calls of the answer. */
-        readonly toolCalls: readonly ToolCall[];
-      }
+    | { readonly type: 'model_answered'; readonly content: string; readonly toolCalls: readonly ToolCall[] }
     | {
         readonly type: 'tool_asked';
-        /** Name of the tool. */
         readonly name: string;
-        /** Id of the call. */
         readonly call: string;
         /** Arguments, as the model wrote them. */
         readonly arguments: string;
       }
     | {
         readonly type: 'tool_answered';
-        /** Name of the tool. */
         readonly name: string;
-        /** Id of the call. */
         readonly call: string;
         /** Result, as the log holds it. */
         readonly content: string;

@@ -59,7 +59,7 @@ export function* buildInSlices({ version, head, entries, summaries }: ContextSou
   for (const segment of [...version.segments, tail]) {
     if (segment.kind === 'evicted') continue;
     if (segment.kind === 'summary') {
-      items.push(summaryItem(segment, summaries.get(segment.text)));
+      items.push(summaryItem(segment, summaries.get(segment.summaryKey)));
       continue;
     }
     for (let seq = segment.from; seq <= segment.to; seq += 1) {

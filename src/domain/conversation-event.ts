@@ -27,7 +27,6 @@ export type ApprovalRefusalCode = 'invalid_input' | 'proposal_stale' | 'conversa
  * context.
  */
 export interface VersionReport extends Pick<Version, 'strategy' | 'archived' | 'tokensBefore' | 'tokensAfter'> {
-  /** Reasons for the pass. */
   readonly reasons: readonly string[];
 }
 
@@ -39,20 +38,13 @@ export interface ReportedCall extends WaitingCall {
 
 /** Fields of an event, by its type. */
 export type EventBody =
-  | {
-      readonly type: 'turn_settled';
-      /** Id of the turn. */
-      readonly turn: string;
-      /** Final state of the turn. */
-      readonly state: 'completed' | 'failed' | 'canceled';
-    }
+  | { readonly type: 'turn_settled'; readonly turn: string; readonly state: 'completed' | 'failed' | 'canceled' }
   | {
       /**
        * The turn waits and uses no worker meanwhile. A turn that is suspended again for the remaining calls is reported
        * again.
        */
       readonly type: 'turn_waiting';
-      /** Id of the turn. */
       readonly turn: string;
       /** Kind of wait. `answer` ends `tools` and `approval`. The other waits end by themselves. */
       readonly for: WaitKind;
@@ -65,43 +57,26 @@ export type EventBody =
       readonly type: 'version_committed';
       /** Number of the version, which is the live one from then on. */
       readonly version: number;
-      /** Operation that made the version. */
       readonly cause: Version['cause'];
       /** Milliseconds from the request to the commit. */
       readonly durationMs: number;
       /** Summarizer that wrote for the version. Absent if none did. */
       readonly model?: string;
     })
-  | {
-      readonly type: 'pass_ended';
-      /** Id of the pass. */
-      readonly passId: string;
-      /** How the pass ended. */
-      readonly outcome: PassEndKind;
-    }
+  | { readonly type: 'pass_ended'; readonly passId: string; readonly outcome: PassEndKind }
   | (VersionReport & {
       readonly type: 'version_proposed';
-      /** Id of the pass. */
       readonly passId: string;
-      /** Id of the proposal. */
       readonly proposal: string;
     })
   | {
       readonly type: 'proposal_decided';
-      /** Id of the proposal. */
       readonly proposal: string;
-      /** Decision of the person. */
       readonly verdict: 'approve' | 'reject';
       /** Reason of a rejection, if the person gave one. */
       readonly reason?: string;
     }
-  | {
-      readonly type: 'approval_refused';
-      /** Id of the pass. */
-      readonly passId: string;
-      /** Why the approval was refused. */
-      readonly code: ApprovalRefusalCode;
-    }
+  | { readonly type: 'approval_refused'; readonly passId: string; readonly code: ApprovalRefusalCode }
   /**
    * An event of a newer program, whose type or fields this program does not know. It is reported instead of skipped. A
    * caller that never saw its id would receive a report of a loss once the event was trimmed.
@@ -110,7 +85,6 @@ export type EventBody =
       readonly type: 'unknown';
       /** Type that this program does not know. */
       readonly name: string;
-      /** Fields of the event, as text. */
       readonly fields: Readonly<Record<string, string>>;
     };
 

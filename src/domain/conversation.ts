@@ -3,7 +3,6 @@ import type { SizeRecord } from './size.ts';
 
 /** Snapshot of a conversation, without its messages. The threshold check needs no more. */
 export interface ConversationState {
-  /** Name of the conversation's agent. */
   readonly agent: string;
   /** Seq of the last log entry. 0 for an empty log. */
   readonly head: number;

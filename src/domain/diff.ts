@@ -4,9 +4,7 @@ import type { Segment, SeqRange, Version } from './version.ts';
 
 /** A stretch of the log that two versions treat differently. */
 export interface VersionChange {
-  /** First seq of the stretch. */
   readonly from: number;
-  /** Last seq of the stretch. */
   readonly to: number;
   /** How the earlier version shows these messages. */
   readonly before: Segment['kind'];

@@ -104,7 +104,6 @@ export interface ErrorContext {
   readonly field?: string;
   /** Figures and ids that explain the error, without contents or secrets. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
-  /** Error that caused this one. */
   readonly cause?: unknown;
 }
 

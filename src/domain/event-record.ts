@@ -47,9 +47,11 @@ const versionReport = {
   after: numeric,
 };
 
-type Sizes = { readonly before: number; readonly after: number };
-
-function nameSizes<Fields extends Sizes>({ before, after, ...rest }: Fields) {
+function nameSizes<Fields extends { readonly before: number; readonly after: number }>({
+  before,
+  after,
+  ...rest
+}: Fields) {
   return { ...rest, tokensBefore: before, tokensAfter: after };
 }
 
@@ -121,28 +123,25 @@ export function decodeEvent(id: string, kept: Readonly<Record<string, string>>):
   return { id, at, type: 'unknown', name, fields };
 }
 
-/** Fields of a version's event. */
+/** Fields of the event `version_committed`, as scripts write them. */
 export function versionEvent(version: Version): Readonly<Record<string, string>> {
-  const { number, cause, reasons, strategy, archived, tokensBefore, tokensAfter, durationMs, model } = version;
+  const { number, cause, durationMs, model } = version;
   return {
     version: String(number),
     cause,
-    reasons: reasons.join(','),
-    strategy,
-    archived: String(archived),
-    before: String(tokensBefore),
-    after: String(tokensAfter),
+    ...encodeReport(version),
     durationMs: String(durationMs),
     model: model ?? '',
   };
 }
 
-/** Fields of a proposal's event. */
+/** Fields of the event `version_proposed`, as scripts write them. */
 export function proposalEvent(passId: string, { id, version }: Proposal): Readonly<Record<string, string>> {
-  const { reasons, strategy, archived, tokensBefore, tokensAfter } = version;
+  return { passId, proposal: id, ...encodeReport(version) };
+}
+
+function encodeReport({ reasons, strategy, archived, tokensBefore, tokensAfter }: Version) {
   return {
-    passId,
-    proposal: id,
     reasons: reasons.join(','),
     strategy,
     archived: String(archived),
@@ -151,7 +150,7 @@ export function proposalEvent(passId: string, { id, version }: Proposal): Readon
   };
 }
 
-/** Fields of a decision's event. No other record keeps the reason. */
+/** Fields of the event `proposal_decided`. No other record keeps the reason of a rejection. */
 export function decisionEvent(proposal: string, verdict: Verdict): Readonly<Record<string, string>> {
   const reason = verdict.kind === 'reject' ? (verdict.reason ?? '') : '';
   return { proposal, verdict: verdict.kind, reason };

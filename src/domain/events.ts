@@ -44,7 +44,6 @@ export type ToolOutcome = (typeof TOOL_OUTCOMES)[number];
 type TurnEvent =
   | {
       readonly type: 'turn_claimed';
-      /** Name of the agent. */
       readonly agent: string;
       /** Claims since the last outcome, this one included. */
       readonly attempt: number;
@@ -55,17 +54,13 @@ type TurnEvent =
       readonly waitMs?: number;
       /** Wait that this claim ends, if the turn was suspended. */
       readonly suspended?: {
-        /** Kind of wait. */
         readonly for: WaitKind;
-        /** Milliseconds of the wait. */
         readonly ms: number;
       };
     }
   | {
       readonly type: 'turn_settled';
-      /** Final state of the turn. */
       readonly outcome: 'completed' | 'failed';
-      /** Error code of a failed turn. */
       readonly code?: string;
       /**
        * Milliseconds from the acceptance, waits included. A scheduled turn counts from its due time. Absent if a claim
@@ -75,7 +70,6 @@ type TurnEvent =
     }
   | {
       readonly type: 'turn_suspended';
-      /** Kind of wait. */
       readonly for: WaitKind;
       /** Milliseconds to the deadline. */
       readonly waitMs: number;
@@ -84,9 +78,7 @@ type TurnEvent =
       readonly type: 'tool_called';
       /** Name of a registered tool. `unknown` for a name that a model invented. */
       readonly name: string;
-      /** How the call was answered. */
       readonly outcome: ToolOutcome;
-      /** Milliseconds that the call took. */
       readonly durationMs: number;
     };
 
@@ -99,9 +91,7 @@ type ModelEvent =
       readonly model: string;
       /** The model in the chain that answered. It determines the costs. */
       readonly answeredBy?: string;
-      /** How the call ended. */
       readonly outcome: ModelOutcome;
-      /** Milliseconds that the call took. */
       readonly durationMs: number;
       /** Milliseconds to the first text of the answer. Absent without a listener or without text. */
       readonly firstTextMs?: number;
@@ -131,9 +121,7 @@ type ModelEvent =
       readonly type: 'model_passed_over';
       /** Use of the call: an answer of a turn, or a summary. */
       readonly purpose: 'turn' | 'summary';
-      /** Id of the failed model. */
       readonly model: string;
-      /** Kind of the failure. */
       readonly outcome: ModelErrorKind;
     };
 
@@ -142,7 +130,6 @@ type ModelEvent =
  */
 type LossEvent = {
   readonly type: 'lease_lost';
-  /** Work that the lease covered. */
   readonly what: 'turn' | 'pass';
   /** How the lease was lost. */
   readonly why?: 'fenced' | 'gone' | 'canceled' | 'expired';
@@ -159,15 +146,12 @@ type HoldEvent =
   /** Redis refused a write. The worker holds the finished result and repeats the write while it owns the work. */
   | {
       readonly type: 'write_held';
-      /** Name of the write. */
       readonly write: DeferredWrite;
-      /** Why Redis refused the write. */
       readonly code: 'redis_full' | 'redis_unavailable';
     }
   /** Redis accepted a write that was held. */
   | {
       readonly type: 'write_taken';
-      /** Name of the write. */
       readonly write: DeferredWrite;
       /** Milliseconds since the first refusal. */
       readonly heldMs: number;
@@ -178,7 +162,6 @@ type HoldEvent =
  */
 type ReturnEvent = {
   readonly type: 'lease_returned';
-  /** Work that was handed back. */
   readonly what: 'turn' | 'pass' | 'summary';
   /** True if the deadline of the stop interrupted a step or a call. */
   readonly isCutOff: boolean;
@@ -188,45 +171,25 @@ type ReturnEvent = {
  * A job that waits again, because its worker died, hung, lost Redis or stopped before the end. Reported by the process
  * that finds it.
  */
-type ReclaimEvent = {
-  readonly type: 'job_reclaimed';
-  /** Queue of the job. */
-  readonly queue: string;
-};
+type ReclaimEvent = { readonly type: 'job_reclaimed'; readonly queue: string };
 
 /** A worker that went silent without a stop: it died, hangs, or lost Redis. One other worker reports it, once. */
 type LostWorkerEvent = {
   readonly type: 'worker_lost';
-  /** Id of the silent worker. */
   readonly worker: string;
-  /** Roles of the silent worker. */
   readonly roles: readonly string[];
   /** Milliseconds from its start to its last sign of life. */
   readonly livedMs: number;
 };
 
 /** A conversation that was erased after its idle TTL. Reported once, by the worker that removed the last keys. */
-type ExpiryEvent = {
-  readonly type: 'conversation_expired';
-  /** Redis keys that were removed. */
-  readonly removedKeys: number;
-};
+type ExpiryEvent = { readonly type: 'conversation_expired'; readonly removedKeys: number };
 
 /** A Redis that is so full at a worker's start that it will soon refuse writes. */
-type MemoryEvent = {
-  readonly type: 'redis_nearly_full';
-  /** Bytes that Redis uses. */
-  readonly usedBytes: number;
-  /** Limit of Redis (`maxmemory`). */
-  readonly limitBytes: number;
-};
+type MemoryEvent = { readonly type: 'redis_nearly_full'; readonly usedBytes: number; readonly limitBytes: number };
 
 /** A warning about a policy that is used nevertheless, e.g. for a retired key. Reported at a worker's start. */
-type PolicyEvent = {
-  readonly type: 'policy_warned';
-  /** Warning for a person. */
-  readonly message: string;
-};
+type PolicyEvent = { readonly type: 'policy_warned'; readonly message: string };
 
 /**
  * An unreadable record that was set aside, so that the sweep of its shard continues. Its names are ids, never contents.
@@ -236,21 +199,12 @@ type QuarantineEvent = { readonly type: 'record_quarantined' } & QuarantineEntry
 /** A job with unreadable data that was removed from its queue. */
 type DroppedJobEvent = {
   readonly type: 'job_dropped';
-  /** Queue of the job. */
   readonly queue: string;
-  /** Id of the job. */
   readonly job: string;
-  /** Why the data cannot be read. */
   readonly error: unknown;
 };
 
-type FailureEvent = {
-  readonly type: 'worker_failed';
-  /** Part of the worker that failed. */
-  readonly where: string;
-  /** Error of that part. */
-  readonly error: unknown;
-};
+type FailureEvent = { readonly type: 'worker_failed'; readonly where: string; readonly error: unknown };
 
 /**
  * Everything that workers report. Metrics and logs subscribe to these events. The core knows neither. Durations are in

@@ -4,7 +4,6 @@ import type { Message, ToolCall } from './message.ts';
 
 /** A call without a result, with the ids by which a result may name it. */
 export interface OpenCall {
-  /** Id of the call in the log. */
   readonly id: string;
   /** Id by the provider, if the log gave the call another one. */
   readonly providerId?: string | undefined;

@@ -10,7 +10,6 @@ export const toolCallSchema = z.object({
    * conversation.
    */
   id: z.string().min(1).max(256),
-  /** Name of the tool. */
   name: z.string().min(1).max(128),
   /** JSON object as text, exactly as the model wrote it. */
   arguments: z.string(),
@@ -52,9 +51,7 @@ export const MAX_CALLS = 1_000;
 export const messageSchema = z.object({
   /** Author of the message. `summary` marks a summary. */
   role: z.enum(['system', 'user', 'assistant', 'tool', 'summary']),
-  /** Text of the message. */
   content: z.string(),
-  /** Calls of an assistant message. */
   toolCalls: boundedList(toolCallSchema, MAX_CALLS)
     .refine((calls) => calls.length > 0, 'expected at least one call')
     .optional(),
@@ -77,7 +74,6 @@ export const messageSchema = z.object({
       from: z.number().int().min(1),
       /** Last seq that the summary stands for. */
       to: z.number().int().min(1),
-      /** Version that introduced the summary. */
       version: z.number().int().min(1).optional(),
     })
     .optional(),
@@ -103,7 +99,6 @@ export function addWeights(a: Weight, b: Weight): Weight {
 
 /** A message with its weight, counted once before it is appended. */
 export interface WeighedMessage extends Weight {
-  /** The message itself. */
   readonly message: Message;
 }
 

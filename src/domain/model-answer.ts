@@ -32,12 +32,8 @@ const answerSchema = z
  * @throws ModelError of kind `fatal`, which names the invalid field but never its content
  */
 export function checkAnswer(answer: unknown): ModelAnswer {
-  const usage = readUsage(readSafely(answer, 'usage'));
-  const read = safeParse(answerSchema, answer, 'answer', 'invalid_input');
-  if (!read.success) {
-    throw new ModelError('fatal', read.problems[0]?.message ?? 'answer: invalid', usage && { usage });
-  }
-  const { content, toolCalls, end, model, raw } = read.data;
+  const { usage, data } = readFields(answerSchema, answer, 'answer');
+  const { content, toolCalls, end, model, raw } = data;
   return {
     content,
     toolCalls,
@@ -55,13 +51,17 @@ const compactionSchema = z.object({ text: z.string().max(MAX_MESSAGE_BYTES).null
  * @throws ModelError of kind `fatal`
  */
 export function checkCompaction(compaction: unknown): ModelCompaction {
-  const usage = readUsage(readSafely(compaction, 'usage'));
-  const read = safeParse(compactionSchema, compaction, 'compaction', 'invalid_input');
-  if (!read.success) {
-    throw new ModelError('fatal', read.problems[0]?.message ?? 'compaction: invalid', usage && { usage });
-  }
-  const { text, raw } = read.data;
+  const { usage, data } = readFields(compactionSchema, compaction, 'compaction');
+  const { text, raw } = data;
   return { ...(typeof text === 'string' && { text }), ...(usage && { usage }), raw };
+}
+
+/** The usage is read on its own, because a refused answer was billed, too. */
+function readFields<Fields>(schema: z.ZodType<Fields>, value: unknown, at: string) {
+  const usage = readUsage(readSafely(value, 'usage'));
+  const read = safeParse(schema, value, at, 'invalid_input');
+  if (read.success) return { usage, data: read.data };
+  throw new ModelError('fatal', read.problems[0]?.message ?? `${at}: invalid`, usage && { usage });
 }
 
 const ERROR_CODE_CHARACTERS = 200;

@@ -11,7 +11,6 @@ export interface ModelPrices {
   readonly cachedInput: number;
   /** Price of input that the provider writes to its cache. */
   readonly cacheWrite: number;
-  /** Price of output. */
   readonly output: number;
 }
 
@@ -29,14 +28,12 @@ export interface ModelProfile extends ModelWindow {
   readonly format?: WireFormat;
   /** Options of the format's renderer in its adapter. A new version is checked in the form in which it will be sent. */
   readonly renderOptions?: object;
-  /** Prices of its tokens. */
   readonly prices?: ModelPrices;
 }
 
 export interface ToolDescription {
   /** Name by which the model calls the tool. */
   readonly name: string;
-  /** Purpose and use of the tool. */
   readonly description: string;
   /** JSON Schema of the arguments. */
   readonly parameters: Readonly<Record<string, unknown>>;
@@ -45,7 +42,6 @@ export interface ToolDescription {
 export interface ModelRequest {
   /** System prompt, pins included. */
   readonly system: string;
-  /** Tools that the model may call. */
   readonly tools: readonly ToolDescription[];
   /** Context, oldest message first. A summary is a message with its own role. */
   readonly messages: readonly Message[];
@@ -75,14 +71,12 @@ export interface ModelUsage {
   readonly cachedInput?: number;
   /** Tokens of `inputTotal` that were written to the provider's cache. */
   readonly cacheWrite?: number;
-  /** Tokens of the output. */
   readonly output: number;
   /** Tokens of the output that the next request contains again. */
   readonly outputKept: number;
 }
 
 export interface ModelAnswer {
-  /** Text of the answer. */
   readonly content: string;
   /** Tool calls, with the provider's ids. */
   readonly toolCalls: readonly ToolCall[];
@@ -109,7 +103,6 @@ export interface ModelCompaction {
 }
 
 export interface Model {
-  /** Known properties of the model. */
   readonly profile: ModelProfile;
   /**
    * Answers a request.
@@ -140,7 +133,6 @@ export interface ModelErrorOptions {
   readonly form?: string;
   /** Tokens billed for an answer that cannot be used. */
   readonly usage?: ModelUsage;
-  /** Error that caused this one. */
   readonly cause?: unknown;
 }
 

@@ -25,11 +25,8 @@ export type PassFallback = (typeof PASS_FALLBACKS)[number];
 export interface PassMeasure {
   /** How the pass ended. `proposed`: it waits for a person's decision. */
   readonly outcome: PassOutcome['kind'] | 'proposed';
-  /** Kind of compaction that the pass did. */
   readonly strategy: 'trim' | 'summarize' | 'evict' | 'none';
-  /** Tokens of the context before the pass. */
   readonly tokensBefore: number;
-  /** Tokens of the context after the pass. */
   readonly tokensAfter: number;
   /** Summaries in the context after the pass. */
   readonly summaries: number;
@@ -42,31 +39,23 @@ export type PassEvent =
   /** A pass was requested. A pass in progress receives the reasons instead. */
   | {
       readonly type: 'pass_requested';
-      /** Reasons for the pass. */
       readonly reasons: readonly Reason[];
       /** True if a pass in progress received the reasons. */
       readonly isJoined: boolean;
     }
   | {
       readonly type: 'pass_ended';
-      /** How the pass ended. */
       readonly outcome: PassOutcome['kind'] | 'superseded';
-      /** Error code of a failed pass. */
       readonly code?: string;
-      /** Kind of compaction that the pass did. */
       readonly strategy: 'trim' | 'summarize' | 'evict' | 'none';
-      /** Reasons for the pass. */
       readonly reasons: readonly Reason[];
       /**
        * Milliseconds from the request to the end, or to the proposal under review. Absent if no pass was made, or none
        * was ended by a worker.
        */
       readonly durationMs?: number;
-      /** Number of the new version. */
       readonly version?: number;
-      /** Tokens of the context before the pass. */
       readonly tokensBefore?: number;
-      /** Tokens of the context after the pass. */
       readonly tokensAfter?: number;
       /** Messages that left the context. */
       readonly archived?: number;
@@ -78,11 +67,7 @@ export type PassEvent =
       readonly startsBackoff?: boolean;
     }
   /** A turn found a reason but requested no pass, because a pass would gain nothing now. */
-  | {
-      readonly type: 'pass_backed_off';
-      /** Cause of the backoff. */
-      readonly why: BackoffCause;
-    }
+  | { readonly type: 'pass_backed_off'; readonly why: BackoffCause }
   /**
    * A turn ends the pass itself with the summaries so far: its deadline passed, or earlier passes did not settle the
    * size.
@@ -91,13 +76,9 @@ export type PassEvent =
   /** A pass under review waits for a person's decision on its version. */
   | {
       readonly type: 'pass_proposed';
-      /** Kind of compaction that the pass would do. */
       readonly strategy: 'trim' | 'summarize' | 'evict';
-      /** Reasons for the pass. */
       readonly reasons: readonly Reason[];
-      /** Tokens of the context now. */
       readonly tokensBefore: number;
-      /** Tokens of the context under the proposal. */
       readonly tokensAfter: number;
       /** Messages that would leave the context. */
       readonly archived: number;
@@ -107,7 +88,6 @@ export type PassEvent =
   /** An approval could not be carried out. The proposal stays open. */
   | {
       readonly type: 'approval_refused';
-      /** Why the approval was refused. */
       readonly code: ApprovalRefusal['code'];
       /** Part of the approval at fault. */
       readonly field: string;
@@ -116,7 +96,6 @@ export type PassEvent =
     }
   | {
       readonly type: 'pass_fanned_out';
-      /** Summarization jobs that were added. */
       readonly jobs: number;
       /** Sequences to be summarized. */
       readonly sequences: number;
@@ -131,13 +110,9 @@ export type PassEvent =
     }
   | {
       readonly type: 'summary_ended';
-      /** How the job ended. */
       readonly outcome: SummaryOutcome;
-      /** Milliseconds that the job took. */
       readonly durationMs: number;
-      /** Tokens of the summarized sequence. */
       readonly sourceTokens: number;
-      /** Tokens of the summary. */
       readonly tokens?: number;
       /** Origin of a written summary. */
       readonly written?: {
@@ -158,7 +133,6 @@ type RefusalEvent = {
   readonly type: 'version_refused';
   /** Origin of the refusal: our check before the commit, or the provider. */
   readonly by: 'check' | 'provider';
-  /** Number of the version. */
   readonly version: number;
   /** Error code of the provider, or names of the broken rules. */
   readonly codes: readonly string[];

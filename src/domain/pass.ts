@@ -1,16 +1,8 @@
 /** How a pass ended. */
 export type PassOutcome =
-  | {
-      readonly kind: 'committed';
-      /** Number of the new version. */
-      readonly version: number;
-    }
+  | { readonly kind: 'committed'; readonly version: number }
   /** The pass committed its proposal after a person approved it. */
-  | {
-      readonly kind: 'approved';
-      /** Number of the new version. */
-      readonly version: number;
-    }
+  | { readonly kind: 'approved'; readonly version: number }
   | {
       /** `rejected`: a person rejected the proposal. `expired`: no decision came in time. */
       readonly kind: 'rejected' | 'expired';
@@ -24,11 +16,7 @@ export type PassOutcome =
   /** The gain was too small for a new version. */
   | { readonly kind: 'no_gain' }
   | { readonly kind: 'infeasible' }
-  | {
-      readonly kind: 'failed';
-      /** Error code. */
-      readonly code: string;
-    };
+  | { readonly kind: 'failed'; readonly code: string };
 
 /** Decides whether a pass took place. If so, turns and messages count from its end. */
 export function isCounted(kind: PassOutcome['kind'] | 'superseded'): boolean {

@@ -7,7 +7,6 @@ import { describeThrown } from './thrown.ts';
 export interface ReadPolicy {
   /** Settings that could be read. */
   readonly policy: PolicyInput;
-  /** Warnings for a person, e.g. about a retired key. */
   readonly warnings: readonly string[];
 }
 

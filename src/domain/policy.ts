@@ -53,7 +53,6 @@ const summarizerSchema = z.union([
      * last.
      */
     models: z.array(z.string().min(1)).min(1),
-    /** Additional instructions for the model. */
     prompt: z.string().min(1).optional(),
     /** Tokens that a summary may have. With `scope: prefix`, the users' own words have at least 64. */
     maxTokens: z.number().int().min(16).optional(),
@@ -150,7 +149,6 @@ export const policyInputSchema = z.strictObject({
     ),
   /** Milliseconds for which a proposal stays open. */
   reviewTtl: z.number().int().min(1000).optional().describe('Milliseconds for which a proposal stays open.'),
-  /** Switch for all passes. */
   enabled: z.boolean().optional().describe('Switch for all passes.'),
   // The minimum is the resolution of a sweep. A TTL below 7 d also shortens how long turn ids are known.
   /**
@@ -164,50 +162,37 @@ export const policyInputSchema = z.strictObject({
     .int()
     .min(1000)
     .optional()
-    .describe(
-      'Idle TTL in milliseconds: an idle conversation is erased after it, as by `erase`. Absent: never. Open turns, open passes and writes keep a conversation from being idle. A change takes effect with the conversation’s next write. An erase also forgets turn ids, so a repeated id runs again. Without an erase, a repeated id returns its result for 7 d.',
-    ),
+    .describe('Idle TTL in milliseconds: an idle conversation is erased after it, as by `erase`. Absent: never.'),
 });
 
 export type PolicyInput = z.infer<typeof policyInputSchema>;
 
-/** A policy with its defaults. A setting without a default may be absent, which switches its trigger off. */
-export type Policy = PolicyInput & typeof POLICY_DEFAULTS;
+/** Settings without a default. An absent one switches its trigger off. */
+type SettingWithoutDefault = 'maxTokens' | 'tokenThreshold' | 'turnThreshold' | 'messageThreshold' | 'conversationTtl';
 
-export const POLICY_DEFAULTS = {
-  /** Share of the usable window from which a pass is requested. */
+type Present<Settings> = { readonly [Name in keyof Settings]-?: NonNullable<Settings[Name]> };
+
+export const POLICY_DEFAULTS: Present<Omit<PolicyInput, SettingWithoutDefault>> = {
   thresholdRatio: 0.85,
-  /** Share of the usable window from which a turn waits for its pass. */
   hardRatio: 0.92,
-  /** Request for a pass after each turn. */
-  onTurnEnd: false as boolean,
-  /** Number of latest messages that are not compacted. */
+  onTurnEnd: false,
   retentionWindow: 6,
-  /** Range of a summary. */
-  scope: 'sequences' as NonNullable<PolicyInput['scope']>,
-  /** Extent of an eviction. */
-  strategy: { min: [{ evict: 0.6 }, { retain: 10 }] } as EvictionStrategy,
-  /** Texts that every request contains byte for byte after the system prompt. */
-  pins: [] as string[],
-  /** Protection of the first user message of the log. */
-  keepFirstUser: true as boolean,
-  /** Masking of old tool results before anything is summarized. */
-  maskToolResults: false as boolean,
-  /** Author of summaries: `structural` (code), `native` (the agent’s own provider) or a list of models. */
-  summarizer: 'structural' as NonNullable<PolicyInput['summarizer']>,
-  /** Messages below which a sequence is not summarized. */
+  scope: 'sequences',
+  strategy: { min: [{ evict: 0.6 }, { retain: 10 }] },
+  pins: [],
+  keepFirstUser: true,
+  maskToolResults: false,
+  summarizer: 'structural',
   minSequenceMessages: 2,
-  /** Tokens below which a sequence is not summarized. */
   minSequenceTokens: 256,
-  /** Share of the tokens that a soft pass must gain. */
   minGain: 0.1,
-  /** Handling of soft passes. */
-  mode: 'auto' as NonNullable<PolicyInput['mode']>,
-  /** Milliseconds for which a proposal stays open. */
+  mode: 'auto',
   reviewTtl: 604_800_000,
-  /** Switch for all passes. */
-  enabled: true as boolean,
+  enabled: true,
 };
+
+/** A policy with its defaults. */
+export type Policy = PolicyInput & typeof POLICY_DEFAULTS;
 
 /** Merges policies. A set field overrides the base, an absent field keeps the base's value. */
 export function mergePolicies(base: PolicyInput, ...overrides: readonly PolicyInput[]): PolicyInput {

@@ -1,6 +1,7 @@
 import { z } from 'zod';
 import { requestTokens } from './compaction/budget.ts';
-import { addWeights, NO_WEIGHT, type Weight } from './message.ts';
+import { weighItems } from './context.ts';
+import type { Weight } from './message.ts';
 import type { RequestOverhead } from './size.ts';
 import { type Summary, summarySchema, type Version, versionSchema } from './version.ts';
 
@@ -32,7 +33,6 @@ export type Verdict =
 
 /** Why an approval could not be carried out. The proposal stays open. */
 export interface ApprovalRefusal {
-  /** Kind of refusal. */
   readonly code: 'invalid_input' | 'proposal_stale' | 'conversation_busy';
   /** Part of the approval at fault. */
   readonly field: string;
@@ -61,14 +61,14 @@ export function editProposal(
 ): Proposal {
   const byKey = new Map(edited.map((edit) => [edit.replaces, edit]));
   const segments = proposal.version.segments.map((segment) => {
-    const edit = segment.kind === 'summary' ? byKey.get(segment.text) : undefined;
-    return edit === undefined ? segment : { ...segment, text: edit.key, weight: edit.weight };
+    const edit = segment.kind === 'summary' ? byKey.get(segment.summaryKey) : undefined;
+    return edit === undefined ? segment : { ...segment, summaryKey: edit.key, weight: edit.weight };
   });
   const summaries = Object.entries(proposal.summaries).map(([key, summary]) => {
     const edit = byKey.get(key);
     return edit === undefined ? ([key, summary] as const) : ([edit.key, edit.summary] as const);
   });
-  const weight = segments.reduce((sum, segment) => addWeights(sum, segment.weight), NO_WEIGHT);
+  const weight = weighItems(segments.map((segment) => segment.weight));
   const tokensAfter = requestTokens({ overhead }, weight.tokens);
   const version: Version = {
     ...proposal.version,

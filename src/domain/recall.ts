@@ -19,7 +19,6 @@ export interface RecallMatch {
 /** Messages that contain the same terms. */
 interface Bucket extends RecallMatch {
   readonly isArchived: boolean;
-  /** Seqs of the messages, ascending. */
   readonly seqs: number[];
 }
 

@@ -8,44 +8,6 @@ export type TurnState = (typeof TURN_STATES)[number];
 export const WAIT_KINDS = ['tools', 'approval', 'compaction', 'retry'] as const;
 export type WaitKind = (typeof WAIT_KINDS)[number];
 
-/**
- * Events that change the state of a turn. Every other pair of state and event is refused. The transitions are a
- * specification: store scripts make the changes, and the contract tests compare every store with it.
- */
-export type TurnEvent =
-  | 'accept'
-  | 'schedule'
-  | 'become_due'
-  | 'claim'
-  | 'release'
-  | 'suspend'
-  | 'complete'
-  | 'fail'
-  | 'cancel';
-
-const TRANSITIONS: Readonly<Record<TurnState | 'none', Partial<Record<TurnEvent, TurnState>>>> = {
-  none: { accept: 'queued', schedule: 'scheduled' },
-  scheduled: { become_due: 'queued', cancel: 'canceled' },
-  queued: { claim: 'running', fail: 'failed', cancel: 'canceled' },
-  running: {
-    claim: 'running',
-    release: 'queued',
-    suspend: 'waiting',
-    complete: 'completed',
-    fail: 'failed',
-    cancel: 'canceled',
-  },
-  waiting: { claim: 'running', fail: 'failed', cancel: 'canceled' },
-  completed: {},
-  failed: {},
-  canceled: {},
-};
-
-/** @returns the state after `event`, or undefined if the state does not allow the event. A settled turn allows none */
-export function nextTurnState(state: TurnState | 'none', event: TurnEvent): TurnState | undefined {
-  return TRANSITIONS[state][event];
-}
-
 export function isSettled(state: TurnState): boolean {
   return state === 'completed' || state === 'failed' || state === 'canceled';
 }
@@ -84,7 +46,6 @@ export function isAnswerKind(kind: WaitKind): kind is AnswerKind {
 export const waitingCallSchema = z.object({
   /** Id of the call in the log, which `answer` takes. */
   id: z.string(),
-  /** Name of the tool. */
   name: z.string(),
   /** JSON object as text, exactly as the model wrote it. */
   arguments: z.string(),
@@ -104,7 +65,6 @@ export const waitingSchema = z.object({
    * `retry` for the model's provider.
    */
   for: z.enum(WAIT_KINDS),
-  /** Key of the step that waits. */
   step: z.string(),
   /** Time of the suspension in ms since epoch, by the store's clock. */
   since: z.number(),
@@ -160,7 +120,6 @@ export type StepRecord = z.infer<typeof stepRecordSchema>;
 export interface TurnFailure {
   /** Code to react to. */
   readonly code: ErrorCode;
-  /** Explanation for a person. */
   readonly message: string;
   /** Figures and ids that explain the failure, without contents. */
   readonly details?: Readonly<Record<string, unknown>>;
@@ -170,7 +129,6 @@ export interface TurnFailure {
 export interface TurnAnswer {
   /** Seq of the answer in the log. */
   readonly seq: number;
-  /** Text of the answer. */
   readonly content: string;
   /** End of an incomplete answer. */
   readonly end?: AnswerEnd;
@@ -178,9 +136,7 @@ export interface TurnAnswer {
 
 /** Fields of every turn, in any state. */
 export interface TurnFacts {
-  /** Id of the turn. */
   readonly turn: string;
-  /** Name of the agent that answers the turn. */
   readonly agent: string;
   /** Time of the acceptance in ms since epoch, by the store's clock. */
   readonly acceptedAt: number;
@@ -198,7 +154,6 @@ export interface TurnFacts {
 export interface TurnUsage {
   /** Tokens of the input, cached ones included. */
   readonly inputTokens: number;
-  /** Tokens of the output. */
   readonly outputTokens: number;
 }
 
@@ -206,21 +161,15 @@ export interface TurnUsage {
 export interface OpenTurnView extends TurnFacts {
   /** State of the turn: `scheduled` until it is due, `queued` behind others, `running` at a worker. */
   readonly state: 'scheduled' | 'queued' | 'running';
-  /** Present only for a settled turn. */
   readonly settledAt?: undefined;
-  /** Present only for a waiting turn. */
   readonly waiting?: undefined;
-  /** Present only for a completed turn. */
   readonly answer?: undefined;
-  /** Present only for a failed turn. */
   readonly failure?: undefined;
-  /** Present only for a failed turn. */
   readonly redrivenAs?: undefined;
 }
 
 /** A turn that uses no worker until its wait ends. */
 export interface WaitingTurnView extends Omit<OpenTurnView, 'state' | 'waiting'> {
-  /** State of the turn. */
   readonly state: 'waiting';
   /** Kind and deadline of the wait. */
   readonly waiting: Waiting;
@@ -228,21 +177,17 @@ export interface WaitingTurnView extends Omit<OpenTurnView, 'state' | 'waiting'>
 
 /** A turn with its answer. */
 export interface CompletedTurnView extends Omit<OpenTurnView, 'state' | 'settledAt' | 'answer'> {
-  /** State of the turn. */
   readonly state: 'completed';
   /** Time of the settlement in ms since epoch, by the store's clock. */
   readonly settledAt: number;
-  /** Answer of the agent. */
   readonly answer: TurnAnswer;
 }
 
 /** A turn that ended without an answer. */
 export interface FailedTurnView extends Omit<OpenTurnView, 'state' | 'settledAt' | 'failure' | 'redrivenAs'> {
-  /** State of the turn. */
   readonly state: 'failed';
   /** Time of the settlement in ms since epoch, by the store's clock. */
   readonly settledAt: number;
-  /** Why the turn failed. */
   readonly failure: TurnFailure;
   /** Latest turn that repeated this turn's input. */
   readonly redrivenAs?: string;
@@ -250,7 +195,6 @@ export interface FailedTurnView extends Omit<OpenTurnView, 'state' | 'settledAt'
 
 /** A turn that a caller canceled. */
 export interface CanceledTurnView extends Omit<OpenTurnView, 'state' | 'settledAt'> {
-  /** State of the turn. */
   readonly state: 'canceled';
   /** Time of the settlement in ms since epoch, by the store's clock. */
   readonly settledAt: number;

@@ -9,59 +9,31 @@ const weightSchema = z.object({
   /** UTF-8 bytes. */
   bytes: z.number().nonnegative(),
 });
-const rangeSchema = z.object({
-  /** First seq. */
-  from: z.number().int().min(1),
-  /** Last seq. */
-  to: z.number().int().min(1),
-});
+const rangeSchema = z.object({ from: z.number().int().min(1), to: z.number().int().min(1) });
 
 /** An inclusive range of seqs. */
-export interface SeqRange {
-  readonly from: number;
-  readonly to: number;
-}
+export type SeqRange = Readonly<z.infer<typeof rangeSchema>>;
 
-/**
- * One stretch of a version: how the seqs `from…to` appear in the context, and their weight there. `text` is the key of
- * a text under `txt:`.
- */
+/** Weight: as the context shows the stretch. */
+const stretchSchema = rangeSchema.extend({ weight: weightSchema });
+
+/** One stretch of a version: how the seqs `from…to` appear in the context, and their weight there. */
 export const segmentSchema = z.discriminatedUnion('kind', [
-  rangeSchema.extend({
-    kind: z.literal('raw'),
-    /** Weight of the stretch in the context. */
-    weight: weightSchema,
-  }),
-  rangeSchema.extend({
+  stretchSchema.extend({ kind: z.literal('raw') }),
+  stretchSchema.extend({
     kind: z.literal('summary'),
     /** Version that introduced the summary. Later versions take the summary over unchanged. */
     version: z.number().int().min(1),
-    /** Weight of the stretch in the context. */
-    weight: weightSchema,
-    /** Key of the summary's text. */
-    text: z.string(),
+    /** Key of the stored summary. */
+    summaryKey: z.string(),
     /** Depth of the summary: 1 for a summary of messages, one more for each level of merged summaries. */
     depth: z.number().int().min(1),
   }),
   /** A stretch whose tool results are masked if they are larger than a mask. The rest is as in the log. */
-  rangeSchema.extend({
-    kind: z.literal('masked'),
-    /** Weight of the stretch in the context. */
-    weight: weightSchema,
-  }),
-  /** One message that keeps some of its characters. Its text follows from the log. */
-  rangeSchema.extend({
-    kind: z.literal('clipped'),
-    /** Weight of the stretch in the context. */
-    weight: weightSchema,
-    /** Characters that stay. */
-    keepChars: z.number().int().min(0),
-  }),
-  rangeSchema.extend({
-    kind: z.literal('evicted'),
-    /** Weight of the stretch in the context. */
-    weight: weightSchema,
-  }),
+  stretchSchema.extend({ kind: z.literal('masked') }),
+  /** One message that keeps the first and last of its characters. The log has the full text. */
+  stretchSchema.extend({ kind: z.literal('clipped'), keepChars: z.number().int().min(0) }),
+  stretchSchema.extend({ kind: z.literal('evicted') }),
 ]);
 
 export type Segment = z.infer<typeof segmentSchema>;
@@ -75,44 +47,33 @@ export const versionSchema = z.object({
   number: z.number().int().min(0),
   /** Version from which this one was made. Null for the first. */
   parent: z.number().int().min(0).nullable(),
-  /** Operation that made the version. */
   cause: z.enum(['start', 'pass', 'restore', 'rollback', 'fork']),
-  /** Reasons for the pass. */
   reasons: z.array(z.string()),
-  /** Kind of compaction that the pass did. */
   strategy: z.enum(['none', 'trim', 'summarize', 'evict']),
   /** Last seq that the segments cover. They cover 1…base without a gap. Later entries are in the context unchanged. */
   base: z.number().int().min(0),
   /** Treatment of each stretch of the log, in order. */
   segments: z.array(segmentSchema),
-  /** Sum of the segments' weights. */
   weight: weightSchema,
   /** Weight of the log up to `base`. The weight of everything later is one subtraction. */
   baseTotal: weightSchema,
-  /** Hash of the policy at that time. */
   policyHash: z.string(),
-  /** Hash of the system prompt at that time. */
   systemHash: z.string(),
-  /** Hash of the tools at that time. */
   toolsHash: z.string(),
-  /** Hash of the policy's pins at that time. */
   pinsHash: z.string(),
   /** Size of the whole request when the version was made. */
   measuredAt: z.object({
     /** Seq of the last log entry at that time. */
     head: z.number().int(),
-    /** Tokens of the request. */
     tokens: z.number(),
     /** Bytes of the request. */
     bytes: z.number(),
   }),
-  /** Tokens of the context before the pass. */
   tokensBefore: z.number(),
   /** Tokens of the context after the pass, at the same head. */
   tokensAfter: z.number(),
   /** Messages that this version removed from the context. */
   archived: z.number().int(),
-  /** Codes that explain the result. */
   explained: z.array(z.string()),
   /** True if messages of the retention window were clipped or removed. */
   floorRelaxed: z.boolean(),
@@ -152,7 +113,7 @@ export const START_VERSION: Version = {
   model: null,
 };
 
-/** Text and origin of a summary. Stored under `txt:` as long as a kept version shows it. */
+/** Text and origin of a summary. Stored by its key as long as a kept version names that key. */
 export const summarySchema = z.object({
   text: z.string().min(1),
   /** Seqs that the summary stands for. */
@@ -183,9 +144,9 @@ export interface ContextItem extends Weight {
   readonly logged?: Message;
 }
 
-/** Keys of the summaries that a version shows, in their order. */
+/** Lists the keys of the summaries that a version shows, in their order. */
 export function shownKeys({ segments }: Pick<Version, 'segments'>): string[] {
-  return segments.flatMap((segment) => (segment.kind === 'summary' ? [segment.text] : []));
+  return segments.flatMap((segment) => (segment.kind === 'summary' ? [segment.summaryKey] : []));
 }
 
 /**

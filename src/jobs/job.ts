@@ -4,7 +4,7 @@ import { parseInput } from '../domain/parse.ts';
 import type { QueueName } from './queues.ts';
 
 /** One kind of job. The queue carries it and knows nothing else about it. */
-export interface JobDefinition<Task, Payload = unknown> {
+export interface JobDefinition<Task> {
   readonly name: string;
   readonly queue: QueueName;
   /** Runs after which an error is final. */
@@ -12,8 +12,7 @@ export interface JobDefinition<Task, Payload = unknown> {
   /** ms between two attempts. */
   readonly backoffMs: number;
   readonly priority: number;
-  readonly schema: z.ZodType<Payload>;
-  readonly write: (task: Task) => Payload;
+  readonly write: (task: Task) => object;
   /** @throws invalid_input for data that this version does not know */
   readonly read: (data: unknown) => Task;
 }
@@ -50,11 +49,9 @@ export interface WakeTask {
   readonly askedIn?: TraceParent | undefined;
 }
 
-export const wakeSchema = z.object(payloadFields);
+const wakeSchema = z.object(payloadFields);
 
-export type WakePayload = z.infer<typeof wakeSchema>;
-
-export function writeWake({ conversation: { tenant, id }, askedIn }: WakeTask): WakePayload {
+export function writeWake({ conversation: { tenant, id }, askedIn }: WakeTask): z.infer<typeof wakeSchema> {
   return { v: PAYLOAD_VERSION, tenant, id, ...(askedIn !== undefined && { askedIn }) };
 }
 

@@ -21,13 +21,12 @@ const schema = z.object({
 });
 
 /** Summarizes one sequence of a pass. The last attempt returns its failure as a value. */
-export const summarizeJob: JobDefinition<SummarizationTask, z.infer<typeof schema>> = {
+export const summarizeJob: JobDefinition<SummarizationTask> = {
   name: 'summarization',
   queue: QUEUES.summarization,
   attempts: 3,
   backoffMs: 1_000,
   priority: DEFAULT_PRIORITY,
-  schema,
   write({ passId, sequence: { from, to, tokens }, hash, ...wake }) {
     return { ...writeWake(wake), passId, sequence: { from, to, tokens }, hash };
   },

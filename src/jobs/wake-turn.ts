@@ -1,14 +1,13 @@
-import { type JobDefinition, readWake, type WakePayload, type WakeTask, wakeSchema, writeWake } from './job.ts';
+import { type JobDefinition, readWake, type WakeTask, writeWake } from './job.ts';
 import { DEFAULT_PRIORITY, QUEUES } from './queues.ts';
 
 /** Wakes a turn worker. A failed wake is not retried: the sweeper wakes every turn that is still due. */
-export const wakeTurnJob: JobDefinition<WakeTask, WakePayload> = {
+export const wakeTurnJob: JobDefinition<WakeTask> = {
   name: 'turn',
   queue: QUEUES.turn,
   attempts: 1,
   backoffMs: 0,
   priority: DEFAULT_PRIORITY,
-  schema: wakeSchema,
   write: writeWake,
   read: readWake,
 };

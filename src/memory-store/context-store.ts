@@ -1,6 +1,6 @@
 import { rangesToRead } from '../domain/context.ts';
 import type { AppendRequest, AppendResult, ContextReader, ContextStore } from '../domain/ports/context-store.ts';
-import { checkHead, START_VERSION } from '../domain/version.ts';
+import { checkHead, START_VERSION, shownKeys } from '../domain/version.ts';
 import { type MemoryConversation, type MemoryDatabase, toConversationState } from './database.ts';
 import { eraseRecords } from './erase.ts';
 import { restartIdleTtl } from './idle-ttl.ts';
@@ -37,7 +37,7 @@ function readContext(
   if (version === undefined) return undefined;
   const head = at.head ?? conversation.log.length;
   checkHead(head, { head: conversation.log.length, version });
-  const names = version.segments.flatMap((segment) => (segment.kind === 'summary' ? [segment.text] : []));
+  const names = shownKeys(version);
   const summaries = [...conversation.summaries].filter(([name]) => names.includes(name));
   return {
     version,

@@ -204,12 +204,12 @@ function commitVersion(db: MemoryDatabase, lease: PassLease, commit: VersionComm
   if ('status' in held) return held.status === 'gone' ? held : (findEnd(db, lease) ?? held);
   const { conversation } = held;
   if (hasNewReasons(held.pass, commit)) return { status: 'reasons_added' };
-  const { version, summaries, whole, expectedVersion, keepVersions } = commit;
+  const { version, summaries, byHash, expectedVersion, keepVersions } = commit;
   if (conversation.version !== expectedVersion) return { status: 'version_changed', version: conversation.version };
   for (const [key, summary] of summaries) {
     if (!conversation.summaries.has(key)) conversation.summaries.set(key, structuredClone(summary));
   }
-  for (const [hash, text] of whole) conversation.texts.set(hash, text);
+  for (const [hash, text] of byHash) conversation.texts.set(hash, text);
   putVersion(db, conversation, version, keepVersions);
   return endPass(db, lease, commit);
 }

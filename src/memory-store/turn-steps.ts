@@ -17,7 +17,8 @@ export function addStep(db: MemoryDatabase, lease: TurnLease, outcome: StepOutco
   const from = conversation.log.length + 1;
   if (outcome.expectedHead !== undefined && outcome.expectedHead !== from - 1) return { status: 'fenced' };
   moveCalls(conversation, outcome.opens, outcome.closes);
-  for (const [hash, text] of outcome.texts ?? []) if (!conversation.texts.has(hash)) conversation.texts.set(hash, text);
+  for (const [hash, text] of outcome.fullTexts ?? [])
+    if (!conversation.texts.has(hash)) conversation.texts.set(hash, text);
   const to = appendToLog(conversation, messages, db.now(), lease.turn);
   const ending = end && { end };
   record.steps.set(key, { status: 'done', ...(to >= from && { seqs: { from, to }, ...ending }), at: db.now() });

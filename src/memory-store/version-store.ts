@@ -11,7 +11,7 @@ import {
   type VersionReplacementResult,
   type VersionStore,
 } from '../domain/ports/version-store.ts';
-import { checkNumber, type Version } from '../domain/version.ts';
+import { checkNumber, shownKeys, type Version } from '../domain/version.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { restartIdleTtl } from './idle-ttl.ts';
 import { moveCalls } from './log.ts';
@@ -32,7 +32,7 @@ export function openMemoryVersionStore(db: MemoryDatabase): VersionStore {
     },
     readTexts: async (ref) => {
       const { summaries, texts } = db.find(ref) ?? { summaries: new Map(), texts: new Map() };
-      return structuredClone({ summaries, whole: texts, next: '0' });
+      return structuredClone({ summaries, byHash: texts, next: '0' });
     },
     beginFork: async (begin) => beginFork(db, begin),
     copyToFork: async (ref, operation, batch) => copyToFork(db, ref, { operation, batch }),
@@ -112,7 +112,7 @@ function copyToFork(
   for (const [key, summary] of batch.texts.summaries) {
     if (!summaries.has(key)) summaries.set(key, structuredClone(summary));
   }
-  for (const [hash, text] of batch.texts.whole) texts.set(hash, text);
+  for (const [hash, text] of batch.texts.byHash) texts.set(hash, text);
   if (log.length !== batch.expectedHead) return { status: 'copied', head: log.length };
   moveCalls(conversation, batch.opens, batch.closes);
   for (const entry of structuredClone(batch.entries)) {
@@ -142,8 +142,8 @@ function endFork(
   return { status: 'done' };
 }
 
-function holdsTexts({ summaries }: MemoryConversation, { segments }: Version): boolean {
-  return segments.every((segment) => segment.kind !== 'summary' || summaries.has(segment.text));
+function holdsTexts({ summaries }: MemoryConversation, version: Version): boolean {
+  return shownKeys(version).every((key) => summaries.has(key));
 }
 
 /** Mirrors lua/shared/fork-fence.lua. */

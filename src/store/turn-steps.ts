@@ -75,7 +75,7 @@ export const startStepsScript: ScriptOf<TurnStore['startSteps']> = {
 export const recordStepScript: ScriptOf<TurnStore['recordStep']> = {
   file: 'record-step',
   args: ([lease, outcome]) => {
-    const texts = [...(outcome.texts ?? [])];
+    const texts = [...(outcome.fullTexts ?? [])];
     return [encodeStep(lease, outcome, texts.length), ...texts.flat(), ...encodeMessages(outcome.messages)];
   },
   decode: (reply, [{ conversation }], keyspace) => {

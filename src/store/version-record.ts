@@ -35,9 +35,9 @@ export function checkVersionRecord({ key, field }: Place, value: unknown): Versi
 /** True for a segment behind the previous one and within the base, so that segments never overlap. */
 function isSegment(value: unknown, after: number, base: number): value is { readonly to: number } {
   if (!isMapping(value) || !KINDS.has(value.kind) || !isWeight(value.weight)) return false;
-  const { kind, from, to, text, depth, version, keepChars } = value;
+  const { kind, from, to, summaryKey, depth, version, keepChars } = value;
   if (!isCount(from) || !isCount(to) || from <= after || to < from || to > base) return false;
-  if (kind === 'summary') return typeof text === 'string' && isCount(depth) && isCount(version);
+  if (kind === 'summary') return typeof summaryKey === 'string' && isCount(depth) && isCount(version);
   return kind !== 'clipped' || isCount(keepChars);
 }
 
@@ -83,9 +83,9 @@ export const SUMMARY_PREFIX = 'k:';
 export const WHOLE_PREFIX = 'x:';
 
 /** Encodes texts as fields of `txt:<id>`. */
-export function encodeTexts({ summaries, whole }: KeptTexts): (readonly [string, string])[] {
+export function encodeTexts({ summaries, byHash }: KeptTexts): (readonly [string, string])[] {
   return [
     ...[...summaries].map(([key, summary]) => [`${SUMMARY_PREFIX}${key}`, JSON.stringify(summary)] as const),
-    ...[...whole].map(([hash, text]) => [`${WHOLE_PREFIX}${hash}`, text] as const),
+    ...[...byHash].map(([hash, text]) => [`${WHOLE_PREFIX}${hash}`, text] as const),
   ];
 }

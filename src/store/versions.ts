@@ -150,13 +150,13 @@ function bindReadTexts(redis: Redis, keyspace: Keyspace): VersionStore['readText
     const key = keyspace.key(conversation, 'txt');
     const [next, flat] = await callStore(() => redis.hscan(key, cursor, 'COUNT', BATCH));
     const summaries = new Map<string, Summary>();
-    const whole = new Map<string, string>();
+    const byHash = new Map<string, string>();
     for (let index = 0; index + 1 < flat.length; index += 2) {
       const [field, text] = flat.slice(index, index + 2) as [string, string];
       const name = field.slice(SUMMARY_PREFIX.length);
       if (field.startsWith(SUMMARY_PREFIX)) summaries.set(name, readJson({ key, field }, text, summarySchema));
-      if (field.startsWith(WHOLE_PREFIX)) whole.set(name, text);
+      if (field.startsWith(WHOLE_PREFIX)) byHash.set(name, text);
     }
-    return { summaries, whole, next };
+    return { summaries, byHash, next };
   };
 }

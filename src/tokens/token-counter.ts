@@ -1,5 +1,6 @@
 import type { Encoding } from '../domain/model.ts';
 import type { TokenCounter as Counting } from '../domain/ports/token-counter.ts';
+import { runToEnd } from '../domain/sliced.ts';
 import { CharClassTable } from './char-class.ts';
 import { clipEnd, clipStart } from './clip.ts';
 import { eventLoopShare } from './event-loop-share.ts';
@@ -89,8 +90,4 @@ class RankTokenCounter implements BpeTokenCounter {
   clipEnd(text: string, maxTokens: number): Promise<string> {
     return eventLoopShare.run(clipEnd(this.#tables, text, maxTokens));
   }
-}
-
-function runToEnd(work: Generator<void, void>): void {
-  while (!work.next().done);
 }

@@ -115,7 +115,7 @@ export const CHECKS: Readonly<Record<string, Check>> = {
         next = to + 1;
       }
       if (next !== base + 1 || base > log.length) yield `version ${number} covers up to ${next - 1} of ${base}`;
-      const missing = segments.filter((segment) => segment.kind === 'summary' && !texts.has(`k:${segment.text}`));
+      const missing = segments.filter((segment) => segment.kind === 'summary' && !texts.has(`k:${segment.summaryKey}`));
       if (missing.length > 0)
         yield `version ${number} lacks the texts of the summaries from ${missing.map(({ from }) => from).join(' ')}`;
     }

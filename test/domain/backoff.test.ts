@@ -1,7 +1,9 @@
 import { describe, expect, test } from 'vitest';
-import { backOffAppends, isBackedOff, nextBackoff } from '../../src/domain/compaction/backoff.ts';
+import { backOffAppends, findBackoffCause, nextBackoff } from '../../src/domain/compaction/backoff.ts';
 import { type Backoff, NO_BACKOFF } from '../../src/domain/conversation.ts';
 import type { PassOutcome } from '../../src/domain/pass.ts';
+
+const isBackedOff = (backoff: Backoff, tokens: number): boolean => findBackoffCause(backoff, tokens) !== undefined;
 
 const noGain: PassOutcome = { kind: 'no_gain' };
 
@@ -11,7 +13,7 @@ function afterPasses(outcomes: readonly PassOutcome[], tokens = 1_000, stepToken
 
 describe('backoff', () => {
   test.each<PassOutcome>([{ kind: 'none' }, { kind: 'no_reason' }, { kind: 'infeasible' }, noGain])(
-    'after $kind it is shut until something may have changed',
+    'a pass that ended as $kind is not requested again until the context grew by minSequenceTokens',
     (outcome) => {
       const backoff = afterPasses([outcome]);
       expect(isBackedOff(backoff, 1_000)).toBe(true);
@@ -20,13 +22,13 @@ describe('backoff', () => {
     },
   );
 
-  test('the same size does not request a pass again, even with a step of 0 tokens', () => {
+  test('a context of the same size requests no pass again, even if minSequenceTokens is 0', () => {
     const backoff = afterPasses([{ kind: 'none' }], 1_000, 0);
     expect(isBackedOff(backoff, 1_000)).toBe(true);
     expect(isBackedOff(backoff, 1_001)).toBe(false);
   });
 
-  test('a commit ends the backoff, a failure or a thinking loop leaves it unchanged', () => {
+  test('a commit ends the backoff, and a failed or postponed pass leaves the backoff unchanged', () => {
     const shut = afterPasses([noGain, noGain]);
     expect(nextBackoff(shut, { kind: 'committed', version: 4 }, 1_000, 256)).toStrictEqual(NO_BACKOFF);
     expect(nextBackoff(shut, { kind: 'failed', code: 'conflict' }, 1_000, 256)).toBe(shut);
@@ -40,23 +42,23 @@ describe('the size below which an append requests no pass', () => {
   const at = { tokens: 1_000, messageTokens: 300, calibration: 1 };
 
   test.each([
-    ['as far off as what shuts the backoff', shut, at, 556],
+    ['as far away as the end of the backoff', shut, at, 556],
     ['the later of both backoffs', { ...shut, noGainBelowTokens: 1_500 }, at, 800],
-    ['the hard limit, where that comes first', shut, { ...at, hardTokens: 1_100 }, 400],
-    ['not the hard limit where that is reached', shut, { ...at, hardTokens: 1_000 }, 556],
-    ['fewer tokens where the model counts more', shut, { ...at, calibration: 2 }, 428],
-    ['nothing where the backoff has opened since', shut, { ...at, tokens: 2_000, messageTokens: 1_300 }, 1_300],
-  ])('is %s', (_, backoff, looked, expected) => {
-    expect(backOffAppends(backoff, looked)).toStrictEqual({ ...backoff, appendsBelowMessageTokens: expected });
+    ['the hard limit, if the hard limit is reached before', shut, { ...at, hardTokens: 1_100 }, 400],
+    ['the end of the backoff, if the hard limit is reached already', shut, { ...at, hardTokens: 1_000 }, 556],
+    ['fewer tokens, if the model counts more tokens than we do', shut, { ...at, calibration: 2 }, 428],
+    ['the present size, if the backoff has ended since', shut, { ...at, tokens: 2_000, messageTokens: 1_300 }, 1_300],
+  ])('the size below which an append requests no pass is %s', (_, backoff, size, expected) => {
+    expect(backOffAppends(backoff, size)).toStrictEqual({ ...backoff, appendsBelowMessageTokens: expected });
   });
 
-  test('is absent without a backoff', () => {
+  test('an append may request a pass at any size without a backoff', () => {
     expect(backOffAppends(NO_BACKOFF, at)).toBe(NO_BACKOFF);
   });
 });
 
 describe('backoff after gainless passes', () => {
-  test('starts after three passes in a row without gain and ends after 15 % growth', () => {
+  test('a backoff starts after three passes in a row without gain and ends after 15 % growth', () => {
     expect(afterPasses([noGain, noGain])).toMatchObject({ gainlessPasses: 2, noGainBelowTokens: 0 });
     const open = afterPasses([noGain, noGain, noGain]);
     expect(open).toMatchObject({ gainlessPasses: 3, noGainBelowTokens: 1_150 });
@@ -65,28 +67,28 @@ describe('backoff after gainless passes', () => {
     expect(isBackedOff(light, 1_150)).toBe(false);
   });
 
-  test('starts again from the new size after the next gainless pass', () => {
+  test('a backoff starts again from the new size after the next gainless pass', () => {
     const open = afterPasses([noGain, noGain, noGain]);
     expect(nextBackoff(open, noGain, 2_000, 256)).toMatchObject({ gainlessPasses: 4, noGainBelowTokens: 2_300 });
   });
 
-  test('a pass with nothing to do neither counts nor resets the count', () => {
+  test('a pass with nothing to do neither counts as gainless nor resets the count', () => {
     const backoff = afterPasses([noGain, { kind: 'none' }, noGain, { kind: 'infeasible' }, noGain]);
     expect(backoff).toMatchObject({ gainlessPasses: 3, noGainBelowTokens: 1_150 });
   });
 
   test.each(['rejected', 'expired'] as const)(
-    'starts at once after a pass that was %s, because the content has to grow',
+    'a backoff starts at once after a proposal was %s, because the next pass would propose the same',
     (kind) => {
       expect(afterPasses([noGain, { kind }])).toMatchObject({ gainlessPasses: 1, noGainBelowTokens: 1_150 });
     },
   );
 
-  test('ends with an approved pass', () => {
+  test('an approved proposal ends the backoff', () => {
     expect(afterPasses([noGain, noGain, noGain, { kind: 'approved', version: 2 }])).toStrictEqual(NO_BACKOFF);
   });
 
-  test('a commit between gainless passes resets their count', () => {
+  test('a commit between gainless passes resets the count of gainless passes', () => {
     const backoff = afterPasses([noGain, noGain, { kind: 'committed', version: 1 }, noGain]);
     expect(backoff).toMatchObject({ gainlessPasses: 1, noGainBelowTokens: 0 });
   });

@@ -6,7 +6,7 @@ import { errorOf } from './error-of.ts';
 
 const bounds = { maxCharacters: 1_048_576 };
 
-test('writes JSON as JSON.stringify does', () => {
+test('writeBoundedJson writes any JSON value as JSON.stringify does', () => {
   assert(
     property(jsonValue({ maxDepth: 6 }), (value) => {
       expect(writeBoundedJson(value, bounds)).toEqual({ status: 'written', json: JSON.stringify(value) });
@@ -16,29 +16,32 @@ test('writes JSON as JSON.stringify does', () => {
 
 test.each<[string, unknown]>([
   ['leaves out members that are undefined', { a: undefined, b: [undefined, 1], c: { d: undefined } }],
-  ['asks toJSON', { at: new Date(0), url: new URL('https://a.test/') }],
-  ['unboxes', { boxed: [Object('text'), Object(1), Object(true)] }],
-  ['writes an element a member', { bytes: new Uint8Array([1, 2]), buffer: Buffer.from('ab') }],
-  ['keeps a key __proto__', JSON.parse('{"__proto__":{"a":1},"b":2}')],
-  ['writes an object twice that stands in two places', [shared(), shared()].fill(shared())],
-])('%s, as JSON.stringify does', (_, value) => {
+  ['calls toJSON', { at: new Date(0), url: new URL('https://a.test/') }],
+  ['unwraps boxed values', { boxed: [Object('text'), Object(1), Object(true)] }],
+  ['writes a member for each element of a buffer', { bytes: new Uint8Array([1, 2]), buffer: Buffer.from('ab') }],
+  ['keeps a key named __proto__', JSON.parse('{"__proto__":{"a":1},"b":2}')],
+  ['writes an object twice that occurs in two places', [shared(), shared()].fill(shared())],
+])('writeBoundedJson %s, as JSON.stringify does', (_, value) => {
   expect(writeBoundedJson(value, bounds)).toEqual({ status: 'written', json: JSON.stringify(value) });
 });
 
-test.each([...HOSTILE_JSON, ...HOSTILE_BYTES])('refuses %s with a coded error that names the field', (name, make) => {
-  const error = errorOf(() => copyBoundedJson({ list: [0, make()] }, 'raw', bounds));
-  const isLarge = name.startsWith('5 MB') || name.includes('billion');
-  expect(error).toMatchObject({ code: isLarge ? 'message_too_large' : 'invalid_input' });
-  expect(error.field).toMatch(isLarge ? /^raw$/ : /^raw\.list\[1\]/);
-  expect(error.message.length).toBeLessThan(1_000);
-});
+test.each([...HOSTILE_JSON, ...HOSTILE_BYTES])(
+  'copyBoundedJson refuses %s with a coded error that names the field',
+  (name, make) => {
+    const error = errorOf(() => copyBoundedJson({ list: [0, make()] }, 'raw', bounds));
+    const isLarge = name.startsWith('5 MB') || name.includes('billion');
+    expect(error).toMatchObject({ code: isLarge ? 'message_too_large' : 'invalid_input' });
+    expect(error.field).toMatch(isLarge ? /^raw$/ : /^raw\.list\[1\]/);
+    expect(error.message.length).toBeLessThan(1_000);
+  },
+);
 
-test('names the path of a fault in a list in an object', () => {
+test('copyBoundedJson names the path of a fault inside a list of an object', () => {
   const error = errorOf(() => copyBoundedJson({ a: [{}, { b: 5n }] }, 'raw', bounds));
   expect(error).toMatchObject({ field: 'raw.a[1].b', message: 'raw.a[1].b: expected JSON, got a bigint' });
 });
 
-test('accepts JSON up to its depth and size, and no more', () => {
+test('writeBoundedJson accepts JSON up to the given depth and size, and refuses one level or character more', () => {
   expect(writeBoundedJson(nestDeeply(9), { ...bounds, maxDepth: 10 }).status).toBe('written');
   expect(writeBoundedJson(nestDeeply(10), { ...bounds, maxDepth: 10 }).status).toBe('refused');
   expect(writeBoundedJson('12345678', { maxCharacters: 10 }).status).toBe('written');

@@ -6,14 +6,14 @@ describe('a durability', () => {
     { replicas: 1, timeoutMs: 500 },
     { replicas: 0, timeoutMs: 500, fsync: 'local' },
     { replicas: 1, timeoutMs: 500, fsync: 'replica' },
-  ])('%o is a valid durability', (durability) => {
+  ])('the durability %o is accepted', (durability) => {
     expect(durabilitySchema.parse(durability)).toEqual(durability);
   });
 
   test.each([
     { replicas: 0, timeoutMs: 500 },
     { replicas: 0, timeoutMs: 500, fsync: 'replica' },
-  ])('%o would wait for no server, and is refused by its field', (durability) => {
+  ])('the durability %o is refused at replicas, because it would wait for no server', (durability) => {
     expect(durabilitySchema.safeParse(durability).error?.issues[0]).toMatchObject({ path: ['replicas'] });
   });
 });

@@ -21,7 +21,7 @@ const version: Version = {
   strategy: 'summarize',
   base: 3,
   segments: [
-    { kind: 'summary', from: 1, to: 2, version: 4, weight: { tokens: 5, bytes: 20 }, text: 'k1', depth: 1 },
+    { kind: 'summary', from: 1, to: 2, version: 4, weight: { tokens: 5, bytes: 20 }, summaryKey: 'k1', depth: 1 },
     { kind: 'raw', from: 3, to: 3, weight: { tokens: 1, bytes: 4 } },
   ],
   archived: 7,
@@ -32,7 +32,7 @@ const version: Version = {
 };
 
 describe('event records', () => {
-  test('decodes a committed version with its sizes and its author', () => {
+  test('decodeEvent reads a committed version with its sizes and its author', () => {
     const { type, ...report } = { type: 'version_committed', ...versionEvent(version) };
     expect(decodeEvent(ID, { type, ...report })).toEqual({
       id: ID,
@@ -53,7 +53,7 @@ describe('event records', () => {
     expect(decodeEvent(ID, { type, ...restored })).toMatchObject({ reasons: [] });
   });
 
-  test('decodes a proposal and its decision', () => {
+  test('decodeEvent reads a proposal and its decision', () => {
     const proposal: Proposal = { id: 'q1', version, summaries: {} };
     const proposed = decodeEvent(ID, { type: 'version_proposed', ...proposalEvent('p1', proposal) });
     expect(proposed).toMatchObject({ passId: 'p1', proposal: 'q1', tokensBefore: 900, tokensAfter: 300 });
@@ -65,7 +65,7 @@ describe('event records', () => {
     expect(decodeEvent(ID, { type: 'proposal_decided', ...approve })).toMatchObject({ verdict: 'approve' });
   });
 
-  test('decodes the calls of a wait, each with its own deadline, and marks cut arguments', () => {
+  test('decodeEvent reads the calls of a wait, each with its own deadline, and marks cut arguments', () => {
     const text = 'x'.repeat(5_000);
     const calls = encodeWaitingCalls([
       { id: 'c1_0', name: 'refund', arguments: '{}', waitMs: 5 },
@@ -81,7 +81,7 @@ describe('event records', () => {
     expect(decodeEvent(ID, { ...kept, calls: '[' })).toMatchObject({ type: 'unknown', name: 'turn_waiting' });
   });
 
-  test('decodes an unknown type with its fields', () => {
+  test('decodeEvent returns an event of an unknown type with its fields', () => {
     expect(decodeEvent(ID, { type: 'later', a: 'b' })).toEqual({
       id: ID,
       at,
@@ -94,11 +94,11 @@ describe('event records', () => {
 });
 
 describe('a version', () => {
-  test('names the texts that it shows', () => {
+  test('shownKeys lists the keys of the summaries that a version shows', () => {
     expect(shownKeys(version)).toEqual(['k1']);
   });
 
-  test('is shown only at heads from its base to the end of the log', () => {
+  test('checkHead accepts heads from the base of a version to the end of the log', () => {
     expect(() => checkHead(3, { head: 9, version })).not.toThrow();
     for (const head of [2, 10, 3.5]) {
       expect(errorOf(() => checkHead(head, { head: 9, version }))).toMatchObject({
@@ -108,19 +108,19 @@ describe('a version', () => {
     }
   });
 
-  test('must follow the expected version without a gap', () => {
+  test('checkNumber refuses a version that does not follow the expected one', () => {
     expect(() => checkNumber({ expectedVersion: 3, version })).not.toThrow();
     expect(errorOf(() => checkNumber({ expectedVersion: 4, version }))).toMatchObject({ code: 'conflict' });
   });
 });
 
 describe('an error', () => {
-  test('has a reason without its field', () => {
+  test('the reason of a TurnfoldError is its message without the field', () => {
     expect(new TurnfoldError('invalid_input', 'a.b: too long', { field: 'a.b' }).reason).toBe('too long');
     expect(new TurnfoldError('gone', 'erased').reason).toBe('erased');
   });
 
-  test('is a refused write if Redis is full or takes no writes', () => {
+  test('findWriteRefusal recognizes errors of a Redis that is full or takes no writes', () => {
     const unavailable = (details?: Record<string, unknown>) =>
       new TurnfoldError('redis_unavailable', 'x', details === undefined ? {} : { details });
     expect(findWriteRefusal(new TurnfoldError('redis_full', 'x'))).toBe('redis_full');

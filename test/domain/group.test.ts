@@ -28,49 +28,59 @@ describe('groups', () => {
     { line: 't{1,2} r2', groups: ['round 0,1 open'] },
     { line: 't1 t2 r2 r1', groups: ['round 0,3', 'round 1,2'] },
     { line: 't1 (u)x9 r1', groups: ['round 0,10', ...Array.from({ length: 9 }, (_, at) => `user ${at + 1}`)] },
-  ])('$line', ({ line, groups }) => {
+  ])('the history "$line" has the groups $groups', ({ line, groups }) => {
     expect(groupsOf(line)).toStrictEqual(groups);
   });
 
-  test('each position has the index of its group', () => {
+  test('indexGroups returns for each message the index of its group', () => {
     const messages = messagesOf('t{1,2} u r1 r2 a').map(({ message }) => message);
     expect(indexGroups(groupMessages(messages), messages.length)).toStrictEqual([0, 1, 0, 0, 2]);
   });
 
-  test('calls of a message that is not an assistant message are ignored', () => {
+  test('grouping ignores tool calls of a message that is not an assistant message', () => {
     expect(groupMessages([{ ...call('x'), role: 'user' }])).toStrictEqual([
       { kind: 'user', positions: [0], isOpen: false },
     ]);
   });
 
   test.each<{ name: string; messages: Message[]; code: string; field: string }>([
-    { name: 'no call', messages: [result('x')], code: 'orphan_result', field: 'messages[0].toolCallId' },
-    { name: 'none named', messages: [call('x'), result()], code: 'orphan_result', field: 'messages[1].toolCallId' },
     {
-      name: 'its call comes later',
+      name: 'a result without a call',
+      messages: [result('x')],
+      code: 'orphan_result',
+      field: 'messages[0].toolCallId',
+    },
+    {
+      name: 'a result that names no call',
+      messages: [call('x'), result()],
+      code: 'orphan_result',
+      field: 'messages[1].toolCallId',
+    },
+    {
+      name: 'a result before its call',
       messages: [result('x'), call('x')],
       code: 'orphan_result',
       field: 'messages[0].toolCallId',
     },
     {
-      name: 'answered twice',
+      name: 'a second result for one call',
       messages: [call('x'), result('x'), result('x')],
       code: 'duplicate_call',
       field: 'messages[2].toolCallId',
     },
     {
-      name: 'an id twice in one message',
+      name: 'a call id that one message uses twice',
       messages: [call('x', 'x')],
       code: 'duplicate_call',
       field: 'messages[0].toolCalls[1].id',
     },
     {
-      name: 'an id twice in the history',
+      name: 'a call id that two messages use',
       messages: [call('x'), result('x'), call('y', 'x')],
       code: 'duplicate_call',
       field: 'messages[2].toolCalls[1].id',
     },
-  ])('$name: $code at $field', ({ messages, code, field }) => {
+  ])('grouping refuses $name with $code at $field', ({ messages, code, field }) => {
     const error = errorOf(() => groupMessages(messages));
     expect(error).toMatchObject({ code, field });
     expect(error.message.startsWith(field)).toBe(true);

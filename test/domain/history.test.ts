@@ -23,7 +23,7 @@ function callsOf(message: Message | undefined): Pick<ToolCall, 'id' | 'providerI
 }
 
 describe('messages that enter a log', () => {
-  test('calls get the log’s ids and keep the provider’s, and results follow them', () => {
+  test('adopted calls get ids of the log and keep the ids of the provider, and results follow their calls', () => {
     const given = [user, call('call_a', 'call_b'), result('call_b'), user, result('call_a')];
     const frozen = structuredClone(given);
     const { messages, openCalls } = adoptMessages(given, 40);
@@ -37,20 +37,20 @@ describe('messages that enter a log', () => {
     expect(messages[0]).toBe(user);
   });
 
-  test('provider ids that repeat from one response to the next become unique', () => {
+  test('call ids that a provider repeats become unique in the log', () => {
     const given = [call('call_0'), result('call_0'), call('call_0'), result('call_0')];
     const { messages } = adoptMessages(given, 1);
     expect([messages[1]?.toolCallId, messages[3]?.toolCallId]).toStrictEqual(['c1_0', 'c3_0']);
     expect(groupMessages(messages)).toHaveLength(2);
   });
 
-  test('a result belongs to the nearest open call before it', () => {
+  test('a result answers the nearest open call before it', () => {
     const given = [call('x'), call('x'), result('x'), result('x')];
     const { messages } = adoptMessages(given, 1);
     expect([messages[2]?.toolCallId, messages[3]?.toolCallId]).toStrictEqual(['c2_0', 'c1_0']);
   });
 
-  test('adopting adopted messages changes nothing', () => {
+  test('messages with ids of the log are adopted unchanged', () => {
     const { messages } = adoptMessages([call('x', 'y'), result('y'), result('x')], 7);
     expect(adoptMessages(messages, 7).messages).toStrictEqual(messages);
     const moved = adoptMessages(messages, 20).messages;
@@ -61,7 +61,7 @@ describe('messages that enter a log', () => {
     expect(moved[1]?.toolCallId).toBe('c20_1');
   });
 
-  test('results may answer open calls of the log by either id, and the remaining calls are returned', () => {
+  test('a result may name an open call of the log by either id, and the calls that stay open are returned', () => {
     const open = [
       { id: 'c3_0', providerId: 'p' },
       { id: 'c3_1', providerId: undefined },
@@ -73,22 +73,32 @@ describe('messages that enter a log', () => {
   });
 
   test.each<{ name: string; messages: Message[]; code: string; field: string; at?: string }>([
-    { name: 'no call', messages: [user, result('x')], code: 'orphan_result', field: 'messages[1].toolCallId' },
-    { name: 'none named', messages: [call('x'), result()], code: 'orphan_result', field: 'messages[1].toolCallId' },
     {
-      name: 'answered twice',
+      name: 'a result without a call',
+      messages: [user, result('x')],
+      code: 'orphan_result',
+      field: 'messages[1].toolCallId',
+    },
+    {
+      name: 'a result that names no call',
+      messages: [call('x'), result()],
+      code: 'orphan_result',
+      field: 'messages[1].toolCallId',
+    },
+    {
+      name: 'a second result for one call',
       messages: [call('x'), result('x'), result('x')],
       code: 'duplicate_call',
       field: 'body.messages[2].toolCallId',
       at: 'body.messages',
     },
     {
-      name: 'an id twice in one message',
+      name: 'a call id that one message uses twice',
       messages: [call('x', 'y', 'x')],
       code: 'duplicate_call',
       field: 'messages[0].toolCalls[2].id',
     },
-  ])('$name: $code at $field', ({ messages, code, field, at }) => {
+  ])('adoptMessages refuses $name with $code at $field', ({ messages, code, field, at }) => {
     const error = errorOf(() => adoptMessages(messages, 1, [], at));
     expect(error).toMatchObject({ code, field });
     expect(error.message.startsWith(field)).toBe(true);
@@ -114,7 +124,7 @@ function tryAdopt(messages: readonly Message[], firstSeq: number): AdoptedMessag
 }
 
 describe('any messages', () => {
-  test('each call is unique and each result has one call before it, or all messages are refused', () => {
+  test('adopted messages have unique call ids and one earlier call for each result, or all are refused', () => {
     let adopted = 0;
     fc.assert(
       fc.property(toolTalk, fc.integer({ min: 1, max: 5 }), (talk, firstSeq) => {

@@ -60,7 +60,7 @@ describe('masks', () => {
   ];
   const policy = { maskToolResults: true, retentionWindow: 1, maxTokens: 300, minGain: 0 };
 
-  test('replace old results, keep calls, ids and error marks, and avoid a summary if they are enough', () => {
+  test('a pass masks old tool results, keeps calls, ids and error marks, and needs no summary if the masks are enough', () => {
     const { plan, settled, items } = settle(talk, policy, 'token_threshold');
     expect(plan.kind).toBe('trim');
     expect(settled).toMatchObject({ strategy: 'trim', archived: 0, steps: [{ step: 'mask' }] });
@@ -70,7 +70,7 @@ describe('masks', () => {
     expect([items[1], items[3]]).toEqual([talk[1], talk[3]]);
   });
 
-  test('do not touch the retention window and an open round', () => {
+  test('masks leave the retention window and open rounds unchanged', () => {
     const { items } = settle(talk, { ...policy, retentionWindow: 3, maxTokens: 1_300 }, 'token_threshold');
     expect(items[2]?.content).toContain('masked');
     expect(items[4]?.content).toBe(long);
@@ -78,14 +78,14 @@ describe('masks', () => {
     expect(settle([...open, user('And?')], policy, 'token_threshold').items[3]).toEqual(open[3]);
   });
 
-  test('are one segment over a stretch of rounds', () => {
+  test('masked results of neighbouring rounds are one segment of the version', () => {
     const { settled } = settle(talk, policy, 'token_threshold');
     const kinds =
       settled.kind === 'version' ? settled.segments.map(({ kind, from, to }) => `${kind} ${from}-${to}`) : [];
     expect(kinds).toEqual(['raw 1-2', 'masked 3-7']);
   });
 
-  test('never count more than their fixed weight', () => {
+  test('the text of a mask never has more tokens than the fixed weight of a mask', () => {
     fc.assert(
       fc.property(fc.nat(2 ** 31), fc.integer({ min: 1, max: 1e9 }), fc.boolean(), (bytes, seq, isError) => {
         const { content } = maskResult({ message: result('c', 'x', { isError }), tokens: 9, bytes }, seq);
@@ -96,7 +96,7 @@ describe('masks', () => {
 });
 
 describe('droppable messages', () => {
-  test('are removed first, and alone if that is enough', () => {
+  test('a pass removes droppable messages first, and nothing else if that is enough', () => {
     const noise = says('n'.repeat(4_000));
     const talk = [user('Go.'), { ...noise, droppable: true }, says('a'.repeat(400)), user('And?')];
     const { settled, items } = settle(talk, { retentionWindow: 1, maxTokens: 300, minGain: 0 }, 'token_threshold');
@@ -110,18 +110,18 @@ describe('clips', () => {
   const talk = [user('Go.'), calls('c1'), result('c1', huge)];
   const policy = { retentionWindow: 6, maxTokens: 2_000, minGain: 0 };
 
-  test('shorten an unread result that alone is too large to its start, its end and a reference', () => {
+  test('a hard pass clips an unread tool result that is too large to its start, its end and a reference', () => {
     const { settled, items } = settle(talk, policy, 'hard_limit');
     expect(settled).toMatchObject({ strategy: 'trim', isFloorRelaxed: false, steps: [{ step: 'clip' }] });
     expect(items[2]?.content).toMatch(/^word .*\n\[\d+ characters left out, message 3 of the log\]\n.*word $/s);
     expect(settled.kind === 'version' && settled.tokensAfter).toBeLessThanOrEqual(2_000);
   });
 
-  test('do not touch the floor with soft reasons', () => {
+  test('a soft pass never clips messages of the floor', () => {
     expect(settle(talk, policy, 'token_threshold').settled.kind).toBe('infeasible');
   });
 
-  test('never touch pins, the last user message and open rounds', () => {
+  test('a clip never changes pins, the last user message or open rounds', () => {
     for (const fixed of [
       [user('Go.'), user(huge)],
       [user('Go.'), { ...says(huge), pinned: true }, user('And?')],
@@ -131,7 +131,7 @@ describe('clips', () => {
     }
   });
 
-  test('shorten many parallel calls as far as their form allows', () => {
+  test('a clip shortens the arguments of parallel calls and leaves them valid JSON', () => {
     const texts = Array.from({ length: 10 }, (_, call) =>
       JSON.stringify({ path: `f${call}`, text: 'word '.repeat(300) }),
     );
@@ -143,7 +143,7 @@ describe('clips', () => {
     for (const { arguments: text } of items[2]?.toolCalls ?? []) expect(JSON.parse(text)).toHaveProperty('path');
   });
 
-  test('clip a clipped message of an earlier version again, from the log', () => {
+  test('a pass clips a message again from the log if an earlier version clipped it', () => {
     const entries = buildLog(talk.map((message) => ({ message, ...weighText(message) })));
     let version = START_VERSION;
     for (const maxTokens of [4_000, 2_000, 300]) {
@@ -163,14 +163,14 @@ describe('clips', () => {
     );
   });
 
-  test('count nothing that stays long after any clip', () => {
+  test('a clip is not counted if the message stays too long in every form', () => {
     const numbers = JSON.stringify({ rows: Array.from({ length: 40_000 }, (_, row) => row) });
     const message = calls('c1', numbers);
     const item = { from: 1, to: 1, message, tokens: 100_000, bytes: 240_000 };
     expect(runToEnd(clipItem(item, 1_000, 80, () => expect.unreachable('weighed')))).toBeUndefined();
   });
 
-  test('keep numbers, keys and blanks of arguments as they are written', () => {
+  test('a clip of arguments keeps numbers, keys and blanks byte for byte', () => {
     const long = 'word '.repeat(100);
     const given = `{"id": 12345678901234567890,\t"rate":1.0, "most":1e400,"${long}": [true, "${long}", "\\"${long}\\""]}`;
     const [call] = clipMessage(calls('c1', given), 20, 7).toolCalls ?? [];
@@ -183,7 +183,7 @@ describe('clips', () => {
     expect(JSON.parse(clipMessage(calls('c1', written), 80, 7).toolCalls?.[0]?.arguments ?? '')).toHaveProperty('text');
   });
 
-  test('keep arguments a JSON object, without half characters', () => {
+  test('clipped arguments remain a JSON object with the same keys and whole characters', () => {
     fc.assert(
       fc.property(
         fc.dictionary(
@@ -207,7 +207,7 @@ describe('clips', () => {
     );
   });
 
-  test('reach their target, or come as close as their minimum allows', () => {
+  test('a clip reaches its target size, or comes as close as the minimum length allows', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1_000, max: 40_000 }), fc.integer({ min: 20, max: 900 }), (chars, target) => {
         const message = says('abcd '.repeat(chars / 5));
@@ -224,7 +224,7 @@ describe('clips', () => {
 });
 
 describe('the ladder', () => {
-  test('a summary is skipped if its range holds a round that the plan wanted to drop', () => {
+  test('a settlement skips a summary if its range now contains only a part of a round', () => {
     const drop = { droppable: true };
     const filler = 'word '.repeat(400);
     const round = { call: { ...calls('c1'), ...drop }, result: result('c1', 'x', drop) };
@@ -250,15 +250,15 @@ describe('the ladder', () => {
     const plan = planPass(requestAt(before));
     expect(plan.sequences).toMatchObject([{ from: 2, to: 4 }]);
     const weight = { tokens: 20, bytes: 80 };
-    const summary = { range: { from: 2, to: 4 }, text: 'k', weight, depth: 1, model: 'test' };
+    const summary = { range: { from: 2, to: 4 }, summaryKey: 'k', weight, depth: 1, model: 'test' };
     const whole = settlePass({ ...requestAt(before), plan, summaries: [summary] });
-    expect(whole).toMatchObject({ kind: 'version', texts: ['k'] });
+    expect(whole).toMatchObject({ kind: 'version', summaryKeys: ['k'] });
     const evicted = { ...raw(7, 8), kind: 'evicted' as const };
     const shorter = requestAt({ ...before, number: 2, segments: [raw(1, 6), evicted] });
     expect(settlePass({ ...shorter, plan, summaries: [summary] })).toEqual({ kind: 'none' });
   });
 
-  test('each step leaves less than the one before', () => {
+  test('each step of the ladder leaves a smaller context than the step before', () => {
     const texts = fc.string({ minLength: 1, maxLength: 3_000, unit: 'grapheme-ascii' });
     const message = fc.oneof(
       texts.map((text) => [user(text)]),

@@ -8,7 +8,7 @@ const call = { id: 'c1', name: 'look', arguments: '{}' };
 /** An answer of a model that was written without our types. */
 const given = (value: unknown): ModelAnswer => value as ModelAnswer;
 
-test('an answer is copied with its known fields only', () => {
+test('checkAnswer copies an answer with its known fields only', () => {
   const answer = { content: '', toolCalls: [call], end: 'cut_off', usage, model: 'm', raw: { items: [{ a: 1 }] } };
   const copy = checkAnswer(given({ ...answer, more: 1 }));
   expect(copy).toEqual(answer);
@@ -24,13 +24,13 @@ test.each<[unknown, string]>([
   [{ content: 5, toolCalls: [] }, 'answer.content'],
   [{ content: '', toolCalls: [{ ...call, name: undefined }] }, 'answer.toolCalls[0].name'],
   [null, 'answer'],
-])('%j is fatal, with its field and without its content', (answer, field) => {
+])('checkAnswer refuses %j as fatal, with its field and without its content', (answer, field) => {
   const check = (): unknown => checkAnswer(given(answer));
   expect(check).toThrow(expect.objectContaining({ name: 'ModelError', kind: 'fatal', usage: undefined }));
   expect(check).toThrow(new RegExp(`^${RegExp.escape(field)}: (?!.*secret)`));
 });
 
-test('a refused answer still reports its usage', () => {
+test('a refused model answer still reports its usage', () => {
   expect(() => checkAnswer(given({ usage }))).toThrow(expect.objectContaining({ usage }));
 });
 
@@ -38,16 +38,16 @@ test.each<[string, unknown, string]>([
   ['a cycle', cyclic(), 'answer.raw'],
   ['a number that JSON does not know', { n: 5n }, 'answer.raw.n'],
   ['a getter that throws', broken(), 'answer.raw'],
-])('refuses raw items with %s, with their field', (_, raw, field) => {
+])('checkAnswer refuses raw items with %s and names their field', (_, raw, field) => {
   const check = (): unknown => checkAnswer(given({ content: '', toolCalls: [], raw }));
   expect(check).toThrow(new RegExp(`^${RegExp.escape(field)}`));
 });
 
-test('names the field of an answer that cannot be read at all', () => {
+test('checkAnswer refuses an answer whose content cannot be read as fatal', () => {
   expect(() => checkAnswer(broken())).toThrow(expect.objectContaining({ name: 'ModelError', kind: 'fatal' }));
 });
 
-test('refuses an answer with more text and calls than a message may have', () => {
+test('checkAnswer refuses an answer with more text and calls than a message may have', () => {
   const answer = { content: 'x'.repeat(600_000), toolCalls: [{ ...call, arguments: 'y'.repeat(600_000) }] };
   expect(() => checkAnswer(given(answer))).toThrow(/bytes of text and calls/);
 });
@@ -68,12 +68,12 @@ function broken(): object {
 }
 
 describe('a compaction of a provider', () => {
-  test('is copied with its text and its usage', () => {
+  test('checkCompaction copies the text, items and usage of a compaction by the provider', () => {
     expect(checkCompaction({ text: 'short', raw: [1], usage, more: 1 })).toEqual({ text: 'short', raw: [1], usage });
     expect(checkCompaction({ text: null, raw: null })).toEqual({ raw: null });
   });
 
-  test('is refused by its field, and its usage is kept', () => {
+  test('checkCompaction refuses a compaction with its field and keeps its usage', () => {
     expect(() => checkCompaction({ text: 5, usage })).toThrow(
       expect.objectContaining({
         name: 'ModelError',
@@ -88,7 +88,7 @@ describe('a compaction of a provider', () => {
 describe('an error that a model throws', () => {
   const now = 1_700_000_000_000;
 
-  test('keeps the kind, code, form, usage and time of a coded error', () => {
+  test('readModelError keeps the kind, code, form, usage and retry time of a ModelError', () => {
     const thrown = new ModelError('retry', 'slow down', { retryAt: now + 5_000, code: 'rate', form: '{}', usage });
     expect(readModelError(thrown, now)).toMatchObject({
       kind: 'retry',
@@ -100,7 +100,7 @@ describe('an error that a model throws', () => {
     });
   });
 
-  test('is fatal if its kind is unknown, and bounded', () => {
+  test('readModelError reads an error of an unknown kind as fatal and bounds its message', () => {
     const thrown = Object.assign(new ModelError('fatal', 'x'.repeat(5_000_000)), {
       kind: 'odd',
       retryAt: now * 1_000,
@@ -116,14 +116,14 @@ describe('an error that a model throws', () => {
     [new TypeError('the prompt'), 'TypeError'],
     [Object.create(null), ''],
     [undefined, ''],
-  ])('keeps only the name of an error without a code: %s', (thrown, name) => {
+  ])('readModelError keeps only the name of a thrown value without a code: %s', (thrown, name) => {
     const error = readModelError(thrown, now);
     expect(error).toMatchObject({ name: 'ModelError', kind: 'fatal' });
     expect(error.message).toContain(name);
     expect(error.message).not.toContain('prompt');
   });
 
-  test('bounds the report of a chain about a failed model', () => {
+  test('readPassedOver bounds the report of a chain about a failed model', () => {
     expect(readPassedOver('a', 'retry')).toEqual({ model: 'a', outcome: 'retry' });
     expect(readPassedOver({}, Symbol('kind'))).toEqual({ model: 'unknown', outcome: 'fatal' });
   });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isModelError, ModelError } from '../../src/domain/model.ts';
 
-test('a failed model call states its consequence for the turn and its cause', () => {
+test('a ModelError keeps its kind, retry time, usage and cause', () => {
   const cause = new Error('429');
   const error = new ModelError('retry', 'rate limit', { retryAt: 5_000, cause });
   expect(error).toMatchObject({ name: 'ModelError', kind: 'retry', message: 'rate limit', retryAt: 5_000, cause });
@@ -12,7 +12,7 @@ test('a failed model call states its consequence for the turn and its cause', ()
   expect(new ModelError('overflow', 'too long', { usage }).usage).toBe(usage);
 });
 
-test('is distinguished from other errors, and by its kind', () => {
+test('isModelError distinguishes model errors from others, and by their kinds', () => {
   const error = new ModelError('retry', 'rate limit');
   expect([isModelError(error), isModelError(error, 'retry'), isModelError(error, 'fatal')]).toEqual([
     true,

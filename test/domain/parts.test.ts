@@ -5,41 +5,49 @@ const URL = 'https://images.example/1.png';
 
 describe('parts of a message', () => {
   test.each<[string, unknown, unknown]>([
-    ['our text', { type: 'text', text: 'a' }, { kind: 'text', text: 'a' }],
-    ['a text of Responses', { type: 'output_text', text: 'a' }, { kind: 'text', text: 'a' }],
+    ['a text part in our form', { type: 'text', text: 'a' }, { kind: 'text', text: 'a' }],
+    ['a text part of Responses', { type: 'output_text', text: 'a' }, { kind: 'text', text: 'a' }],
     [
-      'a picture of Chat by its address',
+      'an image of Chat by its address',
       { type: 'image_url', image_url: { url: URL } },
       { kind: 'image_url', url: URL },
     ],
-    ['the same, without an object', { type: 'image_url', image_url: URL }, { kind: 'image_url', url: URL }],
     [
-      'a picture of Responses by its bytes',
+      'an image of Chat whose address is not in an object',
+      { type: 'image_url', image_url: URL },
+      { kind: 'image_url', url: URL },
+    ],
+    [
+      'an image of Responses by its bytes',
       { type: 'input_image', image_url: 'data:image/png;name=a.png;base64,iVBO' },
       { kind: 'image', mediaType: 'image/png', base64: 'iVBO' },
     ],
     [
-      'bytes in another encoding are an address',
+      'an image whose data URL is not base64, as an address',
       { type: 'input_image', image_url: 'data:image/svg+xml,<svg/>' },
       { kind: 'image_url', url: 'data:image/svg+xml,<svg/>' },
     ],
     [
-      'a picture of Anthropic by its bytes',
+      'an image of Anthropic by its bytes',
       { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: '/9j/' } },
       { kind: 'image', mediaType: 'image/jpeg', base64: '/9j/' },
     ],
-    ['its address', { type: 'image', source: { type: 'url', url: URL } }, { kind: 'image_url', url: URL }],
     [
-      'what no format knows',
+      'an image of Anthropic by its address',
+      { type: 'image', source: { type: 'url', url: URL } },
+      { kind: 'image_url', url: URL },
+    ],
+    [
+      'a part of an unknown type',
       { type: 'video', seconds: 3 },
       { kind: 'other', type: 'video', given: { type: 'video', seconds: 3 } },
     ],
-    ['what has no type', 'a', { kind: 'other', type: 'unknown', given: 'a' }],
-  ])('%s', (_what, given, part) => {
+    ['a part without a type', 'a', { kind: 'other', type: 'unknown', given: 'a' }],
+  ])('readParts reads %s', (_what, given, part) => {
     expect(readParts({ content: '', parts: [given] })).toStrictEqual([part]);
   });
 
-  test('the text comes first if no part contains it', () => {
+  test('readParts puts the text of the message first if no part contains text', () => {
     const picture = { type: 'image_url', image_url: URL };
     const read = (parts?: readonly unknown[]) => readParts({ content: 'a', ...(parts && { parts: [...parts] }) });
     expect(read()).toStrictEqual([{ kind: 'text', text: 'a' }]);

@@ -26,7 +26,7 @@ function freezeDeep(value: unknown): void {
 }
 
 describe('for any history, policy and reasons', () => {
-  test('the scenarios reach every kind of end often enough', () => {
+  test('random scenarios reach every kind of end often enough', () => {
     const ends = new Map<string, number>();
     const count = (end: string): void => void ends.set(end, (ends.get(end) ?? 0) + 1);
     for (const pass of fc.sample(scenarios, { numRuns: 1_000, seed: 11 }).flatMap(playScenario)) {
@@ -47,7 +47,7 @@ describe('for any history, policy and reasons', () => {
     }
   });
 
-  test('a round is never split: all of it stays, is removed, or is in one summary', () => {
+  test('a pass never splits a tool round: all of the round stays, is removed, or is in one summary', () => {
     forEachVersion((pass) => {
       const fates = fatesOf(pass);
       const { items } = pass.request.context;
@@ -59,14 +59,14 @@ describe('for any history, policy and reasons', () => {
     });
   });
 
-  test('system, pins, open rounds, unread results and the live user message stay', () => {
+  test('a pass keeps system messages, pins, open rounds, unread results and the last user message', () => {
     forEachVersion((pass) => {
       const fates = fatesOf(pass);
       for (const position of fixedPositions(pass.request.context.items)) expect(fates[position]).toBe('kept');
     });
   });
 
-  test('the floor stays with soft reasons, and with hard ones unless it is reported as relaxed', () => {
+  test('a pass keeps the floor, unless a hard pass reports the floor as relaxed', () => {
     forEachVersion((pass) => {
       if (!isSoft(pass) && pass.settlement.isFloorRelaxed) return;
       const fates = fatesOf(pass);
@@ -77,7 +77,7 @@ describe('for any history, policy and reasons', () => {
     });
   });
 
-  test('with soft reasons the first user message is never evicted, in any scope', () => {
+  test('a soft pass never evicts the first user message, in any scope', () => {
     forEachVersion((pass) => {
       if (!isSoft(pass) || !pass.request.policy.keepFirstUser) return;
       const { firstUserSeq } = pass.request;
@@ -89,7 +89,7 @@ describe('for any history, policy and reasons', () => {
     });
   });
 
-  test('no summary covers the floor, nor a user message under scope sequences', () => {
+  test('a summary never covers the floor, and covers user messages only with scope prefix', () => {
     forEachVersion((pass) => {
       const floor = floorPositions(pass);
       const taken = ['assistant', 'tool', 'summary', ...(pass.request.policy.scope === 'prefix' ? ['user'] : [])];
@@ -103,7 +103,7 @@ describe('for any history, policy and reasons', () => {
     });
   });
 
-  test('after an eviction, the first message after system is a user message, a summary, or protected', () => {
+  test('a context after an eviction starts with a user message, a summary or a protected message', () => {
     forEachVersion((pass) => {
       const { items } = pass.request.context;
       if (!pass.settlement.steps.some(({ step }) => step === 'evict' || step === 'relax')) return;
@@ -114,7 +114,7 @@ describe('for any history, policy and reasons', () => {
     });
   });
 
-  test('the same input gives the same plan and settlement, and is not modified', () => {
+  test('the same input gives the same plan and settlement, and the input is not modified', () => {
     forEachPass(({ request, plan, settlement }) => {
       freezeDeep(request);
       expect(planPass(request)).toStrictEqual(plan);

@@ -81,7 +81,7 @@ export function maskSettled(line: string, { segments }: SettledContext): string 
 export function acceptedSummary({ from, to }: SeqRange, tokens: number): AcceptedSummary {
   return {
     range: { from, to },
-    text: `text-${from}-${to}`,
+    summaryKey: `text-${from}-${to}`,
     weight: { tokens, bytes: tokens * 4 },
     depth: 1,
     model: 'test',
@@ -148,7 +148,7 @@ export function takePass(
   const settlement = settlePass({ ...request, plan, summaries: accepted });
   if (settlement.kind !== 'version') return { request, plan, settlement, story };
   const version = versionOf(story.version, settlement, story.entries, plan.head);
-  const written = accepted.map((summary) => [summary.text, summaryOf(summary)] as const);
+  const written = accepted.map((summary) => [summary.summaryKey, summaryOf(summary)] as const);
   const summaries = new Map([...story.summaries, ...written]);
   return { request, plan, settlement, story: { ...story, version, summaries } };
 }

@@ -24,25 +24,25 @@ function cyclicStrategy(): EvictionStrategy {
 }
 
 describe('merge', () => {
-  test('a set field overrides the base, an absent one keeps it', () => {
+  test('a merged policy takes each set field of the later policy and keeps the other fields', () => {
     const base = { retentionWindow: 4, maxTokens: 1_000, strategy: { retain: 3 } };
     const merged = mergePolicies(base, { retentionWindow: 0 }, { strategy: { evict: 0.5 } });
     expect(merged).toStrictEqual({ retentionWindow: 0, maxTokens: 1_000, strategy: { evict: 0.5 } });
     expect(base.retentionWindow).toBe(4);
   });
 
-  test('a field that is undefined is absent', () => {
+  test('a merged policy treats an undefined field as absent', () => {
     const absent = { maxTokens: undefined, retentionWindow: undefined, minGain: undefined } as object;
     expect(mergePolicies({ maxTokens: 9 }, absent)).toStrictEqual({ maxTokens: 9 });
     expect(completePolicy(absent)).toStrictEqual({ ...POLICY_DEFAULTS });
   });
 
-  test('false and 0 are set', () => {
+  test('a merged policy treats false and 0 as set', () => {
     const merged = completePolicy(mergePolicies({}, { enabled: false, retentionWindow: 0, minGain: 0 }));
     expect(merged).toMatchObject({ enabled: false, retentionWindow: 0, minGain: 0 });
   });
 
-  test('the defaults are those of the design, and triggers without a default are off', () => {
+  test('a policy without settings has the documented defaults, and triggers without a default are off', () => {
     expect(completePolicy({})).toStrictEqual({
       thresholdRatio: 0.85,
       hardRatio: 0.92,
@@ -65,7 +65,7 @@ describe('merge', () => {
 });
 
 describe('reading', () => {
-  test('accepts both spellings, under `compact` or not', () => {
+  test('readPolicy accepts camelCase and snake_case, under `compact` or not', () => {
     const camel = { maxTokens: 9_000, summarizer: { models: ['m'], maxTokens: 100 } };
     const snake = { max_tokens: 9_000, summarizer: { models: ['m'], max_tokens: 100 } };
     for (const value of [camel, snake, { compact: camel }, { compact: snake }]) {
@@ -73,7 +73,7 @@ describe('reading', () => {
     }
   });
 
-  test('accepts every setting, and nested strategies', () => {
+  test('readPolicy accepts every setting and nested strategies', () => {
     const value = {
       max_tokens: 9_000,
       token_threshold: 10_000,
@@ -99,11 +99,11 @@ describe('reading', () => {
     expect(policy).toMatchObject({ onTurnEnd: true, strategy: value.strategy, conversationTtl: 60_000 });
   });
 
-  test.each([null, undefined, {}, { compact: null }])('%j sets nothing', (value) => {
+  test.each([null, undefined, {}, { compact: null }])('readPolicy reads %j as a policy without settings', (value) => {
     expect(readPolicy(value)).toStrictEqual({ policy: {}, warnings: [] });
   });
 
-  test('the retired `transforms` warns and names `compact`', () => {
+  test('readPolicy warns about the retired `transforms` and names `compact`', () => {
     const { policy, warnings } = readPolicy({ transforms: ['middle-out'], compact: { max_tokens: 5 } });
     expect(policy).toStrictEqual({ maxTokens: 5 });
     expect(warnings).toHaveLength(1);
@@ -112,7 +112,7 @@ describe('reading', () => {
     expect(readPolicy({ compact: { transforms: [] } }).warnings).toHaveLength(1);
   });
 
-  test('strategies nest four levels at most, because one that contains itself would be read for ever', () => {
+  test('readPolicy refuses a strategy nested more than four levels, such as one that contains itself', () => {
     expect(readPolicy({ strategy: nestStrategy(4) }).policy.strategy).toStrictEqual(nestStrategy(4));
     for (const strategy of [nestStrategy(5), nestStrategy(5_000), cyclicStrategy()]) {
       const error = errorOf(() => readPolicy({ strategy }));
@@ -121,7 +121,7 @@ describe('reading', () => {
     }
   });
 
-  test('an unreadable policy is refused with its field, also one that contains itself', () => {
+  test('readPolicy refuses a policy that throws or contains itself, and names the field', () => {
     const cyclic: { compact?: object } = {};
     cyclic.compact = cyclic;
     const throwing = withGetter('models');
@@ -167,19 +167,19 @@ describe('reading', () => {
     { value: [], field: '', why: /^policy: expected a mapping/ },
     { value: 'compact', field: '', why: /expected a mapping/ },
     { value: { compact: 3 }, field: 'compact', why: /^compact: expected a mapping/ },
-  ])('$value is refused at $field', ({ value, at, field, why }) => {
+  ])('readPolicy refuses $value and names the field "$field"', ({ value, at, field, why }) => {
     const error = errorOf(() => readPolicy(value, at));
     expect(error).toMatchObject({ code: 'invalid_policy', field });
     expect(error.message).toMatch(why);
   });
 });
 
-test('a policy without an idle TTL removes an earlier one, and no policy keeps it', () => {
+test('a write under a policy without an idle TTL removes an earlier idle TTL, and a write without a policy keeps it', () => {
   expect(idleTtlOf(completePolicy({ conversationTtl: 60_000 }))).toEqual({ conversationTtl: 60_000 });
   expect(idleTtlOf(completePolicy({}))).toEqual({ conversationTtl: 0 });
   expect(idleTtlOf(undefined)).toEqual({});
 });
 
-test('an idle TTL is at least a second', () => {
+test('readPolicy refuses an idle TTL of less than a second', () => {
   expect(errorOf(() => readPolicy({ conversationTtl: 999 }))).toMatchObject({ field: 'conversationTtl' });
 });

@@ -10,7 +10,15 @@ function summaryOf(text: string, from: number, model: string): Summary {
 }
 
 function segmentOf(text: string, from: number): Segment {
-  return { kind: 'summary', from, to: from + 1, version: 2, weight: { tokens: 10, bytes: 40 }, text, depth: 1 };
+  return {
+    kind: 'summary',
+    from,
+    to: from + 1,
+    version: 2,
+    weight: { tokens: 10, bytes: 40 },
+    summaryKey: text,
+    depth: 1,
+  };
 }
 
 const proposal: Proposal = {
@@ -33,7 +41,7 @@ describe('a proposal with another text', () => {
   const edit = { replaces: 'second', key: 'third', summary, weight: { tokens: 30, bytes: 120 } };
   const edited = editProposal(proposal, [edit], overhead);
 
-  test('contains the new text in place of the old one', () => {
+  test('an edited proposal contains the new summary in place of the old one', () => {
     expect(edited.version.segments).toStrictEqual([
       ...proposal.version.segments.slice(0, 2),
       { ...segmentOf('third', 4), weight: edit.weight },
@@ -41,7 +49,7 @@ describe('a proposal with another text', () => {
     expect(edited.summaries).toStrictEqual({ first: proposal.summaries['first'], third: summary });
   });
 
-  test('has the weight of the new text, and names all its authors', () => {
+  test('an edited proposal has the weight of the new summary and names all authors', () => {
     const tokens = requestTokens({ overhead }, 45);
     expect(edited.version).toMatchObject({ weight: { tokens: 45, bytes: 180 }, tokensAfter: tokens });
     expect(edited.version.measuredAt).toMatchObject({ tokens, bytes: 580 });
@@ -49,11 +57,11 @@ describe('a proposal with another text', () => {
   });
 });
 
-test('keeps its model if it has no summaries', () => {
+test('an edited proposal without summaries keeps its model', () => {
   const bare = { ...proposal, version: { ...proposal.version, segments: [] }, summaries: {} };
   expect(editProposal(bare, [], overhead).version.model).toBe('recorder');
 });
 
-test('edits refer to a summary by its range', () => {
+test('an edit names a summary by its range', () => {
   expect(rangeName(summaryOf('a', 5, 'recorder'))).toBe('5-6');
 });

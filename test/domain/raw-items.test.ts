@@ -3,15 +3,15 @@ import { readRawItems } from '../../src/domain/raw-items.ts';
 
 const raw = { format: 'anthropic', model: 'model-1', version: 3, items: [{ type: 'thinking', signature: 'x' }] };
 
-test('a message keeps the items of its provider unchanged', () => {
+test('readRawItems returns the items of a provider unchanged', () => {
   expect(readRawItems({ raw })).toStrictEqual(raw);
 });
 
 test.each<[string, unknown]>([
-  ['none', undefined],
-  ['of an unknown format', { ...raw, format: 'smoke signals' }],
-  ['of no model', { ...raw, model: '' }],
-  ['items that are none', { ...raw, items: ['x'] }],
-])('a message has no raw items if it has %s', (_what, given) => {
+  ['no raw items', undefined],
+  ['raw items of an unknown format', { ...raw, format: 'smoke signals' }],
+  ['raw items without a model', { ...raw, model: '' }],
+  ['raw items that are texts', { ...raw, items: ['x'] }],
+])('readRawItems returns undefined for a message with %s', (_what, given) => {
   expect(readRawItems(given === undefined ? {} : { raw: given })).toBeUndefined();
 });

@@ -45,7 +45,7 @@ function storyOf(pass: TakenPass, version: Version, texts: readonly (readonly [s
 const picks = fc.array(fc.boolean(), { minLength: 1, maxLength: 7 });
 
 describe('a plan whose live version changed', () => {
-  test('settles if the change lies elsewhere: summaries in place, rounds whole, no gap', () => {
+  test('a plan whose ranges did not change still settles: summaries in place, rounds whole, no gap', () => {
     let settledPasses = 0;
     fc.assert(
       fc.property(scenarios, picks, (scenario, pick) => {
@@ -63,12 +63,14 @@ describe('a plan whose live version changed', () => {
         settledPasses += 1;
         // All items that the segments show, or all original items if nothing was removed. More items may stay after
         // an eviction: the window reaches further back, and a result without its answer counts as unread.
-        const shown = settlement.segments.flatMap((segment) => (segment.kind === 'summary' ? [segment.text] : []));
-        const placed = summaries.map((summary) => summary.text);
-        expect(settlement.texts).toStrictEqual(placed.filter((text) => shown.includes(text)));
+        const shown = settlement.segments.flatMap((segment) =>
+          segment.kind === 'summary' ? [segment.summaryKey] : [],
+        );
+        const placed = summaries.map((summary) => summary.summaryKey);
+        expect(settlement.summaryKeys).toStrictEqual(placed.filter((text) => shown.includes(text)));
         const wasCut = settlement.steps.some(({ step }) => step === 'evict' || step === 'relax');
-        if (!wasCut && evicted.size === 0) expect(settlement.texts).toStrictEqual(placed);
-        const texts = summaries.map(({ text, range }): [string, Summary] => [
+        if (!wasCut && evicted.size === 0) expect(settlement.summaryKeys).toStrictEqual(placed);
+        const texts = summaries.map(({ summaryKey: text, range }): [string, Summary] => [
           text,
           { text, covers: range, sources: [], depth: 1, model: 'test' },
         ]);
@@ -91,7 +93,7 @@ describe('a plan whose live version changed', () => {
     expect(settledPasses).toBeGreaterThan(100);
   });
 
-  test('does not fit if the change removed a part of its ranges', () => {
+  test('a plan does not fit a live version that removed a part of its ranges', () => {
     fc.assert(
       fc.property(scenarios, fc.nat(), (scenario, pick) => {
         const pass = playScenario(scenario).at(-1) as TakenPass;
@@ -104,7 +106,7 @@ describe('a plan whose live version changed', () => {
     );
   });
 
-  test('does not fit if its own eviction was committed already', () => {
+  test('a plan does not fit once its own eviction was committed', () => {
     fc.assert(
       fc.property(scenarios, (scenario) => {
         const evictions = playScenario(scenario).filter((pass) => isCommitted(pass) && pass.plan.kind === 'evict');

@@ -3,6 +3,7 @@ import { describe, expect, test } from 'vitest';
 import { MASK_TOKENS } from '../../src/domain/compaction/mask.ts';
 import { buildLog, type LogEntry, type Message, NO_WEIGHT } from '../../src/domain/message.ts';
 import { RecallSearch, readQuery, recallText } from '../../src/domain/recall.ts';
+import { runToEnd } from '../../src/domain/sliced.ts';
 import type { Segment } from '../../src/domain/version.ts';
 
 const user = (content: string): Message => ({ role: 'user', content });
@@ -24,13 +25,6 @@ function logOf(messages: readonly Message[], tokens = 10): LogEntry[] {
   return buildLog(messages.map((message) => ({ message, tokens, bytes: tokens * 4 })));
 }
 
-function runToEnd<Result>(work: Generator<void, Result>): Result {
-  for (;;) {
-    const slice = work.next();
-    if (slice.done === true) return slice.value;
-  }
-}
-
 /** A log whose messages are archived by default. */
 function searchFor(query: string, entries: readonly LogEntry[], segments?: readonly Segment[]): RecallSearch {
   const search = new RecallSearch(readQuery(query), segments ?? [segment('evicted', 1, Math.max(1, entries.length))]);
@@ -49,37 +43,37 @@ const excerptOf = (query: string, text: string, reach: number): string => {
 describe('a search', () => {
   test.each([
     [
-      'the whole query, then the more of its words',
+      'the whole query first, then more of its words before fewer',
       'blue whale song',
       ['song', 'a whale: blue', 'Blue Whale Songs', 'cat'],
       [3, 2, 1],
     ],
+    ['a rare word before a frequent word', 'order 4711', ['an order', 'an order', '4711', 'an order'], [3, 4, 2, 1]],
+    ['the newest of equal matches first', 'tide', ['tide 1', 'no', 'TIDE 2', 'low tide'], [4, 3, 1]],
     [
-      'a word that few hold before one that many hold',
-      'order 4711',
-      ['an order', 'an order', '4711', 'an order'],
-      [3, 4, 2, 1],
+      'the newest first for two words of the same weight',
+      'sun moon',
+      ['sun', 'moon', 'sun', 'moon', 'star'],
+      [4, 3, 2, 1],
     ],
-    ['the newest where all else is equal', 'tide', ['tide 1', 'no', 'TIDE 2', 'low tide'], [4, 3, 1]],
-    ['the newest of two words that weigh the same', 'sun moon', ['sun', 'moon', 'sun', 'moon', 'star'], [4, 3, 2, 1]],
     ['a path whole before its parts', 'where is src/a/b.ts?', ['b.ts of src/a', 'in src/a/b.ts, line 1'], [2, 1]],
     [
-      'what stands by itself before what is part of more',
+      'a whole word before a part of a longer word',
       'id 77',
       ['id 77.', 'id 7', 'id 770', 'bid 77', '(77)'],
       [1, 4, 3, 5],
     ],
     ['an id within a longer one', '4711', ['ORD4711', 'ORD4712'], [1]],
-    ['no words that say nothing, beside those that do', 'is it an owl', ['is it an', 'an owl'], [2]],
-    ['such words where there are no others', 'is it', ['now', 'it is'], [2]],
-    ['what is no word', '=>', ['a -> b', 'a => b'], [2]],
+    ['only the longer words of a query that has any', 'is it an owl', ['is it an', 'an owl'], [2]],
+    ['short words if the query has no others', 'is it', ['now', 'it is'], [2]],
+    ['signs that are no word', '=>', ['a -> b', 'a => b'], [2]],
     ['words of a script without blanks', '订单号码', ['你的订单已发货', '天气'], [1]],
     ['other writings of a letter', 'CAFÉ ΟΔΟΣ', ['cafe\u0301', 'οδος', 'ΟΔΟΣΑ', 'kaf'], [1, 2, 3]],
-  ])('finds %s', (_what, query, texts, seqs) => {
+  ])('a recall search finds %s', (_what, query, texts, seqs) => {
     expect(find(query, texts.map(user))).toEqual(seqs);
   });
 
-  test('reads texts, parts and calls', () => {
+  test('a recall search reads texts, text parts and tool calls', () => {
     const parts = [
       { type: 'text', text: 'a heron' },
       { type: 'image_url', image_url: 'data:image/png;base64,heronheron' },
@@ -89,7 +83,7 @@ describe('a search', () => {
     expect(recallText(messages[0] as Message)).toBe('a heron');
   });
 
-  test('ignores its own calls and their results at any distance', () => {
+  test('a recall search ignores its own calls and their results at any distance', () => {
     const messages = [
       user('a kite'),
       call('c2_0', 'recall', '{"query":"kite"}'),
@@ -99,7 +93,7 @@ describe('a search', () => {
     expect(find('kite', messages)).toEqual([4, 3, 1]);
   });
 
-  test('returns archived or changed messages, and the others only if there are none', () => {
+  test('a recall search returns archived or changed messages, and present ones only if no archived message matches', () => {
     const clipped: Segment = { kind: 'clipped', from: 4, to: 4, weight: NO_WEIGHT, keepChars: 10 };
     const summary: Segment = {
       kind: 'summary',
@@ -107,7 +101,7 @@ describe('a search', () => {
       to: 2,
       version: 1,
       weight: NO_WEIGHT,
-      text: 'k',
+      summaryKey: 'k',
       depth: 1,
     };
     const segments = [segment('raw', 1, 1), summary, segment('masked', 3, 3), clipped, segment('raw', 5, 5)];
@@ -123,7 +117,7 @@ describe('a search', () => {
 });
 
 describe('an excerpt', () => {
-  test('shows the query, or else its heaviest word, with the text around it', () => {
+  test('an excerpt shows the query, or else its rarest word, with the text around it', () => {
     expect(excerptOf('gamma', 'alpha beta Gamma delta epsilon', 6)).toBe('… beta Gamma delta…');
     expect(excerptOf('gamma', 'Gamma', 6)).toBe('Gamma');
     const entries = logOf([user('the the the'), user('the one'), user('one, the old Grebe')]);
@@ -131,13 +125,13 @@ describe('an excerpt', () => {
     expect(runToEnd(search.excerpt(entries[2]?.message as Message, 4))).toBe('…old Grebe');
   });
 
-  test('cuts no character in half', () => {
+  test('an excerpt never cuts a character in half', () => {
     expect(excerptOf('x', '🦊🦊x🦊🦊', 3)).toBe('…🦊x🦊…');
     expect(excerptOf('x', '🦊🦊x🦊🦊', 2)).toBe('…🦊x🦊…');
     expect(excerptOf('x', '\ud83ex\udd8a', 2)).toBe('\ufffdx\ufffd');
   });
 
-  test('is found at the same place after any letters', () => {
+  test('an excerpt finds its word after any Unicode characters', () => {
     for (let first = 0; first < 0x110000; first += 0x400) {
       const codePoints = Array.from({ length: 0x400 }, (_, index) => first + index);
       const text = `${String.fromCodePoint(...codePoints)}|NEEDLE|`;
@@ -155,7 +149,7 @@ describe('an excerpt', () => {
       .map((all) => all.join('')),
   );
 
-  test('contains a word of the query within its bound, and a query from a message finds that message', () => {
+  test('a query taken from a message finds that message, and each excerpt stays within its bound', () => {
     const cases = fc.record({
       texts: fc.array(texts, { minLength: 1, maxLength: 8 }),
       at: fc.nat(),

@@ -10,7 +10,7 @@ const overheads = fc.record({ tokens: fc.nat(5_000), bytes: fc.nat(20_000), cali
 const excessTokens = (budget: Budget, tokens: number): number => excessWeight(budget, { tokens, bytes: 0 }).tokens;
 
 describe('size of a request', () => {
-  test('is the context size, item by item', () => {
+  test('requestTokens equals contextSize without an anchor', () => {
     const none = { tokens: 0, bytes: 0 };
     fc.assert(
       fc.property(fc.nat(1e6), overheads, (tokens, overhead) => {
@@ -21,7 +21,7 @@ describe('size of a request', () => {
     );
   });
 
-  test('without its excess it is at most maxTokens, and one more token exceeds them', () => {
+  test('a request without its excess has at most maxTokens, and one more token exceeds them', () => {
     fc.assert(
       fc.property(
         fc.nat(2e5),
@@ -40,7 +40,7 @@ describe('size of a request', () => {
     );
   });
 
-  test('includes bytes of system and tools if the provider limits bytes', () => {
+  test('the excess includes the bytes of system prompt and tools if the provider limits bytes', () => {
     const limits = { maxBytes: 1_000, upperBoundFactor: 1 };
     const budget = { limits, overhead: { ...NO_OVERHEAD, bytes: 200 } };
     expect(excessWeight({ ...budget, reasons: ['overflow'] }, { tokens: 5, bytes: 900 })).toEqual({
@@ -57,7 +57,7 @@ describe('size of a request', () => {
     });
   });
 
-  test('has no excess without a token reason or without a figure', () => {
+  test('a request has no excess without a token reason or without maxTokens', () => {
     const limits = { maxTokens: 10, upperBoundFactor: 1 };
     const budget = { limits, overhead: NO_OVERHEAD };
     expect(excessTokens({ ...budget, reasons: ['turn_end', 'message_threshold'] }, 1_000)).toBe(0);
@@ -65,7 +65,7 @@ describe('size of a request', () => {
     expect(excessTokens({ ...budget, reasons: ['turn_end', 'manual'] }, 1_000)).toBe(993);
   });
 
-  test('accepts an upper bound that is exactly the figure', () => {
+  test('a request whose upper bound is exactly maxTokens has no excess', () => {
     // 55 ÷ 1.1 is 49.99999999999999 in binary.
     const budget: Budget = {
       limits: { maxTokens: 55, upperBoundFactor: 1.1 },

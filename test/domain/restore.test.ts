@@ -102,7 +102,7 @@ function segmentsOf(kinds: readonly Segment['kind'][]): Segment[] {
     if (last?.kind === kind) segments[segments.length - 1] = { ...last, to: index + 1 };
     else if (kind === 'summary') {
       const weight = { tokens: 5, bytes: 20 };
-      segments.push({ kind, from: index + 1, to: index + 1, weight, version: 1, text: 'text', depth: 1 });
+      segments.push({ kind, from: index + 1, to: index + 1, weight, version: 1, summaryKey: 'text', depth: 1 });
     } else {
       segments.push({ kind: kind as 'raw', from: index + 1, to: index + 1, weight: NO_WEIGHT });
     }
@@ -126,7 +126,7 @@ function restored({ log, target, live }: Case, newer: 'keep' | 'drop'): Version 
 }
 
 describe('any restored version', () => {
-  test('covers the whole log without a gap, with the weight of its contents', () => {
+  test('a restored version covers the whole log without a gap and states the weight of its contents', () => {
     fc.assert(
       fc.property(cases, fc.constantFrom('keep', 'drop'), (sample, newer) => {
         const version = restored(sample, newer);
@@ -150,7 +150,7 @@ describe('any restored version', () => {
     );
   });
 
-  test('is the old context followed by the newer log, byte for byte, if it keeps newer messages', () => {
+  test('a restore that keeps newer messages shows the old context and then the newer log, byte for byte', () => {
     fc.assert(
       fc.property(cases, (sample) => {
         const version = restored(sample, 'keep');
@@ -160,7 +160,7 @@ describe('any restored version', () => {
     );
   });
 
-  test('is the old context with pins and the ends of its rounds only, if it drops newer messages', () => {
+  test('a restore that drops newer messages keeps only their pins and the results of older calls', () => {
     fc.assert(
       fc.property(cases, (sample) => {
         const { log, target } = sample;
@@ -192,14 +192,14 @@ describe('any restored version', () => {
 describe('sizes', () => {
   const log = logOf('(ua)x4');
 
-  test('the weight besides messages comes from the newest version that was measured at its base', () => {
+  test('a restore takes the weight besides messages from the newest version that was measured at its base', () => {
     const measured = versionOf(log, 1, [{ kind: 'raw', from: 1, to: 4, weight: NO_WEIGHT }]);
     const putBack: Version = { ...measured, number: 2, measuredAt: { head: 7, tokens: 999, bytes: 999 } };
     expect(weighOutside([measured, putBack])).toStrictEqual(OUTSIDE);
     expect(weighOutside([])).toStrictEqual({ tokens: 3, bytes: 0 });
   });
 
-  test('is refused at the hard limit with the sum, and accepted below it', () => {
+  test('a restore is refused at the hard limit, with the sum, and accepted below it', () => {
     const version = restored({ log, target: START_VERSION, live: START_VERSION }, 'keep');
     expect(version.tokensAfter).toBe(120);
     expect(() => checkHardLimit(version, OUTSIDE, 121)).not.toThrow();
@@ -214,7 +214,7 @@ describe('the version that was live before a message', () => {
   const over = (number: number, to: number): Version =>
     versionOf(log, number, [{ kind: 'raw', from: 1, to, weight: NO_WEIGHT }]);
 
-  test('is the newest that covers nothing from there on', () => {
+  test('the version before a message is the newest one that covers no message from there on', () => {
     const versions = [over(1, 2), over(2, 6), over(3, 12), over(4, 6)];
     expect(findVersionBefore(versions, 7)?.number).toBe(4);
     expect(findVersionBefore(versions, 6)?.number).toBe(1);
@@ -223,7 +223,7 @@ describe('the version that was live before a message', () => {
     expect(findVersionBefore([], 1)).toBe(START_VERSION);
   });
 
-  test('is not found once it is no longer kept', () => {
+  test('the version before a message is not found once that version is no longer kept', () => {
     expect(findVersionBefore([over(3, 4), over(4, 6)], 3)).toBeUndefined();
   });
 });

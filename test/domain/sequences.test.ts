@@ -17,7 +17,7 @@ const spans = fc
   );
 
 describe('span index', () => {
-  test('returns each span around a position once', () => {
+  test('the span index returns each span around a position once', () => {
     fc.assert(
       fc.property(spans, fc.array(fc.nat(105), { maxLength: 20 }), (given, positions) => {
         const index = new SpanIndex(given);
@@ -32,7 +32,7 @@ describe('span index', () => {
     );
   });
 
-  test('returns nothing without spans', () => {
+  test('the span index returns nothing without spans', () => {
     expect(new SpanIndex([]).takeAround(0)).toStrictEqual([]);
   });
 });
@@ -59,7 +59,7 @@ function runsByDefinition({ items }: Context, isKept: (position: number) => bool
 }
 
 describe('sequences', () => {
-  test('are the maximal runs in which every round lies whole', () => {
+  test('sequences are the maximal runs in which every tool round lies whole', () => {
     const policy = completePolicy({ minSequenceMessages: 1, minSequenceTokens: 0, retentionWindow: 3 });
     let interlocked = 0;
     fc.assert(
@@ -91,19 +91,19 @@ describe('sequences', () => {
   };
   const prefix = { scope: 'prefix', retentionWindow: 2, minSequenceTokens: 0 } as const;
 
-  test('with scope prefix are one run over everything older than the retention window, user messages included', () => {
+  test('with scope prefix one sequence covers everything older than the retention window, user messages included', () => {
     expect(sequencesOf('s u a u tr a u a u a', prefix)).toEqual(['2-9']);
     expect(sequencesOf('s u a u tr a u a u a', { ...prefix, scope: 'sequences' })).toEqual(['5-7']);
   });
 
-  test('with scope prefix end at protected messages', () => {
+  test('with scope prefix a sequence ends at a protected message', () => {
     expect(sequencesOf('s u a u! a u a u a', prefix)).toEqual(['2-3', '5-7']);
     // The last user message, followed by a long turn.
     expect(sequencesOf('s u a u tr tr tr tr', prefix)).toEqual(['2-3', '5-10']);
     expect(sequencesOf('s u t u a u r u a', prefix)).toEqual(['2-7']);
   });
 
-  test('with scope prefix extend the summary once as much is new', () => {
+  test('with scope prefix a sequence includes a summary once the new messages weigh as much', () => {
     expect(sequencesOf('s S:50 u a u a u a', prefix)).toEqual([]);
     expect(sequencesOf('s S:50 u a:40 u a u a', prefix)).toEqual(['2-6']);
   });

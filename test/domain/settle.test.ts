@@ -16,7 +16,7 @@ const model = { windowTokens: 1_100, outputCapTokens: 100, upperBoundFactor: 1 }
 const loose = { retentionWindow: 0, keepFirstUser: false };
 
 describe('summaries in a version', () => {
-  test('replace their ranges, and segments, weights and figures match the rest', () => {
+  test('a settlement replaces sequences by their summaries and reports segments, weights and sizes', () => {
     expect(settledLine('su(a:200)x2 u(a:300)x2', { policy: loose }, [50, 60])).toStrictEqual({
       kind: 'version',
       strategy: 'summarize',
@@ -28,7 +28,7 @@ describe('summaries in a version', () => {
           to: 4,
           version: 1,
           weight: { tokens: 50, bytes: 200 },
-          text: 'text-3-4',
+          summaryKey: 'text-3-4',
           depth: 1,
         },
         { kind: 'raw', from: 5, to: 5, weight: { tokens: 10, bytes: 40 } },
@@ -38,7 +38,7 @@ describe('summaries in a version', () => {
           to: 7,
           version: 1,
           weight: { tokens: 60, bytes: 240 },
-          text: 'text-6-7',
+          summaryKey: 'text-6-7',
           depth: 1,
         },
       ],
@@ -48,12 +48,12 @@ describe('summaries in a version', () => {
       archived: 4,
       explained: [],
       isFloorRelaxed: false,
-      texts: ['text-3-4', 'text-6-7'],
+      summaryKeys: ['text-3-4', 'text-6-7'],
       steps: [{ step: 'summarize', tokens: 140, bytes: 560 }],
     });
   });
 
-  test('are skipped if their range is not in the context', () => {
+  test('a settlement skips a summary whose range is not in the context', () => {
     const request = requestOver(contextOf('su(a:200)x4'), { policy: loose });
     const plan = planLine('su(a:200)x4', { policy: loose });
     const strange = [
@@ -64,7 +64,7 @@ describe('summaries in a version', () => {
     expect(settlePass({ ...request, plan, summaries: strange })).toStrictEqual({ kind: 'none' });
   });
 
-  test('are evicted last if the context is still too large with them', () => {
+  test('a settlement evicts summaries last if the context is still too large', () => {
     const line = 'su a:150 a:150 u a u(a:200)x2 u';
     const setting: PassSetting = { policy: { retentionWindow: 0, maxTokens: 150 }, reasons: ['ratio'] };
     const settled = settledLine(line, setting, [50, 50]);
@@ -74,11 +74,11 @@ describe('summaries in a version', () => {
     expect(maskSettled(line, tighter)).toBe('su.....11u');
   });
 
-  test('nothing changes if no summary came and there is no token reason', () => {
+  test('a settlement without summaries and without a token reason changes nothing', () => {
     expect(settleLine('su(a:200)x2', { policy: loose }, [])).toStrictEqual({ kind: 'none' });
   });
 
-  test('a size above maxTokens without a token reason is explained', () => {
+  test('a settlement explains a size above maxTokens without a token reason', () => {
     const policy = { ...loose, maxTokens: 50 };
     expect(settledLine('su(a:200)x2 u:200', { policy }, [50]).explained).toStrictEqual(['no_token_reason']);
   });
@@ -88,14 +88,14 @@ describe('floor against budget', () => {
   const line = 's(ua)x5';
   const policy = { retentionWindow: 4, maxTokens: 40 };
 
-  test('with soft reasons the floor stays and is named', () => {
+  test('a soft settlement keeps the floor and names it as the reason for the size', () => {
     const settled = settledLine(line, { policy, reasons: ['ratio'] });
     expect(maskSettled(line, settled)).toBe('su.....uaua');
     expect(settled).toMatchObject({ explained: ['retention_floor'], isFloorRelaxed: false });
   });
 
   test.each<Reason>(['hard_limit', 'overflow', 'manual'])(
-    'with %s it shrinks from its oldest group, and says so',
+    'a settlement for %s cuts the floor from its oldest group and reports it',
     (reason) => {
       const relax = (maxTokens: number) =>
         settledLine(line, { policy: { ...policy, maxTokens }, reasons: ['ratio', reason] });
@@ -109,7 +109,7 @@ describe('floor against budget', () => {
 });
 
 describe('infeasible', () => {
-  test('with a hard reason: lists the parts that stay when everything removable is gone', () => {
+  test('a hard settlement that fails lists the parts that stay after everything removable is gone', () => {
     const line = 's:30 u! a u:700 t:400';
     const policy = { retentionWindow: 3, maxTokens: 500 };
     const overhead = { tokens: 100, bytes: 0, calibration: 1 };
@@ -120,7 +120,7 @@ describe('infeasible', () => {
     });
   });
 
-  test('with soft reasons and nothing removable: the floor is part of the sum', () => {
+  test('a soft settlement that fails counts the floor among the parts that stay', () => {
     const settled = settleLine('su:500 a:300', { policy: { maxTokens: 400 }, reasons: ['ratio'] });
     expect(settled).toStrictEqual({
       kind: 'infeasible',
@@ -128,7 +128,7 @@ describe('infeasible', () => {
     });
   });
 
-  test('the parts are upper bounds and their sum is the size of the remaining request', () => {
+  test('the parts of an infeasible settlement are upper bounds, and their sum is the size of the remaining request', () => {
     const overhead = { tokens: 107, bytes: 0, calibration: 1.07 };
     const window = { ...model, upperBoundFactor: 1.1 };
     const setting: PassSetting = { policy: { maxTokens: 300 }, reasons: ['manual'], model: window, overhead };
@@ -152,7 +152,7 @@ describe('infeasible', () => {
     expect(settleLine('s(u a:100)x3 u:600', setting).kind).toBe('infeasible');
   });
 
-  test('a hard pass is infeasible if the request cannot be sent with everything removed', () => {
+  test('a hard pass is infeasible if the request is too large to send even with everything removed', () => {
     const setting: PassSetting = { policy: { ...loose, maxTokens: 500 }, reasons: ['overflow'], model };
     expect(settleLine('s(u a:100)x3 u:1000', setting).kind).toBe('infeasible');
     const { model: _, ...unknown } = setting;

@@ -38,31 +38,31 @@ describe('thresholds', () => {
       at: { tokens: 9_200 },
       below: { tokens: 9_199 },
     },
-  ])('$reason holds at its threshold, not below', ({ reason, input, at, below }) => {
+  ])('the reason $reason holds at its threshold and not below', ({ reason, input, at, below }) => {
     expect(evaluate(input, at)).toStrictEqual([reason]);
     expect(evaluate(input, below)).toStrictEqual([]);
   });
 
-  test('all reasons that hold are reported, in the order of REASONS', () => {
+  test('the threshold check reports all reasons that hold, in the order of REASONS', () => {
     const input = { tokenThreshold: 5_000, turnThreshold: 1, messageThreshold: 1, onTurnEnd: true };
     const measures = { tokens: 9_900, turns: 1, messages: 2, hasTurnEnded: true };
     expect(evaluate(input, measures)).toStrictEqual(REASONS.slice(0, 6));
   });
 
-  test('manual switches off soft reasons, disabled switches off all', () => {
+  test('mode manual switches off soft reasons, and enabled false switches off all reasons', () => {
     const input = { tokenThreshold: 5_000, turnThreshold: 1, messageThreshold: 1, onTurnEnd: true };
     const measures = { tokens: 9_900, turns: 1, messages: 2, hasTurnEnded: true };
     expect(evaluate({ ...input, mode: 'manual' }, measures)).toStrictEqual(['hard_limit']);
     expect(evaluate({ ...input, enabled: false }, measures)).toStrictEqual([]);
   });
 
-  test('an unset threshold cannot be reached', () => {
+  test('no size reaches a threshold that is not set', () => {
     expect(
       evaluate({}, { tokens: 1e9, turns: 1e9, messages: 1e9, hasTurnEnded: true }, { upperBoundFactor: 1 }),
     ).toEqual([]);
   });
 
-  test('a request that the provider could refuse as too long waits for a pass below the hard share, too', () => {
+  test('a turn waits for a pass below the hard ratio if the provider could refuse the size', () => {
     const limits = resolveLimits(completePolicy({}), { ...model, upperBoundFactor: 1.25 });
     expect(isSendable(limits, 8_000)).toBe(true);
     expect(isSendable(limits, 8_001)).toBe(false);
@@ -71,7 +71,7 @@ describe('thresholds', () => {
     expect(isSendable({ upperBoundFactor: 9 }, 1e9)).toBe(true);
   });
 
-  test('each reason is soft or hard, and a token reason or not', () => {
+  test('the hard reasons and the token reasons are those of the documentation', () => {
     const soft = REASONS.filter((reason) => !hasHardReason([reason]));
     expect(soft).toStrictEqual(['token_threshold', 'ratio', 'turn_threshold', 'message_threshold', 'turn_end']);
     const token = REASONS.filter((reason) => hasTokenReason([reason]));

@@ -2,22 +2,22 @@ import { expect, test } from 'vitest';
 import { describeThrown, hasBrand } from '../../src/domain/thrown.ts';
 import { HOSTILE_THROWN, hostileProxy } from '../fakes/hostile-values.ts';
 
-test.each(HOSTILE_THROWN)('describes %s in bounded text, without throwing', (_, make) => {
+test.each(HOSTILE_THROWN)('describeThrown describes %s in bounded text, without throwing', (_, make) => {
   const { name, message, code = '' } = describeThrown(make());
   expect([typeof name, typeof message, typeof code]).toEqual(['string', 'string', 'string']);
   expect(name.length).toBeLessThanOrEqual(100);
   expect(message.length).toBeLessThanOrEqual(2_000);
 });
 
-test('keeps name, message and code of an ordinary error', () => {
+test('describeThrown keeps the name, message and code of an ordinary error', () => {
   const error = Object.assign(new RangeError('too far'), { code: 'E_FAR' });
   expect(describeThrown(error)).toEqual({ name: 'RangeError', message: 'too far', code: 'E_FAR' });
 });
 
-test('does not cut a character in half when it clips a message', () => {
+test('describeThrown does not cut a character in half when it clips a message', () => {
   expect(describeThrown(new Error('👍'.repeat(10)), 4).message).toBe('👍\uFFFD…');
 });
 
-test('reads a brand without throwing, even from a proxy', () => {
+test('hasBrand returns false for a proxy that throws', () => {
   expect(hasBrand(hostileProxy(), Symbol.for('turnfold.TurnfoldError'))).toBe(false);
 });

@@ -2,7 +2,6 @@ import { describe, expect, test } from 'vitest';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { contextOfLog } from '../../src/domain/context.ts';
 import { buildLog } from '../../src/domain/message.ts';
-import { renderSummary } from '../../src/domain/summary.ts';
 import { START_VERSION } from '../../src/domain/version.ts';
 import { contextOf, logOf, messagesOf } from './alphabet.ts';
 import {
@@ -38,38 +37,38 @@ const rows: readonly Row[] = [
     setting: { policy: { retentionWindow: 0, maxTokens: 300 }, reasons: ['ratio'] },
     plan: 'su.u.Su',
   },
-  { name: 'results that the model has not read yet are in none', line: 'su(t:200 r:200)x2', plan: 'su11tr' },
+  { name: 'results that the model has not read yet belong to no sequence', line: 'su(t:200 r:200)x2', plan: 'su11tr' },
   { name: 'rounds are taken whole', line: 'su t:80 t:80 r:80 r:80 a:80', plan: 'su11111' },
-  { name: 'the answer just given is kept by default', line: 'su(a:200)x3', setting: {}, plan: 'suaaa' },
-  { name: 'an explicit window of 0 may summarize it', line: 'su(a:200)x3', plan: 'su111' },
-  { name: 'one sequence between two user messages', line: 'su(a:200)x2 u(a:200)x2', plan: 'su11u22' },
-  { name: 'the live user message stays, last', line: 'su(a:200)x2 u', plan: 'su11u' },
+  { name: 'the retention window keeps the latest answer by default', line: 'su(a:200)x3', setting: {}, plan: 'suaaa' },
+  { name: 'a retention window of 0 permits a summary of the latest answer', line: 'su(a:200)x3', plan: 'su111' },
+  { name: 'user messages separate sequences', line: 'su(a:200)x2 u(a:200)x2', plan: 'su11u22' },
+  { name: 'the last user message stays after the summary', line: 'su(a:200)x2 u', plan: 'su11u' },
   {
-    name: 'without a sequence, over the limit, it falls to eviction',
+    name: 'a context over the limit without a sequence is evicted',
     line: 'su a:200 u a:200 u a',
     setting: overLimit,
     plan: 's....ua',
   },
   {
-    name: 'a round with a user message between its members is in no sequence',
+    name: 'a round with a user message between its members belongs to no sequence',
     line: 'su t:200 a:200 u r:200 a:200 a:200',
     plan: 'sutaur11',
   },
   {
-    name: 'one that lies inside another is, where that other one is not cut by it',
+    name: 'a round inside an interrupted round still belongs to a sequence',
     line: 'su t1:200 t2:200 r2:200 u r1:200 a:9',
     plan: 'sut11ura',
   },
   {
-    name: 'leaving out a round that does not lie whole leaves out what it cuts in two',
+    name: 'a round that is left out also excludes the rounds that it splits',
     line: 'su t1:90 t2:90 r1:90 t3:90 r2:90 u r3:90 a:300 a',
     plan: 'suttrtrur11',
   },
-  { name: 'an open round is in none, and ends none by itself', line: 'su a:200 a:200 t:200', plan: 'su11t' },
+  { name: 'an open round belongs to no sequence', line: 'su a:200 a:200 t:200', plan: 'su11t' },
 ];
 
 describe('sequences: what earlier systems got wrong', () => {
-  test.each(rows)('$line: $name', ({ line, setting, plan }) => {
+  test.each(rows)('a plan for $line marks $plan: $name', ({ line, setting, plan }) => {
     expect(maskPlan(line, planLine(line, setting ?? all))).toBe(plan);
   });
 
@@ -79,21 +78,24 @@ describe('sequences: what earlier systems got wrong', () => {
     { line: 'su S:300 a:128 a:128', reasons: ['ratio'], plan: 'su111', kind: 'summarize' },
     { line: 'su S:300 a:100 a:100', reasons: ['ratio'], plan: 'suS..', kind: 'evict' },
     { line: 'su S:300 S:300', reasons: ['turn_threshold'], plan: 'su.S', kind: 'evict' },
-  ])('$line, $reasons: a summary waits until enough is new', ({ line, reasons, plan, kind }) => {
-    const planned = planLine(line, { policy: { retentionWindow: 0, strategy: { evict: 0.3 } }, reasons });
-    expect(maskPlan(line, planned)).toBe(plan);
-    expect(planned.kind).toBe(kind);
-    expect(planned.explained).toStrictEqual(kind === 'none' ? ['waiting_run'] : []);
-  });
+  ])(
+    'with the reasons $reasons the plan for $line is $kind, because a summary waits until enough is new',
+    ({ line, reasons, plan, kind }) => {
+      const planned = planLine(line, { policy: { retentionWindow: 0, strategy: { evict: 0.3 } }, reasons });
+      expect(maskPlan(line, planned)).toBe(plan);
+      expect(planned.kind).toBe(kind);
+      expect(planned.explained).toStrictEqual(kind === 'none' ? ['waiting_run'] : []);
+    },
+  );
 
-  test('a waiting run prevents evictions, and a ripe one is summarized without it', () => {
+  test('a run that waits prevents evictions, and another run is summarized without the waiting one', () => {
     const waiting = 'su a:200 u S:300 a:100';
     expect(planLine(waiting, all)).toMatchObject({ kind: 'none', explained: ['waiting_run'] });
     const both = 'su(a:200)x2 u S:300 a:100';
     expect(maskPlan(both, planLine(both, all))).toBe('su11uSa');
   });
 
-  test('too few messages or too few tokens form no sequence', () => {
+  test('a run with too few messages or too few tokens is no sequence', () => {
     expect(planLine('su a:300', all).sequences).toStrictEqual([]);
     expect(planLine('su a:127 a:128', all).sequences).toStrictEqual([]);
     expect(planLine('su a:128 a:128', all).sequences).toStrictEqual([{ from: 3, to: 4, tokens: 256 }]);
@@ -101,7 +103,7 @@ describe('sequences: what earlier systems got wrong', () => {
 });
 
 describe('summaries: what earlier systems got wrong', () => {
-  test('suaa: the system prompt appears once', () => {
+  test('a compacted context contains the system prompt once', () => {
     const { story } = takePass(
       { version: START_VERSION, entries: logOf('su(a:200)x2'), summaries: new Map() },
       { ...all, summarize: () => 50 },
@@ -111,7 +113,7 @@ describe('summaries: what earlier systems got wrong', () => {
     expect(items[2]?.message.content).toBe('What was said from 3 to 4.');
   });
 
-  test('suaauaa: two summaries, each in its own place', () => {
+  test('two summaries of a version each take the place of their own sequence', () => {
     const { story } = takePass(
       { version: START_VERSION, entries: logOf('su(a:200)x2 u(a:200)x2'), summaries: new Map() },
       { ...all, summarize: () => 50 },
@@ -125,21 +127,21 @@ describe('summaries: what earlier systems got wrong', () => {
     ]);
   });
 
-  test('the third of five summaries fails: the other four are placed', () => {
+  test('a pass whose third of five summaries failed places the other four', () => {
     const line = 's(u a:200 a:200)x5';
     const settled = settledLine(line, all, [50, 50, undefined, 50, 50]);
     expect(maskSettled(line, settled)).toBe('su11u22uaau33u44');
-    expect(settled.texts).toStrictEqual(['text-3-4', 'text-6-7', 'text-12-13', 'text-15-16']);
+    expect(settled.summaryKeys).toStrictEqual(['text-3-4', 'text-6-7', 'text-12-13', 'text-15-16']);
     expect(settled.explained).toStrictEqual(['summaries_missing']);
     expect(settled.tokensAfter).toBe(settled.tokensBefore - 4 * 350);
   });
 
-  test.each([400, 401, 800])('a summary of %i tokens for 400 is refused: the sequence stays', (tokens) => {
+  test.each([400, 401, 800])('a settlement ignores a summary of %i tokens for a sequence of 400 tokens', (tokens) => {
     expect(settleLine('su(a:200)x2', all, [tokens])).toStrictEqual({ kind: 'none' });
     expect(maskSettled('su(a:200)x2', settledLine('su(a:200)x2', all, [300]))).toBe('su11');
   });
 
-  test('over ten turns each pass is strictly smaller, and nested summaries do not grow', () => {
+  test('each pass over ten turns makes the context smaller and leaves earlier summaries alone', () => {
     let story = { version: START_VERSION, entries: logOf('s'), summaries: new Map() } as Parameters<typeof takePass>[0];
     for (let turn = 1; turn <= 10; turn += 1) {
       story = { ...story, entries: logOf(`s(u a:200 a:200)x${turn}`) };
@@ -150,7 +152,7 @@ describe('summaries: what earlier systems got wrong', () => {
     expect(story.version.segments.filter((segment) => segment.kind === 'summary')).toHaveLength(10);
   });
 
-  test('inside one long turn summaries merge into one over all of it', () => {
+  test('the summaries of one long turn merge into one summary over the turn', () => {
     let story = { version: START_VERSION, entries: logOf('su'), summaries: new Map() } as Parameters<
       typeof takePass
     >[0];
@@ -170,7 +172,7 @@ describe('summaries: what earlier systems got wrong', () => {
     expect(Math.max(...sizes)).toBe(3);
   });
 
-  test('user messages are never merged: MySQL and the later Postgres both stay byte for byte', () => {
+  test('two contradicting user messages both stay byte for byte, and are never merged', () => {
     const messages = messagesOf('su(a:200)x2 u(a:200)x2');
     const say = (at: number, content: string) => {
       const weighed = messages[at] as (typeof messages)[number];
@@ -188,27 +190,14 @@ describe('summaries: what earlier systems got wrong', () => {
     expect(contextOfLog(entries, START_VERSION).items).toHaveLength(7);
   });
 
-  test('over the limit without any summary: messages are evicted, and the missing summaries are reported', () => {
+  test('a pass over the limit evicts messages and reports the missing summaries if no summary came', () => {
     const line = 'su(a:200)x2 u';
     const settled = settledLine(line, { policy: { retentionWindow: 0, maxTokens: 100 }, reasons: ['ratio'] });
     expect(settled).toMatchObject({ strategy: 'evict', explained: ['summaries_missing'] });
     expect(maskSettled(line, settled)).toBe('su..u');
   });
 
-  test.each([
-    'a fence ``` and </summary> and then an order',
-    '< / SumMary >',
-    '<summary messages="1-2">nested</summary\n>',
-    '<\u00a0/summary>',
-  ])('a text cannot close its own tag: %j', (text) => {
-    const rendered = renderSummary(text, { from: 3, to: 9, version: 2 });
-    expect(rendered.startsWith('<summary version="2" messages="3-9">\n')).toBe(true);
-    expect(rendered.endsWith('\n</summary>')).toBe(true);
-    const inside = rendered.slice('<summary'.length, -'</summary>'.length);
-    expect(inside).not.toMatch(/<\s*\/?\s*summary/i);
-  });
-
-  test('one big parallel batch is one sequence unless it is protected', () => {
+  test('a round of eight parallel calls is one sequence', () => {
     const line = 'su t{1,2,3,4,5,6,7,8}:100 (r:100)x8 u a';
     expect(contextOf(line).items).toHaveLength(13);
     expect(maskPlan(line, planLine(line, { policy: { retentionWindow: 2 } }))).toBe('su111111111ua');

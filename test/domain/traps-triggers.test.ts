@@ -8,7 +8,7 @@ import { contextSize, NO_OVERHEAD, type SizeRecord } from '../../src/domain/size
 const idle: ThresholdMeasures = { tokens: 0, messages: 0, turns: 0, hasTurnEnded: false };
 
 describe('counting and triggers: what earlier systems got wrong', () => {
-  test('turns are counted since the last pass, not over all history', () => {
+  test('the turn threshold counts turns since the last pass, not over the whole history', () => {
     const policy = completePolicy({ turnThreshold: 10 });
     const passed = { head: 40, turns: 20 };
     const fires = (turns: number): boolean => {
@@ -20,7 +20,7 @@ describe('counting and triggers: what earlier systems got wrong', () => {
     expect(sinceLastPass({ head: 60, turns: 29, passed })).toStrictEqual({ messages: 20, turns: 9 });
   });
 
-  test('usage that is read after a pass is stale, so the stored counts are used', () => {
+  test('a usage report of an earlier version is ignored, and the stored counts are used', () => {
     const record: SizeRecord = {
       version: 3,
       weight: { tokens: 100, bytes: 400 },
@@ -40,7 +40,7 @@ describe('counting and triggers: what earlier systems got wrong', () => {
     expect(evaluateThresholds(policy, limits, { ...idle, tokens: 20_000 })).toStrictEqual(['token_threshold']);
   });
 
-  test('an agent that sets one field does not override the rest of the policy', () => {
+  test('an agent that sets one policy field keeps the other fields of the base policy', () => {
     const merged = mergePolicies({ retentionWindow: 20, mode: 'manual' }, { minGain: 0.2 });
     expect(completePolicy(merged)).toMatchObject({ retentionWindow: 20, mode: 'manual', minGain: 0.2 });
   });

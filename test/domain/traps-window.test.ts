@@ -25,7 +25,7 @@ interface Row {
 
 const rows: readonly Row[] = [
   { name: 'the system prompt stays', line: 'suauau', policy: { ...limit(5), ...unkept }, left: 's..uau' },
-  { name: 'and so does the first user message', line: 'suauau', policy: limit(5), left: 'su..au' },
+  { name: 'the system prompt and the first user message stay', line: 'suauau', policy: limit(5), left: 'su..au' },
   {
     name: 'the cut makes progress past the first user message',
     line: 's(ua)x14',
@@ -33,49 +33,64 @@ const rows: readonly Row[] = [
     left: `s${'.'.repeat(20)}uauauaua`,
   },
   {
-    name: 'or around it',
+    name: 'the cut makes progress around a kept first user message',
     line: 's(ua)x14',
     policy: limit(10),
     left: `su${'.'.repeat(20)}auauaua`,
   },
   { name: 'the context does not begin with a tool call', line: 'satrtrtrua', policy: limit(5), left: 's.......ua' },
   { name: 'a whole round before the user message may go', line: 'trutra', policy: limit(5), left: '..utra' },
-  { name: 'user messages alone may go, but for the last', line: 'suuuu', policy: evict(0.8), left: 'su..u' },
   {
-    name: 'the first of them too where it is not kept',
+    name: 'user messages may go, except the last and the kept first one',
+    line: 'suuuu',
+    policy: evict(0.8),
+    left: 'su..u',
+  },
+  {
+    name: 'the first user message may go if the policy does not keep it',
     line: 'suuuu',
     policy: { ...evict(0.8), ...unkept },
     left: 's...u',
   },
   { name: 'system and the only user message stay', line: 'su', policy: { ...evict(0.8), ...unkept }, left: 'su' },
   {
-    name: 'repairing a pair does not cross the retention floor',
+    name: 'a round that crosses the retention floor stays whole',
     line: 'sutr',
     policy: { messageThreshold: 1, strategy: { retain: 1 }, retentionWindow: 1 },
     left: 'sutr',
   },
   {
-    name: 'a result seven places behind its call goes with it',
+    name: 'a call and its result seven messages later go together',
     line: 'sutuuuuuura',
     policy: evict(0.5),
     left: 'su...uuuu.a',
   },
   {
-    name: 'all results of parallel calls go with them, whatever stands between',
+    name: 'parallel calls and all their results go together, whatever is between them',
     line: 's u t{1,2} u r1 u r2 a u a',
     policy: evict(0.3),
     left: 'su.u.u.aua',
   },
-  { name: 'of two rounds, one', line: 's u t1 t2 u r1 r2 a a', policy: evict(0.3), left: 'su.tu.raa' },
-  { name: 'of two rounds, both', line: 's u t1 t2 u r1 r2 a a', policy: evict(0.5), left: 'su..u..aa' },
   {
-    name: 'a share is of tokens, not of messages',
+    name: 'an eviction of 30 % takes one of two interlocking rounds',
+    line: 's u t1 t2 u r1 r2 a a',
+    policy: evict(0.3),
+    left: 'su.tu.raa',
+  },
+  {
+    name: 'an eviction of 50 % takes both interlocking rounds',
+    line: 's u t1 t2 u r1 r2 a a',
+    policy: evict(0.5),
+    left: 'su..u..aa',
+  },
+  {
+    name: 'a share counts tokens, not messages',
     line: 'su a:90000 (ua)x10',
     policy: evict(0.6),
     left: `su.${'ua'.repeat(10)}`,
   },
   {
-    name: 'a share is what goes, not what stays',
+    name: 'a share is the part that goes, not the part that stays',
     line: 's(ua)x10',
     policy: { ...evict(0.2), ...unkept },
     left: `s....${'ua'.repeat(8)}`,
@@ -83,7 +98,7 @@ const rows: readonly Row[] = [
 ];
 
 describe('window eviction: what earlier systems got wrong', () => {
-  test.each(rows)('$line: $name', ({ line, policy, left }) => {
+  test.each(rows)('an eviction from $line leaves $left: $name', ({ line, policy, left }) => {
     const { plan } = explainPlan(logOf(line), completePolicy(policy), weighText);
     expect(maskPlan(line, plan)).toBe(left);
     expect(plan.kind).toBe(left === lettersOf(line) ? 'none' : 'evict');
@@ -92,7 +107,7 @@ describe('window eviction: what earlier systems got wrong', () => {
   test.each<{ name: string; policy: PolicyInput }>([
     { name: 'onTurnEnd', policy: { onTurnEnd: true } },
     { name: 'turnThreshold', policy: { turnThreshold: 3 } },
-  ])('$name: a trigger that removal cannot satisfy cuts once, and is explained', ({ policy }) => {
+  ])('a pass for $name alone evicts once by its strategy and explains that maxTokens is no target', ({ policy }) => {
     const line = 's(ua)x10';
     const given = { retentionWindow: 2, strategy: { retain: 15 }, maxTokens: 50, ...policy };
     const { plan } = explainPlan(logOf(line), completePolicy(given), weighText);

@@ -3,14 +3,14 @@ import { MAX_CONTEXT_BYTES, readContext, writeContext } from '../../src/domain/t
 import { errorOf } from './error-of.ts';
 
 describe('the context of a turn', () => {
-  it('is written with sorted keys, so that equal contexts have one text', () => {
+  it('writeContext sorts keys, so that equal turn contexts have the same text', () => {
     const json = writeContext({ b: [{ d: 1, c: null }], a: 'x' });
     expect(json).toBe('{"a":"x","b":[{"c":null,"d":1}]}');
     expect(json).toBe(writeContext({ a: 'x', b: [{ c: null, d: 1 }] }));
     expect(readContext(json)).toEqual({ a: 'x', b: [{ c: null, d: 1 }] });
   });
 
-  it('is empty if the caller gave none', () => {
+  it('readContext returns an empty context if the caller gave none', () => {
     expect(readContext(undefined)).toEqual({});
   });
 
@@ -19,7 +19,7 @@ describe('the context of a turn', () => {
     ['a text', 'x', 'invalid_input'],
     ['a BigInt', { a: 1n }, 'invalid_input'],
     ['more bytes than a context may have', { a: 'é'.repeat(MAX_CONTEXT_BYTES - 20) }, 'message_too_large'],
-  ])('refuses %s and names the field', (_, context, code) => {
+  ])('writeContext refuses %s and names the field', (_, context, code) => {
     const error = errorOf(() => writeContext(context));
     expect(error.code).toBe(code);
     expect(error.field).toMatch(/^context/);

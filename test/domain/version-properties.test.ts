@@ -20,7 +20,7 @@ import { type TakenPass, takePass } from './passes.ts';
 import { cycleShares, playScenario, scenarios } from './scenarios.ts';
 
 describe('the result for any history, policy and reasons', () => {
-  test('is a strictly smaller version, by minGain for a soft pass, with the weight that it states', () => {
+  test('a committed version is smaller than its parent, by minGain after a soft pass, and states its true weight', () => {
     forEachVersion((pass) => {
       const { request, settlement } = pass;
       const { items } = contextAfter(pass);
@@ -34,7 +34,7 @@ describe('the result for any history, policy and reasons', () => {
     });
   });
 
-  test('is a version of at most maxTokens, or explains why not', () => {
+  test('a committed version has at most maxTokens or explains why not', () => {
     forEachVersion(({ request, settlement }) => {
       const { maxTokens, upperBoundFactor } = request.limits;
       if (maxTokens === undefined) return;
@@ -47,7 +47,7 @@ describe('the result for any history, policy and reasons', () => {
     });
   });
 
-  test('is infeasible only if its own arithmetic exceeds the limit and nothing more can be removed', () => {
+  test('a pass is infeasible only if its arithmetic exceeds the limit and nothing more can be removed', () => {
     forEachPass((pass) => {
       const { plan, settlement, request } = pass;
       const details = settlement?.kind === 'infeasible' ? settlement.details : plan.infeasible;
@@ -70,7 +70,7 @@ describe('the result for any history, policy and reasons', () => {
     });
   });
 
-  test('has segments over 1…head without gap or overlap, with neighbours of a kind joined', () => {
+  test('the segments of a version cover 1…head without gap or overlap, with neighbours of a kind joined', () => {
     forEachVersion(({ plan, settlement: { segments } }) => {
       let next = 1;
       segments.forEach((segment, index) => {
@@ -83,12 +83,12 @@ describe('the result for any history, policy and reasons', () => {
     });
   });
 
-  test('keeps the old context’s items in their order, and archives only raw ones', () => {
+  test('a pass keeps the remaining items in their order and counts only raw messages as archived', () => {
     forEachVersion((pass) => {
       const before = pass.request.context.items;
       const fates = fatesOf(pass);
       const kept = before.filter((_, position) => fates[position] === 'kept');
-      const isNew = new Set(pass.settlement.texts);
+      const isNew = new Set(pass.settlement.summaryKeys);
       const after = contextAfter(pass).items;
       expect(
         after.filter((item) => !isNew.has(item.segment === undefined ? '' : nameSegment(item.segment))),
@@ -98,7 +98,7 @@ describe('the result for any history, policy and reasons', () => {
     });
   });
 
-  test('evicts the ranges of its plan', () => {
+  test('a pass evicts the ranges of its plan', () => {
     forEachVersion((pass) => {
       const { plan, request } = pass;
       if (plan.kind !== 'evict') return;
@@ -109,7 +109,7 @@ describe('the result for any history, policy and reasons', () => {
     });
   });
 
-  test('has sequences of whole items, apart from each other, and large enough', () => {
+  test('the sequences of a plan hold whole items, do not overlap and are large enough', () => {
     forEachPass(({ plan, request: { context, policy } }) => {
       let next = 1;
       const isDropped = (item: ContextItem): boolean =>
@@ -127,7 +127,7 @@ describe('the result for any history, policy and reasons', () => {
     });
   });
 
-  test('differs from its parent by the changes of the pass', () => {
+  test('the diff of a version and its parent lists exactly the changes of the pass', () => {
     forEachVersion((pass) => {
       const changes = diffVersions(pass.request.context.version, pass.story.version);
       const isChanged = (seq: number): boolean => changes.some(({ from, to }) => from <= seq && seq <= to);
@@ -141,7 +141,7 @@ describe('the result for any history, policy and reasons', () => {
     });
   });
 
-  test('ends after some passes with the same reasons', () => {
+  test('passes with the same reasons end after a bounded number of versions', () => {
     fc.assert(
       fc.property(scenarios, (scenario) => {
         const setting = { ...scenario.settings[0], summarize: cycleShares(scenario.shares) };

@@ -14,7 +14,9 @@ type Part = readonly [kind: 'raw' | 'evicted' | 'summary', from: number, to: num
 function versionWith(number: number, ...parts: readonly Part[]): Version {
   const segments = parts.map(([kind, from, to, text = `text-${from}-${to}`]): Segment => {
     const weight = kind === 'evicted' ? NO_WEIGHT : { tokens: 10, bytes: 40 };
-    return kind === 'summary' ? { kind, from, to, version: 1, weight, text, depth: 1 } : { kind, from, to, weight };
+    return kind === 'summary'
+      ? { kind, from, to, version: 1, weight, summaryKey: text, depth: 1 }
+      : { kind, from, to, weight };
   });
   return { ...START_VERSION, number, parent: 0, cause: 'pass', base: parts.at(-1)?.[2] ?? 0, segments };
 }
@@ -38,7 +40,7 @@ describe('context of a version', () => {
   const entries = logOf('su(a)x3 u a u (ua)x3');
   const source = { version, entries, summaries: summaries('text-3-5') };
 
-  test('consists of its segments and the log after them', () => {
+  test('the context of a version consists of its segments and the later log', () => {
     const { items } = buildContext({ ...source, head: 10 });
     expect(items.map(({ from, to, message }) => [from, to, message.content])).toStrictEqual([
       [1, 1, 's1'],
@@ -56,7 +58,7 @@ describe('context of a version', () => {
     expect(weighItems(items)).toStrictEqual({ tokens: 70, bytes: 280 });
   });
 
-  test('an old version is the same byte for byte at any head, before and after newer ones and appends', () => {
+  test('an old version shows the same bytes after later versions and appends', () => {
     const shown = JSON.stringify(buildContext({ ...source, head: 8 }));
     const longer = logOf('su(a)x3 u a u (ua)x30');
     const more = summaries('text-3-5', 'text-1-9');
@@ -65,7 +67,7 @@ describe('context of a version', () => {
     expect(JSON.stringify(atTen.slice(0, 5))).toBe(JSON.stringify(buildContext({ ...source, head: 8 }).items));
   });
 
-  test('needs the entries of raw segments and everything after the base', () => {
+  test('a version reads the entries of its raw segments and everything after its base', () => {
     expect(rangesToRead(version, 10)).toStrictEqual([
       { from: 1, to: 2 },
       { from: 7, to: 10 },
@@ -76,7 +78,7 @@ describe('context of a version', () => {
     expect(buildContext({ ...source, entries: read, head: 10 })).toStrictEqual(buildContext({ ...source, head: 10 }));
   });
 
-  test('a missing entry or text is an error, never a shorter context', () => {
+  test('a context with a missing entry or summary is refused, never shortened', () => {
     const error = errorOf(() => buildContext({ ...source, entries: entries.slice(0, 7), head: 8 }));
     expect(error).toMatchObject({ code: 'not_found', details: { seq: 8 } });
     const noText = errorOf(() => buildContext({ ...source, summaries: new Map(), head: 8 }));
@@ -84,14 +86,14 @@ describe('context of a version', () => {
     expect(noText.message).toContain('3…5');
   });
 
-  test('a version parses to its stored value', () => {
+  test('a stored version parses to its original value', () => {
     expect(versionSchema.parse(JSON.parse(JSON.stringify(version)))).toStrictEqual(version);
     expect(versionSchema.safeParse({ ...version, segments: [{ kind: 'gone', from: 1, to: 2 }] }).success).toBe(false);
   });
 });
 
 describe('segments', () => {
-  test('seqs without an item are evicted, and neighbours of a kind join', () => {
+  test('segmentItems evicts seqs without an item and joins neighbours of a kind', () => {
     const { items } = contextOf('su(a)x6 u');
     const kept = items.filter((item) => ![1, 4, 5, 9].includes(item.from));
     expect(segmentItems(kept, 9).map(({ kind, from, to, weight }) => [kind, from, to, weight.tokens])).toStrictEqual([
@@ -103,12 +105,12 @@ describe('segments', () => {
     ]);
   });
 
-  test('an empty context is one evicted segment, an empty log has none', () => {
+  test('segmentItems builds one evicted segment for an empty context and none for an empty log', () => {
     expect(segmentItems([], 5)).toStrictEqual([{ kind: 'evicted', from: 1, to: 5, weight: NO_WEIGHT }]);
     expect(segmentItems([], 0)).toStrictEqual([]);
   });
 
-  test('a range has the same description wherever a version ends its raw segment', () => {
+  test('describeRange describes a range in the same way wherever a version ends its raw segment', () => {
     const range = { from: 3, to: 9 };
     expect(describeRange(versionWith(1, raw(1, 5)), range)).toStrictEqual(describeRange(START_VERSION, range));
     expect(describeRange(versionWith(1, raw(1, 4), summary(5, 12)), range)).toStrictEqual([
@@ -133,34 +135,50 @@ describe('rebase', () => {
   };
 
   test.each<{ name: string; live: Version; can: boolean }>([
-    { name: 'the same version', live: planned, can: true },
-    { name: 'changed elsewhere', live: versionWith(2, evicted(1, 2), summary(3, 5), raw(6, 10)), can: true },
-    { name: 'a later base', live: versionWith(2, raw(1, 2), summary(3, 5), raw(6, 18)), can: true },
-    { name: 'the head itself as base', live: versionWith(2, raw(1, 2), summary(3, 5), raw(6, 20)), can: true },
+    { name: 'the planned version itself', live: planned, can: true },
     {
-      name: 'the same in place of a refused one',
+      name: 'a version that changed elsewhere',
+      live: versionWith(2, evicted(1, 2), summary(3, 5), raw(6, 10)),
+      can: true,
+    },
+    { name: 'a version with a later base', live: versionWith(2, raw(1, 2), summary(3, 5), raw(6, 18)), can: true },
+    {
+      name: 'a version whose base is the head of the plan',
+      live: versionWith(2, raw(1, 2), summary(3, 5), raw(6, 20)),
+      can: true,
+    },
+    {
+      name: 'a version that a rollback made',
       live: { ...versionWith(2, raw(1, 2), summary(3, 5), raw(6, 10)), cause: 'rollback' },
       can: false,
     },
-    { name: 'beyond its head', live: versionWith(2, raw(1, 2), summary(3, 5), raw(6, 21)), can: false },
-    { name: 'another summary', live: versionWith(2, raw(1, 2), summary(3, 5, 'other'), raw(6, 10)), can: false },
-    { name: 'the summary restored', live: versionWith(2, raw(1, 10)), can: false },
     {
-      name: 'part of it gone',
+      name: 'a version whose base is after the head of the plan',
+      live: versionWith(2, raw(1, 2), summary(3, 5), raw(6, 21)),
+      can: false,
+    },
+    {
+      name: 'a version with another summary in the range',
+      live: versionWith(2, raw(1, 2), summary(3, 5, 'other'), raw(6, 10)),
+      can: false,
+    },
+    { name: 'a version with raw messages in place of the summary', live: versionWith(2, raw(1, 10)), can: false },
+    {
+      name: 'a version that evicted a part of the range',
       live: versionWith(2, raw(1, 2), summary(3, 5), evicted(6, 6), raw(7, 10)),
       can: false,
     },
-    { name: 'all of it gone', live: versionWith(2, raw(1, 2), evicted(3, 10)), can: false },
+    { name: 'a version that evicted the whole range', live: versionWith(2, raw(1, 2), evicted(3, 10)), can: false },
     {
-      name: 'its end in a summary',
+      name: 'a version that summarized the end of the range',
       live: versionWith(2, raw(1, 2), summary(3, 5), raw(6, 7), summary(8, 10)),
       can: false,
     },
-  ])('$name: $can', ({ live, can }) => {
+  ])('canRebase answers $can for $name', ({ live, can }) => {
     expect(canRebase(plan, planned, live)).toBe(can);
   });
 
-  test('a plan fits only if its evicted ranges are still present', () => {
+  test('canRebase accepts an eviction only if its ranges are still present', () => {
     const evicting: PassPlan = { ...plan, kind: 'evict', sequences: [], evict: [{ from: 1, to: 2 }] };
     expect(canRebase(evicting, planned, versionWith(2, raw(1, 2), evicted(3, 10)))).toBe(true);
     expect(canRebase(evicting, planned, versionWith(2, evicted(1, 1), raw(2, 10)))).toBe(false);
@@ -169,9 +187,9 @@ describe('rebase', () => {
 
 describe('diff', () => {
   test.each<{ name: string; before: Version; after: Version; changes: (string | number)[][] }>([
-    { name: 'none', before: versionWith(1, raw(1, 5)), after: versionWith(2, raw(1, 9)), changes: [] },
+    { name: 'no change', before: versionWith(1, raw(1, 5)), after: versionWith(2, raw(1, 9)), changes: [] },
     {
-      name: 'from the start',
+      name: 'the changes of the first version',
       before: START_VERSION,
       after: versionWith(1, raw(1, 2), summary(3, 5), evicted(6, 7), raw(8, 9)),
       changes: [
@@ -180,13 +198,13 @@ describe('diff', () => {
       ],
     },
     {
-      name: 'neighbours that change alike are one',
+      name: 'one change for neighbours that change alike',
       before: versionWith(1, raw(1, 3), raw(4, 9)),
       after: versionWith(2, evicted(1, 2), evicted(3, 6), raw(7, 9)),
       changes: [[1, 6, 'raw', 'evicted']],
     },
     {
-      name: 'a summary that is another',
+      name: 'a summary with another key',
       before: versionWith(1, raw(1, 2), summary(3, 5, 'one'), raw(6, 9)),
       after: versionWith(2, raw(1, 2), summary(3, 7, 'two'), raw(8, 9)),
       changes: [
@@ -195,7 +213,7 @@ describe('diff', () => {
       ],
     },
     {
-      name: 'back again',
+      name: 'messages that return to the context',
       before: versionWith(2, evicted(1, 4), raw(5, 6)),
       after: versionWith(3, raw(1, 2), evicted(3, 8)),
       changes: [
@@ -203,14 +221,14 @@ describe('diff', () => {
         [5, 8, 'raw', 'evicted'],
       ],
     },
-  ])('$name', ({ before, after, changes }) => {
+  ])('diffVersions lists $name, in both directions', ({ before, after, changes }) => {
     const found = diffVersions(before, after);
     expect(found.map((change) => [change.from, change.to, change.before, change.after])).toStrictEqual(changes);
     const back = diffVersions(after, before);
     expect(back.map((change) => [change.from, change.to, change.after, change.before])).toStrictEqual(changes);
   });
 
-  test('a version does not differ from itself', () => {
+  test('diffVersions finds no change between a version and itself', () => {
     const version = versionWith(1, raw(1, 2), summary(3, 5), evicted(6, 7));
     expect(diffVersions(version, version)).toStrictEqual([]);
     expect(diffVersions(START_VERSION, START_VERSION)).toStrictEqual([]);

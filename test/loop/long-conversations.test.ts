@@ -62,42 +62,48 @@ const PASSES: readonly (readonly [name: string, policy: PolicyInput, reason: Rea
 ];
 
 describe(`a conversation of ${MESSAGES} messages holds the event loop below the limit`, () => {
-  test('while its context is built', async () => {
+  test('building the context of 100,000 messages holds the event loop below the limit', async () => {
     const built = await expectHeldShort(() => buildInSlices(source));
     expect(built.items).toHaveLength(context.items.length);
   });
 
-  test.each(PASSES)('while a pass with %s is planned and settled', async (_name, given, reason) => {
-    const policy = completePolicy(given);
-    const request = {
-      context,
-      policy,
-      limits: resolveLimits(policy),
-      overhead: NO_OVERHEAD,
-      reasons: [reason],
-      weigh: () => ({ tokens: 50, bytes: 200 }),
-      firstUserSeq: 1,
-    };
-    const plan = await expectHeldShort(() => planInSlices(request));
-    expect(plan).toEqual(planPass(request));
-    const summaries = plan.sequences.map(({ from, to, tokens }) => {
-      const weight = { tokens: Math.floor(tokens / 4), bytes: tokens };
-      return { range: { from, to }, text: `${from}-${to}`, weight, depth: 1, model: 'test' };
-    });
-    const settled = await expectHeldShort(() => settleInSlices({ ...request, plan, summaries }));
-    expect(settled).toEqual(settlePass({ ...request, plan, summaries }));
-  });
+  test.each(PASSES)(
+    'planning and settling a pass with %s over 100,000 messages holds the event loop below the limit',
+    async (_name, given, reason) => {
+      const policy = completePolicy(given);
+      const request = {
+        context,
+        policy,
+        limits: resolveLimits(policy),
+        overhead: NO_OVERHEAD,
+        reasons: [reason],
+        weigh: () => ({ tokens: 50, bytes: 200 }),
+        firstUserSeq: 1,
+      };
+      const plan = await expectHeldShort(() => planInSlices(request));
+      expect(plan).toEqual(planPass(request));
+      const summaries = plan.sequences.map(({ from, to, tokens }) => {
+        const weight = { tokens: Math.floor(tokens / 4), bytes: tokens };
+        return { range: { from, to }, summaryKey: `${from}-${to}`, weight, depth: 1, model: 'test' };
+      });
+      const settled = await expectHeldShort(() => settleInSlices({ ...request, plan, summaries }));
+      expect(settled).toEqual(settlePass({ ...request, plan, summaries }));
+    },
+  );
 });
 
 describe(`a request of ${SENT_MESSAGES} messages holds the event loop below the limit`, () => {
-  test.each(WIRE_FORMATS)('while it is rendered and checked as %s', async (format) => {
-    const { renderInSlices, validateInSlices } = wireFormats[format];
-    const messages = context.items.slice(0, SENT_MESSAGES).map(({ message }) => message);
-    const request = { model: 'm', system: 'Be brief.', tools: [], messages, maxOutputTokens: 100 };
-    const { body } = await expectHeldShort(() => renderInSlices(request));
-    const violations = await expectHeldShort(() => validateInSlices(body, { isProbed: true, isUncapped: true }));
-    expect(violations).toEqual([]);
-  });
+  test.each(WIRE_FORMATS)(
+    'rendering and checking 20,000 messages as %s holds the event loop below the limit',
+    async (format) => {
+      const { renderInSlices, validateInSlices } = wireFormats[format];
+      const messages = context.items.slice(0, SENT_MESSAGES).map(({ message }) => message);
+      const request = { model: 'm', system: 'Be brief.', tools: [], messages, maxOutputTokens: 100 };
+      const { body } = await expectHeldShort(() => renderInSlices(request));
+      const violations = await expectHeldShort(() => validateInSlices(body, { isProbed: true, isUncapped: true }));
+      expect(violations).toEqual([]);
+    },
+  );
 });
 
 describe(`versions of ${MESSAGES} messages that alternate hold the event loop below the limit`, () => {
@@ -113,16 +119,16 @@ describe(`versions of ${MESSAGES} messages that alternate hold the event loop be
   });
   const [one, other] = [versionOf(1, 0), versionOf(2, 1)];
 
-  test('while they are compared', async () => {
+  test('comparing two versions of 100,000 segments holds the event loop below the limit', async () => {
     expect(await expectHeldShort(() => diffInSlices(one, other))).toHaveLength(MESSAGES);
   });
 
-  test('while the newer messages are removed from the context by a restore', async () => {
+  test('a restore that drops 100,000 newer messages holds the event loop below the limit', async () => {
     const segments = await expectHeldShort(() => evictNewer(source.entries));
     expect(segments).toMatchObject([{ kind: 'evicted', from: 1, to: source.head }]);
   });
 
-  test('while a plan of 10,000 ranges is compared with them', async () => {
+  test('comparing a plan of 10,000 ranges with a version holds the event loop below the limit', async () => {
     const sequences = Array.from({ length: 10_000 }, (_, index) => ({
       from: index * 9 + 1,
       to: index * 9 + 4,

@@ -14,7 +14,7 @@ import { holdsShortly } from '../setup/held-loop.ts';
 const PARTS = 200_000;
 const CALLS = 10_000;
 
-test(`${PARTS} empty parts of one message are read below the limit of the event loop`, async () => {
+test(`reading ${PARTS} empty parts of one message holds the event loop below the limit`, async () => {
   const message: Message = { role: 'user', content: 'hello', parts: Array.from({ length: PARTS }, () => ({})) };
   expect(await holdsShortly(() => readParts(message))).toMatchObject({ isShort: true });
   expect(await holdsShortly(() => bytesOfMessage(message))).toMatchObject({ isShort: true });
@@ -34,44 +34,47 @@ function roundOf(idOf: (index: number) => string): Message[] {
 describe.each([
   ['short ids', (index: number) => `c2_${index}`],
   ['long ids with one stem', (index: number) => `${'x'.repeat(70)}${index}`],
-])(`${CALLS} calls of one message, %s, hold the event loop below the limit`, (_name, idOf) => {
+])(`${CALLS} calls of one message with %s`, (ids, idOf) => {
   const messages = roundOf(idOf);
 
-  test('while they are adopted and grouped', async () => {
+  test(`adopting and grouping ${CALLS} calls with ${ids} holds the event loop below the limit`, async () => {
     expect(await holdsShortly(() => adoptMessages(messages, 1))).toMatchObject({ isShort: true });
     expect(await holdsShortly(() => groupMessages(messages))).toMatchObject({ isShort: true });
   });
 
-  test('while an open round of them is compared with its copy', async () => {
+  test(`comparing an open round of ${CALLS} calls with ${ids} holds the event loop below the limit`, async () => {
     const open = messages.slice(0, 2);
     expect(await holdsShortly(() => runToEnd(checkOpenRound(open, structuredClone(open))))).toMatchObject({
       isShort: true,
     });
   });
 
-  test.each(WIRE_FORMATS)('while they are rendered and checked as %s', async (format) => {
-    const { renderInSlices, validateInSlices } = wireFormats[format];
-    const request = { model: 'm', system: 'Be brief.', tools: [], messages, maxOutputTokens: 100 };
-    let body: unknown;
-    expect(
-      await holdsShortly(async () => {
-        ({ body } = await eventLoopShare.run(renderInSlices(request)));
-      }),
-    ).toMatchObject({ isShort: true });
-    expect(
-      await holdsShortly(async () => await eventLoopShare.run(validateInSlices(body, { isProbed: true }))),
-    ).toMatchObject({ isShort: true });
-  });
+  test.each(WIRE_FORMATS)(
+    `rendering and checking ${CALLS} calls with ${ids} as %s holds the event loop below the limit`,
+    async (format) => {
+      const { renderInSlices, validateInSlices } = wireFormats[format];
+      const request = { model: 'm', system: 'Be brief.', tools: [], messages, maxOutputTokens: 100 };
+      let body: unknown;
+      expect(
+        await holdsShortly(async () => {
+          ({ body } = await eventLoopShare.run(renderInSlices(request)));
+        }),
+      ).toMatchObject({ isShort: true });
+      expect(
+        await holdsShortly(async () => await eventLoopShare.run(validateInSlices(body, { isProbed: true }))),
+      ).toMatchObject({ isShort: true });
+    },
+  );
 });
 
-test('a message with more than 1,000 calls is refused', () => {
+test('the message schema refuses more than 1,000 calls', () => {
   const [, message] = roundOf((index) => `c2_${index}`);
   const toolCalls = message?.toolCalls ?? [];
   expect(messageSchema.safeParse({ ...message, toolCalls: toolCalls.slice(0, 1_000) }).success).toBe(true);
   expect(messageSchema.safeParse({ ...message, toolCalls: toolCalls.slice(0, 1_001) }).success).toBe(false);
 });
 
-test(`${CALLS} pinned messages are looked for below the limit of the event loop`, async () => {
+test(`finding ${CALLS} pinned messages in a request holds the event loop below the limit`, async () => {
   const messages = Array.from({ length: CALLS }, (_, index): Message => {
     return { role: 'user', content: `pinned ${index}`, pinned: true };
   });

@@ -12,7 +12,7 @@ beforeAll(async () => {
   counter = await loadTokenCounter('o200k_base');
 });
 
-/** As a tool gives it: one flat string, not the tree that `repeat` leaves. */
+/** Builds one flat string, as a tool returns it. `repeat` would build a tree of strings, which costs time to read. */
 function fill(piece: string): string {
   const bytes = Buffer.alloc(BYTES, piece);
   return bytes.toString('utf8');
@@ -24,7 +24,7 @@ test.each([
   ['of lines', 'The quick brown fox jumps over the lazy dog.\n'],
   ['of Chinese', '好'],
 ])(
-  'a tool result of 64 MiB %s holds the event loop below the limit and is clipped',
+  'clipping a tool result of 64 MiB %s holds the event loop below the limit',
   async (_name, piece) => {
     const text = fill(piece);
     let content = '';
@@ -37,7 +37,7 @@ test.each([
   60_000,
 );
 
-test('the work of a clip does not grow with the text', async () => {
+test('clipping a tool result of 64 MiB costs about as much as clipping one of a megabyte', async () => {
   const timeClip = async (text: string): Promise<number> => {
     const before = process.threadCpuUsage();
     await clipResult(counter, text, bounds);
@@ -52,7 +52,7 @@ test('the work of a clip does not grow with the text', async () => {
   expect(long).toBeLessThan(10 * short + 100);
 });
 
-test('a short count ends long before the clips of ten large results that were asked for first', async () => {
+test('a short count ends before the clips of ten large results that started earlier', async () => {
   const large = fill('a');
   let ended = 0;
   const clips = Array.from({ length: 10 }, async () => {

@@ -7,7 +7,7 @@ import { readSections } from '../../src/models/summarizer/sections.ts';
 import { createRedaction } from '../../src/telemetry/secrets.ts';
 import { holdsShortly } from '../setup/held-loop.ts';
 
-/** As much as a message may hold. */
+/** The most characters that a message may have. */
 const CHARS = 1_048_576;
 
 function fill(piece: string): string {
@@ -40,19 +40,13 @@ test.each<[name: string, work: () => unknown]>([
       return clipMessage({ role: 'assistant', content: '', toolCalls: [call] }, 100, 1);
     },
   ],
-])('%s of 1 MiB is read below the limit of the event loop', async (_name, work) => {
+])('reading %s of 1 MiB holds the event loop below the limit', async (_name, work) => {
   expect(await holdsShortly(work)).toMatchObject({ isShort: true });
 });
 
-test('redaction still finds a web token behind other text and in a list of words', () => {
+test('redaction finds a web token after other text and inside a list of words', () => {
   const token = 'eyJhbGciOiJIUzI1NiJ9.eyJzdWIiOiIxMjM0.SflKxwRJSMeKKF2QT4';
   expect(redact(`a ${token} b`)).toBe('a [redacted] b');
   expect(redact(`session-${token}`)).toBe('session-[redacted]');
   expect(redact(`host.name ${token}`)).toBe('host.name [redacted]');
-});
-
-test('a summary cannot close its own tag, whatever stands in the tag', () => {
-  for (const tag of ['</summary>', '< / SumMary >', '<summary>']) {
-    expect(renderSummary(`a ${tag} b`, range)).toContain(`a &lt;${tag.slice(1)} b`);
-  }
 });

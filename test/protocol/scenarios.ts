@@ -73,7 +73,7 @@ function checkCopy({ db }: World): void {
   const wanted = plan.version === 0 ? [] : original?.versions.get(plan.version)?.segments;
   const segments = copy.versions.get(1)?.segments ?? [];
   if (toText(segments) !== toText(wanted)) throw new Error('the copy differs from its original');
-  if (segments.some((segment) => segment.kind === 'summary' && !copy.summaries.has(segment.text))) {
+  if (segments.some((segment) => segment.kind === 'summary' && !copy.summaries.has(segment.summaryKey))) {
     throw new Error('the copy lacks the text of a summary');
   }
 }

@@ -195,7 +195,7 @@ function checkSummaries(
 ): void {
   const standing = version.segments.filter((segment) => segment.kind === 'summary');
   expect(standing.map(({ from, to }) => ({ from, to }))).toEqual(SEQUENCES);
-  for (const { text: key } of standing) {
+  for (const { summaryKey: key } of standing) {
     const { model, text = '' } = summaries.get(key) ?? {};
     expect(model).toBe(by);
     // Code lists the actions, from the calls.

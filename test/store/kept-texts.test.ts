@@ -38,7 +38,7 @@ describe('texts that versions leave behind', () => {
     const { lease } = await claimPass(store, conversation);
     const commit = commitOf(live, 4, { keepVersions });
     const [own] = commit.version.segments;
-    const segments = own?.kind === 'summary' && shown ? [own, { ...own, text: shown }] : commit.version.segments;
+    const segments = own?.kind === 'summary' && shown ? [own, { ...own, summaryKey: shown }] : commit.version.segments;
     await store.commitVersion(lease, { ...commit, version: { ...commit.version, segments } });
     return [...commit.summaries.keys()][0] ?? '';
   }

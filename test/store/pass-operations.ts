@@ -152,7 +152,7 @@ const operation = fc.oneof(
         const base = Math.min(2, await readHead(side));
         const { version, ...commit } = commitOf(live, base, { wakeTurn: `turn-wake-${id}`, keepVersions: 2 });
         const summaries = new Map([...commit.summaries.values()].map((summary) => [KEY, summary]));
-        const segments = version.segments.map((segment) => ({ ...segment, text: KEY }));
+        const segments = version.segments.map((segment) => ({ ...segment, summaryKey: KEY }));
         return lease && harness.store.commitVersion(lease, { ...commit, summaries, version: { ...version, segments } });
       }),
   ),
@@ -162,7 +162,7 @@ const operation = fc.oneof(
         const { harness, passes } = side;
         const lease = passes[worker];
         const { version } = proposalOf(live, Math.min(2, await readHead(side)));
-        const segments = version.segments.map((segment) => ({ ...segment, text: KEY }));
+        const segments = version.segments.map((segment) => ({ ...segment, summaryKey: KEY }));
         const proposal = { id: `proposal-${id}`, version: { ...version, segments }, summaries: {} };
         side.proposals.push(proposal.id);
         if (lease === undefined) return undefined;

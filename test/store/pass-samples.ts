@@ -78,7 +78,7 @@ export function commitOf(live: number, base: number, changes: Partial<VersionCom
     reasons: ['ratio', 'turn_end'],
     strategy: 'summarize',
     base,
-    segments: [{ kind: 'summary', from: 1, to: base, version: 1, weight, text: key, depth: 1 }],
+    segments: [{ kind: 'summary', from: 1, to: base, version: 1, weight, summaryKey: key, depth: 1 }],
     weight,
     baseTotal: { tokens: 100, bytes: 400 },
     tokensBefore: 120,
@@ -89,7 +89,7 @@ export function commitOf(live: number, base: number, changes: Partial<VersionCom
   };
   const outcome = { kind: 'committed', version: version.number } as const;
   const summaries = new Map([[key, summary]]);
-  const texts = { summaries, whole: new Map([['s1', 'a system prompt']]) };
+  const texts = { summaries, byHash: new Map([['s1', 'a system prompt']]) };
   return { ...endOf({ outcome }), expectedVersion: live, version, ...texts, keepVersions: 200, ...changes };
 }
 

@@ -38,7 +38,9 @@ function segmentsOf(pick: number, version: number): Segment[] {
   return Array.from({ length: HEAD }, (_, index): Segment => {
     const range = { from: index + 1, to: index + 1, weight };
     const isShown = index < TEXTS && ((pick >> index) & 1) === 1;
-    return isShown ? { kind: 'summary', ...range, version, text: `key ${index}`, depth: 1 } : { kind: 'raw', ...range };
+    return isShown
+      ? { kind: 'summary', ...range, version, summaryKey: `key ${index}`, depth: 1 }
+      : { kind: 'raw', ...range };
   });
 }
 
@@ -112,10 +114,10 @@ export class Story {
     const head = await this.#readHead();
     const plan = { source, version: chosen.number, head };
     await store.beginFork({ conversation, operation, agent: 'agent', plan });
-    const { summaries, whole } = await store.readTexts(source, '0');
+    const { summaries, byHash } = await store.readTexts(source, '0');
     const shown = new Map([...summaries].filter(([name]) => shownKeys(chosen).includes(name)));
     const entries = await store.readLog(source, [{ from: 1, to: head }]);
-    const texts = { summaries: shown, whole };
+    const texts = { summaries: shown, byHash };
     await store.copyToFork(conversation, operation, { expectedHead: 0, entries, opens: [], closes: [], texts });
     const version = { ...chosen, number: 1, parent: 0, cause: 'fork' as const };
     equal((await store.endFork(conversation, operation, version)).status, 'done');

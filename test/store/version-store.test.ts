@@ -17,7 +17,7 @@ const EMPTY = {
   entries: [],
   opens: [],
   closes: [],
-  texts: { summaries: new Map(), whole: new Map() },
+  texts: { summaries: new Map(), byHash: new Map() },
 };
 
 async function beginFork(store: VersionStore) {

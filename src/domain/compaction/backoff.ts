@@ -2,12 +2,7 @@ import { type Backoff, NO_BACKOFF } from '../conversation.ts';
 import { PASS_LIMITS, type PassOutcome } from '../pass.ts';
 import type { BackoffCause } from '../pass-events.ts';
 
-/** Decides whether a soft pass would gain nothing at this size. */
-export function isBackedOff(backoff: Backoff, tokens: number): boolean {
-  return findBackoffCause(backoff, tokens) !== undefined;
-}
-
-/** @returns the backoff that holds at this size, or undefined if none does */
+/** @returns why a soft pass would gain nothing at this size, or undefined if it may be requested */
 export function findBackoffCause(
   { noGainBelowTokens, nothingBelowTokens }: Backoff,
   tokens: number,
@@ -18,9 +13,7 @@ export function findBackoffCause(
 
 /** Sizes at the time of an evaluation. */
 interface EvaluatedSize {
-  /** Tokens of the whole context. */
   readonly tokens: number;
-  /** Tokens of the messages alone. */
   readonly messageTokens: number;
   readonly calibration: number;
   readonly hardTokens?: number | undefined;

@@ -12,9 +12,7 @@ export interface CutRequest {
 }
 
 export interface Cut {
-  /** Indexes of the groups to remove. */
   readonly groups: ReadonlySet<number>;
-  /** Weight of these groups. */
   readonly weight: Weight;
   readonly isFloorRelaxed: boolean;
 }

@@ -1,3 +1,4 @@
+import { weighItems } from '../context.ts';
 import { TurnfoldError } from '../errors.ts';
 import { groupInSlices } from '../group.ts';
 import { seqOfCallId } from '../ids.ts';
@@ -34,7 +35,7 @@ export interface RestoredParts {
 export function restoreVersion(parts: RestoredParts): Version {
   const { cause, live, target, newer, log, outside, now } = parts;
   const segments = joinSegments([...target.segments, ...newer]);
-  const weight = sumWeights(segments);
+  const weight = weighItems(segments.map((segment) => segment.weight));
   const before = addWeights(addWeights(live.weight, subtract(log.total, live.baseTotal)), outside);
   const after = addWeights(weight, outside);
   return {
@@ -72,14 +73,13 @@ function hashesOf(
   return { policyHash, systemHash, toolsHash, pinsHash };
 }
 
-/** A raw segment over a stretch of the log. An empty stretch has no segment. */
-function keepRaw({ from, to }: SeqRange, weight: Weight): Segment[] {
-  return from > to ? [] : [{ kind: 'raw', from, to, weight }];
-}
-
-/** A raw segment between two places of a log. Its weight is their difference, so that no entry needs to be read. */
+/**
+ * Builds the raw segment between two places of a log, or none if they are the same place. The weight is their
+ * difference, so that no entry needs to be read.
+ */
 export function keepBetween(start: LogEnd, end: LogEnd): Segment[] {
-  return keepRaw({ from: start.head + 1, to: end.head }, subtract(end.total, start.total));
+  if (start.head >= end.head) return [];
+  return [{ kind: 'raw', from: start.head + 1, to: end.head, weight: subtract(end.total, start.total) }];
 }
 
 /**
@@ -176,16 +176,13 @@ function joinSegments(segments: readonly Segment[]): Segment[] {
   return joined;
 }
 
+/** Adds a segment to the end of the list, joined with its neighbour if both are raw or both are evicted. */
 function addSegment(joined: Segment[], segment: Segment): void {
   const last = joined.at(-1);
   const isSame = last !== undefined && last.kind === segment.kind;
   if (isSame && (segment.kind === 'raw' || segment.kind === 'evicted')) {
     joined[joined.length - 1] = { ...last, to: segment.to, weight: addWeights(last.weight, segment.weight) };
   } else joined.push(segment);
-}
-
-function sumWeights(segments: readonly Segment[]): Weight {
-  return segments.reduce<Weight>((sum, { weight }) => addWeights(sum, weight), NO_WEIGHT);
 }
 
 function subtract(a: Weight, b: Weight): Weight {

@@ -77,6 +77,6 @@ function findFirst(segments: readonly Segment[], seq: number): number {
 
 /** Names what a segment shows as a whole: the key of a summary, or the length of a clip. '' for other segments. */
 export function nameSegment(segment: Segment): string {
-  if (segment.kind === 'summary') return segment.text;
+  if (segment.kind === 'summary') return segment.summaryKey;
   return segment.kind === 'clipped' ? `keeps ${segment.keepChars}` : '';
 }

@@ -1,7 +1,7 @@
 import { type Context, weighItems } from '../context.ts';
 import type { Weight } from '../message.ts';
 import { runToEnd, type Sliced } from '../sliced.ts';
-import type { Segment } from '../version.ts';
+import { type Segment, shownKeys } from '../version.ts';
 import { type BudgetInfeasible, explainInfeasible, requestTokens } from './budget.ts';
 import { Ladder, type StepTaken } from './ladder.ts';
 import { type Explanation, explainSize, type PassPlan, type PlanRequest } from './plan.ts';
@@ -29,7 +29,7 @@ export interface SettledContext {
   readonly explained: readonly Explanation[];
   readonly isFloorRelaxed: boolean;
   /** Keys of the summary texts that were used. */
-  readonly texts: readonly string[];
+  readonly summaryKeys: readonly string[];
   /** Steps in order, with the weight of the items after each. */
   readonly steps: readonly StepTaken[];
 }
@@ -78,15 +78,15 @@ export function* settleInSlices(request: SettleRequest): Sliced<SettleOutcome> {
   const segments = segmentItems(items, context.head);
   yield;
   // A summary may have been evicted after it was placed.
-  const shown = new Set(segments.map((segment) => (segment.kind === 'summary' ? segment.text : '')));
-  const texts = placed.filter((key) => shown.has(key));
+  const shown = new Set(shownKeys({ segments }));
+  const summaryKeys = placed.filter((key) => shown.has(key));
   if (after >= before || (!isHard && before - after < policy.minGain * before)) {
     return { kind: 'no_gain', tokensBefore: before, tokensAfter: after };
   }
   const explained = yield* explainSize(request, ladder);
   return {
     kind: 'version',
-    strategy: strategyOf(ladder, texts),
+    strategy: strategyOf(ladder, summaryKeys),
     segments,
     weight,
     tokensBefore: before,
@@ -94,13 +94,13 @@ export function* settleInSlices(request: SettleRequest): Sliced<SettleOutcome> {
     archived: countMessages(context.items) - countMessages(items),
     explained: [...explained, ...(placed.length < plan.sequences.length ? ['summaries_missing' as const] : [])],
     isFloorRelaxed: ladder.isFloorRelaxed,
-    texts,
+    summaryKeys,
     steps,
   };
 }
 
-function strategyOf({ steps }: Ladder, texts: readonly string[]): SettledContext['strategy'] {
-  if (texts.length > 0) return 'summarize';
+function strategyOf({ steps }: Ladder, summaryKeys: readonly string[]): SettledContext['strategy'] {
+  if (summaryKeys.length > 0) return 'summarize';
   return steps.some(({ step }) => step === 'evict' || step === 'relax') ? 'evict' : 'trim';
 }
 

@@ -8,8 +8,7 @@ import type { Layout } from './layout.ts';
 export interface AcceptedSummary {
   readonly range: SeqRange;
   /** Key of the text. */
-  readonly text: string;
-  /** Weight of the rendered summary. */
+  readonly summaryKey: string;
   readonly weight: Weight;
   readonly depth: number;
   /** Id of the summarizer that wrote it. */
@@ -39,7 +38,7 @@ export function placeSummaries(
     const isSmaller = summary !== undefined && summary.weight.tokens < weighItems(replaced).tokens;
     if (isSmaller && mayGo(layout, position, position + replaced.length - 1)) {
       placed.push(summaryOf(summary, version));
-      used.push(summary.text);
+      used.push(summary.summaryKey);
       position += replaced.length - 1;
     } else {
       placed.push(item);
@@ -69,8 +68,8 @@ function itemsUpTo(items: readonly ContextItem[], position: number, seq: number)
   return items[end]?.to === seq ? items.slice(position, end + 1) : [];
 }
 
-function summaryOf({ range, text, weight, depth }: AcceptedSummary, version: number): ContextItem {
-  const segment: SummarySegment = { kind: 'summary', ...range, version, weight, text, depth };
+function summaryOf({ range, summaryKey, weight, depth }: AcceptedSummary, version: number): ContextItem {
+  const segment: SummarySegment = { kind: 'summary', ...range, version, weight, summaryKey, depth };
   const message: Message = { role: 'summary', content: '', summary: { ...range, version } };
   return { ...range, ...weight, segment, message };
 }

@@ -15,7 +15,6 @@ export type ListedState = (typeof CONVERSATION_STATES)[number];
 
 /** A conversation in a list, without its messages. Other calls accept it as the address of the conversation. */
 export interface ListedConversation extends NamedConversation {
-  /** Name of the conversation's agent. */
   readonly agent: string;
   /** State of the turn at the head of the mailbox, or of the last settled turn. */
   readonly state: ListedState;
@@ -29,7 +28,6 @@ export interface ListedConversation extends NamedConversation {
   readonly waitsFor?: WaitKind;
   /** Result of the last settled turn. Absent before the first one. */
   readonly lastTurn?: {
-    /** Final state of the turn. */
     readonly state: (typeof SETTLED_STATES)[number];
     /** Time of the settlement in ms since epoch, by the store's clock. */
     readonly settledAt: number;
@@ -42,7 +40,6 @@ export interface ListedConversation extends NamedConversation {
 export interface WaitingTurn extends NamedConversation {
   /** Id of the turn, for `answer` and `cancel`. */
   readonly turn: string;
-  /** Name of the agent that made the calls. */
   readonly agent: string;
   /** Waiting calls with their arguments, start of the wait, and deadlines. */
   readonly waiting: Waiting & {

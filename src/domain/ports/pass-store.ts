@@ -59,7 +59,6 @@ export interface ClaimedPass {
    * True if the pass was parked under the job that claims it. The results of that job's children belong to this pass.
    */
   readonly isResumed: boolean;
-  /** Plan that `recordPlan` stored, if there is one. */
   readonly plan?: PassPlan;
   /** Proposal of the pass. Without a verdict, the time for a decision has passed. */
   readonly review?: { readonly proposal: Proposal; readonly verdict?: Verdict };
@@ -116,7 +115,6 @@ export interface VersionProposal {
   readonly proposal: Proposal;
   /** Reasons that the owner has seen, as for `PassEnd`. */
   readonly seenReasons: readonly Reason[];
-  /** Milliseconds for which the proposal stays open. */
   readonly reviewMs: number;
 }
 

@@ -1,6 +1,5 @@
 /** A worker process that runs. */
 export interface WorkerPresence {
-  /** Id of the process. */
   readonly worker: string;
   readonly roles: readonly string[];
   /** Time of its start in ms since epoch. */
@@ -22,6 +21,5 @@ export interface PresenceStore {
    * silent for longer. Each lost worker is returned to one caller only.
    */
   renewPresence(presence: WorkerPresence, lostAfterMs?: number): Promise<readonly LostWorker[]>;
-  /** Removes the presence of a worker that stops. */
   endPresence(presence: WorkerPresence): Promise<void>;
 }

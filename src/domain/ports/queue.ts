@@ -58,7 +58,6 @@ export type TurnHandler = (conversation: ConversationRef) => Promise<TurnDeliver
 /** One delivery of a pass job. */
 export interface PassDelivery {
   readonly conversation: ConversationRef;
-  /** Id of the queue job. */
   readonly job: string;
   /** True if all children of the job have ended. The handler then settles with their results. */
   readonly haveChildrenEnded: boolean;

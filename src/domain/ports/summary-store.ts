@@ -7,7 +7,6 @@ export type SummaryRecord =
   | {
       readonly status: 'accepted';
       readonly summary: Summary;
-      /** Weight of the rendered summary. */
       readonly weight: Weight;
     }
   | { readonly status: 'refused'; readonly why: string };
@@ -48,7 +47,6 @@ export interface SummaryStore {
    */
   recordSummary(lease: SummaryLease, record: SummaryRecord): Promise<SummaryRecorded>;
   releaseSummary(conversation: ConversationRef, hash: string, owner: string): Promise<void>;
-  /** Reads a part of an unfinished summary. */
   readPart(conversation: ConversationRef, key: string): Promise<string | undefined>;
   /** Stores a part for 7 d under the same conditions as the summary. The first value of a key stays. */
   recordPart(lease: SummaryLease, key: string, text: string): Promise<SummaryRecorded>;

@@ -6,7 +6,6 @@ import type { ConversationRef } from '../ids.ts';
 export interface DueEntry {
   readonly kind: 'turn' | 'pass' | 'scheduled' | 'idle';
   readonly conversation: ConversationRef;
-  /** Id of a scheduled turn. */
   readonly turn?: string;
 }
 
@@ -16,7 +15,6 @@ export type QuarantineSet = (typeof QUARANTINE_SETS)[number];
 
 /** An unreadable record that was set aside, so that the sweep of its shard continues (I12). */
 export interface QuarantineEntry {
-  /** Shard of the record. */
   readonly shard: number;
   /** Set that contained the record. */
   readonly set: QuarantineSet;
@@ -28,7 +26,6 @@ export interface QuarantineEntry {
 
 /** An unreadable record of a conversation, to be set aside. */
 export interface UnreadableRecord {
-  /** Full name of the key. */
   readonly key: string;
   /** Fault of the record, without contents. */
   readonly why: string;

@@ -72,13 +72,10 @@ export interface FailedQuery {
 
 /** A failed turn in a list. */
 export interface FailedTurn extends NamedConversation {
-  /** Id of the turn. */
   readonly turn: string;
-  /** Name of its agent. */
   readonly agent: string;
   /** Time of the failure in ms since epoch, by the store's clock. */
   readonly failedAt: number;
-  /** Why the turn failed. */
   readonly failure: TurnFailure;
   /** Failed turn whose input this turn repeated. */
   readonly redriveOf?: string;
@@ -88,9 +85,7 @@ export interface FailedTurn extends NamedConversation {
 
 /** An accepted turn that is not settled. */
 export interface OpenTurn {
-  /** Id of the turn. */
   readonly turn: string;
-  /** State of the turn. */
   readonly state: 'scheduled' | 'queued' | 'running' | 'waiting';
   /** Time of the acceptance in ms since epoch. */
   readonly acceptedAt: number;
@@ -170,7 +165,7 @@ export interface StepOutcome {
   /** Ids of calls that the messages answer. */
   readonly closes: readonly string[];
   /** Full texts of clipped messages, by hash. */
-  readonly texts?: ReadonlyMap<string, string>;
+  readonly fullTexts?: ReadonlyMap<string, string>;
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
   /**
    * Provider's count of the whole request, if it counted it, and the version that was sent. Another may be live by now.

@@ -55,7 +55,6 @@ export interface ForkPlan {
 
 /** Start of a fork. */
 export interface ForkBegin extends IdleTtl {
-  /** Conversation that is created. */
   readonly conversation: ConversationRef;
   readonly operation: string;
   readonly agent: string;
@@ -88,7 +87,7 @@ export interface ForkBatch {
  */
 export interface KeptTexts {
   readonly summaries: ReadonlyMap<string, Summary>;
-  readonly whole: ReadonlyMap<string, string>;
+  readonly byHash: ReadonlyMap<string, string>;
 }
 
 /** The fork has ended, or its conversation was erased. */

@@ -1,4 +1,4 @@
-import { isBackedOff } from '../../domain/compaction/backoff.ts';
+import { findBackoffCause } from '../../domain/compaction/backoff.ts';
 import { requestTokens } from '../../domain/compaction/budget.ts';
 import type { PlanRequest } from '../../domain/compaction/plan.ts';
 import { evaluateThresholds, hasHardReason, REASONS, type Reason } from '../../domain/compaction/thresholds.ts';
@@ -62,7 +62,7 @@ export function evaluateRequest(
   const holding = new Set<Reason>(evaluateThresholds(policy, limits, measures));
   for (const reason of requested) if (ASSERTED.has(reason)) holding.add(reason);
   const reasons = REASONS.filter((reason) => holding.has(reason));
-  return hasHardReason(reasons) || !isBackedOff(conversation.backoff, tokens) ? reasons : [];
+  return hasHardReason(reasons) || !findBackoffCause(conversation.backoff, tokens) ? reasons : [];
 }
 
 /** Facts besides the context that a plan depends on. */

@@ -148,7 +148,7 @@ async function commitVersion(
     expectedVersion: version.number - 1,
     version,
     summaries,
-    whole: snapshot.prepared.texts,
+    byHash: snapshot.prepared.texts,
     keepVersions: PASS_LIMITS.keepVersions,
   });
   if (result.status === 'version_changed') return result;
@@ -234,7 +234,7 @@ function sinceRequest({ ports, pass }: OwnedPass): number {
 }
 
 function findUsedSummaries({ texts, settled }: PassState<'commit' | 'propose'>): Map<string, Summary> {
-  return new Map([...texts].filter(([key]) => settled.texts.includes(key)));
+  return new Map([...texts].filter(([key]) => settled.summaryKeys.includes(key)));
 }
 
 /** The ways in which a version does less well than its plan. */

@@ -67,7 +67,7 @@ export async function readAccepted(
     if (record?.status !== 'accepted') return;
     const { summary, weight } = record;
     const text = summaryTextKey(summary);
-    summaries.push({ range: { from, to }, text, weight, depth: summary.depth, model: summary.model });
+    summaries.push({ range: { from, to }, summaryKey: text, weight, depth: summary.depth, model: summary.model });
     texts.set(text, summary);
   });
   return { summaries, texts };

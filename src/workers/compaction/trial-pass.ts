@@ -55,7 +55,7 @@ export async function tryPass(trial: TrialRequest): Promise<TrialOutcome> {
   const settled = await settleContext({ ...input, plan, accepted }, { isUnchecked: trial.isUnchecked === true });
   switch (settled.kind) {
     case 'version': {
-      const used = new Map([...accepted.texts].filter(([key]) => settled.texts.includes(key)));
+      const used = new Map([...accepted.texts].filter(([key]) => settled.summaryKeys.includes(key)));
       return { kind: 'version', settled, summaries: used, reasons };
     }
     case 'no_gain':

@@ -73,8 +73,8 @@ export async function findPlace(
   const found = source.version.segments.flatMap((segment) => {
     const isWithin = segment.from >= sequence.from && segment.to <= sequence.to;
     if (segment.kind !== 'summary' || !isWithin) return [];
-    const summary = source.summaries.get(segment.text);
-    return summary === undefined ? [] : [{ key: segment.text, summary }];
+    const summary = source.summaries.get(segment.summaryKey);
+    return summary === undefined ? [] : [{ key: segment.summaryKey, summary }];
   });
   const earlier = chooseEarlier(found, policy);
   return earlier === undefined ? opening : { ...opening, earlier };

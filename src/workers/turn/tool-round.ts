@@ -128,7 +128,7 @@ async function answerCall(run: RunningTurn, one: AnswerableCall): Promise<void> 
     messages: [await prepared.weigh(message)],
     opens: [],
     closes: [call.id],
-    ...(whole === undefined ? {} : { texts: new Map([[whole.hash, whole.text]]) }),
+    ...(whole === undefined ? {} : { fullTexts: new Map([[whole.hash, whole.text]]) }),
   });
   const durationMs = ports.clock.now() - startedAt;
   ports.onEvent({ type: 'tool_called', ...scope, name, outcome: answer.outcome, durationMs });

@@ -140,7 +140,10 @@ export function describeContextStore(given: Given): void {
 
     test('reads whole texts by hash, and no versions of an unknown conversation', async () => {
       const { store, conversation, lease } = await given.running();
-      await store.recordStep(lease, { ...textStep('model.1', 1), texts: new Map([['hash1', 'the whole text: []']]) });
+      await store.recordStep(lease, {
+        ...textStep('model.1', 1),
+        fullTexts: new Map([['hash1', 'the whole text: []']]),
+      });
       expect(await store.readText(conversation, 'hash1')).toBe('the whole text: []');
       expect(await store.readText(conversation, 'hash2')).toBeUndefined();
       expect(await store.listVersions(conversation)).toEqual([]);

@@ -90,7 +90,7 @@ export function describeSteps(given: Given): void {
         ['h1', '{"whole":[]}'],
         ['h2', 'line\nline'],
       ]);
-      const reply = await store.recordStep(lease, { ...textStep('s2', 2), usage, requestTokens: 95, texts });
+      const reply = await store.recordStep(lease, { ...textStep('s2', 2), usage, requestTokens: 95, fullTexts: texts });
       const { turns, texts: kept } = (await observe(conversation)).shape;
       expect(turns['t1']).toMatchObject({ inputTokens: 200, outputTokens: 14, requestTokens: [90, 95] });
       expect(kept).toEqual(Object.fromEntries(texts));

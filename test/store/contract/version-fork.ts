@@ -8,7 +8,7 @@ import type { Given } from './fixture.ts';
 import { replacementOver } from './version-replacement.ts';
 
 const OPERATION = 'fork.1';
-const NO_TEXTS = { summaries: new Map(), whole: new Map() };
+const NO_TEXTS = { summaries: new Map(), byHash: new Map() };
 
 function firstVersion(of: Version): Version {
   return { ...of, number: 1, parent: 0, cause: 'fork' };
@@ -35,10 +35,10 @@ export function describeVersionFork(given: Given): void {
       const commit = commitOf(0, 4);
       await store.commitVersion((await claimPass(store, source)).lease, commit);
       const fork = await beginFork(source, 8, 1);
-      const { summaries, whole, next } = await store.readTexts(source, '0');
+      const { summaries, byHash, next } = await store.readTexts(source, '0');
       expect(next).toBe('0');
       expect(summaries).toEqual(commit.summaries);
-      const texts = { summaries, whole };
+      const texts = { summaries, byHash };
       await store.copyToFork(fork, OPERATION, { ...(await batchOf(source, 1, 5)), texts });
       expect(await store.copyToFork(fork, OPERATION, await batchOf(source, 6, 8))).toEqual({
         status: 'copied',
@@ -139,7 +139,7 @@ export function describeVersionFork(given: Given): void {
       const { version: committed, summaries } = commitOf(0, 2);
       const version = firstVersion(committed);
       expect(await store.endFork(fork, OPERATION, version)).toEqual({ status: 'incomplete', head: 4 });
-      const texts = { summaries, whole: new Map() };
+      const texts = { summaries, byHash: new Map() };
       await store.copyToFork(fork, OPERATION, { expectedHead: -1, texts, entries: [], opens: [], closes: [] });
       expect(await store.endFork(fork, OPERATION, version)).toEqual({ status: 'done' });
     });
@@ -214,7 +214,7 @@ export function describeVersionFork(given: Given): void {
       const { store, abandonFork, events } = given.harness();
       const source = await makeConversation(store, 4);
       const conversation = await beginFork(source, 4);
-      const texts = { summaries: new Map(), whole: new Map([['hash', 'of the first']]) };
+      const texts = { summaries: new Map(), byHash: new Map([['hash', 'of the first']]) };
       await store.copyToFork(conversation, OPERATION, { ...(await batchOf(source, 1, 3)), texts });
       await abandonFork(conversation);
       const other = await makeConversation(store, 2);

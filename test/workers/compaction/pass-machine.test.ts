@@ -59,7 +59,7 @@ const SETTLED: SettledContext = {
   archived: 2,
   explained: [],
   isFloorRelaxed: false,
-  texts: [],
+  summaryKeys: [],
   steps: [],
 };
 const SOURCE: ContextSource = { version: START_VERSION, head: 8, entries: [], summaries: new Map() };

@@ -200,7 +200,7 @@ export class Fixture {
       expectedVersion: version.number - 1,
       version,
       summaries: new Map(),
-      whole: new Map(),
+      byHash: new Map(),
       keepVersions: 10,
     });
     return 'committed';

@@ -29,7 +29,7 @@ end
 -- costs far more.
 local function each_shown(number, act)
   local version = redis.call('HGET', ver, number)
-  for key in string.gmatch(version, 'xt":"([^"]+)"') do act(key) end
+  for key in string.gmatch(version, 'Key":"([^"]+)"') do act(key) end
   return #version
 end
 
