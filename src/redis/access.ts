@@ -29,7 +29,7 @@ const COMMANDS: readonly (readonly string[])[] = [
 export const NEEDED_COMMANDS: ReadonlySet<string> = new Set(COMMANDS.map(([name = '']) => name.toUpperCase()));
 
 /** A script in Redis 7.0 or later can test whether its caller may run a command. It runs no command. */
-const ASK = [
+const TEST_SCRIPT = [
   '#!lua flags=no-writes',
   'local refused = {}',
   'for at, call in ipairs(cjson.decode(ARGV[1])) do',
@@ -50,13 +50,17 @@ const ROOTS = [
  * @throws redis_denied, with the missing rules. redis_unavailable
  */
 export async function checkAccess(redis: Redis): Promise<void> {
-  const asked = COMMANDS.flatMap((call) =>
+  const tested = COMMANDS.flatMap((call) =>
     call.includes(KEY) ? ROOTS.map(({ key, rule }) => ({ call: fill(call, key), rule })) : [{ call, rule: '' }],
   );
-  const answer = (await redis.call('eval', [ASK, 0, JSON.stringify(asked.map(({ call }) => call))])) as number[];
-  const refused = answer.flatMap((index) => asked[index] ?? []);
+  const answer = (await redis.call('eval', [
+    TEST_SCRIPT,
+    0,
+    JSON.stringify(tested.map(({ call }) => call)),
+  ])) as number[];
+  const refused = answer.flatMap((index) => tested[index] ?? []);
   if (refused.length === 0) return;
-  const rules = nameRules(refused, asked);
+  const rules = nameRules(refused, tested);
   throw refusalError(
     {
       message: `its ACL does not allow our user all that a worker does (NOPERM): ${rules.join(' ')} ${rules.length === 1 ? 'is' : 'are'} missing`,
@@ -67,14 +71,14 @@ export async function checkAccess(redis: Redis): Promise<void> {
   );
 }
 
-interface Asked {
+interface Tested {
   readonly call: readonly string[];
   readonly rule: string;
 }
 
 /** Names the key rule if every command on such keys is refused, else the commands. */
-function nameRules(refused: readonly Asked[], asked: readonly Asked[]): string[] {
-  const keys = ROOTS.map(({ rule }) => rule).filter((rule) => countOf(refused, rule) === countOf(asked, rule));
+function nameRules(refused: readonly Tested[], tested: readonly Tested[]): string[] {
+  const keys = ROOTS.map(({ rule }) => rule).filter((rule) => countOf(refused, rule) === countOf(tested, rule));
   const commands = refused.filter(({ rule }) => !keys.some((key) => key === rule)).map(({ call }) => nameRule(call));
   return [...new Set([...keys, ...commands.flat()])];
 }
@@ -84,8 +88,8 @@ function nameRule([name = '', subcommand = '']: readonly string[]): string[] {
   return name.endsWith('publish') || name.endsWith('subscribe') ? [`+${name}`, '&{tf*'] : [`+${name}`];
 }
 
-function countOf(list: readonly Asked[], rule: string): number {
-  return list.filter((asked) => asked.rule === rule).length;
+function countOf(list: readonly Tested[], rule: string): number {
+  return list.filter((one) => one.rule === rule).length;
 }
 
 function fill(call: readonly string[], key: string): string[] {

@@ -1,9 +1,9 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import type { Cluster, Redis, RedisOptions } from 'ioredis';
+import type { Cluster, Redis } from 'ioredis';
 import { type RedisLocation, readRedisAddress, usesTls } from './address.ts';
 import { nameRedisError, outage, type RedisRefusal, refusalError, reportOutages } from './errors.ts';
 import { findRefusal } from './find-refusal.ts';
-import { openRedis } from './open-redis.ts';
+import { type NodeOptions, openRedis } from './open-redis.ts';
 
 export interface ConnectionOptions extends RedisLocation {
   /** Milliseconds until a command without an answer fails. Workers wait, clients set a limit. */
@@ -21,7 +21,7 @@ export interface ConnectionOptions extends RedisLocation {
  */
 export function openConnection(options: ConnectionOptions): Redis {
   const { failsFast = false, commandTimeoutMs } = options;
-  // A Cluster has every command that we call, but copies of it are made differently: see `duplicateConnection`.
+  // A Cluster has every command of our scripts. Only `duplicateConnection` treats it differently.
   const redis = openRedis(options, {
     failsFast,
     isPipelined: true,
@@ -35,22 +35,8 @@ export function openConnection(options: ConnectionOptions): Redis {
   return redis;
 }
 
-type CopyOptions = Pick<
-  RedisOptions,
-  | 'enableAutoPipelining'
-  | 'lazyConnect'
-  | 'maxRetriesPerRequest'
-  | 'enableOfflineQueue'
-  | 'commandTimeout'
-  | 'autoResendUnfulfilledCommands'
-  | 'autoResubscribe'
-  | 'reconnectOnError'
->;
-
-type Defined<Options> = { [Name in keyof NonNullable<Options>]: Exclude<NonNullable<Options>[Name], undefined> };
-
 /** Opens another connection to the same Redis, with some options changed. */
-export function duplicateConnection(redis: Redis, options: CopyOptions): Redis {
+export function duplicateConnection(redis: Redis, options: NodeOptions): Redis {
   if (!redis.isCluster) return redis.duplicate({ ...options, ...makeSilence(redis.options, options) });
   const { lazyConnect, enableOfflineQueue, enableAutoPipelining: _, ...redisOptions } = options;
   const cluster = redis as unknown as Cluster;
@@ -61,17 +47,17 @@ export function duplicateConnection(redis: Redis, options: CopyOptions): Redis {
       ...cluster.options.redisOptions,
       ...redisOptions,
       ...makeSilence(cluster.options.redisOptions, options),
-    } as Defined<typeof cluster.options.redisOptions>,
+    } as NodeOptions,
   }) as unknown as Redis;
 }
 
-/** A silent server is dropped no sooner than the copy's commands may take. ioredis reads 0 as 0 ms, not as no limit. */
-function makeSilence(original: Pick<RedisOptions, 'socketTimeout'> = {}, { commandTimeout = 0 }: CopyOptions) {
+/** The copy may use longer commands, so it tolerates a longer silence. ioredis reads 0 as 0 ms, not as no limit. */
+function makeSilence(original: NodeOptions = {}, { commandTimeout = 0 }: NodeOptions) {
   const { socketTimeout } = original;
   return socketTimeout === undefined ? {} : { socketTimeout: Math.max(socketTimeout, commandTimeout) };
 }
 
-/** Limit of an opening. The rest of a second is left to report the cause. */
+/** Limit of `connect` in ms. The rest of a second remains for finding the cause of a failure. */
 const OPEN_MS = 800;
 
 /**
@@ -112,7 +98,7 @@ async function leaveRefused(redis: Redis, location: RedisLocation | undefined): 
   const address = location && readRedisAddress(location.url);
   if (location === undefined || address === undefined || !usesTls(address)) return undefined;
   const refusal = await findRefusal(location);
-  // Sentinels would be asked again until the deadline.
+  // Without this, ioredis would retry the Sentinels until the deadline.
   if (refusal !== undefined && redis.status !== 'ready') redis.disconnect();
   return refusal;
 }

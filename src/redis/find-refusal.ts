@@ -4,8 +4,8 @@ import { listNodes, type RedisLocation, type RedisNode, readRedisAddress, usesTl
 import { findTlsFault, PLAIN_PORT, type RedisRefusal, TLS_PORT } from './errors.ts';
 import { makeTlsOptions, type TlsOptions } from './tls.ts';
 
-/** Milliseconds to wait for a message before the first command. A Redis that refuses a client says so at once. */
-const UNASKED_MS = 1_000;
+/** Milliseconds to wait for a message before the first command. A Redis that refuses a client sends the reason at once. */
+const GREETING_MS = 1_000;
 const ANSWER_MS = 500;
 
 export const PROTECTED_MODE: RedisRefusal = {
@@ -16,7 +16,7 @@ export const PROTECTED_MODE: RedisRefusal = {
 /**
  * Finds whether a server refuses the connection, or we refuse the server. Causes are protected mode, certificates, or TLS
  * on one side only. ioredis reports EPIPE, ECONNRESET or "Connection is closed" instead. It writes at once, and then the
- * kernel drops the last words of the server. Sentinels and a Cluster hide the cause too. So this probe connects and listens
+ * kernel drops the server's last message. Sentinels and a Cluster hide the cause too. So this probe connects and listens
  * before it writes.
  */
 export async function findRefusal({ url, tls }: RedisLocation): Promise<RedisRefusal | undefined> {
@@ -36,8 +36,8 @@ export async function findRefusal({ url, tls }: RedisLocation): Promise<RedisRef
 
 async function askPlainly(node: RedisNode): Promise<RedisRefusal | undefined> {
   const answer = await talk(connect(node), async (line) => {
-    const unasked = await line.hear('data', UNASKED_MS);
-    if (unasked.kind !== 'silence') return unasked;
+    const greeting = await line.next('data', GREETING_MS);
+    if (greeting.kind !== 'silence') return greeting;
     return await line.ask('PING');
   });
   // A TLS server treats plain text as a broken handshake and closes, with or without a message.
@@ -47,59 +47,59 @@ async function askPlainly(node: RedisNode): Promise<RedisRefusal | undefined> {
 
 async function askOverTls(node: RedisNode, options: TlsOptions): Promise<RedisRefusal | undefined> {
   const [handshake, answer] = await talk(connectTls({ ...node, ...options }), async (line) => {
-    const shaken = await line.hear('secureConnect', UNASKED_MS);
-    // In TLS 1.3, a server that misses our certificate says so after the handshake.
-    return [shaken, shaken.kind === 'heard' ? await line.hear('data', UNASKED_MS) : shaken];
+    const handshake = await line.next('secureConnect', GREETING_MS);
+    // In TLS 1.3, a server requests a missing client certificate only after the handshake.
+    return [handshake, handshake.kind === 'received' ? await line.next('data', GREETING_MS) : handshake];
   });
-  const refusal = answer.kind === 'failed' ? findTlsFault(answer.said) : findProtectedMode(answer);
-  if (refusal !== undefined || handshake.kind === 'heard') return refusal;
-  return (await takesPlainWords(node)) ? PLAIN_PORT : undefined;
+  const refusal = answer.kind === 'failed' ? findTlsFault(answer.error) : findProtectedMode(answer);
+  if (refusal !== undefined || handshake.kind === 'received') return refusal;
+  return (await takesPlainText(node)) ? PLAIN_PORT : undefined;
 }
 
 /** The certificate is not checked, because nothing is sent. */
 async function takesTls(node: RedisNode): Promise<boolean> {
   const socket = connectTls({ ...node, rejectUnauthorized: false });
-  const answer = await talk(socket, (line) => line.hear('secureConnect', ANSWER_MS));
-  return answer.kind === 'heard' || (answer.kind === 'failed' && /alert/i.test(answer.said));
+  const answer = await talk(socket, (line) => line.next('secureConnect', ANSWER_MS));
+  return answer.kind === 'received' || (answer.kind === 'failed' && /alert/i.test(answer.error));
 }
 
-async function takesPlainWords(node: RedisNode): Promise<boolean> {
+async function takesPlainText(node: RedisNode): Promise<boolean> {
   return isRedisTalk(await talk(connect(node), (line) => line.ask('PING')));
 }
 
-type Heard =
-  | { readonly kind: 'heard'; readonly words: string }
-  | { readonly kind: 'failed'; readonly said: string }
+type Reply =
+  | { readonly kind: 'received'; readonly text: string }
+  | { readonly kind: 'failed'; readonly error: string }
   | { readonly kind: 'silence' };
 
 interface Line {
   /** Resolves with the next event, the end of the socket, or silence. */
-  hear(event: 'data' | 'secureConnect', ms: number): Promise<Heard>;
-  ask(words: string): Promise<Heard>;
+  next(event: 'data' | 'secureConnect', ms: number): Promise<Reply>;
+  ask(command: string): Promise<Reply>;
 }
 
 async function talk<T>(socket: Socket, use: (line: Line) => Promise<T>): Promise<T> {
-  const ended = new Promise<Heard>((resolve) => {
-    socket.on('error', (error) => {
-      const code = 'code' in error ? `${String(error.code)} ` : '';
-      resolve({ kind: 'failed', said: `${code}${error.message}` });
+  const ended = new Promise<Reply>((resolve) => {
+    socket.on('error', (cause) => {
+      const code = 'code' in cause ? `${String(cause.code)} ` : '';
+      resolve({ kind: 'failed', error: `${code}${cause.message}` });
     });
-    socket.on('close', () => resolve({ kind: 'failed', said: '' }));
+    socket.on('close', () => resolve({ kind: 'failed', error: '' }));
   });
   const line: Line = {
-    async hear(event, ms) {
-      const { promise, resolve } = Promise.withResolvers<Heard>();
+    async next(event, ms) {
+      const { promise, resolve } = Promise.withResolvers<Reply>();
       const timer = setTimeout(resolve, ms, { kind: 'silence' });
-      socket.once(event, (data?: Buffer) => resolve({ kind: 'heard', words: String(data ?? '') }));
+      socket.once(event, (data?: Buffer) => resolve({ kind: 'received', text: String(data ?? '') }));
       try {
         return await Promise.race([promise, ended]);
       } finally {
         clearTimeout(timer);
       }
     },
-    async ask(words) {
-      socket.write(`${words}\r\n`);
-      return await line.hear('data', ANSWER_MS);
+    async ask(command) {
+      socket.write(`${command}\r\n`);
+      return await line.next('data', ANSWER_MS);
     },
   };
   try {
@@ -109,11 +109,11 @@ async function talk<T>(socket: Socket, use: (line: Line) => Promise<T>): Promise
   }
 }
 
-function findProtectedMode(heard: Heard): RedisRefusal | undefined {
-  return heard.kind === 'heard' && /^-DENIED .*protected mode/.test(heard.words) ? PROTECTED_MODE : undefined;
+function findProtectedMode(reply: Reply): RedisRefusal | undefined {
+  return reply.kind === 'received' && /^-DENIED .*protected mode/.test(reply.text) ? PROTECTED_MODE : undefined;
 }
 
 /** `+PONG` or an error reply. */
-function isRedisTalk(heard: Heard): boolean {
-  return heard.kind === 'heard' && /^[+-]/.test(heard.words);
+function isRedisTalk(reply: Reply): boolean {
+  return reply.kind === 'received' && /^[+-]/.test(reply.text);
 }

@@ -26,7 +26,7 @@ export interface ConnectionTerms {
   readonly aloneSilenceMs?: number;
 }
 
-type NodeOptions = Omit<RedisOptions, 'replyMapping'>;
+export type NodeOptions = Omit<RedisOptions, 'replyMapping'>;
 type SeveralOptions = Omit<ClusterOptions, 'redisOptions'> & { redisOptions: NodeOptions };
 
 /** Classes of ioredis, replaced in tests. */

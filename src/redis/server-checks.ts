@@ -42,10 +42,17 @@ async function readVersion(master: Redis): Promise<string | undefined> {
   return info && readField(info, 'redis_version');
 }
 
-/** Memory of the server that is nearest to its limit. */
 export interface MemoryUse {
   readonly usedBytes: number;
+  /** 0 without a limit. */
   readonly limitBytes: number;
+}
+
+/** Fields of INFO about the memory of one server. */
+export interface MemoryState extends MemoryUse {
+  readonly evictionPolicy: string | undefined;
+  /** Keys evicted since the start of the server. */
+  readonly evictedKeys: number;
 }
 
 /**
@@ -54,19 +61,11 @@ export interface MemoryUse {
  * @throws incompatible_store, naming the setting
  */
 export async function checkEviction(redis: Redis): Promise<void> {
-  refuseEviction((await askMasters(redis, readServer)).answers);
+  refuseEviction((await askMasters(redis, readMemoryState)).answers);
 }
 
-/**
- * Like `checkEviction`, but every server must answer.
- * @throws also redis_unavailable, naming the silent nodes of a Cluster
- */
-async function checkAllEviction(redis: Redis, deadlineMs: number): Promise<void> {
-  refuseEviction(await askAllMasters(redis, readServer, deadlineMs));
-}
-
-function refuseEviction(servers: readonly Server[]): void {
-  for (const { policy } of servers) {
+function refuseEviction(servers: readonly MemoryState[]): void {
+  for (const { evictionPolicy: policy } of servers) {
     if (policy === undefined || policy === 'noeviction') continue;
     const field = 'maxmemory-policy';
     throw new TurnfoldError(
@@ -77,9 +76,9 @@ function refuseEviction(servers: readonly Server[]): void {
   }
 }
 
-/** Returns undefined if no server has a limit or allows the question. */
+/** Memory of the server that is nearest to its limit. Undefined if no server has a limit or allows the question. */
 export async function readMemory(redis: Redis): Promise<MemoryUse | undefined> {
-  const { answers } = await askMasters(redis, readServer);
+  const { answers } = await askMasters(redis, readMemoryState);
   const limited = answers.filter(({ limitBytes }) => limitBytes > 0);
   return limited.reduce<MemoryUse | undefined>((worst, { usedBytes, limitBytes }) => {
     const isWorse = worst === undefined || usedBytes / limitBytes > worst.usedBytes / worst.limitBytes;
@@ -87,18 +86,19 @@ export async function readMemory(redis: Redis): Promise<MemoryUse | undefined> {
   }, undefined);
 }
 
-interface Server extends MemoryUse {
-  readonly policy: string | undefined;
+/** Uses INFO, because managed servers that hide CONFIG allow INFO. Undefined if a server forbids INFO too. */
+export async function readMemoryState(master: Redis): Promise<MemoryState | undefined> {
+  const info = await unlessForbidden(master.info('memory', 'stats'));
+  return info === undefined ? undefined : parseMemoryState(info);
 }
 
-/** INFO is allowed where CONFIG is not. A server that does not allow INFO passes the check. */
-async function readServer(master: Redis): Promise<Server | undefined> {
-  const info = await unlessForbidden(master.info('memory'));
-  if (info === undefined) return undefined;
+export function parseMemoryState(info: string): MemoryState {
+  const number = (name: string): number => Number(readField(info, name) ?? 0);
   return {
-    policy: readField(info, 'maxmemory_policy'),
-    usedBytes: Number(readField(info, 'used_memory') ?? 0),
-    limitBytes: Number(readField(info, 'maxmemory') ?? 0),
+    evictionPolicy: readField(info, 'maxmemory_policy'),
+    usedBytes: number('used_memory'),
+    limitBytes: number('maxmemory'),
+    evictedKeys: number('evicted_keys'),
   };
 }
 
@@ -124,7 +124,7 @@ export async function probeWrites(server: Redis): Promise<Error | undefined> {
   }
 }
 
-/** Limit below the 800 ms of the readiness check, so that it can name the silent server. */
+/** Milliseconds for one server. The readiness check has 800 ms, so it can name a silent server. */
 const ANSWER_MS = 600;
 
 /**
@@ -135,11 +135,10 @@ const ANSWER_MS = 600;
 export async function checkServer(redis: Redis): Promise<void> {
   // A worker's connection would queue the question until Redis is back.
   if (redis.status !== 'ready') throw outageBecause('there is no connection to it');
-  await Promise.all([checkAllEviction(redis, ANSWER_MS), checkAllWrites(redis)]);
-}
-
-/** A refusal is an answer, not silence. */
-async function checkAllWrites(redis: Redis): Promise<void> {
-  const [refusal] = await askAllMasters(redis, probeWrites, ANSWER_MS);
+  const [servers, [refusal]] = await Promise.all([
+    askAllMasters(redis, readMemoryState, ANSWER_MS),
+    askAllMasters(redis, probeWrites, ANSWER_MS),
+  ]);
+  refuseEviction(servers);
   if (refusal !== undefined) throw nameRedisError(refusal);
 }

@@ -1,6 +1,6 @@
 import type { Redis } from 'ioredis';
 import { callRedis } from './connection.ts';
-import { probeWrites } from './server-checks.ts';
+import { type MemoryState, parseMemoryState, probeWrites, readMemoryState } from './server-checks.ts';
 import {
   askAllMasters,
   askMasters,
@@ -11,8 +11,8 @@ import {
   unlessForbidden,
 } from './servers.ts';
 
-/** Facts that a server reports. A forbidden question leaves undefined. */
-export interface ServerFacts {
+/** Facts that a server reports. A field is undefined if the server forbids the question. */
+export interface ServerFacts extends MemoryState {
   /** `host:port`. */
   readonly node: string;
   readonly name: 'Redis' | 'Valkey';
@@ -22,11 +22,6 @@ export interface ServerFacts {
   readonly redisVersion: string;
   /** Error for a write, absent if the server takes writes. */
   readonly writeRefusal?: string;
-  readonly evictionPolicy: string | undefined;
-  readonly usedBytes: number;
-  /** 0 without a limit. */
-  readonly limitBytes: number;
-  readonly evictedKeys: number;
   readonly appendOnly: {
     readonly isOn: boolean;
     readonly hasFailed: boolean;
@@ -46,7 +41,7 @@ export async function readServerFacts(redis: Redis): Promise<MasterAnswers<Serve
   return await askMasters(redis, async (master) => {
     const info = await unlessForbidden(master.info());
     if (info === undefined) return undefined;
-    const config = new Map(Object.entries((await readConfig(master)) ?? {}));
+    const config = await readConfig(master);
     const refusal = await probeWrites(master);
     return {
       node: nodeOf(master),
@@ -59,13 +54,13 @@ export async function readServerFacts(redis: Redis): Promise<MasterAnswers<Serve
 const SETTINGS = ['appendfsync', 'dir', 'appenddirname', 'notify-keyspace-events'];
 
 /** One setting a call, because older servers do not accept several. */
-async function readConfig(redis: Redis): Promise<Record<string, string> | undefined> {
+async function readConfig(redis: Redis): Promise<ReadonlyMap<string, string>> {
   const answers = await Promise.all(SETTINGS.map((name) => unlessForbidden(redis.config('GET', name))));
   const pairs = answers.flatMap((answer) => {
     const [name, value] = (answer ?? []) as (string | undefined)[];
     return name === undefined || value === undefined ? [] : [[name, value] as const];
   });
-  return Object.fromEntries(pairs);
+  return new Map(pairs);
 }
 
 function parseFacts(info: string, config: ReadonlyMap<string, string>): Omit<ServerFacts, 'node'> {
@@ -78,10 +73,7 @@ function parseFacts(info: string, config: ReadonlyMap<string, string>): Omit<Ser
     name: valkeyVersion === undefined ? 'Redis' : 'Valkey',
     version: valkeyVersion ?? redisVersion,
     redisVersion,
-    evictionPolicy: field('maxmemory_policy'),
-    usedBytes: number('used_memory'),
-    limitBytes: number('maxmemory'),
-    evictedKeys: number('evicted_keys'),
+    ...parseMemoryState(info),
     appendOnly: {
       isOn: field('aof_enabled') === '1',
       hasFailed: field('aof_last_write_status') === 'err' || field('aof_last_bgrewrite_status') === 'err',
@@ -101,10 +93,10 @@ export interface AnswerTimes {
   readonly skewMs: number;
 }
 
-/** Asks for the time `count` times, one after the other. The quickest answer gives the skew. */
+/** Reads the server's clock `count` times, one after the other. The quickest answer gives the skew. */
 export async function measureAnswers(redis: Redis, count: number): Promise<AnswerTimes> {
   const answers: { readonly tookMs: number; readonly skewMs: number }[] = [];
-  for (let asked = 0; asked < count; asked += 1) {
+  for (let round = 0; round < count; round += 1) {
     const sentAt = performance.now();
     const [seconds, microseconds] = await callRedis(() => redis.time());
     const tookMs = performance.now() - sentAt;
@@ -127,28 +119,14 @@ export interface ServerLoad {
 
 /** Load of the servers that answer, or undefined if every server forbids the question. */
 export async function measureServerLoad(redis: Redis): Promise<ServerLoad | undefined> {
-  const { answers: servers } = await askMasters(redis, readLoad, MEASURED_MS);
+  const { answers: servers } = await askMasters(redis, readMemoryState, MEASURED_MS);
   if (servers.length === 0) return undefined;
-  const numbers = servers.map(({ memory, stats }) => ({
-    used: Number(readField(memory, 'used_memory') ?? 0),
-    limit: Number(readField(memory, 'maxmemory') ?? 0),
-    evicted: Number(readField(stats, 'evicted_keys') ?? 0),
-  }));
-  const ratios = numbers.flatMap(({ used, limit }) => (limit > 0 ? [used / limit] : []));
+  const ratios = servers.flatMap(({ usedBytes, limitBytes }) => (limitBytes > 0 ? [usedBytes / limitBytes] : []));
   return {
-    usedBytes: Math.max(...numbers.map(({ used }) => used)),
+    usedBytes: Math.max(...servers.map(({ usedBytes }) => usedBytes)),
     ...(ratios.length > 0 && { usedRatio: Math.max(...ratios) }),
-    evictedKeys: numbers.reduce((sum, { evicted }) => sum + evicted, 0),
+    evictedKeys: servers.reduce((sum, { evictedKeys }) => sum + evictedKeys, 0),
   };
-}
-
-async function readLoad(master: Redis): Promise<{ readonly memory: string; readonly stats: string } | undefined> {
-  const [memory, stats] = await Promise.all([readSection(master, 'memory'), readSection(master, 'stats')]);
-  return memory === undefined || stats === undefined ? undefined : { memory, stats };
-}
-
-function readSection(master: Redis, section: string): Promise<string | undefined> {
-  return unlessForbidden(master.info(section));
 }
 
 /**

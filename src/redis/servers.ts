@@ -20,7 +20,6 @@ export async function inTime<Answer, Late>(work: Promise<Answer>, ms: number, la
   }
 }
 
-/** Answers of the servers that take writes. */
 export interface MasterAnswers<Answer> {
   /** Answers other than undefined. */
   readonly answers: readonly Answer[];
@@ -30,7 +29,7 @@ export interface MasterAnswers<Answer> {
   readonly silent: readonly string[];
 }
 
-/** Limit of a question for gauges, below their two seconds, so that one silent server does not hide the others. */
+/** Limit of one question for the gauges, in ms. The gauges have two seconds, so one silent server does not hide the others. */
 export const MEASURED_MS = 1_000;
 
 type Ask<Answer> = (master: Redis) => Promise<Answer | undefined>;
@@ -51,22 +50,16 @@ export async function askMasters<Answer>(
   const cluster = redis as unknown as Cluster;
   // ioredis lists all nodes of the address as masters until the first answer.
   if (cluster.slots.length === 0) await callRedis(() => cluster.exists('{tf}:database'));
-  const heard = await Promise.all(
+  const replies = await Promise.all(
     listOwners(cluster).map(async ([node, master]) => {
-      if (master === undefined) return { node, isSilent: true };
-      return {
-        node,
-        ...(await hear(
-          callRedis(() => ask(master)),
-          deadlineMs,
-        )),
-      };
+      const answering = master && callRedis(() => ask(master));
+      return { node, ...(answering === undefined ? { isSilent: true } : await answerWithin(answering, deadlineMs)) };
     }),
   );
-  const silent = [...heard.flatMap(({ node, isSilent }) => (isSilent ? [node] : [])), ...nameUnowned(cluster)];
-  // Only here does ioredis look up a lost master whose slots no other command uses.
+  const silent = [...replies.flatMap(({ node, isSilent }) => (isSilent ? [node] : [])), ...nameUnowned(cluster)];
+  // ioredis would look for the new master only after a command for the lost slots.
   if (silent.length > 0) cluster.refreshSlotsCache();
-  return { answers: heard.flatMap(({ answer }) => (answer === undefined ? [] : [answer])), silent };
+  return { answers: replies.flatMap(({ answer }) => (answer === undefined ? [] : [answer])), silent };
 }
 
 /**
@@ -101,9 +94,7 @@ function nameUnowned({ slots }: Cluster): string[] {
   return unowned === 0 ? [] : [`${unowned} slots without a master`];
 }
 
-/**
- * `host:port` of silent masters of a Cluster, and the count of slots without a master. Keys in these slots cannot be reached.
- */
+/** `host:port` of a connection. */
 export function nodeOf({ options: { host, port } }: Redis): string {
   return `${host}:${port}`;
 }
@@ -112,13 +103,13 @@ export function nodeOf({ options: { host, port } }: Redis): string {
  * Resolves with the answer, or with `isSilent` if the server is late or away.
  * @throws any other failure
  */
-export async function hear<Answer>(
-  asked: Promise<Answer>,
+export async function answerWithin<Answer>(
+  answering: Promise<Answer>,
   deadlineMs: number,
 ): Promise<{ readonly answer?: Answer; readonly isSilent: boolean }> {
   try {
-    const heard = asked.then((answer) => ({ answer, isSilent: false }));
-    return await inTime(heard, deadlineMs, { isSilent: true });
+    const reply = answering.then((answer) => ({ answer, isSilent: false }));
+    return await inTime(reply, deadlineMs, { isSilent: true });
   } catch (error) {
     if (isTurnfoldError(error, 'redis_unavailable')) return { isSilent: true };
     throw error;

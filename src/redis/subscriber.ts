@@ -14,13 +14,13 @@ export async function publish(redis: Redis, channel: string, text: string): Prom
   else await redis.publish(channel, text);
 }
 
-/** Limit of the wait for a mark, which may be lost like any publication. */
+/** Limit of `catchUp` in a Cluster in ms, because the published mark may be lost like any publication. */
 const MARK_MS = 250;
 
-export type Hear = (text: string) => void;
+type Listener = (text: string) => void;
 
 interface Channel {
-  readonly hearers: Set<Hear>;
+  readonly listeners: Set<Listener>;
   /** Resolves once Redis has confirmed the subscription. */
   readonly begun: Promise<unknown>;
 }
@@ -40,21 +40,21 @@ export class Subscriber {
   }
 
   /**
-   * @returns resolves once Redis has confirmed the subscription, rejects if it did not. The channel may be subscribed anyway.
+   * Resolves once Redis has confirmed the subscription. After a rejection, the channel may still be subscribed.
    * @throws redis_unavailable once closed, because no code would close a new connection
    */
-  async join(name: string, hear: Hear): Promise<void> {
+  async join(name: string, listener: Listener): Promise<void> {
     if (this.#isClosed) throw new TurnfoldError('redis_unavailable', 'the connection was closed by this process');
     const known = this.#channels.get(name);
-    const channel = known ?? { hearers: new Set(), begun: this.#connect().subscribe(name) };
+    const channel = known ?? { listeners: new Set(), begun: this.#connect().subscribe(name) };
     this.#channels.set(name, channel);
-    channel.hearers.add(hear);
+    channel.listeners.add(listener);
     await channel.begun;
   }
 
-  leave(name: string, hear: Hear): void {
+  leave(name: string, listener: Listener): void {
     const channel = this.#channels.get(name);
-    if (channel === undefined || !channel.hearers.delete(hear) || channel.hearers.size > 0) return;
+    if (channel === undefined || !channel.listeners.delete(listener) || channel.listeners.size > 0) return;
     this.#channels.delete(name);
     this.#connection?.unsubscribe(name).catch(() => undefined);
   }
@@ -64,7 +64,7 @@ export class Subscriber {
    * @throws if Redis does not answer
    */
   async catchUp(name: string): Promise<void> {
-    if (this.#redis.isCluster) await this.#hearMark(name);
+    if (this.#redis.isCluster) await this.#awaitMark(name);
     // Redis answers a ping after the earlier publications.
     else await this.#connection?.ping();
   }
@@ -75,20 +75,20 @@ export class Subscriber {
   }
 
   /** In a Cluster, publications arrive by other nodes than answers. A published mark follows the same way. */
-  async #hearMark(name: string): Promise<void> {
+  async #awaitMark(name: string): Promise<void> {
     const mark = randomUUID();
     const { promise, resolve } = Promise.withResolvers<void>();
     const timer = setTimeout(resolve, MARK_MS);
-    const hear = (text: string): void => {
+    const listener = (text: string): void => {
       if (text === mark) resolve();
     };
     try {
-      await this.join(name, hear);
+      await this.join(name, listener);
       await publish(this.#redis, name, mark);
       await promise;
     } finally {
       clearTimeout(timer);
-      this.leave(name, hear);
+      this.leave(name, listener);
     }
   }
 
@@ -105,13 +105,13 @@ export class Subscriber {
     // The first subscriptions wait in the queue of the connection.
     connection.once('ready', () => connection.on('ready', () => this.#resubscribe(connection)));
     connection.on('message', (name: string, text: string) => {
-      for (const hear of this.#channels.get(name)?.hearers ?? []) hear(text);
+      for (const listener of this.#channels.get(name)?.listeners ?? []) listener(text);
     });
     this.#connection = connection;
     return connection;
   }
 
-  /** Without an answer, the connection is dropped, and the next one subscribes again. */
+  /** If Redis refuses the subscriptions, the connection is dropped. The next connection subscribes again. */
   #resubscribe(connection: Redis): void {
     const names = [...this.#channels.keys()];
     if (names.length > 0) connection.subscribe(...names).catch(() => connection.disconnect(!this.#isClosed));

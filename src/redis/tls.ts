@@ -45,7 +45,7 @@ export function isPrivateKey(pem: string): boolean {
     createPrivateKey(pem);
     return true;
   } catch {
-    return false; // a passphrase would be asked for, too
+    return false; // not a key, or a key with a passphrase
   }
 }
 
@@ -83,9 +83,8 @@ export interface CertificateTerm {
 const HANDSHAKE_MS = 1_000;
 
 /**
- * Reads the terms of our certificate and of each server. In each chain the earliest end counts, because all are refused after
- * it.
- * Servers that cannot be reached or trusted are left out.
+ * Reads the ends of our certificate and of each server's. The earliest end in a chain counts, because the chain is refused
+ * afterwards. Servers that cannot be reached or trusted are left out.
  * @throws invalid_config
  */
 export async function readCertificateTerms({ url, tls }: RedisLocation): Promise<CertificateTerm[]> {
@@ -110,7 +109,7 @@ async function readServerTerm(node: RedisNode, options: TlsOptions): Promise<Cer
   }
 }
 
-/** The topmost authority has no issuer in Node. */
+/** Earliest end in the chain. Node gives the topmost authority no issuer. */
 function findEnd({ validToDate, issuerCertificate }: X509Certificate): Date {
   if (issuerCertificate === undefined) return validToDate;
   const above = findEnd(issuerCertificate);

@@ -1,7 +1,7 @@
 import type { ShardMeasure } from '../domain/ports/sweep-store.ts';
 import { TURN_LIMITS } from '../domain/turn.ts';
 import { outageBecause } from '../redis/errors.ts';
-import { hear, MEASURED_MS } from '../redis/servers.ts';
+import { answerWithin, MEASURED_MS } from '../redis/servers.ts';
 import type { ScriptDefinition } from './script.ts';
 
 /** Limit of overdue entries that are counted by kind in one shard. */
@@ -31,8 +31,8 @@ export const measureShardScript: ScriptDefinition<[shard: number], ShardMeasure>
  * @throws redis_unavailable if no shard answers
  */
 export async function hearShards(asked: readonly Promise<ShardMeasure>[]): Promise<ShardMeasure[]> {
-  const heard = await Promise.all(asked.map((shard) => hear(shard, MEASURED_MS)));
-  const answers = heard.flatMap(({ answer }) => (answer === undefined ? [] : [answer]));
+  const replies = await Promise.all(asked.map((shard) => answerWithin(shard, MEASURED_MS)));
+  const answers = replies.flatMap(({ answer }) => (answer === undefined ? [] : [answer]));
   if (answers.length === 0) throw outageBecause('no shard could be measured');
   return answers;
 }

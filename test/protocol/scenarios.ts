@@ -78,7 +78,7 @@ function checkCopy({ db }: World): void {
   }
 }
 
-const pass = compact('token_threshold');
+const summarize = compact('token_threshold');
 const evictNow = compact('manual');
 const [tryCancel, tryApprove, tryRestore] = [cancel('t1'), approve(), restoreAll].map(attempt) as [
   Client,
@@ -102,20 +102,20 @@ export const SCENARIOS: readonly Scenario[] = [
     clients: [enqueue('t1'), attempt(answer('t1', { c2_0: { content: 'blue' } }))],
     ends: { t1: ['completed'] },
   },
-  { name: 'a pass with two children', surround: summarizing(brief), before: LONG, clients: [pass] },
-  { name: 'a pass with a failing child', surround: summarizing(halfDown), before: LONG, clients: [pass] },
+  { name: 'a pass with two children', surround: summarizing(brief), before: LONG, clients: [summarize] },
+  { name: 'a pass with a failing child', surround: summarizing(halfDown), before: LONG, clients: [summarize] },
   {
     name: 'a turn and a pass with two children',
     surround: summarizing(brief),
     before: LONG,
-    clients: [pass, enqueue('t1')],
+    clients: [summarize, enqueue('t1')],
     ends: { t1: ['completed'] },
   },
   {
     name: 'an approval and a turn',
     surround: summarizing(brief, { mode: 'review' }),
     before: LONG,
-    first: [pass],
+    first: [summarize],
     clients: [tryApprove, enqueue('t1')],
     ends: { t1: ['completed'] },
   },
@@ -123,14 +123,14 @@ export const SCENARIOS: readonly Scenario[] = [
     name: 'an approval and a restore',
     surround: summarizing(brief, { mode: 'review' }),
     before: LONG,
-    first: [pass],
+    first: [summarize],
     clients: [tryApprove, tryRestore],
   },
   {
     name: 'a fork and a pass of the original',
     surround: summarizing(brief),
     before: LONG,
-    clients: [attempt(fork(COPY.id)), pass],
+    clients: [attempt(fork(COPY.id)), summarize],
     checkEnd: checkCopy,
   },
   {
