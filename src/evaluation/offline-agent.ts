@@ -9,7 +9,7 @@ import { type PreparedAgent, prepareAgent } from '../workers/prepared-agent.ts';
 import type { SummarizerChain } from './evaluated-passes.ts';
 import { RememberedCounts } from './remembered-counts.ts';
 
-/** An agent prepared for evaluation. */
+/** A name for the command line, which does not import the workers. */
 export type EvaluatedAgent = PreparedAgent;
 
 /** Size limit of a request, given as tokens or as a model. Without either, no limit holds. */

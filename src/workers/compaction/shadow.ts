@@ -12,7 +12,7 @@ import { type PreparedAgent, type PreparedAgents, prepareAsLastTurn } from '../p
 import type { SummarizationPorts } from '../summarization/ports.ts';
 import type { PassSnapshot } from './pass-snapshot.ts';
 import { type TrialOutcome, tryPass } from './trial-pass.ts';
-import { TrialSummaries } from './trial-summaries.ts';
+import { summarizeInTrial } from './trial-summaries.ts';
 
 /** A pass of the live policy that ended or waits for approval, with its last snapshot. */
 export interface MeasuredPass extends PassSnapshot {
@@ -90,17 +90,12 @@ async function tryShadow(
   const { conversation, source, requested, firstUserSeq, refusedTokens } = pass;
   // The backoff follows from failures of the live policy, so it does not bind the shadow.
   const state = { ...pass.state, backoff: NO_BACKOFF };
-  const summaries = new TrialSummaries({
-    ...ports,
-    conversation,
-    prepared,
-    contexts: {
-      readConversation: async () => state,
-      readContext: async () => source,
-      readLog: (ref, ranges) => ports.contexts.readLog(ref, ranges),
-    },
-    onEvent: throwFailure,
-  });
+  const contexts: SummarizationPorts['contexts'] = {
+    readConversation: async () => state,
+    readContext: async () => source,
+    readLog: (ref, ranges) => ports.contexts.readLog(ref, ranges),
+  };
+  const trial = { ...ports, conversation, prepared, contexts, onEvent: throwFailure };
   const tried = await tryPass({
     prepared,
     state,
@@ -110,7 +105,7 @@ async function tryShadow(
     refusedTokens,
     requested,
     isUnchecked: true,
-    complete: (plan) => summaries.complete(plan),
+    complete: (plan) => summarizeInTrial(trial, plan),
   });
   const settled = tried.kind === 'version' ? tried.settled : undefined;
   return measureContext(context, { prepared, settled, outcome: outcomeOf(tried) });

@@ -1,7 +1,5 @@
 import type { PassPlan } from '../../domain/compaction/plan.ts';
-import type { EventListener } from '../../domain/events.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
-import type { SummarizationHandler } from '../../domain/ports/queue.ts';
 import type { SummaryRecord } from '../../domain/ports/summary-store.ts';
 import { noTracing } from '../../domain/ports/tracing.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
@@ -13,85 +11,57 @@ import { type AcceptedSummaries, readAccepted, summaryKey, summaryPolicy } from 
 /** Id of the only pass of a trial. */
 const TRIAL_PASS = 'trial';
 
-export interface TrialSummariesParts
-  extends Pick<SummarizationPorts, 'contexts' | 'summarizers' | 'clock' | 'ids' | 'timers'> {
+export interface TrialPorts
+  extends Pick<SummarizationPorts, 'contexts' | 'summarizers' | 'clock' | 'ids' | 'timers' | 'onEvent'> {
   readonly conversation: ConversationRef;
   readonly prepared: PreparedAgent;
-  /** Receives the failures of summarizers. */
-  readonly onEvent?: EventListener;
 }
 
-/** Summaries of one conversation, written by the handler of live summaries and kept in memory. */
-export class TrialSummaries {
-  readonly #conversation: ConversationRef;
-  readonly #prepared: PreparedAgent;
-  readonly #contexts: TrialSummariesParts['contexts'];
-  readonly #clock: TrialSummariesParts['clock'];
-  readonly #handle: SummarizationHandler;
-  readonly #records = new Map<string, SummaryRecord>();
-  readonly #parts = new Map<string, string>();
-
-  constructor({ conversation, prepared, contexts, onEvent = () => undefined, ...ports }: TrialSummariesParts) {
-    this.#conversation = conversation;
-    this.#prepared = prepared;
-    this.#contexts = contexts;
-    this.#clock = ports.clock;
-    this.#handle = createSummarizationHandler({
-      ...ports,
-      contexts: inTrial(contexts),
-      summaries: this.#store(),
-      agents: { find: () => prepared },
-      onEvent,
-      tracing: noTracing,
-      shutdown: new Shutdown(),
-    });
+/**
+ * Writes the summaries of a plan with the handler of live summaries, one after the other, and keeps them in memory.
+ * @returns the accepted ones
+ */
+export async function summarizeInTrial(
+  { conversation, prepared, contexts, ...ports }: TrialPorts,
+  plan: PassPlan,
+): Promise<AcceptedSummaries> {
+  const records = new Map<string, SummaryRecord>();
+  const state = await contexts.readConversation(conversation);
+  const policy = state === undefined ? prepared.policy : summaryPolicy(prepared.policy, state);
+  const handle = createSummarizationHandler({
+    ...ports,
+    // The handler writes only for the pass in progress, so the trial takes its place.
+    contexts: { ...contexts, readConversation: async () => state && { ...state, passId: TRIAL_PASS } },
+    summaries: keepInMemory(records),
+    agents: { find: () => prepared },
+    tracing: noTracing,
+    shutdown: new Shutdown(),
+  });
+  for (const sequence of plan.sequences) {
+    const task = { conversation, passId: TRIAL_PASS, sequence, hash: summaryKey(sequence, policy) };
+    await handle({ task, askedAt: ports.clock.now(), isLastAttempt: true });
   }
-
-  /** Writes the missing summaries of a plan, one after the other, and returns the accepted ones. */
-  async complete(plan: PassPlan): Promise<AcceptedSummaries> {
-    const conversation = this.#conversation;
-    const state = await this.#contexts.readConversation(conversation);
-    const policy = state === undefined ? this.#prepared.policy : summaryPolicy(this.#prepared.policy, state);
-    for (const sequence of plan.sequences) {
-      await this.#handle({
-        task: { conversation, passId: TRIAL_PASS, sequence, hash: summaryKey(sequence, policy) },
-        askedAt: this.#clock.now(),
-        isLastAttempt: true,
-      });
-    }
-    const readSummaries = async (_: unknown, keys: readonly string[]) => keys.map((key) => this.#records.get(key));
-    return await readAccepted({ readSummaries }, conversation, plan, policy);
-  }
-
-  #store(): SummarizationPorts['summaries'] {
-    return {
-      claimSummary: async (_, hash) => {
-        const record = this.#records.get(hash);
-        return record === undefined ? { status: 'claimed' } : { status: 'known', record };
-      },
-      heartbeatSummary: async () => true,
-      recordSummary: async ({ hash }, record) => {
-        this.#records.set(hash, record);
-        return 'recorded';
-      },
-      releaseSummary: async () => undefined,
-      readPart: async (_, key) => this.#parts.get(key),
-      recordPart: async (_, key, text) => {
-        this.#parts.set(key, text);
-        return 'recorded';
-      },
-    };
-  }
+  const readSummaries = async (_: unknown, keys: readonly string[]) => keys.map((key) => records.get(key));
+  return await readAccepted({ readSummaries }, conversation, plan, policy);
 }
 
-/** The handler writes only for the pass in progress, so the trial stands in for it. */
-function inTrial(contexts: SummarizationPorts['contexts']): SummarizationPorts['contexts'] {
+function keepInMemory(records: Map<string, SummaryRecord>): SummarizationPorts['summaries'] {
+  const parts = new Map<string, string>();
   return {
-    readConversation: async (conversation) => {
-      const state = await contexts.readConversation(conversation);
-      return state === undefined ? undefined : { ...state, passId: TRIAL_PASS };
+    claimSummary: async (_, hash) => {
+      const record = records.get(hash);
+      return record === undefined ? { status: 'claimed' } : { status: 'known', record };
     },
-    readContext: (conversation, at) => contexts.readContext(conversation, at),
-    readLog: (conversation, ranges) => contexts.readLog(conversation, ranges),
+    heartbeatSummary: async () => true,
+    recordSummary: async ({ hash }, record) => {
+      records.set(hash, record);
+      return 'recorded';
+    },
+    releaseSummary: async () => undefined,
+    readPart: async (_, key) => parts.get(key),
+    recordPart: async (_, key, text) => {
+      parts.set(key, text);
+      return 'recorded';
+    },
   };
 }

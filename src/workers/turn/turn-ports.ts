@@ -1,22 +1,17 @@
 import type { BudgetInfeasible } from '../../domain/compaction/budget.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';
 import type { ContentListener } from '../../domain/contents.ts';
-import type { EventListener } from '../../domain/events.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import type { PassOutcome } from '../../domain/pass.ts';
-import type { Clock, IdSource } from '../../domain/ports/clock.ts';
 import type { ContextStore } from '../../domain/ports/context-store.ts';
 import type { PassIntake } from '../../domain/ports/pass-store.ts';
 import type { WakeQueue } from '../../domain/ports/queue.ts';
 import type { TextPublisher } from '../../domain/ports/text-deltas.ts';
-import type { Tracing } from '../../domain/ports/tracing.ts';
 import type { TurnStore } from '../../domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../../domain/turn.ts';
 import type { Calibrations } from '../calibrations.ts';
-import type { PreparedAgents } from '../prepared-agent.ts';
-import type { Shutdown } from '../shutdown.ts';
 import type { SoloLock } from '../solo-lock.ts';
-import type { Timers } from '../timers.ts';
+import type { WorkerPorts } from '../worker-ports.ts';
 
 /** Why a turn needs a smaller context. */
 export interface PassAsked {
@@ -69,23 +64,16 @@ export const TURN_SETTINGS: TurnSettings = {
   leaseMs: TURN_LIMITS.leaseMs,
 };
 
-export interface TurnPorts {
+export interface TurnPorts extends WorkerPorts {
   readonly turns: TurnStore;
   readonly contexts: Pick<ContextStore, 'readConversation' | 'readContext' | 'readLog' | 'readText' | 'readVersion'>;
   readonly passes: PassIntake;
   readonly takeover: PassTakeover;
   readonly texts: TextPublisher;
   readonly wakes: Pick<WakeQueue, 'wake'>;
-  readonly agents: PreparedAgents;
   readonly calibrations: Pick<Calibrations, 'observe'>;
-  readonly clock: Clock;
-  readonly ids: IdSource;
-  readonly timers: Timers;
-  readonly onEvent: EventListener;
-  /** Called with the contents of requests and answers, if a caller asked for them. */
+  /** Receives the contents of requests and answers. Absent: contents are not collected. */
   readonly onContent?: ContentListener | undefined;
-  readonly tracing: Tracing;
-  readonly shutdown: Shutdown;
   readonly solo: SoloLock;
   readonly settings?: Partial<TurnSettings>;
 }

@@ -1,0 +1,17 @@
+import type { EventListener } from '../domain/events.ts';
+import type { Clock, IdSource } from '../domain/ports/clock.ts';
+import type { Tracing } from '../domain/ports/tracing.ts';
+import type { PreparedAgents } from './prepared-agent.ts';
+import type { Shutdown } from './shutdown.ts';
+import type { Timers } from './timers.ts';
+
+/** Ports of every handler. Each kind of work adds its stores and queues. */
+export interface WorkerPorts {
+  readonly agents: PreparedAgents;
+  readonly clock: Clock;
+  readonly ids: IdSource;
+  readonly timers: Timers;
+  readonly onEvent: EventListener;
+  readonly tracing: Tracing;
+  readonly shutdown: Shutdown;
+}
