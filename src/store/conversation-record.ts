@@ -31,14 +31,14 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  *
  * Log:
  * - head         last seq
- * - ht, hb       tokens and bytes of all messages
+ * - headTokens, headBytes: tokens and bytes of all messages
  * - turns        user messages
  * - open         count of open calls
  * - o:<callId>   open call: the provider's id as JSON if it differs, else ''
  *
  * Context:
  * - version      live version
- * - shape        its tokens, bytes and base, then the log's tokens and bytes up to base
+ * - liveSize     tokens, bytes and base of the live version, then tokens and bytes of the log up to base
  * - points       versions that are kept for good
  * - anchor       seq, tokens, version, the log's tokens and bytes, fingerprint, `whole`
  * - answered     newest version that a model answered
@@ -46,8 +46,9 @@ const MAX_COUNT = Number.MAX_SAFE_INTEGER;
  *
  * Passes:
  * - pass         id of the pass in progress
- * - lp, lw, lf   last end, for repeated calls: pass, wake, 1 if a turn waited for it
- * - ls           1 if that end settled the size of the context
+ * - lastPass, lastPassWake, lastPassAwaited: the pass that ended last, the wake of that end, 1 if a turn waited for the pass.
+ *                A repeated call gets its reply from these fields
+ * - lastPassSettled: 1 if that end settled the size of the context
  * - passed       head and turns at that end
  * - backoff      nothingBelowTokens, gainlessPasses, noGainBelowTokens, and appendsBelowMessageTokens if known
  * - superseded   last owner whose pass was taken away
@@ -64,13 +65,13 @@ export function decodeConversation(fields: RecordFields): ConversationState {
 
 /** Fields that `decodeStepState` reads. */
 export const STEP_STATE_FIELDS =
-  'agent forkAgent head turns version shape ht hb anchor passed backoff pass quarantine answered forking ttl'.split(
+  'agent forkAgent head turns version liveSize headTokens headBytes anchor passed backoff pass quarantine answered forking ttl'.split(
     ' ',
   );
 
 /** State without open calls. A turn may have 1,000, and its worker knows how each step changed them. */
 export function decodeStepState(fields: RecordFields): StepState {
-  const [tokens = 0, bytes = 0, , baseTokens = 0, baseBytes = 0] = fields.counts('shape');
+  const [tokens = 0, bytes = 0, , baseTokens = 0, baseBytes = 0] = fields.counts('liveSize');
   const [passedHead = 0, passedTurns = 0] = fields.counts('passed');
   const passId = fields.text('pass');
   return {
@@ -81,7 +82,7 @@ export function decodeStepState(fields: RecordFields): StepState {
       version: fields.count('version') ?? 0,
       weight: { tokens, bytes },
       baseTotal: { tokens: baseTokens, bytes: baseBytes },
-      headTotal: { tokens: fields.count('ht') ?? 0, bytes: fields.count('hb') ?? 0 },
+      headTotal: { tokens: fields.count('headTokens') ?? 0, bytes: fields.count('headBytes') ?? 0 },
       ...readAnchor(fields.text('anchor')),
     },
     passed: { head: passedHead, turns: passedTurns },

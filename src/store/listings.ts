@@ -163,7 +163,7 @@ function decodeWaitingRow([name, agent, ...wait]: ListWaitingRow): WaitingTurn {
   const { conversation, turn, for: kind } = readWaitingName(name);
   const fields = RecordFields.ofValues(name, WAIT_FIELDS, wait);
   const waiting = decodeWaiting(fields);
-  if (waiting === undefined) return fields.refuse('wfor', 'it is missing');
+  if (waiting === undefined) return fields.refuse('waitFor', 'it is missing');
   return { ...nameConversation(conversation), turn, agent, waiting: { ...waiting, for: kind } };
 }
 

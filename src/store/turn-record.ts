@@ -30,33 +30,33 @@ import type { RecordFields } from './records.ts';
  * - state, acceptedAt
  * - dueAt        of a scheduled turn
  * - sweeps       pushes by the sweeper while it is scheduled
- * - ctx          present until settled if the caller gave a context, which lies in `txt:` as `c:<turn>`
- * - taken        owner of the first claim since it was accepted or last suspended, until settled
+ * - hasContext   present until settled if the caller gave a context, which lies in `txt:` as `c:<turn>`
+ * - firstOwner   owner of the first claim since the turn was accepted or last suspended, until settled
  * - trace        span of the caller
  * - inputSeq     seq of its user message. Before the first claim the message lies in `txt:` as `i:<turn>`: `tokens bytes`,
  *                then its JSON on the next line
  * - s:<step>     `started <at>` or `done <at> <from> <to> <end>`, the last three only if the step wrote messages
  * - a:<callId>   accepted answer, empty once the turn is settled
- * - ui, uo       input and output tokens, as providers counted them
- * - rt           our tokens of each request to a model
+ * - inputTokens, outputTokens: as providers counted them
+ * - requestTokens: our count of the tokens of each request to a model
  * - redriveOf    failed turn whose input it repeats
  * - redrivenAs   last turn that repeated its input
  *
  * Since a suspension, until the wait is used:
- * - sus          1: further fields of this group exist
- * - sus:<step>   count of suspensions of the step
- * - wfor, wstep  kind of the wait and its step
- * - wsince       time of the suspension
- * - wuntil       deadline
- * - wcalls       a line per call: its id and its deadline
- * - w:<callId>   present while this call is open
- * - wleft        count of these
- * - wasks        ids, names and arguments of the calls as JSON. No script reads it
- * - wsteps       count of steps at the suspension
- * - wful         1: the wait is fulfilled. 0: its pass ended without settling the size (I13)
- * - wtrace       suspended span
- * - wa:<callId>  `tokens bytes` of an accepted answer. The next line is the result for the log if the answer is never used.
- *                An empty line stands for the answer's own JSON
+ * - suspended    1: further fields of this group exist
+ * - suspended:<step>: count of suspensions of the step
+ * - waitFor, waitStep: kind of the wait and its step
+ * - waitSince    time of the suspension
+ * - waitUntil    deadline
+ * - waitCalls    a line per call: its id and its deadline
+ * - waitOpen:<callId>: present while this call is open
+ * - waitOpen     count of these calls
+ * - waitArguments: ids, names and arguments of the calls as JSON. No script reads this field
+ * - waitSteps    count of steps at the suspension
+ * - waitFulfilled: 1 if the wait is fulfilled, 0 if its pass ended without settling the size (I13)
+ * - waitSpan     suspended span
+ * - waitUnused:<callId>: `tokens bytes` of an accepted answer. The next line is the result for the log if the answer is never
+ *                used. An empty line stands for the JSON of the answer itself
  *
  * Once settled:
  * - settledAt
@@ -78,7 +78,7 @@ export function decodeClaimedTurn(
     lease: { ...lease, epoch: conversation.needCount('epoch') },
     agent: turn.needText('agent'),
     attempt: conversation.needCount('attempts'),
-    isFirstClaim: turn.text('taken') === lease.owner,
+    isFirstClaim: turn.text('firstOwner') === lease.owner,
     acceptedAt,
     dueAt: turn.count('dueAt') ?? acceptedAt,
     ...(turn.has('trace') && { askedIn: turn.text('trace') as TraceParent }), // read again where a span is made of it
@@ -86,15 +86,15 @@ export function decodeClaimedTurn(
     inputSeq,
     ...(input !== '' && { input: decodeMessage({ key: turn.key, field: 'inputSeq' }, input) }),
     conversation: state,
-    ...(turn.has('ctx') && { hasContext: true as const }),
+    ...(turn.has('hasContext') && { hasContext: true as const }),
     steps: new Map(
       turn.withPrefix('s:').map(([key, record]) => [key, decodeStep(turn, { key, record, head: state.head })]),
     ),
     ...(waiting && {
       waited: {
         ...waiting,
-        isFulfilled: turn.text('wful') === '1',
-        steps: turn.needCount('wsteps'),
+        isFulfilled: turn.text('waitFulfilled') === '1',
+        steps: turn.needCount('waitSteps'),
         ...readSuspendedIn(turn),
       },
     }),
@@ -122,7 +122,7 @@ export function decodeStep(turn: RecordFields, { key, record, head }: KeptStep):
   return { status, at, seqs: { from, to }, ...readEnd(turn, field, end) };
 }
 
-export const WAIT_FIELDS = ['wfor', 'wstep', 'wsince', 'wuntil', 'wcalls', 'wasks'] as const;
+export const WAIT_FIELDS = ['waitFor', 'waitStep', 'waitSince', 'waitUntil', 'waitCalls', 'waitArguments'] as const;
 
 /** Fields of a view, without steps and input. */
 export const VIEW_FIELDS = [
@@ -135,9 +135,9 @@ export const VIEW_FIELDS = [
   'failure',
   'redriveOf',
   'redrivenAs',
-  'ui',
-  'uo',
-  'rt',
+  'inputTokens',
+  'outputTokens',
+  'requestTokens',
   ...WAIT_FIELDS,
 ] as const;
 
@@ -147,7 +147,7 @@ export function decodeTurnView(turn: string, fields: RecordFields, answer?: stri
   const settledAt = fields.count('settledAt');
   const inputSeq = fields.count('inputSeq');
   const waiting = state === 'waiting' ? decodeWaiting(fields) : undefined;
-  const usage = { inputTokens: fields.count('ui') ?? 0, outputTokens: fields.count('uo') ?? 0 };
+  const usage = { inputTokens: fields.count('inputTokens') ?? 0, outputTokens: fields.count('outputTokens') ?? 0 };
   const view = {
     turn,
     state,
@@ -159,8 +159,8 @@ export function decodeTurnView(turn: string, fields: RecordFields, answer?: stri
     ...(answer !== undefined && { answer: readAnswer(fields, answer) }),
     ...(fields.has('failure') && { failure: readFailure(fields) }),
     ...readRedrive(fields),
-    requestTokens: fields.counts('rt'),
-    ...((fields.has('ui') || fields.has('uo')) && { usage }),
+    requestTokens: fields.counts('requestTokens'),
+    ...((fields.has('inputTokens') || fields.has('outputTokens')) && { usage }),
   };
   return view as unknown as TurnView; // the scripts write with each state what it has
 }
@@ -199,7 +199,7 @@ function readEnd(fields: RecordFields, field: string, end = ''): { readonly end?
 }
 
 function readSuspendedIn(fields: RecordFields): Pick<WaitRequest, 'suspendedIn'> {
-  const suspendedIn = fields.text('wtrace');
+  const suspendedIn = fields.text('waitSpan');
   return suspendedIn === undefined ? {} : { suspendedIn };
 }
 
@@ -207,21 +207,21 @@ const asksSchema = z.array(waitingCallSchema.omit({ until: true }));
 
 /** @param fields at least `WAIT_FIELDS` */
 export function decodeWaiting(fields: RecordFields): Waiting | undefined {
-  if (!fields.has('wfor')) return undefined;
+  if (!fields.has('waitFor')) return undefined;
   return {
-    for: fields.oneOf('wfor', WAIT_KINDS),
-    step: fields.text('wstep') ?? '',
-    since: fields.needCount('wsince'),
-    until: fields.needCount('wuntil'),
+    for: fields.oneOf('waitFor', WAIT_KINDS),
+    step: fields.text('waitStep') ?? '',
+    since: fields.needCount('waitSince'),
+    until: fields.needCount('waitUntil'),
     calls: decodeWaitingCalls(fields),
   };
 }
 
 function decodeWaitingCalls(fields: RecordFields): WaitingCall[] {
-  const lines = fields.text('wcalls') ?? '';
+  const lines = fields.text('waitCalls') ?? '';
   const untils = new Map(lines.split('\n').map((line) => [line.split(' ')[0], line.split(' ')[1]] as const));
-  const calls = fields.has('wasks') ? fields.json('wasks', asksSchema) : [];
-  return calls.map((call) => ({ ...call, until: fields.toCount('wcalls', untils.get(call.id)) }));
+  const calls = fields.has('waitArguments') ? fields.json('waitArguments', asksSchema) : [];
+  return calls.map((call) => ({ ...call, until: fields.toCount('waitCalls', untils.get(call.id)) }));
 }
 
 /** Last arguments of a script: content as JSON, tokens, bytes. */

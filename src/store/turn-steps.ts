@@ -97,7 +97,7 @@ function encodeStep({ turn, owner, epoch }: TurnLease, outcome: StepOutcome, tex
     leaseMs: TURN_LIMITS.leaseMs,
     key: outcome.key,
     expectedHead: outcome.expectedHead,
-    anchor: anchor && { tokens: anchor.tokens, version: anchor.version, setup: anchor.fingerprint ?? '' },
+    anchor: anchor && { tokens: anchor.tokens, version: anchor.version, fingerprint: anchor.fingerprint ?? '' },
     answered: outcome.answeredVersion,
     inputTokens: usage?.inputTokens ?? 0,
     outputTokens: usage?.outputTokens ?? 0,

@@ -240,8 +240,8 @@ describe('fork', () => {
       forkAgent: agent,
       forkUntil: Date.now() + 60_000,
       head: 3,
-      ht: total[2]?.total.tokens,
-      hb: total[2]?.total.bytes,
+      headTokens: total[2]?.total.tokens,
+      headBytes: total[2]?.total.bytes,
       turns: 1,
       forking: 'op-1 0 2099 _ long',
     });

@@ -7,7 +7,7 @@ const COUNTED = 30_503;
 
 /** Size of a conversation with this anchor at its head. */
 function sizeWith(anchor: string): number {
-  const fields = { head: '12', ht: `${COUNTED}`, hb: '90000', version: '0', anchor };
+  const fields = { head: '12', headTokens: `${COUNTED}`, headBytes: '90000', version: '0', anchor };
   return contextSize(decodeConversation(new RecordFields('c', new Map(Object.entries(fields)))).size, NO_OVERHEAD)
     .tokens;
 }

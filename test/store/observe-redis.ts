@@ -17,7 +17,7 @@ function fieldsOf(key: string, fields: Fields): RecordFields {
 /** Reads the keys themselves, with none of the store's operations between. */
 export async function observeRedis(redis: Redis, keyspace: Keyspace, ref: ConversationRef): Promise<Observation> {
   const key = (kind: 'c' | 'log' | 'mb' | 'txt' | 'ix' | 'ev'): string => keyspace.key(ref, kind);
-  const [c, log, mailbox, cp, indexed, events, scores, listed, [seconds, micros]] = await Promise.all([
+  const [c, log, mailbox, txt, indexed, events, scores, listed, [seconds, micros]] = await Promise.all([
     redis.hgetall(key('c')),
     redis.hgetall(key('log')),
     redis.lrange(key('mb'), 0, -1),
@@ -35,7 +35,7 @@ export async function observeRedis(redis: Redis, keyspace: Keyspace, ref: Conver
       async (name) =>
         [
           name.slice(prefix.length),
-          observeTurn(await redis.hgetall(name), `i:${name.slice(prefix.length)}` in cp),
+          observeTurn(await redis.hgetall(name), `i:${name.slice(prefix.length)}` in txt),
         ] as const,
     ),
   );
@@ -56,7 +56,7 @@ export async function observeRedis(redis: Redis, keyspace: Keyspace, ref: Conver
       log: observeLog(log),
       userMessages: state.turns,
       ...(anchor && { anchor: { seq: anchor.seq, tokens: anchor.tokens } }),
-      texts: withPrefix(cp, 'x:'),
+      texts: withPrefix(txt, 'x:'),
       ...(state.passId !== undefined && { passId: state.passId }),
       events: events.map(([, fields]) => withoutTimes(fields.filter((_, index) => index % 2 === 1).join(' '))),
       ready: Object.keys(ready).toSorted(),
@@ -105,12 +105,14 @@ function observeLog(log: Fields): Observation['shape']['log'] {
 }
 
 function observeTurn(fields: Fields, hasInput: boolean): ObservedTurn {
-  const { inputSeq, answerSeq, failure, canceledBy, wfor } = fields;
+  const { inputSeq, answerSeq, failure, canceledBy, waitFor } = fields;
   const steps = Object.entries(withPrefix(fields, 's:')).map(([key, record]) => {
     const { at: _, ...step } = decodeStep(fieldsOf('t', fields), { key, record, head: MAX_SEQ });
     return [key, step] as const;
   });
-  const suspensions = Object.entries(withPrefix(fields, 'sus:')).map(([step, count]) => [step, Number(count)] as const);
+  const suspensions = Object.entries(withPrefix(fields, 'suspended:')).map(
+    ([step, count]) => [step, Number(count)] as const,
+  );
   return {
     state: fields['state'] as TurnState,
     agent: fields['agent'] ?? '',
@@ -122,18 +124,20 @@ function observeTurn(fields: Fields, hasInput: boolean): ObservedTurn {
     steps: Object.fromEntries(steps),
     answers: withPrefix(fields, 'a:'),
     suspensions: Object.fromEntries(suspensions),
-    ...(wfor !== undefined && {
+    ...(waitFor !== undefined && {
       waiting: {
-        for: wfor as WaitKind,
-        step: fields['wstep'] ?? '',
-        calls: (fields['wcalls'] ?? '').split('\n').flatMap((line) => (line === '' ? [] : (line.split(' ')[0] ?? ''))),
-        isOver: 'wful' in fields,
-        isFulfilled: fields['wful'] === '1',
+        for: waitFor as WaitKind,
+        step: fields['waitStep'] ?? '',
+        calls: (fields['waitCalls'] ?? '')
+          .split('\n')
+          .flatMap((line) => (line === '' ? [] : (line.split(' ')[0] ?? ''))),
+        isOver: 'waitFulfilled' in fields,
+        isFulfilled: fields['waitFulfilled'] === '1',
       },
     }),
-    inputTokens: Number(fields['ui'] ?? 0),
-    outputTokens: Number(fields['uo'] ?? 0),
-    requestTokens: (fields['rt'] ?? '').split(' ').filter(Boolean).map(Number),
+    inputTokens: Number(fields['inputTokens'] ?? 0),
+    outputTokens: Number(fields['outputTokens'] ?? 0),
+    requestTokens: (fields['requestTokens'] ?? '').split(' ').filter(Boolean).map(Number),
   };
 }
 

@@ -197,9 +197,9 @@ function setOf(keyspace: Keyspace, ref: ConversationRef, entry: Entry): string {
 }
 
 async function endWait(redis: Redis, key: string): Promise<void> {
-  const [until = null, calls = null] = await redis.hmget(key, 'wuntil', 'wcalls');
+  const [until = null, calls = null] = await redis.hmget(key, 'waitUntil', 'waitCalls');
   if (until === null) return;
-  await redis.hset(key, 'wuntil', 1, 'wcalls', (calls ?? '').replaceAll(` ${until}`, ' 1'));
+  await redis.hset(key, 'waitUntil', 1, 'waitCalls', (calls ?? '').replaceAll(` ${until}`, ' 1'));
 }
 
 function endMemoryWait(record: MemoryTurn | undefined): void {

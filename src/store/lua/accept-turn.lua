@@ -10,20 +10,20 @@
 -- @include index
 -- @include push
 local turn, agent, hash, input, wake, delayMs, maxQueuedTurns, schema, original, asked_in, context = unpack(ARGV)
-local key = tbase .. turn
+local key = turn_prefix .. turn
 local is_gone = redis.call('EXISTS', gone) == 1
-local known = is_gone and {} or redis.call('HMGET', key, 'hash', 'state')
-if known[1] then
-  if known[1] ~= hash then return { 'conflict' } end
-  -- The first reply may be lost, and the wake with it.
-  local needs_wake = known[2] == 'queued' and redis.call('HGET', c, 'wake') == wake
-  return { 'known', known[2], needs_wake and 1 or 0 }
+local known_hash, state = unpack(is_gone and {} or redis.call('HMGET', key, 'hash', 'state'))
+if known_hash then
+  if known_hash ~= hash then return { 'conflict' } end
+  -- If the first reply was lost, its caller has not added the wake. So a repeated call with the same wake must add that wake.
+  local needs_wake = state == 'queued' and redis.call('HGET', c, 'wake') == wake
+  return { 'known', state, needs_wake and 1 or 0 }
 end
 local refusal = find_refusal(is_gone, agent)
 if refusal then return refusal end
 if original ~= '' then
-  local state = not is_gone and redis.call('HGET', tbase .. original, 'state') or ''
-  if state ~= 'failed' then return { 'not_failed', state } end
+  local original_state = not is_gone and redis.call('HGET', turn_prefix .. original, 'state') or ''
+  if original_state ~= 'failed' then return { 'not_failed', original_state } end
 end
 create_conversation(is_gone, schema, agent)
 local is_due = tonumber(delayMs) <= 0
@@ -31,17 +31,17 @@ local queued = redis.call('LLEN', mb)
 if is_due and queued >= tonumber(maxQueuedTurns) then return { 'full', queued } end
 
 -- The input has a field of its own: a value over 64 bytes costs the hash its compact form (712 bytes a turn, not 310).
-redis.call('HSET', cp, 'i:' .. turn, input)
+redis.call('HSET', txt, 'i:' .. turn, input)
 redis.call('HSET', key, 'agent', agent, 'hash', hash, 'acceptedAt', string.format('%.0f', now),
   'state', is_due and 'queued' or 'scheduled')
 if asked_in ~= '' then redis.call('HSET', key, 'trace', asked_in) end
 if context ~= '' then
-  redis.call('HSET', key, 'ctx', 1)
-  redis.call('HSET', cp, 'c:' .. turn, context)
+  redis.call('HSET', key, 'hasContext', 1)
+  redis.call('HSET', txt, 'c:' .. turn, context)
 end
 if original ~= '' then
   redis.call('HSET', key, 'redriveOf', original)
-  redis.call('HSET', tbase .. original, 'redrivenAs', turn)
+  redis.call('HSET', turn_prefix .. original, 'redrivenAs', turn)
 end
 index_key(key)
 if is_due then return { 'accepted', 'queued', push_turn(turn, wake) } end

@@ -10,18 +10,19 @@
 -- @include awaited
 -- @include waiting
 local turn, wake = ARGV[1], ARGV[2]
-local key = tbase .. turn
+local key = turn_prefix .. turn
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
-local wait = redis.call('HMGET', key, 'state', 'wfor', 'wful', 'wcalls')
-if not wait[1] then return { 'not_found' } end
-check_calls(key, wait[4] or '')
-local is_waiting, is_fulfilled, kind = wait[1] == 'waiting', wait[3], wait[2]
--- A fulfilled wait that a worker has continued from replies as before to a resume sent again. A worker that answers overdue
--- calls suspends the turn again for the others, which are awaited meanwhile. If that worker stops, the turn is queued.
-local is_open = ANSWERED[kind] and (is_waiting or wait[1] == 'running' or wait[1] == 'queued')
+local state, kind, is_over, calls = unpack(redis.call('HMGET', key, 'state', 'waitFor', 'waitFulfilled', 'waitCalls'))
+if not state then return { 'not_found' } end
+check_calls(key, calls or '')
+local is_waiting = state == 'waiting'
+-- The turn may run or be queued again, in two cases. After a fulfilled wait, a repeated answer gets the same reply as before.
+-- After a deadline, a worker answers the overdue calls and then suspends the turn again for the other calls. Meanwhile, answers
+-- to the other calls are accepted.
+local is_open = ANSWERED[kind] and (is_waiting or state == 'running' or state == 'queued')
 local awaited, deadlines = {}, {}
-for call, deadline in pairs(select(2, read_awaited(is_open and wait[4] or ''))) do
-  if is_waiting or is_fulfilled or deadline > now then
+for call, deadline in pairs(select(2, read_awaited(is_open and calls or ''))) do
+  if is_waiting or is_over or deadline > now then
     awaited[#awaited + 1] = call
     deadlines[call] = deadline
   end
@@ -37,11 +38,11 @@ for at = 3, #ARGV, 4 do
     return { 'not_waiting', call }
   end
 end
--- Sent again: the turn has used all of these answers, so none of them is awaited now.
+-- Sent again: the turn has used all of these answers, so no call waits for them now.
 if #taken == 0 then return { 'answered', 0 } end
 for _, at in ipairs(taken) do
   if redis.call('HSETNX', key, 'a:' .. ARGV[at], ARGV[at + 2]) == 1 then
-    redis.call('HSET', key, 'wa:' .. ARGV[at], ARGV[at + 3])
+    redis.call('HSET', key, 'waitUnused:' .. ARGV[at], ARGV[at + 3])
   end
 end
 -- The turn continues at the earliest deadline of a call that is still open.
@@ -51,7 +52,7 @@ for _, call in ipairs(awaited) do
 end
 if untilMs < math.huge then
   if is_waiting then
-    redis.call('HSET', key, 'wuntil', string.format('%.0f', untilMs))
+    redis.call('HSET', key, 'waitUntil', string.format('%.0f', untilMs))
     schedule(turn_member, untilMs)
   end
   return { 'still_waiting' }

@@ -9,10 +9,10 @@
 -- @include append
 -- @include move-calls
 -- @include index
-local operation, agent, schema, expected, operationMs = opbase .. take(), take(), take(), tonumber(take()), take()
+local operation, agent, schema, expected, operationMs = operation_prefix .. take(), take(), take(), tonumber(take()), take()
 local head = 0
 local is_gone = redis.call('EXISTS', gone) == 1
--- An erased conversation is created again: its remains do not count.
+-- An erased conversation is created again, so the keys that are left of it do not count.
 if not is_gone then
   local known = redis.call('GET', operation)
   if known then

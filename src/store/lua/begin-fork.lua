@@ -9,19 +9,20 @@
 -- @include fork-fence
 local operation, schema, agent, fork_agent, plan, leaseMs, ttl = unpack(ARGV)
 local is_gone = redis.call('EXISTS', gone) == 1
-local known = is_gone and {} or redis.call('HMGET', c, 'schema', 'forking', 'forked', 'head', 'forkUntil')
-if known[1] then
-  local by, first_plan = string.match(known[2] or known[3] or '', '^(%S+) (.*)$')
-  if by == operation then
-    if known[3] then return { 'done', tonumber(known[4]), first_plan } end
+local known, forking, forked, head, fork_until =
+  unpack(is_gone and {} or redis.call('HMGET', c, 'schema', 'forking', 'forked', 'head', 'forkUntil'))
+if known then
+  local first_operation, first_plan = string.match(forking or forked or '', '^(%S+) (.*)$')
+  if first_operation == operation then
+    if forked then return { 'done', tonumber(head), first_plan } end
     lease_fork(leaseMs)
-    return { 'copying', tonumber(known[4]), first_plan }
+    return { 'copying', tonumber(head), first_plan }
   end
-  if not known[2] then return { 'exists' } end
-  local refusal = forking_reply(known[5])
+  if not forking then return { 'exists' } end
+  local refusal = forking_reply(fork_until)
   if refusal[2] == 0 then return refusal end
 end
-create_conversation(is_gone or known[1], schema, fork_agent)
+create_conversation(is_gone or known, schema, fork_agent)
 redis.call('HSET', c, 'forking', operation .. ' ' .. plan, 'forkAgent', agent)
 lease_fork(leaseMs)
 start_idle_ttl(false, ttl)

@@ -12,17 +12,17 @@
 -- @include fence
 -- @include settle
 local turn, wake = ARGV[1], ARGV[2]
-local known = redis.call('HMGET', tbase .. turn, 'state', 'inputSeq', 'canceledBy')
-if not known[1] or redis.call('EXISTS', gone) == 1 then return { 'not_found' } end
+local state, input_seq, canceled_by = unpack(redis.call('HMGET', turn_prefix .. turn, 'state', 'inputSeq', 'canceledBy'))
+if not state or redis.call('EXISTS', gone) == 1 then return { 'not_found' } end
 read_conversation()
-if SETTLED[known[1]] then
+if SETTLED[state] then
   -- Sent again: this cancel settled the turn.
-  if known[3] == wake then return { 'canceled', needs_wake(wake) } end
-  return { 'settled', known[1] }
+  if canceled_by == wake then return { 'canceled', needs_wake(wake) } end
+  return { 'settled', state }
 end
 
 local is_head = head_turn == turn
-if is_head and known[2] then close_open_calls(turn, { ARGV[4], ARGV[5], ARGV[6] }) end
+if is_head and input_seq then close_open_calls(turn, { ARGV[4], ARGV[5], ARGV[6] }) end
 settle_turn(turn, 'canceled', ARGV[3], 'canceledBy', wake)
 if is_head then
   save_conversation('epoch', raise_epoch())

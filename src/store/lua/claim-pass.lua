@@ -13,24 +13,25 @@
 -- @include pass-end
 local owner, job, wake, leaseMs, maxAttempts = unpack(ARGV)
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
-local last = redis.call('HMGET', c, 'lp', 'lw', 'lf')
+local last, last_wake, is_awaited = unpack(redis.call('HMGET', c, 'lastPass', 'lastPassWake', 'lastPassAwaited'))
 -- Sent again: this claim ended the pass.
-if last[2] == wake then return { 'failed', last[1], tonumber(last[3]) } end
-local held = redis.call('HMGET', pass, 'passId', 'owner', 'lease', 'attempts', 'parked', 'parkedUntil')
-if not held[1] then
+if last_wake == wake then return { 'failed', last, tonumber(is_awaited) } end
+local passId, present_owner, lease, claims, parked, parked_until =
+  unpack(redis.call('HMGET', pass, 'passId', 'owner', 'lease', 'attempts', 'parked', 'parkedUntil'))
+if not passId then
   unschedule(pass_member)
   return { 'empty' }
 end
-if tonumber(held[3] or 0) > now then
-  if held[2] == owner then return claimed_pass() end
-  return { 'held', held[3] }
+if tonumber(lease or 0) > now then
+  if present_owner == owner then return claimed_pass() end
+  return { 'held', lease }
 end
 -- While the children run, only their parent job may claim.
-if held[5] and held[5] ~= job and number_of(pass, 'parkedUntil', held[6]) > now then return { 'held', held[6] } end
+if parked and parked ~= job and number_of(pass, 'parkedUntil', parked_until) > now then return { 'held', parked_until } end
 
-local attempts = number_of(pass, 'attempts', held[4]) + 1
-if attempts > tonumber(maxAttempts) then return { 'failed', held[1], end_pass(held[1], 'failed', wake) } end
-redis.call('HSET', pass, 'attempts', attempts, 'resumed', held[5] == job and 1 or 0)
+local attempts = number_of(pass, 'attempts', claims) + 1
+if attempts > tonumber(maxAttempts) then return { 'failed', passId, end_pass(passId, 'failed', wake) } end
+redis.call('HSET', pass, 'attempts', attempts, 'resumed', parked == job and 1 or 0)
 redis.call('HDEL', pass, 'parked', 'parkedBy', 'parkedUntil', 'sweeps')
 lease_pass(owner, leaseMs)
 return claimed_pass()

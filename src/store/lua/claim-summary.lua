@@ -3,7 +3,7 @@
 -- Reply: {'claimed'} | {'in_flight'} | {'known', record} | {'gone'}
 -- @include keys
 -- @include index
-local key, claim, prefix = sumbase .. ARGV[1], ARGV[2], ARGV[3]
+local key, claim, prefix = summary_prefix .. ARGV[1], ARGV[2], ARGV[3]
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local found = redis.call('GET', key)
 if found == claim then return { 'claimed' } end

@@ -18,33 +18,35 @@
 local owner, wake, leaseMs, maxAttempts, poison, retentionMs = unpack(ARGV, 1, 6)
 local closing = { ARGV[7], ARGV[8], ARGV[9] }
 read_conversation()
-local held = redis.call('HMGET', c, 'lease', 'attempts', 'poison', 'poisoned', 'alone')
+local lease, claims, poison_wake, poisoned, is_alone =
+  unpack(redis.call('HMGET', c, 'lease', 'attempts', 'poison', 'poisoned', 'alone'))
 -- Sent again: the turn is settled, and the next turn belongs to another call.
-if held[3] == wake then return { 'poison', held[4], needs_wake(wake) } end
+if poison_wake == wake then return { 'poison', poisoned, needs_wake(wake) } end
 if not head_turn then
   if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
   unschedule(turn_member)
   return { 'empty' }
 end
 
-if tonumber(held[1] or 0) > now then
+if tonumber(lease or 0) > now then
   if conversation.owner == owner then return { 'claimed', head_turn, head_reply(head_turn) } end
-  return { 'held', held[1] }
+  return { 'held', lease }
 end
-local wait = redis.call('HMGET', tbase .. head_turn, 'state', 'wuntil', 'wful')
-if wait[1] == 'waiting' and not wait[3] and number_of(tbase .. head_turn, 'wuntil', wait[2]) > now then
-  schedule(turn_member, wait[2])
-  return { 'waiting', wait[2] }
+local key = turn_prefix .. head_turn
+local state, wait_until, is_over = unpack(redis.call('HMGET', key, 'state', 'waitUntil', 'waitFulfilled'))
+if state == 'waiting' and not is_over and number_of(key, 'waitUntil', wait_until) > now then
+  schedule(turn_member, wait_until)
+  return { 'waiting', wait_until }
 end
 
-local attempts = tonumber(held[2] or 0)
-if attempts >= tonumber(maxAttempts) and held[5] then
+local attempts = tonumber(claims or 0)
+if attempts >= tonumber(maxAttempts) and is_alone then
   close_open_calls(head_turn, closing)
   settle_turn(head_turn, 'failed', retentionMs, 'failure', poison)
   save_conversation('epoch', raise_epoch(), 'poison', wake, 'poisoned', head_turn)
   return { 'poison', head_turn, pop_head(wake) }
 end
 check_input(head_turn)
-if wait[1] == 'waiting' then forget_waiting(head_turn) end
+if state == 'waiting' then forget_waiting(head_turn) end
 local attempt = math.min(attempts + 1, tonumber(maxAttempts))
 return { 'claimed', head_turn, take_head(head_turn, owner, leaseMs, attempt, closing) }

@@ -26,7 +26,7 @@ if live ~= expected then return { 'version_changed', tonumber(live) } end
 -- NX: a text that a kept version names must never change, or that version would render to other bytes (I15).
 for _ = 1, tonumber(take()) do
   local field = take()
-  redis.call('HSETNX', cp, field, take())
+  redis.call('HSETNX', txt, field, take())
 end
 put_version()
 redis.call('HSET', c, 'backoff', backoff)

@@ -14,7 +14,7 @@ read_conversation()
 local expected = tonumber(take())
 for _ = 1, tonumber(take()) do
   local field = take()
-  redis.call('HSETNX', cp, field, take())
+  redis.call('HSETNX', txt, field, take())
 end
 if conversation.head ~= expected then return { 'copied', conversation.head } end
 for _ = 1, tonumber(take()) do

@@ -8,19 +8,20 @@
 -- @include index
 -- @include forking
 -- @include review
-local operation, id, verdict, wake = unpack(ARGV, 1, 4)
+local operation, proposal, verdict, wake = unpack(ARGV, 1, 4)
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
-local answer = redis.call('GET', opbase .. REVIEW .. operation)
+local answer = redis.call('GET', operation_prefix .. REVIEW .. operation)
 if answer then return { 'concluded', answer } end
-local state = redis.call('HMGET', c, 'schema', 'forking', 'forkUntil', 'version')
-if not state[1] then return { 'not_found' } end
-if state[2] then return forking_reply(state[3]) end
-local held = redis.call('HMGET', pass, 'proposalId', 'decision', 'wake', 'expiresAt', 'proposedOver')
-if held[2] == operation then return { 'decided', held[3] == wake and 1 or 0 } end
-if held[1] ~= id then return { 'stale', 'unknown' } end
-if held[2] then return { 'stale', 'decided' } end
-if number_of(pass, 'expiresAt', held[4]) <= now then return { 'stale', 'expired' } end
-if held[5] ~= (state[4] or '0') then return { 'stale', 'version_changed' } end
+local schema, forking, fork_until, version = unpack(redis.call('HMGET', c, 'schema', 'forking', 'forkUntil', 'version'))
+if not schema then return { 'not_found' } end
+if forking then return forking_reply(fork_until) end
+local present_proposal, decision, recorded_wake, expires_at, proposed_over =
+  unpack(redis.call('HMGET', pass, 'proposalId', 'decision', 'wake', 'expiresAt', 'proposedOver'))
+if decision == operation then return { 'decided', recorded_wake == wake and 1 or 0 } end
+if present_proposal ~= proposal then return { 'stale', 'unknown' } end
+if decision then return { 'stale', 'decided' } end
+if number_of(pass, 'expiresAt', expires_at) <= now then return { 'stale', 'expired' } end
+if proposed_over ~= (version or '0') then return { 'stale', 'version_changed' } end
 redis.call('HSET', pass, 'decision', operation, 'verdict', verdict, 'wake', wake)
 redis.call('HDEL', pass, 'parked', 'parkedBy', 'parkedUntil')
 schedule(pass_member, now + WAKE_GRACE_MS)

@@ -12,18 +12,18 @@
 local operation = take()
 local loss = find_fork_loss(operation)
 if loss then
-  local by = string.match(redis.call('HGET', c, 'forked') or '', '^%S+')
-  return { loss == 'superseded' and by == operation and 'done' or loss }
+  local ended_operation = string.match(redis.call('HGET', c, 'forked') or '', '^%S+')
+  return { loss == 'superseded' and ended_operation == operation and 'done' or loss }
 end
-local state = redis.call('HMGET', c, 'forking', 'head', 'turns', 'forkAgent', 'ttl')
-local head, planned = tonumber(state[2] or 0), number_of(c, 'forking', string.match(state[1], '^%S+ %S+ (%S+)'))
-local is_complete = head >= planned
+local forking, head, turns, agent, ttl = unpack(redis.call('HMGET', c, 'forking', 'head', 'turns', 'forkAgent', 'ttl'))
+local copied, planned = tonumber(head or 0), number_of(c, 'forking', string.match(forking, '^%S+ %S+ (%S+)'))
+local is_complete = copied >= planned
 for _, text in ipairs(take_list()) do
-  is_complete = redis.call('HEXISTS', cp, 'k:' .. text) == 1 and is_complete
+  is_complete = redis.call('HEXISTS', txt, 'k:' .. text) == 1 and is_complete
 end
-if not is_complete then return { 'incomplete', head } end
+if not is_complete then return { 'incomplete', copied } end
 put_version()
-redis.call('HSET', c, 'forked', state[1], 'passed', state[2] .. ' ' .. (state[3] or 0), 'agent', state[4])
+redis.call('HSET', c, 'forked', forking, 'passed', head .. ' ' .. (turns or 0), 'agent', agent)
 redis.call('HDEL', c, 'forking', 'forkUntil', 'forkAgent')
-start_idle_ttl(state[5])
+start_idle_ttl(ttl)
 return { 'done' }

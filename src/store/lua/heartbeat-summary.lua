@@ -2,6 +2,6 @@
 -- ARGV: hash, the owner's claim, claimMs
 -- Reply: 1 | 0 if the claim is lost
 -- @include key-names
-local key = sumbase .. ARGV[1]
+local key = summary_prefix .. ARGV[1]
 if redis.call('EXISTS', gone) == 1 or redis.call('GET', key) ~= ARGV[2] then return 0 end
 return redis.call('PEXPIRE', key, ARGV[3])

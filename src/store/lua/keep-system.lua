@@ -9,8 +9,8 @@ local turn, owner, epoch, system = unpack(ARGV)
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
 if loss then return { loss } end
-local kept = redis.call('HGET', cp, 'system') or ''
+local kept = redis.call('HGET', txt, 'system') or ''
 local of, at = string.match(kept, '^([^\n]*)\n()')
 if of == turn then return { 'kept', string.sub(kept, at) } end
-redis.call('HSET', cp, 'system', turn .. '\n' .. system)
+redis.call('HSET', txt, 'system', turn .. '\n' .. system)
 return { 'kept', system }

@@ -5,23 +5,23 @@
 -- messages, unsettled turns in the mailbox, kind of the wait or '', how the last turn ended and when or '', 1 for a fork in
 -- progress}…}
 -- @include page
-local prefix, after, tenant_prefix, looks, limit, agent, state = unpack(ARGV)
-looks, limit = tonumber(looks), tonumber(limit)
-local names = read_page(KEYS[1], after, tenant_prefix, looks)
-local rows, last, looked = {}, '', 0
+local prefix, after, tenant_prefix, most_names, limit, agent, state = unpack(ARGV)
+most_names, limit = tonumber(most_names), tonumber(limit)
+local names = read_page(KEYS[1], after, tenant_prefix, most_names)
+local rows, last, examined = {}, '', 0
 
 -- A corrupt record is left out, so that the others are listed.
 local function read_state(base, id, last_turn)
   local head = redis.pcall('LINDEX', base .. 'mb:' .. id, 0)
   if type(head) == 'table' then return end
   if not head then return string.match(last_turn, '^failed ') and 'failed' or 'idle', '' end
-  local turn = redis.pcall('HMGET', base .. 't:' .. id .. ':' .. head, 'state', 'wfor')
+  local turn = redis.pcall('HMGET', base .. 't:' .. id .. ':' .. head, 'state', 'waitFor')
   return turn[1] or 'queued', turn[1] == 'waiting' and turn[2] or ''
 end
 
 for _, name in ipairs(names) do
   if #rows == limit then break end
-  last, looked = name, looked + 1
+  last, examined = name, examined + 1
   local tenant, id = string.match(name, '^([^|]+)|(.+)$')
   local base = prefix .. (tenant or '') .. ':'
   local fields = tenant and redis.pcall('HMGET', base .. 'c:' .. id, 'schema', 'agent', 'forkAgent', 'head', 'turns', 'last')
@@ -35,5 +35,5 @@ for _, name in ipairs(names) do
     end
   end
 end
-local is_end = #names < looks and looked == #names
-return { last, looked, is_end and 1 or 0, unpack(rows) }
+local is_end = #names < most_names and examined == #names
+return { last, examined, is_end and 1 or 0, unpack(rows) }

@@ -1,21 +1,22 @@
 -- Unsettled turns (I2) at one moment: the mailbox, then the scheduled turns.
--- ARGV: limit, then turns with a scheduled entry in `ready` a moment ago, by due time. An entry may outlive its turn, because an
--- erase leaves it to the sweep.
--- Reply: {length of the mailbox, scheduled turns, {turn, state, acceptedAt, dueAt, WAIT_FIELDS in turn-record.ts}…} | {} without
--- a conversation
+-- ARGV: limit, then the turns that had a scheduled entry in `ready` a moment ago, by due time. An entry may outlive its turn,
+-- because an erase leaves the entry to the sweep.
+-- Reply: {length of the mailbox, scheduled turns, {turn, state, acceptedAt, dueAt, WAIT_FIELDS in turn-record.ts}…} | {}
+-- without a conversation
 -- @include key-names
 if redis.call('EXISTS', c) == 0 then return {} end
 local limit = tonumber(ARGV[1])
 local rows = {}
 local function add(turn)
   if #rows >= limit then return end
-  local fields = { 'state', 'acceptedAt', 'dueAt', 'wfor', 'wstep', 'wsince', 'wuntil', 'wcalls', 'wasks' }
-  rows[#rows + 1] = { turn, unpack(redis.call('HMGET', tbase .. turn, unpack(fields))) }
+  local fields = { 'state', 'acceptedAt', 'dueAt', 'waitFor', 'waitStep', 'waitSince', 'waitUntil', 'waitCalls',
+    'waitArguments' }
+  rows[#rows + 1] = { turn, unpack(redis.call('HMGET', turn_prefix .. turn, unpack(fields))) }
 end
 for _, turn in ipairs(redis.call('LRANGE', mb, 0, limit - 1)) do add(turn) end
 local scheduled = 0
 for at = 2, #ARGV do
-  if redis.call('HGET', tbase .. ARGV[at], 'state') == 'scheduled' then
+  if redis.call('HGET', turn_prefix .. ARGV[at], 'state') == 'scheduled' then
     scheduled = scheduled + 1
     add(ARGV[at])
   end

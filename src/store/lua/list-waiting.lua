@@ -4,18 +4,18 @@
 -- Reply: {last name examined or '', count of names examined, 1 at the end of the shard, {name, agent, WAIT_FIELDS in
 -- turn-record.ts}…}
 -- @include page
-local prefix, after, name_prefix, looks, limit, kind, most_bytes = unpack(ARGV)
-looks, limit, most_bytes = tonumber(looks), tonumber(limit), tonumber(most_bytes)
-local names = read_page(KEYS[1], after, name_prefix, looks)
-local rows, last, looked, bytes = {}, '', 0, 0
+local prefix, after, name_prefix, most_names, limit, kind, most_bytes = unpack(ARGV)
+most_names, limit, most_bytes = tonumber(most_names), tonumber(limit), tonumber(most_bytes)
+local names = read_page(KEYS[1], after, name_prefix, most_names)
+local rows, last, examined, bytes = {}, '', 0, 0
 for _, name in ipairs(names) do
   if #rows == limit or bytes >= most_bytes then break end
-  last, looked = name, looked + 1
+  last, examined = name, examined + 1
   local tenant, waits_for, id, turn = string.match(name, '^([^|]+)|([^|]+)|([^|]+)|(.+)$')
   if turn and (kind == '' or kind == waits_for) then
     -- A corrupt record has no fields here. It is left out, so that the others are listed.
-    local fields = redis.pcall('HMGET', prefix .. tenant .. ':t:' .. id .. ':' .. turn, 'state', 'agent', 'wfor', 'wstep',
-      'wsince', 'wuntil', 'wcalls', 'wasks')
+    local fields = redis.pcall('HMGET', prefix .. tenant .. ':t:' .. id .. ':' .. turn, 'state', 'agent', 'waitFor', 'waitStep',
+      'waitSince', 'waitUntil', 'waitCalls', 'waitArguments')
     -- An interrupted erase may leave the entry of a removed turn.
     if fields[1] == 'waiting' and fields[3] == waits_for and fields[8] then
       rows[#rows + 1] = { name, unpack(fields, 2) }
@@ -23,5 +23,5 @@ for _, name in ipairs(names) do
     end
   end
 end
-local is_end = #names < looks and looked == #names
-return { last, looked, is_end and 1 or 0, unpack(rows) }
+local is_end = #names < most_names and examined == #names
+return { last, examined, is_end and 1 or 0, unpack(rows) }

@@ -8,13 +8,13 @@ local ready, open_passes, failed, idle, quarantined = unpack(KEYS)
 local before = '(' .. string.format('%.0f', now)
 local MOST_MS = 9007199254740991
 
-local function ask(nothing, ...)
+local function call_or(default, ...)
   local answer = redis.pcall(...)
-  return type(answer) == 'table' and answer.err and nothing or answer
+  return type(answer) == 'table' and answer.err and default or answer
 end
 
 local overdue = { t = 0, p = 0, d = 0 }
-for _, member in ipairs(ask({}, 'ZRANGEBYSCORE', ready, '-inf', before, 'LIMIT', 0, ARGV[1])) do
+for _, member in ipairs(call_or({}, 'ZRANGEBYSCORE', ready, '-inf', before, 'LIMIT', 0, ARGV[1])) do
   local kind = string.sub(member, 1, 1)
   if overdue[kind] then overdue[kind] = overdue[kind] + 1 end
 end
@@ -24,15 +24,15 @@ local function age(score)
 end
 
 local function age_of_first(key)
-  local first = ask({}, 'ZRANGE', key, 0, 0, 'WITHSCORES')
+  local first = call_or({}, 'ZRANGE', key, 0, 0, 'WITHSCORES')
   return first[2] and age(first[2]) or 0
 end
 
 -- By I6 an unended pass has its ready entry. A pass without one has ended, and the next sweep removes it.
-local open, oldest_open = ask(0, 'ZCARD', open_passes), 0
-local passes = ask({}, 'ZRANGE', open_passes, 0, tonumber(ARGV[1]) - 1, 'WITHSCORES')
+local open, oldest_open = call_or(0, 'ZCARD', open_passes), 0
+local passes = call_or({}, 'ZRANGE', open_passes, 0, tonumber(ARGV[1]) - 1, 'WITHSCORES')
 for at = 1, #passes, 2 do
-  if not ask(false, 'ZSCORE', ready, passes[at]) then
+  if not call_or(false, 'ZSCORE', ready, passes[at]) then
     open = open - 1
   elseif oldest_open == 0 then
     oldest_open = age(passes[at + 1])
@@ -41,7 +41,7 @@ end
 return {
   overdue.t, overdue.p, overdue.d, age_of_first(ready),
   open, oldest_open,
-  ask(0, 'ZCOUNT', failed, string.format('%.0f', now - tonumber(ARGV[2])), '+inf'),
-  ask(0, 'ZCOUNT', idle, '-inf', before), age_of_first(idle),
-  ask(0, 'HLEN', quarantined),
+  call_or(0, 'ZCOUNT', failed, string.format('%.0f', now - tonumber(ARGV[2])), '+inf'),
+  call_or(0, 'ZCOUNT', idle, '-inf', before), age_of_first(idle),
+  call_or(0, 'HLEN', quarantined),
 }

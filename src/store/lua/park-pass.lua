@@ -7,9 +7,10 @@
 local passId, owner, job, parkMs = unpack(ARGV)
 local loss = find_pass_loss(passId, owner)
 if loss == 'fenced' then
-  -- Sent again: no owner has claimed since. The owner differs from that of a later delivery of the same job.
-  local held = redis.call('HMGET', pass, 'passId', 'owner', 'parked', 'parkedBy')
-  if held[1] == passId and not held[2] and held[3] == job and held[4] == owner then return 'parked' end
+  -- Sent again: no owner has claimed the pass since. A later delivery of the same job has another owner.
+  local present_pass, present_owner, parked, parked_by =
+    unpack(redis.call('HMGET', pass, 'passId', 'owner', 'parked', 'parkedBy'))
+  if present_pass == passId and not present_owner and parked == job and parked_by == owner then return 'parked' end
 end
 if loss then return loss end
 redis.call('HDEL', pass, 'owner', 'lease')

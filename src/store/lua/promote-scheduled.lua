@@ -6,7 +6,7 @@
 -- @include wake
 -- @include push
 local turn, wake = ARGV[1], ARGV[2]
-local key, member = tbase .. turn, scheduled_member(turn)
+local key, member = turn_prefix .. turn, scheduled_member(turn)
 local found = redis.call('HMGET', key, 'state', 'dueAt')
 if found[1] ~= 'scheduled' or redis.call('EXISTS', gone) == 1 then
   unschedule(member)

@@ -5,6 +5,6 @@
 -- @include ready
 -- @include index
 -- @include review
-local answer = redis.call('GET', opbase .. REVIEW .. ARGV[1])
+local answer = redis.call('GET', operation_prefix .. REVIEW .. ARGV[1])
 if answer then return answer end
 return redis.call('HGET', pass, 'decision') == ARGV[1] and 'pending' or ''

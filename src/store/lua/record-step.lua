@@ -14,21 +14,22 @@
 -- `fields` names the conversation's fields in the reply. move_calls reads `opens` and `closes`.
 local step = cjson.decode(ARGV[1])
 local turn = step.turn
-local key = tbase .. turn
+local key = turn_prefix .. turn
 local function is_done(record)
   return record and string.sub(record, 1, 5) == 'done '
 end
 read_conversation()
 local loss = find_loss(turn, step.owner, step.epoch)
 if loss then return { loss } end
-local known = redis.call('HMGET', key, 's:' .. step.key, 'ui', 'uo', 'rt', 'wstep', 'wleft')
-if is_done(known[1]) then return { 'known', redis.call('HMGET', c, unpack(step.fields)) } end
+local record, input_tokens, output_tokens, request_tokens, wait_step, wait_open = unpack(redis.call('HMGET', key,
+  's:' .. step.key, 'inputTokens', 'outputTokens', 'requestTokens', 'waitStep', 'waitOpen'))
+if is_done(record) then return { 'known', redis.call('HMGET', c, unpack(step.fields)) } end
 local head = conversation.head
 if step.expectedHead and step.expectedHead ~= head then return { 'fenced' } end
 
 move_calls(step.opens, step.closes)
 local first_message = 2 + 2 * step.texts
-for at = 2, first_message - 1, 2 do redis.call('HSETNX', cp, 'x:' .. ARGV[at], ARGV[at + 1]) end
+for at = 2, first_message - 1, 2 do redis.call('HSETNX', txt, 'x:' .. ARGV[at], ARGV[at + 1]) end
 append_messages(ARGV, first_message, turn)
 local to = conversation.head
 local seqs = to > head and string.format(' %.0f %.0f %s', head + 1, to, step.ending) or ''
@@ -37,9 +38,9 @@ local function change(field, value)
   changes[#changes + 1] = field
   changes[#changes + 1] = value
 end
-if step.inputTokens > 0 then change('ui', string.format('%.0f', (known[2] or 0) + step.inputTokens)) end
-if step.outputTokens > 0 then change('uo', string.format('%.0f', (known[3] or 0) + step.outputTokens)) end
-if step.requestTokens then change('rt', (known[4] or '') .. string.format('%.0f ', step.requestTokens)) end
+if step.inputTokens > 0 then change('inputTokens', string.format('%.0f', (input_tokens or 0) + step.inputTokens)) end
+if step.outputTokens > 0 then change('outputTokens', string.format('%.0f', (output_tokens or 0) + step.outputTokens)) end
+if step.requestTokens then change('requestTokens', (request_tokens or '') .. string.format('%.0f ', step.requestTokens)) end
 redis.call('HSET', key, unpack(changes))
 local lease = now + step.leaseMs
 schedule(turn_member, lease)
@@ -47,7 +48,7 @@ local extra = {}
 local anchor, answered = step.anchor, step.answered
 if anchor then
   extra = { 'anchor', string.format('%.0f %.0f %.0f %.0f %.0f %s whole', to, anchor.tokens, anchor.version,
-    conversation.tokens, conversation.bytes, anchor.setup) }
+    conversation.tokens, conversation.bytes, anchor.fingerprint) }
 end
 if answered and answered > tonumber(redis.call('HGET', c, 'answered') or -1) then
   extra[#extra + 1] = 'answered'
@@ -56,13 +57,14 @@ end
 -- The claim counts as an attempt, because its worker may still die.
 save_conversation('lease', string.format('%.0f', lease), 'attempts', 1, unpack(extra))
 
--- A wait stays in the turn until it is used: its step is recorded and none of its calls is open.
-if known[5] then
-  local left = tonumber(known[6] or 0)
-  for _, call in ipairs(step.closes) do left = left - redis.call('HDEL', key, 'w:' .. call) end
-  redis.call('HSET', key, 'wleft', left)
-  if left == 0 and (known[5] == step.key or is_done(redis.call('HGET', key, 's:' .. known[5]))) then
-    redis.call('HDEL', key, 'wfor', 'wstep', 'wsince', 'wuntil', 'wcalls', 'wasks', 'wsteps', 'wful', 'wleft')
+-- A wait stays in the turn until it is used: the step of the wait is recorded, and no call of the wait is open.
+if wait_step then
+  local left = tonumber(wait_open or 0)
+  for _, call in ipairs(step.closes) do left = left - redis.call('HDEL', key, 'waitOpen:' .. call) end
+  redis.call('HSET', key, 'waitOpen', left)
+  if left == 0 and (wait_step == step.key or is_done(redis.call('HGET', key, 's:' .. wait_step))) then
+    redis.call('HDEL', key, 'waitFor', 'waitStep', 'waitSince', 'waitUntil', 'waitCalls', 'waitArguments', 'waitSteps',
+      'waitFulfilled', 'waitOpen')
   end
 end
 return { 'recorded', redis.call('HMGET', c, unpack(step.fields)) }

@@ -5,11 +5,11 @@
 -- Reply: 'recorded' | 'superseded' | 'gone'
 -- @include keys
 -- @include index
-local key, prefix, passId = sumbase .. ARGV[1], ARGV[4], ARGV[7]
+local key, prefix, passId = summary_prefix .. ARGV[1], ARGV[4], ARGV[7]
 if redis.call('EXISTS', gone) == 1 then return 'gone' end
-local passes = redis.call('HMGET', c, 'pass', 'lp')
+local passes = redis.call('HMGET', c, 'pass', 'lastPass')
 local is_of_pass = passes[1] == passId or passes[2] == passId
-if not is_of_pass and redis.call('GET', sumbase .. ARGV[5]) ~= ARGV[6] then return 'superseded' end
+if not is_of_pass and redis.call('GET', summary_prefix .. ARGV[5]) ~= ARGV[6] then return 'superseded' end
 local found = redis.call('GET', key)
 if found and string.sub(found, 1, #prefix) == prefix then return 'recorded' end
 redis.call('SET', key, ARGV[2], 'PX', ARGV[3])

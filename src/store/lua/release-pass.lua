@@ -10,8 +10,9 @@ local passId, owner = unpack(ARGV)
 local loss = find_pass_loss(passId, owner)
 if loss == 'fenced' then
   -- Sent again: no owner has claimed since.
-  local held = redis.call('HMGET', pass, 'passId', 'owner', 'parkedBy', 'parked')
-  if held[1] == passId and not held[2] and held[3] == owner and not held[4] then return 'released' end
+  local present_pass, present_owner, parked_by, parked =
+    unpack(redis.call('HMGET', pass, 'passId', 'owner', 'parkedBy', 'parked'))
+  if present_pass == passId and not present_owner and parked_by == owner and not parked then return 'released' end
 end
 if loss then return loss end
 local attempts = tonumber(redis.call('HGET', pass, 'attempts'))

@@ -2,7 +2,7 @@
 -- ARGV: hash, the owner's claim
 -- Reply: 1 | 0 if the owner had no claim
 -- @include key-names
-local key = sumbase .. ARGV[1]
+local key = summary_prefix .. ARGV[1]
 if redis.call('GET', key) ~= ARGV[2] then return 0 end
 redis.call('SREM', ix, key)
 return redis.call('UNLINK', key)

@@ -19,7 +19,7 @@ if loss then return loss end
 local attempts = tonumber(redis.call('HGET', c, 'attempts'))
 redis.call('HSET', c, 'attempts', math.max(attempts - 1, 0))
 redis.call('HDEL', c, 'owner', 'lease')
-redis.call('HSET', tbase .. turn, 'state', 'queued')
+redis.call('HSET', turn_prefix .. turn, 'state', 'queued')
 wake_turn(wake)
 -- If the wake is lost with the worker, the next sweep finds the turn.
 schedule(turn_member, now)

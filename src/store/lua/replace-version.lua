@@ -15,7 +15,7 @@
 -- @include forking
 -- @include args
 -- @include put-version
-local operation, operationMs, expected, head, keeps = opbase .. take(), take(), take(), take(), take() == '1'
+local operation, operationMs, expected, head, keeps = operation_prefix .. take(), take(), take(), take(), take() == '1'
 local backoff, wake = take(), take()
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local known = redis.call('GET', operation)
@@ -23,20 +23,22 @@ if known then
   local number, added = string.match(known, '^(%d+) (.*)$')
   return { 'known', tonumber(number), added }
 end
-local state = redis.call('HMGET', c, 'schema', 'forking', 'owner', 'open', 'version', 'head', 'forkUntil', 'ttl')
-if not state[1] then return { 'not_found' } end
-if state[2] then return forking_reply(state[7]) end
+local schema, forking, owner, open, version, present_head, fork_until, ttl =
+  unpack(redis.call('HMGET', c, 'schema', 'forking', 'owner', 'open', 'version', 'head', 'forkUntil', 'ttl'))
+if not schema then return { 'not_found' } end
+if forking then return forking_reply(fork_until) end
 -- A running turn keeps its context even if its lease has lapsed, because its epoch can still write.
 local turn = redis.call('LINDEX', mb, 0)
-local waits = turn and redis.call('HGET', tbase .. turn, 'state') == 'waiting'
-if state[3] or (not keeps and (waits or (state[4] or '0') ~= '0')) then return { 'busy' } end
-local live = state[5] or '0'
-if live ~= expected or state[6] ~= head then return { 'changed', tonumber(live), tonumber(state[6]) } end
+local waits = turn and redis.call('HGET', turn_prefix .. turn, 'state') == 'waiting'
+if owner or (not keeps and (waits or (open or '0') ~= '0')) then return { 'busy' } end
+local live = version or '0'
+if live ~= expected or present_head ~= head then return { 'changed', tonumber(live), tonumber(present_head) } end
 for _, text in ipairs(take_list()) do
-  if redis.call('HEXISTS', cp, 'k:' .. text) == 0 then return { 'text_gone' } end
+  if redis.call('HEXISTS', txt, 'k:' .. text) == 0 then return { 'text_gone' } end
 end
 
--- The first write is one that a full Redis refuses. It would not refuse the end of a pass.
+-- A full Redis refuses a script at its first write, if that write may grow. The end of a pass would not be refused, so the
+-- restore points are written first.
 local number = ARGV[position + 1]
 keep_version(live)
 keep_version(number)
@@ -45,11 +47,11 @@ if passId then
   supersede_owner()
   is_awaited = end_pass(passId, 'superseded', wake)
   -- The pass's owner must not read this end as its own.
-  redis.call('HDEL', c, 'lp', 'lw', 'lf', 'ls')
+  redis.call('HDEL', c, 'lastPass', 'lastPassWake', 'lastPassAwaited', 'lastPassSettled')
 end
 put_version()
 redis.call('HSET', c, 'backoff', backoff)
-start_idle_ttl(state[8])
+start_idle_ttl(ttl)
 local added = is_awaited == 1 and wake or ''
 redis.call('SET', operation, number .. ' ' .. added, 'PX', operationMs)
 index_key(operation)

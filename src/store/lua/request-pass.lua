@@ -9,39 +9,40 @@
 -- @include review
 local passId, wake, refused, calibration, is_hard = ARGV[1], ARGV[2], ARGV[3], ARGV[4], ARGV[5] == '1'
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
-local last = redis.call('HMGET', c, 'schema', 'lp', 'forking', 'forkUntil')
-if not last[1] then return { 'not_found' } end
-if last[3] then return forking_reply(last[4]) end
+local schema, last_pass, forking, fork_until = unpack(redis.call('HMGET', c, 'schema', 'lastPass', 'forking', 'forkUntil'))
+if not schema then return { 'not_found' } end
+if forking then return forking_reply(fork_until) end
 -- Sent again: the pass of this request has ended.
-if last[2] == passId then return { 'requested', passId, 0 } end
+if last_pass == passId then return { 'requested', passId, 0 } end
 
-local current = redis.call('HMGET', pass, 'passId', 'reasons', 'wake', 'refused', 'proposal', 'owner', 'calibration')
+local present_pass, present_reasons, recorded_wake, present_refused, proposal, owner, present_calibration =
+  unpack(redis.call('HMGET', pass, 'passId', 'reasons', 'wake', 'refused', 'proposal', 'owner', 'calibration'))
 local reasons, known = {}, {}
 local function add(reason)
   if not known[reason] then reasons[#reasons + 1] = reason end
   known[reason] = true
 end
-for reason in string.gmatch(current[2] or '', '[^,]+') do add(reason) end
+for reason in string.gmatch(present_reasons or '', '[^,]+') do add(reason) end
 for at = 6, #ARGV do add(ARGV[at]) end
 redis.call('HSET', pass, 'reasons', table.concat(reasons, ','))
-if refused ~= '' and tonumber(refused) < tonumber(current[4] or math.huge) then
+if refused ~= '' and tonumber(refused) < tonumber(present_refused or math.huge) then
   redis.call('HSET', pass, 'refused', refused)
 end
-if calibration ~= '' and tonumber(calibration) > tonumber(current[7] or 0) then
+if calibration ~= '' and tonumber(calibration) > tonumber(present_calibration or 0) then
   redis.call('HSET', pass, 'calibration', calibration)
 end
-if current[1] then
-  if is_hard and current[5] then
+if present_pass then
+  if is_hard and proposal then
     drop_proposal()
     -- A worker that has the pass sees the reasons before it ends the pass.
-    if not current[6] then
+    if not owner then
       redis.call('HSET', pass, 'wake', wake)
       schedule(pass_member, now + WAKE_GRACE_MS)
-      return { 'joined', current[1], 1 }
+      return { 'joined', present_pass, 1 }
     end
   end
-  local status = current[1] == passId and 'requested' or 'joined'
-  return { status, current[1], current[3] == wake and 1 or 0 }
+  local status = present_pass == passId and 'requested' or 'joined'
+  return { status, present_pass, recorded_wake == wake and 1 or 0 }
 end
 redis.call('HSET', pass, 'passId', passId, 'wake', wake, 'attempts', 0, 'requestedAt', string.format('%.0f', now))
 redis.call('HSET', c, 'pass', passId)

@@ -24,12 +24,12 @@ if live == number and redis.call('HGET', ver, number) == ARGV[position + 2] then
 end
 if live ~= expected then return { 'version_changed', tonumber(live) } end
 if tonumber(redis.call('HGET', c, 'answered') or -1) >= tonumber(shown) then return { 'answered' } end
--- A waiting pass has planned or proposed over the refused version, and so have its children. Without this, the head turn would
--- take the pass over before the children end, and evict.
-local waiting = redis.call('HMGET', pass, 'proposal', 'parked', 'owner')
-if waiting[1] or waiting[2] then
+-- A parked pass, or a pass under review, has a plan over the refused version, and so have its children. The pass starts again
+-- at once. Otherwise the head turn would take the pass over before the children end, and evict.
+local proposal, parked, pass_owner = unpack(redis.call('HMGET', pass, 'proposal', 'parked', 'owner'))
+if proposal or parked then
   drop_proposal()
-  if not waiting[3] then schedule(pass_member, now) end
+  if not pass_owner then schedule(pass_member, now) end
 end
 redis.call('HSET', c, 'quarantine', number .. ' ' .. segments)
 put_version()

@@ -1,6 +1,6 @@
--- Sets aside a record that workers can create again (I12): the open pass of a conversation, or a summary. The record stays under
--- another name, for people. A turn that waits for the pass wakes and requests another one.
--- If another record of the conversation is corrupt too, only the name changes.
+-- Sets aside a record that workers can create again (I12): the open pass of a conversation, or a summary. The record stays
+-- under another name, for people. A turn that waits for the pass wakes and requests another pass.
+-- If another record of the conversation is corrupt too, the script only renames the key.
 -- ARGV: key, reason, wake of a turn that waits for the pass
 -- Reply: {'kept'} | {'set_aside', note in `quarantined`, 1 if the wake is to be added}
 -- @include key-names
@@ -15,7 +15,7 @@
 local key, why, wake = unpack(ARGV)
 local shard = string.match(ready, '^(.*)ready$')
 -- @include quarantine
-if key ~= pass and string.sub(key, 1, #sumbase) ~= sumbase then return { 'kept' } end
+if key ~= pass and string.sub(key, 1, #summary_prefix) ~= summary_prefix then return { 'kept' } end
 if redis.call('EXISTS', key) == 0 or redis.call('EXISTS', gone) == 1 then return { 'kept' } end
 local decision = redis.pcall('HGET', pass, 'decision')
 local kept_as = move_key(key)

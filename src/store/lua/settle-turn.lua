@@ -20,7 +20,7 @@ read_conversation()
 local loss = find_loss(turn, owner, epoch)
 -- A settle that is sent again after the next claim has not lost its lease. An unlost turn is in the mailbox, so it is not
 -- settled (I2).
-if loss == 'fenced' and SETTLED[redis.call('HGET', tbase .. turn, 'state')] then
+if loss == 'fenced' and SETTLED[redis.call('HGET', turn_prefix .. turn, 'state')] then
   local is_taken = wake == '' and head_turn and conversation.owner == owner
   if is_taken and tonumber(redis.call('HGET', c, 'lease')) > now then
     return { 'known', 1, 0, head_turn, head_reply(head_turn) }

@@ -8,5 +8,5 @@ read_conversation()
 local loss = find_loss(ARGV[1], ARGV[2], ARGV[3])
 if loss then return loss end
 local started = 'started ' .. string.format('%.0f', now)
-for at = 4, #ARGV do redis.call('HSETNX', tbase .. ARGV[1], 's:' .. ARGV[at], started) end
+for at = 4, #ARGV do redis.call('HSETNX', turn_prefix .. ARGV[1], 's:' .. ARGV[at], started) end
 return 'recorded'

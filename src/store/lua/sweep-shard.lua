@@ -1,7 +1,7 @@
--- Claims a shard for claimMs and returns its due entries. Each is pushed out: by 1 s, doubling to 60 s, until a worker claims it.
--- If a sweeper dies before it adds the wakes, its entries wait for that push. With a first push of 5 s, the turns of a killed
--- worker took 13.2 s to continue (p99 of 1,815).
--- A full Redis refuses this script, and due entries keep their times: nothing could be woken. Then sweep-idle runs.
+-- Claims a shard for claimMs and returns its due entries. Each entry is pushed out: by 1 s, doubling to 60 s, until a worker
+-- claims it. If a sweeper dies before it adds the wakes, its entries are late by that push. With a first push of 5 s, the turns
+-- of a killed worker took 13.2 s to continue (p99 of 1,815).
+-- A full Redis refuses this script, so due entries keep their times: no wake could be added anyway. Then sweep-idle runs.
 -- Ended passes are removed from the open passes. Unreadable members and records are set aside one by one (I12).
 -- Sent again it returns nothing: the entries are due again after their push.
 -- KEYS: claim of the shard, ready, idle, open passes, failed. ARGV: limit, prefix of the shard's keys, claimMs
@@ -15,7 +15,7 @@ local shard = ARGV[2]
 -- @include quarantine
 -- @include take-idle
 local FIRST_PUSH_MS, LAST_PUSH_MS = 1000, 60000
-local MOST_LOOKED_AT = 10
+local MOST_CHECKED = 10
 -- Record that counts the pushes of an entry. A claim resets the count.
 local RECORDS = { t = 'c', p = 'pass', d = 't' }
 if not claim_shard(claim, ARGV[3]) then return { {}, {} } end
@@ -50,12 +50,12 @@ for _, member in ipairs(redis.call('ZRANGEBYSCORE', ready, '-inf', now, 'LIMIT',
 take_idle(idle, due)
 
 -- Nothing is taken from this set, so each sweep checks other members.
-local start = math.floor(now / 1000) * MOST_LOOKED_AT % math.max(redis.call('ZCARD', failed), 1)
-for _, member in ipairs(redis.call('ZRANGE', failed, start, start + MOST_LOOKED_AT - 1)) do
+local start = math.floor(now / 1000) * MOST_CHECKED % math.max(redis.call('ZCARD', failed), 1)
+for _, member in ipairs(redis.call('ZRANGE', failed, start, start + MOST_CHECKED - 1)) do
   if not read_member('failed', member) then quarantine_member('failed', member, 'unknown member') end
 end
 -- By I6 an unended pass has its ready entry. A pass without one has ended.
-for _, member in ipairs(redis.call('ZRANGE', open_passes, 0, MOST_LOOKED_AT - 1)) do
+for _, member in ipairs(redis.call('ZRANGE', open_passes, 0, MOST_CHECKED - 1)) do
   if not read_member('passes', member) then
     quarantine_member('passes', member, 'unknown member')
   elseif not redis.call('ZSCORE', ready, member) then

@@ -10,9 +10,9 @@
 -- @include pass-fence
 local owner, passId, leaseMs = unpack(ARGV)
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
-local current = redis.call('HGET', pass, 'passId')
-if not current then return { 'empty' } end
-if current == passId then return claimed_pass() end
+local present_pass = redis.call('HGET', pass, 'passId')
+if not present_pass then return { 'empty' } end
+if present_pass == passId then return claimed_pass() end
 supersede_owner()
 drop_proposal()
 redis.call('HSET', pass, 'passId', passId, 'attempts', 1)

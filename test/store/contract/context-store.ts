@@ -160,7 +160,7 @@ export function describeContextStore(given: Given): void {
       await store.commitVersion(lease, commitOf(0, 2));
       await waitForPass(store, conversation, 't1');
       await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
-      // c log mb ver cp pass ev, two turns, a summary and an operation
+      // c log mb ver txt pass ev, two turns, a summary and an operation
       const removed = { removedKeys: 11 };
       expect(await store.erase(conversation)).toEqual(removed);
       expect(await store.erase(conversation)).toEqual(removed);

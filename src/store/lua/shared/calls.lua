@@ -1,6 +1,7 @@
 -- Requires: keys. Defines: read_open_calls.
--- Each open call is a field of c, so a result costs the same however many calls are open. The field is `o:` and our call id
--- (c<seq>_<index>, safe inside JSON). Its value is the provider's id as JSON if that differs, else ''. Field `open` counts them.
+-- Each open call is a field of c, so a result costs the same however many calls are open. The name of the field is `o:` and our
+-- call id (c<seq>_<index>, safe inside JSON). The value is the provider's id as JSON if that differs, else ''. The field `open`
+-- counts the open calls.
 local OPEN_CALL = '^o:c(%d+)_(%d+)$'
 
 -- Ids of the open calls, oldest first. An id that is not safe inside JSON is a corrupt record.

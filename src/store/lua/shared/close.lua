@@ -1,12 +1,12 @@
 -- Requires: keys, append, calls. Defines: close_open_calls.
 -- Answers every open call, oldest first, because no message may follow an unanswered call. The caller saves the end of the log.
 -- A call whose answer was accepted gets that answer. Every other call gets the same error result.
--- closing: { content as JSON, tokens, bytes } of the error result for an unanswered call.
+-- The parameter `closing` is the error result for an unanswered call: { content as JSON, tokens, bytes }.
 local function find_result(turn, call, closing)
-  local brought = redis.call('HMGET', tbase .. turn, 'wa:' .. call, 'a:' .. call)
-  if not brought[1] then return closing[2], closing[3], '{"content":' .. closing[1] .. ',"isError":true}' end
-  local tokens, bytes, result = string.match(brought[1], '^(%d+) (%d+)\n(.*)$')
-  return tokens, bytes, result == '' and brought[2] or result
+  local accepted = redis.call('HMGET', turn_prefix .. turn, 'waitUnused:' .. call, 'a:' .. call)
+  if not accepted[1] then return closing[2], closing[3], '{"content":' .. closing[1] .. ',"isError":true}' end
+  local tokens, bytes, result = string.match(accepted[1], '^(%d+) (%d+)\n(.*)$')
+  return tokens, bytes, result == '' and accepted[2] or result
 end
 
 local function close_open_calls(turn, closing)

@@ -1,13 +1,13 @@
 -- Requires: keys. Defines: conversation, head_turn, next_turn, read_conversation, save_conversation.
--- read_conversation fills the three variables. The first holds owner, epoch, end of the log, idle TTL and the time
--- of the last settlement. The others are the first two turns of the mailbox.
+-- read_conversation sets the three variables. `conversation` holds owner, epoch, end of the log, idle TTL and the time of the
+-- last settlement. `head_turn` and `next_turn` are the ids of the first two turns of the mailbox.
 local conversation, head_turn, next_turn
 
-local TURN_COUNTS = { 'ui', 'uo', 'wuntil', 'dueAt', 'sus', 'wleft' }
+local TURN_COUNTS = { 'inputTokens', 'outputTokens', 'waitUntil', 'dueAt', 'suspended', 'waitOpen' }
 
--- A script may write to both turns before it reads all of their fields.
+-- A script may write to both turns before it has read all of their fields. So their numbers are checked first.
 local function check_turn(turn)
-  local key = tbase .. turn
+  local key = turn_prefix .. turn
   if has_other_type('HLEN', key) then refuse(key, '') end
   local field = find_no_number(key, TURN_COUNTS)
   if field then refuse(key, field) end
@@ -15,11 +15,11 @@ local function check_turn(turn)
 end
 
 local function read_conversation()
-  local owner, epoch, head, tokens, bytes, turns, ttl, last =
-    unpack(redis.call('HMGET', c, 'owner', 'epoch', 'head', 'ht', 'hb', 'turns', 'ttl', 'last'))
+  local owner, epoch, head, tokens, bytes, turns, ttl, last_turn =
+    unpack(redis.call('HMGET', c, 'owner', 'epoch', 'head', 'headTokens', 'headBytes', 'turns', 'ttl', 'last'))
   conversation = { owner = owner, epoch = epoch, head = tonumber(head or 0), tokens = tonumber(tokens or 0),
     bytes = tonumber(bytes or 0), turns = tonumber(turns or 0), ttl = ttl,
-    settled = tonumber(string.match(last or '', '%d+$') or 0) }
+    settled = tonumber(string.match(last_turn or '', '%d+$') or 0) }
   head_turn, next_turn = unpack(redis.call('LRANGE', mb, 0, 1))
   if head_turn then check_turn(head_turn) end
   if next_turn then check_turn(next_turn) end
@@ -27,6 +27,6 @@ end
 
 -- Writes the end of the log, and further fields (names and values) in the same HSET.
 local function save_conversation(...)
-  redis.call('HSET', c, 'head', conversation.head, 'ht', string.format('%.0f', conversation.tokens),
-    'hb', string.format('%.0f', conversation.bytes), 'turns', conversation.turns, ...)
+  redis.call('HSET', c, 'head', conversation.head, 'headTokens', string.format('%.0f', conversation.tokens),
+    'headBytes', string.format('%.0f', conversation.bytes), 'turns', conversation.turns, ...)
 end

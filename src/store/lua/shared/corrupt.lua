@@ -13,9 +13,9 @@ local function number_of(key, field, text)
   return tonumber(text) or refuse(key, field)
 end
 
--- Checks the field `wcalls` of a wait: a line per call, with its id and its deadline.
+-- Checks the field `waitCalls` of a wait: a line per call, with its id and its deadline.
 local function check_calls(key, text)
   for line in string.gmatch(text, '[^\n]+') do
-    if not string.find(line, '^%S+ %d+$') then refuse(key, 'wcalls') end
+    if not string.find(line, '^%S+ %d+$') then refuse(key, 'waitCalls') end
   end
 end

@@ -4,8 +4,8 @@
 -- @include idle-ttl
 -- @include conversations
 
--- Reply to a writer of another agent, or during a fork, else nil. One agent owns a conversation, because a
--- pass has one policy.
+-- Returns the reply that refuses a writer of another agent, or a writer during a fork, else nil. One agent owns a
+-- conversation, because a pass has one policy.
 local function find_refusal(is_gone, agent)
   local known = is_gone and {} or redis.call('HMGET', c, 'agent', 'forking', 'forkUntil')
   -- Checked first, because an unfinished fork has no agent yet.
@@ -14,17 +14,17 @@ local function find_refusal(is_gone, agent)
 end
 
 -- Creates the conversation if it does not exist.
--- After an erase, or in place of an abandoned fork, it removes what is left and then the mark `gone`. Every batch of an erase
--- checks that mark, because the keys now belong to the new conversation.
+-- After an erase, or in place of an abandoned fork, this function first removes the keys that are left, and the mark `gone`.
+-- Every batch of an erase checks that mark, because the keys now belong to the new conversation.
 -- All keys go in one call, which holds Redis for 0.5 s at 20,000 turns. Removal in batches is impossible: turns of the old and
 -- the new conversation have the same key names.
 local function create_conversation(is_gone, schema, agent)
   if is_gone then
     for _, key in ipairs(redis.call('SMEMBERS', ix)) do
       redis.call('UNLINK', key)
-      if string.sub(key, 1, #tbase) == tbase then forget_turn(string.sub(key, #tbase + 1)) end
+      if string.sub(key, 1, #turn_prefix) == turn_prefix then forget_turn(string.sub(key, #turn_prefix + 1)) end
     end
-    redis.call('UNLINK', c, log, mb, ver, cp, pass, ix, ev, gone, expiry)
+    redis.call('UNLINK', c, log, mb, ver, txt, pass, ix, ev, gone, expiry)
     unschedule(turn_member)
     unschedule(pass_member)
     forget_idle_ttl()

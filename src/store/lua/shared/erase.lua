@@ -19,13 +19,13 @@ local function erase_batch(size)
   local head = redis.pcall('LINDEX', mb, 0)
   if type(head) == 'string' then forget_waiting(head) end
   forget_conversation()
-  local removed = redis.call('UNLINK', c, log, mb, ver, cp, pass, ev)
+  local removed = redis.call('UNLINK', c, log, mb, ver, txt, pass, ev)
   unschedule(turn_member)
   unschedule(pass_member)
   remove_open_pass()
   for _, key in ipairs(take_names(size)) do
     removed = removed + redis.call('UNLINK', key)
-    if string.sub(key, 1, #tbase) == tbase then forget_turn(string.sub(key, #tbase + 1)) end
+    if string.sub(key, 1, #turn_prefix) == turn_prefix then forget_turn(string.sub(key, #turn_prefix + 1)) end
   end
   local has_more = redis.call('EXISTS', ix)
   if has_more == 1 then schedule_idle_check(now + ERASE_GRACE_MS) else forget_idle_ttl() end

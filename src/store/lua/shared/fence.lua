@@ -4,7 +4,7 @@
 local function find_loss(turn, owner, epoch)
   if conversation.owner == owner and conversation.epoch == epoch and head_turn == turn then return nil end
   if redis.call('EXISTS', gone) == 1 then return 'gone' end
-  return redis.call('HGET', tbase .. turn, 'state') == 'canceled' and 'canceled' or 'fenced'
+  return redis.call('HGET', turn_prefix .. turn, 'state') == 'canceled' and 'canceled' or 'fenced'
 end
 
 -- Epochs never repeat, not even after an erase, because an epoch is never behind the clock. The caller saves the epoch.

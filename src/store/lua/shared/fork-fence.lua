@@ -2,11 +2,12 @@
 -- Only the operation that copies into this fork may write to it.
 local function find_fork_loss(operation)
   if redis.call('EXISTS', gone) == 1 then return 'gone' end
-  local by = string.match(redis.call('HGET', c, 'forking') or '', '^%S+')
-  if by ~= operation then return 'superseded' end
+  local forking_operation = string.match(redis.call('HGET', c, 'forking') or '', '^%S+')
+  if forking_operation ~= operation then return 'superseded' end
 end
 
--- Every batch extends the lease. Afterwards the fork is abandoned: its operation may continue, or another one may begin.
+-- Every batch extends the lease. Once the lease ends, the fork is abandoned: its operation may continue, or another operation
+-- may replace it.
 local function lease_fork(leaseMs)
   redis.call('HSET', c, 'forkUntil', string.format('%.0f', now + tonumber(leaseMs)))
 end

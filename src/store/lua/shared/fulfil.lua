@@ -1,13 +1,13 @@
 -- Requires: keys, ready, wake. Defines: end_wait.
 -- Ends the wait of the head turn if the turn waits for `kind`. Returns true if the caller has to add `wake`.
--- With is_fulfilled = false, the turn wakes and must check for itself (I13).
--- A wait that already ended keeps its end and its wake.
+-- With is_fulfilled = false, the turn wakes and must check the size itself (I13).
+-- A wait that has ended before keeps its first end and wake.
 local function end_wait(kind, wake, is_fulfilled)
   local turn = redis.call('LINDEX', mb, 0)
   if not turn then return false end
-  local wait = redis.call('HMGET', tbase .. turn, 'state', 'wfor', 'wful')
+  local wait = redis.call('HMGET', turn_prefix .. turn, 'state', 'waitFor', 'waitFulfilled')
   if wait[1] ~= 'waiting' or wait[2] ~= kind or wait[3] then return false end
-  redis.call('HSET', tbase .. turn, 'wful', is_fulfilled and 1 or 0)
+  redis.call('HSET', turn_prefix .. turn, 'waitFulfilled', is_fulfilled and 1 or 0)
   wake_turn(wake)
   return true
 end

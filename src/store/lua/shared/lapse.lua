@@ -4,20 +4,22 @@
 local function find_lapsed_turn()
   local turn = redis.call('LINDEX', mb, 0)
   if not turn or redis.call('EXISTS', gone) == 1 then return unschedule(turn_member) end
-  local held = redis.call('HMGET', c, 'lease', 'wake')
-  local wait = redis.call('HMGET', tbase .. turn, 'state', 'wuntil', 'wful')
-  local untilMs = tonumber(held[1] or 0)
-  if wait[1] == 'waiting' and not wait[3] then untilMs = math.max(untilMs, number_of(tbase .. turn, 'wuntil', wait[2])) end
+  local lease, wake = unpack(redis.call('HMGET', c, 'lease', 'wake'))
+  local state, wait_until, is_over = unpack(redis.call('HMGET', turn_prefix .. turn, 'state', 'waitUntil', 'waitFulfilled'))
+  local untilMs = tonumber(lease or 0)
+  if state == 'waiting' and not is_over then
+    untilMs = math.max(untilMs, number_of(turn_prefix .. turn, 'waitUntil', wait_until))
+  end
   if untilMs > now then return schedule(turn_member, untilMs) end
-  return held[2] or ''
+  return wake or ''
 end
 
 local function find_lapsed_pass()
-  local held = redis.call('HMGET', pass, 'passId', 'lease', 'parkedUntil', 'wake')
-  if not held[1] or redis.call('EXISTS', gone) == 1 then return unschedule(pass_member) end
-  local untilMs = math.max(tonumber(held[2] or 0), tonumber(held[3] or 0))
+  local passId, lease, parked_until, wake = unpack(redis.call('HMGET', pass, 'passId', 'lease', 'parkedUntil', 'wake'))
+  if not passId or redis.call('EXISTS', gone) == 1 then return unschedule(pass_member) end
+  local untilMs = math.max(tonumber(lease or 0), tonumber(parked_until or 0))
   if untilMs > now then return schedule(pass_member, untilMs) end
-  return held[4] or ''
+  return wake or ''
 end
 
 local function find_lapsed(kind)

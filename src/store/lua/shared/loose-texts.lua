@@ -1,28 +1,29 @@
 -- Requires: keys. Defines: drop_versions, remove_loose_texts.
--- The text of a summary is removed once no kept version shows it. After versions are dropped, each commit searches a part of the
--- kept versions, oldest first, for their texts. The part is limited by bytes, but has at least two versions, because each
--- commit adds one. All 200 versions of a conversation with 600 summaries are 30 MB, and one search held Redis for a third of a
--- second. A version that shows a text again has a higher number, so it is searched before the end.
-local LOOK_BYTES = 1000000
+-- The text of a summary is removed once no kept version shows it. After versions were dropped, each commit searches some of the
+-- kept versions, oldest first, for the texts of the dropped versions. One commit searches up to SEARCH_BYTES, but at least
+-- two versions, because each commit adds one. The 200 versions of a conversation with 600 summaries are 30 MB, and one search of
+-- all blocked Redis for a third of a second. A version that shows a text again has a higher number, so the search still meets
+-- that version.
+local SEARCH_BYTES = 1000000
 
--- Fields of cp. LOOSE: number of the last version searched, and the keys not found so far. It stays without keys as a sign that
--- all texts were searched once. DROPPED: keys to search afterwards.
+-- Fields of txt. LOOSE holds the number of the last version searched, and the keys that no searched version shows. Without keys
+-- it says that all texts were searched once. DROPPED holds the keys of the next search.
 local LOOSE, DROPPED = 'loose', 'dropped'
 
--- Keys are not escaped, and no key holds a quote.
+-- The keys are separated by quotes, because no key contains a quote.
 local function read_keys(field)
-  local looked, list = string.match(redis.call('HGET', cp, field) or '0', '^(%d+)(.*)$')
+  local searched, list = string.match(redis.call('HGET', txt, field) or '0', '^(%d+)(.*)$')
   local keys = {}
-  -- A corrupt list costs the memory of its texts, nothing else.
-  if not looked then return keys, 0 end
+  -- With a corrupt list, the texts of that list are never removed. Nothing else is lost.
+  if not searched then return keys, 0 end
   for key in string.gmatch(list, '[^"]+') do keys[key] = true end
-  return keys, tonumber(looked)
+  return keys, tonumber(searched)
 end
 
-local function keep_keys(field, keys, looked)
-  local list = { looked }
+local function keep_keys(field, keys, searched)
+  local list = { searched }
   for key in pairs(keys) do list[#list + 1] = key end
-  redis.call('HSET', cp, field, table.concat(list, '"'))
+  redis.call('HSET', txt, field, table.concat(list, '"'))
 end
 
 -- Calls `act` with each key that a version shows. Returns the version's bytes. The JSON is searched as text: a decoded version
@@ -33,12 +34,13 @@ local function each_shown(number, act)
   return #version
 end
 
--- The next version shows most of what a dropped one did. The first call treats all texts as loose.
+-- Drops versions. The oldest version that stays shows most texts of the dropped ones, so it is searched at once. The first call
+-- treats all texts of the conversation as loose.
 local function drop_versions(numbers, next_number)
   local keys = read_keys(DROPPED)
   local function loosen(key) keys[key] = true end
-  if redis.call('HEXISTS', cp, LOOSE) == 0 then
-    for _, field in ipairs(redis.call('HKEYS', cp)) do string.gsub(field, '^k:(.+)$', loosen) end
+  if redis.call('HEXISTS', txt, LOOSE) == 0 then
+    for _, field in ipairs(redis.call('HKEYS', txt)) do string.gsub(field, '^k:(.+)$', loosen) end
   end
   for _, number in ipairs(numbers) do
     each_shown(number, loosen)
@@ -48,22 +50,22 @@ local function drop_versions(numbers, next_number)
   keep_keys(DROPPED, keys, 0)
 end
 
--- kept: numbers of all versions, ascending.
+-- Removes texts that no version shows, or continues the search. The parameter `kept` lists all versions by number, ascending.
 local function remove_loose_texts(kept)
-  local keys, looked = read_keys(LOOSE)
+  local keys, searched = read_keys(LOOSE)
   if not next(keys) then
     keys = read_keys(DROPPED)
-    if redis.call('HDEL', cp, DROPPED) == 0 then return end
-    looked = 0
+    if redis.call('HDEL', txt, DROPPED) == 0 then return end
+    searched = 0
   end
-  local bytes, looks = 0, 0
+  local bytes, searches = 0, 0
   for _, number in ipairs(kept) do
-    if tonumber(number) > looked and next(keys) then
-      if bytes >= LOOK_BYTES and looks > 1 then return keep_keys(LOOSE, keys, looked) end
+    if tonumber(number) > searched and next(keys) then
+      if bytes >= SEARCH_BYTES and searches > 1 then return keep_keys(LOOSE, keys, searched) end
       bytes = bytes + each_shown(number, function(key) keys[key] = nil end)
-      looks, looked = looks + 1, tonumber(number)
+      searches, searched = searches + 1, tonumber(number)
     end
   end
-  for key in pairs(keys) do redis.call('HDEL', cp, 'k:' .. key) end
+  for key in pairs(keys) do redis.call('HDEL', txt, 'k:' .. key) end
   keep_keys(LOOSE, {}, 0)
 end

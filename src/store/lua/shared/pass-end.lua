@@ -1,12 +1,12 @@
 -- Requires: keys, ready, wake, events, fulfil, review. Defines: SETTLES_SIZE, end_pass, find_end.
 -- @include idle-ttl
 
--- I13: outcomes after which a pass has settled the size of the context. The same list is settlesSize in domain/pass.ts.
+-- I13: these outcomes settle the size of the context. settlesSize in domain/pass.ts has the same list.
 local SETTLES_SIZE = { committed = true, approved = true, none = true, no_gain = true, infeasible = true }
 
--- Ends a pass: removes its entry (I6) and wakes a turn that waits for it. Thresholds of turns and messages count from here,
--- except after an evaluation that found no reason. Frequent evaluations would keep those thresholds from being met.
--- ttl: `given` of start_idle_ttl. Returns 1 if a turn waited: the caller adds `wake`.
+-- Ends a pass: removes its entry (I6) and wakes a turn that waits for it. Thresholds of turns and messages count from this end,
+-- except after an evaluation without a reason: frequent evaluations would keep those thresholds from being met.
+-- The parameter `ttl` is `new_ttl` of start_idle_ttl. Returns 1 if a turn waited: the caller adds `wake`.
 local function end_pass(passId, outcome, wake, ttl)
   answer_decision(outcome .. ' ' .. (redis.call('HGET', c, 'version') or '0'))
   redis.call('DEL', pass)
@@ -15,11 +15,12 @@ local function end_pass(passId, outcome, wake, ttl)
   remove_open_pass()
   local settles = SETTLES_SIZE[outcome]
   local is_awaited = end_wait('compaction', wake, settles) and 1 or 0
-  redis.call('HSET', c, 'lp', passId, 'lw', wake, 'lf', is_awaited, 'ls', settles and 1 or 0)
-  local log_end = redis.call('HMGET', c, 'head', 'turns', 'ttl')
-  start_idle_ttl(log_end[3], ttl)
+  redis.call('HSET', c, 'lastPass', passId, 'lastPassWake', wake, 'lastPassAwaited', is_awaited,
+    'lastPassSettled', settles and 1 or 0)
+  local head, turns, known_ttl = unpack(redis.call('HMGET', c, 'head', 'turns', 'ttl'))
+  start_idle_ttl(known_ttl, ttl)
   if outcome ~= 'no_reason' and outcome ~= 'thinking' then
-    redis.call('HSET', c, 'passed', (log_end[1] or 0) .. ' ' .. (log_end[2] or 0))
+    redis.call('HSET', c, 'passed', (head or 0) .. ' ' .. (turns or 0))
     emit('pass_ended', { 'passId', passId, 'outcome', outcome })
   end
   return is_awaited
@@ -27,6 +28,6 @@ end
 
 -- Reply to an end that is sent again (I5), or nothing if another pass ended later.
 local function find_end(passId)
-  local last = redis.call('HMGET', c, 'lp', 'lw', 'lf')
-  if last[1] == passId then return { 'ended', last[3] == '1' and last[2] or '' } end
+  local last, wake, is_awaited = unpack(redis.call('HMGET', c, 'lastPass', 'lastPassWake', 'lastPassAwaited'))
+  if last == passId then return { 'ended', is_awaited == '1' and wake or '' } end
 end

@@ -38,11 +38,11 @@ end
 -- of the event as counted pairs.
 local function put_version()
   local number, version = take(), take()
-  local shape = { take(), take(), take(), take(), take() }
+  local live_size = { take(), take(), take(), take(), take() }
   local keep, event = tonumber(take()), {}
   for _ = 1, 2 * tonumber(take()) do event[#event + 1] = take() end
   redis.call('HSET', ver, number, version)
-  redis.call('HSET', c, 'version', number, 'shape', table.concat(shape, ' '))
+  redis.call('HSET', c, 'version', number, 'liveSize', table.concat(live_size, ' '))
   drop_oldest(keep)
   emit('version_committed', event)
 end

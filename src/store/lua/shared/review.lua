@@ -1,6 +1,6 @@
 -- Requires: keys, ready, index. Defines: REVIEW, await_review, is_left_to_review, answer_decision, drop_proposal.
--- A pass whose proposal waits for a decision is parked under no job. It can be claimed once the proposal expires, a decision
--- arrives, or a hard reason removes the proposal.
+-- A pass whose proposal waits for a decision is parked under no job. A worker can claim the pass once the proposal expires, a
+-- decision arrives, or a hard reason removes the proposal.
 -- @include open-passes
 local REVIEW, DECISION_MS = 'review:', 86400000
 
@@ -13,20 +13,21 @@ end
 
 -- True for a call that is sent again: no owner has claimed the pass since.
 local function is_left_to_review(passId, owner)
-  local held = redis.call('HMGET', pass, 'passId', 'owner', 'parked', 'parkedBy')
-  return held[1] == passId and not held[2] and held[3] == REVIEW and held[4] == owner
+  local present_pass, present_owner, parked, parked_by =
+    unpack(redis.call('HMGET', pass, 'passId', 'owner', 'parked', 'parkedBy'))
+  return present_pass == passId and not present_owner and parked == REVIEW and parked_by == owner
 end
 
--- Keeps the outcome for the caller that decided.
+-- Keeps the outcome for the caller that decided on the proposal.
 local function answer_decision(answer)
   local operation = redis.call('HGET', pass, 'decision')
   if not operation then return end
-  redis.call('SET', opbase .. REVIEW .. operation, answer, 'PX', DECISION_MS)
-  index_key(opbase .. REVIEW .. operation)
+  redis.call('SET', operation_prefix .. REVIEW .. operation, answer, 'PX', DECISION_MS)
+  index_key(operation_prefix .. REVIEW .. operation)
   redis.call('HDEL', pass, 'decision', 'verdict')
 end
 
--- The pass continues with a new plan, as if it had never planned, proposed or parked. Its summaries are known.
+-- The pass continues as if it had never planned, proposed or parked. Summaries that exist are used again.
 local function drop_proposal()
   answer_decision('superseded')
   redis.call('HDEL', pass, 'proposal', 'proposalId', 'proposedOver', 'proposedAt', 'expiresAt', 'plan', 'parked',

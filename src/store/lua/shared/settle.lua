@@ -3,23 +3,25 @@
 -- @include idle-ttl
 local SETTLED = { completed = true, failed = true, canceled = true }
 
--- Drops what only an unsettled turn needs, keeps the turn for its retention, emits the event. ttl: `given` of start_idle_ttl.
+-- Drops the fields that only an unsettled turn needs, starts the retention of the turn and emits its event.
+-- The parameter `ttl` is `new_ttl` of start_idle_ttl.
 local function settle_turn(turn, state, retentionMs, field, value, ttl)
-  local key = tbase .. turn
-  local kept = redis.call('HMGET', key, 'inputSeq', 'sus', 'ctx', 'acceptedAt')
-  -- The clock may run back after a failover. The settlements of a conversation must not.
-  local at = string.format('%.0f', math.max(now, conversation.settled, tonumber(kept[4] or '') or 0))
-  if not kept[1] then redis.call('HDEL', cp, 'i:' .. turn) end
-  redis.call('HDEL', key, 'taken')
-  if kept[3] then
-    redis.call('HDEL', cp, 'c:' .. turn)
-    redis.call('HDEL', key, 'ctx')
+  local key = turn_prefix .. turn
+  local input_seq, was_suspended, has_context, accepted_at =
+    unpack(redis.call('HMGET', key, 'inputSeq', 'suspended', 'hasContext', 'acceptedAt'))
+  -- The clock may run back after a failover. The times of settlements must still ascend.
+  local at = string.format('%.0f', math.max(now, conversation.settled, tonumber(accepted_at or '') or 0))
+  if not input_seq then redis.call('HDEL', txt, 'i:' .. turn) end
+  redis.call('HDEL', key, 'firstOwner')
+  if has_context then
+    redis.call('HDEL', txt, 'c:' .. turn)
+    redis.call('HDEL', key, 'hasContext')
   end
   -- Only a suspended turn has answers, counts of suspensions and fields of its wait. The name of each answer stays, so that an
   -- answer sent again is recognized.
-  if kept[2] then
+  if was_suspended then
     for _, name in ipairs(redis.call('HKEYS', key)) do
-      local is_dropped = string.find(name, '^sus') or string.find(name, '^w')
+      local is_dropped = string.find(name, '^suspended') or string.find(name, '^wait')
       if is_dropped then redis.call('HDEL', key, name) end
       if string.find(name, '^a:') then redis.call('HSET', key, name, '') end
     end

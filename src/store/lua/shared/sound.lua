@@ -4,14 +4,16 @@
 -- A script that fails in the middle keeps what it has written. So every record that a script computes with is checked before
 -- the first write.
 local LARGEST = 9007199254740991
-local COUNTS = { 'head', 'ht', 'hb', 'turns', 'epoch', 'lease', 'attempts', 'version', 'answered', 'forkUntil', 'open' }
+local COUNTS = { 'head', 'headTokens', 'headBytes', 'turns', 'epoch', 'lease', 'attempts', 'version', 'answered', 'forkUntil',
+  'open' }
 local PASS_COUNTS = { 'attempts', 'lease', 'parkedUntil', 'expiresAt', 'requestedAt', 'proposedAt', 'sweeps' }
 local PASS_SIZES = { 'refused', 'calibration' }
 -- Fields with several numbers, as `conversation-record.ts` reads them.
-local LISTS = { 'shape', 'passed', 'backoff', 'ttl', 'quarantine' }
+local LISTS = { 'liveSize', 'passed', 'backoff', 'ttl', 'quarantine' }
 local FORMS = { '^%d+ %d+ %d+ %d+ %d+$', '^%d+ %d+$', '^[%d.]+ %d+ [%d.]+ ?[%d.]*$', '^%d+ %d+$', '^%d+ ' }
 
--- Returns the first present field that is not an integer, or that does not match `form`; and the values of all fields.
+-- Returns the first present field that is not an integer, or that does not match `form`. Otherwise returns nil, and the values
+-- of all fields.
 local function find_no_number(key, fields, form)
   local values = redis.call('HMGET', key, unpack(fields))
   for at, text in ipairs(values) do
@@ -35,7 +37,7 @@ local function find_other_type()
   local shard = string.match(ready, '^(.*)ready$')
   local idle, passes, failed = shard .. 'idle', shard .. 'passes', shard .. 'failed'
   return has_other_type('HLEN', c) and c or has_other_type('HLEN', log) and log or has_other_type('LLEN', mb) and mb
-    or has_other_type('HLEN', ver) and ver or has_other_type('HLEN', cp) and cp or has_other_type('HLEN', pass) and pass
+    or has_other_type('HLEN', ver) and ver or has_other_type('HLEN', txt) and txt or has_other_type('HLEN', pass) and pass
     or has_other_type('SCARD', ix) and ix or has_other_type('XLEN', ev) and ev or has_other_type('ZCARD', ready) and ready
     or has_other_type('ZCARD', idle) and idle or has_other_type('ZCARD', passes) and passes
     or has_other_type('ZCARD', failed) and failed
@@ -46,7 +48,7 @@ local function find_flaw()
   local key = find_other_type()
   if key then return corrupt(key, '') end
   local head = redis.call('LINDEX', mb, 0)
-  if head and has_other_type('HLEN', tbase .. head) then return corrupt(tbase .. head, '') end
+  if head and has_other_type('HLEN', turn_prefix .. head) then return corrupt(turn_prefix .. head, '') end
   local field, values = find_no_number(c, COUNTS)
   if field then return corrupt(c, field) end
   -- Only an erase removes entries. With a wrong count, the next message would overwrite an older one.

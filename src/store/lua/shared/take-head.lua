@@ -2,7 +2,7 @@
 
 -- Returns the turn's fields, the conversation's fields, and the user message while it is the last entry of the log, else ''.
 local function head_reply(turn)
-  local key = tbase .. turn
+  local key = turn_prefix .. turn
   local seq = redis.call('HGET', key, 'inputSeq')
   local entry = tonumber(seq) == conversation.head and redis.call('HGET', log, seq) or '\n'
   return redis.call('HGETALL', key), redis.call('HGETALL', c), string.sub(entry, string.find(entry, '\n', 1, true) + 1)
@@ -13,14 +13,14 @@ local INPUT = '^(%d+) (%d+)\n()'
 -- Runs before the first write of a script that takes the turn.
 local function check_input(turn)
   read_open_calls()
-  local input = redis.call('HGET', cp, 'i:' .. turn)
-  if input and not string.find(input, INPUT) then refuse(cp, 'i:' .. turn) end
+  local input = redis.call('HGET', txt, 'i:' .. turn)
+  if input and not string.find(input, INPUT) then refuse(txt, 'i:' .. turn) end
 end
 
 -- Appends the turn's user message at its first claim. Returns the message, or nil if it is in the log already.
 local function enter_input(turn, closing)
-  local key, field = tbase .. turn, 'i:' .. turn
-  local input = redis.call('HGET', cp, field)
+  local key, field = turn_prefix .. turn, 'i:' .. turn
+  local input = redis.call('HGET', txt, field)
   if not input then
     redis.call('HSET', key, 'state', 'running')
     return nil
@@ -30,7 +30,7 @@ local function enter_input(turn, closing)
   local tokens, bytes, at = string.match(input, INPUT)
   local message = string.sub(input, at)
   append_messages({ 1, tokens, bytes, 1, message }, 1, turn)
-  redis.call('HDEL', cp, field)
+  redis.call('HDEL', txt, field)
   redis.call('HSET', key, 'state', 'running', 'inputSeq', conversation.head)
   return message
 end
@@ -42,7 +42,7 @@ local function take_head(turn, owner, leaseMs, attempts, closing)
   local message = enter_input(turn, closing)
   save_conversation('epoch', raise_epoch(), 'owner', owner, 'lease', string.format('%.0f', lease), 'attempts', attempts)
   redis.call('HDEL', c, 'poison', 'poisoned', 'sweeps', 'alone')
-  redis.call('HSETNX', tbase .. turn, 'taken', owner)
+  redis.call('HSETNX', turn_prefix .. turn, 'firstOwner', owner)
   if not message then return head_reply(turn) end
-  return redis.call('HGETALL', tbase .. turn), redis.call('HGETALL', c), message
+  return redis.call('HGETALL', turn_prefix .. turn), redis.call('HGETALL', c), message
 end
