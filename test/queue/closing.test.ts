@@ -17,7 +17,7 @@ function holdTurn() {
   return { handler, seen, entered: entered.promise, release: () => gate.resolve() };
 }
 
-test('a close takes no more jobs and waits for the one in flight', async () => {
+test('closing workers takes no more jobs and waits for the one in flight', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const turn = holdTurn();
@@ -41,7 +41,7 @@ test('a close takes no more jobs and waits for the one in flight', async () => {
   expect(fixture.errors).toEqual([]);
 });
 
-test('a close abandons a handler that takes longer than the deadline', async () => {
+test('closing workers abandons a handler that takes longer than the deadline', async () => {
   const fixture = useFixture();
   const entered = Promise.withResolvers<void>();
   const workers = fixture.openWorkers(turnRole(never), { deadlineMs: 300 });
@@ -89,7 +89,7 @@ test('workers that were never started close at once, and cannot be started then'
 test.for([
   ['killed', (pid: number): boolean => process.kill(pid, 'SIGKILL')],
   ['frozen', freeze],
-] as const)('a close while Redis is away ends by its deadline: %s', async ([, strike], context) => {
+] as const)('closing workers ends by its deadline while Redis is %s', async ([, strike], context) => {
   const redis = await startOwnRedis(context);
   const fixture = useFixture(redis);
   const turn = holdTurn();
@@ -123,7 +123,7 @@ test('workers that start while Redis is away wait for Redis and then take the wa
   turn.release();
 });
 
-test('a start that waits for Redis ends with a close', async (context) => {
+test('closing workers ends a start that waits for Redis', async (context) => {
   const redis = await startOwnRedis(context);
   const fixture = useFixture(redis);
   freeze(redis.pid);

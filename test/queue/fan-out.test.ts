@@ -160,7 +160,7 @@ test('children that another program fails for good count as ended', async () => 
   await expect.poll(() => deliveries.map((one) => one.haveChildrenEnded), SOON).toEqual([false, true]);
 });
 
-test('the same pass may fan out twice at once, under new child ids', async () => {
+test('two jobs of the same pass may fan out at once, under different child ids', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const { deliveries, handler } = parkOn(({ job }) =>
@@ -283,7 +283,7 @@ test('a pass that asks for no children again and again is a reported bug, not a 
   expect(await countAll(wakes)).toBe(0);
 });
 
-test('a source that another job summarizes delays the child by a second each time, without costing an attempt', async () => {
+test('a child whose source another job summarizes is delayed by a second each time, without costing an attempt', async () => {
   const fixture = useFixture();
   const { deliveries, handler } = parkOn(() => makeChildren('p1', 1));
   const isLast: boolean[] = [];

@@ -87,7 +87,7 @@ test('an ordinary job is served before all due jobs of a newer program', async (
   await expect.poll(() => before, { timeout: 20_000 }).toEqual([0]);
 });
 
-test('a job of a newer program is put off for twice as long each time', async () => {
+test('a job of a newer program is delayed twice as long each time', async () => {
   const fixture = useFixture();
   const queue = fixture.openRaw('turn');
   const job = await queue.add('turn', NEWER, OPTIONS);

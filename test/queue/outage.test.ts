@@ -22,7 +22,7 @@ async function failWake(wakes: OpenWakeQueue): Promise<{ error: unknown; tookMs:
 
 const UNAVAILABLE = { error: expect.objectContaining({ code: 'redis_unavailable' }) };
 
-test('the first call of a client that fails fast waits for the connection that is being made', async () => {
+test('the first call of a fail-fast client waits for the connection', async () => {
   const wakes = useFixture().openWakes({ failsFast: true });
   await wakes.wake('turn', c1, 'w1');
 

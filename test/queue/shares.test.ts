@@ -19,7 +19,7 @@ test('a concurrency is divided evenly, and every shard gets at least one', () =>
   );
 });
 
-test('workers that each begin at another shard give every shard the same', () => {
+test('processes that each begin at another shard give every shard the same concurrency', () => {
   const shares = [0, 1, 2, 3].map((first) => shareOut(6, 4, first));
   expect(shares).toContainEqual([2, 2, 1, 1]);
   const sums = [0, 1, 2, 3].map((shard) => shares.reduce((sum, share) => sum + (share[shard] ?? 0), 0));

@@ -68,7 +68,7 @@ test('a pass that came back from its children has waited since then, not since i
   expect(waitMs).toBeLessThan(60 * SECOND_MS);
 });
 
-test('a job whose return is no longer in the events has waited longer than all events', async () => {
+test('a job whose return is older than all events counts as waiting since the oldest one', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await bringPassBack(fixture, wakes);
@@ -179,7 +179,7 @@ test('the reclaimed job that was found first has waited longest, though the last
   expect(await readWait(wakes, 'turn')).toBeGreaterThanOrEqual(600 * SECOND_MS);
 });
 
-test('events are read once for a shard with a job that came back, and otherwise not at all', async (context) => {
+test('the queue’s events are read once for a shard with a job that came back, and otherwise not at all', async (context) => {
   const fixture = useFixture(await startOwnRedis(context));
   const wakes = fixture.openWakes();
   const redis = fixture.connect();

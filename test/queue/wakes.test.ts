@@ -45,7 +45,7 @@ test('all wakes of a conversation are in one shard, and conversations are spread
   expect(Math.min(...(await lengths()))).toBeGreaterThan(5);
 });
 
-test('wakes of one tenant are not those of another', async () => {
+test('a wake is delivered with the tenant of its conversation', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const seen: unknown[] = [];
@@ -119,7 +119,7 @@ test.each([
   ['no version', { tenant: '_', id: 'c1' }, 'job.data.v'],
   ['an id with a colon', { v: 1, tenant: '_', id: 'a:b' }, 'job.data.id'],
   ['nothing', null, 'job.data'],
-])('removes and reports a job whose data cannot be read: %s', async (_case, data, field) => {
+])('a worker removes and reports a job whose data cannot be read: %s', async (_case, data, field) => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const seen: string[] = [];
@@ -151,7 +151,7 @@ test('a handler’s error is reported, and its wake is removed without a retry',
   expect(runs).toBe(1);
 });
 
-test('counts are by queue and state over all shards, and waits by queue and shard', async () => {
+test('jobs are counted by queue and state over all shards, and their waits by queue and shard', async () => {
   const fixture = useFixture({ shards: 2 });
   const wakes = fixture.openWakes();
   expect(await wakes.readShardWaits()).toContainEqual({ queue: 'turn', shard: 1, waitMs: undefined });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { WorkerEvent } from '../../src/domain/events.ts';
 import { calibrationRatio } from '../../src/domain/size.ts';
 import { openMemoryCalibrationStore } from '../../src/memory-store/calibration-store.ts';
@@ -13,86 +13,82 @@ function open() {
   return { timers, events, store, calibrations: make(), other: make() };
 }
 
-describe('a ratio', () => {
-  it.each([
-    [1_100, 1_000, 1.1],
-    [5_000, 1_000, 2],
-    [500, 1_000, 0.5],
-  ])('from %i to %i tokens is %d', (provider, counted, ratio) => {
-    expect(calibrationRatio(provider, counted)).toBe(ratio);
-  });
-
-  it('is undefined for a small or an empty request', () => {
-    expect(calibrationRatio(500, 255)).toBeUndefined();
-    expect(calibrationRatio(0, 1_000)).toBeUndefined();
-    expect(calibrationRatio(499, 1_000)).toBeUndefined();
-  });
+it.each([
+  [1_100, 1_000, 1.1],
+  [5_000, 1_000, 2],
+  [500, 1_000, 0.5],
+])('the calibration ratio of %i provider tokens to %i counted tokens is %d', (provider, counted, ratio) => {
+  expect(calibrationRatio(provider, counted)).toBe(ratio);
 });
 
-describe('calibrations', () => {
-  it('start at a factor of 1 and take the ratio of the first provider count', async () => {
-    const { store, calibrations } = open();
-    await calibrations.start(store);
-    expect(calibrations.factorOf('m')).toBe(1);
-    await calibrations.observe('m', 1_200, 1_000);
-    expect(calibrations.factorOf('m')).toBe(1.2);
-    expect(calibrations.factorOf('other')).toBe(1);
-  });
+it('a small or an empty request gives no calibration ratio', () => {
+  expect(calibrationRatio(500, 255)).toBeUndefined();
+  expect(calibrationRatio(0, 1_000)).toBeUndefined();
+  expect(calibrationRatio(499, 1_000)).toBeUndefined();
+});
 
-  it('give a chain the largest factor of its models', async () => {
-    const { store, calibrations } = open();
-    await calibrations.start(store);
-    expect(calibrations.factorOf('m|n')).toBe(1);
-    await calibrations.observe('m|n', 1_500, 1_000);
-    expect(calibrations.factorOf('m|n'), 'while nothing is known of its models').toBe(1.5);
-    await calibrations.observe('m', 800, 1_000);
-    expect(calibrations.factorOf('m|n')).toBe(1);
-    await calibrations.observe('n', 900, 1_000);
-    expect(calibrations.factorOf('m|n')).toBe(0.9);
-    expect(calibrations.factorOf('n|m')).toBe(0.9);
-  });
+it('calibrations start at a factor of 1 and take the ratio of the first provider count', async () => {
+  const { store, calibrations } = open();
+  await calibrations.start(store);
+  expect(calibrations.factorOf('m')).toBe(1);
+  await calibrations.observe('m', 1_200, 1_000);
+  expect(calibrations.factorOf('m')).toBe(1.2);
+  expect(calibrations.factorOf('other')).toBe(1);
+});
 
-  it('reach running workers within seconds, and starting workers at once', async () => {
-    const { store, timers, calibrations, other } = open();
-    await Promise.all([calibrations.start(store), other.start(store)]);
-    await calibrations.observe('m', 1_200, 1_000);
-    expect(other.factorOf('m')).toBe(1);
-    await timers.advance(15_000);
-    expect(other.factorOf('m')).toBe(1.2);
-  });
+it('calibrations give a chain the largest factor of its models', async () => {
+  const { store, calibrations } = open();
+  await calibrations.start(store);
+  expect(calibrations.factorOf('m|n')).toBe(1);
+  await calibrations.observe('m|n', 1_500, 1_000);
+  expect(calibrations.factorOf('m|n'), 'while nothing is known of its models').toBe(1.5);
+  await calibrations.observe('m', 800, 1_000);
+  expect(calibrations.factorOf('m|n')).toBe(1);
+  await calibrations.observe('n', 900, 1_000);
+  expect(calibrations.factorOf('m|n')).toBe(0.9);
+  expect(calibrations.factorOf('n|m')).toBe(0.9);
+});
 
-  it('are recorded at most once a second per model', async () => {
-    const { store, timers, calibrations } = open();
-    await calibrations.start(store);
-    for (const provider of [1_200, 1_400, 1_600]) await calibrations.observe('m', provider, 1_000);
-    await calibrations.observe('n', 900, 1_000);
-    expect([...calibrations.factors]).toEqual([
-      ['m', 1.2],
-      ['n', 0.9],
-    ]);
-    await timers.advance(1_000);
-    await calibrations.observe('m', 1_400, 1_000);
-    expect(calibrations.factorOf('m')).toBe(1.3);
-  });
+it('calibrations reach running workers within seconds, and starting workers at once', async () => {
+  const { store, timers, calibrations, other } = open();
+  await Promise.all([calibrations.start(store), other.start(store)]);
+  await calibrations.observe('m', 1_200, 1_000);
+  expect(other.factorOf('m')).toBe(1);
+  await timers.advance(15_000);
+  expect(other.factorOf('m')).toBe(1.2);
+});
 
-  it('keep their factors while the store fails, and report the failure', async () => {
-    const { store, timers, events, calibrations } = open();
-    await calibrations.start(store);
-    await calibrations.observe('m', 1_200, 1_000);
-    store.observeCalibration = () => Promise.reject(new Error('away'));
-    await timers.advance(1_000);
-    await calibrations.observe('m', 1_900, 1_000);
-    expect(calibrations.factorOf('m')).toBe(1.2);
-    expect(events).toMatchObject([{ type: 'worker_failed', where: 'calibration' }]);
-  });
+it('calibrations are recorded at most once a second per model', async () => {
+  const { store, timers, calibrations } = open();
+  await calibrations.start(store);
+  for (const provider of [1_200, 1_400, 1_600]) await calibrations.observe('m', provider, 1_000);
+  await calibrations.observe('n', 900, 1_000);
+  expect([...calibrations.factors]).toEqual([
+    ['m', 1.2],
+    ['n', 0.9],
+  ]);
+  await timers.advance(1_000);
+  await calibrations.observe('m', 1_400, 1_000);
+  expect(calibrations.factorOf('m')).toBe(1.3);
+});
 
-  it('stop refreshing with their worker', async () => {
-    const { store, timers, calibrations } = open();
-    await calibrations.start(store);
-    calibrations.stop();
-    await calibrations.observe('m', 1_200, 1_000);
-    expect(await store.readCalibrations()).toEqual(new Map());
-    await timers.advance(60_000);
-    expect(calibrations.factorOf('m')).toBe(1);
-  });
+it('calibrations keep their factors while the store fails, and report the failure', async () => {
+  const { store, timers, events, calibrations } = open();
+  await calibrations.start(store);
+  await calibrations.observe('m', 1_200, 1_000);
+  store.observeCalibration = () => Promise.reject(new Error('away'));
+  await timers.advance(1_000);
+  await calibrations.observe('m', 1_900, 1_000);
+  expect(calibrations.factorOf('m')).toBe(1.2);
+  expect(events).toMatchObject([{ type: 'worker_failed', where: 'calibration' }]);
+});
+
+it('calibrations stop refreshing with their worker', async () => {
+  const { store, timers, calibrations } = open();
+  await calibrations.start(store);
+  calibrations.stop();
+  await calibrations.observe('m', 1_200, 1_000);
+  expect(await store.readCalibrations()).toEqual(new Map());
+  await timers.advance(60_000);
+  expect(calibrations.factorOf('m')).toBe(1);
 });

@@ -1,6 +1,6 @@
 import { SpanStatusCode } from '@opentelemetry/api';
 import { InMemorySpanExporter, NodeTracerProvider, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-node';
-import { afterAll, beforeAll, beforeEach, describe, expect, test } from 'vitest';
+import { afterAll, beforeAll, beforeEach, expect, test } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../src/domain/agent.ts';
 import type { Model } from '../../src/domain/model.ts';
@@ -55,13 +55,14 @@ const takeOver = (world: Fixture): void => {
   if (conversation !== undefined) conversation.leaseUntil = 0;
 };
 
-describe('a turn that ends during its work', () => {
-  test.each<[string, string, Model, string[]]>([
-    ['canceled', 'a model call', scriptedModel({ decide: never }), ['chat scripted']],
-    ['canceled', 'a tool call', callOf('hang'), ['chat scripted', 'execute_tool hang']],
-    ['fenced', 'a model call', scriptedModel({ decide: never }), ['chat scripted']],
-    ['fenced', 'a tool call', callOf('hang'), ['chat scripted', 'execute_tool hang']],
-  ])('%s in %s: its own span tells why, and none below it is an error', async (why, _at, model, below) => {
+test.each<[string, string, Model, string[]]>([
+  ['canceled', 'a model call', scriptedModel({ decide: never }), ['chat scripted']],
+  ['canceled', 'a tool call', callOf('hang'), ['chat scripted', 'execute_tool hang']],
+  ['fenced', 'a model call', scriptedModel({ decide: never }), ['chat scripted']],
+  ['fenced', 'a tool call', callOf('hang'), ['chat scripted', 'execute_tool hang']],
+])(
+  'a turn that ends %s in %s has the reason in its own span, and no span below it is an error',
+  async (why, _at, model, below) => {
     const world = await openTraced(model);
     await world.accept('t1', 'Hi');
     const delivered = world.deliver();
@@ -75,12 +76,12 @@ describe('a turn that ends during its work', () => {
     expect(await delivered).toBe('lost');
     const told = why === 'canceled' ? undefined : 'lease_fenced';
     expect(listErrors()).toEqual([...below.map((name) => [name, undefined]), ['invoke_agent guide', told]]);
-  });
+  },
+);
 
-  test('a call that failed by itself is an error', async () => {
-    const world = await openTraced(callOf('break'));
-    await world.accept('t1', 'Hi');
-    await world.deliver();
-    expect(listErrors()).toContainEqual(['execute_tool break', 'failed']);
-  });
+test('a call that failed by itself is an error', async () => {
+  const world = await openTraced(callOf('break'));
+  await world.accept('t1', 'Hi');
+  await world.deliver();
+  expect(listErrors()).toContainEqual(['execute_tool break', 'failed']);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { WorkerEvent } from '../../src/domain/events.ts';
 import type { PresenceStore } from '../../src/domain/ports/presence-store.ts';
 import { openMemoryPresenceStore } from '../../src/memory-store/presence-store.ts';
@@ -27,62 +27,60 @@ function openCrew() {
   return { timers, store, hire, lost, events, setAway: (away: boolean) => (isAway = away) };
 }
 
-describe('presence of workers', () => {
-  it('reports a worker that died, once, with how long it lived', async () => {
-    const { timers, store, hire, lost, events } = openCrew();
-    await store.renewPresence({ worker: 'dead', roles: ['compaction'], startedAt: timers.now() - 40_000 });
-    await hire('a');
-    await hire('b');
-    await timers.advance(3 * LOST_AFTER_MS);
-    expect(lost()).toEqual(['dead']);
-    expect(events).toEqual([{ type: 'worker_lost', worker: 'dead', roles: ['compaction'], livedMs: 40_000 }]);
-  });
+it('a worker reports another worker that died, once, with how long it lived', async () => {
+  const { timers, store, hire, lost, events } = openCrew();
+  await store.renewPresence({ worker: 'dead', roles: ['compaction'], startedAt: timers.now() - 40_000 });
+  await hire('a');
+  await hire('b');
+  await timers.advance(3 * LOST_AFTER_MS);
+  expect(lost()).toEqual(['dead']);
+  expect(events).toEqual([{ type: 'worker_lost', worker: 'dead', roles: ['compaction'], livedMs: 40_000 }]);
+});
 
-  it('reports no worker that stopped in order', async () => {
-    const { timers, hire, lost } = openCrew();
-    const stopping = await hire('a');
-    await hire('b');
-    await timers.advance(LOST_AFTER_MS);
-    await stopping.end();
-    await timers.advance(3 * LOST_AFTER_MS);
-    expect(lost()).toEqual([]);
-  });
+it('a worker reports no worker that stopped in order', async () => {
+  const { timers, hire, lost } = openCrew();
+  const stopping = await hire('a');
+  await hire('b');
+  await timers.advance(LOST_AFTER_MS);
+  await stopping.end();
+  await timers.advance(3 * LOST_AFTER_MS);
+  expect(lost()).toEqual([]);
+});
 
-  it('reports no worker after an outage that every worker survived', async () => {
-    const { timers, hire, lost, setAway } = openCrew();
-    await hire('a');
-    await hire('b');
-    await timers.advance(2 * LOST_AFTER_MS);
-    setAway(true);
-    await timers.advance(3 * LOST_AFTER_MS);
-    setAway(false);
-    await timers.advance(3 * LOST_AFTER_MS);
-    expect(lost()).toEqual([]);
-  });
+it('a worker reports no worker after an outage that every worker survived', async () => {
+  const { timers, hire, lost, setAway } = openCrew();
+  await hire('a');
+  await hire('b');
+  await timers.advance(2 * LOST_AFTER_MS);
+  setAway(true);
+  await timers.advance(3 * LOST_AFTER_MS);
+  setAway(false);
+  await timers.advance(3 * LOST_AFTER_MS);
+  expect(lost()).toEqual([]);
+});
 
-  it('reports a worker that did not survive an outage', async () => {
-    const { timers, store, hire, lost, setAway } = openCrew();
-    await hire('a');
-    await store.renewPresence({ worker: 'b', roles: ['turn'], startedAt: timers.now() });
-    setAway(true);
-    await timers.advance(LOST_AFTER_MS);
-    setAway(false);
-    await timers.advance(2 * LOST_AFTER_MS);
-    expect(lost()).toEqual(['b']);
-  });
+it('a worker reports a worker that did not survive an outage', async () => {
+  const { timers, store, hire, lost, setAway } = openCrew();
+  await hire('a');
+  await store.renewPresence({ worker: 'b', roles: ['turn'], startedAt: timers.now() });
+  setAway(true);
+  await timers.advance(LOST_AFTER_MS);
+  setAway(false);
+  await timers.advance(2 * LOST_AFTER_MS);
+  expect(lost()).toEqual(['b']);
+});
 
-  it('ends within a second when Redis does not answer', async () => {
-    const timers = new ManualTimers();
-    const store: PresenceStore = {
-      renewPresence: async () => [],
-      endPresence: () => new Promise(() => undefined),
-    };
-    const entry = { worker: 'a', roles: ['turn'], startedAt: timers.now() };
-    const presence = new Presence(entry, { store, timers, clock: timers, onEvent: () => undefined });
-    await presence.start();
-    const ended = presence.end();
-    await timers.advance(1_000);
-    await ended;
-    expect(timers.pending).toBe(0);
-  });
+it('a stop removes the presence of a worker within a second when Redis does not answer', async () => {
+  const timers = new ManualTimers();
+  const store: PresenceStore = {
+    renewPresence: async () => [],
+    endPresence: () => new Promise(() => undefined),
+  };
+  const entry = { worker: 'a', roles: ['turn'], startedAt: timers.now() };
+  const presence = new Presence(entry, { store, timers, clock: timers, onEvent: () => undefined });
+  await presence.start();
+  const ended = presence.end();
+  await timers.advance(1_000);
+  await ended;
+  expect(timers.pending).toBe(0);
 });

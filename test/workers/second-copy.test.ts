@@ -1,6 +1,6 @@
 import { globSync, readFileSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
-import { describe, expect, it, vi } from 'vitest';
+import { expect, it, vi } from 'vitest';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { isModelError, type Model, ModelError, type ModelErrorKind } from '../../src/domain/model.ts';
 import { modelChain } from '../../src/models/chain.ts';
@@ -21,61 +21,59 @@ function failing(kind: ModelErrorKind, id = 'away'): Model {
   return { profile: { ...SCRIPTED_PROFILE, id }, generate: () => Promise.reject(error) };
 }
 
-describe('an error of a second copy of the package', () => {
-  it('recognizes an error from another copy of the package by its brand', () => {
-    const error = new other.ModelError('retry', 'limit');
-    expect(error).not.toBeInstanceOf(ModelError);
-    expect([isModelError(error), isModelError(error, 'retry'), isModelError(error, 'fatal')]).toEqual([
-      true,
-      true,
-      false,
-    ]);
-    expect(isTurnfoldError(new other.TurnfoldError('gone', 'erased'), 'gone')).toBe(true);
-    expect([isModelError(new other.TurnfoldError('gone', 'erased')), isTurnfoldError(error)]).toEqual([false, false]);
-    expect([undefined, null, 'retry', {}, new Error('retry')].filter((none) => isModelError(none))).toEqual([]);
-  });
+it('the package recognizes an error of its second copy by the brand of the error', () => {
+  const error = new other.ModelError('retry', 'limit');
+  expect(error).not.toBeInstanceOf(ModelError);
+  expect([isModelError(error), isModelError(error, 'retry'), isModelError(error, 'fatal')]).toEqual([
+    true,
+    true,
+    false,
+  ]);
+  expect(isTurnfoldError(new other.TurnfoldError('gone', 'erased'), 'gone')).toBe(true);
+  expect([isModelError(new other.TurnfoldError('gone', 'erased')), isTurnfoldError(error)]).toEqual([false, false]);
+  expect([undefined, null, 'retry', {}, new Error('retry')].filter((none) => isModelError(none))).toEqual([]);
+});
 
-  it('makes its turn wait until the time it names if its kind is retry', async () => {
-    const world = await Fixture.open({ model: failing('retry') });
-    await world.accept('t1', 'Hi');
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'waiting', waiting: { for: 'retry', until: RETRY_AT } });
-    const [called] = world.eventsOf('model_called');
-    expect(called).toMatchObject({ outcome: 'retry', retryAfterMs: expect.any(Number) });
-  });
+it('a retry error of a second copy of the package makes the turn wait until the time that the error names', async () => {
+  const world = await Fixture.open({ model: failing('retry') });
+  await world.accept('t1', 'Hi');
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'waiting', waiting: { for: 'retry', until: RETRY_AT } });
+  const [called] = world.eventsOf('model_called');
+  expect(called).toMatchObject({ outcome: 'retry', retryAfterMs: expect.any(Number) });
+});
 
-  it('asks for a pass if its kind is overflow', async () => {
-    const world = await Fixture.open({ model: failing('overflow') });
-    await world.accept('t1', 'Hi');
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
-  });
+it('an overflow error of a second copy of the package makes the turn request a pass', async () => {
+  const world = await Fixture.open({ model: failing('overflow') });
+  await world.accept('t1', 'Hi');
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
+});
 
-  it('fails its turn with its message and code if its kind is fatal', async () => {
-    const world = await Fixture.open({ model: failing('fatal') });
-    await world.accept('t1', 'Hi');
-    await world.deliver();
-    const failure = { code: 'model_failed', message: 'model away: limit', details: { code: 'busy', form: '{}' } };
-    expect(await world.view('t1')).toMatchObject({ state: 'failed', failure });
-  });
+it('a fatal error of a second copy of the package fails the turn with its message and code', async () => {
+  const world = await Fixture.open({ model: failing('fatal') });
+  await world.accept('t1', 'Hi');
+  await world.deliver();
+  const failure = { code: 'model_failed', message: 'model away: limit', details: { code: 'busy', form: '{}' } };
+  expect(await world.view('t1')).toMatchObject({ state: 'failed', failure });
+});
 
-  it('is passed over by a chain', async () => {
-    const world = await Fixture.open({
-      model: modelChain([failing('retry'), scriptedModel({ decide: () => ({ content: 'there' }) })]),
-    });
-    await world.accept('t1', 'Hi');
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'there' } });
+it('a chain passes over a model that throws an error of a second copy of the package', async () => {
+  const world = await Fixture.open({
+    model: modelChain([failing('retry'), scriptedModel({ decide: () => ({ content: 'there' }) })]),
   });
+  await world.accept('t1', 'Hi');
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'there' } });
+});
 
-  it('makes a summary wait until the time it names', async () => {
-    const retryAt = 42_000;
-    const limit = new other.ModelError('retry', 'limit', { retryAt });
-    const world = await openWorld({ decide: () => limit });
-    await expect(world.summarize()).rejects.toMatchObject({ name: 'ModelError', kind: 'retry', retryAt });
-    expect(world.calls).toMatchObject([{ outcome: 'retry', retryAfterMs: retryAt }]);
-    expect(readSummarizerRetryAt(limit)).toBe(retryAt);
-  });
+it('a retry error of a second copy of the package delays a summary until the time that the error names', async () => {
+  const retryAt = 42_000;
+  const limit = new other.ModelError('retry', 'limit', { retryAt });
+  const world = await openWorld({ decide: () => limit });
+  await expect(world.summarize()).rejects.toMatchObject({ name: 'ModelError', kind: 'retry', retryAt });
+  expect(world.calls).toMatchObject([{ outcome: 'retry', retryAfterMs: retryAt }]);
+  expect(readSummarizerRetryAt(limit)).toBe(retryAt);
 });
 
 it('no caller needs instanceof to recognize an error of the package', () => {

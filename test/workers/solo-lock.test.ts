@@ -1,5 +1,5 @@
 import * as fc from 'fast-check';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { type SoloHold, SoloLock } from '../../src/workers/solo-lock.ts';
 
 const NEVER = new AbortController().signal;
@@ -18,138 +18,136 @@ function ask(lock: SoloLock, isSolo: boolean, signal = NEVER) {
   return asked;
 }
 
-describe('the solo lock', () => {
-  test('runs work concurrently, and runs a lone turn only after all other work has ended', async () => {
-    const lock = new SoloLock();
-    const [one, other] = [await lock.share(NEVER), await lock.share(NEVER)];
-    const solo = ask(lock, true);
-    one?.release();
-    await settle();
-    expect([solo.isAnswered, lock.isWanted]).toEqual([false, true]);
-    other?.release();
-    await settle();
-    expect(solo.hold).toBeDefined();
-    solo.hold?.release();
-    expect(lock.isWanted).toBe(false);
-  });
+test('the solo lock runs work concurrently, and runs a lone turn only after all other work has ended', async () => {
+  const lock = new SoloLock();
+  const [one, other] = [await lock.share(NEVER), await lock.share(NEVER)];
+  const solo = ask(lock, true);
+  one?.release();
+  await settle();
+  expect([solo.isAnswered, lock.isWanted]).toEqual([false, true]);
+  other?.release();
+  await settle();
+  expect(solo.hold).toBeDefined();
+  solo.hold?.release();
+  expect(lock.isWanted).toBe(false);
+});
 
-  test('starts nothing beside a turn that runs alone or waits to', async () => {
-    const lock = new SoloLock();
-    const before = await lock.share(NEVER);
-    const solo = ask(lock, true);
-    const after = ask(lock, false);
-    await settle();
-    expect([solo.isAnswered, after.isAnswered]).toEqual([false, false]);
-    before?.release();
-    await settle();
-    expect([solo.isAnswered, after.isAnswered]).toEqual([true, false]);
-    solo.hold?.release();
-    await settle();
-    expect(after.isAnswered).toBe(true);
-  });
+test('the solo lock starts nothing beside a turn that runs alone or waits to', async () => {
+  const lock = new SoloLock();
+  const before = await lock.share(NEVER);
+  const solo = ask(lock, true);
+  const after = ask(lock, false);
+  await settle();
+  expect([solo.isAnswered, after.isAnswered]).toEqual([false, false]);
+  before?.release();
+  await settle();
+  expect([solo.isAnswered, after.isAnswered]).toEqual([true, false]);
+  solo.hold?.release();
+  await settle();
+  expect(after.isAnswered).toBe(true);
+});
 
-  test('lets work that waited go before the next turn that wants to run alone', async () => {
-    const lock = new SoloLock();
-    const first = ask(lock, true);
-    const second = ask(lock, true);
-    const work = ask(lock, false);
-    await settle();
-    first.hold?.release();
-    await settle();
-    expect([work.isAnswered, second.isAnswered]).toEqual([true, false]);
-    work.hold?.release();
-    await settle();
-    expect(second.isAnswered).toBe(true);
-  });
+test('the solo lock lets work that waited go before the next turn that wants to run alone', async () => {
+  const lock = new SoloLock();
+  const first = ask(lock, true);
+  const second = ask(lock, true);
+  const work = ask(lock, false);
+  await settle();
+  first.hold?.release();
+  await settle();
+  expect([work.isAnswered, second.isAnswered]).toEqual([true, false]);
+  work.hold?.release();
+  await settle();
+  expect(second.isAnswered).toBe(true);
+});
 
-  test('lets a turn that admits others run on beside them', async () => {
-    const lock = new SoloLock();
-    const solo = await lock.alone(NEVER);
-    const [work, next] = [ask(lock, false), ask(lock, true)];
-    solo?.admitOthers();
-    await settle();
-    expect([work.isAnswered, next.isAnswered]).toEqual([true, false]);
-    work.hold?.release();
-    await settle();
-    expect(next.isAnswered, 'it still runs').toBe(false);
-    solo?.release();
-    await settle();
-    expect(next.isAnswered).toBe(true);
-  });
+test('the solo lock lets a turn that admits others run on beside them', async () => {
+  const lock = new SoloLock();
+  const solo = await lock.alone(NEVER);
+  const [work, next] = [ask(lock, false), ask(lock, true)];
+  solo?.admitOthers();
+  await settle();
+  expect([work.isAnswered, next.isAnswered]).toEqual([true, false]);
+  work.hold?.release();
+  await settle();
+  expect(next.isAnswered, 'it still runs').toBe(false);
+  solo?.release();
+  await settle();
+  expect(next.isAnswered).toBe(true);
+});
 
-  test('does not wait for work that gave up waiting', async () => {
-    const lock = new SoloLock();
-    const held = await lock.share(NEVER);
-    const giveUp = new AbortController();
-    const [solo, work] = [ask(lock, true, giveUp.signal), ask(lock, false)];
-    giveUp.abort();
-    await settle();
-    expect([solo.isAnswered, solo.hold, work.hold === undefined]).toEqual([true, undefined, false]);
-    held?.release();
-    expect(await lock.alone(giveUp.signal), 'given up before it asked').toBeUndefined();
-  });
+test('the solo lock does not wait for work that gave up waiting', async () => {
+  const lock = new SoloLock();
+  const held = await lock.share(NEVER);
+  const giveUp = new AbortController();
+  const [solo, work] = [ask(lock, true, giveUp.signal), ask(lock, false)];
+  giveUp.abort();
+  await settle();
+  expect([solo.isAnswered, solo.hold, work.hold === undefined]).toEqual([true, undefined, false]);
+  held?.release();
+  expect(await lock.alone(giveUp.signal), 'given up before it asked').toBeUndefined();
+});
 
-  test('ignores a second release of a hold', async () => {
-    const lock = new SoloLock();
-    const [one] = [await lock.share(NEVER), await lock.share(NEVER)];
-    one?.release();
-    one?.release();
-    one?.admitOthers();
-    const solo = ask(lock, true);
-    await settle();
-    expect(solo.isAnswered).toBe(false);
-  });
+test('the solo lock ignores a second release of a hold', async () => {
+  const lock = new SoloLock();
+  const [one] = [await lock.share(NEVER), await lock.share(NEVER)];
+  one?.release();
+  one?.release();
+  one?.admitOthers();
+  const solo = ask(lock, true);
+  await settle();
+  expect(solo.isAnswered).toBe(false);
+});
 
-  test('runs nothing beside an exclusive turn, and runs all waiting work in the end, for any order of events', async () => {
-    const event = fc.record({
-      kind: fc.constantFrom('share', 'share', 'alone', 'end', 'admit', 'give up'),
-      which: fc.nat(20),
-    });
-    await fc.assert(
-      fc.asyncProperty(fc.array(event, { maxLength: 40 }), async (events) => {
-        const lock = new SoloLock();
-        const running = new Set<{ readonly hold: SoloHold; isAlone: boolean }>();
-        const waiting = new Set<{ readonly isSolo: boolean; readonly giveUp: AbortController }>();
-        const enter = async (isSolo: boolean): Promise<void> => {
-          const asked = { isSolo, giveUp: new AbortController() };
-          waiting.add(asked);
-          const { signal } = asked.giveUp;
-          const hold = await (isSolo ? lock.alone(signal) : lock.share(signal));
-          waiting.delete(asked);
-          if (hold !== undefined) running.add({ hold, isAlone: isSolo });
-        };
-        const check = async (): Promise<void> => {
-          await settle();
-          const alone = [...running].filter(({ isAlone }) => isAlone);
-          if (alone.length > 0) expect(running.size).toBe(1);
-          // Some work runs while other work waits.
-          if (waiting.size > 0) expect(running.size).toBeGreaterThan(0);
-        };
-        for (const { kind, which } of events) {
-          const one = [...running][which % Math.max(running.size, 1)];
-          if (kind === 'share' || kind === 'alone') void enter(kind === 'alone');
-          if (kind === 'give up') [...waiting][which % Math.max(waiting.size, 1)]?.giveUp.abort();
-          if (kind === 'admit' && one !== undefined) {
-            one.hold.admitOthers();
-            one.isAlone = false;
-          }
-          if (kind === 'end' && one !== undefined) {
-            running.delete(one);
-            one.hold.release();
-          }
-          await check();
+test('the solo lock runs nothing beside an exclusive turn, and runs all waiting work in the end, for any order of events', async () => {
+  const event = fc.record({
+    kind: fc.constantFrom('share', 'share', 'alone', 'end', 'admit', 'give up'),
+    which: fc.nat(20),
+  });
+  await fc.assert(
+    fc.asyncProperty(fc.array(event, { maxLength: 40 }), async (events) => {
+      const lock = new SoloLock();
+      const running = new Set<{ readonly hold: SoloHold; isAlone: boolean }>();
+      const waiting = new Set<{ readonly isSolo: boolean; readonly giveUp: AbortController }>();
+      const enter = async (isSolo: boolean): Promise<void> => {
+        const asked = { isSolo, giveUp: new AbortController() };
+        waiting.add(asked);
+        const { signal } = asked.giveUp;
+        const hold = await (isSolo ? lock.alone(signal) : lock.share(signal));
+        waiting.delete(asked);
+        if (hold !== undefined) running.add({ hold, isAlone: isSolo });
+      };
+      const check = async (): Promise<void> => {
+        await settle();
+        const alone = [...running].filter(({ isAlone }) => isAlone);
+        if (alone.length > 0) expect(running.size).toBe(1);
+        // Some work runs while other work waits.
+        if (waiting.size > 0) expect(running.size).toBeGreaterThan(0);
+      };
+      for (const { kind, which } of events) {
+        const one = [...running][which % Math.max(running.size, 1)];
+        if (kind === 'share' || kind === 'alone') void enter(kind === 'alone');
+        if (kind === 'give up') [...waiting][which % Math.max(waiting.size, 1)]?.giveUp.abort();
+        if (kind === 'admit' && one !== undefined) {
+          one.hold.admitOthers();
+          one.isAlone = false;
         }
-        while (running.size > 0) {
-          for (const one of running) {
-            running.delete(one);
-            one.hold.release();
-          }
-          await check();
+        if (kind === 'end' && one !== undefined) {
+          running.delete(one);
+          one.hold.release();
         }
-        expect(waiting.size).toBe(0);
-        expect(lock.isWanted).toBe(false);
-      }),
-      { numRuns: 300 },
-    );
-  });
+        await check();
+      }
+      while (running.size > 0) {
+        for (const one of running) {
+          running.delete(one);
+          one.hold.release();
+        }
+        await check();
+      }
+      expect(waiting.size).toBe(0);
+      expect(lock.isWanted).toBe(false);
+    }),
+    { numRuns: 300 },
+  );
 });

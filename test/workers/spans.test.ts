@@ -31,7 +31,7 @@ async function open(): Promise<{ readonly world: Fixture; readonly spans: Record
   return { world: await Fixture.open({ wrap: (ports) => ({ ...ports, tracing: spans }) }), spans };
 }
 
-test('a pass that a turn takes over stands below that turn', async () => {
+test('the span of a pass that a turn takes over is below the span of that turn', async () => {
   const { world, spans } = await open();
   await world.append(FIVE_SEQUENCES);
   await world.waitForPass(['hard_limit']);
@@ -44,7 +44,7 @@ test('a pass that a turn takes over stands below that turn', async () => {
   expect(call?.about).toMatchObject({ isCompacted: true });
 });
 
-test('a pass carries who asked for it over its children, and they carry the pass', async () => {
+test('the span of a pass has its requester as parent, and the spans of its summaries have the pass', async () => {
   const { world, spans } = await open();
   await world.append(FIVE_SEQUENCES);
   await world.request('manual');

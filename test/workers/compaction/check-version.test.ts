@@ -48,11 +48,11 @@ test('checkVersion accepts a legal context, with or without an open round', asyn
   expect(await check(openRound, [evicted(1, 2), raw(3, 4)], { format: 'openai-chat' })).toEqual([]);
 });
 
-test('X12 refuses a changed open round', async () => {
+test('rule X12 refuses a changed open round', async () => {
   expect(await check(openRound, [raw(1, 3), evicted(4, 4)])).toEqual(['X12']);
 });
 
-test('X13 refuses a version without a pinned message, or with a changed one', async () => {
+test('rule X13 refuses a version without a pinned message, or with a changed one', async () => {
   const pinned: Message = { role: 'user', content: 'My account is 4711.\n"Never" bill another. 😀', pinned: true };
   const talk = [ask, done, pinned, done, ask];
   expect(await check(talk, [evicted(1, 2), raw(3, 5)], { pins: ['Answer in French.\nAlways.'] })).toEqual([]);
@@ -62,7 +62,7 @@ test('X13 refuses a version without a pinned message, or with a changed one', as
 });
 
 test.each([undefined, 'anthropic', 'openai-chat', 'openai-responses'] as const)(
-  'X13 finds pinned texts in a request of format %s byte for byte, with every character escaped by the format',
+  'rule X13 finds pinned texts in a request of format %s byte for byte, with every character escaped by the format',
   async (format) => {
     const odd = ' \u2028"\\<summary>\t\u0000😀 \ud800 ';
     const pinned = [ask, calls('a'), result('a'), done, { ...ask, content: odd, parts: [] }];
@@ -71,7 +71,7 @@ test.each([undefined, 'anthropic', 'openai-chat', 'openai-responses'] as const)(
   },
 );
 
-test('X13 accepts a pinned summary with escaped tags, and a pinned answer of several blocks', async () => {
+test('rule X13 accepts a pinned summary with escaped tags, and a pinned answer of several blocks', async () => {
   const summary: Message = { role: 'summary', content: 'It said <summary> and </summary>.', pinned: true };
   const items = ['First.', '\n', 'Second.'].map((text) => ({ type: 'text', text }));
   const raw13 = { format: 'anthropic', model: SCRIPTED_PROFILE.id, items };
@@ -80,7 +80,7 @@ test('X13 accepts a pinned summary with escaped tags, and a pinned answer of sev
   expect(await check([ask, summary, answer, ask], [raw(1, 4)], { format: 'anthropic' })).toEqual([]);
 });
 
-test('X9 refuses more tokens than the window by the upper bound, and more bytes than the provider takes', async () => {
+test('rule X9 refuses more tokens than the window by the upper bound, and more bytes than the provider takes', async () => {
   const { windowTokens } = SCRIPTED_PROFILE;
   const weight = { tokens: windowTokens, bytes: 40 };
   expect(new Set(await check([ask, done], [raw(1, 2)], { weight }))).toEqual(new Set(['X9']));
@@ -88,21 +88,21 @@ test('X9 refuses more tokens than the window by the upper bound, and more bytes 
   expect(await check([ask, done], [raw(1, 2)], { format: 'anthropic', maxRequestBytes: 1_000 })).toEqual([]);
 });
 
-test('X9 refuses more messages than the provider takes, but has no such limit without a format', async () => {
+test('rule X9 refuses more messages than the provider takes, but has no such limit without a format', async () => {
   const talk = Array.from({ length: 1_100 }, () => [ask, done]).flat();
   const kept = [raw(1, talk.length)];
   expect(await check(talk, kept, { format: 'openai-chat' })).toEqual(['X9']);
   expect(await check(talk, kept)).toEqual([]);
 });
 
-test('C5 accepts the rendering for a template with strictly alternating roles', async () => {
+test('rule C5 accepts the rendering for a template with strictly alternating roles', async () => {
   const strict = { format: 'openai-chat', renderOptions: { isStrict: true } } as const;
   const talk = [ask, calls('a'), result('a'), ask, done, done];
   expect(await check(talk, [raw(1, 6)], strict)).toEqual([]);
   expect(await check([ask, calls('a'), ask], [raw(1, 3)], strict)).toEqual([]);
 });
 
-test('A7 and A8 accept a thinking loop whose earlier thinking is left out, with thinking switched off', async () => {
+test('rules A7 and A8 accept a thinking loop whose earlier thinking is left out, with thinking switched off', async () => {
   const items = [
     { type: 'thinking', thinking: 'hm', signature: 's=' },
     { type: 'tool_use', id: 'a', name: 'read', input: {} },

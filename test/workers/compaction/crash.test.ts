@@ -123,23 +123,26 @@ describe.each(['before', 'after'] as const)('a worker that dies at an await, %s 
   it.each([
     ['with summaries', softPass, 40],
     ['that evicts', eviction, 8],
-  ] as const)('reaches the same state after a crash at any await of a pass %s', async (_, story, leastAwaits) => {
-    const reference = await play(story);
-    const expected = normalize(reference.world);
-    expect(reference.world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed' }]);
-    let at = 1;
-    for (; ; at += 1) {
-      const { world, hasCrashed, summaries } = await play(story, at, when);
-      if (!hasCrashed) break;
-      const label = `death ${when} await ${at}`;
-      expect(normalize(world), label).toEqual(expected);
-      // Only the summary in flight at the crash is paid for twice.
-      expect(summaries, label).toBeLessThanOrEqual(reference.summaries + 1);
-    }
-    expect(at, 'awaits at which a worker died').toBeGreaterThan(leastAwaits);
-  });
+  ] as const)(
+    `a pass %s reaches the same state after its worker dies at any await, ${when} its effect`,
+    async (_, story, leastAwaits) => {
+      const reference = await play(story);
+      const expected = normalize(reference.world);
+      expect(reference.world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed' }]);
+      let at = 1;
+      for (; ; at += 1) {
+        const { world, hasCrashed, summaries } = await play(story, at, when);
+        if (!hasCrashed) break;
+        const label = `death ${when} await ${at}`;
+        expect(normalize(world), label).toEqual(expected);
+        // Only the summary in flight at the crash is paid for twice.
+        expect(summaries, label).toBeLessThanOrEqual(reference.summaries + 1);
+      }
+      expect(at, 'awaits at which a worker died').toBeGreaterThan(leastAwaits);
+    },
+  );
 
-  it('delays a waiting turn, and costs it nothing else', async () => {
+  it(`a worker of a pass that dies at any await, ${when} its effect, delays a waiting turn and costs it nothing else`, async () => {
     const reference = await play(hardPass);
     expect(reference.world.version).toMatchObject({ strategy: 'summarize' });
     let at = 1;

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import { summaryKey } from '../../../src/workers/compaction/sequence-summaries.ts';
 import { FIVE_SEQUENCES, Fixture, type FixtureOptions, ref } from './fixture.ts';
@@ -12,204 +12,198 @@ async function openPass(options: FixtureOptions = {}): Promise<Fixture> {
 
 const SEQUENCES = [2, 5, 8, 11, 14].map((from) => ({ from, to: from + 1, tokens: 608 }));
 
-describe('a pass with sequences', () => {
-  it('asks for one job per sequence, under ids that are unique to the delivery', async () => {
-    const world = await openPass();
-    const children = await world.fanOut();
-    expect(children.map(({ sequence }) => sequence)).toEqual(SEQUENCES);
-    expect(children).toMatchObject(
-      SEQUENCES.map((sequence) => ({
-        conversation: ref,
-        passId: world.db.find(ref)?.pass?.passId,
-        hash: summaryKey(sequence, world.agent.policy),
-      })),
-    );
-    expect(new Set(children.map(({ child }) => child)).size).toBe(5);
-    expect(world.eventsOf('pass_fanned_out')).toMatchObject([{ jobs: 5, sequences: 5 }]);
-    expect(world.eventsOf('pass_ended')).toEqual([]);
-  });
-
-  it('records its plan before it asks for summaries', async () => {
-    const world = await openPass({
-      wrap: (ports) => ({
-        ...ports,
-        summaries: {
-          ...ports.summaries,
-          readSummaries: async () => {
-            const { plan } = world.db.find(ref)?.pass ?? {};
-            expect(plan).toMatchObject({ kind: 'summarize', sequences: SEQUENCES });
-            throw new Error('died here');
-          },
-        },
-      }),
-    });
-    await expect(world.deliver()).rejects.toThrow('died here');
-    // The next delivery continues the recorded plan, although it would now plan otherwise.
-    await world.append('u20 a300 a300 u20 a20');
-    world.db.advance(PASS_LIMITS.leaseMs + 1);
-    await expect(world.deliver('job2')).rejects.toThrow('died here');
-    expect.assertions(4);
-  });
-
-  it('parks without a lease, so that only the parent job of the children may claim', async () => {
-    const world = await openPass();
-    await world.fanOut('job1');
-    const { pass } = world.db.find(ref) ?? {};
-    const parked = { job: 'job1', untilMs: world.db.now() + PASS_LIMITS.parkMs };
-    expect(pass).toMatchObject({ owner: undefined, leaseUntil: undefined, parked });
-    expect(world.db.ready.get('p|_|talk')).toBe(parked.untilMs);
-    expect(world.timers.pending, 'no heartbeat behind it').toBe(0);
-
-    expect(await world.deliver('job2')).toEqual({ status: 'done' });
-    expect(world.db.find(ref)?.pass).toBe(pass);
-    expect(world.eventsOf('pass_ended')).toEqual([]);
-    await world.deliver('job1', true);
-    expect(world.eventsOf('pass_ended')).toHaveLength(1);
-  });
-
-  it('asks only for missing summaries', async () => {
-    const world = await openPass();
-    const lost = await world.fanOut('job1');
-    await world.summarize(lost[1] as (typeof lost)[1]);
-    await world.summarize(lost[3] as (typeof lost)[3]);
-    world.db.advance(PASS_LIMITS.parkMs + 1);
-    const children = await world.fanOut('job2');
-    expect(children.map(({ sequence }) => sequence)).toEqual([0, 2, 4].map((index) => SEQUENCES[index]));
-    const ids = new Set(lost.map(({ child }) => child));
-    expect(children.filter(({ child }) => ids.has(child))).toEqual([]);
-    expect(world.eventsOf('pass_fanned_out').at(-1)).toMatchObject({ jobs: 3, sequences: 5 });
-  });
-
-  it('settles at once if an earlier pass left every summary', async () => {
-    const world = await openPass();
-    for (const child of await world.fanOut()) await world.summarize(child);
-    await world.store.takeOverPass(ref, 'o', 'p2');
-    world.db.advance(PASS_LIMITS.leaseMs + 1);
-    expect(await world.deliver('job2')).toEqual({ status: 'done' });
-    expect(world.version).toMatchObject({ strategy: 'summarize', archived: 10 });
-  });
-
-  it('settles with the existing summaries at the third attempt', async () => {
-    const world = await openPass();
-    const [first] = await world.fanOut('job1');
-    if (first !== undefined) await world.summarize(first);
-    world.db.advance(PASS_LIMITS.parkMs + 1);
-    expect(await world.fanOut('job2')).toHaveLength(4);
-    world.db.advance(PASS_LIMITS.parkMs + 1);
-    expect(await world.deliver('job3')).toEqual({ status: 'done' });
-    expect(world.segments).toContain('summary 2-3');
-    expect(world.db.find(ref)?.pass).toBeUndefined();
-  });
-
-  it('renews its lease while it works', async () => {
-    const gate = Promise.withResolvers<void>();
-    const reached = Promise.withResolvers<void>();
-    const world = await openPass({
-      wrap: (ports) => ({
-        ...ports,
-        contexts: {
-          ...ports.contexts,
-          readContext: async (conversation, at) => {
-            reached.resolve();
-            await gate.promise;
-            return ports.contexts.readContext(conversation, at);
-          },
-        },
-      }),
-    });
-    const running = world.deliver('job1');
-    await reached.promise;
-    await world.timers.advance(3 * PASS_LIMITS.leaseMs);
-    expect(await world.store.claimPass(ref, 'other', 'job2', 'w')).toMatchObject({ status: 'held' });
-    gate.resolve();
-    expect(await running).toMatchObject({ status: 'parked' });
-    expect(world.timers.pending).toBe(0);
-  });
+it('a pass asks for one job per sequence, under ids that are unique to the delivery', async () => {
+  const world = await openPass();
+  const children = await world.fanOut();
+  expect(children.map(({ sequence }) => sequence)).toEqual(SEQUENCES);
+  expect(children).toMatchObject(
+    SEQUENCES.map((sequence) => ({
+      conversation: ref,
+      passId: world.db.find(ref)?.pass?.passId,
+      hash: summaryKey(sequence, world.agent.policy),
+    })),
+  );
+  expect(new Set(children.map(({ child }) => child)).size).toBe(5);
+  expect(world.eventsOf('pass_fanned_out')).toMatchObject([{ jobs: 5, sequences: 5 }]);
+  expect(world.eventsOf('pass_ended')).toEqual([]);
 });
 
-describe('a pass without sequences', () => {
-  it('evicts in the delivery that planned it', async () => {
-    const world = await Fixture.open({ policy: { minSequenceTokens: 5_000 } });
-    await world.append(FIVE_SEQUENCES);
-    await world.request('token_threshold');
-    expect(await world.deliver()).toEqual({ status: 'done' });
-    expect(world.version).toMatchObject({ strategy: 'evict', cause: 'pass', parent: 0, reasons: ['token_threshold'] });
-    expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_000);
-    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed', strategy: 'evict', sequences: 0 }]);
+it('a pass with sequences records its plan before it asks for summaries', async () => {
+  const world = await openPass({
+    wrap: (ports) => ({
+      ...ports,
+      summaries: {
+        ...ports.summaries,
+        readSummaries: async () => {
+          const { plan } = world.db.find(ref)?.pass ?? {};
+          expect(plan).toMatchObject({ kind: 'summarize', sequences: SEQUENCES });
+          throw new Error('died here');
+        },
+      },
+    }),
   });
-
-  it('ends as no_reason if its reasons no longer hold, starts a backoff and keeps the counts', async () => {
-    const world = await Fixture.open();
-    await world.append('u20 a300 a300 u20 a20');
-    await world.request('token_threshold', 'hard_limit');
-    expect(await world.deliver()).toEqual({ status: 'done' });
-    const ended = world.eventsOf('pass_ended');
-    expect(ended).toMatchObject([{ outcome: 'no_reason', strategy: 'none', reasons: [], sequences: 0 }]);
-    const { pass, version, backoff, passed } = world.db.find(ref) ?? {};
-    expect({ pass, version, passed }).toEqual({ pass: undefined, version: 0, passed: { head: 0, turns: 0 } });
-    // 24 + 2 × 304 + 24 + 24, system 3, framing 3, and a sequence's worth of growth.
-    const shut = { nothingBelowTokens: 686 + 256, appendsBelowMessageTokens: 683 + 256 };
-    expect(backoff).toEqual({ ...shut, gainlessPasses: 0, noGainBelowTokens: 0 });
-  });
-
-  it('ends as none if nothing can be removed, starts a backoff and counts from here', async () => {
-    const world = await Fixture.open({ policy: { turnThreshold: 2 } });
-    await world.append('u20 a20 u20');
-    await world.request('turn_threshold');
-    await world.deliver();
-    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'none', reasons: ['turn_threshold'] }]);
-    const { backoff, passed } = world.db.find(ref) ?? {};
-    expect(backoff).toMatchObject({ nothingBelowTokens: 3 * 24 + 6 + 256 });
-    expect(passed).toEqual({ head: 3, turns: 2 });
-  });
-
-  it.each([
-    ['is switched off', { enabled: false }],
-    ['is manual', { mode: 'manual' }],
-  ] as const)('ends as no_reason over a threshold if compaction %s', async (_, policy) => {
-    const world = await Fixture.open({ policy });
-    await world.append(FIVE_SEQUENCES);
-    await world.request('token_threshold', 'turn_end');
-    expect(await world.deliver()).toEqual({ status: 'done' });
-    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'no_reason', reasons: [] }]);
-  });
-
-  it('compacts in mode manual on request', async () => {
-    const world = await Fixture.open({ policy: { mode: 'manual' } });
-    await world.append(FIVE_SEQUENCES);
-    await world.request('manual');
-    await world.runPass();
-    expect(world.version).toMatchObject({ strategy: 'summarize', reasons: ['manual'] });
-  });
-
-  it('ends as infeasible if every message is protected', async () => {
-    const world = await Fixture.open();
-    await world.append('u2000');
-    await world.request('manual');
-    await world.deliver();
-    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'infeasible' }]);
-    expect(world.db.find(ref)?.pass).toBeUndefined();
-  });
+  await expect(world.deliver()).rejects.toThrow('died here');
+  // The next delivery continues the recorded plan, although it would now plan otherwise.
+  await world.append('u20 a300 a300 u20 a20');
+  world.db.advance(PASS_LIMITS.leaseMs + 1);
+  await expect(world.deliver('job2')).rejects.toThrow('died here');
+  expect.assertions(4);
 });
 
-describe('a wake of a pass', () => {
-  it('does nothing if the pass has ended or the conversation is erased', async () => {
-    const world = await openPass();
-    await world.store.erase(ref);
-    expect(await world.deliver()).toEqual({ status: 'done' });
-    const other = await Fixture.open();
-    await other.append('u20');
-    expect(await other.deliver()).toEqual({ status: 'done' });
-    expect([...world.events, ...other.events]).toEqual([]);
-  });
+it('a pass with sequences parks without a lease, so that only the parent job of the children may claim', async () => {
+  const world = await openPass();
+  await world.fanOut('job1');
+  const { pass } = world.db.find(ref) ?? {};
+  const parked = { job: 'job1', untilMs: world.db.now() + PASS_LIMITS.parkMs };
+  expect(pass).toMatchObject({ owner: undefined, leaseUntil: undefined, parked });
+  expect(world.db.ready.get('p|_|talk')).toBe(parked.untilMs);
+  expect(world.timers.pending, 'no heartbeat behind it').toBe(0);
 
-  it('fails the pass of an agent that this worker does not know', async () => {
-    const world = await Fixture.open();
-    await world.append(FIVE_SEQUENCES, 'stranger');
-    await world.request('token_threshold');
-    expect(await world.deliver()).toEqual({ status: 'done' });
-    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'failed', code: 'unknown_agent' }]);
-    expect(world.db.find(ref)?.pass).toBeUndefined();
-    expect(world.version).toBeUndefined();
+  expect(await world.deliver('job2')).toEqual({ status: 'done' });
+  expect(world.db.find(ref)?.pass).toBe(pass);
+  expect(world.eventsOf('pass_ended')).toEqual([]);
+  await world.deliver('job1', true);
+  expect(world.eventsOf('pass_ended')).toHaveLength(1);
+});
+
+it('a pass asks only for the summaries that are missing', async () => {
+  const world = await openPass();
+  const lost = await world.fanOut('job1');
+  await world.summarize(lost[1] as (typeof lost)[1]);
+  await world.summarize(lost[3] as (typeof lost)[3]);
+  world.db.advance(PASS_LIMITS.parkMs + 1);
+  const children = await world.fanOut('job2');
+  expect(children.map(({ sequence }) => sequence)).toEqual([0, 2, 4].map((index) => SEQUENCES[index]));
+  const ids = new Set(lost.map(({ child }) => child));
+  expect(children.filter(({ child }) => ids.has(child))).toEqual([]);
+  expect(world.eventsOf('pass_fanned_out').at(-1)).toMatchObject({ jobs: 3, sequences: 5 });
+});
+
+it('a pass with sequences settles at once if an earlier pass left every summary', async () => {
+  const world = await openPass();
+  for (const child of await world.fanOut()) await world.summarize(child);
+  await world.store.takeOverPass(ref, 'o', 'p2');
+  world.db.advance(PASS_LIMITS.leaseMs + 1);
+  expect(await world.deliver('job2')).toEqual({ status: 'done' });
+  expect(world.version).toMatchObject({ strategy: 'summarize', archived: 10 });
+});
+
+it('a pass with sequences settles with the existing summaries at the third attempt', async () => {
+  const world = await openPass();
+  const [first] = await world.fanOut('job1');
+  if (first !== undefined) await world.summarize(first);
+  world.db.advance(PASS_LIMITS.parkMs + 1);
+  expect(await world.fanOut('job2')).toHaveLength(4);
+  world.db.advance(PASS_LIMITS.parkMs + 1);
+  expect(await world.deliver('job3')).toEqual({ status: 'done' });
+  expect(world.segments).toContain('summary 2-3');
+  expect(world.db.find(ref)?.pass).toBeUndefined();
+});
+
+it('a pass with sequences renews its lease while it works', async () => {
+  const gate = Promise.withResolvers<void>();
+  const reached = Promise.withResolvers<void>();
+  const world = await openPass({
+    wrap: (ports) => ({
+      ...ports,
+      contexts: {
+        ...ports.contexts,
+        readContext: async (conversation, at) => {
+          reached.resolve();
+          await gate.promise;
+          return ports.contexts.readContext(conversation, at);
+        },
+      },
+    }),
   });
+  const running = world.deliver('job1');
+  await reached.promise;
+  await world.timers.advance(3 * PASS_LIMITS.leaseMs);
+  expect(await world.store.claimPass(ref, 'other', 'job2', 'w')).toMatchObject({ status: 'held' });
+  gate.resolve();
+  expect(await running).toMatchObject({ status: 'parked' });
+  expect(world.timers.pending).toBe(0);
+});
+
+it('a pass without sequences evicts in the delivery that planned it', async () => {
+  const world = await Fixture.open({ policy: { minSequenceTokens: 5_000 } });
+  await world.append(FIVE_SEQUENCES);
+  await world.request('token_threshold');
+  expect(await world.deliver()).toEqual({ status: 'done' });
+  expect(world.version).toMatchObject({ strategy: 'evict', cause: 'pass', parent: 0, reasons: ['token_threshold'] });
+  expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_000);
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed', strategy: 'evict', sequences: 0 }]);
+});
+
+it('a pass without sequences ends as no_reason if its reasons no longer hold, starts a backoff and keeps the counts', async () => {
+  const world = await Fixture.open();
+  await world.append('u20 a300 a300 u20 a20');
+  await world.request('token_threshold', 'hard_limit');
+  expect(await world.deliver()).toEqual({ status: 'done' });
+  const ended = world.eventsOf('pass_ended');
+  expect(ended).toMatchObject([{ outcome: 'no_reason', strategy: 'none', reasons: [], sequences: 0 }]);
+  const { pass, version, backoff, passed } = world.db.find(ref) ?? {};
+  expect({ pass, version, passed }).toEqual({ pass: undefined, version: 0, passed: { head: 0, turns: 0 } });
+  // 24 + 2 × 304 + 24 + 24, system 3, framing 3, and a sequence's worth of growth.
+  const shut = { nothingBelowTokens: 686 + 256, appendsBelowMessageTokens: 683 + 256 };
+  expect(backoff).toEqual({ ...shut, gainlessPasses: 0, noGainBelowTokens: 0 });
+});
+
+it('a pass that can remove nothing ends as none, starts a backoff, and turns count from its end', async () => {
+  const world = await Fixture.open({ policy: { turnThreshold: 2 } });
+  await world.append('u20 a20 u20');
+  await world.request('turn_threshold');
+  await world.deliver();
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'none', reasons: ['turn_threshold'] }]);
+  const { backoff, passed } = world.db.find(ref) ?? {};
+  expect(backoff).toMatchObject({ nothingBelowTokens: 3 * 24 + 6 + 256 });
+  expect(passed).toEqual({ head: 3, turns: 2 });
+});
+
+it.each([
+  ['is switched off', { enabled: false }],
+  ['is manual', { mode: 'manual' }],
+] as const)('a pass without sequences ends as no_reason over a threshold if compaction %s', async (_, policy) => {
+  const world = await Fixture.open({ policy });
+  await world.append(FIVE_SEQUENCES);
+  await world.request('token_threshold', 'turn_end');
+  expect(await world.deliver()).toEqual({ status: 'done' });
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'no_reason', reasons: [] }]);
+});
+
+it('a pass in mode manual compacts on request', async () => {
+  const world = await Fixture.open({ policy: { mode: 'manual' } });
+  await world.append(FIVE_SEQUENCES);
+  await world.request('manual');
+  await world.runPass();
+  expect(world.version).toMatchObject({ strategy: 'summarize', reasons: ['manual'] });
+});
+
+it('a pass without sequences ends as infeasible if every message is protected', async () => {
+  const world = await Fixture.open();
+  await world.append('u2000');
+  await world.request('manual');
+  await world.deliver();
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'infeasible' }]);
+  expect(world.db.find(ref)?.pass).toBeUndefined();
+});
+
+it('a wake of a pass does nothing if the pass has ended or the conversation is erased', async () => {
+  const world = await openPass();
+  await world.store.erase(ref);
+  expect(await world.deliver()).toEqual({ status: 'done' });
+  const other = await Fixture.open();
+  await other.append('u20');
+  expect(await other.deliver()).toEqual({ status: 'done' });
+  expect([...world.events, ...other.events]).toEqual([]);
+});
+
+it('a worker that does not know the agent of a pass fails the pass', async () => {
+  const world = await Fixture.open();
+  await world.append(FIVE_SEQUENCES, 'stranger');
+  await world.request('token_threshold');
+  expect(await world.deliver()).toEqual({ status: 'done' });
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'failed', code: 'unknown_agent' }]);
+  expect(world.db.find(ref)?.pass).toBeUndefined();
+  expect(world.version).toBeUndefined();
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { PassPlan } from '../../../src/domain/compaction/plan.ts';
 import type { SettledContext } from '../../../src/domain/compaction/settle.ts';
 import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
@@ -210,7 +210,7 @@ const ROWS: readonly Row[] = [
     { step: 'commit', settled: SETTLED, source: SOURCE, progress: { head: 8 } },
   ],
   [
-    'settle proposes the version of a soft pass under review',
+    'settle proposes the version of a pass under review',
     { ...at.settle, snapshot: snapshotOf(STATE, reasons, 'review') },
     settled,
     { step: 'propose', settled: SETTLED },
@@ -386,59 +386,55 @@ function take<Step extends WorkStep>([, state, facts]: Row<Step>): PassState {
   return nextStep(state, facts);
 }
 
-describe('nextStep', () => {
-  it.each(ROWS.map((row) => ({ title: row[0], row })))('$title', ({ row }) => {
-    expect(take(row)).toMatchObject(row[3]);
-  });
-
-  it.each(['fenced', 'superseded', 'gone'] as const)('writes nothing more once the pass is %s', (status) => {
-    const writes = ROWS.map((row) => row[1]).filter((state) => !READ_ONLY.has(state.step));
-    expect(new Set(writes.map((state) => state.step)).size).toBe(11);
-    // Each of these states takes a loss as its facts, as `evaluate` does.
-    const next = writes.map((state) => nextStep(state as PassState<'evaluate'>, { status }));
-    expect(next).toEqual(writes.map(() => ({ step: 'lost', why: status })));
-  });
-
-  it('ends in ended, parked, waiting and lost alone', () => {
-    const reached = ROWS.map((row) => take(row));
-    expect([...new Set(reached.filter(isFinal).map((state) => state.step))].toSorted()).toEqual([
-      'ended',
-      'lost',
-      'parked',
-      'waiting',
-    ]);
-    // Each state that has an action is a start of some row.
-    const acting = new Set<string>(reached.filter((state) => !isFinal(state)).map((state) => state.step));
-    expect([...acting].filter((name) => !ROWS.some(([, state]) => state.step === name))).toEqual([]);
-  });
+it.each(ROWS.map((row) => ({ title: row[0], row })))('the pass machine: $title', ({ row }) => {
+  expect(take(row)).toMatchObject(row[3]);
 });
 
-describe('startPass', () => {
-  const claimed: ClaimedPass = {
-    lease: { conversation: ref, passId: 'p1', owner: 'me' },
-    reasons: ['token_threshold'],
-    attempt: 1,
-    requestedAt: 0,
-    conversation: STATE,
-    isResumed: false,
-  };
+it.each(['fenced', 'superseded', 'gone'] as const)('a delivery writes nothing more once its pass is %s', (status) => {
+  const writes = ROWS.map((row) => row[1]).filter((state) => !READ_ONLY.has(state.step));
+  expect(new Set(writes.map((state) => state.step)).size).toBe(11);
+  // Each of these states takes a loss as its facts, as `evaluate` does.
+  const next = writes.map((state) => nextStep(state as PassState<'evaluate'>, { status }));
+  expect(next).toEqual(writes.map(() => ({ step: 'lost', why: status })));
+});
 
-  it.each([
-    ['evaluates a pass without a plan', claimed, ANY, 'evaluate'],
-    ['looks for lost children of a recorded plan', { ...claimed, plan: PLAN }, ANY, 'fan_out'],
-    ['settles a recorded plan whose children have ended', { ...claimed, plan: PLAN }, NEW, 'rebase'],
-    ['settles a recorded plan for a turn that took the pass over', { ...claimed, plan: PLAN }, NEVER, 'rebase'],
-    ['reviews a proposal before its plan', { ...claimed, plan: PLAN, review: approving }, ANY, 'review'],
-  ] as const)('%s', (_, pass, fanning, first) => {
-    expect(startPass(pass, fanning)).toMatchObject({ step: first, progress: { fanning, tries: 0 } });
-  });
+it('the pass machine stops only in the states ended, parked, waiting and lost', () => {
+  const reached = ROWS.map((row) => take(row));
+  expect([...new Set(reached.filter(isFinal).map((state) => state.step))].toSorted()).toEqual([
+    'ended',
+    'lost',
+    'parked',
+    'waiting',
+  ]);
+  // Each state that has an action is a start of some row.
+  const acting = new Set<string>(reached.filter((state) => !isFinal(state)).map((state) => state.step));
+  expect([...acting].filter((name) => !ROWS.some(([, state]) => state.step === name))).toEqual([]);
+});
 
-  it.each([
-    ['any plan at the first delivery', { attempt: 1, isResumed: false }, false, ANY],
-    ['a new plan alone once the children of this job have ended', { attempt: 1, isResumed: true }, true, NEW],
-    ['any plan if the ended children are not its own', { attempt: 1, isResumed: false }, true, ANY],
-    ['no plan at the third attempt', { attempt: 3, isResumed: true }, true, NEVER],
-  ] as const)('asks for children of %s', (...[, claim, haveChildrenEnded, fanning]) => {
-    expect(chooseFanning(claim, 'job', haveChildrenEnded)).toEqual(fanning);
-  });
+const claimed: ClaimedPass = {
+  lease: { conversation: ref, passId: 'p1', owner: 'me' },
+  reasons: ['token_threshold'],
+  attempt: 1,
+  requestedAt: 0,
+  conversation: STATE,
+  isResumed: false,
+};
+
+it.each([
+  ['evaluates a pass without a plan', claimed, ANY, 'evaluate'],
+  ['looks for lost children of a recorded plan', { ...claimed, plan: PLAN }, ANY, 'fan_out'],
+  ['settles a recorded plan whose children have ended', { ...claimed, plan: PLAN }, NEW, 'rebase'],
+  ['settles a recorded plan for a turn that took the pass over', { ...claimed, plan: PLAN }, NEVER, 'rebase'],
+  ['reviews a proposal before its plan', { ...claimed, plan: PLAN, review: approving }, ANY, 'review'],
+] as const)('startPass %s', (_, pass, fanning, first) => {
+  expect(startPass(pass, fanning)).toMatchObject({ step: first, progress: { fanning, tries: 0 } });
+});
+
+it.each([
+  ['any plan at the first delivery', { attempt: 1, isResumed: false }, false, ANY],
+  ['a new plan alone once the children of this job have ended', { attempt: 1, isResumed: true }, true, NEW],
+  ['any plan if the ended children are not its own', { attempt: 1, isResumed: false }, true, ANY],
+  ['no plan at the third attempt', { attempt: 3, isResumed: true }, true, NEVER],
+] as const)('startPass asks for children of %s', (...[, claim, haveChildrenEnded, fanning]) => {
+  expect(chooseFanning(claim, 'job', haveChildrenEnded)).toEqual(fanning);
 });

@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
 import { type ConversationState, NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import { NO_WEIGHT } from '../../../src/domain/message.ts';
@@ -33,58 +33,56 @@ function evaluate(state: ConversationState, requested: readonly Reason[], policy
   return evaluateRequest({ ...prepared, policy: completePolicy({ ...prepared.policy, ...policy }) }, state, requested);
 }
 
-describe('evaluateRequest', () => {
-  it('returns the reasons that hold now, not those that held at the request', () => {
-    expect(evaluate(stateOf(1_000), ['token_threshold', 'ratio', 'turn_threshold', 'hard_limit'])).toEqual([]);
-    expect(evaluate(stateOf(6_000), ['ratio'])).toEqual(['token_threshold']);
-    expect(evaluate(stateOf(9_500), [])).toEqual(['token_threshold', 'ratio', 'hard_limit']);
-  });
+it('an evaluation returns the reasons that hold now, not those that held at the request', () => {
+  expect(evaluate(stateOf(1_000), ['token_threshold', 'ratio', 'turn_threshold', 'hard_limit'])).toEqual([]);
+  expect(evaluate(stateOf(6_000), ['ratio'])).toEqual(['token_threshold']);
+  expect(evaluate(stateOf(9_500), [])).toEqual(['token_threshold', 'ratio', 'hard_limit']);
+});
 
-  it('counts turns and messages from the end of the last pass', () => {
-    const state = stateOf(100, { head: 60, turns: 25, passed: { head: 50, turns: 16 } });
-    expect(evaluate(state, ['turn_threshold'])).toEqual([]);
-    expect(evaluate(stateOf(100, { turns: 26, passed: { head: 0, turns: 16 } }), [])).toEqual(['turn_threshold']);
-    expect(evaluate(state, [], { messageThreshold: 10 })).toEqual(['message_threshold']);
-  });
+it('an evaluation counts turns and messages from the end of the last pass', () => {
+  const state = stateOf(100, { head: 60, turns: 25, passed: { head: 50, turns: 16 } });
+  expect(evaluate(state, ['turn_threshold'])).toEqual([]);
+  expect(evaluate(stateOf(100, { turns: 26, passed: { head: 0, turns: 16 } }), [])).toEqual(['turn_threshold']);
+  expect(evaluate(state, [], { messageThreshold: 10 })).toEqual(['message_threshold']);
+});
 
-  it.each(['turn_end', 'overflow', 'manual'] as const)(
-    'keeps the reason %s, which no state can contradict',
-    (reason) => {
-      expect(evaluate(stateOf(100), [reason], { onTurnEnd: true })).toEqual([reason]);
-    },
-  );
+it.each(['turn_end', 'overflow', 'manual'] as const)(
+  'an evaluation keeps the requested reason %s, which no state can contradict',
+  (reason) => {
+    expect(evaluate(stateOf(100), [reason], { onTurnEnd: true })).toEqual([reason]);
+  },
+);
 
-  it('drops the end of a turn if the policy does not compact then', () => {
-    expect(evaluate(stateOf(100), ['turn_end'])).toEqual([]);
-    expect(evaluate(stateOf(100), ['turn_end'], { onTurnEnd: true, mode: 'manual' })).toEqual([]);
-  });
+it('an evaluation drops the end of a turn if the policy does not compact then', () => {
+  expect(evaluate(stateOf(100), ['turn_end'])).toEqual([]);
+  expect(evaluate(stateOf(100), ['turn_end'], { onTurnEnd: true, mode: 'manual' })).toEqual([]);
+});
 
-  it('returns each reason once, in a fixed order', () => {
-    expect(evaluate(stateOf(6_000), ['manual', 'token_threshold', 'turn_end'], { onTurnEnd: true })).toEqual([
-      'token_threshold',
-      'turn_end',
-      'manual',
-    ]);
-  });
+it('an evaluation returns each reason once, in a fixed order', () => {
+  expect(evaluate(stateOf(6_000), ['manual', 'token_threshold', 'turn_end'], { onTurnEnd: true })).toEqual([
+    'token_threshold',
+    'turn_end',
+    'manual',
+  ]);
+});
 
-  it.each([
-    ['a pass found nothing to do at this size', { nothingBelowTokens: 6_100 }],
-    ['passes without gain hold a backoff', { noGainBelowTokens: 6_100, gainlessPasses: 3 }],
-  ])('returns only hard reasons while %s', (_, changes) => {
-    const backoff = { ...NO_BACKOFF, ...changes };
-    const overhead = prepared.overhead.tokens + 3;
-    expect(evaluate(stateOf(6_000, { backoff }), ['token_threshold', 'turn_end'], { onTurnEnd: true })).toEqual([]);
-    expect(evaluate(stateOf(6_000, { backoff }), ['manual'])).toEqual(['token_threshold', 'manual']);
-    expect(evaluate(stateOf(6_100 - overhead - 1, { backoff }), [])).toEqual([]);
-    expect(evaluate(stateOf(6_100 - overhead, { backoff }), [])).toEqual(['token_threshold']);
-  });
+it.each([
+  ['a pass found nothing to do at this size', { nothingBelowTokens: 6_100 }],
+  ['passes without gain hold a backoff', { noGainBelowTokens: 6_100, gainlessPasses: 3 }],
+])('an evaluation returns only hard reasons while %s', (_, changes) => {
+  const backoff = { ...NO_BACKOFF, ...changes };
+  const overhead = prepared.overhead.tokens + 3;
+  expect(evaluate(stateOf(6_000, { backoff }), ['token_threshold', 'turn_end'], { onTurnEnd: true })).toEqual([]);
+  expect(evaluate(stateOf(6_000, { backoff }), ['manual'])).toEqual(['token_threshold', 'manual']);
+  expect(evaluate(stateOf(6_100 - overhead - 1, { backoff }), [])).toEqual([]);
+  expect(evaluate(stateOf(6_100 - overhead, { backoff }), [])).toEqual(['token_threshold']);
+});
 
-  it('returns no soft reason in mode manual', () => {
-    expect(evaluate(stateOf(6_000), ['token_threshold'], { mode: 'manual' })).toEqual([]);
-    expect(evaluate(stateOf(9_500), ['manual'], { mode: 'manual' })).toEqual(['hard_limit', 'manual']);
-  });
+it('an evaluation returns no soft reason in mode manual', () => {
+  expect(evaluate(stateOf(6_000), ['token_threshold'], { mode: 'manual' })).toEqual([]);
+  expect(evaluate(stateOf(9_500), ['manual'], { mode: 'manual' })).toEqual(['hard_limit', 'manual']);
+});
 
-  it('returns no reason if compaction is disabled, even for a manual request', () => {
-    expect(evaluate(stateOf(9_500), ['manual', 'overflow'], { enabled: false })).toEqual([]);
-  });
+it('an evaluation returns no reason if compaction is disabled, even for a manual request', () => {
+  expect(evaluate(stateOf(9_500), ['manual', 'overflow'], { enabled: false })).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
 import type { Verdict } from '../../../src/domain/proposal.ts';
 import { hashSegments } from '../../../src/workers/content-hash.ts';
@@ -48,273 +48,271 @@ async function decide(world: Fixture, verdict: Verdict, operation = 'op') {
 const approve = (world: Fixture, edits: Readonly<Record<string, string>> = {}, operation = 'op') =>
   decide(world, { kind: 'approve', edits }, operation);
 
-describe('a soft pass under review', () => {
-  it('proposes its version with all texts instead of committing it, and waits without a lease', async () => {
-    const world = await propose();
-    expect(world.version).toBeUndefined();
-    expect(world.eventsOf('pass_ended')).toEqual([]);
-    expect(world.eventsOf('pass_proposed')).toMatchObject([
-      { reasons: ['token_threshold'], strategy: 'summarize', sequences: 5, archived: 10 },
-    ]);
-    const waiting = await world.store.readProposal(ref);
-    expect(Object.values(waiting?.proposal.summaries ?? {}).map(({ text }) => text)).toEqual(
-      ['2-3', '5-6', '8-9', '11-12', '14-15'].map((range) => `what happened in ${range}`),
-    );
-    expect(waiting?.expiresAt).toBe(world.timers.now() + WEEK_MS);
-    await world.append('u20 a20');
-    await world.request('turn_end');
-    await world.deliver();
-    expect(await proposalOf(world)).toBe(waiting?.proposal.id);
-  });
-
-  it('commits the proposed text after its approval, and keeps messages appended since behind it', async () => {
-    const world = await propose();
-    const proposal = (await world.store.readProposal(ref))?.proposal;
-    await world.append('u20 a20');
-    expect(await approve(world)).toEqual({ status: 'approved', version: 1 });
-    const { version } = world;
-    expect(version).toMatchObject({ ...proposal?.version, at: version?.at, durationMs: version?.durationMs });
-    expect(version?.base).toBe(17);
-    const source = await world.store.readContext(ref);
-    expect(Object.fromEntries(source?.summaries ?? [])).toEqual(proposal?.summaries);
-    expect(source?.entries.at(-1)?.seq).toBe(19);
-    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'approved', version: 1, sequences: 5 }]);
-    expect((await world.store.readConversation(ref))?.passId).toBeUndefined();
-  });
-
-  it('weighs an edited text and commits it under its own key, and leaves the recorded summary unchanged', async () => {
-    const world = await propose();
-    const proposal = (await world.store.readProposal(ref))?.proposal;
-    const proposed = proposal?.version;
-    const text = `the customer is 4711; ${words(40)}`;
-    expect(await approve(world, { '5-6': text })).toEqual({ status: 'approved', version: 1 });
-    const source = await world.store.readContext(ref);
-    const texts = [...(source?.summaries.values() ?? [])];
-    expect(texts.find(({ covers }) => covers.from === 5)).toMatchObject({ text, model: 'edited' });
-    const [edited] = [...(source?.summaries ?? [])].find(([, { covers }]) => covers.from === 5) ?? [];
-    expect(Object.keys(proposal?.summaries ?? {})).not.toContain(edited);
-    expect(texts.filter(({ text: kept }) => kept.startsWith('what happened'))).toHaveLength(4);
-    const { version } = world;
-    const grown = (version?.weight.tokens ?? 0) - (proposed?.weight.tokens ?? 0);
-    expect(grown).toBeGreaterThan(35);
-    expect(version?.tokensAfter).toBe((proposed?.tokensAfter ?? 0) + grown);
-    expect(version?.model).toBe('brief, edited');
-    const sum = (version?.segments ?? []).reduce((tokens, { weight }) => tokens + weight.tokens, 0);
-    expect(version?.weight.tokens).toBe(sum);
-  });
-
-  it.each([
-    ['is empty', { '2-3': ' \n' }, 'edits.2-3'],
-    ['has another range', { '2-4': 'text' }, 'edits.2-4'],
-    ['exceeds maxTokens', { '2-3': words(900) }, 'edits'],
-  ])('refuses an edit that %s, and the proposal waits on', async (_, edits, field) => {
-    const world = await propose();
-    const id = await proposalOf(world);
-    expect(await approve(world, edits)).toMatchObject({
-      status: 'refused',
-      refusal: { code: 'invalid_input', field },
-    });
-    expect(world.eventsOf('approval_refused')).toMatchObject([{ code: 'invalid_input', field }]);
-    expect(world.version).toBeUndefined();
-    expect(await proposalOf(world)).toBe(id);
-    expect(await approve(world, {}, 'op2')).toEqual({ status: 'approved', version: 1 });
-  });
-
-  it('refuses an edit that makes the version no smaller than its parent, even without a budget', async () => {
-    const world = await propose({ policy: { tokenThreshold: 50_000, messageThreshold: 17 } });
-    expect(world.eventsOf('pass_proposed')).toMatchObject([{ reasons: ['message_threshold'] }]);
-    expect(await approve(world, { '2-3': words(3_000) })).toMatchObject({
-      status: 'refused',
-      refusal: { code: 'invalid_input', field: 'edits', message: expect.stringMatching(/not smaller than \d+$/) },
-    });
-    expect(await approve(world, { '2-3': words(1_200) }, 'op2')).toEqual({ status: 'approved', version: 1 });
-  });
-
-  it('makes no version after a rejection, and proposes again only after 15 % growth', async () => {
-    const world = await propose();
-    expect(await decide(world, { kind: 'reject', reason: 'keep it all' })).toEqual({ status: 'rejected' });
-    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'rejected' }]);
-    const state = await world.store.readConversation(ref);
-    expect(state).toMatchObject({ passed: { head: 17, turns: 6 } });
-    await world.append('u20 a20');
-    await world.request('token_threshold');
-    await world.runPass('job2');
-    expect(await world.store.readProposal(ref)).toBeUndefined();
-    await world.append('u20 a300 a300');
-    await world.request('token_threshold');
-    await world.runPass('job3');
-    expect(await world.store.readProposal(ref)).toBeDefined();
-  });
-
-  it('ends as expired when the sweeper wakes it at its time, and not before', async () => {
-    const world = await propose({ policy: { reviewTtl: 3_600_000 } });
-    world.queue.clear();
-    await world.timers.advance(3_599_000);
-    expect(await world.sweeper.sweepOnce()).toBe(0);
-    await world.timers.advance(2_000);
-    expect(await world.sweeper.sweepOnce()).toBe(1);
-    await world.deliver('job9');
-    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'expired' }]);
-    expect(world.version).toBeUndefined();
-    expect(await world.store.readProposal(ref)).toBeUndefined();
-    await world.request('token_threshold');
-    await world.runPass('job10');
-    expect(await world.store.readProposal(ref), 'the same content').toBeUndefined();
-  });
-
-  it.each(['manual', 'hard_limit', 'overflow'] as const)(
-    'commits without approval for the added reason %s, and pays for no summary twice',
-    async (reason) => {
-      const profile = { windowTokens: reason === 'hard_limit' ? 3_700 : 100_000, outputCapTokens: 100 };
-      const policy = { thresholdRatio: 0.8, hardRatio: 0.95 };
-      const world = await propose({ profile, policy });
-      expect(world.eventsOf('pass_proposed')).toHaveLength(1);
-      await world.append('u20 a400');
-      world.queue.clear();
-      await world.request(reason);
-      await world.deliver('job2');
-      expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed', sequences: 5, version: 1 }]);
-      expect(world.eventsOf('pass_fanned_out')).toHaveLength(1);
-      expect(await world.store.readProposal(ref)).toBeUndefined();
-    },
+it('a pass under review proposes its version with all texts instead of committing it, and waits without a lease', async () => {
+  const world = await propose();
+  expect(world.version).toBeUndefined();
+  expect(world.eventsOf('pass_ended')).toEqual([]);
+  expect(world.eventsOf('pass_proposed')).toMatchObject([
+    { reasons: ['token_threshold'], strategy: 'summarize', sequences: 5, archived: 10 },
+  ]);
+  const waiting = await world.store.readProposal(ref);
+  expect(Object.values(waiting?.proposal.summaries ?? {}).map(({ text }) => text)).toEqual(
+    ['2-3', '5-6', '8-9', '11-12', '14-15'].map((range) => `what happened in ${range}`),
   );
+  expect(waiting?.expiresAt).toBe(world.timers.now() + WEEK_MS);
+  await world.append('u20 a20');
+  await world.request('turn_end');
+  await world.deliver();
+  expect(await proposalOf(world)).toBe(waiting?.proposal.id);
+});
 
-  it('commits at once for a manual request without a pass, since the caller has decided', async () => {
-    const world = await Fixture.open({ policy: { mode: 'review' } });
-    await world.append(FIVE_SEQUENCES);
-    await world.request('manual');
-    await world.runPass();
-    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed' }]);
-    expect(world.eventsOf('pass_proposed')).toEqual([]);
+it('a pass under review commits the proposed text after its approval, and keeps messages appended since behind it', async () => {
+  const world = await propose();
+  const proposal = (await world.store.readProposal(ref))?.proposal;
+  await world.append('u20 a20');
+  expect(await approve(world)).toEqual({ status: 'approved', version: 1 });
+  const { version } = world;
+  expect(version).toMatchObject({ ...proposal?.version, at: version?.at, durationMs: version?.durationMs });
+  expect(version?.base).toBe(17);
+  const source = await world.store.readContext(ref);
+  expect(Object.fromEntries(source?.summaries ?? [])).toEqual(proposal?.summaries);
+  expect(source?.entries.at(-1)?.seq).toBe(19);
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'approved', version: 1, sequences: 5 }]);
+  expect((await world.store.readConversation(ref))?.passId).toBeUndefined();
+});
+
+it('a pass under review weighs an edited text and commits it under its own key, and leaves the recorded summary unchanged', async () => {
+  const world = await propose();
+  const proposal = (await world.store.readProposal(ref))?.proposal;
+  const proposed = proposal?.version;
+  const text = `the customer is 4711; ${words(40)}`;
+  expect(await approve(world, { '5-6': text })).toEqual({ status: 'approved', version: 1 });
+  const source = await world.store.readContext(ref);
+  const texts = [...(source?.summaries.values() ?? [])];
+  expect(texts.find(({ covers }) => covers.from === 5)).toMatchObject({ text, model: 'edited' });
+  const [edited] = [...(source?.summaries ?? [])].find(([, { covers }]) => covers.from === 5) ?? [];
+  expect(Object.keys(proposal?.summaries ?? {})).not.toContain(edited);
+  expect(texts.filter(({ text: kept }) => kept.startsWith('what happened'))).toHaveLength(4);
+  const { version } = world;
+  const grown = (version?.weight.tokens ?? 0) - (proposed?.weight.tokens ?? 0);
+  expect(grown).toBeGreaterThan(35);
+  expect(version?.tokensAfter).toBe((proposed?.tokensAfter ?? 0) + grown);
+  expect(version?.model).toBe('brief, edited');
+  const sum = (version?.segments ?? []).reduce((tokens, { weight }) => tokens + weight.tokens, 0);
+  expect(version?.weight.tokens).toBe(sum);
+});
+
+it.each([
+  ['is empty', { '2-3': ' \n' }, 'edits.2-3'],
+  ['has another range', { '2-4': 'text' }, 'edits.2-4'],
+  ['exceeds maxTokens', { '2-3': words(900) }, 'edits'],
+])('a pass under review refuses an edit that %s, and the proposal waits on', async (_, edits, field) => {
+  const world = await propose();
+  const id = await proposalOf(world);
+  expect(await approve(world, edits)).toMatchObject({
+    status: 'refused',
+    refusal: { code: 'invalid_input', field },
   });
+  expect(world.eventsOf('approval_refused')).toMatchObject([{ code: 'invalid_input', field }]);
+  expect(world.version).toBeUndefined();
+  expect(await proposalOf(world)).toBe(id);
+  expect(await approve(world, {}, 'op2')).toEqual({ status: 'approved', version: 1 });
+});
 
-  it('commits for a hard reason that is added while an approval is carried out', async () => {
-    let onCommit = async (): Promise<void> => undefined;
-    const world = await propose({ wrap: (ports) => beforeCommit(ports, () => onCommit()) });
-    onCommit = () => world.request('manual');
-    expect(await approve(world, { '2-3': 'mine' })).toEqual({ status: 'superseded' });
-    expect(world.eventsOf('pass_ended')).toMatchObject([
-      { outcome: 'committed', reasons: expect.arrayContaining(['manual']) },
-    ]);
-    const texts = [...((await world.store.readContext(ref))?.summaries.values() ?? [])].map(({ text }) => text);
-    expect(texts).not.toContain('mine');
+it('a pass under review refuses an edit that makes the version no smaller than its parent, even without a budget', async () => {
+  const world = await propose({ policy: { tokenThreshold: 50_000, messageThreshold: 17 } });
+  expect(world.eventsOf('pass_proposed')).toMatchObject([{ reasons: ['message_threshold'] }]);
+  expect(await approve(world, { '2-3': words(3_000) })).toMatchObject({
+    status: 'refused',
+    refusal: { code: 'invalid_input', field: 'edits', message: expect.stringMatching(/not smaller than \d+$/) },
   });
+  expect(await approve(world, { '2-3': words(1_200) }, 'op2')).toEqual({ status: 'approved', version: 1 });
+});
 
-  it('plans again after its proposal was dropped, with the messages appended since', async () => {
-    let onCommit = async (): Promise<void> => undefined;
-    const world = await propose({ wrap: (ports) => beforeCommit(ports, () => onCommit()) });
-    await world.append('a300 a300 u20 a20');
-    onCommit = () => world.request('manual');
-    expect(await approve(world)).toEqual({ status: 'superseded' });
-    expect(world.eventsOf('pass_fanned_out')).toMatchObject([
-      { jobs: 5, sequences: 5 },
-      { jobs: 1, sequences: 6 },
-    ]);
-  });
+it('a pass under review makes no version after a rejection, and proposes again only after 15 % growth', async () => {
+  const world = await propose();
+  expect(await decide(world, { kind: 'reject', reason: 'keep it all' })).toEqual({ status: 'rejected' });
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'rejected' }]);
+  const state = await world.store.readConversation(ref);
+  expect(state).toMatchObject({ passed: { head: 17, turns: 6 } });
+  await world.append('u20 a20');
+  await world.request('token_threshold');
+  await world.runPass('job2');
+  expect(await world.store.readProposal(ref)).toBeUndefined();
+  await world.append('u20 a300 a300');
+  await world.request('token_threshold');
+  await world.runPass('job3');
+  expect(await world.store.readProposal(ref)).toBeDefined();
+});
 
-  it('commits an approval in spite of an added soft reason', async () => {
-    let [isApproving, hasCome] = [false, false];
-    const world = await propose({
-      wrap: (ports) => ({
-        ...ports,
-        contexts: {
-          ...ports.contexts,
-          readContext: async (...args) => {
-            if (!hasCome && isApproving) {
-              hasCome = true;
-              await ports.passes.requestPass({ conversation: ref, reasons: ['turn_end'], passId: 'p2', wake: 'w2' });
-            }
-            return await ports.contexts.readContext(...args);
-          },
-        },
-      }),
-    });
-    isApproving = true;
-    expect(await approve(world)).toEqual({ status: 'approved', version: 1 });
-    expect(hasCome).toBe(true);
-  });
+it('a pass under review ends as expired when the sweeper wakes it at its time, and not before', async () => {
+  const world = await propose({ policy: { reviewTtl: 3_600_000 } });
+  world.queue.clear();
+  await world.timers.advance(3_599_000);
+  expect(await world.sweeper.sweepOnce()).toBe(0);
+  await world.timers.advance(2_000);
+  expect(await world.sweeper.sweepOnce()).toBe(1);
+  await world.deliver('job9');
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'expired' }]);
+  expect(world.version).toBeUndefined();
+  expect(await world.store.readProposal(ref)).toBeUndefined();
+  await world.request('token_threshold');
+  await world.runPass('job10');
+  expect(await world.store.readProposal(ref), 'the same content').toBeUndefined();
+});
 
-  it('requests another pass if the messages behind an approved version meet a threshold', async () => {
-    const world = await propose();
-    await world.append('u20 a300 a300 '.repeat(3).concat('u20 a20'));
-    await approve(world);
-    expect((await world.store.readConversation(ref))?.passId).toBeDefined();
-    await world.runPass('job5');
-    expect(world.eventsOf('pass_proposed')).toHaveLength(2);
-    expect((await world.store.readProposal(ref))?.proposal.version).toMatchObject({ number: 2, parent: 1 });
-  });
-
-  it('refuses an approval inside a thinking loop, which an edit would break', async () => {
-    const world = await propose();
-    const raw = { format: 'anthropic', model: 'm', items: [{ type: 'thinking', thinking: 'hm' }] };
-    const toolCalls = [{ id: 'c19_0', name: 'read', arguments: '{}' }];
-    const loop: Message[] = [
-      { role: 'user', content: 'go on' },
-      { role: 'assistant', content: '', toolCalls, raw },
-      { role: 'tool', content: 'read', toolCallId: 'c19_0' },
-    ];
-    await appendMessages(world, loop);
-    expect(await approve(world)).toMatchObject({ status: 'refused', refusal: { code: 'conversation_busy' } });
-    await world.append('a20');
-    expect(await approve(world, {}, 'op2')).toEqual({ status: 'approved', version: 1 });
-  });
-
-  it('refuses an approval of segments that a provider has refused meanwhile', async () => {
-    const world = await propose();
-    const segments = hashSegments((await world.store.readProposal(ref))?.proposal.version.segments ?? []);
-    Object.assign(world.db.find(ref) ?? {}, { quarantine: { version: 0, segments } });
-    expect(await approve(world)).toMatchObject({
-      status: 'refused',
-      refusal: { code: 'proposal_stale', field: 'proposal' },
-    });
-    expect(world.version).toBeUndefined();
-  });
-
-  it('checks an approval by the rules of the wire, over the messages appended since', async () => {
-    const world = await propose();
-    const pinned = (await world.store.readProposal(ref))?.proposal;
-    const review = world.db.find(ref)?.pass?.review;
-    if (review === undefined || pinned === undefined) throw new Error('no proposal');
-    // The proposal is older than the pin of one of its messages.
-    const [first] = world.db.find(ref)?.log ?? [];
-    if (first !== undefined) Object.assign(first.message, { pinned: true });
-    const evicted = { kind: 'evicted', from: 1, to: 1, weight: { tokens: 0, bytes: 0 } } as const;
-    Object.assign(review.proposal.version.segments, { 0: evicted });
-    expect(await approve(world)).toMatchObject({ status: 'refused', refusal: { code: 'proposal_stale' } });
-    expect(world.version).toBeUndefined();
-  });
-
-  it('carries an approval out after the first worker died with it', async () => {
-    let isDead = false;
-    const die = async (): Promise<void> => {
-      if (isDead) throw new Error('dead');
-    };
-    const world = await propose({ wrap: (ports) => beforeCommit(ports, die) });
-    isDead = true;
-    await expect(approve(world)).rejects.toThrow('dead');
-    isDead = false;
+it.each(['manual', 'hard_limit', 'overflow'] as const)(
+  'a pass under review commits without approval for the added reason %s, and pays for no summary twice',
+  async (reason) => {
+    const profile = { windowTokens: reason === 'hard_limit' ? 3_700 : 100_000, outputCapTokens: 100 };
+    const policy = { thresholdRatio: 0.8, hardRatio: 0.95 };
+    const world = await propose({ profile, policy });
+    expect(world.eventsOf('pass_proposed')).toHaveLength(1);
+    await world.append('u20 a400');
     world.queue.clear();
-    await world.timers.advance(10_000);
-    expect(await world.sweeper.sweepOnce()).toBe(1);
-    await world.deliver('job7');
-    expect(await world.store.readDecision(ref, 'op')).toEqual({ status: 'approved', version: 1 });
-  });
+    await world.request(reason);
+    await world.deliver('job2');
+    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed', sequences: 5, version: 1 }]);
+    expect(world.eventsOf('pass_fanned_out')).toHaveLength(1);
+    expect(await world.store.readProposal(ref)).toBeUndefined();
+  },
+);
 
-  it('proposes an eviction like any other version', async () => {
-    const world = await propose({ policy: { minSequenceTokens: 10_000 } });
-    const waiting = await world.store.readProposal(ref);
-    expect(waiting?.proposal).toMatchObject({ summaries: {}, version: { strategy: 'evict' } });
-    expect(await approve(world)).toEqual({ status: 'approved', version: 1 });
-    expect(world.version?.segments).toEqual(waiting?.proposal.version.segments);
-  });
+it('a manual request commits at once under mode review, because the caller has decided', async () => {
+  const world = await Fixture.open({ policy: { mode: 'review' } });
+  await world.append(FIVE_SEQUENCES);
+  await world.request('manual');
+  await world.runPass();
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed' }]);
+  expect(world.eventsOf('pass_proposed')).toEqual([]);
+});
 
-  it('answers the decision even if the worker no longer knows the agent', async () => {
-    let isKnown = true;
-    const world = await propose({
-      wrap: (ports) => ({ ...ports, agents: { find: (name) => (isKnown ? ports.agents.find(name) : undefined) } }),
-    });
-    isKnown = false;
-    expect(await approve(world)).toEqual({ status: 'superseded' });
-    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'failed', code: 'unknown_agent' }]);
+it('a pass under review commits for a hard reason that is added while an approval is carried out', async () => {
+  let onCommit = async (): Promise<void> => undefined;
+  const world = await propose({ wrap: (ports) => beforeCommit(ports, () => onCommit()) });
+  onCommit = () => world.request('manual');
+  expect(await approve(world, { '2-3': 'mine' })).toEqual({ status: 'superseded' });
+  expect(world.eventsOf('pass_ended')).toMatchObject([
+    { outcome: 'committed', reasons: expect.arrayContaining(['manual']) },
+  ]);
+  const texts = [...((await world.store.readContext(ref))?.summaries.values() ?? [])].map(({ text }) => text);
+  expect(texts).not.toContain('mine');
+});
+
+it('a pass under review plans again after its proposal was dropped, with the messages appended since', async () => {
+  let onCommit = async (): Promise<void> => undefined;
+  const world = await propose({ wrap: (ports) => beforeCommit(ports, () => onCommit()) });
+  await world.append('a300 a300 u20 a20');
+  onCommit = () => world.request('manual');
+  expect(await approve(world)).toEqual({ status: 'superseded' });
+  expect(world.eventsOf('pass_fanned_out')).toMatchObject([
+    { jobs: 5, sequences: 5 },
+    { jobs: 1, sequences: 6 },
+  ]);
+});
+
+it('a pass under review commits an approval in spite of an added soft reason', async () => {
+  let [isApproving, hasCome] = [false, false];
+  const world = await propose({
+    wrap: (ports) => ({
+      ...ports,
+      contexts: {
+        ...ports.contexts,
+        readContext: async (...args) => {
+          if (!hasCome && isApproving) {
+            hasCome = true;
+            await ports.passes.requestPass({ conversation: ref, reasons: ['turn_end'], passId: 'p2', wake: 'w2' });
+          }
+          return await ports.contexts.readContext(...args);
+        },
+      },
+    }),
   });
+  isApproving = true;
+  expect(await approve(world)).toEqual({ status: 'approved', version: 1 });
+  expect(hasCome).toBe(true);
+});
+
+it('a pass under review requests another pass if the messages behind an approved version meet a threshold', async () => {
+  const world = await propose();
+  await world.append('u20 a300 a300 '.repeat(3).concat('u20 a20'));
+  await approve(world);
+  expect((await world.store.readConversation(ref))?.passId).toBeDefined();
+  await world.runPass('job5');
+  expect(world.eventsOf('pass_proposed')).toHaveLength(2);
+  expect((await world.store.readProposal(ref))?.proposal.version).toMatchObject({ number: 2, parent: 1 });
+});
+
+it('a pass under review refuses an approval inside a thinking loop, which an edit would break', async () => {
+  const world = await propose();
+  const raw = { format: 'anthropic', model: 'm', items: [{ type: 'thinking', thinking: 'hm' }] };
+  const toolCalls = [{ id: 'c19_0', name: 'read', arguments: '{}' }];
+  const loop: Message[] = [
+    { role: 'user', content: 'go on' },
+    { role: 'assistant', content: '', toolCalls, raw },
+    { role: 'tool', content: 'read', toolCallId: 'c19_0' },
+  ];
+  await appendMessages(world, loop);
+  expect(await approve(world)).toMatchObject({ status: 'refused', refusal: { code: 'conversation_busy' } });
+  await world.append('a20');
+  expect(await approve(world, {}, 'op2')).toEqual({ status: 'approved', version: 1 });
+});
+
+it('a pass under review refuses an approval of segments that a provider has refused meanwhile', async () => {
+  const world = await propose();
+  const segments = hashSegments((await world.store.readProposal(ref))?.proposal.version.segments ?? []);
+  Object.assign(world.db.find(ref) ?? {}, { quarantine: { version: 0, segments } });
+  expect(await approve(world)).toMatchObject({
+    status: 'refused',
+    refusal: { code: 'proposal_stale', field: 'proposal' },
+  });
+  expect(world.version).toBeUndefined();
+});
+
+it('a pass under review checks an approval by the rules of the wire, over the messages appended since', async () => {
+  const world = await propose();
+  const pinned = (await world.store.readProposal(ref))?.proposal;
+  const review = world.db.find(ref)?.pass?.review;
+  if (review === undefined || pinned === undefined) throw new Error('no proposal');
+  // The proposal is older than the pin of one of its messages.
+  const [first] = world.db.find(ref)?.log ?? [];
+  if (first !== undefined) Object.assign(first.message, { pinned: true });
+  const evicted = { kind: 'evicted', from: 1, to: 1, weight: { tokens: 0, bytes: 0 } } as const;
+  Object.assign(review.proposal.version.segments, { 0: evicted });
+  expect(await approve(world)).toMatchObject({ status: 'refused', refusal: { code: 'proposal_stale' } });
+  expect(world.version).toBeUndefined();
+});
+
+it('a pass under review carries an approval out after the first worker died with it', async () => {
+  let isDead = false;
+  const die = async (): Promise<void> => {
+    if (isDead) throw new Error('dead');
+  };
+  const world = await propose({ wrap: (ports) => beforeCommit(ports, die) });
+  isDead = true;
+  await expect(approve(world)).rejects.toThrow('dead');
+  isDead = false;
+  world.queue.clear();
+  await world.timers.advance(10_000);
+  expect(await world.sweeper.sweepOnce()).toBe(1);
+  await world.deliver('job7');
+  expect(await world.store.readDecision(ref, 'op')).toEqual({ status: 'approved', version: 1 });
+});
+
+it('a pass under review proposes an eviction like any other version', async () => {
+  const world = await propose({ policy: { minSequenceTokens: 10_000 } });
+  const waiting = await world.store.readProposal(ref);
+  expect(waiting?.proposal).toMatchObject({ summaries: {}, version: { strategy: 'evict' } });
+  expect(await approve(world)).toEqual({ status: 'approved', version: 1 });
+  expect(world.version?.segments).toEqual(waiting?.proposal.version.segments);
+});
+
+it('a pass under review answers the decision even if the worker no longer knows the agent', async () => {
+  let isKnown = true;
+  const world = await propose({
+    wrap: (ports) => ({ ...ports, agents: { find: (name) => (isKnown ? ports.agents.find(name) : undefined) } }),
+  });
+  isKnown = false;
+  expect(await approve(world)).toEqual({ status: 'superseded' });
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'failed', code: 'unknown_agent' }]);
 });

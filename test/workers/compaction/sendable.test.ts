@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { planPass } from '../../../src/domain/compaction/plan.ts';
 import type { SettledContext } from '../../../src/domain/compaction/settle.ts';
 import type { PolicyInput } from '../../../src/domain/policy.ts';
@@ -38,171 +38,167 @@ function settle(isRefused: (settled: SettledContext) => boolean, quarantine?: st
   return { settled: runToEnd(settling), refusals };
 }
 
-describe('settleSendable', () => {
-  it('settles again without summaries after a refusal, and reports the refusal', () => {
-    const { settled, refusals } = settle(({ strategy }) => strategy === 'summarize');
-    expect(settled).toMatchObject({ kind: 'version', strategy: 'evict', explained: ['summaries_missing'] });
-    expect(refusals).toEqual([{ codes: ['A4'], message: 'messages[1]: no result' }]);
-  });
-
-  it('makes no version if the one without summaries is refused, too', () => {
-    const { settled, refusals } = settle(() => true);
-    expect(settled).toEqual({ kind: 'refused', refusal: refusals.at(-1) });
-    expect(refusals).toHaveLength(2);
-  });
-
-  it('keeps the summaries of a version that breaks no rule', () => {
-    const { settled, refusals } = settle(() => false);
-    expect(settled).toMatchObject({ strategy: 'summarize' });
-    expect(refusals).toEqual([]);
-  });
-
-  it('refuses segments that a provider refused before, even if they break no rule', () => {
-    const { settled } = settle(() => false);
-    if (settled.kind !== 'version') throw new Error('no version');
-    const again = settle(() => false, hashSegments(settled.segments));
-    expect(again.settled).toMatchObject({ kind: 'version', strategy: 'evict' });
-    expect(again.refusals).toMatchObject([{ codes: ['quarantined'] }]);
-  });
+it('settleSendable settles again without summaries after a refusal, and reports the refusal', () => {
+  const { settled, refusals } = settle(({ strategy }) => strategy === 'summarize');
+  expect(settled).toMatchObject({ kind: 'version', strategy: 'evict', explained: ['summaries_missing'] });
+  expect(refusals).toEqual([{ codes: ['A4'], message: 'messages[1]: no result' }]);
 });
 
-describe('a pass after a rollback', () => {
-  /** Writes a new text each time, since a refused text is not sent again. */
-  function inventive() {
-    const summarizer = brief();
-    const summarize: Summarizer['summarize'] = async (request) => {
-      await summarizer.summarize(request);
-      return { status: 'written', text: `what happened, told for the ${summarizer.requests.length}. time` };
-    };
-    return { ...summarizer, summarize };
-  }
+it('settleSendable makes no version if a rule refuses the one without summaries, too', () => {
+  const { settled, refusals } = settle(() => true);
+  expect(settled).toEqual({ kind: 'refused', refusal: refusals.at(-1) });
+  expect(refusals).toHaveLength(2);
+});
 
-  /** A conversation whose live version a provider will refuse. */
-  async function commitVersion(policy: PolicyInput = { summarizer: { models: ['brief'] } }) {
-    const summarizer = inventive();
-    const world = await Fixture.open({ policy, summarizers: [summarizer] });
-    await world.append(FIVE_SEQUENCES);
-    await world.request('token_threshold');
-    await world.runPass();
-    return { world, summarizer };
-  }
+it('settleSendable keeps the summaries of a version that breaks no rule', () => {
+  const { settled, refusals } = settle(() => false);
+  expect(settled).toMatchObject({ strategy: 'summarize' });
+  expect(refusals).toEqual([]);
+});
 
-  /** Rolls back version 1, which is live. */
-  async function refuseVersion(world: Fixture) {
-    const refused = world.version;
-    await world.accept('t1', 'go on');
-    const claim = await world.store.claim(ref, world.nextId(), world.nextId());
-    if (refused === undefined || claim.status !== 'claimed') throw new Error('nothing to roll back');
-    const rollback: Version = { ...START_VERSION, number: 2, parent: 1, cause: 'rollback' };
-    await world.store.rollBackVersion(claim.turn.lease, {
-      expectedVersion: 1,
-      shownVersion: 1,
-      version: rollback,
-      refusedSegments: hashSegments(refused.segments),
-      keepVersions: 10,
-    });
-    await world.store.settle(claim.turn.lease, { state: 'completed', answerSeq: 17 }, undefined);
-  }
+it('settleSendable refuses segments that a provider refused before, even if they break no rule', () => {
+  const { settled } = settle(() => false);
+  if (settled.kind !== 'version') throw new Error('no version');
+  const again = settle(() => false, hashSegments(settled.segments));
+  expect(again.settled).toMatchObject({ kind: 'version', strategy: 'evict' });
+  expect(again.refusals).toMatchObject([{ codes: ['quarantined'] }]);
+});
 
-  async function rollBack(policy?: PolicyInput) {
-    const { world, summarizer } = await commitVersion(policy);
-    await refuseVersion(world);
-    return { world, summarizer };
-  }
+/** Writes a new text each time, since a refused text is not sent again. */
+function inventive() {
+  const summarizer = brief();
+  const summarize: Summarizer['summarize'] = async (request) => {
+    await summarizer.summarize(request);
+    return { status: 'written', text: `what happened, told for the ${summarizer.requests.length}. time` };
+  };
+  return { ...summarizer, summarize };
+}
 
-  it('writes structural summaries and no model-written ones', async () => {
-    const { world, summarizer } = await rollBack();
-    world.policies.length = 0;
-    await world.request('token_threshold');
-    await world.runPass('job2');
-    expect(world.version).toMatchObject({ number: 3, parent: 2, cause: 'pass', strategy: 'summarize' });
-    expect(new Set(world.policies.map((policy) => policy.summarizer))).toEqual(new Set(['structural']));
-    expect(summarizer.requests, 'nothing of the refused version is used again').toHaveLength(10);
+/** A conversation whose live version a provider will refuse. */
+async function commitVersion(policy: PolicyInput = { summarizer: { models: ['brief'] } }) {
+  const summarizer = inventive();
+  const world = await Fixture.open({ policy, summarizers: [summarizer] });
+  await world.append(FIVE_SEQUENCES);
+  await world.request('token_threshold');
+  await world.runPass();
+  return { world, summarizer };
+}
+
+/** Rolls back version 1, which is live. */
+async function refuseVersion(world: Fixture) {
+  const refused = world.version;
+  await world.accept('t1', 'go on');
+  const claim = await world.store.claim(ref, world.nextId(), world.nextId());
+  if (refused === undefined || claim.status !== 'claimed') throw new Error('nothing to roll back');
+  const rollback: Version = { ...START_VERSION, number: 2, parent: 1, cause: 'rollback' };
+  await world.store.rollBackVersion(claim.turn.lease, {
+    expectedVersion: 1,
+    shownVersion: 1,
+    version: rollback,
+    refusedSegments: hashSegments(refused.segments),
+    keepVersions: 10,
   });
+  await world.store.settle(claim.turn.lease, { state: 'completed', answerSeq: 17 }, undefined);
+}
 
-  it('evicts if the structural version was refused, too', async () => {
-    const { world } = await rollBack({});
-    await world.request('token_threshold');
-    await world.runPass('job2');
-    expect(world.version).toMatchObject({ number: 3, strategy: 'evict' });
-    expect(world.eventsOf('version_refused')).toMatchObject([{ by: 'check', version: 3, codes: ['quarantined'] }]);
+async function rollBack(policy?: PolicyInput) {
+  const { world, summarizer } = await commitVersion(policy);
+  await refuseVersion(world);
+  return { world, summarizer };
+}
+
+it('a pass after a rollback writes structural summaries and no model-written ones', async () => {
+  const { world, summarizer } = await rollBack();
+  world.policies.length = 0;
+  await world.request('token_threshold');
+  await world.runPass('job2');
+  expect(world.version).toMatchObject({ number: 3, parent: 2, cause: 'pass', strategy: 'summarize' });
+  expect(new Set(world.policies.map((policy) => policy.summarizer))).toEqual(new Set(['structural']));
+  expect(summarizer.requests, 'nothing of the refused version is used again').toHaveLength(10);
+});
+
+it('a pass after a rollback evicts if the structural version was refused, too', async () => {
+  const { world } = await rollBack({});
+  await world.request('token_threshold');
+  await world.runPass('job2');
+  expect(world.version).toMatchObject({ number: 3, strategy: 'evict' });
+  expect(world.eventsOf('version_refused')).toMatchObject([{ by: 'check', version: 3, codes: ['quarantined'] }]);
+});
+
+it('a pass after a rollback evicts if the structural summary repeats the refused text', async () => {
+  const { world } = await rollBack();
+  let told = 0;
+  const again: Summarizer['summarize'] = async () => {
+    told += 1;
+    return { status: 'written', text: `what happened, told for the ${told}. time` };
+  };
+  world.summarizers = [{ id: 'brief', summarize: again }];
+  await world.request('token_threshold');
+  await world.runPass('job2');
+  expect(world.version).toMatchObject({ number: 3, strategy: 'evict' });
+  expect(world.eventsOf('version_refused')).toMatchObject([{ codes: ['quarantined'] }]);
+});
+
+it('models summarize again in the second pass after a rollback', async () => {
+  const { world } = await rollBack();
+  await world.request('token_threshold');
+  await world.runPass('job2');
+  world.policies.length = 0;
+  await world.append(FIVE_SEQUENCES);
+  await world.request('token_threshold');
+  await world.runPass('job3');
+  expect(world.version).toMatchObject({ number: 4 });
+  expect(world.policies.map((policy) => policy.summarizer)).not.toContain('structural');
+});
+
+/** A soft pass that is parked when the version before it is refused. */
+async function parkPass() {
+  const { world, summarizer } = await commitVersion();
+  await world.append(FIVE_SEQUENCES);
+  await world.request('token_threshold');
+  const children = await world.fanOut('job2');
+  return { world, summarizer, children };
+}
+
+it('a pass replans if a rollback came after its plan, and evicts nothing although the old summaries are missing', async () => {
+  const { world, children } = await parkPass();
+  for (const child of children) await world.summarize(child);
+  await refuseVersion(world);
+  world.policies.length = 0;
+  const again = await world.deliver('job2', true);
+  for (const child of again.status === 'parked' ? again.children : []) await world.summarize(child);
+  expect(new Set(world.policies.map((policy) => policy.summarizer))).toEqual(new Set(['structural']));
+  await world.deliver('job2', true);
+  expect(world.version).toMatchObject({ number: 3, strategy: 'summarize', explained: [] });
+  expect(world.segments.filter((segment) => segment.startsWith('evicted'))).toEqual([]);
+});
+
+it('a pass replans if a rollback comes while it settles', async () => {
+  const { world, children } = await parkPass();
+  for (const child of children) await world.summarize(child);
+  const passes = { ...world.ports.passes };
+  let isRefused = false;
+  Object.assign(world.ports.passes, {
+    readReasons: async (...args: Parameters<typeof passes.readReasons>) => {
+      if (!isRefused) await refuseVersion(world);
+      isRefused = true;
+      return await passes.readReasons(...args);
+    },
   });
+  const again = await world.deliver('job2', true);
+  expect(again).toMatchObject({ status: 'parked' });
+  for (const child of again.status === 'parked' ? again.children : []) await world.summarize(child);
+  await world.deliver('job2', true);
+  expect(world.version).toMatchObject({ number: 3, strategy: 'summarize', explained: [] });
+});
 
-  it('evicts if the structural summary repeats the refused text', async () => {
-    const { world } = await rollBack();
-    let told = 0;
-    const again: Summarizer['summarize'] = async () => {
-      told += 1;
-      return { status: 'written', text: `what happened, told for the ${told}. time` };
-    };
-    world.summarizers = [{ id: 'brief', summarize: again }];
-    await world.request('token_threshold');
-    await world.runPass('job2');
-    expect(world.version).toMatchObject({ number: 3, strategy: 'evict' });
-    expect(world.eventsOf('version_refused')).toMatchObject([{ codes: ['quarantined'] }]);
-  });
-
-  it('lets the next pass ask models again', async () => {
-    const { world } = await rollBack();
-    await world.request('token_threshold');
-    await world.runPass('job2');
-    world.policies.length = 0;
-    await world.append(FIVE_SEQUENCES);
-    await world.request('token_threshold');
-    await world.runPass('job3');
-    expect(world.version).toMatchObject({ number: 4 });
-    expect(world.policies.map((policy) => policy.summarizer)).not.toContain('structural');
-  });
-
-  /** A soft pass that is parked when the version before it is refused. */
-  async function parkPass() {
-    const { world, summarizer } = await commitVersion();
-    await world.append(FIVE_SEQUENCES);
-    await world.request('token_threshold');
-    const children = await world.fanOut('job2');
-    return { world, summarizer, children };
-  }
-
-  it('replans after a rollback behind its plan, and evicts nothing although the old summaries are missing', async () => {
-    const { world, children } = await parkPass();
-    for (const child of children) await world.summarize(child);
-    await refuseVersion(world);
-    world.policies.length = 0;
-    const again = await world.deliver('job2', true);
-    for (const child of again.status === 'parked' ? again.children : []) await world.summarize(child);
-    expect(new Set(world.policies.map((policy) => policy.summarizer))).toEqual(new Set(['structural']));
-    await world.deliver('job2', true);
-    expect(world.version).toMatchObject({ number: 3, strategy: 'summarize', explained: [] });
-    expect(world.segments.filter((segment) => segment.startsWith('evicted'))).toEqual([]);
-  });
-
-  it('replans after a rollback during its settlement', async () => {
-    const { world, children } = await parkPass();
-    for (const child of children) await world.summarize(child);
-    const passes = { ...world.ports.passes };
-    let isRefused = false;
-    Object.assign(world.ports.passes, {
-      readReasons: async (...args: Parameters<typeof passes.readReasons>) => {
-        if (!isRefused) await refuseVersion(world);
-        isRefused = true;
-        return await passes.readReasons(...args);
-      },
-    });
-    const again = await world.deliver('job2', true);
-    expect(again).toMatchObject({ status: 'parked' });
-    for (const child of again.status === 'parked' ? again.children : []) await world.summarize(child);
-    await world.deliver('job2', true);
-    expect(world.version).toMatchObject({ number: 3, strategy: 'summarize', explained: [] });
-  });
-
-  it('lets no older child write its text under the key of a model’s summary', async () => {
-    const { world, summarizer, children } = await parkPass();
-    await refuseVersion(world);
-    summarizer.requests.length = 0;
-    const [child] = children;
-    if (child === undefined) throw new Error('no child');
-    expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'superseded' });
-    expect(summarizer.requests).toEqual([]);
-    expect(await world.store.readSummaries(ref, [child.hash])).toEqual([undefined]);
-  });
+it('a job from before a rollback does not write its structural text under the key of a model’s summary', async () => {
+  const { world, summarizer, children } = await parkPass();
+  await refuseVersion(world);
+  summarizer.requests.length = 0;
+  const [child] = children;
+  if (child === undefined) throw new Error('no child');
+  expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'superseded' });
+  expect(summarizer.requests).toEqual([]);
+  expect(await world.store.readSummaries(ref, [child.hash])).toEqual([undefined]);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { nameConversation } from '../../../src/domain/ids.ts';
 import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
 import { FIVE_SEQUENCES, Fixture, ref, words } from './fixture.ts';
@@ -13,124 +13,116 @@ async function runSoftPass(world: Fixture): Promise<void> {
   await world.runPass(world.nextId());
 }
 
-describe('a series of passes', () => {
-  it('makes one version after the other, and leaves the log unchanged', async () => {
-    const world = await Fixture.open();
-    for (let round = 1; round <= 4; round += 1) {
-      await world.append(FIVE_SEQUENCES);
-      await runSoftPass(world);
-      expect(world.version).toMatchObject({ number: round, parent: round - 1 });
-      expect(world.version?.tokensAfter).toBeLessThan(world.version?.tokensBefore ?? 0);
-      expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_000);
-    }
-    expect(world.db.find(ref)?.log).toHaveLength(68);
-    expect([...(world.db.find(ref)?.versions.keys() ?? [])]).toEqual([1, 2, 3, 4]);
-  });
-
-  it('merges a summary with enough newer messages, from the log', async () => {
-    const world = await Fixture.open({ policy: { tokenThreshold: 300, maxTokens: 250 }, summarizers: [wordy(150)] });
-    await world.append('u20 a300 a300 a10 a10');
-    await runSoftPass(world);
-    expect(world.segments).toEqual(['raw 1-1', 'summary 2-3', 'raw 4-5']);
-
-    // Only 156 tokens are new. Below 256, or below the size of the summary, new messages are evicted.
-    await world.append('a60 a60 a10 a10');
-    await runSoftPass(world);
-    expect(world.segments.filter((segment) => segment.startsWith('summary'))).toEqual(['summary 2-3']);
-    await world.append('a150 a150 a10 a10');
-    await runSoftPass(world);
-    expect(world.segments.at(-2)).toMatch(/^summary 2-\d+$/);
-    const { segments = [] } = world.version ?? {};
-    expect(segments.filter(({ kind }) => kind === 'summary')).toMatchObject([{ depth: 1 }]);
-  });
-
-  it('starts a backoff after three passes without gain, and ends it after 15 % growth', async () => {
-    // Each sequence of 304 tokens becomes one of about 280: less than a tenth of the whole.
-    const world = await Fixture.open({
-      policy: { tokenThreshold: 1_000, maxTokens: 999, minSequenceMessages: 1, retentionWindow: 3, minGain: 0.5 },
-      summarizers: [wordy(60)],
-    });
-    const backoff = () => world.db.find(ref)?.backoff;
-    await world.append('u600 a300 u200 a100 a100');
-    for (let pass = 1; pass <= 3; pass += 1) {
-      await runSoftPass(world);
-      expect(world.eventsOf('pass_ended').at(-1)).toMatchObject({ outcome: 'no_gain', strategy: 'none', sequences: 1 });
-      expect(backoff()).toMatchObject({ gainlessPasses: pass });
-      if (pass < 3) await world.append('u256 a0 a0');
-    }
-    expect(world.version).toBeUndefined();
-    expect(world.eventsOf('pass_ended').map(({ startsBackoff = false }) => startsBackoff)).toEqual([
-      false,
-      false,
-      true,
-    ]);
-    const { noGainBelowTokens = 0, nothingBelowTokens = 0 } = backoff() ?? {};
-    expect(noGainBelowTokens).toBeGreaterThan(nothingBelowTokens - 256);
-
-    // A backoff stops the evaluation of soft passes, not of manual ones.
-    await runSoftPass(world);
-    expect(world.eventsOf('pass_ended').at(-1)).toMatchObject({ outcome: 'no_reason', reasons: [] });
-    const size = world.db.find(ref)?.log.at(-1)?.total.tokens ?? 0;
-    await world.append(`u${noGainBelowTokens - size}`);
-    await runSoftPass(world);
-    expect(world.eventsOf('pass_ended').at(-1)?.reasons).toEqual(['token_threshold']);
-  });
-
-  it('resets the backoff after a commit', async () => {
-    const world = await Fixture.open();
+it('a series of passes makes one version after the other, and leaves the log unchanged', async () => {
+  const world = await Fixture.open();
+  for (let round = 1; round <= 4; round += 1) {
     await world.append(FIVE_SEQUENCES);
-    const conversation = world.db.find(ref);
-    Object.assign(conversation ?? {}, {
-      backoff: { nothingBelowTokens: 10, gainlessPasses: 2, noGainBelowTokens: 20 },
-    });
     await runSoftPass(world);
-    expect(conversation?.backoff).toEqual({ nothingBelowTokens: 0, gainlessPasses: 0, noGainBelowTokens: 0 });
-  });
-
-  it('counts no turn from before the last pass', async () => {
-    const world = await Fixture.open({ policy: { turnThreshold: 6, tokenThreshold: 50_000 } });
-    await world.append(FIVE_SEQUENCES);
-    await world.request('turn_threshold');
-    await world.runPass();
-    expect(world.version).toMatchObject({ reasons: ['turn_threshold'] });
-    await world.append('u20 a20');
-    await world.request('turn_threshold');
-    await world.runPass('job2');
-    expect(world.eventsOf('pass_ended').at(-1)).toMatchObject({ outcome: 'no_reason' });
-  });
+    expect(world.version).toMatchObject({ number: round, parent: round - 1 });
+    expect(world.version?.tokensAfter).toBeLessThan(world.version?.tokensBefore ?? 0);
+    expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_000);
+  }
+  expect(world.db.find(ref)?.log).toHaveLength(68);
+  expect([...(world.db.find(ref)?.versions.keys() ?? [])]).toEqual([1, 2, 3, 4]);
 });
 
-describe('a pass whose workers die', () => {
-  it('fails at the fourth claim without a plan, and reports only known figures', async () => {
-    const world = await Fixture.open({
-      wrap: (ports) => ({
-        ...ports,
-        contexts: { ...ports.contexts, readContext: () => Promise.reject(new Error('broken')) },
-      }),
-    });
-    await world.append(FIVE_SEQUENCES);
-    await world.waitForPass();
-    for (const job of ['job1', 'job2', 'job3']) {
-      await expect(world.deliver(job)).rejects.toThrow('broken');
-      expect(await world.deliver(`${job}b`), 'its lease stands').toEqual({ status: 'done' });
-      world.db.advance(8_001);
-    }
-    expect(world.eventsOf('pass_ended')).toEqual([]);
-    const { passId } = world.db.find(ref)?.pass ?? {};
-    expect(await world.deliver('job4')).toEqual({ status: 'done' });
-    expect(world.eventsOf('pass_ended')).toEqual([
-      {
-        type: 'pass_ended',
-        ...nameConversation(ref),
-        passId,
-        outcome: 'failed',
-        code: 'poison',
-        strategy: 'none',
-        reasons: [],
-        sequences: 0,
-      },
-    ]);
-    expect(world.db.find(ref)?.pass).toBeUndefined();
-    expect(world.timers.pending).toBe(0);
+it('a series of passes merges a summary with enough newer messages, from the log', async () => {
+  const world = await Fixture.open({ policy: { tokenThreshold: 300, maxTokens: 250 }, summarizers: [wordy(150)] });
+  await world.append('u20 a300 a300 a10 a10');
+  await runSoftPass(world);
+  expect(world.segments).toEqual(['raw 1-1', 'summary 2-3', 'raw 4-5']);
+
+  // Only 156 tokens are new. Below 256, or below the size of the summary, new messages are evicted.
+  await world.append('a60 a60 a10 a10');
+  await runSoftPass(world);
+  expect(world.segments.filter((segment) => segment.startsWith('summary'))).toEqual(['summary 2-3']);
+  await world.append('a150 a150 a10 a10');
+  await runSoftPass(world);
+  expect(world.segments.at(-2)).toMatch(/^summary 2-\d+$/);
+  const { segments = [] } = world.version ?? {};
+  expect(segments.filter(({ kind }) => kind === 'summary')).toMatchObject([{ depth: 1 }]);
+});
+
+it('a series of passes starts a backoff after three passes without gain, and ends it after 15 % growth', async () => {
+  // Each sequence of 304 tokens becomes one of about 280: less than a tenth of the whole.
+  const world = await Fixture.open({
+    policy: { tokenThreshold: 1_000, maxTokens: 999, minSequenceMessages: 1, retentionWindow: 3, minGain: 0.5 },
+    summarizers: [wordy(60)],
   });
+  const backoff = () => world.db.find(ref)?.backoff;
+  await world.append('u600 a300 u200 a100 a100');
+  for (let pass = 1; pass <= 3; pass += 1) {
+    await runSoftPass(world);
+    expect(world.eventsOf('pass_ended').at(-1)).toMatchObject({ outcome: 'no_gain', strategy: 'none', sequences: 1 });
+    expect(backoff()).toMatchObject({ gainlessPasses: pass });
+    if (pass < 3) await world.append('u256 a0 a0');
+  }
+  expect(world.version).toBeUndefined();
+  expect(world.eventsOf('pass_ended').map(({ startsBackoff = false }) => startsBackoff)).toEqual([false, false, true]);
+  const { noGainBelowTokens = 0, nothingBelowTokens = 0 } = backoff() ?? {};
+  expect(noGainBelowTokens).toBeGreaterThan(nothingBelowTokens - 256);
+
+  // A backoff stops the evaluation of soft passes, not of manual ones.
+  await runSoftPass(world);
+  expect(world.eventsOf('pass_ended').at(-1)).toMatchObject({ outcome: 'no_reason', reasons: [] });
+  const size = world.db.find(ref)?.log.at(-1)?.total.tokens ?? 0;
+  await world.append(`u${noGainBelowTokens - size}`);
+  await runSoftPass(world);
+  expect(world.eventsOf('pass_ended').at(-1)?.reasons).toEqual(['token_threshold']);
+});
+
+it('a series of passes resets the backoff after a commit', async () => {
+  const world = await Fixture.open();
+  await world.append(FIVE_SEQUENCES);
+  const conversation = world.db.find(ref);
+  Object.assign(conversation ?? {}, {
+    backoff: { nothingBelowTokens: 10, gainlessPasses: 2, noGainBelowTokens: 20 },
+  });
+  await runSoftPass(world);
+  expect(conversation?.backoff).toEqual({ nothingBelowTokens: 0, gainlessPasses: 0, noGainBelowTokens: 0 });
+});
+
+it('a series of passes counts no turn from before the last pass', async () => {
+  const world = await Fixture.open({ policy: { turnThreshold: 6, tokenThreshold: 50_000 } });
+  await world.append(FIVE_SEQUENCES);
+  await world.request('turn_threshold');
+  await world.runPass();
+  expect(world.version).toMatchObject({ reasons: ['turn_threshold'] });
+  await world.append('u20 a20');
+  await world.request('turn_threshold');
+  await world.runPass('job2');
+  expect(world.eventsOf('pass_ended').at(-1)).toMatchObject({ outcome: 'no_reason' });
+});
+
+it('a pass whose workers die before a plan fails at the fourth claim, and reports only known figures', async () => {
+  const world = await Fixture.open({
+    wrap: (ports) => ({
+      ...ports,
+      contexts: { ...ports.contexts, readContext: () => Promise.reject(new Error('broken')) },
+    }),
+  });
+  await world.append(FIVE_SEQUENCES);
+  await world.waitForPass();
+  for (const job of ['job1', 'job2', 'job3']) {
+    await expect(world.deliver(job)).rejects.toThrow('broken');
+    expect(await world.deliver(`${job}b`), 'its lease stands').toEqual({ status: 'done' });
+    world.db.advance(8_001);
+  }
+  expect(world.eventsOf('pass_ended')).toEqual([]);
+  const { passId } = world.db.find(ref)?.pass ?? {};
+  expect(await world.deliver('job4')).toEqual({ status: 'done' });
+  expect(world.eventsOf('pass_ended')).toEqual([
+    {
+      type: 'pass_ended',
+      ...nameConversation(ref),
+      passId,
+      outcome: 'failed',
+      code: 'poison',
+      strategy: 'none',
+      reasons: [],
+      sequences: 0,
+    },
+  ]);
+  expect(world.db.find(ref)?.pass).toBeUndefined();
+  expect(world.timers.pending).toBe(0);
 });

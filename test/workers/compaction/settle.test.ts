@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import { nameConversation } from '../../../src/domain/ids.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
@@ -62,389 +62,378 @@ async function restoreStart(world: Fixture): Promise<void> {
   expect(status).toBe('replaced');
 }
 
-describe('a pass whose children have ended', () => {
-  it('replaces every sequence by its summary, and keeps user messages and the retention window', async () => {
-    const world = await openPass();
-    world.timers.every(500, async () => undefined);
-    const children = await world.fanOut();
-    for (const child of children) await world.summarize(child);
-    await world.timers.advance(1_500);
-    await world.deliver('job1', true);
-    expect(world.segments).toEqual([
-      'raw 1-1',
-      'summary 2-3',
-      'raw 4-4',
-      'summary 5-6',
-      'raw 7-7',
-      'summary 8-9',
-      'raw 10-10',
-      'summary 11-12',
-      'raw 13-13',
-      'summary 14-15',
-      'raw 16-17',
-    ]);
-    const { version } = world;
-    expect(version).toMatchObject({
-      number: 1,
-      parent: 0,
-      cause: 'pass',
-      reasons: ['token_threshold'],
+it('a pass whose children have ended replaces every sequence by its summary, and keeps user messages and the retention window', async () => {
+  const world = await openPass();
+  world.timers.every(500, async () => undefined);
+  const children = await world.fanOut();
+  for (const child of children) await world.summarize(child);
+  await world.timers.advance(1_500);
+  await world.deliver('job1', true);
+  expect(world.segments).toEqual([
+    'raw 1-1',
+    'summary 2-3',
+    'raw 4-4',
+    'summary 5-6',
+    'raw 7-7',
+    'summary 8-9',
+    'raw 10-10',
+    'summary 11-12',
+    'raw 13-13',
+    'summary 14-15',
+    'raw 16-17',
+  ]);
+  const { version } = world;
+  expect(version).toMatchObject({
+    number: 1,
+    parent: 0,
+    cause: 'pass',
+    reasons: ['token_threshold'],
+    strategy: 'summarize',
+    base: 17,
+    archived: 10,
+    explained: [],
+    floorRelaxed: false,
+    durationMs: 1_500,
+    model: 'brief',
+    measuredAt: { head: 17 },
+  });
+  expect(world.eventsOf('pass_ended')).toEqual([
+    {
+      type: 'pass_ended',
+      ...nameConversation(ref),
+      passId: children[0]?.passId,
+      outcome: 'committed',
       strategy: 'summarize',
-      base: 17,
-      archived: 10,
-      explained: [],
-      floorRelaxed: false,
+      sequences: 5,
+      reasons: ['token_threshold'],
       durationMs: 1_500,
-      model: 'brief',
-      measuredAt: { head: 17 },
-    });
-    expect(world.eventsOf('pass_ended')).toEqual([
-      {
-        type: 'pass_ended',
-        ...nameConversation(ref),
-        passId: children[0]?.passId,
-        outcome: 'committed',
-        strategy: 'summarize',
-        sequences: 5,
-        reasons: ['token_threshold'],
-        durationMs: 1_500,
-        version: 1,
-        tokensBefore: version?.tokensBefore,
-        tokensAfter: version?.tokensAfter,
-        archived: 10,
-      },
-    ]);
-    // 5 × (24 + 608) + 24 + 24, system and framing 6.
-    expect(version?.tokensBefore).toBe(3_214);
-    expect(world.db.find(ref)?.events.at(-2)).toMatchObject({
-      type: 'version_committed',
-      fields: { version: '1', reasons: 'token_threshold', strategy: 'summarize', archived: '10', model: 'brief' },
-    });
+      version: 1,
+      tokensBefore: version?.tokensBefore,
+      tokensAfter: version?.tokensAfter,
+      archived: 10,
+    },
+  ]);
+  // 5 × (24 + 608) + 24 + 24, system and framing 6.
+  expect(version?.tokensBefore).toBe(3_214);
+  expect(world.db.find(ref)?.events.at(-2)).toMatchObject({
+    type: 'version_committed',
+    fields: { version: '1', reasons: 'token_threshold', strategy: 'summarize', archived: '10', model: 'brief' },
   });
+});
 
-  it('reports a duration of 0 if its clock is behind the store’s', async () => {
-    const world = await Fixture.open();
-    world.db.advance(5_000);
-    await world.append(FIVE_SEQUENCES);
-    await world.request('token_threshold');
-    await world.runPass();
-    expect(world.version).toMatchObject({ durationMs: 0 });
-    expect(world.eventsOf('pass_ended')).toMatchObject([{ durationMs: 0 }]);
-  });
+it('a pass whose children have ended reports a duration of 0 if its clock is behind the store’s', async () => {
+  const world = await Fixture.open();
+  world.db.advance(5_000);
+  await world.append(FIVE_SEQUENCES);
+  await world.request('token_threshold');
+  await world.runPass();
+  expect(world.version).toMatchObject({ durationMs: 0 });
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ durationMs: 0 }]);
+});
 
-  it('uses the other four summaries if the third of five failed', async () => {
-    const world = await openPass();
-    const children = await world.fanOut();
-    for (const [index, child] of children.entries()) {
-      world.summarizers = [index === 2 ? refusing : brief()];
-      await world.summarize(child);
-    }
-    await world.deliver('job1', true);
-    expect(world.version).toMatchObject({ archived: 8, explained: ['summaries_missing'] });
-    expect(world.segments).toContain('raw 7-10');
-    const figures = { sequences: 5, archived: 8, fallbacks: ['summaries_missing'] };
-    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed', ...figures }]);
-  });
+it('a pass whose children have ended uses the other four summaries if the third of five failed', async () => {
+  const world = await openPass();
+  const children = await world.fanOut();
+  for (const [index, child] of children.entries()) {
+    world.summarizers = [index === 2 ? refusing : brief()];
+    await world.summarize(child);
+  }
+  await world.deliver('job1', true);
+  expect(world.version).toMatchObject({ archived: 8, explained: ['summaries_missing'] });
+  expect(world.segments).toContain('raw 7-10');
+  const figures = { sequences: 5, archived: 8, fallbacks: ['summaries_missing'] };
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed', ...figures }]);
+});
 
-  it.each([
-    ['refused', [refusing]],
-    ['empty', [{ id: 'empty', summarize: async () => ({ status: 'written', text: ' \n' }) as const }]],
-  ])('evicts if all summaries are %s and the context is too large', async (_, summarizers) => {
+it.each([
+  ['refused', [refusing]],
+  ['empty', [{ id: 'empty', summarize: async () => ({ status: 'written', text: ' \n' }) as const }]],
+])(
+  'a pass whose children have ended evicts if all summaries are %s and the context is too large',
+  async (_, summarizers) => {
     const world = await openPass({ summarizers });
     await world.runPass();
     expect(world.version).toMatchObject({ strategy: 'evict', explained: ['summaries_missing'] });
     expect(world.eventsOf('pass_ended')).toMatchObject([{ fallbacks: ['evicted'] }]);
     expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_000);
-  });
+  },
+);
 
-  it('leaves the context unchanged if all summaries failed and no reason is about tokens', async () => {
-    const world = await Fixture.open({ policy: { turnThreshold: 3 }, summarizers: [refusing] });
-    await world.append('u20 a100 a200 u20 a100 a200 u20 a20');
-    await world.request('turn_threshold');
-    await world.runPass();
-    expect(world.eventsOf('pass_ended')).toMatchObject([
-      { outcome: 'none', sequences: 2, reasons: ['turn_threshold'] },
-    ]);
-    expect(world.version).toBeUndefined();
-    expect(world.db.find(ref)?.log).toHaveLength(8);
-  });
-
-  it('does not ask again for a refused summary', async () => {
-    const world = await openPass({ summarizers: [refusing] });
-    const [first] = await world.fanOut();
-    if (first !== undefined) await world.summarize(first);
-    world.db.advance(60_001);
-    expect(await world.fanOut('job2')).toHaveLength(4);
-  });
-
-  it('settles by the reasons of that moment: for an added hard reason the budget wins over the floor', async () => {
-    const world = await openPass({ policy: { retentionWindow: 8 }, summarizers: [refusing] });
-    for (const child of await world.fanOut()) await world.summarize(child);
-    await world.request('manual');
-    await world.deliver('job1', true);
-    expect(world.version).toMatchObject({ reasons: ['token_threshold', 'manual'], floorRelaxed: true });
-    expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_000);
-
-    const soft = await openPass({ policy: { retentionWindow: 8 }, summarizers: [refusing] });
-    await soft.runPass();
-    expect(soft.version).toMatchObject({ floorRelaxed: false });
-    expect(soft.version?.explained).toContain('retention_floor');
-  });
+it('a pass whose children have ended leaves the context unchanged if all summaries failed and no reason is about tokens', async () => {
+  const world = await Fixture.open({ policy: { turnThreshold: 3 }, summarizers: [refusing] });
+  await world.append('u20 a100 a200 u20 a100 a200 u20 a20');
+  await world.request('turn_threshold');
+  await world.runPass();
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'none', sequences: 2, reasons: ['turn_threshold'] }]);
+  expect(world.version).toBeUndefined();
+  expect(world.db.find(ref)?.log).toHaveLength(8);
 });
 
-describe('a pass for an overflow', () => {
-  it('at least halves the refused size, even if our count of it is small', async () => {
-    const world = await Fixture.open({
-      policy: { tokenThreshold: 60_000, maxTokens: 50_000 },
-      summarizers: [refusing],
-    });
-    await world.append('u20 a300 a300 u20 a300 a300 u20 a20');
-    await world.request('overflow');
-    await world.runPass();
-    const { tokensBefore = 0, tokensAfter = 0 } = world.version ?? {};
-    expect(tokensBefore).toBeGreaterThan(1_200);
-    expect(tokensAfter).toBeLessThanOrEqual(tokensBefore / 2);
-  });
-
-  it('takes the size of the refused request, even if the context has changed since', async () => {
-    const open = () => Fixture.open({ policy: { tokenThreshold: 60_000, maxTokens: 50_000 }, summarizers: [refusing] });
-    const talk = 'u20 a300 a300 u20 a300 a300 u20 a20';
-    const grown = await open();
-    await grown.append(talk);
-    await grown.requestOverflow(600);
-    await grown.append('u20 a900 u20');
-    await grown.runPass();
-    expect(grown.version?.tokensBefore).toBeGreaterThan(2_000);
-    expect(grown.version?.tokensAfter).toBeLessThanOrEqual(300);
-
-    const shrunk = await open();
-    await shrunk.append(talk);
-    await shrunk.requestOverflow(8_000);
-    await shrunk.runPass();
-    expect(shrunk.version, 'half of the refused size is more than the context').toBeUndefined();
-  });
+it('a pass whose children have ended does not ask again for a refused summary', async () => {
+  const world = await openPass({ summarizers: [refusing] });
+  const [first] = await world.fanOut();
+  if (first !== undefined) await world.summarize(first);
+  world.db.advance(60_001);
+  expect(await world.fanOut('job2')).toHaveLength(4);
 });
 
-describe('messages that are appended while a pass runs', () => {
-  it('stay behind the version of the pass', async () => {
-    const world = await openPass();
-    const children = await world.fanOut();
-    await world.append('u30 a40 u50');
-    for (const child of children) await world.summarize(child);
-    await world.deliver('job1', true);
-    expect(world.version).toMatchObject({ base: 17, measuredAt: { head: 17 }, archived: 10 });
-    const source = await world.store.readContext(ref);
-    expect(source?.head).toBe(20);
-    expect(source?.entries.slice(-3).map(({ seq }) => seq)).toEqual([18, 19, 20]);
-    expect(world.db.find(ref)?.passed, 'appended messages count from here').toEqual({ head: 20, turns: 8 });
-  });
+it('a pass settles by the reasons of that moment: for an added hard reason the budget wins over the retention window', async () => {
+  const world = await openPass({ policy: { retentionWindow: 8 }, summarizers: [refusing] });
+  for (const child of await world.fanOut()) await world.summarize(child);
+  await world.request('manual');
+  await world.deliver('job1', true);
+  expect(world.version).toMatchObject({ reasons: ['token_threshold', 'manual'], floorRelaxed: true });
+  expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_000);
+
+  const soft = await openPass({ policy: { retentionWindow: 8 }, summarizers: [refusing] });
+  await soft.runPass();
+  expect(soft.version).toMatchObject({ floorRelaxed: false });
+  expect(soft.version?.explained).toContain('retention_floor');
 });
 
-describe('a pass during which messages were appended', () => {
-  it('covers them if a hard reason was added, since the waiting turn needs room for all of them', async () => {
-    const world = await openPass({ policy: { maxTokens: 900, tokenThreshold: 900 } });
-    const children = await world.fanOut();
-    await world.append('a400 a400 u20 a20');
-    await world.request('manual');
-    for (const child of children) await world.summarize(child);
-    await world.deliver('job1', true);
-    expect(world.version).toMatchObject({ base: 21, measuredAt: { head: 21 } });
-    expect(world.version?.tokensAfter).toBeLessThanOrEqual(900);
+it('a pass for an overflow removes at least half of the size that the provider refused, even if we counted less', async () => {
+  const world = await Fixture.open({
+    policy: { tokenThreshold: 60_000, maxTokens: 50_000 },
+    summarizers: [refusing],
   });
-
-  it('asks for its own children if a job brings the children of a pass that was taken over', async () => {
-    const world = await openPass();
-    await world.fanOut('job1');
-    await takeOverPass(world.ports, ref);
-    await world.append(FIVE_SEQUENCES);
-    await world.request('token_threshold');
-    const delivered = await world.deliver('job1', true);
-    expect(delivered.status, 'asks for its own children').toBe('parked');
-  });
-
-  it('requests the next pass if they meet a threshold, since no other caller does', async () => {
-    const world = await openPass();
-    const children = await world.fanOut();
-    await world.append(FIVE_SEQUENCES);
-    await world.request();
-    for (const child of children) await world.summarize(child);
-    world.queue.clear();
-    await world.deliver('job1', true);
-    const { pass } = world.db.find(ref) ?? {};
-    expect(pass?.reasons).toEqual(['token_threshold']);
-    expect(world.queue.wakes).toEqual([{ kind: 'pass', wake: pass?.wake }]);
-    expect(world.eventsOf('pass_requested')).toMatchObject([{ passId: pass?.passId, isJoined: false }]);
-    await world.runPass('job2');
-    expect(world.version).toMatchObject({ number: 2, base: 34 });
-    expect(world.db.find(ref)?.pass, 'and no third one').toBeUndefined();
-  });
-
-  it('requests the next pass for messages appended after its evaluation found no reason', async () => {
-    const late = once(() => world.append(FIVE_SEQUENCES));
-    const world: Fixture = await Fixture.open({ wrap: before('passes', 'endPass', late) });
-    await world.append('u20 a300 a300 u20 a20');
-    await world.request();
-    await world.deliver();
-    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'no_reason' }]);
-    expect(world.db.find(ref)?.backoff.nothingBelowTokens, 'shut for what it saw').toBe(686 + 256);
-    expect(world.db.find(ref)?.pass?.reasons).toEqual(['token_threshold']);
-  });
-
-  it('requests no further pass below the thresholds', async () => {
-    const world = await openPass();
-    const children = await world.fanOut();
-    await world.append('u20 a20');
-    for (const child of children) await world.summarize(child);
-    await world.deliver('job1', true);
-    expect(world.db.find(ref)?.pass).toBeUndefined();
-    expect(world.eventsOf('pass_requested')).toEqual([]);
-  });
+  await world.append('u20 a300 a300 u20 a300 a300 u20 a20');
+  await world.request('overflow');
+  await world.runPass();
+  const { tokensBefore = 0, tokensAfter = 0 } = world.version ?? {};
+  expect(tokensBefore).toBeGreaterThan(1_200);
+  expect(tokensAfter).toBeLessThanOrEqual(tokensBefore / 2);
 });
 
-describe('a pass whose live version changes', () => {
-  it('keeps a plan whose ranges are unchanged', async () => {
-    const world = await openPass();
-    for (const child of await world.fanOut()) await world.summarize(child);
-    await world.append('u20 a20');
-    world.writeVersion([world.segment('evicted', 1, 1), world.segment('raw', 2, 17)]);
-    await world.deliver('job1', true);
-    // A new plan would reach to the end of the log.
-    expect(world.version).toMatchObject({ number: 2, parent: 1, base: 17, archived: 10, explained: [] });
-    expect(world.segments.slice(0, 3)).toEqual(['evicted 1-1', 'summary 2-3', 'raw 4-4']);
-  });
+it('a pass for an overflow goes by the size of the refused request, even if the context has changed since', async () => {
+  const open = () => Fixture.open({ policy: { tokenThreshold: 60_000, maxTokens: 50_000 }, summarizers: [refusing] });
+  const talk = 'u20 a300 a300 u20 a300 a300 u20 a20';
+  const grown = await open();
+  await grown.append(talk);
+  await grown.requestOverflow(600);
+  await grown.append('u20 a900 u20');
+  await grown.runPass();
+  expect(grown.version?.tokensBefore).toBeGreaterThan(2_000);
+  expect(grown.version?.tokensAfter).toBeLessThanOrEqual(300);
 
-  it('replans if a range of the plan was evicted', async () => {
-    const world = await openPass();
-    for (const child of await world.fanOut()) await world.summarize(child);
-    world.writeVersion([world.segment('raw', 1, 1), world.segment('evicted', 2, 4), world.segment('raw', 5, 17)]);
-    await world.deliver('job1', true);
-    expect(world.version).toMatchObject({ number: 2, parent: 1, archived: 8 });
-    expect(world.segments.slice(0, 4)).toEqual(['raw 1-1', 'evicted 2-4', 'summary 5-6', 'raw 7-7']);
-  });
+  const shrunk = await open();
+  await shrunk.append(talk);
+  await shrunk.requestOverflow(8_000);
+  await shrunk.runPass();
+  expect(shrunk.version, 'half of the refused size is more than the context').toBeUndefined();
+});
 
-  it('asks only for the missing summaries of its new plan', async () => {
-    const summarizer = brief();
-    const world = await openPass({ summarizers: [summarizer] });
-    for (const child of await world.fanOut()) await world.summarize(child);
+it('messages that are appended while a pass runs stay after the version of the pass', async () => {
+  const world = await openPass();
+  const children = await world.fanOut();
+  await world.append('u30 a40 u50');
+  for (const child of children) await world.summarize(child);
+  await world.deliver('job1', true);
+  expect(world.version).toMatchObject({ base: 17, measuredAt: { head: 17 }, archived: 10 });
+  const source = await world.store.readContext(ref);
+  expect(source?.head).toBe(20);
+  expect(source?.entries.slice(-3).map(({ seq }) => seq)).toEqual([18, 19, 20]);
+  expect(world.db.find(ref)?.passed, 'appended messages count from here').toEqual({ head: 20, turns: 8 });
+});
+
+it('a pass with an added hard reason covers the messages appended during it, because the waiting turn needs room for them', async () => {
+  const world = await openPass({ policy: { maxTokens: 900, tokenThreshold: 900 } });
+  const children = await world.fanOut();
+  await world.append('a400 a400 u20 a20');
+  await world.request('manual');
+  for (const child of children) await world.summarize(child);
+  await world.deliver('job1', true);
+  expect(world.version).toMatchObject({ base: 21, measuredAt: { head: 21 } });
+  expect(world.version?.tokensAfter).toBeLessThanOrEqual(900);
+});
+
+it('a pass asks for its own summaries if its job brings the children of a pass that was taken over', async () => {
+  const world = await openPass();
+  await world.fanOut('job1');
+  await takeOverPass(world.ports, ref);
+  await world.append(FIVE_SEQUENCES);
+  await world.request('token_threshold');
+  const delivered = await world.deliver('job1', true);
+  expect(delivered.status, 'asks for its own children').toBe('parked');
+});
+
+it('a pass requests the next one if messages appended during it meet a threshold, because no other caller does', async () => {
+  const world = await openPass();
+  const children = await world.fanOut();
+  await world.append(FIVE_SEQUENCES);
+  await world.request();
+  for (const child of children) await world.summarize(child);
+  world.queue.clear();
+  await world.deliver('job1', true);
+  const { pass } = world.db.find(ref) ?? {};
+  expect(pass?.reasons).toEqual(['token_threshold']);
+  expect(world.queue.wakes).toEqual([{ kind: 'pass', wake: pass?.wake }]);
+  expect(world.eventsOf('pass_requested')).toMatchObject([{ passId: pass?.passId, isJoined: false }]);
+  await world.runPass('job2');
+  expect(world.version).toMatchObject({ number: 2, base: 34 });
+  expect(world.db.find(ref)?.pass, 'and no third one').toBeUndefined();
+});
+
+it('a pass without a reason requests the next one for messages that were appended after its evaluation', async () => {
+  const late = once(() => world.append(FIVE_SEQUENCES));
+  const world: Fixture = await Fixture.open({ wrap: before('passes', 'endPass', late) });
+  await world.append('u20 a300 a300 u20 a20');
+  await world.request();
+  await world.deliver();
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'no_reason' }]);
+  expect(world.db.find(ref)?.backoff.nothingBelowTokens, 'shut for what it saw').toBe(686 + 256);
+  expect(world.db.find(ref)?.pass?.reasons).toEqual(['token_threshold']);
+});
+
+it('a pass requests no further pass if the appended messages meet no threshold', async () => {
+  const world = await openPass();
+  const children = await world.fanOut();
+  await world.append('u20 a20');
+  for (const child of children) await world.summarize(child);
+  await world.deliver('job1', true);
+  expect(world.db.find(ref)?.pass).toBeUndefined();
+  expect(world.eventsOf('pass_requested')).toEqual([]);
+});
+
+it('a pass keeps its plan if the new live version left the planned ranges unchanged', async () => {
+  const world = await openPass();
+  for (const child of await world.fanOut()) await world.summarize(child);
+  await world.append('u20 a20');
+  world.writeVersion([world.segment('evicted', 1, 1), world.segment('raw', 2, 17)]);
+  await world.deliver('job1', true);
+  // A new plan would reach to the end of the log.
+  expect(world.version).toMatchObject({ number: 2, parent: 1, base: 17, archived: 10, explained: [] });
+  expect(world.segments.slice(0, 3)).toEqual(['evicted 1-1', 'summary 2-3', 'raw 4-4']);
+});
+
+it('a pass replans if the new live version evicted a planned range', async () => {
+  const world = await openPass();
+  for (const child of await world.fanOut()) await world.summarize(child);
+  world.writeVersion([world.segment('raw', 1, 1), world.segment('evicted', 2, 4), world.segment('raw', 5, 17)]);
+  await world.deliver('job1', true);
+  expect(world.version).toMatchObject({ number: 2, parent: 1, archived: 8 });
+  expect(world.segments.slice(0, 4)).toEqual(['raw 1-1', 'evicted 2-4', 'summary 5-6', 'raw 7-7']);
+});
+
+it('a pass that replans asks only for the missing summaries of its new plan', async () => {
+  const summarizer = brief();
+  const world = await openPass({ summarizers: [summarizer] });
+  for (const child of await world.fanOut()) await world.summarize(child);
+  await world.append('a300 a300 u20 a20');
+  world.writeVersion([world.segment('raw', 1, 1), world.segment('evicted', 2, 4), world.segment('raw', 5, 17)]);
+  const again = await world.deliver('job1', true);
+  expect(again).toMatchObject({ status: 'parked', children: [{ sequence: { from: 17, to: 19 } }] });
+  for (const child of again.status === 'parked' ? again.children : []) await world.summarize(child);
+  await world.deliver('job1', true);
+  expect(world.version).toMatchObject({ number: 2, base: 21, explained: [] });
+  expect(summarizer.requests.map(({ range }) => range.from)).toEqual([2, 5, 8, 11, 14, 17]);
+});
+
+it('a pass that replans again and again settles with the existing summaries at the third delivery', async () => {
+  const summarizer = brief();
+  const world = await openPass({ summarizers: [summarizer] });
+  const moveOn = async (evicted: number): Promise<void> => {
     await world.append('a300 a300 u20 a20');
-    world.writeVersion([world.segment('raw', 1, 1), world.segment('evicted', 2, 4), world.segment('raw', 5, 17)]);
-    const again = await world.deliver('job1', true);
-    expect(again).toMatchObject({ status: 'parked', children: [{ sequence: { from: 17, to: 19 } }] });
-    for (const child of again.status === 'parked' ? again.children : []) await world.summarize(child);
-    await world.deliver('job1', true);
-    expect(world.version).toMatchObject({ number: 2, base: 21, explained: [] });
-    expect(summarizer.requests.map(({ range }) => range.from)).toEqual([2, 5, 8, 11, 14, 17]);
-  });
-
-  it('settles with the existing summaries at the third delivery, so that it ends', async () => {
-    const summarizer = brief();
-    const world = await openPass({ summarizers: [summarizer] });
-    const moveOn = async (evicted: number): Promise<void> => {
-      await world.append('a300 a300 u20 a20');
-      const { length: head } = world.db.find(ref)?.log ?? [];
-      world.writeVersion([world.segment('evicted', 1, evicted), world.segment('raw', evicted + 1, head)]);
-    };
-    for (const child of await world.fanOut()) await world.summarize(child);
-    await moveOn(4);
-    const again = await world.deliver('job1', true);
-    for (const child of again.status === 'parked' ? again.children : []) await world.summarize(child);
-    await moveOn(7);
-    expect(await world.deliver('job1', true)).toEqual({ status: 'done' });
-    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed', strategy: 'summarize' }]);
-    expect(world.segments).toEqual(expect.arrayContaining(['summary 8-9', 'summary 14-15', 'summary 17-19']));
-    expect(summarizer.requests.map(({ range }) => range.from)).toEqual([2, 5, 8, 11, 14, 17]);
-  });
-
-  it('replans if the new version reaches behind the head of the plan', async () => {
-    const world = await openPass();
-    for (const child of await world.fanOut()) await world.summarize(child);
-    await world.append('u20 a20');
-    world.writeVersion([world.segment('raw', 1, 19)]);
-    await world.deliver('job1', true);
-    expect(world.version).toMatchObject({ number: 2, base: 19, archived: 10 });
-  });
-
-  it('tries again if the version changes at its commit', async () => {
-    const change = once(() => world.writeVersion([world.segment('evicted', 1, 1), world.segment('raw', 2, 17)]));
-    const world: Fixture = await openPass({ wrap: before('passes', 'commitVersion', change) });
-    await world.runPass();
-    expect(world.version).toMatchObject({ number: 2, parent: 1, archived: 10 });
-    expect(world.eventsOf('pass_ended')).toHaveLength(1);
-  });
-
-  it('fails as a conflict after five tries', async () => {
-    let tries = 0;
-    const change = (): void => {
-      tries += 1;
-      world.writeVersion([world.segment('raw', 1, 17)]);
-    };
-    const world: Fixture = await openPass({ wrap: before('passes', 'commitVersion', change) });
-    await world.runPass();
-    expect(tries).toBe(5);
-    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'failed', code: 'conflict' }]);
-    expect(world.db.find(ref)?.pass).toBeUndefined();
-  });
+    const { length: head } = world.db.find(ref)?.log ?? [];
+    world.writeVersion([world.segment('evicted', 1, evicted), world.segment('raw', evicted + 1, head)]);
+  };
+  for (const child of await world.fanOut()) await world.summarize(child);
+  await moveOn(4);
+  const again = await world.deliver('job1', true);
+  for (const child of again.status === 'parked' ? again.children : []) await world.summarize(child);
+  await moveOn(7);
+  expect(await world.deliver('job1', true)).toEqual({ status: 'done' });
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed', strategy: 'summarize' }]);
+  expect(world.segments).toEqual(expect.arrayContaining(['summary 8-9', 'summary 14-15', 'summary 17-19']));
+  expect(summarizer.requests.map(({ range }) => range.from)).toEqual([2, 5, 8, 11, 14, 17]);
 });
 
-describe('a pass that its worker has lost', () => {
-  it('writes nothing after a turn took it over, at any step', async () => {
-    for (const step of ['readReasons', 'recordPlan', 'parkPass', 'commitVersion'] as const) {
-      const takeOver = once(async () => {
-        await takeOverPass(world.ports, ref);
-      });
-      const world: Fixture = await openPass({ wrap: before('passes', step, takeOver) });
-      await world.runPass();
-      await world.runPass('job2');
-      expect(world.db.find(ref)?.versions.size, step).toBe(1);
-      expect(outcomesOf(world).toSorted(), step).toEqual(['committed', 'superseded']);
-      expect(world.eventsOf('lease_lost'), 'it was taken, not lost').toEqual([]);
-    }
-  });
-
-  it('ends as superseded, without a lost lease, after a restore at any step', async () => {
-    for (const step of ['readReasons', 'recordPlan', 'commitVersion'] as const) {
-      const restore = once(() => restoreStart(world));
-      const world: Fixture = await openPass({ wrap: before('passes', step, restore) });
-      await world.runPass();
-      expect(world.version, step).toMatchObject({ number: 1, cause: 'restore' });
-      expect(outcomesOf(world), step).toEqual(['superseded']);
-      expect(world.eventsOf('lease_lost'), step).toEqual([]);
-    }
-  });
-
-  it('reports a lost lease after another worker claimed it, at any step', async () => {
-    for (const step of ['recordPlan', 'parkPass', 'readReasons'] as const) {
-      const claim = once(async () => {
-        world.db.advance(PASS_LIMITS.leaseMs + 1);
-        await world.store.claimPass(ref, 'other', 'job', 'w');
-      });
-      const world: Fixture = await openPass({ wrap: before('passes', step, claim) });
-      await world.deliver();
-      expect(world.eventsOf('pass_ended'), step).toEqual([]);
-      expect(world.eventsOf('lease_lost'), step).toMatchObject([{ what: 'pass', why: 'fenced' }]);
-    }
-  });
-
-  it('leaves its summaries to the next owner', async () => {
-    const summarizer = brief();
-    const world = await openPass({ summarizers: [summarizer] });
-    for (const child of await world.fanOut()) await world.summarize(child);
-    await takeOverPass(world.ports, ref);
-    expect(world.version).toMatchObject({ strategy: 'summarize', archived: 10 });
-    expect(summarizer.requests).toHaveLength(5);
-    expect(await world.deliver('job1', true)).toEqual({ status: 'done' });
-    expect(world.db.find(ref)?.versions.size).toBe(1);
-  });
-
-  it.each(['readContext', 'readConversation', 'readLog'] as const)(
-    'writes nothing after its conversation was erased at %s',
-    async (read) => {
-      const erase = once(async () => void (await world.store.erase(ref)));
-      const world: Fixture = await openPass({ wrap: before('contexts', read, erase) });
-      expect(await world.deliver()).toEqual({ status: 'done' });
-      expect(world.db.find(ref)).toBeUndefined();
-      expect(world.eventsOf('pass_ended')).toEqual([]);
-      expect(world.eventsOf('lease_lost')).toMatchObject([{ what: 'pass', why: 'gone' }]);
-    },
-  );
+it('a pass replans if the new live version covers messages after its plan', async () => {
+  const world = await openPass();
+  for (const child of await world.fanOut()) await world.summarize(child);
+  await world.append('u20 a20');
+  world.writeVersion([world.segment('raw', 1, 19)]);
+  await world.deliver('job1', true);
+  expect(world.version).toMatchObject({ number: 2, base: 19, archived: 10 });
 });
+
+it('a pass replans if the live version changes at its commit', async () => {
+  const change = once(() => world.writeVersion([world.segment('evicted', 1, 1), world.segment('raw', 2, 17)]));
+  const world: Fixture = await openPass({ wrap: before('passes', 'commitVersion', change) });
+  await world.runPass();
+  expect(world.version).toMatchObject({ number: 2, parent: 1, archived: 10 });
+  expect(world.eventsOf('pass_ended')).toHaveLength(1);
+});
+
+it('a pass fails as a conflict after five replans', async () => {
+  let tries = 0;
+  const change = (): void => {
+    tries += 1;
+    world.writeVersion([world.segment('raw', 1, 17)]);
+  };
+  const world: Fixture = await openPass({ wrap: before('passes', 'commitVersion', change) });
+  await world.runPass();
+  expect(tries).toBe(5);
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'failed', code: 'conflict' }]);
+  expect(world.db.find(ref)?.pass).toBeUndefined();
+});
+
+it('a worker writes nothing after a turn took its pass over, at any step', async () => {
+  for (const step of ['readReasons', 'recordPlan', 'parkPass', 'commitVersion'] as const) {
+    const takeOver = once(async () => {
+      await takeOverPass(world.ports, ref);
+    });
+    const world: Fixture = await openPass({ wrap: before('passes', step, takeOver) });
+    await world.runPass();
+    await world.runPass('job2');
+    expect(world.db.find(ref)?.versions.size, step).toBe(1);
+    expect(outcomesOf(world).toSorted(), step).toEqual(['committed', 'superseded']);
+    expect(world.eventsOf('lease_lost'), 'it was taken, not lost').toEqual([]);
+  }
+});
+
+it('a pass ends as superseded, without a lost lease, after a restore at any step', async () => {
+  for (const step of ['readReasons', 'recordPlan', 'commitVersion'] as const) {
+    const restore = once(() => restoreStart(world));
+    const world: Fixture = await openPass({ wrap: before('passes', step, restore) });
+    await world.runPass();
+    expect(world.version, step).toMatchObject({ number: 1, cause: 'restore' });
+    expect(outcomesOf(world), step).toEqual(['superseded']);
+    expect(world.eventsOf('lease_lost'), step).toEqual([]);
+  }
+});
+
+it('a worker reports a lost lease after another worker claimed its pass, at any step', async () => {
+  for (const step of ['recordPlan', 'parkPass', 'readReasons'] as const) {
+    const claim = once(async () => {
+      world.db.advance(PASS_LIMITS.leaseMs + 1);
+      await world.store.claimPass(ref, 'other', 'job', 'w');
+    });
+    const world: Fixture = await openPass({ wrap: before('passes', step, claim) });
+    await world.deliver();
+    expect(world.eventsOf('pass_ended'), step).toEqual([]);
+    expect(world.eventsOf('lease_lost'), step).toMatchObject([{ what: 'pass', why: 'fenced' }]);
+  }
+});
+
+it('a pass that was taken over leaves its summaries to the next owner', async () => {
+  const summarizer = brief();
+  const world = await openPass({ summarizers: [summarizer] });
+  for (const child of await world.fanOut()) await world.summarize(child);
+  await takeOverPass(world.ports, ref);
+  expect(world.version).toMatchObject({ strategy: 'summarize', archived: 10 });
+  expect(summarizer.requests).toHaveLength(5);
+  expect(await world.deliver('job1', true)).toEqual({ status: 'done' });
+  expect(world.db.find(ref)?.versions.size).toBe(1);
+});
+
+it.each(['readContext', 'readConversation', 'readLog'] as const)(
+  'a worker writes nothing after the conversation of its pass was erased at %s',
+  async (read) => {
+    const erase = once(async () => void (await world.store.erase(ref)));
+    const world: Fixture = await openPass({ wrap: before('contexts', read, erase) });
+    expect(await world.deliver()).toEqual({ status: 'done' });
+    expect(world.db.find(ref)).toBeUndefined();
+    expect(world.eventsOf('pass_ended')).toEqual([]);
+    expect(world.eventsOf('lease_lost')).toMatchObject([{ what: 'pass', why: 'gone' }]);
+  },
+);

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { PolicyInput } from '../../../src/domain/policy.ts';
 import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
@@ -51,113 +51,111 @@ function stateOf(world: Fixture): string {
   return JSON.stringify(held, (_, value: unknown) => (value instanceof Map ? [...value] : value));
 }
 
-describe('a shadow', () => {
-  it('reports the results of both policies for the same context', async () => {
-    const world = await openShadowed({ shadow: EVICTING });
-    await world.runPass();
-    const [measured, ...others] = world.eventsOf('pass_shadowed');
-    expect(others).toEqual([]);
-    const [ended] = world.eventsOf('pass_ended');
-    expect(measured?.live).toEqual({
-      outcome: 'committed',
-      strategy: 'summarize',
-      tokensBefore: ended?.tokensBefore,
-      tokensAfter: ended?.tokensAfter,
-      summaries: 5,
-      evictedTokens: 0,
-    });
-    expect(measured?.shadow).toMatchObject({ outcome: 'committed', strategy: 'evict', summaries: 0 });
-    const { tokensBefore = 0, tokensAfter = 0, evictedTokens } = measured?.shadow ?? {};
-    expect(tokensBefore).toBe(measured?.live.tokensBefore);
-    expect(tokensAfter).toBeLessThanOrEqual(1_000);
-    expect(evictedTokens).toBe(tokensBefore - tokensAfter);
+it('a shadow reports the results of both policies for the same context', async () => {
+  const world = await openShadowed({ shadow: EVICTING });
+  await world.runPass();
+  const [measured, ...others] = world.eventsOf('pass_shadowed');
+  expect(others).toEqual([]);
+  const [ended] = world.eventsOf('pass_ended');
+  expect(measured?.live).toEqual({
+    outcome: 'committed',
+    strategy: 'summarize',
+    tokensBefore: ended?.tokensBefore,
+    tokensAfter: ended?.tokensAfter,
+    summaries: 5,
+    evictedTokens: 0,
   });
+  expect(measured?.shadow).toMatchObject({ outcome: 'committed', strategy: 'evict', summaries: 0 });
+  const { tokensBefore = 0, tokensAfter = 0, evictedTokens } = measured?.shadow ?? {};
+  expect(tokensBefore).toBe(measured?.live.tokensBefore);
+  expect(tokensAfter).toBeLessThanOrEqual(1_000);
+  expect(evictedTokens).toBe(tokensBefore - tokensAfter);
+});
 
-  it('measures once per pass, after its end', async () => {
-    const world = await openShadowed({ shadow: EVICTING });
-    await world.runPass();
-    await world.append('u20 a300 a300 '.repeat(5));
-    await world.request('token_threshold');
-    await world.runPass('job2');
-    const order = world.events.map(({ type }) => type).filter((type) => /ended|shadowed/.test(type));
-    expect(order.filter((type) => type !== 'summary_ended')).toEqual([
-      'pass_ended',
-      'pass_shadowed',
-      'pass_ended',
-      'pass_shadowed',
-    ]);
-    const [, second] = world.eventsOf('pass_shadowed');
-    expect(second?.live.tokensBefore).toBe(world.eventsOf('pass_ended')[1]?.tokensBefore);
-    expect(second?.shadow?.tokensBefore).toBe(second?.live.tokensBefore);
+it('a shadow measures once per pass, after its end', async () => {
+  const world = await openShadowed({ shadow: EVICTING });
+  await world.runPass();
+  await world.append('u20 a300 a300 '.repeat(5));
+  await world.request('token_threshold');
+  await world.runPass('job2');
+  const order = world.events.map(({ type }) => type).filter((type) => /ended|shadowed/.test(type));
+  expect(order.filter((type) => type !== 'summary_ended')).toEqual([
+    'pass_ended',
+    'pass_shadowed',
+    'pass_ended',
+    'pass_shadowed',
+  ]);
+  const [, second] = world.eventsOf('pass_shadowed');
+  expect(second?.live.tokensBefore).toBe(world.eventsOf('pass_ended')[1]?.tokensBefore);
+  expect(second?.shadow?.tokensBefore).toBe(second?.live.tokensBefore);
+});
+
+it('a shadow changes neither store nor events of a pass', async () => {
+  const plain = await Fixture.open();
+  await plain.append(FIVE_SEQUENCES);
+  await plain.request('token_threshold');
+  await plain.runPass();
+  const shadowed = await openShadowed({ shadow: EVICTING });
+  await shadowed.runPass();
+  expect(shadowed.version?.number).toBe(1);
+  expect(stateOf(shadowed)).toBe(stateOf(plain));
+  expect(shadowed.eventsOf('pass_ended')).toEqual(plain.eventsOf('pass_ended'));
+});
+
+it('a shadow reports that the second policy would do nothing', async () => {
+  const world = await openShadowed({ shadow: { tokenThreshold: 50_000 } });
+  await world.runPass();
+  const [measured] = world.eventsOf('pass_shadowed');
+  expect(measured?.shadow).toMatchObject({ outcome: 'no_reason', strategy: 'none', summaries: 0 });
+  expect(measured?.shadow?.tokensAfter).toBe(measured?.live.tokensBefore);
+});
+
+it('a shadow measures a pass that found nothing to do, without the backoff of the live policy', async () => {
+  const idle = { messageThreshold: 3, tokenThreshold: 60_000, minSequenceTokens: 90_000, strategy: { evict: 0 } };
+  const world = await openShadowed({ policy: idle, shadow: EVICTING });
+  await world.request('turn_threshold');
+  await world.deliver();
+  expect(world.eventsOf('pass_ended').map(({ outcome }) => outcome)).toEqual(['none']);
+  expect(world.eventsOf('pass_shadowed')[0]).toMatchObject({
+    live: { outcome: 'none', strategy: 'none', evictedTokens: 0 },
+    shadow: { outcome: 'committed', strategy: 'evict' },
   });
+});
 
-  it('changes neither store nor events of a pass', async () => {
-    const plain = await Fixture.open();
-    await plain.append(FIVE_SEQUENCES);
-    await plain.request('token_threshold');
-    await plain.runPass();
-    const shadowed = await openShadowed({ shadow: EVICTING });
-    await shadowed.runPass();
-    expect(shadowed.version?.number).toBe(1);
-    expect(stateOf(shadowed)).toBe(stateOf(plain));
-    expect(shadowed.eventsOf('pass_ended')).toEqual(plain.eventsOf('pass_ended'));
-  });
+it('a shadow measures a pass that proposes its version', async () => {
+  const world = await openShadowed({ policy: { mode: 'review' }, shadow: EVICTING });
+  await world.runPass();
+  expect(world.version).toBeUndefined();
+  expect(world.eventsOf('pass_shadowed')).toMatchObject([
+    { live: { outcome: 'proposed', strategy: 'summarize', summaries: 5 }, shadow: { strategy: 'evict' } },
+  ]);
+});
 
-  it('reports that the second policy would do nothing', async () => {
-    const world = await openShadowed({ shadow: { tokenThreshold: 50_000 } });
-    await world.runPass();
-    const [measured] = world.eventsOf('pass_shadowed');
-    expect(measured?.shadow).toMatchObject({ outcome: 'no_reason', strategy: 'none', summaries: 0 });
-    expect(measured?.shadow?.tokensAfter).toBe(measured?.live.tokensBefore);
-  });
+it('a shadow does not measure a pass without a reason', async () => {
+  const world = await openShadowed({ policy: { tokenThreshold: 60_000 }, shadow: EVICTING });
+  await world.deliver();
+  expect(world.eventsOf('pass_ended').map(({ outcome }) => outcome)).toEqual(['no_reason']);
+  expect(world.eventsOf('pass_shadowed')).toEqual([]);
+});
 
-  it('measures a pass that found nothing to do, without the backoff of the live policy', async () => {
-    const idle = { messageThreshold: 3, tokenThreshold: 60_000, minSequenceTokens: 90_000, strategy: { evict: 0 } };
-    const world = await openShadowed({ policy: idle, shadow: EVICTING });
-    await world.request('turn_threshold');
-    await world.deliver();
-    expect(world.eventsOf('pass_ended').map(({ outcome }) => outcome)).toEqual(['none']);
-    expect(world.eventsOf('pass_shadowed')[0]).toMatchObject({
-      live: { outcome: 'none', strategy: 'none', evictedTokens: 0 },
-      shadow: { outcome: 'committed', strategy: 'evict' },
-    });
-  });
+it('a shadow reports its failure once, counts each failure, and leaves the pass alone', async () => {
+  const failing: Summarizer = { id: 'failing', summarize: () => Promise.reject(new Error('no shadow today')) };
+  const world = await openShadowed({ shadow: { tokenThreshold: 1_000, maxTokens: 900 }, shadowSummarizer: failing });
+  await world.runPass();
+  await world.append('u20 a300 a300 '.repeat(5));
+  await world.request('token_threshold');
+  await world.runPass('job2');
+  expect(world.eventsOf('pass_ended').map(({ outcome }) => outcome)).toEqual(['committed', 'committed']);
+  expect(world.eventsOf('pass_shadowed').map(({ shadow }) => shadow)).toEqual([undefined, undefined]);
+  expect(world.eventsOf('worker_failed')).toMatchObject([{ where: 'shadow', error: { message: 'no shadow today' } }]);
+});
 
-  it('measures a pass that proposes its version', async () => {
-    const world = await openShadowed({ policy: { mode: 'review' }, shadow: EVICTING });
-    await world.runPass();
-    expect(world.version).toBeUndefined();
-    expect(world.eventsOf('pass_shadowed')).toMatchObject([
-      { live: { outcome: 'proposed', strategy: 'summarize', summaries: 5 }, shadow: { strategy: 'evict' } },
-    ]);
-  });
-
-  it('does not measure a pass without a reason', async () => {
-    const world = await openShadowed({ policy: { tokenThreshold: 60_000 }, shadow: EVICTING });
-    await world.deliver();
-    expect(world.eventsOf('pass_ended').map(({ outcome }) => outcome)).toEqual(['no_reason']);
-    expect(world.eventsOf('pass_shadowed')).toEqual([]);
-  });
-
-  it('reports its failure once, counts each failure, and leaves the pass alone', async () => {
-    const failing: Summarizer = { id: 'failing', summarize: () => Promise.reject(new Error('no shadow today')) };
-    const world = await openShadowed({ shadow: { tokenThreshold: 1_000, maxTokens: 900 }, shadowSummarizer: failing });
-    await world.runPass();
-    await world.append('u20 a300 a300 '.repeat(5));
-    await world.request('token_threshold');
-    await world.runPass('job2');
-    expect(world.eventsOf('pass_ended').map(({ outcome }) => outcome)).toEqual(['committed', 'committed']);
-    expect(world.eventsOf('pass_shadowed').map(({ shadow }) => shadow)).toEqual([undefined, undefined]);
-    expect(world.eventsOf('worker_failed')).toMatchObject([{ where: 'shadow', error: { message: 'no shadow today' } }]);
-  });
-
-  it('refuses a policy that cannot work with an agent at the start, and names its field', async () => {
-    const model = scriptedModel({ profile: { windowTokens: 10_000 }, decide: () => ({}) });
-    const agent = { name: 'guide', system: '', model, tools: [], policy: {} };
-    const refused = prepareShadow([agent], { tokenThreshold: 50_000 }, () => 1);
-    await expect(refused).rejects.toMatchObject({
-      code: 'invalid_policy',
-      field: 'shadow.agents.guide.tokenThreshold',
-    });
+it('a shadow refuses a policy that cannot work with an agent at the start, and names its field', async () => {
+  const model = scriptedModel({ profile: { windowTokens: 10_000 }, decide: () => ({}) });
+  const agent = { name: 'guide', system: '', model, tools: [], policy: {} };
+  const refused = prepareShadow([agent], { tokenThreshold: 50_000 }, () => 1);
+  await expect(refused).rejects.toMatchObject({
+    code: 'invalid_policy',
+    field: 'shadow.agents.guide.tokenThreshold',
   });
 });

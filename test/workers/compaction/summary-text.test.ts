@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { buildContext } from '../../../src/domain/context.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
@@ -40,32 +40,30 @@ async function readSummary(world: Fixture, version = world.version?.number ?? 0)
   return { text: content.slice(0, 'text 1'.length), believed: item.tokens, really: tokens };
 }
 
-describe('a second text for a range that a kept version shows', () => {
-  it('is shown by its own version, while the first version still shows the first text', async () => {
-    const { world, summarizer } = await openRestored();
-    await world.request('manual');
-    await world.runPass('job2');
-    expect(summarizer.asked).toBe(2);
-    const [first, second] = [await readSummary(world, 1), await readSummary(world)];
-    expect(first).toMatchObject({ text: 'text 1', believed: first.really });
-    expect(second).toMatchObject({ text: 'text 2', believed: second.really });
-    expect(second.really).toBeLessThan(first.really);
-  });
+it('a new summary text for a range is shown by its own version, while an older version still shows the older text', async () => {
+  const { world, summarizer } = await openRestored();
+  await world.request('manual');
+  await world.runPass('job2');
+  expect(summarizer.asked).toBe(2);
+  const [first, second] = [await readSummary(world, 1), await readSummary(world)];
+  expect(first).toMatchObject({ text: 'text 1', believed: first.really });
+  expect(second).toMatchObject({ text: 'text 2', believed: second.really });
+  expect(second.really).toBeLessThan(first.really);
+});
 
-  it('is committed unchanged after its approval', async () => {
-    const { world } = await openRestored({ policy: { tokenThreshold: 500, maxTokens: 400, mode: 'review' } });
-    await world.request('token_threshold');
-    await world.runPass('job2');
-    const waiting = await world.store.readProposal(ref);
-    const [proposed] = Object.values(waiting?.proposal.summaries ?? {});
-    const decision = { operation: 'op', proposal: waiting?.proposal.id ?? '', wake: 'w' };
-    await world.store.decideProposal({ conversation: ref, ...decision, verdict: { kind: 'approve', edits: {} } });
-    await world.deliver('w');
-    expect(await world.store.readDecision(ref, 'op')).toMatchObject({ status: 'approved' });
-    expect(proposed?.text).toMatch(/^text 2/);
-    const stands = await readSummary(world);
-    expect(stands).toMatchObject({ text: 'text 2', believed: stands.really });
-  });
+it('an approval commits the proposed text, although the range got another text meanwhile', async () => {
+  const { world } = await openRestored({ policy: { tokenThreshold: 500, maxTokens: 400, mode: 'review' } });
+  await world.request('token_threshold');
+  await world.runPass('job2');
+  const waiting = await world.store.readProposal(ref);
+  const [proposed] = Object.values(waiting?.proposal.summaries ?? {});
+  const decision = { operation: 'op', proposal: waiting?.proposal.id ?? '', wake: 'w' };
+  await world.store.decideProposal({ conversation: ref, ...decision, verdict: { kind: 'approve', edits: {} } });
+  await world.deliver('w');
+  expect(await world.store.readDecision(ref, 'op')).toMatchObject({ status: 'approved' });
+  expect(proposed?.text).toMatch(/^text 2/);
+  const stands = await readSummary(world);
+  expect(stands).toMatchObject({ text: 'text 2', believed: stands.really });
 });
 
 it('two versions share one record of the same text for the same range', async () => {

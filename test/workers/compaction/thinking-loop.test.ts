@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
 import { isThinkingLoopOpen } from '../../../src/workers/thinking-loop.ts';
 import { decideTurnEnd } from '../../../src/workers/turn/threshold-check.ts';
@@ -14,111 +14,107 @@ const call = (id: string, raw?: unknown): Message => ({
 });
 const result = (toolCallId: string): Message => ({ role: 'tool', content: 'read', toolCallId });
 
-describe('isThinkingLoopOpen', () => {
-  it.each<[string, readonly Message[], boolean]>([
-    ['is true while results of calls come in', [user, call('a', thought()), result('a')], true],
-    ['is true from the first call', [user, call('a', thought())], true],
-    ['is true if only an earlier step has thinking', [user, call('a', thought()), result('a'), call('b')], true],
-    ['is true for thinking under each provider’s name', [user, call('a', thought('reasoning')), result('a')], true],
-    ['is false without thinking', [user, call('a'), result('a')], false],
-    ['is false for raw items without thinking', [user, call('a', thought('text')), result('a')], false],
-    [
-      'is false after the answer',
-      [user, call('a', thought()), result('a'), { role: 'assistant', content: 'So.' }],
-      false,
-    ],
-    ['is false after the next user message', [user, call('a', thought()), result('a'), user], false],
-  ])('%s', (_, messages, isOpen) => {
-    expect(isThinkingLoopOpen(messages)).toBe(isOpen);
-  });
+it.each<[string, readonly Message[], boolean]>([
+  ['open while results of calls come in', [user, call('a', thought()), result('a')], true],
+  ['open from the first call on', [user, call('a', thought())], true],
+  ['open if only an earlier step has thinking', [user, call('a', thought()), result('a'), call('b')], true],
+  ['open for thinking under each provider’s name', [user, call('a', thought('reasoning')), result('a')], true],
+  ['not open without thinking', [user, call('a'), result('a')], false],
+  ['not open for raw items without thinking', [user, call('a', thought('text')), result('a')], false],
+  [
+    'not open after the answer',
+    [user, call('a', thought()), result('a'), { role: 'assistant', content: 'So.' }],
+    false,
+  ],
+  ['not open after the next user message', [user, call('a', thought()), result('a'), user], false],
+])('a thinking loop is %s', (_, messages, isOpen) => {
+  expect(isThinkingLoopOpen(messages)).toBe(isOpen);
 });
 
-describe('a pass inside a thinking loop', () => {
-  async function openLoop() {
-    const world = await Fixture.open();
-    await world.append(FIVE_SEQUENCES);
-    return world;
-  }
+async function openLoop() {
+  const world = await Fixture.open();
+  await world.append(FIVE_SEQUENCES);
+  return world;
+}
 
-  async function think(world: Fixture) {
-    const messages = [{ ...user, content: words(20) }, call('c19_0', thought()), result('c19_0')];
-    await world.store.append({
-      conversation: ref,
-      operation: world.nextId(),
-      agent: 'guide',
-      expectedHead: 17,
-      messages: await Promise.all(messages.map((message) => world.agent.weigh(message))),
-      opens: [],
-      closes: [],
-    });
-  }
-
-  it('makes no version and asks for no summary if it is soft, and keeps counts and backoff', async () => {
-    const world = await openLoop();
-    await think(world);
-    const before = world.db.find(ref)?.backoff;
-    await world.request('token_threshold');
-    expect(await world.deliver()).toEqual({ status: 'done' });
-    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'thinking', reasons: ['token_threshold'] }]);
-    expect(world.db.find(ref)).toMatchObject({ passed: { head: 0, turns: 0 }, backoff: before });
+async function think(world: Fixture) {
+  const messages = [{ ...user, content: words(20) }, call('c19_0', thought()), result('c19_0')];
+  await world.store.append({
+    conversation: ref,
+    operation: world.nextId(),
+    agent: 'guide',
+    expectedHead: 17,
+    messages: await Promise.all(messages.map((message) => world.agent.weigh(message))),
+    opens: [],
+    closes: [],
   });
+}
 
-  it('runs again at the end of the turn if it is soft, however small the answer', async () => {
-    const world = await openLoop();
-    await think(world);
-    await world.request('token_threshold');
-    await world.deliver();
-    await world.append('a20');
-    const state = await world.store.readConversation(ref);
-    if (state === undefined) throw new Error('no conversation');
-    const { reasons, backoff } = decideTurnEnd(world.agent, state);
-    expect({ reasons, backoff }).toEqual({ reasons: ['token_threshold'], backoff: undefined });
-    await world.request(...reasons);
-    await world.runPass('job2');
-    expect(world.version).toMatchObject({ number: 1, strategy: 'summarize', explained: [] });
-  });
+it('a pass inside a thinking loop makes no version and asks for no summary if it is soft, and keeps counts and backoff', async () => {
+  const world = await openLoop();
+  await think(world);
+  const before = world.db.find(ref)?.backoff;
+  await world.request('token_threshold');
+  expect(await world.deliver()).toEqual({ status: 'done' });
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'thinking', reasons: ['token_threshold'] }]);
+  expect(world.db.find(ref)).toMatchObject({ passed: { head: 0, turns: 0 }, backoff: before });
+});
 
-  it('keeps its summaries for the next pass if it is soft', async () => {
-    const world = await openLoop();
-    await world.request('token_threshold');
-    for (const child of await world.fanOut()) await world.summarize(child);
-    await think(world);
-    await world.deliver('job1', true);
-    expect(world.version).toBeUndefined();
-    await world.append('a20');
-    await world.request('token_threshold');
-    expect(await world.deliver('job2'), 'no job for what was summarized').toEqual({ status: 'done' });
-    expect(world.version).toMatchObject({ number: 1, strategy: 'summarize', explained: [] });
-  });
+it('a pass inside a thinking loop runs again at the end of the turn if it is soft, however small the answer', async () => {
+  const world = await openLoop();
+  await think(world);
+  await world.request('token_threshold');
+  await world.deliver();
+  await world.append('a20');
+  const state = await world.store.readConversation(ref);
+  if (state === undefined) throw new Error('no conversation');
+  const { reasons, backoff } = decideTurnEnd(world.agent, state);
+  expect({ reasons, backoff }).toEqual({ reasons: ['token_threshold'], backoff: undefined });
+  await world.request(...reasons);
+  await world.runPass('job2');
+  expect(world.version).toMatchObject({ number: 1, strategy: 'summarize', explained: [] });
+});
 
-  it('makes a version if a turn starts to wait for it at the last moment', async () => {
-    let isAsked = false;
-    const world: Fixture = await Fixture.open({
-      wrap: (ports) => ({
-        ...ports,
-        passes: {
-          ...ports.passes,
-          endPass: async (lease, end) => {
-            if (!isAsked) await world.request('hard_limit', 'manual');
-            isAsked = true;
-            return ports.passes.endPass(lease, end);
-          },
+it('a pass inside a thinking loop keeps its summaries for the next pass if it is soft', async () => {
+  const world = await openLoop();
+  await world.request('token_threshold');
+  for (const child of await world.fanOut()) await world.summarize(child);
+  await think(world);
+  await world.deliver('job1', true);
+  expect(world.version).toBeUndefined();
+  await world.append('a20');
+  await world.request('token_threshold');
+  expect(await world.deliver('job2'), 'no job for what was summarized').toEqual({ status: 'done' });
+  expect(world.version).toMatchObject({ number: 1, strategy: 'summarize', explained: [] });
+});
+
+it('a pass inside a thinking loop makes a version if a turn starts to wait for it at the last moment', async () => {
+  let isAsked = false;
+  const world: Fixture = await Fixture.open({
+    wrap: (ports) => ({
+      ...ports,
+      passes: {
+        ...ports.passes,
+        endPass: async (lease, end) => {
+          if (!isAsked) await world.request('hard_limit', 'manual');
+          isAsked = true;
+          return ports.passes.endPass(lease, end);
         },
-      }),
-    });
-    await world.append(FIVE_SEQUENCES);
-    await think(world);
-    await world.request('token_threshold');
-    await world.runPass();
-    expect(world.version).toMatchObject({ number: 1, reasons: expect.arrayContaining(['manual']) as unknown });
-    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed' }]);
+      },
+    }),
   });
+  await world.append(FIVE_SEQUENCES);
+  await think(world);
+  await world.request('token_threshold');
+  await world.runPass();
+  expect(world.version).toMatchObject({ number: 1, reasons: expect.arrayContaining(['manual']) as unknown });
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed' }]);
+});
 
-  it('makes a version if it is hard, since the turn cannot go on without it', async () => {
-    const world = await openLoop();
-    await think(world);
-    await world.request('manual');
-    await world.runPass();
-    expect(world.version).toMatchObject({ number: 1 });
-  });
+it('a pass inside a thinking loop makes a version if it is hard, since the turn cannot go on without it', async () => {
+  const world = await openLoop();
+  await think(world);
+  await world.request('manual');
+  await world.runPass();
+  expect(world.version).toMatchObject({ number: 1 });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Reason } from '../../../src/domain/compaction/thresholds.ts';
 import type { ModelRequest } from '../../../src/domain/model.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
@@ -84,151 +84,143 @@ const ENDINGS: readonly Ending[] = [
   },
 ];
 
-describe('every end of a pass', () => {
-  it.each(ENDINGS)(
-    'wakes the waiting turn, and fulfils its wait only if the size is settled: $outcome, $how',
-    async ({ outcome, options, reason, tokens, end }) => {
-      const world = await Fixture.open(options);
-      await world.append(outcome === 'infeasible' ? 'u20 a20' : FIVE_SEQUENCES);
-      await world.waitForPass([reason ?? 'manual'], tokens);
-      await end(world);
-      expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome }]);
-      const { wake, turnRecords } = world.db.find(ref) ?? {};
-      expect(turnRecords?.get('t1')?.waiting).toMatchObject({
-        for: 'compaction',
-        isOver: true,
-        isFulfilled: !['failed', 'no_reason'].includes(outcome),
-      });
-      expect(world.queue.wakes).toEqual([{ kind: 'turn', wake }]);
-      const countedFrom = outcome === 'no_reason' ? 0 : world.db.find(ref)?.log.length;
-      expect(world.db.find(ref)?.passed.head).toBe(countedFrom);
-      expect([...world.db.ready.keys()]).toEqual(['t|_|talk']);
-    },
-  );
+it.each(ENDINGS)(
+  'every end of a pass wakes the waiting turn, and fulfils its wait only if the size is settled: $outcome, $how',
+  async ({ outcome, options, reason, tokens, end }) => {
+    const world = await Fixture.open(options);
+    await world.append(outcome === 'infeasible' ? 'u20 a20' : FIVE_SEQUENCES);
+    await world.waitForPass([reason ?? 'manual'], tokens);
+    await end(world);
+    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome }]);
+    const { wake, turnRecords } = world.db.find(ref) ?? {};
+    expect(turnRecords?.get('t1')?.waiting).toMatchObject({
+      for: 'compaction',
+      isOver: true,
+      isFulfilled: !['failed', 'no_reason'].includes(outcome),
+    });
+    expect(world.queue.wakes).toEqual([{ kind: 'turn', wake }]);
+    const countedFrom = outcome === 'no_reason' ? 0 : world.db.find(ref)?.log.length;
+    expect(world.db.find(ref)?.passed.head).toBe(countedFrom);
+    expect([...world.db.ready.keys()]).toEqual(['t|_|talk']);
+  },
+);
 
-  it('wakes no turn if none waits', async () => {
-    const world = await Fixture.open();
-    await world.append(FIVE_SEQUENCES);
-    await world.accept('t1', words(20));
-    world.queue.clear();
-    await world.request('manual');
-    world.queue.clear();
-    await world.runPass();
-    expect(world.version).toBeDefined();
-    expect(world.queue.wakes).toEqual([]);
-  });
+it('the end of a pass wakes no turn if no turn waits', async () => {
+  const world = await Fixture.open();
+  await world.append(FIVE_SEQUENCES);
+  await world.accept('t1', words(20));
+  world.queue.clear();
+  await world.request('manual');
+  world.queue.clear();
+  await world.runPass();
+  expect(world.version).toBeDefined();
+  expect(world.queue.wakes).toEqual([]);
 });
 
-describe('a turn over the hard limit', () => {
-  it('waits for the pass and its summaries, and continues with the smaller context', async () => {
-    const sizes: number[] = [];
-    const model = deciding(({ tokens, messages }) => {
-      sizes.push(tokens);
-      return { content: messages.map(({ role }) => role).join(' ') };
-    });
-    const world = await Fixture.open({ profile, policy: small, model });
-    await world.append('u20 a300 a300 u20 a300 a300 u20 a300');
-    await world.accept('t1', words(250));
-    await drain(world);
-    expect(await world.store.readTurn(ref, 't1')).toMatchObject({
-      state: 'completed',
-      answer: { content: 'user summary user summary user assistant user' },
-    });
-    expect(sizes).toHaveLength(1);
-    expect(sizes[0]).toBeLessThanOrEqual(1_000);
-    expect(world.version).toMatchObject({ reasons: ['ratio', 'hard_limit'], strategy: 'summarize' });
-    expect(world.eventsOf('turn_suspended')).toMatchObject([{ for: 'compaction' }]);
+it('a turn over the hard limit waits for the pass and its summaries, and continues with the smaller context', async () => {
+  const sizes: number[] = [];
+  const model = deciding(({ tokens, messages }) => {
+    sizes.push(tokens);
+    return { content: messages.map(({ role }) => role).join(' ') };
   });
-
-  it('gets room from a compaction worker with an older calibration', async () => {
-    const world = await Fixture.open({ profile, policy: small, model: deciding() });
-    await world.append('u20 a300 a300 u20 a300 a300 u20');
-    const newer = { ...world.agent, overhead: { ...world.agent.overhead, calibration: 1.4 } };
-    const turn = createTurnHandler({ ...world.ports, agents: { find: () => newer } });
-    await world.accept('t1', words(50));
-    await turn(ref);
-    expect(world.eventsOf('pass_requested')).toMatchObject([{ reasons: ['ratio', 'hard_limit'] }]);
-    await world.runPass();
-    expect(world.version).toMatchObject({ reasons: ['ratio', 'hard_limit'], strategy: 'summarize' });
-    expect(world.version?.tokensAfter, 'as the turn will count it').toBeLessThanOrEqual(1_000);
-    await turn(ref);
-    expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed' });
+  const world = await Fixture.open({ profile, policy: small, model });
+  await world.append('u20 a300 a300 u20 a300 a300 u20 a300');
+  await world.accept('t1', words(250));
+  await drain(world);
+  expect(await world.store.readTurn(ref, 't1')).toMatchObject({
+    state: 'completed',
+    answer: { content: 'user summary user summary user assistant user' },
   });
-
-  it('takes the pass over past its deadline, and settles without asking for summaries', async () => {
-    const summarizer = brief();
-    const world = await Fixture.open({ profile, policy: small, model: deciding(), summarizers: [summarizer] });
-    await world.append('u20 a300 a300 u20 a300 a300 u20 a300');
-    await world.accept('t1', words(250));
-    await world.turn(ref);
-    const children = await world.fanOut('job1');
-    world.queue.clear();
-    world.db.advance(TURN_LIMITS.compactionWaitMs + 1);
-    await world.turn(ref);
-    expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed', answer: { content: 'ok' } });
-    expect(world.version).toMatchObject({ strategy: 'evict', explained: ['summaries_missing'] });
-    expect(world.eventsOf('pass_taken_over')).toHaveLength(1);
-    expect(summarizer.requests).toEqual([]);
-
-    // The owner under the old id can write nothing more.
-    const [child] = children;
-    expect(child && (await world.summarize(child))).toMatchObject({ status: 'ended', outcome: 'superseded' });
-    expect(await world.deliver('job1', true)).toEqual({ status: 'done' });
-    expect(world.db.find(ref)?.versions.size).toBe(1);
-  });
-
-  it('is answered even if every worker that claimed its pass died', async () => {
-    const world = await Fixture.open({ profile, policy: small, model: deciding() });
-    await world.append('u20 a300 a300 u20 a300 a300 u20 a300');
-    await world.accept('t1', words(250));
-    await world.turn(ref);
-    for (let claim = 0; claim < PASS_LIMITS.maxAttempts; claim += 1) {
-      await world.store.claimPass(ref, `o${claim}`, 'job', `w${claim}`);
-      world.db.advance(PASS_LIMITS.leaseMs + 1);
-      const waiting = world.db.find(ref)?.turnRecords.get('t1')?.waiting;
-      if (waiting !== undefined) waiting.until = world.db.now() + TURN_LIMITS.compactionWaitMs;
-    }
-    await world.deliver();
-    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'failed', code: 'poison' }]);
-    await drain(world);
-    expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed', answer: { content: 'ok' } });
-    expect(world.version).toMatchObject({ strategy: 'summarize' });
-  });
-
-  it('takes the pass over with the summaries that came in time', async () => {
-    const world = await Fixture.open({ profile, policy: small, model: deciding() });
-    await world.append('u20 a300 a300 u20 a300 a300 u20 a300');
-    await world.accept('t1', words(250));
-    await world.turn(ref);
-    const [child] = await world.fanOut('job1');
-    if (child !== undefined) await world.summarize(child);
-    world.db.advance(TURN_LIMITS.compactionWaitMs + 1);
-    await world.turn(ref);
-    expect(world.segments).toContain('summary 2-3');
-    expect(world.version).toMatchObject({ explained: ['summaries_missing'] });
-    expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_000);
-  });
+  expect(sizes).toHaveLength(1);
+  expect(sizes[0]).toBeLessThanOrEqual(1_000);
+  expect(world.version).toMatchObject({ reasons: ['ratio', 'hard_limit'], strategy: 'summarize' });
+  expect(world.eventsOf('turn_suspended')).toMatchObject([{ for: 'compaction' }]);
 });
 
-describe('a long turn', () => {
-  it('is compacted several times between its steps, and ends with every step in the log', async () => {
-    const sizes: number[] = [];
-    const model = deciding(({ tokens, idempotencyKey }) => {
-      sizes.push(tokens);
-      const step = Number(/model-(\d+)$/.exec(idempotencyKey)?.[1]);
-      return step <= 20
-        ? { content: words(200), toolCalls: [{ name: 'nothing', arguments: {} }] }
-        : { content: 'done' };
-    });
-    const world = await Fixture.open({ profile, policy: small, model });
-    await world.accept('t1', words(50));
-    await drain(world);
-    expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed', answer: { content: 'done' } });
-    expect(world.db.find(ref)?.log).toHaveLength(1 + 20 * 2 + 1);
-    expect(world.db.find(ref)?.versions.size).toBeGreaterThanOrEqual(2);
-    expect(Math.max(...sizes)).toBeLessThanOrEqual(2_000);
-    // The answered user message stays, and each sent call has its result.
-    const { segments = [] } = world.version ?? {};
-    expect(segments[0]).toMatchObject({ kind: 'raw', from: 1 });
+it('a turn over the hard limit gets room from a compaction worker with an older calibration', async () => {
+  const world = await Fixture.open({ profile, policy: small, model: deciding() });
+  await world.append('u20 a300 a300 u20 a300 a300 u20');
+  const newer = { ...world.agent, overhead: { ...world.agent.overhead, calibration: 1.4 } };
+  const turn = createTurnHandler({ ...world.ports, agents: { find: () => newer } });
+  await world.accept('t1', words(50));
+  await turn(ref);
+  expect(world.eventsOf('pass_requested')).toMatchObject([{ reasons: ['ratio', 'hard_limit'] }]);
+  await world.runPass();
+  expect(world.version).toMatchObject({ reasons: ['ratio', 'hard_limit'], strategy: 'summarize' });
+  expect(world.version?.tokensAfter, 'as the turn will count it').toBeLessThanOrEqual(1_000);
+  await turn(ref);
+  expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed' });
+});
+
+it('a turn over the hard limit takes the pass over past its deadline, and settles without asking for summaries', async () => {
+  const summarizer = brief();
+  const world = await Fixture.open({ profile, policy: small, model: deciding(), summarizers: [summarizer] });
+  await world.append('u20 a300 a300 u20 a300 a300 u20 a300');
+  await world.accept('t1', words(250));
+  await world.turn(ref);
+  const children = await world.fanOut('job1');
+  world.queue.clear();
+  world.db.advance(TURN_LIMITS.compactionWaitMs + 1);
+  await world.turn(ref);
+  expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed', answer: { content: 'ok' } });
+  expect(world.version).toMatchObject({ strategy: 'evict', explained: ['summaries_missing'] });
+  expect(world.eventsOf('pass_taken_over')).toHaveLength(1);
+  expect(summarizer.requests).toEqual([]);
+
+  // The owner under the old id can write nothing more.
+  const [child] = children;
+  expect(child && (await world.summarize(child))).toMatchObject({ status: 'ended', outcome: 'superseded' });
+  expect(await world.deliver('job1', true)).toEqual({ status: 'done' });
+  expect(world.db.find(ref)?.versions.size).toBe(1);
+});
+
+it('a turn over the hard limit is answered even if every worker that claimed its pass died', async () => {
+  const world = await Fixture.open({ profile, policy: small, model: deciding() });
+  await world.append('u20 a300 a300 u20 a300 a300 u20 a300');
+  await world.accept('t1', words(250));
+  await world.turn(ref);
+  for (let claim = 0; claim < PASS_LIMITS.maxAttempts; claim += 1) {
+    await world.store.claimPass(ref, `o${claim}`, 'job', `w${claim}`);
+    world.db.advance(PASS_LIMITS.leaseMs + 1);
+    const waiting = world.db.find(ref)?.turnRecords.get('t1')?.waiting;
+    if (waiting !== undefined) waiting.until = world.db.now() + TURN_LIMITS.compactionWaitMs;
+  }
+  await world.deliver();
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'failed', code: 'poison' }]);
+  await drain(world);
+  expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed', answer: { content: 'ok' } });
+  expect(world.version).toMatchObject({ strategy: 'summarize' });
+});
+
+it('a turn over the hard limit takes the pass over with the summaries that came in time', async () => {
+  const world = await Fixture.open({ profile, policy: small, model: deciding() });
+  await world.append('u20 a300 a300 u20 a300 a300 u20 a300');
+  await world.accept('t1', words(250));
+  await world.turn(ref);
+  const [child] = await world.fanOut('job1');
+  if (child !== undefined) await world.summarize(child);
+  world.db.advance(TURN_LIMITS.compactionWaitMs + 1);
+  await world.turn(ref);
+  expect(world.segments).toContain('summary 2-3');
+  expect(world.version).toMatchObject({ explained: ['summaries_missing'] });
+  expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_000);
+});
+
+it('a long turn is compacted several times between its steps, and ends with every step in the log', async () => {
+  const sizes: number[] = [];
+  const model = deciding(({ tokens, idempotencyKey }) => {
+    sizes.push(tokens);
+    const step = Number(/model-(\d+)$/.exec(idempotencyKey)?.[1]);
+    return step <= 20 ? { content: words(200), toolCalls: [{ name: 'nothing', arguments: {} }] } : { content: 'done' };
   });
+  const world = await Fixture.open({ profile, policy: small, model });
+  await world.accept('t1', words(50));
+  await drain(world);
+  expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed', answer: { content: 'done' } });
+  expect(world.db.find(ref)?.log).toHaveLength(1 + 20 * 2 + 1);
+  expect(world.db.find(ref)?.versions.size).toBeGreaterThanOrEqual(2);
+  expect(Math.max(...sizes)).toBeLessThanOrEqual(2_000);
+  // The answered user message stays, and each sent call has its result.
+  const { segments = [] } = world.version ?? {};
+  expect(segments[0]).toMatchObject({ kind: 'raw', from: 1 });
 });

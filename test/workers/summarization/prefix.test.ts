@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Summarizer, SummaryRequest } from '../../../src/domain/ports/summarizer.ts';
 import type { RawItems } from '../../../src/domain/raw-items.ts';
 import { brief, Fixture, ref, words } from '../compaction/fixture.ts';
@@ -11,37 +11,38 @@ async function summaryText(world: Fixture): Promise<string | undefined> {
   return [...(source?.summaries.values() ?? [])].at(-1)?.text;
 }
 
-describe('scope prefix', () => {
-  it('writes one summary that begins with the users’ words, and updates it in place', async () => {
-    const summarizer = brief('guide');
-    const world = await Fixture.open({ policy: { scope }, summarizers: [summarizer] });
-    await world.append('u20 a300 u30 a300 u20 a300 u20 a20');
-    await world.request('manual');
-    await world.runPass();
-    expect(world.segments).toEqual(['summary 1-6', 'raw 7-8']);
-    const text = await summaryText(world);
-    expect(text).toMatch(/^<user_messages>\n<message seq="1">/);
-    expect(text?.match(/<message seq/g)).toHaveLength(3);
-    expect(text?.endsWith('</user_messages>\nwhat happened in 1-6')).toBe(true);
+it('a pass with scope prefix writes one summary that begins with the users’ words, and updates it in place', async () => {
+  const summarizer = brief('guide');
+  const world = await Fixture.open({ policy: { scope }, summarizers: [summarizer] });
+  await world.append('u20 a300 u30 a300 u20 a300 u20 a20');
+  await world.request('manual');
+  await world.runPass();
+  expect(world.segments).toEqual(['summary 1-6', 'raw 7-8']);
+  const text = await summaryText(world);
+  expect(text).toMatch(/^<user_messages>\n<message seq="1">/);
+  expect(text?.match(/<message seq/g)).toHaveLength(3);
+  expect(text?.endsWith('</user_messages>\nwhat happened in 1-6')).toBe(true);
 
-    await world.append('a300 u25 a300 u20 a20');
-    await world.request('manual');
-    await world.runPass('job2');
-    expect(world.segments).toEqual(['summary 1-11', 'raw 12-13']);
-    expect((await summaryText(world))?.match(/<message seq/g)).toHaveLength(5);
-    expect(summarizer.requests.map(({ range }) => range)).toEqual([
-      { from: 1, to: 6 },
-      { from: 1, to: 11 },
-    ]);
-  });
+  await world.append('a300 u25 a300 u20 a20');
+  await world.request('manual');
+  await world.runPass('job2');
+  expect(world.segments).toEqual(['summary 1-11', 'raw 12-13']);
+  expect((await summaryText(world))?.match(/<message seq/g)).toHaveLength(5);
+  expect(summarizer.requests.map(({ range }) => range)).toEqual([
+    { from: 1, to: 6 },
+    { from: 1, to: 11 },
+  ]);
+});
 
-  const longAnswers = 'u5 a600 a600 '.repeat(5);
-  it.each([
-    ['a small cap', `${longAnswers}u5 a20`, { tokenThreshold: 3_000, maxTokens: 2_000 }, 120],
-    ['the smallest cap', `${longAnswers}u5 a20`, { tokenThreshold: 3_000, maxTokens: 2_000 }, 16],
-    ['short words in a short run', `${'u5 a80 '.repeat(5)}u5 a20`, { tokenThreshold: 300, maxTokens: 250 }, 2_000],
-    ['long words in a short run', 'u40 a30 '.repeat(5), { tokenThreshold: 300, maxTokens: 290 }, 2_000],
-  ])('keeps the users’ words with %s, although an eviction would remove them', async (_, script, sizes, cap) => {
+const longAnswers = 'u5 a600 a600 '.repeat(5);
+it.each([
+  ['a small cap', `${longAnswers}u5 a20`, { tokenThreshold: 3_000, maxTokens: 2_000 }, 120],
+  ['the smallest cap', `${longAnswers}u5 a20`, { tokenThreshold: 3_000, maxTokens: 2_000 }, 16],
+  ['short words in a short run', `${'u5 a80 '.repeat(5)}u5 a20`, { tokenThreshold: 300, maxTokens: 250 }, 2_000],
+  ['long words in a short run', 'u40 a30 '.repeat(5), { tokenThreshold: 300, maxTokens: 290 }, 2_000],
+])(
+  'a pass with scope prefix keeps the users’ words with %s, although an eviction would remove them',
+  async (_, script, sizes, cap) => {
     const summarizer = brief();
     const policy = { scope, ...sizes, summarizer: { models: ['brief'], maxTokens: cap } };
     const world = await Fixture.open({ policy, summarizers: [summarizer] });
@@ -53,123 +54,121 @@ describe('scope prefix', () => {
     expect(summarizer.requests[0]?.maxTokens).toBeGreaterThanOrEqual(8);
     expect(world.segments.some((segment) => segment.startsWith('evicted'))).toBe(false);
     expect(world.version?.explained).toEqual([]);
-  });
+  },
+);
 
-  it('keeps some users’ words and a summary even for a very small range', async () => {
-    const summarizer = brief();
-    const policy = { scope, tokenThreshold: 130, maxTokens: 125, minSequenceTokens: 16 };
-    const world = await Fixture.open({ policy, summarizers: [summarizer] });
-    await world.append('u60 a30 u10 a20');
-    await world.request('token_threshold');
-    await world.runPass();
-    expect(world.eventsOf('summary_ended')).toMatchObject([{ outcome: 'written' }]);
-    expect(summarizer.requests[0]?.maxTokens).toBeGreaterThanOrEqual(8);
-    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'no_gain' }]);
-  });
-
-  it('evicts a range that is too small for any of the users’ words', async () => {
-    const summarizer = brief();
-    const policy = { scope, tokenThreshold: 80, maxTokens: 75, minSequenceTokens: 16 };
-    const world = await Fixture.open({ policy, summarizers: [summarizer] });
-    await world.append('u10 a30 u10 a20');
-    await world.request('token_threshold');
-    await world.runPass();
-    expect(await summaryText(world)).toBeUndefined();
-    expect(summarizer.requests, 'nothing is paid for').toEqual([]);
-    expect(world.eventsOf('summary_ended')).toMatchObject([
-      { outcome: 'refused', why: '48 tokens are too few for a summary with a word of their users' },
-    ]);
-    expect(world.segments).toEqual(['raw 1-1', 'evicted 2-2', 'raw 3-4']);
-    expect(world.version?.explained).toEqual(['summaries_missing']);
-    expect(await world.store.readLog(ref, [{ from: 1, to: 4 }])).toHaveLength(4);
-  });
-
-  it('updates a summary without its users’ texts, which code copies again', async () => {
-    const summarizer = brief('guide');
-    const policy = { scope, summarizer: { models: ['guide'] } };
-    const world = await Fixture.open({ policy, summarizers: [summarizer] });
-    for (const job of ['job1', 'job2']) {
-      await world.append('u20 a300 u30 a300 u20 a20');
-      await world.request('manual');
-      await world.runPass(job);
-    }
-    expect(summarizer.requests[1]?.earlier?.map(({ text }) => text)).toEqual(['what happened in 1-4']);
-  });
-
-  it('marks a summary that opens the context, unless other messages precede it', async () => {
-    const first = brief();
-    const opening = await Fixture.open({ policy: { scope, summarizer: 'native' }, summarizers: [first] });
-    await opening.append('u20 a300 a300 u20 a20');
-    await opening.request('manual');
-    await opening.runPass();
-    expect(first.requests[0]).toMatchObject({ opensVersion: 0 });
-
-    const behind = brief();
-    const world = await Fixture.open({ policy: { scope, summarizer: 'native' }, summarizers: [behind] });
-    await world.append('s20 u20 a300 a300 u20 a20');
-    await world.request('manual');
-    await world.runPass();
-    expect(behind.requests[0]).not.toHaveProperty('opensVersion');
-  });
+it('a pass with scope prefix keeps some users’ words and a summary even for a very small range', async () => {
+  const summarizer = brief();
+  const policy = { scope, tokenThreshold: 130, maxTokens: 125, minSequenceTokens: 16 };
+  const world = await Fixture.open({ policy, summarizers: [summarizer] });
+  await world.append('u60 a30 u10 a20');
+  await world.request('token_threshold');
+  await world.runPass();
+  expect(world.eventsOf('summary_ended')).toMatchObject([{ outcome: 'written' }]);
+  expect(summarizer.requests[0]?.maxTokens).toBeGreaterThanOrEqual(8);
+  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'no_gain' }]);
 });
 
-describe('a provider’s own compaction', () => {
-  const raw: RawItems = { format: 'anthropic', model: 'm', items: [{ type: 'compaction', content: 'All of it.' }] };
+it('a pass with scope prefix evicts a range that is too small for any of the users’ words', async () => {
+  const summarizer = brief();
+  const policy = { scope, tokenThreshold: 80, maxTokens: 75, minSequenceTokens: 16 };
+  const world = await Fixture.open({ policy, summarizers: [summarizer] });
+  await world.append('u10 a30 u10 a20');
+  await world.request('token_threshold');
+  await world.runPass();
+  expect(await summaryText(world)).toBeUndefined();
+  expect(summarizer.requests, 'nothing is paid for').toEqual([]);
+  expect(world.eventsOf('summary_ended')).toMatchObject([
+    { outcome: 'refused', why: '48 tokens are too few for a summary with a word of their users' },
+  ]);
+  expect(world.segments).toEqual(['raw 1-1', 'evicted 2-2', 'raw 3-4']);
+  expect(world.version?.explained).toEqual(['summaries_missing']);
+  expect(await world.store.readLog(ref, [{ from: 1, to: 4 }])).toHaveLength(4);
+});
 
-  function compacting(tokens: number) {
-    const requests: SummaryRequest[] = [];
-    const summarizer: Summarizer = {
-      id: 'native m',
-      summarize: async (request) => {
-        requests.push(request);
-        return { status: 'written', text: 'All of it.', isUpdate: request.earlier !== undefined, own: { raw, tokens } };
-      },
-    };
-    return { requests, summarizer };
+it('a pass with scope prefix updates a summary without its users’ texts, which code copies again', async () => {
+  const summarizer = brief('guide');
+  const policy = { scope, summarizer: { models: ['guide'] } };
+  const world = await Fixture.open({ policy, summarizers: [summarizer] });
+  for (const job of ['job1', 'job2']) {
+    await world.append('u20 a300 u30 a300 u20 a20');
+    await world.request('manual');
+    await world.runPass(job);
   }
+  expect(summarizer.requests[1]?.earlier?.map(({ text }) => text)).toEqual(['what happened in 1-4']);
+});
 
-  async function openCompacted(tokens: number) {
-    const { summarizer, requests } = compacting(tokens);
-    const policy = { scope, summarizer: 'native' } as const;
-    const world = await Fixture.open({ policy, summarizers: [summarizer] });
+it('a pass with scope prefix marks a summary that opens the context, unless other messages precede it', async () => {
+  const first = brief();
+  const opening = await Fixture.open({ policy: { scope, summarizer: 'native' }, summarizers: [first] });
+  await opening.append('u20 a300 a300 u20 a20');
+  await opening.request('manual');
+  await opening.runPass();
+  expect(first.requests[0]).toMatchObject({ opensVersion: 0 });
+
+  const behind = brief();
+  const world = await Fixture.open({ policy: { scope, summarizer: 'native' }, summarizers: [behind] });
+  await world.append('s20 u20 a300 a300 u20 a20');
+  await world.request('manual');
+  await world.runPass();
+  expect(behind.requests[0]).not.toHaveProperty('opensVersion');
+});
+
+const raw: RawItems = { format: 'anthropic', model: 'm', items: [{ type: 'compaction', content: 'All of it.' }] };
+
+function compacting(tokens: number) {
+  const requests: SummaryRequest[] = [];
+  const summarizer: Summarizer = {
+    id: 'native m',
+    summarize: async (request) => {
+      requests.push(request);
+      return { status: 'written', text: 'All of it.', isUpdate: request.earlier !== undefined, own: { raw, tokens } };
+    },
+  };
+  return { requests, summarizer };
+}
+
+async function openCompacted(tokens: number) {
+  const { summarizer, requests } = compacting(tokens);
+  const policy = { scope, summarizer: 'native' } as const;
+  const world = await Fixture.open({ policy, summarizers: [summarizer] });
+  await world.append('u20 a300 u20 a300 u20 a20');
+  await world.request('manual');
+  await world.runPass();
+  return { world, requests };
+}
+
+it('a provider’s own compaction is kept beside the text and returns with the context', async () => {
+  const { world } = await openCompacted(150);
+  const source = await world.store.readContext(ref);
+  expect([...(source?.summaries.values() ?? [])][0]).toMatchObject({ raw, model: 'native m' });
+});
+
+it('a provider’s own compaction counts by the larger one of its items and its text', async () => {
+  const { world } = await openCompacted(250);
+  const [segment] = world.version?.segments ?? [];
+  expect(segment?.weight.tokens).toBe(250);
+});
+
+it('a provider’s own compaction is refused if it is not smaller than its source', async () => {
+  const { world } = await openCompacted(5_000);
+  expect(world.segments.some((segment) => segment.startsWith('summary'))).toBe(false);
+});
+
+it('a provider’s own compaction is compacted again with newer messages, at any depth', async () => {
+  const { world, requests } = await openCompacted(100);
+  for (const job of ['job2', 'job3', 'job4']) {
     await world.append('u20 a300 u20 a300 u20 a20');
     await world.request('manual');
-    await world.runPass();
-    return { world, requests };
+    await world.runPass(job);
   }
-
-  it('is kept beside the text and returns with the context', async () => {
-    const { world } = await openCompacted(150);
-    const source = await world.store.readContext(ref);
-    expect([...(source?.summaries.values() ?? [])][0]).toMatchObject({ raw, model: 'native m' });
-  });
-
-  it('counts with the larger size of items and text', async () => {
-    const { world } = await openCompacted(250);
-    const [segment] = world.version?.segments ?? [];
-    expect(segment?.weight.tokens).toBe(250);
-  });
-
-  it('is refused if it is not smaller than its source', async () => {
-    const { world } = await openCompacted(5_000);
-    expect(world.segments.some((segment) => segment.startsWith('summary'))).toBe(false);
-  });
-
-  it('is compacted again with newer messages, at any depth', async () => {
-    const { world, requests } = await openCompacted(100);
-    for (const job of ['job2', 'job3', 'job4']) {
-      await world.append('u20 a300 u20 a300 u20 a20');
-      await world.request('manual');
-      await world.runPass(job);
-    }
-    expect(requests.map(({ earlier }) => earlier?.map((summary) => summary.raw))).toEqual([
-      undefined,
-      [raw],
-      [raw],
-      [raw],
-    ]);
-    expect(world.version?.number).toBe(4);
-    const log = await world.store.readLog(ref, [{ from: 1, to: 1 }]);
-    expect(log[0]?.message.content).toBe(words(20));
-  });
+  expect(requests.map(({ earlier }) => earlier?.map((summary) => summary.raw))).toEqual([
+    undefined,
+    [raw],
+    [raw],
+    [raw],
+  ]);
+  expect(world.version?.number).toBe(4);
+  const log = await world.store.readLog(ref, [{ from: 1, to: 1 }]);
+  expect(log[0]?.message.content).toBe(words(20));
 });

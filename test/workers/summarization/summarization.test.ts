@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { ModelError } from '../../../src/domain/model.ts';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import type { Summarizer, SummaryAnswer } from '../../../src/domain/ports/summarizer.ts';
@@ -51,229 +51,223 @@ async function readRecord({ world, child }: World) {
   return record;
 }
 
-describe('a summarization job', () => {
-  it('summarizes its sequence from the log, with the user message before it', async () => {
-    const summarizer = brief();
-    const opened = await openChild({ summarizers: [summarizer] }, 'u7 a300 a300 u20 a300 a300 u20 a20');
-    const { world, child } = opened;
-    expect(await world.summarize(child)).toMatchObject({ status: 'ended', outcome: 'written' });
-    expect(summarizer.requests).toHaveLength(1);
-    const [request] = summarizer.requests;
-    expect(request).toMatchObject({ range: { from: 2, to: 3 }, userRequest: words(7), maxTokens: 152 });
-    expect(request?.messages.map(({ content }) => content)).toEqual([words(300), words(300)]);
+it('a summarization job summarizes its sequence from the log, with the user message before it', async () => {
+  const summarizer = brief();
+  const opened = await openChild({ summarizers: [summarizer] }, 'u7 a300 a300 u20 a300 a300 u20 a20');
+  const { world, child } = opened;
+  expect(await world.summarize(child)).toMatchObject({ status: 'ended', outcome: 'written' });
+  expect(summarizer.requests).toHaveLength(1);
+  const [request] = summarizer.requests;
+  expect(request).toMatchObject({ range: { from: 2, to: 3 }, userRequest: words(7), maxTokens: 152 });
+  expect(request?.messages.map(({ content }) => content)).toEqual([words(300), words(300)]);
 
-    const text = 'what happened in 2-3';
-    const content = renderWidestSummary(text, { from: 2, to: 3 });
-    const { tokens, bytes } = await world.agent.weigh({ role: 'summary', content });
-    expect(await readRecord(opened)).toEqual({
-      status: 'accepted',
-      summary: { text, covers: { from: 2, to: 3 }, sources: [], depth: 1, model: 'brief' },
-      weight: { tokens, bytes },
-    });
-    expect(world.eventsOf('summary_ended')).toMatchObject([{ outcome: 'written', sourceTokens: 608, tokens }]);
+  const text = 'what happened in 2-3';
+  const content = renderWidestSummary(text, { from: 2, to: 3 });
+  const { tokens, bytes } = await world.agent.weigh({ role: 'summary', content });
+  expect(await readRecord(opened)).toEqual({
+    status: 'accepted',
+    summary: { text, covers: { from: 2, to: 3 }, sources: [], depth: 1, model: 'brief' },
+    weight: { tokens, bytes },
   });
+  expect(world.eventsOf('summary_ended')).toMatchObject([{ outcome: 'written', sourceTokens: 608, tokens }]);
+});
 
-  it('sends no user message if the log opens with the sequence', async () => {
-    const summarizer = brief();
-    const { world, child } = await openChild({ summarizers: [summarizer] }, 'a300 a300 u20 a20');
-    await world.summarize(child);
-    expect(summarizer.requests[0]).not.toHaveProperty('userRequest');
-  });
+it('a summarization job sends no user message if the log opens with the sequence', async () => {
+  const summarizer = brief();
+  const { world, child } = await openChild({ summarizers: [summarizer] }, 'a300 a300 u20 a20');
+  await world.summarize(child);
+  expect(summarizer.requests[0]).not.toHaveProperty('userRequest');
+});
 
-  it('is delivered again later if another job works on the same source', async () => {
-    const { summarizer, asked, release } = gated();
-    const { world, child } = await openChild({ summarizers: [summarizer] });
-    const first = world.summarize(child);
-    await asked;
-    expect(await world.summarize(child)).toEqual({ status: 'in_flight' });
-    expect(world.events.filter(({ type }) => type === 'summary_ended')).toEqual([]);
-    release();
-    expect(await first).toMatchObject({ outcome: 'written' });
-    expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'known' });
-    expect(world.timers.pending).toBe(0);
-  });
+it('a summarization job is delivered again later if another job works on the same source', async () => {
+  const { summarizer, asked, release } = gated();
+  const { world, child } = await openChild({ summarizers: [summarizer] });
+  const first = world.summarize(child);
+  await asked;
+  expect(await world.summarize(child)).toEqual({ status: 'in_flight' });
+  expect(world.events.filter(({ type }) => type === 'summary_ended')).toEqual([]);
+  release();
+  expect(await first).toMatchObject({ outcome: 'written' });
+  expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'known' });
+  expect(world.timers.pending).toBe(0);
+});
 
-  it('renews its claim while it works', async () => {
-    const { summarizer, asked, release } = gated();
-    const { world, child } = await openChild({ summarizers: [summarizer] });
-    const first = world.summarize(child);
-    await asked;
-    await world.timers.advance(5 * PASS_LIMITS.summaryClaimMs);
-    expect(await world.summarize(child)).toEqual({ status: 'in_flight' });
-    release();
-    await first;
-  });
+it('a summarization job renews its claim while it works', async () => {
+  const { summarizer, asked, release } = gated();
+  const { world, child } = await openChild({ summarizers: [summarizer] });
+  const first = world.summarize(child);
+  await asked;
+  await world.timers.advance(5 * PASS_LIMITS.summaryClaimMs);
+  expect(await world.summarize(child)).toEqual({ status: 'in_flight' });
+  release();
+  await first;
+});
 
-  it('does not replace an accepted summary after it lost its claim', async () => {
-    const late = gated();
-    const opened = await openChild({ summarizers: [late.summarizer] });
-    const { world, child } = opened;
-    const first = world.summarize(child);
-    await late.asked;
-    world.db.advance(PASS_LIMITS.summaryClaimMs + 1);
-    world.summarizers = [writing('in time')];
-    expect(await world.summarize(child)).toMatchObject({ outcome: 'written' });
-    late.release();
-    await first;
-    expect(await readRecord(opened)).toMatchObject({ status: 'accepted', summary: { text: 'in time' } });
-  });
+it('a summarization job does not replace an accepted summary after it lost its claim', async () => {
+  const late = gated();
+  const opened = await openChild({ summarizers: [late.summarizer] });
+  const { world, child } = opened;
+  const first = world.summarize(child);
+  await late.asked;
+  world.db.advance(PASS_LIMITS.summaryClaimMs + 1);
+  world.summarizers = [writing('in time')];
+  expect(await world.summarize(child)).toMatchObject({ outcome: 'written' });
+  late.release();
+  await first;
+  expect(await readRecord(opened)).toMatchObject({ status: 'accepted', summary: { text: 'in time' } });
+});
 
-  it('does nothing for a pass that ended or was taken over, or in an erased conversation', async () => {
-    const summarizer = brief();
-    const { world, child } = await openChild({ summarizers: [summarizer] });
-    await world.store.takeOverPass(ref, 'o', 'p2');
-    expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'superseded' });
-    const ended = {
-      outcome: { kind: 'none' },
-      gate: { nothingBelowTokens: 0, gainlessPasses: 0, noGainBelowTokens: 0 },
-    };
-    await world.store.endPass({ conversation: ref, passId: 'p2', owner: 'o' }, { ...ended, wakeTurn: 'w' } as never);
-    expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'superseded' });
-    await world.store.erase(ref);
-    expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'superseded' });
-    expect(summarizer.requests).toEqual([]);
-  });
+it('a summarization job does nothing for a pass that ended or was taken over, or in an erased conversation', async () => {
+  const summarizer = brief();
+  const { world, child } = await openChild({ summarizers: [summarizer] });
+  await world.store.takeOverPass(ref, 'o', 'p2');
+  expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'superseded' });
+  const ended = {
+    outcome: { kind: 'none' },
+    gate: { nothingBelowTokens: 0, gainlessPasses: 0, noGainBelowTokens: 0 },
+  };
+  await world.store.endPass({ conversation: ref, passId: 'p2', owner: 'o' }, { ...ended, wakeTurn: 'w' } as never);
+  expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'superseded' });
+  await world.store.erase(ref);
+  expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'superseded' });
+  expect(summarizer.requests).toEqual([]);
+});
 
-  it('writes nothing into a conversation that was erased meanwhile', async () => {
-    const { summarizer, asked, release } = gated();
-    const { world, child } = await openChild({ summarizers: [summarizer] });
-    const running = world.summarize(child);
-    await asked;
-    await world.store.erase(ref);
-    release();
-    expect(await running).toEqual({ status: 'ended', outcome: 'superseded' });
-    expect(world.db.find(ref)).toBeUndefined();
-  });
+it('a summarization job writes nothing into a conversation that was erased meanwhile', async () => {
+  const { summarizer, asked, release } = gated();
+  const { world, child } = await openChild({ summarizers: [summarizer] });
+  const running = world.summarize(child);
+  await asked;
+  await world.store.erase(ref);
+  release();
+  expect(await running).toEqual({ status: 'ended', outcome: 'superseded' });
+  expect(world.db.find(ref)).toBeUndefined();
+});
 
-  it('writes nothing into a conversation that was erased and created again meanwhile', async () => {
-    const { asked, release, summarizer } = gated({ status: 'written', text: 'the secret of the erased' });
-    const withPart: Summarizer = {
-      id: 'parted',
-      summarize: async (request) => {
-        const answer = await summarizer.summarize(request);
-        await request.parts?.write('k', 'a part of the secret');
-        return answer;
+it('a summarization job writes nothing into a conversation that was erased and created again meanwhile', async () => {
+  const { asked, release, summarizer } = gated({ status: 'written', text: 'the secret of the erased' });
+  const withPart: Summarizer = {
+    id: 'parted',
+    summarize: async (request) => {
+      const answer = await summarizer.summarize(request);
+      await request.parts?.write('k', 'a part of the secret');
+      return answer;
+    },
+  };
+  const { world, child } = await openChild({ summarizers: [withPart] });
+  const running = world.summarize(child);
+  await asked;
+  await world.store.erase(ref);
+  await world.append(FIVE_SEQUENCES);
+  release();
+  expect(await running).toEqual({ status: 'ended', outcome: 'superseded' });
+  expect([...(world.db.find(ref)?.summaryRecords.keys() ?? [])]).toEqual([]);
+});
+
+it('a summarization job records its paid summary after it lost its claim, while its pass is in progress', async () => {
+  const late = gated();
+  const opened = await openChild({ summarizers: [late.summarizer] });
+  const { world, child } = opened;
+  const running = world.summarize(child);
+  await late.asked;
+  world.db.advance(PASS_LIMITS.summaryClaimMs + 1);
+  late.release();
+  expect(await running).toMatchObject({ outcome: 'written' });
+  expect(await readRecord(opened)).toMatchObject({ status: 'accepted', summary: { text: 'late' } });
+});
+
+it('a summarization job returns a failure for an agent that this worker does not know, and releases its claim', async () => {
+  const wrap: FixtureOptions['wrap'] = (ports) => ({ ...ports, agents: { find: () => undefined } });
+  const knowing = await openChild();
+  const world = await Fixture.open({ wrap });
+  await world.append(FIVE_SEQUENCES);
+  await world.request('manual');
+  const child = { ...knowing.child, passId: world.db.find(ref)?.pass?.passId ?? '' };
+  expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'failed' });
+  expect(world.db.find(ref)?.summaryRecords.size).toBe(0);
+});
+
+it('a summarizer that throws is asked again while attempts remain, since the job fails and releases its claim', async () => {
+  const opened = await openChild({ summarizers: [throwing(), brief()] });
+  const { world, child } = opened;
+  await expect(world.summarize(child)).rejects.toThrow('overloaded');
+  expect(world.db.find(ref)?.summaryRecords.size).toBe(0);
+  expect(world.eventsOf('summary_ended')).toEqual([]);
+  expect(world.timers.pending).toBe(0);
+});
+
+it('a summarizer that throws is replaced by the next one on the last attempt', async () => {
+  const opened = await openChild({ summarizers: [throwing(), brief('second')] });
+  const { world, child } = opened;
+  expect(await world.summarize(child, true)).toMatchObject({ outcome: 'written' });
+  expect(await readRecord(opened)).toMatchObject({ summary: { model: 'second' } });
+  expect(world.eventsOf('worker_failed')).toMatchObject([{ where: 'summarizer throwing' }]);
+});
+
+it('a summarizer that throws ends the last attempt as failed, so that the next pass may ask again', async () => {
+  const opened = await openChild({ summarizers: [throwing(), refusing] });
+  const { world, child } = opened;
+  expect(await world.summarize(child, true)).toEqual({ status: 'ended', outcome: 'failed' });
+  expect(await readRecord(opened), 'a failure is no refusal').toBeUndefined();
+  expect(world.db.find(ref)?.summaryRecords.size).toBe(0);
+  world.summarizers = [brief()];
+  expect(await world.summarize(child)).toMatchObject({ outcome: 'written' });
+});
+
+it('the last attempt of a job ends as failed, even if the store failed', async () => {
+  let isAway = false;
+  const { world, child } = await openChild({
+    wrap: (ports) => ({
+      ...ports,
+      contexts: {
+        ...ports.contexts,
+        readLog: (...read) => (isAway ? Promise.reject(new Error('away')) : ports.contexts.readLog(...read)),
       },
-    };
-    const { world, child } = await openChild({ summarizers: [withPart] });
-    const running = world.summarize(child);
-    await asked;
-    await world.store.erase(ref);
-    await world.append(FIVE_SEQUENCES);
-    release();
-    expect(await running).toEqual({ status: 'ended', outcome: 'superseded' });
-    expect([...(world.db.find(ref)?.summaryRecords.keys() ?? [])]).toEqual([]);
+    }),
   });
-
-  it('records its paid summary after it lost its claim, while its pass is in progress', async () => {
-    const late = gated();
-    const opened = await openChild({ summarizers: [late.summarizer] });
-    const { world, child } = opened;
-    const running = world.summarize(child);
-    await late.asked;
-    world.db.advance(PASS_LIMITS.summaryClaimMs + 1);
-    late.release();
-    expect(await running).toMatchObject({ outcome: 'written' });
-    expect(await readRecord(opened)).toMatchObject({ status: 'accepted', summary: { text: 'late' } });
-  });
-
-  it('returns a failure for an agent that this worker does not know, and releases its claim', async () => {
-    const wrap: FixtureOptions['wrap'] = (ports) => ({ ...ports, agents: { find: () => undefined } });
-    const knowing = await openChild();
-    const world = await Fixture.open({ wrap });
-    await world.append(FIVE_SEQUENCES);
-    await world.request('manual');
-    const child = { ...knowing.child, passId: world.db.find(ref)?.pass?.passId ?? '' };
-    expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'failed' });
-    expect(world.db.find(ref)?.summaryRecords.size).toBe(0);
-  });
+  isAway = true;
+  await expect(world.summarize(child)).rejects.toThrow('away');
+  expect(await world.summarize(child, true)).toEqual({ status: 'ended', outcome: 'failed' });
 });
 
-describe('a summarizer that throws', () => {
-  it('is asked again while attempts remain, since the job fails and releases its claim', async () => {
-    const opened = await openChild({ summarizers: [throwing(), brief()] });
-    const { world, child } = opened;
-    await expect(world.summarize(child)).rejects.toThrow('overloaded');
-    expect(world.db.find(ref)?.summaryRecords.size).toBe(0);
-    expect(world.eventsOf('summary_ended')).toEqual([]);
-    expect(world.timers.pending).toBe(0);
-  });
+function limited(retryAt: number, id = 'limited'): Summarizer {
+  return { id, summarize: () => Promise.reject(new ModelError('retry', 'a rate limit', { retryAt })) };
+}
 
-  it('is replaced by the next one on the last attempt', async () => {
-    const opened = await openChild({ summarizers: [throwing(), brief('second')] });
-    const { world, child } = opened;
-    expect(await world.summarize(child, true)).toMatchObject({ outcome: 'written' });
-    expect(await readRecord(opened)).toMatchObject({ summary: { model: 'second' } });
-    expect(world.eventsOf('worker_failed')).toMatchObject([{ where: 'summarizer throwing' }]);
-  });
+it('a rate limit delays a summarization job until its end, without a claim and without an end event', async () => {
+  const opened = await openChild();
+  const { world, child } = opened;
+  const retryAt = world.timers.now() + PASS_LIMITS.parkMs / 2;
+  world.summarizers = [limited(retryAt), brief()];
+  expect(await world.summarize(child)).toEqual({ status: 'limited', retryAt });
+  expect(world.db.find(ref)?.summaryRecords.size).toBe(0);
+  expect(world.eventsOf('summary_ended')).toEqual([]);
+  expect(world.eventsOf('worker_failed')).toEqual([]);
+  expect(world.timers.pending).toBe(0);
 
-  it('ends the last attempt as failed, so that the next pass may ask again', async () => {
-    const opened = await openChild({ summarizers: [throwing(), refusing] });
-    const { world, child } = opened;
-    expect(await world.summarize(child, true)).toEqual({ status: 'ended', outcome: 'failed' });
-    expect(await readRecord(opened), 'a failure is no refusal').toBeUndefined();
-    expect(world.db.find(ref)?.summaryRecords.size).toBe(0);
-    world.summarizers = [brief()];
-    expect(await world.summarize(child)).toMatchObject({ outcome: 'written' });
-  });
-
-  it('ends the last attempt as failed, even if the store failed', async () => {
-    let isAway = false;
-    const { world, child } = await openChild({
-      wrap: (ports) => ({
-        ...ports,
-        contexts: {
-          ...ports.contexts,
-          readLog: (...read) => (isAway ? Promise.reject(new Error('away')) : ports.contexts.readLog(...read)),
-        },
-      }),
-    });
-    isAway = true;
-    await expect(world.summarize(child)).rejects.toThrow('away');
-    expect(await world.summarize(child, true)).toEqual({ status: 'ended', outcome: 'failed' });
-  });
+  world.summarizers = [brief('first')];
+  expect(await world.summarize(child)).toMatchObject({ outcome: 'written' });
+  expect(await readRecord(opened)).toMatchObject({ summary: { model: 'first' } });
 });
 
-describe('a limit with an end', () => {
-  function limited(retryAt: number, id = 'limited'): Summarizer {
-    return { id, summarize: () => Promise.reject(new ModelError('retry', 'a rate limit', { retryAt })) };
-  }
+it.each([
+  ['ends too late for its pass', 1, false],
+  ['ends soon, but on the last attempt', 0, true],
+])('a job asks the next summarizer at once if a rate limit %s', async (_, lateMs, isLastAttempt) => {
+  const opened = await openChild();
+  const { world, child } = opened;
+  world.summarizers = [limited(world.timers.now() + PASS_LIMITS.parkMs / 2 + lateMs), brief('second')];
+  expect(await world.summarize(child, isLastAttempt)).toMatchObject({ outcome: 'written' });
+  expect(await readRecord(opened)).toMatchObject({ summary: { model: 'second' } });
+  expect(world.eventsOf('worker_failed')).toMatchObject([{ where: 'summarizer limited' }]);
+});
 
-  it('delays the job until its end, without a claim and without an end event', async () => {
-    const opened = await openChild();
-    const { world, child } = opened;
-    const retryAt = world.timers.now() + PASS_LIMITS.parkMs / 2;
-    world.summarizers = [limited(retryAt), brief()];
-    expect(await world.summarize(child)).toEqual({ status: 'limited', retryAt });
-    expect(world.db.find(ref)?.summaryRecords.size).toBe(0);
-    expect(world.eventsOf('summary_ended')).toEqual([]);
-    expect(world.eventsOf('worker_failed')).toEqual([]);
-    expect(world.timers.pending).toBe(0);
-
-    world.summarizers = [brief('first')];
-    expect(await world.summarize(child)).toMatchObject({ outcome: 'written' });
-    expect(await readRecord(opened)).toMatchObject({ summary: { model: 'first' } });
-  });
-
-  it.each([
-    ['ends too late for its pass', 1, false],
-    ['ends soon, but on the last attempt', 0, true],
-  ])('asks the next summarizer at once if it %s', async (_, lateMs, isLastAttempt) => {
-    const opened = await openChild();
-    const { world, child } = opened;
-    world.summarizers = [limited(world.timers.now() + PASS_LIMITS.parkMs / 2 + lateMs), brief('second')];
-    expect(await world.summarize(child, isLastAttempt)).toMatchObject({ outcome: 'written' });
-    expect(await readRecord(opened)).toMatchObject({ summary: { model: 'second' } });
-    expect(world.eventsOf('worker_failed')).toMatchObject([{ where: 'summarizer limited' }]);
-  });
-
-  it('is no refusal if it ends too late for its pass, so that the next pass may ask again', async () => {
-    const opened = await openChild();
-    const { world, child } = opened;
-    world.summarizers = [limited(world.timers.now() + PASS_LIMITS.parkMs), refusing];
-    expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'failed' });
-    expect(await readRecord(opened)).toBeUndefined();
-  });
+it('a rate limit that ends too late for its pass is no refusal, so that the next pass may ask again', async () => {
+  const opened = await openChild();
+  const { world, child } = opened;
+  world.summarizers = [limited(world.timers.now() + PASS_LIMITS.parkMs), refusing];
+  expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'failed' });
+  expect(await readRecord(opened)).toBeUndefined();
 });
 
 it('the paid parts of a summary are kept for the next attempt', async () => {
@@ -296,87 +290,83 @@ it('the paid parts of a summary are kept for the next attempt', async () => {
   expect(read).toEqual([undefined, 'paid for']);
 });
 
-describe('a summary is accepted', () => {
-  it.each([
-    ['refused', refusing, /no: will not/],
-    ['empty', writing(' \n\t '), /writing: empty/],
-  ])('never if it is %s, and the refusal is recorded', async (_, summarizer, why) => {
-    const opened = await openChild({ summarizers: [summarizer] });
-    const { world, child } = opened;
-    expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'refused' });
-    expect(await readRecord(opened)).toEqual({ status: 'refused', why: expect.stringMatching(why) });
-    expect(world.eventsOf('summary_ended')[0]).not.toHaveProperty('tokens');
-    expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'refused' });
-  });
-
-  it('from the first summarizer of the chain that writes a good text', async () => {
-    const opened = await openChild({ summarizers: [refusing, writing(''), writing('good', 'third')] });
-    await opened.world.summarize(opened.child);
-    expect(await readRecord(opened)).toMatchObject({ status: 'accepted', summary: { model: 'third' } });
-  });
-
-  it('clipped to its cap if the summarizer wrote too much', async () => {
-    const opened = await openChild({ summarizers: [writing(words(400))] });
-    await opened.world.summarize(opened.child);
-    expect(await readRecord(opened)).toMatchObject({ status: 'accepted', summary: { text: words(152) } });
-  });
-
-  it('only if it is smaller than its source when rendered', async () => {
-    // Rendering escapes each tag, so a text within its cap grows in the context.
-    const policy = { minSequenceTokens: 100, maxTokens: 50, tokenThreshold: 60 };
-    const tags = '<summary>'.repeat(30);
-    const opened = await openChild({ summarizers: [writing(tags)], policy }, 'u20 a70 a70 u20 a20');
-    const { world, child } = opened;
-    const sequence = { ...child.sequence, tokens: 90 };
-    expect(await world.summarize({ ...child, sequence })).toMatchObject({ outcome: 'refused' });
-    expect(await readRecord(opened)).toMatchObject({ why: expect.stringMatching(/\d+ tokens, not smaller than 90/) });
-  });
+it.each([
+  ['refused', refusing, /no: will not/],
+  ['empty', writing(' \n\t '), /writing: empty/],
+])('a summary is refused if it is %s, and the refusal is recorded', async (_, summarizer, why) => {
+  const opened = await openChild({ summarizers: [summarizer] });
+  const { world, child } = opened;
+  expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'refused' });
+  expect(await readRecord(opened)).toEqual({ status: 'refused', why: expect.stringMatching(why) });
+  expect(world.eventsOf('summary_ended')[0]).not.toHaveProperty('tokens');
+  expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'refused' });
 });
 
-describe('the cap of a summary', () => {
-  it.each([
-    { what: 'a quarter of its source', log: 'u20 a300 a300 u20 a20', tokens: 608, cap: 152 },
-    { what: '2,000 at most', log: 'u20 a6000 a6000 u20 a20', tokens: 12_008, cap: 2_000 },
-  ])('is $what', async ({ log, tokens, cap }) => {
-    const summarizer = brief();
-    const { world, child } = await openChild({ summarizers: [summarizer] }, log);
-    expect(child.sequence.tokens).toBe(tokens);
-    await world.summarize(child);
-    expect(summarizer.requests[0]?.maxTokens).toBe(cap);
-  });
-
-  it('is the cap of the policy if it sets one', async () => {
-    const summarizer = brief();
-    const policy = { summarizer: { models: ['small'], maxTokens: 90 } };
-    const { world, child } = await openChild({ summarizers: [summarizer], policy });
-    await world.summarize(child);
-    expect(summarizer.requests[0]?.maxTokens).toBe(90);
-  });
-
-  it('keeps the rendered summary smaller than a small merged sequence', async () => {
-    const summarizer = brief();
-    const { world, child } = await openChild({ summarizers: [summarizer] });
-    const sequence = { ...child.sequence, tokens: 100 };
-    await world.summarize({ ...child, sequence });
-    const cap = summarizer.requests[0]?.maxTokens ?? 0;
-    expect(cap).toBeGreaterThan(0);
-    const content = renderWidestSummary(words(cap), sequence);
-    expect((await world.agent.weigh({ role: 'summary', content })).tokens).toBeLessThan(100);
-  });
-
-  it('refuses a source without room for a word, and asks no summarizer', async () => {
-    const summarizer = brief();
-    const opened = await openChild({ summarizers: [summarizer] });
-    const { world, child } = opened;
-    expect(await world.summarize({ ...child, sequence: { ...child.sequence, tokens: 30 } })).toMatchObject({
-      outcome: 'refused',
-    });
-    expect(summarizer.requests).toEqual([]);
-    expect(await readRecord(opened)).toMatchObject({ status: 'refused', why: expect.stringMatching(/too small/) });
-  });
+it('a job accepts the summary of the first summarizer of the chain that writes a good text', async () => {
+  const opened = await openChild({ summarizers: [refusing, writing(''), writing('good', 'third')] });
+  await opened.world.summarize(opened.child);
+  expect(await readRecord(opened)).toMatchObject({ status: 'accepted', summary: { model: 'third' } });
 });
 
-it('the next heartbeat follows one that the store does not answer', async () => {
+it('a summary is clipped to its cap if the summarizer wrote too much', async () => {
+  const opened = await openChild({ summarizers: [writing(words(400))] });
+  await opened.world.summarize(opened.child);
+  expect(await readRecord(opened)).toMatchObject({ status: 'accepted', summary: { text: words(152) } });
+});
+
+it('a summary is accepted only if it is smaller than its source when rendered', async () => {
+  // Rendering escapes each tag, so a text within its cap grows in the context.
+  const policy = { minSequenceTokens: 100, maxTokens: 50, tokenThreshold: 60 };
+  const tags = '<summary>'.repeat(30);
+  const opened = await openChild({ summarizers: [writing(tags)], policy }, 'u20 a70 a70 u20 a20');
+  const { world, child } = opened;
+  const sequence = { ...child.sequence, tokens: 90 };
+  expect(await world.summarize({ ...child, sequence })).toMatchObject({ outcome: 'refused' });
+  expect(await readRecord(opened)).toMatchObject({ why: expect.stringMatching(/\d+ tokens, not smaller than 90/) });
+});
+
+it.each([
+  { what: 'a quarter of its source', log: 'u20 a300 a300 u20 a20', tokens: 608, cap: 152 },
+  { what: '2,000 at most', log: 'u20 a6000 a6000 u20 a20', tokens: 12_008, cap: 2_000 },
+])('the cap of a summary is $what', async ({ log, tokens, cap }) => {
+  const summarizer = brief();
+  const { world, child } = await openChild({ summarizers: [summarizer] }, log);
+  expect(child.sequence.tokens).toBe(tokens);
+  await world.summarize(child);
+  expect(summarizer.requests[0]?.maxTokens).toBe(cap);
+});
+
+it('the cap of a summary is the cap of the policy if it sets one', async () => {
+  const summarizer = brief();
+  const policy = { summarizer: { models: ['small'], maxTokens: 90 } };
+  const { world, child } = await openChild({ summarizers: [summarizer], policy });
+  await world.summarize(child);
+  expect(summarizer.requests[0]?.maxTokens).toBe(90);
+});
+
+it('the cap of a summary keeps the rendered summary smaller than a small merged sequence', async () => {
+  const summarizer = brief();
+  const { world, child } = await openChild({ summarizers: [summarizer] });
+  const sequence = { ...child.sequence, tokens: 100 };
+  await world.summarize({ ...child, sequence });
+  const cap = summarizer.requests[0]?.maxTokens ?? 0;
+  expect(cap).toBeGreaterThan(0);
+  const content = renderWidestSummary(words(cap), sequence);
+  expect((await world.agent.weigh({ role: 'summary', content })).tokens).toBeLessThan(100);
+});
+
+it('a job refuses a source without room for a word, and asks no summarizer', async () => {
+  const summarizer = brief();
+  const opened = await openChild({ summarizers: [summarizer] });
+  const { world, child } = opened;
+  expect(await world.summarize({ ...child, sequence: { ...child.sequence, tokens: 30 } })).toMatchObject({
+    outcome: 'refused',
+  });
+  expect(summarizer.requests).toEqual([]);
+  expect(await readRecord(opened)).toMatchObject({ status: 'refused', why: expect.stringMatching(/too small/) });
+});
+
+it('the heartbeat of a summary claim continues after one that the store does not answer', async () => {
   let heartbeats = 0;
   const { summarizer, asked, release } = gated();
   const { world, child } = await openChild({

@@ -27,13 +27,13 @@ const entryOf = (id: string): DueEntry => ({ kind: 'turn', conversation: { tenan
 const lose = (count: number, from = 0): DueEntry[] =>
   Array.from({ length: count }, (_, index) => entryOf(`lost-${from + index}`));
 
-test('many slow entries delay the next one little longer than one slow entry', async () => {
+test('many slow entries of a sweep delay the next entry little longer than one does', async () => {
   const { begun, look } = openLanes();
   expect(await look([...lose(96), entryOf('c1')])).toBe(1);
   expect(begun.get('c1')).toBeLessThan(3_000);
 });
 
-test('further slow entries are not waited for while others are slow', async () => {
+test('the sweeper does not wait for further slow entries while others are slow', async () => {
   const { timers, begun, look, from } = openLanes();
   await look(lose(16));
   const at = timers.now() - from;
@@ -42,7 +42,7 @@ test('further slow entries are not waited for while others are slow', async () =
   expect((begun.get('c1') ?? Number.NaN) - at).toBeLessThan(1_000);
 });
 
-test('no more entries are started than a process can hold while entries are slow', async () => {
+test('the sweeper limits the number of slow entries in flight', async () => {
   const { begun, look, comeBack } = openLanes();
   expect(await look([...lose(2_500), entryOf('c1')]), 'c1 comes up again').toBe(0);
   expect(begun.size).toBe(2_000);

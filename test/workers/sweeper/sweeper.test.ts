@@ -26,7 +26,7 @@ function recordedWake(world: Fixture, kind: 'turn' | 'pass'): string | undefined
 }
 
 describe.each(['turn', 'pass'] as const)('the wake of a %s', (kind) => {
-  it('is added again if it was lost', async () => {
+  it(`the lost wake of a ${kind} is added again`, async () => {
     const world = await openQueued(kind);
     const first = recordedWake(world, kind);
     world.queue.clear();
@@ -42,7 +42,7 @@ describe.each(['turn', 'pass'] as const)('the wake of a %s', (kind) => {
     expect(world.queue.wakes, 'it is waiting now').toHaveLength(1);
   });
 
-  it('is left alone while it is pending', async () => {
+  it(`the wake of a ${kind} is not added again while it is pending`, async () => {
     const world = await openQueued(kind);
     const wakes = [...world.queue.wakes];
     world.db.advance(10 * GRACE_MS);
@@ -50,7 +50,7 @@ describe.each(['turn', 'pass'] as const)('the wake of a %s', (kind) => {
     expect(world.queue.wakes).toEqual(wakes);
   });
 
-  it('is not added if another worker claimed the turn between the read and the record', async () => {
+  it(`the wake of a ${kind} is not added if another worker claimed the ${kind} between the read and the record`, async () => {
     const world: Fixture = await openQueued(kind, {
       wrap: (ports) => ({
         ...ports,
@@ -72,324 +72,316 @@ describe.each(['turn', 'pass'] as const)('the wake of a %s', (kind) => {
   });
 });
 
-describe('a turn', () => {
-  it('is woken when the lease of its dead worker has lapsed', async () => {
-    const world = await openQueued('turn');
-    world.queue.take();
-    await world.store.claim(ref, 'dead', 'w');
-    world.db.advance(TURN_LIMITS.leaseMs - SWEEP_MS);
-    expect(await world.sweeper.sweepOnce()).toBe(0);
-    world.db.advance(SWEEP_MS);
-    expect(await world.sweeper.sweepOnce()).toBe(1);
-    await world.turn(ref);
-    expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed' });
-  });
+it('a turn is woken when the lease of its dead worker has lapsed', async () => {
+  const world = await openQueued('turn');
+  world.queue.take();
+  await world.store.claim(ref, 'dead', 'w');
+  world.db.advance(TURN_LIMITS.leaseMs - SWEEP_MS);
+  expect(await world.sweeper.sweepOnce()).toBe(0);
+  world.db.advance(SWEEP_MS);
+  expect(await world.sweeper.sweepOnce()).toBe(1);
+  await world.turn(ref);
+  expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed' });
+});
 
-  it('is left alone until its deadline while it waits', async () => {
-    const world = await openQueued('turn');
-    world.queue.clear();
-    const claim = await world.store.claim(ref, 'o', 'w');
-    if (claim.status !== 'claimed') throw new Error(claim.status);
-    const waitMs = 86_400_000;
-    const call = { id: 'c1_0', name: 'ask', arguments: '{}', waitMs };
-    await world.store.suspend(claim.turn.lease, { for: 'tools', step: 'model-1', waitMs, calls: [call] });
-    for (let hours = 0; hours < 23; hours += 1) {
-      world.db.advance(3_600_000);
-      expect(await world.sweeper.sweepOnce()).toBe(0);
-    }
-    expect(world.queue.wakes).toEqual([]);
+it('a turn is left alone until its deadline while it waits', async () => {
+  const world = await openQueued('turn');
+  world.queue.clear();
+  const claim = await world.store.claim(ref, 'o', 'w');
+  if (claim.status !== 'claimed') throw new Error(claim.status);
+  const waitMs = 86_400_000;
+  const call = { id: 'c1_0', name: 'ask', arguments: '{}', waitMs };
+  await world.store.suspend(claim.turn.lease, { for: 'tools', step: 'model-1', waitMs, calls: [call] });
+  for (let hours = 0; hours < 23; hours += 1) {
     world.db.advance(3_600_000);
-    expect(await world.sweeper.sweepOnce()).toBe(1);
-  });
-
-  it('is moved to its mailbox when it is due, and woken if it is the head', async () => {
-    const world = await Fixture.open();
-    const later = { conversation: ref, agent: 'guide', maxQueuedTurns: 10, payloadHash: 'h' } as const;
-    const input = await world.agent.weigh({ role: 'user', content: 'later' });
-    for (const turn of ['t1', 't2']) {
-      await world.store.accept({ ...later, turn, input, wake: `w-${turn}`, delayMs: 60_000 });
-    }
     expect(await world.sweeper.sweepOnce()).toBe(0);
-    world.db.advance(60_000);
-    expect(await world.sweeper.sweepOnce()).toBe(1);
-    expect(world.db.find(ref)?.mailbox).toEqual(['t1', 't2']);
-    expect(world.queue.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
-    await world.turn(ref);
-    expect(await world.store.readTurn(ref, 't2')).toMatchObject({ state: 'completed' });
-  });
+  }
+  expect(world.queue.wakes).toEqual([]);
+  world.db.advance(3_600_000);
+  expect(await world.sweeper.sweepOnce()).toBe(1);
 });
 
-describe('a pass', () => {
-  it('is woken when its worker died, though the mailbox is empty', async () => {
-    const world = await openQueued('pass');
-    world.queue.take();
-    await world.store.claimPass(ref, 'dead', 'job', 'w');
-    expect(world.db.find(ref)?.mailbox).toEqual([]);
-    world.db.advance(PASS_LIMITS.leaseMs);
-    expect(await world.sweeper.sweepOnce()).toBe(1);
-    const job = world.queue.take();
-    if (job?.kind !== 'pass') throw new Error('no pass was woken');
-    await world.runPass(job.id);
-    expect(world.version).toMatchObject({ strategy: 'summarize' });
-    expect([...world.db.ready.keys()]).toEqual([]);
-  });
-
-  it('is left alone for a minute while it is parked on its children', async () => {
-    const world = await openQueued('pass');
-    world.queue.clear();
-    await world.fanOut();
-    world.db.advance(PASS_LIMITS.parkMs - SWEEP_MS);
-    expect(await world.sweeper.sweepOnce()).toBe(0);
-    world.db.advance(SWEEP_MS);
-    expect(await world.sweeper.sweepOnce()).toBe(1);
-  });
+it('a turn is moved to its mailbox when it is due, and woken if it is the head', async () => {
+  const world = await Fixture.open();
+  const later = { conversation: ref, agent: 'guide', maxQueuedTurns: 10, payloadHash: 'h' } as const;
+  const input = await world.agent.weigh({ role: 'user', content: 'later' });
+  for (const turn of ['t1', 't2']) {
+    await world.store.accept({ ...later, turn, input, wake: `w-${turn}`, delayMs: 60_000 });
+  }
+  expect(await world.sweeper.sweepOnce()).toBe(0);
+  world.db.advance(60_000);
+  expect(await world.sweeper.sweepOnce()).toBe(1);
+  expect(world.db.find(ref)?.mailbox).toEqual(['t1', 't2']);
+  expect(world.queue.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
+  await world.turn(ref);
+  expect(await world.store.readTurn(ref, 't2')).toMatchObject({ state: 'completed' });
 });
 
-describe('an idle conversation', () => {
-  const HOUR_MS = 3_600_000;
+it('a pass is woken when its worker died, though the mailbox is empty', async () => {
+  const world = await openQueued('pass');
+  world.queue.take();
+  await world.store.claimPass(ref, 'dead', 'job', 'w');
+  expect(world.db.find(ref)?.mailbox).toEqual([]);
+  world.db.advance(PASS_LIMITS.leaseMs);
+  expect(await world.sweeper.sweepOnce()).toBe(1);
+  const job = world.queue.take();
+  if (job?.kind !== 'pass') throw new Error('no pass was woken');
+  await world.runPass(job.id);
+  expect(world.version).toMatchObject({ strategy: 'summarize' });
+  expect([...world.db.ready.keys()]).toEqual([]);
+});
 
-  it('is erased at the end of its idle TTL, and that is reported once', async () => {
-    const world = await Fixture.open({ policy: { conversationTtl: HOUR_MS } });
-    await world.accept('t1', 'hello');
-    await world.turn(ref);
-    world.db.advance(HOUR_MS - SWEEP_MS);
-    await world.sweeper.sweepOnce();
-    expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed' });
-    world.db.advance(SWEEP_MS);
-    expect(await world.sweeper.sweepOnce(), 'nobody is woken for it').toBe(0);
-    expect(world.db.find(ref)).toBeUndefined();
-    expect([...world.db.ready.keys()]).toEqual([]);
-    world.db.advance(HOUR_MS);
-    await world.sweeper.sweepOnce();
-    expect(world.eventsOf('conversation_expired')).toEqual([
-      { type: 'conversation_expired', ...nameConversation(ref), removedKeys: expect.any(Number) },
-    ]);
-  });
+it('a pass is left alone for a minute while it is parked on its children', async () => {
+  const world = await openQueued('pass');
+  world.queue.clear();
+  await world.fanOut();
+  world.db.advance(PASS_LIMITS.parkMs - SWEEP_MS);
+  expect(await world.sweeper.sweepOnce()).toBe(0);
+  world.db.advance(SWEEP_MS);
+  expect(await world.sweeper.sweepOnce()).toBe(1);
+});
 
-  it('is not erased while a pass waits for approval, and its idle TTL starts again after that', async () => {
-    const world = await Fixture.open({ policy: { conversationTtl: HOUR_MS, mode: 'review', reviewTtl: 3 * HOUR_MS } });
-    await world.append(FIVE_SEQUENCES);
-    await world.request('turn_threshold');
-    const job = world.queue.take();
-    if (job?.kind !== 'pass') throw new Error('no pass was woken');
-    await world.runPass(job.id);
-    expect(world.db.find(ref)?.pass?.review).toBeDefined();
-    await world.accept('t1', 'hello');
-    await world.turn(ref);
-    world.queue.clear();
-    for (let looks = 0; looks < 2; looks += 1) {
-      world.db.advance(HOUR_MS);
-      await world.sweeper.sweepOnce();
-      expect(world.db.find(ref)).toBeDefined();
-    }
+const HOUR_MS = 3_600_000;
+
+it('an idle conversation is erased at the end of its idle TTL, and that is reported once', async () => {
+  const world = await Fixture.open({ policy: { conversationTtl: HOUR_MS } });
+  await world.accept('t1', 'hello');
+  await world.turn(ref);
+  world.db.advance(HOUR_MS - SWEEP_MS);
+  await world.sweeper.sweepOnce();
+  expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed' });
+  world.db.advance(SWEEP_MS);
+  expect(await world.sweeper.sweepOnce(), 'nobody is woken for it').toBe(0);
+  expect(world.db.find(ref)).toBeUndefined();
+  expect([...world.db.ready.keys()]).toEqual([]);
+  world.db.advance(HOUR_MS);
+  await world.sweeper.sweepOnce();
+  expect(world.eventsOf('conversation_expired')).toEqual([
+    { type: 'conversation_expired', ...nameConversation(ref), removedKeys: expect.any(Number) },
+  ]);
+});
+
+it('an idle conversation is not erased while a pass waits for approval, and its idle TTL starts again after that', async () => {
+  const world = await Fixture.open({ policy: { conversationTtl: HOUR_MS, mode: 'review', reviewTtl: 3 * HOUR_MS } });
+  await world.append(FIVE_SEQUENCES);
+  await world.request('turn_threshold');
+  const job = world.queue.take();
+  if (job?.kind !== 'pass') throw new Error('no pass was woken');
+  await world.runPass(job.id);
+  expect(world.db.find(ref)?.pass?.review).toBeDefined();
+  await world.accept('t1', 'hello');
+  await world.turn(ref);
+  world.queue.clear();
+  for (let looks = 0; looks < 2; looks += 1) {
     world.db.advance(HOUR_MS);
-    expect(await world.sweeper.sweepOnce(), 'the proposal has expired').toBe(1);
-    const wake = world.queue.take();
-    if (wake?.kind !== 'pass') throw new Error('no pass was woken');
-    await world.runPass(wake.id);
-    expect(world.db.find(ref)?.pass).toBeUndefined();
-    world.db.advance(HOUR_MS - SWEEP_MS);
     await world.sweeper.sweepOnce();
     expect(world.db.find(ref)).toBeDefined();
-    world.db.advance(SWEEP_MS);
-    await world.sweeper.sweepOnce();
-    expect(world.db.find(ref)).toBeUndefined();
-  });
-
-  /** Takes the port's own answers and changes what the sweeper is given. */
-  const withExpire = (
-    expire: (store: SweepStore, ...call: Parameters<SweepStore['expire']>) => ReturnType<SweepStore['expire']>,
-  ): FixtureOptions => ({
-    policy: { conversationTtl: HOUR_MS },
-    wrap: (ports) => ({ ...ports, sweep: { ...ports.sweep, expire: (...call) => expire(ports.sweep, ...call) } }),
-  });
-
-  it('waits until all due turns of all shards are woken', async () => {
-    const done: string[] = [];
-    const world: Fixture = await Fixture.open({
-      policy: { conversationTtl: HOUR_MS },
-      wrap: (ports) => ({
-        ...ports,
-        sweep: {
-          ...ports.sweep,
-          // As of two shards, the first of which has what rests.
-          sweepShards: async (...asked) => {
-            const { due, quarantined: setAside } = await ports.sweep.sweepShards(...asked);
-            return { due: due.toReversed(), quarantined: setAside };
-          },
-          expire: (...call) => {
-            done.push('expire');
-            return ports.sweep.expire(...call);
-          },
-        },
-        wakes: {
-          ...ports.wakes,
-          wake: (...wake) => {
-            done.push('wake');
-            return ports.wakes.wake(...wake);
-          },
-          isPending: async () => false,
-        },
-      }),
-    });
-    await world.accept('t1', 'hello');
-    await world.turn(ref);
-    world.db.advance(HOUR_MS);
-    const input = await world.agent.weigh({ role: 'user', content: 'hello' });
-    // More than are looked at side by side.
-    for (let at = 0; at < 20; at += 1) {
-      const turn = { turn: 't1', agent: 'guide', input, payloadHash: 'h', wake: `w-${at}`, maxQueuedTurns: 10 };
-      await world.store.accept({ conversation: { tenant: '_', id: `c${at}` }, ...turn });
-    }
-    world.db.advance(GRACE_MS);
-    done.length = 0;
-    expect(await world.sweeper.sweepOnce()).toBe(20);
-    expect(done).toEqual([...Array.from({ length: 20 }, () => 'wake'), 'expire']);
-  });
-
-  it('is reported by the sweeper that ends its erase, with all removed keys', async () => {
-    const answers = [{ status: 'more' }, { status: 'resumed' }, { status: 'expired', removedKeys: 9 }] as const;
-    const owners = new Set<string>();
-    let calls = 0;
-    const world: Fixture = await Fixture.open(
-      withExpire(async (_, conversation, owner) => {
-        world.db.ready.set(idleMember(conversation), world.db.now() + GRACE_MS);
-        owners.add(owner);
-        calls += 1;
-        return answers[calls - 1] ?? { status: 'kept' };
-      }),
-    );
-    await world.accept('t1', 'hello');
-    await world.turn(ref);
-    world.db.advance(HOUR_MS);
-    for (const told of [0, 0, 1, 1]) {
-      await world.sweeper.sweepOnce();
-      expect(world.eventsOf('conversation_expired')).toHaveLength(told);
-      world.db.advance(GRACE_MS);
-    }
-    expect(world.eventsOf('conversation_expired')).toMatchObject([{ ...nameConversation(ref), removedKeys: 9 }]);
-    expect(owners.size, 'each call has its own').toBe(4);
-  });
-
-  it('is not reported if its erase fails, and is erased by a later sweep', async () => {
-    let failures = 1;
-    const world = await Fixture.open(
-      withExpire(async (store, ...call) => {
-        failures -= 1;
-        if (failures >= 0) throw new Error('away');
-        return await store.expire(...call);
-      }),
-    );
-    await world.accept('t1', 'hello');
-    await world.turn(ref);
-    world.db.advance(HOUR_MS);
-    await world.sweeper.sweepOnce();
-    expect(world.events.map(({ type }) => type)).not.toContain('conversation_expired');
-    world.db.advance(GRACE_MS);
-    await world.sweeper.sweepOnce();
-    expect(world.eventsOf('conversation_expired')).toHaveLength(1);
-  });
+  }
+  world.db.advance(HOUR_MS);
+  expect(await world.sweeper.sweepOnce(), 'the proposal has expired').toBe(1);
+  const wake = world.queue.take();
+  if (wake?.kind !== 'pass') throw new Error('no pass was woken');
+  await world.runPass(wake.id);
+  expect(world.db.find(ref)?.pass).toBeUndefined();
+  world.db.advance(HOUR_MS - SWEEP_MS);
+  await world.sweeper.sweepOnce();
+  expect(world.db.find(ref)).toBeDefined();
+  world.db.advance(SWEEP_MS);
+  await world.sweeper.sweepOnce();
+  expect(world.db.find(ref)).toBeUndefined();
 });
 
-describe('a sweep', () => {
-  it('continues after an entry that fails, and reports the failure', async () => {
-    const world: Fixture = await Fixture.open({
-      wrap: (ports) => ({
-        ...ports,
-        sweep: {
-          ...ports.sweep,
-          inspectTurn: (conversation) =>
-            conversation.id === 'c3' ? Promise.reject(new Error('broken')) : ports.sweep.inspectTurn(conversation),
-        },
-      }),
-    });
-    const input = await world.agent.weigh({ role: 'user', content: 'hello' });
-    // More than are looked at side by side.
-    const names = Array.from({ length: 40 }, (_, index) => `c${index}`);
-    for (const id of names) {
-      const turn = { turn: 't1', agent: 'guide', input, payloadHash: 'h', wake: `w-${id}`, maxQueuedTurns: 10 };
-      await world.store.accept({ conversation: { tenant: '_', id }, ...turn });
-    }
-    world.db.advance(GRACE_MS);
-    expect(await world.sweeper.sweepOnce()).toBe(39);
-    expect(world.eventsOf('worker_failed')).toMatchObject([
-      { where: 'sweeper', conversation: 'c3', error: new Error('broken') },
-    ]);
-  });
+/** Takes the port's own answers and changes what the sweeper is given. */
+const withExpire = (
+  expire: (store: SweepStore, ...call: Parameters<SweepStore['expire']>) => ReturnType<SweepStore['expire']>,
+): FixtureOptions => ({
+  policy: { conversationTtl: HOUR_MS },
+  wrap: (ports) => ({ ...ports, sweep: { ...ports.sweep, expire: (...call) => expire(ports.sweep, ...call) } }),
+});
 
-  it('continues beside an entry that hangs, and does not start it again', async () => {
-    const gate = Promise.withResolvers<void>();
-    const begun: string[] = [];
-    const world: Fixture = await Fixture.open({
-      wrap: (ports) => ({
-        ...ports,
-        sweep: {
-          ...ports.sweep,
-          inspectTurn: async (conversation) => {
-            begun.push(conversation.id);
-            if (conversation.id === 'c3') await gate.promise;
-            return await ports.sweep.inspectTurn(conversation);
-          },
+it('an idle conversation waits until all due turns of all shards are woken', async () => {
+  const done: string[] = [];
+  const world: Fixture = await Fixture.open({
+    policy: { conversationTtl: HOUR_MS },
+    wrap: (ports) => ({
+      ...ports,
+      sweep: {
+        ...ports.sweep,
+        // As of two shards, the first of which has what rests.
+        sweepShards: async (...asked) => {
+          const { due, quarantined: setAside } = await ports.sweep.sweepShards(...asked);
+          return { due: due.toReversed(), quarantined: setAside };
         },
-      }),
-    });
-    const input = await world.agent.weigh({ role: 'user', content: 'hello' });
-    const names = Array.from({ length: 40 }, (_, index) => `c${index}`);
-    for (const id of names) {
-      const turn = { turn: 't1', agent: 'guide', input, payloadHash: 'h', wake: `w-${id}`, maxQueuedTurns: 10 };
-      await world.store.accept({ conversation: { tenant: '_', id }, ...turn });
-    }
-    world.queue.clear();
-    world.db.advance(GRACE_MS);
-    const sweep = world.sweeper.sweepOnce();
-    await settleTasks();
-    expect(begun, 'it holds no more than its own lane').toHaveLength(40);
-    await world.timers.advance(2_000);
-    expect(await sweep).toBe(39);
-    world.db.advance(GRACE_MS);
+        expire: (...call) => {
+          done.push('expire');
+          return ports.sweep.expire(...call);
+        },
+      },
+      wakes: {
+        ...ports.wakes,
+        wake: (...wake) => {
+          done.push('wake');
+          return ports.wakes.wake(...wake);
+        },
+        isPending: async () => false,
+      },
+    }),
+  });
+  await world.accept('t1', 'hello');
+  await world.turn(ref);
+  world.db.advance(HOUR_MS);
+  const input = await world.agent.weigh({ role: 'user', content: 'hello' });
+  // More than are looked at side by side.
+  for (let at = 0; at < 20; at += 1) {
+    const turn = { turn: 't1', agent: 'guide', input, payloadHash: 'h', wake: `w-${at}`, maxQueuedTurns: 10 };
+    await world.store.accept({ conversation: { tenant: '_', id: `c${at}` }, ...turn });
+  }
+  world.db.advance(GRACE_MS);
+  done.length = 0;
+  expect(await world.sweeper.sweepOnce()).toBe(20);
+  expect(done).toEqual([...Array.from({ length: 20 }, () => 'wake'), 'expire']);
+});
+
+it('an idle conversation is reported by the sweeper that ends its erase, with all removed keys', async () => {
+  const answers = [{ status: 'more' }, { status: 'resumed' }, { status: 'expired', removedKeys: 9 }] as const;
+  const owners = new Set<string>();
+  let calls = 0;
+  const world: Fixture = await Fixture.open(
+    withExpire(async (_, conversation, owner) => {
+      world.db.ready.set(idleMember(conversation), world.db.now() + GRACE_MS);
+      owners.add(owner);
+      calls += 1;
+      return answers[calls - 1] ?? { status: 'kept' };
+    }),
+  );
+  await world.accept('t1', 'hello');
+  await world.turn(ref);
+  world.db.advance(HOUR_MS);
+  for (const told of [0, 0, 1, 1]) {
     await world.sweeper.sweepOnce();
-    expect(begun.filter((id) => id === 'c3')).toHaveLength(1);
+    expect(world.eventsOf('conversation_expired')).toHaveLength(told);
+    world.db.advance(GRACE_MS);
+  }
+  expect(world.eventsOf('conversation_expired')).toMatchObject([{ ...nameConversation(ref), removedKeys: 9 }]);
+  expect(owners.size, 'each call has its own').toBe(4);
+});
 
-    gate.resolve();
-    await settleTasks();
-    expect(world.queue.wakes, 'late it is woken, too').toHaveLength(40);
-    expect(world.timers.pending).toBe(0);
+it('an idle conversation is not reported if its erase fails, and is erased by a later sweep', async () => {
+  let failures = 1;
+  const world = await Fixture.open(
+    withExpire(async (store, ...call) => {
+      failures -= 1;
+      if (failures >= 0) throw new Error('away');
+      return await store.expire(...call);
+    }),
+  );
+  await world.accept('t1', 'hello');
+  await world.turn(ref);
+  world.db.advance(HOUR_MS);
+  await world.sweeper.sweepOnce();
+  expect(world.events.map(({ type }) => type)).not.toContain('conversation_expired');
+  world.db.advance(GRACE_MS);
+  await world.sweeper.sweepOnce();
+  expect(world.eventsOf('conversation_expired')).toHaveLength(1);
+});
+
+it('a sweep continues after an entry that fails, and reports the failure', async () => {
+  const world: Fixture = await Fixture.open({
+    wrap: (ports) => ({
+      ...ports,
+      sweep: {
+        ...ports.sweep,
+        inspectTurn: (conversation) =>
+          conversation.id === 'c3' ? Promise.reject(new Error('broken')) : ports.sweep.inspectTurn(conversation),
+      },
+    }),
   });
+  const input = await world.agent.weigh({ role: 'user', content: 'hello' });
+  // More than are looked at side by side.
+  const names = Array.from({ length: 40 }, (_, index) => `c${index}`);
+  for (const id of names) {
+    const turn = { turn: 't1', agent: 'guide', input, payloadHash: 'h', wake: `w-${id}`, maxQueuedTurns: 10 };
+    await world.store.accept({ conversation: { tenant: '_', id }, ...turn });
+  }
+  world.db.advance(GRACE_MS);
+  expect(await world.sweeper.sweepOnce()).toBe(39);
+  expect(world.eventsOf('worker_failed')).toMatchObject([
+    { where: 'sweeper', conversation: 'c3', error: new Error('broken') },
+  ]);
+});
 
-  it('is repeated every second until it is stopped, even after a failure', async () => {
-    let sweeps = 0;
-    const world = await Fixture.open({
-      wrap: (ports) => ({
-        ...ports,
-        sweep: {
-          ...ports.sweep,
-          sweepShards: () => {
-            sweeps += 1;
-            return Promise.reject(new Error('away'));
-          },
+it('a sweep continues beside an entry that hangs, and does not start it again', async () => {
+  const gate = Promise.withResolvers<void>();
+  const begun: string[] = [];
+  const world: Fixture = await Fixture.open({
+    wrap: (ports) => ({
+      ...ports,
+      sweep: {
+        ...ports.sweep,
+        inspectTurn: async (conversation) => {
+          begun.push(conversation.id);
+          if (conversation.id === 'c3') await gate.promise;
+          return await ports.sweep.inspectTurn(conversation);
         },
-      }),
-    });
-    world.sweeper.start();
-    await world.timers.advance(3_000);
-    expect(sweeps).toBe(3);
-    expect(world.eventsOf('worker_failed')).toHaveLength(3);
-    void world.sweeper.stop();
-    await world.timers.advance(3_000);
-    expect(sweeps).toBe(3);
-    expect(world.timers.pending).toBe(0);
+      },
+    }),
   });
+  const input = await world.agent.weigh({ role: 'user', content: 'hello' });
+  const names = Array.from({ length: 40 }, (_, index) => `c${index}`);
+  for (const id of names) {
+    const turn = { turn: 't1', agent: 'guide', input, payloadHash: 'h', wake: `w-${id}`, maxQueuedTurns: 10 };
+    await world.store.accept({ conversation: { tenant: '_', id }, ...turn });
+  }
+  world.queue.clear();
+  world.db.advance(GRACE_MS);
+  const sweep = world.sweeper.sweepOnce();
+  await settleTasks();
+  expect(begun, 'it holds no more than its own lane').toHaveLength(40);
+  await world.timers.advance(2_000);
+  expect(await sweep).toBe(39);
+  world.db.advance(GRACE_MS);
+  await world.sweeper.sweepOnce();
+  expect(begun.filter((id) => id === 'c3')).toHaveLength(1);
 
-  it('reports no failure if a stop cuts it off', async () => {
-    const gate = Promise.withResolvers<never>();
-    const world = await Fixture.open({
-      wrap: (ports) => ({ ...ports, sweep: { ...ports.sweep, sweepShards: () => gate.promise } }),
-    });
-    world.sweeper.start();
-    await world.timers.advance(1_000);
-    void world.sweeper.stop();
-    gate.reject(new Error('Connection is closed.'));
-    await settleTasks();
-    expect(world.events).toEqual([]);
+  gate.resolve();
+  await settleTasks();
+  expect(world.queue.wakes, 'late it is woken, too').toHaveLength(40);
+  expect(world.timers.pending).toBe(0);
+});
+
+it('a sweep is repeated every second until it is stopped, even after a failure', async () => {
+  let sweeps = 0;
+  const world = await Fixture.open({
+    wrap: (ports) => ({
+      ...ports,
+      sweep: {
+        ...ports.sweep,
+        sweepShards: () => {
+          sweeps += 1;
+          return Promise.reject(new Error('away'));
+        },
+      },
+    }),
   });
+  world.sweeper.start();
+  await world.timers.advance(3_000);
+  expect(sweeps).toBe(3);
+  expect(world.eventsOf('worker_failed')).toHaveLength(3);
+  void world.sweeper.stop();
+  await world.timers.advance(3_000);
+  expect(sweeps).toBe(3);
+  expect(world.timers.pending).toBe(0);
+});
+
+it('a sweep reports no failure if a stop cuts it off', async () => {
+  const gate = Promise.withResolvers<never>();
+  const world = await Fixture.open({
+    wrap: (ports) => ({ ...ports, sweep: { ...ports.sweep, sweepShards: () => gate.promise } }),
+  });
+  world.sweeper.start();
+  await world.timers.advance(1_000);
+  void world.sweeper.stop();
+  gate.reject(new Error('Connection is closed.'));
+  await settleTasks();
+  expect(world.events).toEqual([]);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { scriptedModel } from '../../../src/models/scripted.ts';
 import type { SoloHold } from '../../../src/workers/solo-lock.ts';
 import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
@@ -25,115 +25,113 @@ async function hold(world: Fixture): Promise<SoloHold> {
   return held;
 }
 
-describe('a turn that killed two workers', () => {
-  it('waits until nothing else runs in its process, and keeps its lease meanwhile', async () => {
-    const world = await openSuspect();
-    const neighbour = await hold(world);
-    const delivery = world.deliver();
-    await settleTasks();
-    await world.timers.advance(20_000);
-    expect(world.eventsOf('model_called')).toEqual([]);
-    expect((await world.store.claim(ref, 'another', 'w')).status).toBe('held');
-    neighbour.release();
-    expect(await delivery).toBe('done');
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-    expect(world.solo.isWanted).toBe(false);
-    expect(await world.countTimers()).toBe(0);
-  });
+it('a turn that killed two workers waits until nothing else runs in its process, and keeps its lease meanwhile', async () => {
+  const world = await openSuspect();
+  const neighbour = await hold(world);
+  const delivery = world.deliver();
+  await settleTasks();
+  await world.timers.advance(20_000);
+  expect(world.eventsOf('model_called')).toEqual([]);
+  expect((await world.store.claim(ref, 'another', 'w')).status).toBe('held');
+  neighbour.release();
+  expect(await delivery).toBe('done');
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  expect(world.solo.isWanted).toBe(false);
+  expect(await world.countTimers()).toBe(0);
+});
 
-  it('lets nothing begin beside it until it has recorded an outcome', async () => {
-    const seen: string[] = [];
-    const world = await openSuspect((ports) => ({
-      ...ports,
-      turns: {
-        ...ports.turns,
-        startAlone: async (lease) => {
-          seen.push('alone');
-          return await ports.turns.startAlone(lease);
-        },
-        recordStep: async (lease, outcome) => {
-          seen.push('recorded');
-          return await ports.turns.recordStep(lease, outcome);
-        },
-        settle: async (...args) => {
-          await settleTasks();
-          seen.push('settled');
-          return await ports.turns.settle(...args);
-        },
+it('a turn that killed two workers lets nothing begin beside it until it has recorded an outcome', async () => {
+  const seen: string[] = [];
+  const world = await openSuspect((ports) => ({
+    ...ports,
+    turns: {
+      ...ports.turns,
+      startAlone: async (lease) => {
+        seen.push('alone');
+        return await ports.turns.startAlone(lease);
       },
-    }));
-    const neighbour = await hold(world);
-    const delivery = world.deliver();
-    await settleTasks();
-    const enterLater = async (): Promise<void> => {
-      const held = await hold(world);
-      seen.push('neighbour');
-      held.release();
-    };
-    const later = enterLater();
-    neighbour.release();
-    await Promise.all([delivery, later]);
-    expect(seen).toEqual(['alone', 'recorded', 'neighbour', 'settled']);
-  });
-
-  it('is handed back if the work beside it does not end, and its attempts stay counted', async () => {
-    const world = await openSuspect();
-    const neighbour = await hold(world);
-    const delivery = world.deliver();
-    await settleTasks();
-    await world.timers.advance(60_000);
-    await delivery;
-    expect(world.eventsOf('lease_returned')).toMatchObject([{ turn: 't1', isCutOff: false }]);
-    expect(world.db.find(ref)?.attempts).toBe(2);
-    expect(world.eventsOf('model_called')).toEqual([]);
-    neighbour.release();
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-  });
-
-  it('is handed back by a worker that stops while it waits', async () => {
-    const world = await openSuspect();
-    await hold(world);
-    const delivery = world.deliver();
-    await settleTasks();
-    world.shutdown.begin(10_000, world.timers);
-    await delivery;
-    expect(world.eventsOf('lease_returned')).toMatchObject([{ turn: 't1', isCutOff: false }]);
-  });
-
-  it('ends the work beside it at the next step, which is handed back', async () => {
-    const called = Promise.withResolvers<void>();
-    const gate = Promise.withResolvers<void>();
-    const model = scriptedModel({
-      decide: async () => {
-        called.resolve();
-        await gate.promise;
-        return { toolCalls: [{ name: 'unknown', arguments: {} }] };
+      recordStep: async (lease, outcome) => {
+        seen.push('recorded');
+        return await ports.turns.recordStep(lease, outcome);
       },
-    });
-    const world = await Fixture.open({ model });
-    await world.accept('t1', 'Hi');
-    const delivery = world.deliver();
-    await called.promise;
-    const alone = world.solo.alone(NEVER);
-    gate.resolve();
-    expect(await delivery).toBe('done');
-    expect(await alone).toBeDefined();
-    expect(world.eventsOf('lease_returned')).toMatchObject([{ turn: 't1', isCutOff: false }]);
-    expect(world.db.find(ref)?.attempts).toBe(0);
-    expect(world.wakes).toHaveLength(1);
-  });
+      settle: async (...args) => {
+        await settleTasks();
+        seen.push('settled');
+        return await ports.turns.settle(...args);
+      },
+    },
+  }));
+  const neighbour = await hold(world);
+  const delivery = world.deliver();
+  await settleTasks();
+  const enterLater = async (): Promise<void> => {
+    const held = await hold(world);
+    seen.push('neighbour');
+    held.release();
+  };
+  const later = enterLater();
+  neighbour.release();
+  await Promise.all([delivery, later]);
+  expect(seen).toEqual(['alone', 'recorded', 'neighbour', 'settled']);
+});
 
-  it('postpones deliveries by a second, which claim nothing', async () => {
-    const world = await Fixture.open({ model: scriptedModel({ decide: () => ({ content: 'done' }) }) });
-    await world.accept('t1', 'Hi');
-    const alone = await world.solo.alone(NEVER);
-    const delivery = world.deliver();
-    await settleTasks();
-    await world.timers.advance(1_000);
-    expect(await delivery).toBe('postponed');
-    expect(world.db.find(ref)?.owner).toBeUndefined();
-    alone?.release();
-    expect(await world.deliver()).toBe('done');
+it('a turn that killed two workers is handed back if the work beside it does not end, and its attempts stay counted', async () => {
+  const world = await openSuspect();
+  const neighbour = await hold(world);
+  const delivery = world.deliver();
+  await settleTasks();
+  await world.timers.advance(60_000);
+  await delivery;
+  expect(world.eventsOf('lease_returned')).toMatchObject([{ turn: 't1', isCutOff: false }]);
+  expect(world.db.find(ref)?.attempts).toBe(2);
+  expect(world.eventsOf('model_called')).toEqual([]);
+  neighbour.release();
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+});
+
+it('a turn that killed two workers is handed back by a worker that stops while it waits', async () => {
+  const world = await openSuspect();
+  await hold(world);
+  const delivery = world.deliver();
+  await settleTasks();
+  world.shutdown.begin(10_000, world.timers);
+  await delivery;
+  expect(world.eventsOf('lease_returned')).toMatchObject([{ turn: 't1', isCutOff: false }]);
+});
+
+it('a turn that killed two workers makes the work beside it stop at the next step, and that work is handed back', async () => {
+  const called = Promise.withResolvers<void>();
+  const gate = Promise.withResolvers<void>();
+  const model = scriptedModel({
+    decide: async () => {
+      called.resolve();
+      await gate.promise;
+      return { toolCalls: [{ name: 'unknown', arguments: {} }] };
+    },
   });
+  const world = await Fixture.open({ model });
+  await world.accept('t1', 'Hi');
+  const delivery = world.deliver();
+  await called.promise;
+  const alone = world.solo.alone(NEVER);
+  gate.resolve();
+  expect(await delivery).toBe('done');
+  expect(await alone).toBeDefined();
+  expect(world.eventsOf('lease_returned')).toMatchObject([{ turn: 't1', isCutOff: false }]);
+  expect(world.db.find(ref)?.attempts).toBe(0);
+  expect(world.wakes).toHaveLength(1);
+});
+
+it('deliveries beside a turn that runs alone are postponed by a second and claim nothing', async () => {
+  const world = await Fixture.open({ model: scriptedModel({ decide: () => ({ content: 'done' }) }) });
+  await world.accept('t1', 'Hi');
+  const alone = await world.solo.alone(NEVER);
+  const delivery = world.deliver();
+  await settleTasks();
+  await world.timers.advance(1_000);
+  expect(await delivery).toBe('postponed');
+  expect(world.db.find(ref)?.owner).toBeUndefined();
+  alone?.release();
+  expect(await world.deliver()).toBe('done');
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import type { Tool } from '../../../src/domain/agent.ts';
 import { defineTool } from '../../../src/domain/agent.ts';
@@ -33,458 +33,440 @@ function overflow(): ModelError {
   return new ModelError('overflow', 'prompt is too long', { code: 'context_length_exceeded' });
 }
 
-describe('a soft pass', () => {
-  it('is asked for once and runs behind the turn', async () => {
-    const call = { toolCalls: [{ name: 'nothing', arguments: {} }] };
-    const model = deciding(({ messages }) => (messages.length < 7 ? call : { content: 'done' }));
-    const world = await openWith(model);
-    await world.accept('t1', words(1_700));
-    await world.deliver();
-    expect(model.callCount).toBe(4);
-    expect(world.passRequests).toMatchObject([{ reasons: ['ratio'] }]);
-    const { pass } = world.db.find(ref) ?? {};
-    expect(world.wakes).toEqual([{ kind: 'pass', wake: pass?.wake }]);
-    expect(world.eventsOf('pass_requested')).toMatchObject([
-      { passId: pass?.passId, reasons: ['ratio'], isJoined: false },
-    ]);
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-    expect(world.events.map(({ type }) => type).slice(0, 3)).toEqual([
-      'turn_claimed',
-      'pass_requested',
-      'model_called',
-    ]);
-  });
+it('a soft pass is requested once and runs beside the turn', async () => {
+  const call = { toolCalls: [{ name: 'nothing', arguments: {} }] };
+  const model = deciding(({ messages }) => (messages.length < 7 ? call : { content: 'done' }));
+  const world = await openWith(model);
+  await world.accept('t1', words(1_700));
+  await world.deliver();
+  expect(model.callCount).toBe(4);
+  expect(world.passRequests).toMatchObject([{ reasons: ['ratio'] }]);
+  const { pass } = world.db.find(ref) ?? {};
+  expect(world.wakes).toEqual([{ kind: 'pass', wake: pass?.wake }]);
+  expect(world.eventsOf('pass_requested')).toMatchObject([
+    { passId: pass?.passId, reasons: ['ratio'], isJoined: false },
+  ]);
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  expect(world.events.map(({ type }) => type).slice(0, 3)).toEqual(['turn_claimed', 'pass_requested', 'model_called']);
+});
 
-  it('is not asked for within a thinking loop, but at the end of its turn', async () => {
-    const raw = { format: 'anthropic', model: 'm', items: [{ type: 'thinking', thinking: 'hm' }] };
-    const call = { toolCalls: [{ name: 'nothing', arguments: {} }], raw };
-    const model = deciding(({ messages }) => (messages.length < 8 ? call : { content: 'done' }));
-    const world = await openWith(model);
-    await world.accept('t0', words(1_000));
-    await settleUnanswered(world);
-    await world.accept('t1', words(670));
-    await world.deliver();
-    expect(model.callCount).toBe(4);
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-    const kinds = ['pass_requested', 'pass_backed_off', 'model_called', 'turn_settled'];
-    const held = ['pass_backed_off', 'model_called'];
-    const told = ['model_called', ...held, ...held, ...held, 'turn_settled', 'pass_requested'];
-    expect(world.events.map(({ type }) => type).filter((type) => kinds.includes(type))).toEqual(told);
-    expect(world.eventsOf('pass_backed_off')[0]).toMatchObject({ why: 'thinking' });
-  });
+it('a soft pass is not requested within a thinking loop, but at the end of its turn', async () => {
+  const raw = { format: 'anthropic', model: 'm', items: [{ type: 'thinking', thinking: 'hm' }] };
+  const call = { toolCalls: [{ name: 'nothing', arguments: {} }], raw };
+  const model = deciding(({ messages }) => (messages.length < 8 ? call : { content: 'done' }));
+  const world = await openWith(model);
+  await world.accept('t0', words(1_000));
+  await settleUnanswered(world);
+  await world.accept('t1', words(670));
+  await world.deliver();
+  expect(model.callCount).toBe(4);
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  const kinds = ['pass_requested', 'pass_backed_off', 'model_called', 'turn_settled'];
+  const held = ['pass_backed_off', 'model_called'];
+  const told = ['model_called', ...held, ...held, ...held, 'turn_settled', 'pass_requested'];
+  expect(world.events.map(({ type }) => type).filter((type) => kinds.includes(type))).toEqual(told);
+  expect(world.eventsOf('pass_backed_off')[0]).toMatchObject({ why: 'thinking' });
+});
 
-  it('is asked for at the end of a turn, after its settlement', async () => {
-    const world = await openWith(deciding(), { policy: { onTurnEnd: true, turnThreshold: 2 } });
-    await world.accept('t1', 'one');
-    await world.accept('t2', 'two');
-    await world.deliver();
-    const kinds = world.events.map(({ type }) => type);
-    const turn = ['turn_claimed', 'model_called', 'turn_settled'];
-    expect(kinds).toEqual([...turn, 'pass_requested', ...turn]);
-    expect(world.passRequests).toMatchObject([{ reasons: ['turn_end'] }]);
-  });
+it('a soft pass is requested at the end of a turn, after its settlement', async () => {
+  const world = await openWith(deciding(), { policy: { onTurnEnd: true, turnThreshold: 2 } });
+  await world.accept('t1', 'one');
+  await world.accept('t2', 'two');
+  await world.deliver();
+  const kinds = world.events.map(({ type }) => type);
+  const turn = ['turn_claimed', 'model_called', 'turn_settled'];
+  expect(kinds).toEqual([...turn, 'pass_requested', ...turn]);
+  expect(world.passRequests).toMatchObject([{ reasons: ['turn_end'] }]);
+});
 
-  it('leads to a smaller context for the next request, in the same turn', async () => {
-    const sizes: number[] = [];
-    const model = deciding(({ messages, tokens }) => {
-      sizes.push(tokens);
-      if (sizes.length === 2) return { content: messages.map(({ role }) => role).join(' ') };
-      return { toolCalls: [{ name: 'compact', arguments: {} }] };
-    });
-    const compact = defineTool({
-      name: 'compact',
-      description: '',
-      input: z.object({}),
-      run: async () => {
-        await world.endPass(2);
-        return 'done';
+it('a soft pass leads to a smaller context for the next request, in the same turn', async () => {
+  const sizes: number[] = [];
+  const model = deciding(({ messages, tokens }) => {
+    sizes.push(tokens);
+    if (sizes.length === 2) return { content: messages.map(({ role }) => role).join(' ') };
+    return { toolCalls: [{ name: 'compact', arguments: {} }] };
+  });
+  const compact = defineTool({
+    name: 'compact',
+    description: '',
+    input: z.object({}),
+    run: async () => {
+      await world.endPass(2);
+      return 'done';
+    },
+  });
+  const world: Fixture = await openWith(model, { tools: [compact] as Tool[] });
+  await world.accept('t0', words(1_720));
+  await settleUnanswered(world);
+  await world.accept('t1', 'And now?');
+  await world.deliver();
+  expect(sizes[0]).toBeGreaterThan(1_700);
+  expect(sizes[1]).toBeLessThan(100);
+  expect(await world.view('t1')).toMatchObject({ answer: { content: 'user assistant tool' } });
+});
+
+it('a turn waits for a hard pass without a lease, until the end of the pass wakes it', async () => {
+  const model = deciding(({ messages }) => ({ content: `saw ${messages.length}` }));
+  const world = await openWith(model);
+  await world.accept('t1', words(1_000));
+  await world.deliver();
+  await world.accept('t2', words(1_000));
+  await world.deliver();
+  const until = world.timers.now() + 20_000;
+  expect(await world.view('t2')).toMatchObject({
+    state: 'waiting',
+    waiting: { for: 'compaction', step: 'model-1', until, calls: [] },
+  });
+  expect(world.passRequests).toMatchObject([{ reasons: ['ratio', 'hard_limit'] }]);
+  expect(model.callCount).toBe(1);
+  await world.deliver();
+  expect(model.callCount, 'left alone while it waits').toBe(1);
+  await world.endPass(1);
+  await world.deliver();
+  expect(await world.view('t2')).toMatchObject({ state: 'completed', answer: { content: 'saw 1' } });
+  expect(world.eventsOf('turn_claimed').at(-1)).toMatchObject({ suspended: { for: 'compaction', ms: 0 } });
+  expect(world.takeovers).toBe(0);
+});
+
+it('a turn waits once for a hard pass that changes nothing, and then sends a request that fits', async () => {
+  const model = deciding();
+  const world = await openWith(model);
+  await world.accept('t1', words(1_900));
+  await world.deliver();
+  await world.endPass();
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  expect(world.eventsOf('turn_suspended')).toHaveLength(1);
+  expect(world.eventsOf('model_called')).toMatchObject([{ isOverLimit: false }]);
+});
+
+it('a turn fails with the arithmetic if a hard pass changed nothing and the request does not fit', async () => {
+  const model = deciding();
+  const world = await openWith(model);
+  await world.accept('t1', words(2_100));
+  await world.deliver();
+  await world.endPass();
+  await world.deliver();
+  const { failure } = (await world.view('t1')) ?? {};
+  expect(failure).toMatchObject({ code: 'budget_infeasible', details: { usable: 2_000, upperBoundFactor: 1 } });
+  expect(failure?.message).toMatch(/system and tools \d+ \+ messages \d+ = \d+ tokens, at most \d+ .*usable 2000/);
+  expect(model.callCount).toBe(0);
+  expect(world.passRequests).toHaveLength(1);
+});
+
+it('a hard pass is taken over by the claiming turn after its deadline', async () => {
+  const world = await openWith(deciding());
+  await world.accept('t1', words(1_900));
+  await world.deliver();
+  await world.timers.advance(19_999);
+  await world.deliver();
+  expect(world.takeovers).toBe(0);
+  await world.timers.advance(1);
+  const passId = world.db.find(ref)?.pass?.passId;
+  await world.deliver();
+  expect(world.takeovers).toBe(1);
+  expect(world.db.find(ref)?.pass?.passId).not.toBe(passId);
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  expect(world.eventsOf('turn_claimed').map(({ suspended }) => suspended)).toEqual([
+    undefined,
+    { for: 'compaction', ms: 20_000 },
+  ]);
+  expect(await world.countTimers()).toBe(0);
+});
+
+it('a hard pass that a turn took over may make room, and the turn continues with the smaller context', async () => {
+  const model = deciding(({ messages }) => ({ content: `saw ${messages.length}` }));
+  const world = await openWith(model, { takeoverKeeps: 1 });
+  await world.accept('t0', words(2_000));
+  await settleUnanswered(world);
+  await world.accept('t1', words(100));
+  await world.deliver();
+  await world.timers.advance(20_000);
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'saw 1' } });
+});
+
+it('a hard reason joins the soft pass in progress and ends with it', async () => {
+  const world = await openWith(deciding(), { policy: { messageThreshold: 1 } });
+  await world.accept('t1', 'short');
+  await world.deliver();
+  await world.accept('t2', words(1_900));
+  await world.deliver();
+  expect(world.eventsOf('pass_requested')).toMatchObject([{ isJoined: false }, { isJoined: true }]);
+  expect(world.db.find(ref)?.pass?.reasons).toContain('hard_limit');
+  expect(world.wakes).toHaveLength(1);
+  await world.endPass(1);
+  await world.deliver();
+  expect(await world.view('t2')).toMatchObject({ state: 'completed' });
+});
+
+it('a turn does not wait for a hard pass that ended before the turn was suspended', async () => {
+  const world = await openWith(deciding(), {
+    wrap: (ports) => ({
+      ...ports,
+      turns: {
+        ...ports.turns,
+        suspend: async (lease, wait) => {
+          await world.endPass();
+          return ports.turns.suspend(lease, wait);
+        },
       },
-    });
-    const world: Fixture = await openWith(model, { tools: [compact] as Tool[] });
-    await world.accept('t0', words(1_720));
-    await settleUnanswered(world);
-    await world.accept('t1', 'And now?');
-    await world.deliver();
-    expect(sizes[0]).toBeGreaterThan(1_700);
-    expect(sizes[1]).toBeLessThan(100);
-    expect(await world.view('t1')).toMatchObject({ answer: { content: 'user assistant tool' } });
+    }),
   });
+  await world.accept('t1', words(1_900));
+  await world.deliver();
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
 });
 
-describe('a hard pass', () => {
-  it('is waited for, without a lease, until its end wakes the turn', async () => {
-    const model = deciding(({ messages }) => ({ content: `saw ${messages.length}` }));
-    const world = await openWith(model);
-    await world.accept('t1', words(1_000));
-    await world.deliver();
-    await world.accept('t2', words(1_000));
-    await world.deliver();
-    const until = world.timers.now() + 20_000;
-    expect(await world.view('t2')).toMatchObject({
-      state: 'waiting',
-      waiting: { for: 'compaction', step: 'model-1', until, calls: [] },
-    });
-    expect(world.passRequests).toMatchObject([{ reasons: ['ratio', 'hard_limit'] }]);
-    expect(model.callCount).toBe(1);
-    await world.deliver();
-    expect(model.callCount, 'left alone while it waits').toBe(1);
-    await world.endPass(1);
-    await world.deliver();
-    expect(await world.view('t2')).toMatchObject({ state: 'completed', answer: { content: 'saw 1' } });
-    expect(world.eventsOf('turn_claimed').at(-1)).toMatchObject({ suspended: { for: 'compaction', ms: 0 } });
-    expect(world.takeovers).toBe(0);
+it('a turn does not wait again for a hard pass after a retry of the same step', async () => {
+  let calls = 0;
+  const model = deciding(() => {
+    calls += 1;
+    return calls === 1 ? new ModelError('retry', 'busy') : { content: 'there' };
   });
-
-  it('is waited for once if it changed nothing, and a request that fits is sent', async () => {
-    const model = deciding();
-    const world = await openWith(model);
-    await world.accept('t1', words(1_900));
-    await world.deliver();
-    await world.endPass();
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-    expect(world.eventsOf('turn_suspended')).toHaveLength(1);
-    expect(world.eventsOf('model_called')).toMatchObject([{ isOverLimit: false }]);
-  });
-
-  it('fails the turn with the arithmetic if it changed nothing and the request does not fit', async () => {
-    const model = deciding();
-    const world = await openWith(model);
-    await world.accept('t1', words(2_100));
-    await world.deliver();
-    await world.endPass();
-    await world.deliver();
-    const { failure } = (await world.view('t1')) ?? {};
-    expect(failure).toMatchObject({ code: 'budget_infeasible', details: { usable: 2_000, upperBoundFactor: 1 } });
-    expect(failure?.message).toMatch(/system and tools \d+ \+ messages \d+ = \d+ tokens, at most \d+ .*usable 2000/);
-    expect(model.callCount).toBe(0);
-    expect(world.passRequests).toHaveLength(1);
-  });
-
-  it('is taken over by the claiming turn after its deadline', async () => {
-    const world = await openWith(deciding());
-    await world.accept('t1', words(1_900));
-    await world.deliver();
-    await world.timers.advance(19_999);
-    await world.deliver();
-    expect(world.takeovers).toBe(0);
-    await world.timers.advance(1);
-    const passId = world.db.find(ref)?.pass?.passId;
-    await world.deliver();
-    expect(world.takeovers).toBe(1);
-    expect(world.db.find(ref)?.pass?.passId).not.toBe(passId);
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-    expect(world.eventsOf('turn_claimed').map(({ suspended }) => suspended)).toEqual([
-      undefined,
-      { for: 'compaction', ms: 20_000 },
-    ]);
-    expect(await world.countTimers()).toBe(0);
-  });
-
-  it('may make room when taken over, and the turn continues with the smaller context', async () => {
-    const model = deciding(({ messages }) => ({ content: `saw ${messages.length}` }));
-    const world = await openWith(model, { takeoverKeeps: 1 });
-    await world.accept('t0', words(2_000));
-    await settleUnanswered(world);
-    await world.accept('t1', words(100));
-    await world.deliver();
-    await world.timers.advance(20_000);
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'saw 1' } });
-  });
-
-  it('joins the soft pass in progress and ends with it', async () => {
-    const world = await openWith(deciding(), { policy: { messageThreshold: 1 } });
-    await world.accept('t1', 'short');
-    await world.deliver();
-    await world.accept('t2', words(1_900));
-    await world.deliver();
-    expect(world.eventsOf('pass_requested')).toMatchObject([{ isJoined: false }, { isJoined: true }]);
-    expect(world.db.find(ref)?.pass?.reasons).toContain('hard_limit');
-    expect(world.wakes).toHaveLength(1);
-    await world.endPass(1);
-    await world.deliver();
-    expect(await world.view('t2')).toMatchObject({ state: 'completed' });
-  });
-
-  it('is not waited for if it ended before the turn was suspended', async () => {
-    const world = await openWith(deciding(), {
-      wrap: (ports) => ({
-        ...ports,
-        turns: {
-          ...ports.turns,
-          suspend: async (lease, wait) => {
-            await world.endPass();
-            return ports.turns.suspend(lease, wait);
-          },
-        },
-      }),
-    });
-    await world.accept('t1', words(1_900));
-    await world.deliver();
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-  });
-
-  it('is not waited for again after a retry of the same step', async () => {
-    let calls = 0;
-    const model = deciding(() => {
-      calls += 1;
-      return calls === 1 ? new ModelError('retry', 'busy') : { content: 'there' };
-    });
-    const world = await openWith(model);
-    await world.accept('t1', words(1_900));
-    await world.deliver();
-    await world.endPass();
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ waiting: { for: 'retry' } });
-    await world.timers.advance(1_000);
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-    expect(world.eventsOf('turn_suspended').map((event) => event.for)).toEqual(['compaction', 'retry']);
-  });
+  const world = await openWith(model);
+  await world.accept('t1', words(1_900));
+  await world.deliver();
+  await world.endPass();
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ waiting: { for: 'retry' } });
+  await world.timers.advance(1_000);
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  expect(world.eventsOf('turn_suspended').map((event) => event.for)).toEqual(['compaction', 'retry']);
 });
 
-describe('a pass that ended without settling the size', () => {
-  /** One old message and a live one: together over the window, and a pass can remove the old one. */
-  async function openFeasible(options: Partial<FixtureOptions> = {}): Promise<Fixture> {
-    const world = await openWith(deciding(), options);
-    await world.accept('t0', words(2_000));
-    await settleUnanswered(world);
-    await world.accept('t1', words(100));
+/** One old message and a live one: together over the window, and a pass can remove the old one. */
+async function openFeasible(options: Partial<FixtureOptions> = {}): Promise<Fixture> {
+  const world = await openWith(deciding(), options);
+  await world.accept('t0', words(2_000));
+  await settleUnanswered(world);
+  await world.accept('t1', words(100));
+  await world.deliver();
+  return world;
+}
+
+it('a pass that ended without settling the size uses up no wait: the turn requests another one and continues with its context', async () => {
+  const world = await openFeasible();
+  await world.failPass();
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
+  expect(world.passRequests).toHaveLength(2);
+  await world.endPass(1);
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  expect(world.takeovers, 'nobody else’s pass was open').toBe(1);
+});
+
+it('a turn takes over the open pass if the one that it waited for did not settle the size', async () => {
+  const world = await openFeasible({ takeoverKeeps: 1 });
+  await world.failPass();
+  await world.ports.passes.requestPass({ conversation: ref, reasons: ['ratio'], passId: 'another', wake: 'w' });
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  expect(world.db.find(ref)?.pass).toBeUndefined();
+});
+
+it('a turn waits for three passes that do not settle the size, and then settles the context itself', async () => {
+  const world = await openFeasible({ takeoverKeeps: 1 });
+  for (let pass = 0; pass < 3; pass += 1) {
+    expect(await world.view('t1'), `wait ${pass + 1}`).toMatchObject({ state: 'waiting' });
+    await world.failPass();
     await world.deliver();
-    return world;
   }
-
-  it('is no wait, so the turn asks for another pass and continues with its context', async () => {
-    const world = await openFeasible();
-    await world.failPass();
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
-    expect(world.passRequests).toHaveLength(2);
-    await world.endPass(1);
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-    expect(world.takeovers, 'nobody else’s pass was open').toBe(1);
-  });
-
-  it('makes the turn take over the pass that is open by then', async () => {
-    const world = await openFeasible({ takeoverKeeps: 1 });
-    await world.failPass();
-    await world.ports.passes.requestPass({ conversation: ref, reasons: ['ratio'], passId: 'another', wake: 'w' });
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-    expect(world.db.find(ref)?.pass).toBeUndefined();
-  });
-
-  it('is waited for three times at most, and then the turn settles the context itself', async () => {
-    const world = await openFeasible({ takeoverKeeps: 1 });
-    for (let pass = 0; pass < 3; pass += 1) {
-      expect(await world.view('t1'), `wait ${pass + 1}`).toMatchObject({ state: 'waiting' });
-      await world.failPass();
-      await world.deliver();
-    }
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-    expect(world.eventsOf('turn_suspended')).toHaveLength(3);
-  });
-
-  it('is waited for three times at most after a refused size, too', async () => {
-    const model = deciding(({ messages }) => (messages.length > 1 ? overflow() : { content: 'fits' }));
-    const world = await openWith(model);
-    await world.accept('t0', 'before');
-    await settleUnanswered(world);
-    await world.accept('t1', 'now');
-    await world.deliver();
-    await world.failPass();
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
-    await world.endPass(1);
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'fits' } });
-  });
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  expect(world.eventsOf('turn_suspended')).toHaveLength(3);
 });
 
-describe('budget_infeasible', () => {
-  it('is not reported for a context that can still shrink, and the turn shrinks it', async () => {
-    const world = await openWith(deciding(), { takeoverKeeps: 1 });
-    await world.accept('t0', words(2_000));
-    await settleUnanswered(world);
-    await world.accept('t1', words(100));
-    await world.deliver();
-    // A pass for soft reasons, or at a worker with another policy, that found nothing to do.
-    await world.endPass();
-    await world.deliver();
-    expect(world.recounts).toBe(1);
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-  });
+it('a turn waits for three passes at most after a refused size, too', async () => {
+  const model = deciding(({ messages }) => (messages.length > 1 ? overflow() : { content: 'fits' }));
+  const world = await openWith(model);
+  await world.accept('t0', 'before');
+  await settleUnanswered(world);
+  await world.accept('t1', 'now');
+  await world.deliver();
+  await world.failPass();
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
+  await world.endPass(1);
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'fits' } });
+});
 
-  it('is not reported for a size that the context no longer has', async () => {
-    let shrink = async (): Promise<void> => undefined;
-    const world = await openWith(deciding(), {
-      wrap: (ports) => ({
-        ...ports,
-        turns: {
-          ...ports.turns,
-          startSteps: async (lease, keys) => {
-            const started = await ports.turns.startSteps(lease, keys);
-            await shrink();
-            return started;
-          },
+it('a turn does not fail as budget_infeasible while its context can shrink: the turn shrinks it', async () => {
+  const world = await openWith(deciding(), { takeoverKeeps: 1 });
+  await world.accept('t0', words(2_000));
+  await settleUnanswered(world);
+  await world.accept('t1', words(100));
+  await world.deliver();
+  // A pass for soft reasons, or at a worker with another policy, that found nothing to do.
+  await world.endPass();
+  await world.deliver();
+  expect(world.recounts).toBe(1);
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+});
+
+it('a turn does not fail as budget_infeasible for a size that its context no longer has', async () => {
+  let shrink = async (): Promise<void> => undefined;
+  const world = await openWith(deciding(), {
+    wrap: (ports) => ({
+      ...ports,
+      turns: {
+        ...ports.turns,
+        startSteps: async (lease, keys) => {
+          const started = await ports.turns.startSteps(lease, keys);
+          await shrink();
+          return started;
         },
-      }),
-    });
-    await world.accept('t0', words(2_000));
-    await settleUnanswered(world);
-    await world.accept('t1', words(100));
-    await world.deliver();
-    await world.endPass();
-    // Between the turn's read of the state and its verdict another pass commits.
-    shrink = async () => {
-      shrink = async () => undefined;
-      await world.ports.passes.requestPass({ conversation: ref, reasons: ['manual'], passId: 'p9', wake: 'w' });
-      await world.endPass(1);
-    };
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-    expect(world.recounts).toBe(0);
+      },
+    }),
   });
-
-  it('carries the parts of the context that have to stay, whose sum exceeds the budget', async () => {
-    const world = await openWith(deciding());
-    await world.accept('t1', words(2_100));
-    await world.deliver();
-    await world.endPass();
-    await world.deliver();
-    const { failure } = (await world.view('t1')) ?? {};
-    const { fixed, pinned, open, floor, max } = failure?.details ?? {};
-    const parts = [fixed, pinned, open, floor].map(Number);
-    expect(parts.reduce((sum, part) => sum + part, 0)).toBeGreaterThan(Number(max));
-    expect(open).toBe(2_104);
-    expect(failure?.message).toMatch(/fixed \d+ \+ pinned 0 \+ open 2104 \+ floor 0, maxTokens 1000/);
-  });
-
-  it('is not reported if every pass loses its version to another owner, and the retries are exhausted', async () => {
-    const world = await openWith(deciding());
-    await world.accept('t0', words(2_000));
-    await settleUnanswered(world);
-    await world.accept('t1', words(100));
-    await world.deliver();
-    await world.endPass();
-    for (let delivery = 0; (await world.view('t1'))?.state !== 'failed'; delivery += 1) {
-      if (delivery === 30) throw new Error('30 deliveries did not settle the turn');
-      await world.deliver();
-      await world.timers.advance(60_000);
-    }
-    expect(await world.view('t1')).toMatchObject({ failure: { code: 'retries_exhausted' } });
-  });
+  await world.accept('t0', words(2_000));
+  await settleUnanswered(world);
+  await world.accept('t1', words(100));
+  await world.deliver();
+  await world.endPass();
+  // Between the turn's read of the state and its verdict another pass commits.
+  shrink = async () => {
+    shrink = async () => undefined;
+    await world.ports.passes.requestPass({ conversation: ref, reasons: ['manual'], passId: 'p9', wake: 'w' });
+    await world.endPass(1);
+  };
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  expect(world.recounts).toBe(0);
 });
 
-describe('a request that the provider refuses as too long', () => {
-  it('is sent again after a pass', async () => {
-    const model = deciding(({ messages }) => (messages.length > 1 ? overflow() : { content: 'fits' }));
-    const world = await openWith(model);
-    await world.accept('t0', 'before');
-    await settleUnanswered(world);
-    await world.accept('t1', 'now');
-    await world.deliver();
-    const refused = world.eventsOf('model_called').map(({ tokens }) => tokens);
-    expect(world.passRequests).toEqual([expect.objectContaining({ reasons: ['overflow'], refusedTokens: refused[0] })]);
-    expect(await world.view('t1')).toMatchObject({ waiting: { for: 'compaction', step: 'model-1' } });
-    await world.endPass(1);
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'fits' } });
-    expect(world.eventsOf('model_called').map(({ outcome }) => outcome)).toEqual(['overflow', 'answered']);
-  });
-
-  it('fails the turn the second time', async () => {
-    const world = await openWith(deciding(overflow));
-    await world.accept('t1', 'now');
-    await world.deliver();
-    await world.endPass();
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ failure: { code: 'budget_infeasible' } });
-    expect(world.passRequests).toHaveLength(1);
-  });
+it('budget_infeasible names the parts of the context that have to stay, and their sum exceeds the budget', async () => {
+  const world = await openWith(deciding());
+  await world.accept('t1', words(2_100));
+  await world.deliver();
+  await world.endPass();
+  await world.deliver();
+  const { failure } = (await world.view('t1')) ?? {};
+  const { fixed, pinned, open, floor, max } = failure?.details ?? {};
+  const parts = [fixed, pinned, open, floor].map(Number);
+  expect(parts.reduce((sum, part) => sum + part, 0)).toBeGreaterThan(Number(max));
+  expect(open).toBe(2_104);
+  expect(failure?.message).toMatch(/fixed \d+ \+ pinned 0 \+ open 2104 \+ floor 0, maxTokens 1000/);
 });
 
-describe('a wait for a threshold and one for a refused size', () => {
-  it('do not replace each other, so the step waits for the second after the first', async () => {
-    const model = deciding(({ messages }) => (messages.length > 1 ? overflow() : { content: 'fits' }));
-    const world = await openWith(model);
-    await world.accept('t0', words(1_500));
-    await settleUnanswered(world);
-    await world.accept('t1', words(400));
+it('a turn fails as retries_exhausted, not as budget_infeasible, if another owner supersedes every pass', async () => {
+  const world = await openWith(deciding());
+  await world.accept('t0', words(2_000));
+  await settleUnanswered(world);
+  await world.accept('t1', words(100));
+  await world.deliver();
+  await world.endPass();
+  for (let delivery = 0; (await world.view('t1'))?.state !== 'failed'; delivery += 1) {
+    if (delivery === 30) throw new Error('30 deliveries did not settle the turn');
+    await world.deliver();
+    await world.timers.advance(60_000);
+  }
+  expect(await world.view('t1')).toMatchObject({ failure: { code: 'retries_exhausted' } });
+});
+
+it('a request that the provider refuses as too long is sent again after a pass', async () => {
+  const model = deciding(({ messages }) => (messages.length > 1 ? overflow() : { content: 'fits' }));
+  const world = await openWith(model);
+  await world.accept('t0', 'before');
+  await settleUnanswered(world);
+  await world.accept('t1', 'now');
+  await world.deliver();
+  const refused = world.eventsOf('model_called').map(({ tokens }) => tokens);
+  expect(world.passRequests).toEqual([expect.objectContaining({ reasons: ['overflow'], refusedTokens: refused[0] })]);
+  expect(await world.view('t1')).toMatchObject({ waiting: { for: 'compaction', step: 'model-1' } });
+  await world.endPass(1);
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'fits' } });
+  expect(world.eventsOf('model_called').map(({ outcome }) => outcome)).toEqual(['overflow', 'answered']);
+});
+
+it('a turn fails if the provider refuses its request as too long for the second time', async () => {
+  const world = await openWith(deciding(overflow));
+  await world.accept('t1', 'now');
+  await world.deliver();
+  await world.endPass();
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ failure: { code: 'budget_infeasible' } });
+  expect(world.passRequests).toHaveLength(1);
+});
+
+it('a step may wait for a threshold and then for a refused size', async () => {
+  const model = deciding(({ messages }) => (messages.length > 1 ? overflow() : { content: 'fits' }));
+  const world = await openWith(model);
+  await world.accept('t0', words(1_500));
+  await settleUnanswered(world);
+  await world.accept('t1', words(400));
+  await world.deliver();
+  await world.endPass();
+  await world.deliver();
+  expect(await world.view('t1'), 'refused').toMatchObject({ waiting: { for: 'compaction', step: 'model-1' } });
+  expect(world.passRequests.map(({ reasons }) => reasons.at(-1))).toEqual(['hard_limit', 'overflow']);
+  await world.endPass(1);
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'fits' } });
+});
+
+it('a step waits once for a threshold and once for a refused size', async () => {
+  const world = await openWith(deciding(overflow));
+  await world.accept('t1', words(1_900));
+  for (let pass = 0; pass < 3; pass += 1) {
     await world.deliver();
     await world.endPass();
-    await world.deliver();
-    expect(await world.view('t1'), 'refused').toMatchObject({ waiting: { for: 'compaction', step: 'model-1' } });
-    expect(world.passRequests.map(({ reasons }) => reasons.at(-1))).toEqual(['hard_limit', 'overflow']);
-    await world.endPass(1);
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'fits' } });
-  });
+  }
+  const { failure } = (await world.view('t1')) ?? {};
+  expect(failure).toMatchObject({ code: 'budget_infeasible', details: { code: 'context_length_exceeded' } });
+  expect(failure?.message).toMatch(/= \d+ tokens, .*\. The provider refused the size \(context_length_exceeded\)/);
+  expect(world.passRequests).toHaveLength(2);
+});
 
-  it('are each waited for once', async () => {
-    const world = await openWith(deciding(overflow));
-    await world.accept('t1', words(1_900));
-    for (let pass = 0; pass < 3; pass += 1) {
-      await world.deliver();
-      await world.endPass();
-    }
-    const { failure } = (await world.view('t1')) ?? {};
-    expect(failure).toMatchObject({ code: 'budget_infeasible', details: { code: 'context_length_exceeded' } });
-    expect(failure?.message).toMatch(/= \d+ tokens, .*\. The provider refused the size \(context_length_exceeded\)/);
-    expect(world.passRequests).toHaveLength(2);
-  });
-
-  it('stay distinct for a turn that is claimed again before its suspension', async () => {
-    let isDown = true;
-    const model = deciding(({ messages }) => (messages.length > 1 ? overflow() : { content: 'fits' }));
-    const world = await openWith(model, {
-      wrap: (ports) => ({
-        ...ports,
-        turns: {
-          ...ports.turns,
-          suspend: async (lease, wait) => {
-            if (isDown) throw new Error('down');
-            return ports.turns.suspend(lease, wait);
-          },
+it('a turn that is claimed again before its suspension keeps the waits for a threshold and for a refused size apart', async () => {
+  let isDown = true;
+  const model = deciding(({ messages }) => (messages.length > 1 ? overflow() : { content: 'fits' }));
+  const world = await openWith(model, {
+    wrap: (ports) => ({
+      ...ports,
+      turns: {
+        ...ports.turns,
+        suspend: async (lease, wait) => {
+          if (isDown) throw new Error('down');
+          return ports.turns.suspend(lease, wait);
         },
-      }),
-    });
-    await world.accept('t0', 'before');
-    await settleUnanswered(world);
-    await world.accept('t1', 'now');
-    await expect(world.deliver()).rejects.toMatchObject({ cause: new Error('down') });
-    isDown = false;
-    await world.timers.advance(8_000);
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ waiting: { for: 'compaction' } });
-    await world.endPass(1);
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'fits' } });
+      },
+    }),
   });
+  await world.accept('t0', 'before');
+  await settleUnanswered(world);
+  await world.accept('t1', 'now');
+  await expect(world.deliver()).rejects.toMatchObject({ cause: new Error('down') });
+  isDown = false;
+  await world.timers.advance(8_000);
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ waiting: { for: 'compaction' } });
+  await world.endPass(1);
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'fits' } });
 });
 
-describe('without compaction', () => {
-  it('sends what fits and never asks for a pass', async () => {
-    const world = await openWith(deciding(), { policy: { enabled: false } });
-    await world.accept('t1', words(1_900));
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-    expect(world.passRequests).toEqual([]);
-  });
+it('a turn without compaction sends a request that fits and never requests a pass', async () => {
+  const world = await openWith(deciding(), { policy: { enabled: false } });
+  await world.accept('t1', words(1_900));
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  expect(world.passRequests).toEqual([]);
+});
 
-  it('fails a request that does not fit or that its provider refuses, as an overflow', async () => {
-    const model = deciding(overflow);
-    const world = await openWith(model, { policy: { enabled: false } });
-    await world.accept('t1', 'small');
-    await world.accept('t2', words(2_100));
-    await world.deliver();
-    expect(model.callCount).toBe(1);
-    for (const turn of ['t1', 't2']) {
-      expect(await world.view(turn)).toMatchObject({ failure: { code: 'context_overflow' } });
-    }
-    expect(world.passRequests).toEqual([]);
-  });
+it('a turn without compaction fails as context_overflow if its request does not fit or the provider refuses its size', async () => {
+  const model = deciding(overflow);
+  const world = await openWith(model, { policy: { enabled: false } });
+  await world.accept('t1', 'small');
+  await world.accept('t2', words(2_100));
+  await world.deliver();
+  expect(model.callCount).toBe(1);
+  for (const turn of ['t1', 't2']) {
+    expect(await world.view(turn)).toMatchObject({ failure: { code: 'context_overflow' } });
+  }
+  expect(world.passRequests).toEqual([]);
 });

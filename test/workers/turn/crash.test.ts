@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../../src/domain/agent.ts';
 import type { Message } from '../../../src/domain/message.ts';
@@ -111,8 +111,9 @@ function normalize(log: readonly Message[]): unknown[] {
     }));
 }
 
-describe('a worker that dies', () => {
-  it.each(['before', 'after'] as const)('at any await, %s its effect, changes nothing of the log', async (when) => {
+it.each(['before', 'after'] as const)(
+  'a worker that dies at any await, %s its effect, changes nothing of the log',
+  async (when) => {
     const reference = await play(0, 'before');
     expect(reference.hasCrashed).toBe(false);
     const expected = normalize(reference.world.log);
@@ -131,8 +132,8 @@ describe('a worker that dies', () => {
       expect(await world.countTimers(), label).toBe(0);
     }
     expect(at, 'awaits at which a worker died').toBeGreaterThan(30);
-  });
-});
+  },
+);
 
 /** A worker dies inside a call, and the next one goes on. */
 async function crashInside(retry: 'safe' | 'never'): Promise<{ world: Fixture; keys: string[] }> {
@@ -164,19 +165,17 @@ async function crashInside(retry: 'safe' | 'never'): Promise<{ world: Fixture; k
   return { world, keys };
 }
 
-describe('a call that was started before a crash', () => {
-  it('is run again under the same idempotency key', async () => {
-    const { world, keys } = await crashInside('safe');
-    expect(keys).toEqual(['_/talk/t1/1700000000000/c2_0', '_/talk/t1/1700000000000/c2_0']);
-    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'paid' } });
-  });
+it('a call that was started before a crash is run again under the same idempotency key', async () => {
+  const { world, keys } = await crashInside('safe');
+  expect(keys).toEqual(['_/talk/t1/1700000000000/c2_0', '_/talk/t1/1700000000000/c2_0']);
+  expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'paid' } });
+});
 
-  it('is answered as unknown if its tool must not run twice', async () => {
-    const { world, keys } = await crashInside('never');
-    expect(keys).toHaveLength(1);
-    expect(await world.view('t1')).toMatchObject({
-      state: 'completed',
-      answer: { content: expect.stringMatching(/^outcome_unknown: /) },
-    });
+it('a call that was started before a crash is answered as unknown if its tool must not run twice', async () => {
+  const { world, keys } = await crashInside('never');
+  expect(keys).toHaveLength(1);
+  expect(await world.view('t1')).toMatchObject({
+    state: 'completed',
+    answer: { content: expect.stringMatching(/^outcome_unknown: /) },
   });
 });

@@ -49,7 +49,7 @@ it.each(ENDS)('a final text that is not complete (%s) settles the turn, which sa
   expect(world.db.find(ref)?.turnRecords.get('t1')?.steps.get('model-1')).toMatchObject({ status: 'done', end });
 });
 
-it('a complete answer has no end reason', async () => {
+it('the record of a complete answer has no end reason', async () => {
   const decide = () => ({ content: 'Whole.', end: 'complete' as const });
   const world = await Fixture.open({ model: scriptedModel({ decide }) });
   await world.accept('t1', 'Tell me.');

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool } from '../../../src/domain/agent.ts';
 import { DEFERRED_WRITES, type DeferredWrite } from '../../../src/domain/events.ts';
@@ -90,73 +90,69 @@ async function finish({ world }: World): Promise<void> {
   await world.deliver();
 }
 
-describe('a write that a full Redis refuses', () => {
-  it.each(Object.entries(WRITES))(
-    'is deferred until Redis takes it, and nothing runs twice: %s',
-    async (operation, write) => {
-      const open1 = await open();
-      const { world, runs } = open1;
-      await world.accept('t1', 'go');
-      if (operation === 'settle') {
-        await world.deliver();
-        const { waiting } = (await world.view('t1')) ?? {};
-        await world.resume('t1', { [waiting?.calls[0]?.id ?? '']: { content: 'yes' } });
-        await deliverWhileFull(open1, operation);
-      } else {
-        await deliverWhileFull(open1, operation);
-        await finish(open1);
-      }
-      expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'done' } });
-      expect(runs).toEqual({ one: 1, two: 1 });
-      expect(world.eventsOf('model_called')).toHaveLength(3);
-      const held = world.eventsOf('write_held');
-      expect(held[0]).toMatchObject({ write, code: 'redis_full', turn: 't1' });
-      expect(world.eventsOf('write_taken').map(({ write: taken }) => taken)).toEqual(held.map((event) => event.write));
-      expect(world.eventsOf('turn_claimed').map(({ attempt }) => attempt)).not.toContain(2);
-      expect(await world.countTimers()).toBe(0);
-    },
-  );
-
-  it('is not retried beyond the lease', async () => {
-    const lost = await open();
-    const { world, full, runs } = lost;
+it.each(Object.entries(WRITES))(
+  'a write that a full Redis refuses is deferred until Redis takes it, and nothing runs twice: %s',
+  async (operation, write) => {
+    const open1 = await open();
+    const { world, runs } = open1;
     await world.accept('t1', 'go');
-    full.add('recordStep');
-    const delivery = world.deliver();
-    for (let look = 0; world.eventsOf('write_held').length === 0 && look < 100; look += 1) await settleTasks();
-    full.add('heartbeat');
-    await world.timers.advance(8_000);
-    expect(await delivery).toBe('lost');
-    expect(world.eventsOf('lease_lost')).toMatchObject([{ why: 'expired' }]);
-    full.clear();
-    await world.deliver();
-    await finish(lost);
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+    if (operation === 'settle') {
+      await world.deliver();
+      const { waiting } = (await world.view('t1')) ?? {};
+      await world.resume('t1', { [waiting?.calls[0]?.id ?? '']: { content: 'yes' } });
+      await deliverWhileFull(open1, operation);
+    } else {
+      await deliverWhileFull(open1, operation);
+      await finish(open1);
+    }
+    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'done' } });
     expect(runs).toEqual({ one: 1, two: 1 });
+    expect(world.eventsOf('model_called')).toHaveLength(3);
+    const held = world.eventsOf('write_held');
+    expect(held[0]).toMatchObject({ write, code: 'redis_full', turn: 't1' });
+    expect(world.eventsOf('write_taken').map(({ write: taken }) => taken)).toEqual(held.map((event) => event.write));
+    expect(world.eventsOf('turn_claimed').map(({ attempt }) => attempt)).not.toContain(2);
     expect(await world.countTimers()).toBe(0);
-  });
+  },
+);
 
-  it('is deferred if the disk is full, and not for an error that is no refusal of Redis', async () => {
-    const misconf = await open(
-      'MISCONF Redis is configured to save RDB snapshots, but it is unable to persist to disk.',
-    );
-    await misconf.world.accept('t1', 'go');
-    await deliverWhileFull(misconf, 'recordStep');
-    expect(misconf.world.eventsOf('write_held')[0]).toMatchObject({ code: 'redis_unavailable' });
-    const broken = await open('WRONGTYPE Operation against a key holding the wrong kind of value');
-    await broken.world.accept('t1', 'go');
-    broken.full.add('recordStep');
-    await expect(broken.world.deliver()).rejects.toThrow('the delivery failed');
-  });
+it('a write that a full Redis refuses is not retried beyond the lease', async () => {
+  const lost = await open();
+  const { world, full, runs } = lost;
+  await world.accept('t1', 'go');
+  full.add('recordStep');
+  const delivery = world.deliver();
+  for (let look = 0; world.eventsOf('write_held').length === 0 && look < 100; look += 1) await settleTasks();
+  full.add('heartbeat');
+  await world.timers.advance(8_000);
+  expect(await delivery).toBe('lost');
+  expect(world.eventsOf('lease_lost')).toMatchObject([{ why: 'expired' }]);
+  full.clear();
+  await world.deliver();
+  await finish(lost);
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  expect(runs).toEqual({ one: 1, two: 1 });
+  expect(await world.countTimers()).toBe(0);
+});
 
-  it('is deferred when a turn asks for a pass', async () => {
-    const asking = await open();
-    const { world } = asking;
-    await world.accept('t0', ' word'.repeat(1_950));
-    await deliverWhileFull(asking, 'requestPass');
-    expect(await world.view('t0')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
-    expect(world.db.find(ref)?.pass?.reasons).toContain('hard_limit');
-  });
+it('a write is deferred if the disk of Redis is full, and not for an error that is no refusal of Redis', async () => {
+  const misconf = await open('MISCONF Redis is configured to save RDB snapshots, but it is unable to persist to disk.');
+  await misconf.world.accept('t1', 'go');
+  await deliverWhileFull(misconf, 'recordStep');
+  expect(misconf.world.eventsOf('write_held')[0]).toMatchObject({ code: 'redis_unavailable' });
+  const broken = await open('WRONGTYPE Operation against a key holding the wrong kind of value');
+  await broken.world.accept('t1', 'go');
+  broken.full.add('recordStep');
+  await expect(broken.world.deliver()).rejects.toThrow('the delivery failed');
+});
+
+it('the request of a turn for a pass is deferred while a full Redis refuses it', async () => {
+  const asking = await open();
+  const { world } = asking;
+  await world.accept('t0', ' word'.repeat(1_950));
+  await deliverWhileFull(asking, 'requestPass');
+  expect(await world.view('t0')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
+  expect(world.db.find(ref)?.pass?.reasons).toContain('hard_limit');
 });
 
 it('every write that may be deferred has a name for metrics', () => {

@@ -35,7 +35,7 @@ async function answerWith(model: Model, tools: readonly Tool[] = []) {
   return { world, view: await world.view('t1') };
 }
 
-it.each(HOSTILE_THROWN)('answers a call with an error when its tool throws %s', async (_, make) => {
+it.each(HOSTILE_THROWN)('a turn answers a call with an error when its tool throws %s', async (_, make) => {
   let runs = 0;
   const run = throwing(() => {
     runs += 1;
@@ -50,7 +50,7 @@ it.each(HOSTILE_THROWN)('answers a call with an error when its tool throws %s', 
 });
 
 it.each(HOSTILE_JSON.filter(([name]) => name !== '5 MB'))(
-  'answers a call with an error when its tool gives back a content that is %s',
+  'a turn answers a call with an error when its tool gives back a content that is %s',
   async (_, make) => {
     const { world, view } = await answerWith(callOnce(), [tool(async () => ({ content: make() }))]);
     expect(view).toMatchObject({ state: 'completed' });
@@ -59,7 +59,7 @@ it.each(HOSTILE_JSON.filter(([name]) => name !== '5 MB'))(
 );
 
 it.each([...HOSTILE_JSON, ...HOSTILE_BYTES])(
-  'answers a call with an error when its tool gives back an object that is %s',
+  'a turn answers a call with an error when its tool gives back an object that is %s',
   async (_, make) => {
     const { world, view } = await answerWith(callOnce(), [tool(async () => ({ rows: [make()] }))]);
     expect(view).toMatchObject({ state: 'completed' });
@@ -70,37 +70,40 @@ it.each([...HOSTILE_JSON, ...HOSTILE_BYTES])(
   },
 );
 
-it('gives a model 20,000 rows of an object', async () => {
+it('a model reads 20,000 rows of an object that a tool gave back', async () => {
   const rows = Array.from({ length: 20_000 }, (_, id) => ({ id, a: 1, b: 2, c: 3, d: 4 }));
   const { world } = await answerWith(callOnce(), [tool(async () => rows)]);
   expect(world.log.find(({ role }) => role === 'tool')?.isError).toBeUndefined();
 });
 
-it.each(HOSTILE_THROWN)('fails a turn as system_failed when its system function throws %s', async (_, make) => {
-  const world = await Fixture.open({ model: callOnce(), system: throwing(make) });
-  await world.accept('t1', 'Hi');
-  expect(await world.deliver()).toBe('done');
-  expect(await world.view('t1')).toMatchObject({ state: 'failed', failure: { code: 'system_failed' } });
-});
+it.each(HOSTILE_THROWN)(
+  'a worker fails a turn as system_failed when its system function throws %s',
+  async (_, make) => {
+    const world = await Fixture.open({ model: callOnce(), system: throwing(make) });
+    await world.accept('t1', 'Hi');
+    expect(await world.deliver()).toBe('done');
+    expect(await world.view('t1')).toMatchObject({ state: 'failed', failure: { code: 'system_failed' } });
+  },
+);
 
 it.each<[string, unknown]>([
   ['a proxy', hostileProxy()],
   ['a thenable that throws', withGetter('then')],
   ['a symbol', Symbol('odd')],
-])('answers a call with an error when its tool gives back %s', async (_, value) => {
+])('a turn answers a call with an error when its tool gives back %s', async (_, value) => {
   const { world, view } = await answerWith(callOnce(), [tool(async () => value)]);
   expect(view).toMatchObject({ state: 'completed' });
   expect(world.log.find(({ role }) => role === 'tool')).toMatchObject({ isError: true });
 });
 
-it.each(HOSTILE_THROWN)('fails a turn as model_failed when its model throws %s', async (_, make) => {
+it.each(HOSTILE_THROWN)('a worker fails a turn as model_failed when its model throws %s', async (_, make) => {
   const { world, view } = await answerWith({ profile, generate: throwing(make) });
   expect(view).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
   expect(view?.failure?.message.length).toBeLessThan(1_000);
   expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'fatal' }]);
 });
 
-it.each(HOSTILE_JSON)('fails a turn as model_failed when raw of its answer is %s', async (_, make) => {
+it.each(HOSTILE_JSON)('a worker fails a turn as model_failed when raw of its answer is %s', async (_, make) => {
   const answer = { content: 'secret', toolCalls: [], raw: { items: [make()] } };
   const { world, view } = await answerWith({ profile, generate: async () => answer });
   expect(view).toMatchObject({
@@ -125,7 +128,7 @@ it.each<[string, unknown, string]>([
   ['an unknown end', { content: '', toolCalls: [], end: 'tired' }, 'answer.end'],
   ['5 MB of text', { content: 'x'.repeat(5_000_000), toolCalls: [] }, 'answer'],
   ['a model name of 5 MB', { content: '', toolCalls: [], model: 'x'.repeat(5_000_000) }, 'answer.model'],
-])('fails a turn as model_failed when its answer has %s', async (_, answer, field) => {
+])('a worker fails a turn as model_failed when its answer has %s', async (_, answer, field) => {
   const { view } = await answerWith({ profile, generate: async () => answer as ModelAnswer });
   const message = expect.stringContaining(`: ${field}: `) as string;
   expect(view).toMatchObject({ state: 'failed', failure: { code: 'model_failed', message } });
@@ -146,7 +149,7 @@ it.each<[string, ModelError]>([
       },
     }),
   ],
-])('fails a turn as model_failed when its ModelError has %s', async (_, error) => {
+])('a worker fails a turn as model_failed when its ModelError has %s', async (_, error) => {
   const { world, view } = await answerWith({ profile, generate: throwing(() => error) });
   expect(view).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
   expect(JSON.stringify(view?.failure).length).toBeLessThan(100_000);
@@ -154,7 +157,7 @@ it.each<[string, ModelError]>([
 });
 
 it.each([Number.NaN, Number.POSITIVE_INFINITY, 9e15, 'soon'])(
-  'waits the usual backoff when a ModelError wants its retry at %s',
+  'a turn waits the usual backoff when a ModelError wants its retry at %s',
   async (retryAt) => {
     const error = new ModelError('retry', 'busy', { retryAt: retryAt as number });
     const { world, view } = await answerWith({ profile, generate: throwing(() => error) });
@@ -163,7 +166,7 @@ it.each([Number.NaN, Number.POSITIVE_INFINITY, 9e15, 'soon'])(
   },
 );
 
-it('streams a model’s text without its other values, and ignores unknown kinds', async () => {
+it('a worker streams a model’s text without its other values, and ignores unknown kinds', async () => {
   const { world, view } = await answerWith({
     profile,
     generate: async ({ onText, onPassedOver }) => {
@@ -179,23 +182,26 @@ it('streams a model’s text without its other values, and ignores unknown kinds
   expect(world.eventsOf('model_passed_over')).toMatchObject([{ model: 'unknown', outcome: 'fatal' }]);
 });
 
-it.each(HOSTILE_JSON)('fails a turn as model_failed if its model throws after usage that is %s', async (_, make) => {
-  const { world, view } = await answerWith({
-    profile,
-    generate: async ({ onUsage }) => {
-      const usage = { inputTotal: 9, output: 3, outputKept: 3 };
-      onUsage?.(make() as never);
-      onUsage?.(Object.defineProperty(usage, 'output', { get: () => make() }));
-      onUsage?.(withGetter('inputTotal') as never);
-      onUsage?.(hostileProxy() as never);
-      throw new Error('x');
-    },
-  });
-  expect(view).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
-  expect(world.eventsOf('model_called')).toHaveLength(1);
-});
+it.each(HOSTILE_JSON)(
+  'a worker fails a turn as model_failed if its model throws after usage that is %s',
+  async (_, make) => {
+    const { world, view } = await answerWith({
+      profile,
+      generate: async ({ onUsage }) => {
+        const usage = { inputTotal: 9, output: 3, outputKept: 3 };
+        onUsage?.(make() as never);
+        onUsage?.(Object.defineProperty(usage, 'output', { get: () => make() }));
+        onUsage?.(withGetter('inputTotal') as never);
+        onUsage?.(hostileProxy() as never);
+        throw new Error('x');
+      },
+    });
+    expect(view).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
+    expect(world.eventsOf('model_called')).toHaveLength(1);
+  },
+);
 
-it('records no count that a provider invented', async () => {
+it('a worker records no token count that a provider invented', async () => {
   const usage = { inputTotal: 1e300, output: 1.5, outputKept: 5n as unknown as number };
   const { world } = await answerWith({ profile, generate: async () => ({ content: 'a', toolCalls: [], usage }) });
   expect(world.eventsOf('model_called')[0]).not.toHaveProperty('inputTokens');

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Lost, TurnLease } from '../../../src/domain/ports/turn-store.ts';
 import { StoppedWork } from '../../../src/workers/shutdown.ts';
 import { LeaseKeeper } from '../../../src/workers/turn/lease-keeper.ts';
@@ -26,114 +26,110 @@ function keep(heartbeats: readonly Heartbeat[]) {
   return { timers, keeper, heartbeatCount: () => count };
 }
 
-describe('a lease', () => {
-  it('is renewed every 2 s and never lapses while it is held', async () => {
-    const { timers, keeper, heartbeatCount } = keep([]);
-    await timers.advance(60_000);
-    expect(heartbeatCount()).toBe(30);
-    expect(keeper.signal.aborted).toBe(false);
-  });
+it('a lease is renewed every 2 s and never lapses while it is held', async () => {
+  const { timers, keeper, heartbeatCount } = keep([]);
+  await timers.advance(60_000);
+  expect(heartbeatCount()).toBe(30);
+  expect(keeper.signal.aborted).toBe(false);
+});
 
-  it.each(['fenced', 'gone', 'canceled'] as const)('that is %s aborts the work', async (status) => {
-    const { timers, keeper, heartbeatCount } = keep([{ status: 'held' }, { status }]);
-    await timers.advance(3_999);
-    expect(keeper.signal.aborted).toBe(false);
-    await timers.advance(1);
-    expect(keeper.signal.reason).toEqual(new LostTurn(status));
-    await timers.advance(60_000);
-    expect(heartbeatCount()).toBe(2);
-    expect(timers.pending).toBe(0);
-  });
+it.each(['fenced', 'gone', 'canceled'] as const)('a lease that is %s aborts the work', async (status) => {
+  const { timers, keeper, heartbeatCount } = keep([{ status: 'held' }, { status }]);
+  await timers.advance(3_999);
+  expect(keeper.signal.aborted).toBe(false);
+  await timers.advance(1);
+  expect(keeper.signal.reason).toEqual(new LostTurn(status));
+  await timers.advance(60_000);
+  expect(heartbeatCount()).toBe(2);
+  expect(timers.pending).toBe(0);
+});
 
-  it('survives unanswered heartbeats until it has lapsed', async () => {
-    const away = new Error('redis is away');
-    const survived = keep([{ status: 'held' }, away, away, { status: 'held' }]);
-    await survived.timers.advance(12_000);
-    expect(survived.keeper.signal.aborted).toBe(false);
-    const expired = keep([{ status: 'held' }, away, away, away, away]);
-    await expired.timers.advance(9_999);
-    expect(expired.keeper.signal.aborted).toBe(false);
-    await expired.timers.advance(1);
-    expect(expired.keeper.signal.reason).toEqual(new LostTurn('expired'));
-  });
+it('a lease survives unanswered heartbeats until it has lapsed', async () => {
+  const away = new Error('redis is away');
+  const survived = keep([{ status: 'held' }, away, away, { status: 'held' }]);
+  await survived.timers.advance(12_000);
+  expect(survived.keeper.signal.aborted).toBe(false);
+  const expired = keep([{ status: 'held' }, away, away, away, away]);
+  await expired.timers.advance(9_999);
+  expect(expired.keeper.signal.aborted).toBe(false);
+  await expired.timers.advance(1);
+  expect(expired.keeper.signal.reason).toEqual(new LostTurn('expired'));
+});
 
-  it('is not lost if it was given back, though a late heartbeat says so', async () => {
-    const answer = Promise.withResolvers<Lost>();
-    const timers = new ManualTimers();
-    const keeper = new LeaseKeeper(lease, {
-      turns: { heartbeat: () => answer.promise },
-      timers,
-      heartbeatMs: 2_000,
-      leaseMs: 8_000,
-    });
-    await timers.advance(2_000);
-    keeper.stop();
-    answer.resolve({ status: 'fenced' });
-    await settleTasks();
-    expect(keeper.signal.aborted).toBe(false);
-    expect(timers.pending).toBe(0);
+it('a lease is not lost if it was given back, though a late heartbeat says so', async () => {
+  const answer = Promise.withResolvers<Lost>();
+  const timers = new ManualTimers();
+  const keeper = new LeaseKeeper(lease, {
+    turns: { heartbeat: () => answer.promise },
+    timers,
+    heartbeatMs: 2_000,
+    leaseMs: 8_000,
   });
+  await timers.advance(2_000);
+  keeper.stop();
+  answer.resolve({ status: 'fenced' });
+  await settleTasks();
+  expect(keeper.signal.aborted).toBe(false);
+  expect(timers.pending).toBe(0);
+});
 
-  it('is aborted for the first reason', () => {
-    const { keeper } = keep([]);
-    keeper.abort(new LostTurn('gone'));
-    keeper.abort(new Error('later'));
-    expect(keeper.signal.reason).toEqual(new LostTurn('gone'));
-  });
+it('a lease is aborted for the first reason', () => {
+  const { keeper } = keep([]);
+  keeper.abort(new LostTurn('gone'));
+  keeper.abort(new Error('later'));
+  expect(keeper.signal.reason).toEqual(new LostTurn('gone'));
 });
 
 const NEVER = new AbortController().signal;
 
-describe('a call within its deadline', () => {
-  it('returns its outcome and leaves no timer', async () => {
-    const timers = new ManualTimers();
-    const { signal } = new AbortController();
-    expect(await callWithin({ timers, timeoutMs: 10, signal, stop: NEVER }, async () => 'done')).toBe('done');
-    await expect(
-      callWithin({ timers, timeoutMs: 10, signal, stop: NEVER }, () => Promise.reject(new Error('no'))),
-    ).rejects.toThrow('no');
-    expect(timers.pending).toBe(0);
-  });
+it('a call within its deadline returns its outcome and leaves no timer', async () => {
+  const timers = new ManualTimers();
+  const { signal } = new AbortController();
+  expect(await callWithin({ timers, timeoutMs: 10, signal, stop: NEVER }, async () => 'done')).toBe('done');
+  await expect(
+    callWithin({ timers, timeoutMs: 10, signal, stop: NEVER }, () => Promise.reject(new Error('no'))),
+  ).rejects.toThrow('no');
+  expect(timers.pending).toBe(0);
+});
 
-  it('ends at the deadline, though it ignores its signal', async () => {
-    const timers = new ManualTimers();
-    const { signal } = new AbortController();
-    const call = callWithin({ timers, timeoutMs: 10, signal, stop: NEVER }, () => new Promise(() => {}));
-    const failure = call.catch((error: unknown) => error);
-    await timers.advance(10);
-    expect(await failure).toEqual(new StepTimeout(10));
-  });
+it('a call ends at its deadline, though it ignores its signal', async () => {
+  const timers = new ManualTimers();
+  const { signal } = new AbortController();
+  const call = callWithin({ timers, timeoutMs: 10, signal, stop: NEVER }, () => new Promise(() => {}));
+  const failure = call.catch((error: unknown) => error);
+  await timers.advance(10);
+  expect(await failure).toEqual(new StepTimeout(10));
+});
 
-  it('ends with the reason of its turn, even if the call throws then', async () => {
-    const timers = new ManualTimers();
-    const work = new AbortController();
-    const call = callWithin({ timers, timeoutMs: 10, signal: work.signal, stop: NEVER }, async (signal) => {
-      await new Promise((resolve) => {
-        signal.addEventListener('abort', resolve, { once: true });
-      });
-      throw new Error('of its own making');
+it('a call ends with the reason that ends its turn, even if the call throws then', async () => {
+  const timers = new ManualTimers();
+  const work = new AbortController();
+  const call = callWithin({ timers, timeoutMs: 10, signal: work.signal, stop: NEVER }, async (signal) => {
+    await new Promise((resolve) => {
+      signal.addEventListener('abort', resolve, { once: true });
     });
-    const lost = new LostTurn('fenced');
-    work.abort(lost);
-    await expect(call).rejects.toBe(lost);
-    const late = callWithin({ timers, timeoutMs: 10, signal: work.signal, stop: NEVER }, async () => 'not called');
-    await expect(late).rejects.toBe(lost);
-    expect(timers.pending).toBe(0);
+    throw new Error('of its own making');
   });
+  const lost = new LostTurn('fenced');
+  work.abort(lost);
+  await expect(call).rejects.toBe(lost);
+  const late = callWithin({ timers, timeoutMs: 10, signal: work.signal, stop: NEVER }, async () => 'not called');
+  await expect(late).rejects.toBe(lost);
+  expect(timers.pending).toBe(0);
+});
 
-  it('is aborted when its worker stops, and may still answer', async () => {
-    const timers = new ManualTimers();
-    const stop = new AbortController();
-    const deadline = { timers, timeoutMs: 10, signal: NEVER, stop: stop.signal };
-    const call = callWithin(deadline, async (signal) => {
-      await new Promise((resolve) => {
-        signal.addEventListener('abort', resolve, { once: true });
-      });
-      return 'done all the same';
+it('a call is aborted when its worker stops, and may still answer', async () => {
+  const timers = new ManualTimers();
+  const stop = new AbortController();
+  const deadline = { timers, timeoutMs: 10, signal: NEVER, stop: stop.signal };
+  const call = callWithin(deadline, async (signal) => {
+    await new Promise((resolve) => {
+      signal.addEventListener('abort', resolve, { once: true });
     });
-    stop.abort(new StoppedWork());
-    expect(await call).toBe('done all the same');
-    await expect(callWithin(deadline, async () => 'not called')).rejects.toThrow(StoppedWork);
-    expect(timers.pending).toBe(0);
+    return 'done all the same';
   });
+  stop.abort(new StoppedWork());
+  expect(await call).toBe('done all the same');
+  await expect(callWithin(deadline, async () => 'not called')).rejects.toThrow(StoppedWork);
+  expect(timers.pending).toBe(0);
 });

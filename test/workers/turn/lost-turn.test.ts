@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../../src/domain/agent.ts';
 import { TurnfoldError } from '../../../src/domain/errors.ts';
@@ -54,153 +54,151 @@ async function openWatched(options: { model: ReturnType<typeof scriptedModel>; t
   return { world, guard: guard as unknown as ReturnType<typeof forbidWrites> };
 }
 
-describe('a lost lease', () => {
-  it('aborts the model call at the next heartbeat, and nothing more is written', async () => {
-    let signal: AbortSignal | undefined;
-    const model = scriptedModel({
-      decide: (request) => {
-        signal = request.signal;
-        return new Promise<never>(() => {});
-      },
-    });
-    const { world, guard } = await openWatched({ model });
-    await world.accept('t1', 'Hi');
-    const delivered = world.deliver();
-    await settleTasks();
-    await takeOver(world);
-    guard.arm();
-    await world.timers.advance(1_999);
-    expect(signal?.aborted).toBe(false);
-    await world.timers.advance(1);
-    expect(await delivered).toBe('lost');
-    expect(signal?.aborted).toBe(true);
-    expect(guard.writes).toEqual([]);
-    expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'lost' }]);
-    expect(world.eventsOf('lease_lost')).toMatchObject([{ what: 'turn', turn: 't1', why: 'fenced' }]);
-    expect(world.log).toHaveLength(1);
-    expect(await world.countTimers()).toBe(0);
+it('a lost lease aborts the model call at the next heartbeat, and nothing more is written', async () => {
+  let signal: AbortSignal | undefined;
+  const model = scriptedModel({
+    decide: (request) => {
+      signal = request.signal;
+      return new Promise<never>(() => {});
+    },
   });
+  const { world, guard } = await openWatched({ model });
+  await world.accept('t1', 'Hi');
+  const delivered = world.deliver();
+  await settleTasks();
+  await takeOver(world);
+  guard.arm();
+  await world.timers.advance(1_999);
+  expect(signal?.aborted).toBe(false);
+  await world.timers.advance(1);
+  expect(await delivered).toBe('lost');
+  expect(signal?.aborted).toBe(true);
+  expect(guard.writes).toEqual([]);
+  expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'lost' }]);
+  expect(world.eventsOf('lease_lost')).toMatchObject([{ what: 'turn', turn: 't1', why: 'fenced' }]);
+  expect(world.log).toHaveLength(1);
+  expect(await world.countTimers()).toBe(0);
+});
 
-  it('aborts the calls beside a result that could not be recorded', async () => {
-    const gate = Promise.withResolvers<string>();
-    const signals: AbortSignal[] = [];
-    const tool = defineTool({
-      name: 'wait',
-      description: '',
-      input: z.object({ for: z.enum(['gate', 'ever']) }),
-      run: (given, { signal }) => {
-        signals.push(signal);
-        return given.for === 'gate' ? gate.promise : new Promise<string>(() => {});
-      },
-    });
-    const calls = ['gate', 'ever'].map((which) => ({ id: which, name: 'wait', arguments: { for: which } }));
-    const model = scriptedModel({ steps: [{ answer: { toolCalls: calls } }] });
-    const { world } = await openWatched({ model, tools: [tool] as Tool[] });
-    await world.accept('t1', 'Hi');
-    const delivered = world.deliver();
-    await settleTasks();
-    await takeOver(world);
-    gate.resolve('too late');
-    expect(await delivered).toBe('lost');
-    expect(signals.map(({ aborted }) => aborted)).toEqual([false, true]);
-    expect(world.log).toHaveLength(2);
-    expect(await world.countTimers()).toBe(0);
+it('a lost lease aborts the calls beside a result that could not be recorded', async () => {
+  const gate = Promise.withResolvers<string>();
+  const signals: AbortSignal[] = [];
+  const tool = defineTool({
+    name: 'wait',
+    description: '',
+    input: z.object({ for: z.enum(['gate', 'ever']) }),
+    run: (given, { signal }) => {
+      signals.push(signal);
+      return given.for === 'gate' ? gate.promise : new Promise<string>(() => {});
+    },
   });
+  const calls = ['gate', 'ever'].map((which) => ({ id: which, name: 'wait', arguments: { for: which } }));
+  const model = scriptedModel({ steps: [{ answer: { toolCalls: calls } }] });
+  const { world } = await openWatched({ model, tools: [tool] as Tool[] });
+  await world.accept('t1', 'Hi');
+  const delivered = world.deliver();
+  await settleTasks();
+  await takeOver(world);
+  gate.resolve('too late');
+  expect(await delivered).toBe('lost');
+  expect(signals.map(({ aborted }) => aborted)).toEqual([false, true]);
+  expect(world.log).toHaveLength(2);
+  expect(await world.countTimers()).toBe(0);
+});
 
-  it.each(['recordStep', 'settle'] as const)('found at %s ends the delivery quietly', async (name) => {
-    const world: Fixture = await Fixture.open({
-      model: scriptedModel({ decide: () => ({ content: 'ok' }) }),
-      wrap: (ports) => ({
-        ...ports,
-        turns: {
-          ...ports.turns,
-          [name]: async (...args: Parameters<TurnPorts['turns']['settle']>) => {
-            await takeOver(world);
-            return (ports.turns[name] as TurnPorts['turns']['settle'])(...args);
-          },
+it.each(['recordStep', 'settle'] as const)('a lost lease found at %s ends the delivery quietly', async (name) => {
+  const world: Fixture = await Fixture.open({
+    model: scriptedModel({ decide: () => ({ content: 'ok' }) }),
+    wrap: (ports) => ({
+      ...ports,
+      turns: {
+        ...ports.turns,
+        [name]: async (...args: Parameters<TurnPorts['turns']['settle']>) => {
+          await takeOver(world);
+          return (ports.turns[name] as TurnPorts['turns']['settle'])(...args);
         },
-      }),
-    });
-    await world.accept('t1', 'Hi');
-    expect(await world.deliver()).toBe('lost');
-    expect(await world.view('t1')).toMatchObject({ state: 'running' });
-    expect(world.eventsOf('turn_settled')).toEqual([]);
-    expect(world.eventsOf('lease_lost')).toMatchObject([{ why: 'fenced' }]);
-    expect(await world.countTimers()).toBe(0);
+      },
+    }),
   });
+  await world.accept('t1', 'Hi');
+  expect(await world.deliver()).toBe('lost');
+  expect(await world.view('t1')).toMatchObject({ state: 'running' });
+  expect(world.eventsOf('turn_settled')).toEqual([]);
+  expect(world.eventsOf('lease_lost')).toMatchObject([{ why: 'fenced' }]);
+  expect(await world.countTimers()).toBe(0);
+});
 
-  it('is quiet, too, after an erase of its conversation', async () => {
-    const gate = Promise.withResolvers<{ content: string }>();
-    const world = await Fixture.open({ model: scriptedModel({ decide: () => gate.promise }) });
-    await world.accept('t1', 'Hi');
-    const delivered = world.deliver();
-    await settleTasks();
-    world.db.markGone(ref);
-    world.db.remove(ref);
-    gate.resolve({ content: 'to nobody' });
-    expect(await delivered).toBe('lost');
-    expect(world.eventsOf('lease_lost')).toMatchObject([{ why: 'gone' }]);
-    expect(await world.countTimers()).toBe(0);
-  });
+it('an erase of the conversation ends a delivery quietly', async () => {
+  const gate = Promise.withResolvers<{ content: string }>();
+  const world = await Fixture.open({ model: scriptedModel({ decide: () => gate.promise }) });
+  await world.accept('t1', 'Hi');
+  const delivered = world.deliver();
+  await settleTasks();
+  world.db.markGone(ref);
+  world.db.remove(ref);
+  gate.resolve({ content: 'to nobody' });
+  expect(await delivered).toBe('lost');
+  expect(world.eventsOf('lease_lost')).toMatchObject([{ why: 'gone' }]);
+  expect(await world.countTimers()).toBe(0);
+});
 
-  it('drops the answer of a model call if the turn was canceled during the call', async () => {
-    const gate = Promise.withResolvers<{ content: string }>();
-    const world = await Fixture.open({ model: scriptedModel({ decide: () => gate.promise }) });
-    await world.accept('t1', 'Hi');
-    const delivered = world.deliver();
-    await settleTasks();
-    await world.store.cancel(ref, 't1', 'w');
-    gate.resolve({ content: 'too late' });
-    expect(await delivered).toBe('lost');
-    expect(await world.view('t1')).toMatchObject({ state: 'canceled' });
-    expect(world.log).toHaveLength(1);
-    expect(world.eventsOf('lease_lost')).toMatchObject([{ what: 'turn', turn: 't1', why: 'canceled' }]);
-    expect(world.eventsOf('turn_settled')).toEqual([]);
-  });
+it('the answer of a model call is dropped if the turn was canceled during the call', async () => {
+  const gate = Promise.withResolvers<{ content: string }>();
+  const world = await Fixture.open({ model: scriptedModel({ decide: () => gate.promise }) });
+  await world.accept('t1', 'Hi');
+  const delivered = world.deliver();
+  await settleTasks();
+  await world.store.cancel(ref, 't1', 'w');
+  gate.resolve({ content: 'too late' });
+  expect(await delivered).toBe('lost');
+  expect(await world.view('t1')).toMatchObject({ state: 'canceled' });
+  expect(world.log).toHaveLength(1);
+  expect(world.eventsOf('lease_lost')).toMatchObject([{ what: 'turn', turn: 't1', why: 'canceled' }]);
+  expect(world.eventsOf('turn_settled')).toEqual([]);
+});
 
-  it('does not follow from unanswered heartbeats while the lease runs', async () => {
-    const gate = Promise.withResolvers<{ content: string }>();
-    const world = await Fixture.open({
-      model: scriptedModel({ decide: () => gate.promise }),
-      wrap: (ports) => ({
-        ...ports,
-        turns: { ...ports.turns, heartbeat: () => Promise.reject(new Error('redis is away')) },
-      }),
-    });
-    await world.accept('t1', 'Hi');
-    const delivered = world.deliver();
-    await settleTasks();
-    await world.timers.advance(7_000);
-    gate.resolve({ content: 'in time' });
-    expect(await delivered).toBe('done');
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+it('unanswered heartbeats lose no turn while the lease runs', async () => {
+  const gate = Promise.withResolvers<{ content: string }>();
+  const world = await Fixture.open({
+    model: scriptedModel({ decide: () => gate.promise }),
+    wrap: (ports) => ({
+      ...ports,
+      turns: { ...ports.turns, heartbeat: () => Promise.reject(new Error('redis is away')) },
+    }),
   });
+  await world.accept('t1', 'Hi');
+  const delivered = world.deliver();
+  await settleTasks();
+  await world.timers.advance(7_000);
+  gate.resolve({ content: 'in time' });
+  expect(await delivered).toBe('done');
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+});
 
-  it.each([
-    [new TurnfoldError('redis_unavailable', 'Redis does not answer'), undefined],
-    [new Error('WRONGTYPE'), { scope: nameConversation(ref) }],
-  ])('is not what a claim without an answer means: %s is thrown', async (failed, told) => {
-    const world = await Fixture.open({
-      model: scriptedModel({ decide: () => ({ content: 'ok' }) }),
-      wrap: (ports) => ({ ...ports, turns: { ...ports.turns, claim: () => Promise.reject(failed) } }),
-    });
-    const thrown: unknown = await world.deliver().catch((error: unknown) => error);
-    if (told === undefined) expect(thrown, 'an outage tells of itself, once for all').toBe(failed);
-    else expect(thrown).toMatchObject({ ...told, cause: failed });
+it.each([
+  [new TurnfoldError('redis_unavailable', 'Redis does not answer'), undefined],
+  [new Error('WRONGTYPE'), { scope: nameConversation(ref) }],
+])('a claim that the store does not answer throws: %s', async (failed, told) => {
+  const world = await Fixture.open({
+    model: scriptedModel({ decide: () => ({ content: 'ok' }) }),
+    wrap: (ports) => ({ ...ports, turns: { ...ports.turns, claim: () => Promise.reject(failed) } }),
   });
+  const thrown: unknown = await world.deliver().catch((error: unknown) => error);
+  if (told === undefined) expect(thrown, 'an outage tells of itself, once for all').toBe(failed);
+  else expect(thrown).toMatchObject({ ...told, cause: failed });
+});
 
-  it('does not follow from a failing store: its error is thrown, and the sweeper wakes due turns', async () => {
-    const away = new Error('redis is away');
-    const world = await Fixture.open({
-      model: scriptedModel({ decide: () => ({ content: 'ok' }) }),
-      wrap: (ports) => ({ ...ports, turns: { ...ports.turns, recordStep: () => Promise.reject(away) } }),
-    });
-    await world.accept('t1', 'Hi');
-    await expect(world.deliver()).rejects.toMatchObject({
-      scope: { ...nameConversation(ref), turn: 't1' },
-      cause: away,
-    });
-    expect(world.eventsOf('lease_lost')).toEqual([]);
-    expect(await world.countTimers()).toBe(0);
+it('a delivery throws the error of a failing store, and the sweeper wakes the turn later', async () => {
+  const away = new Error('redis is away');
+  const world = await Fixture.open({
+    model: scriptedModel({ decide: () => ({ content: 'ok' }) }),
+    wrap: (ports) => ({ ...ports, turns: { ...ports.turns, recordStep: () => Promise.reject(away) } }),
   });
+  await world.accept('t1', 'Hi');
+  await expect(world.deliver()).rejects.toMatchObject({
+    scope: { ...nameConversation(ref), turn: 't1' },
+    cause: away,
+  });
+  expect(world.eventsOf('lease_lost')).toEqual([]);
+  expect(await world.countTimers()).toBe(0);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { Message } from '../../../src/domain/message.ts';
 import { readAnswer } from '../../../src/workers/turn/model-answer.ts';
 
@@ -6,74 +6,72 @@ const prepared = {
   weigh: async (message: Message) => ({ message, tokens: 1, bytes: message.content.length }),
 };
 
-describe('a model’s answer', () => {
-  it('becomes the outcome of its step, and is refused if the head moved', async () => {
-    const toolCalls = [{ id: 'call_1', name: 'read', arguments: '{}' }];
-    const raw = { type: 'message' };
+it('a model’s answer becomes the outcome of its step, and is refused if the head moved', async () => {
+  const toolCalls = [{ id: 'call_1', name: 'read', arguments: '{}' }];
+  const raw = { type: 'message' };
+  const usage = { inputTotal: 100, output: 20, outputKept: 15 };
+  const read = await readAnswer(
+    { content: '', toolCalls, raw, usage },
+    { key: 'model-3', head: 41, version: 2, fingerprint: 'a1b2', countedTokens: 90, pictureTokens: 0 },
+    prepared,
+  );
+  const call = { id: 'c42_0', providerId: 'call_1', name: 'read', arguments: '{}' };
+  const message = { role: 'assistant', content: '', toolCalls: [call], raw };
+  expect(read).toEqual({
+    status: 'read',
+    message,
+    outcome: {
+      key: 'model-3',
+      messages: [{ message, tokens: 1, bytes: 0 }],
+      expectedHead: 41,
+      opens: [{ id: 'c42_0', providerId: 'call_1' }],
+      closes: [],
+      usage: { inputTokens: 100, outputTokens: 20 },
+      answeredVersion: 2,
+      anchor: { tokens: 115, version: 2, fingerprint: 'a1b2' },
+    },
+  });
+});
+
+it('a model’s answer sets no anchor without usage', async () => {
+  const read = await readAnswer(
+    { content: 'Hi', toolCalls: [] },
+    { key: 'model-1', head: 1, version: 0, countedTokens: 9, pictureTokens: 0 },
+    prepared,
+  );
+  expect(read).toMatchObject({ status: 'read', message: { role: 'assistant', content: 'Hi' } });
+  expect(read, 'the answer still counts').toHaveProperty('outcome.answeredVersion', 0);
+  expect(read).not.toHaveProperty('outcome.anchor');
+  expect(read).not.toHaveProperty('outcome.usage');
+});
+
+it.each(['cut_off', 'refusal'] as const)(
+  'a model’s answer runs none of its calls if it is incomplete (%s), because truncated arguments may mean something else',
+  async (end) => {
+    const toolCalls = [
+      { id: 'call_1', name: 'remove', arguments: '{"path":"/srv"}' },
+      { id: 'call_2', name: 'read', arguments: '{}' },
+    ];
     const usage = { inputTotal: 100, output: 20, outputKept: 15 };
+    const answer = { content: '', toolCalls, end, usage };
     const read = await readAnswer(
-      { content: '', toolCalls, raw, usage },
-      { key: 'model-3', head: 41, version: 2, fingerprint: 'a1b2', countedTokens: 90, pictureTokens: 0 },
+      answer,
+      { key: 'model-3', head: 41, version: 2, countedTokens: 90, pictureTokens: 0 },
       prepared,
     );
-    const call = { id: 'c42_0', providerId: 'call_1', name: 'read', arguments: '{}' };
-    const message = { role: 'assistant', content: '', toolCalls: [call], raw };
-    expect(read).toEqual({
+    expect(read).toMatchObject({
       status: 'read',
-      message,
       outcome: {
-        key: 'model-3',
-        messages: [{ message, tokens: 1, bytes: 0 }],
-        expectedHead: 41,
-        opens: [{ id: 'c42_0', providerId: 'call_1' }],
-        closes: [],
-        usage: { inputTokens: 100, outputTokens: 20 },
-        answeredVersion: 2,
-        anchor: { tokens: 115, version: 2, fingerprint: 'a1b2' },
+        opens: [],
+        end,
+        messages: [
+          { message: { role: 'assistant' } },
+          { message: { role: 'tool', toolCallId: 'c42_0', isError: true } },
+          { message: { role: 'tool', toolCallId: 'c42_1', isError: true } },
+        ],
       },
     });
-  });
-
-  it('sets no anchor without usage', async () => {
-    const read = await readAnswer(
-      { content: 'Hi', toolCalls: [] },
-      { key: 'model-1', head: 1, version: 0, countedTokens: 9, pictureTokens: 0 },
-      prepared,
-    );
-    expect(read).toMatchObject({ status: 'read', message: { role: 'assistant', content: 'Hi' } });
-    expect(read, 'the answer still counts').toHaveProperty('outcome.answeredVersion', 0);
+    // The provider's count does not include the results.
     expect(read).not.toHaveProperty('outcome.anchor');
-    expect(read).not.toHaveProperty('outcome.usage');
-  });
-
-  it.each(['cut_off', 'refusal'] as const)(
-    'runs none of its calls if it is incomplete (%s), because truncated arguments may mean something else',
-    async (end) => {
-      const toolCalls = [
-        { id: 'call_1', name: 'remove', arguments: '{"path":"/srv"}' },
-        { id: 'call_2', name: 'read', arguments: '{}' },
-      ];
-      const usage = { inputTotal: 100, output: 20, outputKept: 15 };
-      const answer = { content: '', toolCalls, end, usage };
-      const read = await readAnswer(
-        answer,
-        { key: 'model-3', head: 41, version: 2, countedTokens: 90, pictureTokens: 0 },
-        prepared,
-      );
-      expect(read).toMatchObject({
-        status: 'read',
-        outcome: {
-          opens: [],
-          end,
-          messages: [
-            { message: { role: 'assistant' } },
-            { message: { role: 'tool', toolCallId: 'c42_0', isError: true } },
-            { message: { role: 'tool', toolCallId: 'c42_1', isError: true } },
-          ],
-        },
-      });
-      // The provider's count does not include the results.
-      expect(read).not.toHaveProperty('outcome.anchor');
-    },
-  );
-});
+  },
+);

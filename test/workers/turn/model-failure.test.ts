@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import type { WorkerEvent } from '../../../src/domain/events.ts';
 import { ModelError } from '../../../src/domain/model.ts';
 import { modelChain } from '../../../src/models/chain.ts';
@@ -15,53 +15,51 @@ function busy(retryAt?: number): ModelError {
   return new ModelError('retry', 'rate limit', retryAt === undefined ? {} : { retryAt });
 }
 
-describe('a chain of models', () => {
-  const usage = { inputTotal: 300, output: 2, outputKept: 2 };
+function limitedBefore(...outcomes: readonly ScriptedOutcome[]) {
+  const first = scriptedModel({ profile: { id: 'a' }, decide: () => busy() });
+  let asked = 0;
+  const second = scriptedModel({ profile: { id: 'b' }, decide: () => outcomes[asked++] ?? busy() });
+  return modelChain([first, second]);
+}
 
-  function limitedBefore(...outcomes: readonly ScriptedOutcome[]) {
-    const first = scriptedModel({ profile: { id: 'a' }, decide: () => busy() });
-    let asked = 0;
-    const second = scriptedModel({ profile: { id: 'b' }, decide: () => outcomes[asked++] ?? busy() });
-    return modelChain([first, second]);
+it('a chain of models has one name for all requests in events, and the answering model is named beside it', async () => {
+  const world = await Fixture.open({ model: limitedBefore({ content: 'x' }) });
+  for (const turn of ['t1', 't2']) {
+    await world.accept(turn, 'hello');
+    await world.deliver();
   }
-
-  it('has one name for all requests, answered or failed, and reports the answering model beside it', async () => {
-    const world = await Fixture.open({ model: limitedBefore({ content: 'x' }) });
-    for (const turn of ['t1', 't2']) {
-      await world.accept(turn, 'hello');
-      await world.deliver();
-    }
-    const [answered, failed] = world.eventsOf('model_called');
-    expect(answered).toMatchObject({ model: 'a|b', outcome: 'answered', answeredBy: 'b' });
-    expect(failed).toMatchObject({ model: 'a|b', outcome: 'retry' });
-    expect(failed).not.toHaveProperty('answeredBy');
-  });
-
-  it('streams the text of the model that answers, not of one that was passed over', async () => {
-    async function* breakOff(): AsyncGenerator<string> {
-      yield 'I have';
-      throw busy();
-    }
-    const first = answersOf({ content: breakOff() }, busy());
-    const second = answersOf({ content: '', toolCalls: [{ name: 'nothing', arguments: {} }] }, { content: 'Done.' });
-    const world = await Fixture.open({ model: modelChain([first, second]) });
-    await world.accept('t1', 'hello');
-    await world.deliver();
-    const [withoutText, withText] = world.eventsOf('model_called');
-    expect(withoutText).toMatchObject({ outcome: 'answered' });
-    expect(withoutText).not.toHaveProperty('firstTextMs');
-    expect(withText).toHaveProperty('firstTextMs');
-  });
-
-  it('is calibrated under the id of the model that answered', async () => {
-    const world = await Fixture.open({ model: limitedBefore({ content: 'x', usage }) });
-    await world.accept('t1', 'hello');
-    await world.deliver();
-    expect(world.observed).toMatchObject([{ model: 'b', providerTokens: 300 }]);
-  });
+  const [answered, failed] = world.eventsOf('model_called');
+  expect(answered).toMatchObject({ model: 'a|b', outcome: 'answered', answeredBy: 'b' });
+  expect(failed).toMatchObject({ model: 'a|b', outcome: 'retry' });
+  expect(failed).not.toHaveProperty('answeredBy');
 });
 
-it('reports the usage of a paid request without an answer', async () => {
+it('a chain of models streams the text of the model that answers, not of one that was passed over', async () => {
+  async function* breakOff(): AsyncGenerator<string> {
+    yield 'I have';
+    throw busy();
+  }
+  const first = answersOf({ content: breakOff() }, busy());
+  const second = answersOf({ content: '', toolCalls: [{ name: 'nothing', arguments: {} }] }, { content: 'Done.' });
+  const world = await Fixture.open({ model: modelChain([first, second]) });
+  await world.accept('t1', 'hello');
+  await world.deliver();
+  const [withoutText, withText] = world.eventsOf('model_called');
+  expect(withoutText).toMatchObject({ outcome: 'answered' });
+  expect(withoutText).not.toHaveProperty('firstTextMs');
+  expect(withText).toHaveProperty('firstTextMs');
+});
+
+it('a chain of models is calibrated under the id of the model that answered', async () => {
+  const world = await Fixture.open({
+    model: limitedBefore({ content: 'x', usage: { inputTotal: 300, output: 2, outputKept: 2 } }),
+  });
+  await world.accept('t1', 'hello');
+  await world.deliver();
+  expect(world.observed).toMatchObject([{ model: 'b', providerTokens: 300 }]);
+});
+
+it('a worker reports the usage of a paid request without an answer', async () => {
   const usage = { inputTotal: 9_000, cachedInput: 8_000, output: 700, outputKept: 0 };
   const prices = { input: 1, cachedInput: 1, cacheWrite: 1, output: 10 };
   const model = scriptedModel({ profile: { prices }, decide: () => new ModelError('overflow', 'too long', { usage }) });
@@ -72,152 +70,148 @@ it('reports the usage of a paid request without an answer', async () => {
   expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'overflow', ...told }]);
 });
 
-describe('a model call that may succeed later', () => {
-  it('four 429 in a row do not poison a turn, which waits longer each time and then goes on', async () => {
-    const model = answersOf(busy(), busy(), busy(), busy(), { content: 'there' });
-    const world = await Fixture.open({ model });
-    await world.accept('t1', 'Hi');
-    for (const backoffMs of [1_000, 2_000, 4_000, 8_000]) {
-      await world.deliver();
-      const until = world.timers.now() + backoffMs;
-      expect(await world.view('t1')).toMatchObject({
-        state: 'waiting',
-        waiting: { for: 'retry', step: 'model-1', until },
-      });
-      expect(world.db.find(ref)?.owner).toBeUndefined();
-      await world.timers.advance(backoffMs - 1);
-      await world.deliver();
-      await world.timers.advance(1);
-    }
+it('four 429 in a row do not poison a turn, which waits longer each time and then goes on', async () => {
+  const model = answersOf(busy(), busy(), busy(), busy(), { content: 'there' });
+  const world = await Fixture.open({ model });
+  await world.accept('t1', 'Hi');
+  for (const backoffMs of [1_000, 2_000, 4_000, 8_000]) {
     await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'there' } });
-    model.assertDone();
-    expect(world.eventsOf('model_called').map(({ outcome }) => outcome)).toEqual([
-      'retry',
-      'retry',
-      'retry',
-      'retry',
-      'answered',
-    ]);
-    expect(await world.countTimers()).toBe(0);
-  });
-
-  it('waits until the time that its provider names', async () => {
-    const world = await Fixture.open({ model: answersOf(busy(1_700_000_042_000), { content: 'there' }) });
-    await world.accept('t1', 'Hi');
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ waiting: { until: 1_700_000_042_000 } });
-  });
-
-  it('starts the backoff again with the next step', async () => {
-    const call = { toolCalls: [{ name: 'nothing', arguments: {} }] };
-    const world = await Fixture.open({ model: answersOf(busy(), busy(), call, busy(), { content: 'there' }) });
-    await world.accept('t1', 'Hi');
-    const backoffs: number[] = [];
-    for (let delivery = 0; delivery < 4; delivery += 1) {
-      await world.deliver();
-      const { waiting } = (await world.view('t1')) ?? {};
-      if (waiting === undefined) break;
-      backoffs.push(waiting.until - world.timers.now());
-      await world.timers.advance(waiting.until - world.timers.now());
-    }
-    expect(backoffs).toEqual([1_000, 2_000, 1_000]);
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-  });
-
-  it('is suspended 20 times, then the turn fails and the next one goes on', async () => {
-    const model = scriptedModel({ decide: ({ messages }) => (messages.length === 1 ? busy() : { content: 'there' }) });
-    const world = await Fixture.open({ model });
-    await world.accept('t1', 'Hi');
-    await world.accept('t2', 'Ho');
-    for (let suspensions = 0; suspensions < 20; suspensions += 1) {
-      await world.deliver();
-      expect(await world.view('t1')).toMatchObject({ state: 'waiting' });
-      await world.timers.advance(60_000);
-    }
-    await world.deliver();
+    const until = world.timers.now() + backoffMs;
     expect(await world.view('t1')).toMatchObject({
-      failure: { code: 'retries_exhausted', details: { step: 'model-1' } },
+      state: 'waiting',
+      waiting: { for: 'retry', step: 'model-1', until },
     });
-    expect(await world.view('t2')).toMatchObject({ state: 'completed' });
-    expect(model.callCount).toBe(22);
-  });
-
-  it.each([
-    ['its provider', {}],
-    ['its provider, in the time that the turn has', { turnTimeoutMs: 3_600_000 }],
-  ])(
-    'keeps the last error of %s with a turn that was suspended too often, and with each of its calls',
-    async (_, time) => {
-      const overloaded = new ModelError('retry', 'the provider failed (503 overloaded_error)', {
-        code: 'overloaded_error',
-      });
-      const world = await Fixture.open({ model: scriptedModel({ decide: () => overloaded }), ...time });
-      await world.accept('t1', 'Hi');
-      for (let delivery = 0; delivery < 21; delivery += 1) {
-        await world.deliver();
-        await world.timers.advance(60_000);
-      }
-      expect((await world.view('t1'))?.failure).toEqual({
-        code: 'retries_exhausted',
-        message: 'model-1 was suspended too often, last for retry: the provider failed (503 overloaded_error)',
-        details: { step: 'model-1', code: 'overloaded_error' },
-      });
-      const told = { outcome: 'retry', why: overloaded.message, code: 'overloaded_error' };
-      expect(world.eventsOf('model_called').at(-1)).toMatchObject(told);
-      expect(describeEvent(world.eventsOf('model_called').at(-1) as WorkerEvent).fields).toMatchObject(told);
-    },
-  );
-
-  it('happens if a call takes longer than a step may', async () => {
-    const hang = new Promise<never>(() => {});
-    const model = answersOf(hang, { content: 'there' });
-    const world = await Fixture.open({ model, settings: { stepTimeoutMs: 30_000 } });
-    await world.accept('t1', 'Hi');
-    const delivered = world.deliver();
-    await settleTasks();
-    await world.timers.advance(30_000);
-    expect(await delivered).toBe('done');
-    expect(await world.view('t1')).toMatchObject({ waiting: { for: 'retry' } });
-    expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'timeout', durationMs: 30_000 }]);
-    await world.timers.advance(1_000);
+    expect(world.db.find(ref)?.owner).toBeUndefined();
+    await world.timers.advance(backoffMs - 1);
     await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-    expect(await world.countTimers()).toBe(0);
+    await world.timers.advance(1);
+  }
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'there' } });
+  model.assertDone();
+  expect(world.eventsOf('model_called').map(({ outcome }) => outcome)).toEqual([
+    'retry',
+    'retry',
+    'retry',
+    'retry',
+    'answered',
+  ]);
+  expect(await world.countTimers()).toBe(0);
+});
+
+it('a turn waits for a model until the time that its provider names', async () => {
+  const world = await Fixture.open({ model: answersOf(busy(1_700_000_042_000), { content: 'there' }) });
+  await world.accept('t1', 'Hi');
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ waiting: { until: 1_700_000_042_000 } });
+});
+
+it('the backoff of a model call starts again with the next step', async () => {
+  const call = { toolCalls: [{ name: 'nothing', arguments: {} }] };
+  const world = await Fixture.open({ model: answersOf(busy(), busy(), call, busy(), { content: 'there' }) });
+  await world.accept('t1', 'Hi');
+  const backoffs: number[] = [];
+  for (let delivery = 0; delivery < 4; delivery += 1) {
+    await world.deliver();
+    const { waiting } = (await world.view('t1')) ?? {};
+    if (waiting === undefined) break;
+    backoffs.push(waiting.until - world.timers.now());
+    await world.timers.advance(waiting.until - world.timers.now());
+  }
+  expect(backoffs).toEqual([1_000, 2_000, 1_000]);
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+});
+
+it('a turn that is suspended 20 times for one model call fails, and the next turn goes on', async () => {
+  const model = scriptedModel({ decide: ({ messages }) => (messages.length === 1 ? busy() : { content: 'there' }) });
+  const world = await Fixture.open({ model });
+  await world.accept('t1', 'Hi');
+  await world.accept('t2', 'Ho');
+  for (let suspensions = 0; suspensions < 20; suspensions += 1) {
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'waiting' });
+    await world.timers.advance(60_000);
+  }
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({
+    failure: { code: 'retries_exhausted', details: { step: 'model-1' } },
+  });
+  expect(await world.view('t2')).toMatchObject({ state: 'completed' });
+  expect(model.callCount).toBe(22);
+});
+
+it.each([
+  ['its provider', {}],
+  ['its provider, in the time that the turn has', { turnTimeoutMs: 3_600_000 }],
+])('a turn that was suspended too often keeps the last error of %s, and so does each of its calls', async (_, time) => {
+  const overloaded = new ModelError('retry', 'the provider failed (503 overloaded_error)', {
+    code: 'overloaded_error',
+  });
+  const world = await Fixture.open({ model: scriptedModel({ decide: () => overloaded }), ...time });
+  await world.accept('t1', 'Hi');
+  for (let delivery = 0; delivery < 21; delivery += 1) {
+    await world.deliver();
+    await world.timers.advance(60_000);
+  }
+  expect((await world.view('t1'))?.failure).toEqual({
+    code: 'retries_exhausted',
+    message: 'model-1 was suspended too often, last for retry: the provider failed (503 overloaded_error)',
+    details: { step: 'model-1', code: 'overloaded_error' },
+  });
+  const told = { outcome: 'retry', why: overloaded.message, code: 'overloaded_error' };
+  expect(world.eventsOf('model_called').at(-1)).toMatchObject(told);
+  expect(describeEvent(world.eventsOf('model_called').at(-1) as WorkerEvent).fields).toMatchObject(told);
+});
+
+it('a model call that takes longer than a step may is tried again', async () => {
+  const hang = new Promise<never>(() => {});
+  const model = answersOf(hang, { content: 'there' });
+  const world = await Fixture.open({ model, settings: { stepTimeoutMs: 30_000 } });
+  await world.accept('t1', 'Hi');
+  const delivered = world.deliver();
+  await settleTasks();
+  await world.timers.advance(30_000);
+  expect(await delivered).toBe('done');
+  expect(await world.view('t1')).toMatchObject({ waiting: { for: 'retry' } });
+  expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'timeout', durationMs: 30_000 }]);
+  await world.timers.advance(1_000);
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  expect(await world.countTimers()).toBe(0);
+});
+
+it('a fatal error of a model fails the turn with the adapter’s message', async () => {
+  const world = await Fixture.open({ model: answersOf(new ModelError('fatal', 'no such model')) });
+  await world.accept('t1', 'Hi');
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({
+    state: 'failed',
+    failure: { code: 'model_failed', message: 'model scripted: no such model', details: { model: 'scripted' } },
   });
 });
 
-describe('a model call that will not succeed', () => {
-  it('fails the turn with the adapter’s message', async () => {
-    const world = await Fixture.open({ model: answersOf(new ModelError('fatal', 'no such model')) });
-    await world.accept('t1', 'Hi');
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({
-      state: 'failed',
-      failure: { code: 'model_failed', message: 'model scripted: no such model', details: { model: 'scripted' } },
-    });
+it('an error of a model that has no code fails the turn with only its name', async () => {
+  const world = await Fixture.open({ model: answersOf(new RangeError('your prompt was "secret"')) });
+  await world.accept('t1', 'secret');
+  await world.deliver();
+  expect((await world.view('t1'))?.failure).toMatchObject({
+    code: 'model_failed',
+    message: 'model scripted: RangeError',
   });
+});
 
-  it('fails the turn with only the name of an error without a code', async () => {
-    const world = await Fixture.open({ model: answersOf(new RangeError('your prompt was "secret"')) });
-    await world.accept('t1', 'secret');
-    await world.deliver();
-    expect((await world.view('t1'))?.failure).toMatchObject({
-      code: 'model_failed',
-      message: 'model scripted: RangeError',
-    });
-  });
-
-  it.each([
-    ['answer.toolCalls[0].name', { toolCalls: [{ name: '', arguments: {} }] }],
-    ['answer[0].toolCalls[1].id', { toolCalls: ['a', 'b'].map((name) => ({ id: 'same', name, arguments: {} })) }],
-    ['bytes', { content: 'x'.repeat(1_048_577) }],
-  ])('happens for an answer that breaks the contract (%s), and nothing of it is written', async (field, answer) => {
+it.each([
+  ['answer.toolCalls[0].name', { toolCalls: [{ name: '', arguments: {} }] }],
+  ['answer[0].toolCalls[1].id', { toolCalls: ['a', 'b'].map((name) => ({ id: 'same', name, arguments: {} })) }],
+  ['bytes', { content: 'x'.repeat(1_048_577) }],
+])(
+  'a model answer that breaks the contract (%s) fails the turn, and nothing of the answer is written',
+  async (field, answer) => {
     const world = await Fixture.open({ model: answersOf(answer) });
     await world.accept('t1', 'Hi');
     await world.deliver();
     const { failure } = (await world.view('t1')) ?? {};
     expect(failure).toMatchObject({ code: 'model_failed', message: expect.stringContaining(field) });
     expect(world.log).toHaveLength(1);
-  });
-});
+  },
+);

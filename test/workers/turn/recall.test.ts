@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { z } from 'zod';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { Message } from '../../../src/domain/message.ts';
@@ -101,215 +101,211 @@ async function archive(world: Fixture, keep: number): Promise<void> {
   await world.endPass(keep);
 }
 
-describe('an agent with recall', () => {
-  it('finds and reads messages that its context has lost, in its own conversation alone', async () => {
-    const world = await openWorld([{ query: 'heron code' }, { query: 'heron code' }, { from: 2, to: 3 }]);
-    await fill(world, [user('Hi'), user('The HERON code is 4711.'), said('Noted.')]);
-    await fill(world, [user('The heron code is 9999.')], other);
-    await world.accept('t1', 'What was the heron code?');
-    await world.deliver();
-    await archive(world, 1);
-    await world.accept('t2', 'Say it again.');
-    await world.accept('t3', 'Read it.');
-    await world.deliver();
-    const [before, after, read] = resultsOf(world).map(({ content }) => JSON.parse(content) as unknown);
-    const hit = { seq: 2, role: 'user', excerpt: 'The HERON code is 4711.' };
-    const question = { seq: 4, role: 'user', excerpt: 'What was the heron code?' };
-    expect(before).toEqual({ hits: [question, hit], note: 'not archived: you see these messages' });
-    // The archived recall of the first turn is no hit, though it holds every word.
-    expect(after).toEqual({ hits: [question, hit] });
-    expect(read).toEqual({
-      messages: [
-        { seq: 2, role: 'user', text: 'The HERON code is 4711.' },
-        { seq: 3, role: 'assistant', text: 'Noted.' },
-      ],
-    });
-    const told = world.eventsOf('tool_called').map(({ name, outcome }) => `${name} ${outcome}`);
-    expect(told).toEqual(['recall done', 'recall done', 'recall done']);
+it('an agent with recall finds and reads messages that its context has lost, in its own conversation alone', async () => {
+  const world = await openWorld([{ query: 'heron code' }, { query: 'heron code' }, { from: 2, to: 3 }]);
+  await fill(world, [user('Hi'), user('The HERON code is 4711.'), said('Noted.')]);
+  await fill(world, [user('The heron code is 9999.')], other);
+  await world.accept('t1', 'What was the heron code?');
+  await world.deliver();
+  await archive(world, 1);
+  await world.accept('t2', 'Say it again.');
+  await world.accept('t3', 'Read it.');
+  await world.deliver();
+  const [before, after, read] = resultsOf(world).map(({ content }) => JSON.parse(content) as unknown);
+  const hit = { seq: 2, role: 'user', excerpt: 'The HERON code is 4711.' };
+  const question = { seq: 4, role: 'user', excerpt: 'What was the heron code?' };
+  expect(before).toEqual({ hits: [question, hit], note: 'not archived: you see these messages' });
+  // The archived recall of the first turn is no hit, though it holds every word.
+  expect(after).toEqual({ hits: [question, hit] });
+  expect(read).toEqual({
+    messages: [
+      { seq: 2, role: 'user', text: 'The HERON code is 4711.' },
+      { seq: 3, role: 'assistant', text: 'Noted.' },
+    ],
   });
-
-  it('has its call recorded like any other, and repeated after a crash', async () => {
-    let reads = 0;
-    const crash = new Error('the worker died');
-    const answers = [callOf({ query: 'heron' }), { content: 'done' }].map((answer) => ({ answer }));
-    const world = await Fixture.open({
-      model: scriptedModel({ steps: answers }),
-      recall: true,
-      wrap: (ports) => ({
-        ...ports,
-        turns: {
-          ...ports.turns,
-          recordStep: async (lease, outcome) => {
-            if (outcome.key.startsWith('tool-')) {
-              reads += 1;
-              if (reads === 1) throw crash;
-            }
-            return ports.turns.recordStep(lease, outcome);
-          },
-        },
-      }),
-    });
-    await fill(world, [user('A heron.')]);
-    await world.accept('t1', 'Find it.');
-    await expect(world.deliver()).rejects.toMatchObject({ cause: crash });
-    expect(resultsOf(world)).toEqual([]);
-    await world.timers.advance(60_000);
-    await world.deliver();
-    expect(resultsOf(world).map(({ content }) => (JSON.parse(content) as { hits: unknown }).hits)).toMatchObject([
-      [{ seq: 1 }],
-    ]);
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-  });
-
-  it('reads a clipped result in full by the reference in it', async () => {
-    const text = numbered(400);
-    const show = { name: 'show', description: '', input: z.object({}), run: async () => text };
-    const world = await Fixture.open({
-      model: scriptedModel({
-        decide: ({ messages }) => {
-          const results = messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
-          if (results.length === 0) return { toolCalls: [{ name: 'show', arguments: {} }] };
-          const read = results.slice(1).map((content) => JSON.parse(content) as Answer);
-          const next = read.length === 0 ? { ref: /by ref (\w+)/.exec(results[0] ?? '')?.[1] } : read.at(-1)?.next;
-          if (next !== undefined) return { toolCalls: [{ name: 'recall', arguments: { ...next, limit: 900 } }] };
-          return { content: read.map((answer) => answer.text).join('') };
-        },
-      }),
-      tools: [show],
-      toolResultMaxTokens: 1_000,
-      recall: true,
-    });
-    await world.accept('t1', 'Show it.');
-    await world.deliver();
-    expect(world.log.at(-1)).toEqual({ role: 'assistant', content: text });
-  });
-
-  it('has no such tool unless it asks for it', async () => {
-    const world = await openWorld([{ query: 'heron' }], { recall: false });
-    await world.accept('t1', 'Find it.');
-    await world.deliver();
-    expect(resultsOf(world)).toMatchObject([{ isError: true, content: expect.stringMatching(/^unknown_tool: /) }]);
-    expect(world.agent.tools).toEqual([]);
-  });
-
-  it.each<[string, Input, RegExp]>([
-    ['nothing', {}, /give a query/],
-    ['a blank query', { query: '  ' }, /arguments.query/],
-    ['a range that ends before it begins', { from: 3, to: 2 }, /arguments.to: is before from/],
-    ['a message before the first', { from: 0 }, /arguments.from/],
-    ['a text beside messages', { ref: 'a1', from: 1 }, /arguments.ref: /],
-    ['an answer without room', { query: 'x', limit: 10 }, /arguments.limit/],
-  ])('gets an error for %s', async (_what, given, why) => {
-    const world = await openWorld([given]);
-    await world.accept('t1', 'Find it.');
-    await world.deliver();
-    expect(resultsOf(world)).toMatchObject([{ isError: true, content: expect.stringMatching(/^invalid_input: /) }]);
-    expect(resultsOf(world)[0]?.content).toMatch(why);
-  });
+  const told = world.eventsOf('tool_called').map(({ name, outcome }) => `${name} ${outcome}`);
+  expect(told).toEqual(['recall done', 'recall done', 'recall done']);
 });
 
-describe('an answer of recall', () => {
-  const long = Array.from({ length: 400 }, (_, line) => `line ${line}:\t"a 🦊 & ${'x'.repeat(line % 7)}"`).join('\n');
-
-  it.each([
-    ['1,000 tokens', {}, 8_000, 1_000],
-    ['what the call says', { limit: 300 }, 8_000, 300],
-    ['the clip of tool results', { limit: 5_000 }, 700, 700],
-  ])('holds at most %s', async (_what, given, maxTokens, bound) => {
-    const { ask } = await openTool(
-      Array.from({ length: 60 }, () => user(`heron ${long}`)),
-      { maxTokens },
-    );
-    for (const asked of [{ query: 'heron' }, { query: '"a 🦊 & xxx"' }, { from: 1 }, { from: 2, offset: 77 }]) {
-      const { text, answer } = await ask({ ...asked, ...given });
-      expect(await counter.count(text)).toBeLessThanOrEqual(bound);
-      // And not much less: the room is used.
-      expect(await counter.count(text)).toBeGreaterThan(bound * ('query' in asked ? 0.6 : 0.8));
-      if (answer.hits !== undefined) expect(answer.hits.length + (answer.more ?? 0)).toBe(60);
-    }
+it('a call of recall is recorded like any other call, and repeated after a crash', async () => {
+  let reads = 0;
+  const crash = new Error('the worker died');
+  const answers = [callOf({ query: 'heron' }), { content: 'done' }].map((answer) => ({ answer }));
+  const world = await Fixture.open({
+    model: scriptedModel({ steps: answers }),
+    recall: true,
+    wrap: (ports) => ({
+      ...ports,
+      turns: {
+        ...ports.turns,
+        recordStep: async (lease, outcome) => {
+          if (outcome.key.startsWith('tool-')) {
+            reads += 1;
+            if (reads === 1) throw crash;
+          }
+          return ports.turns.recordStep(lease, outcome);
+        },
+      },
+    }),
   });
+  await fill(world, [user('A heron.')]);
+  await world.accept('t1', 'Find it.');
+  await expect(world.deliver()).rejects.toMatchObject({ cause: crash });
+  expect(resultsOf(world)).toEqual([]);
+  await world.timers.advance(60_000);
+  await world.deliver();
+  expect(resultsOf(world).map(({ content }) => (JSON.parse(content) as { hits: unknown }).hits)).toMatchObject([
+    [{ seq: 1 }],
+  ]);
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+});
 
-  it('returns the next position until every message was read in full', async () => {
-    const messages = [user('short'), said(long), user('İ'), said(''), user(`${long}end`)];
-    const { ask } = await openTool(messages);
-    const texts = new Map<number, string>();
-    let next: Input | undefined = { from: 1 };
-    for (let asked = 0; next !== undefined; asked += 1) {
-      expect(asked).toBeLessThan(40);
-      const { answer }: { answer: Answer } = await ask({ ...next, limit: 600 });
-      for (const { seq, text } of answer.messages) texts.set(seq, (texts.get(seq) ?? '') + text);
-      next = answer.next && { ...answer.next };
-    }
-    expect([...texts]).toEqual(messages.map(({ content }, index) => [index + 1, content]));
+it('an agent with recall reads a clipped result in full by the reference in it', async () => {
+  const text = numbered(400);
+  const show = { name: 'show', description: '', input: z.object({}), run: async () => text };
+  const world = await Fixture.open({
+    model: scriptedModel({
+      decide: ({ messages }) => {
+        const results = messages.filter(({ role }) => role === 'tool').map(({ content }) => content);
+        if (results.length === 0) return { toolCalls: [{ name: 'show', arguments: {} }] };
+        const read = results.slice(1).map((content) => JSON.parse(content) as Answer);
+        const next = read.length === 0 ? { ref: /by ref (\w+)/.exec(results[0] ?? '')?.[1] } : read.at(-1)?.next;
+        if (next !== undefined) return { toolCalls: [{ name: 'recall', arguments: { ...next, limit: 900 } }] };
+        return { content: read.map((answer) => answer.text).join('') };
+      },
+    }),
+    tools: [show],
+    toolResultMaxTokens: 1_000,
+    recall: true,
   });
+  await world.accept('t1', 'Show it.');
+  await world.deliver();
+  expect(world.log.at(-1)).toEqual({ role: 'assistant', content: text });
+});
 
-  it('returns the part of a kept text that fits and the next offset, and a note for an unknown reference', async () => {
-    const { ask, world } = await openTool([user('x')]);
-    const text = `${long}\n${long}`;
-    world.db.find(ref)?.texts.set('a1', text);
-    const parts: string[] = [];
-    let next: Input | undefined = { ref: 'a1' };
-    for (let asked = 0; next !== undefined; asked += 1) {
-      expect(asked).toBeLessThan(60);
-      const { answer, text: told }: { answer: Answer; text: string } = await ask({ ...next, limit: 400 });
-      expect(await counter.count(told)).toBeLessThanOrEqual(400);
-      parts.push(answer.text ?? '');
-      next = answer.next && { ...answer.next };
-    }
-    expect(parts.join('')).toBe(text);
-    expect((await ask({ ref: 'b2' })).answer).toEqual({ note: 'no text is kept under this ref' });
-  });
+it('an agent has the recall tool only if its definition asks for it', async () => {
+  const world = await openWorld([{ query: 'heron' }], { recall: false });
+  await world.accept('t1', 'Find it.');
+  await world.deliver();
+  expect(resultsOf(world)).toMatchObject([{ isError: true, content: expect.stringMatching(/^unknown_tool: /) }]);
+  expect(world.agent.tools).toEqual([]);
+});
 
-  it('searches the requested range', async () => {
-    const { ask } = await openTool(['owl 1', 'owl 2', 'owl 3', 'owl 4'].map(user));
-    const seqsOf = async (given: Input) => (await ask({ query: 'owl', ...given })).answer.hits.map(({ seq }) => seq);
-    expect(await seqsOf({ from: 2, to: 3 })).toEqual([3, 2]);
-    expect(await seqsOf({ from: 3, to: 99 })).toEqual([4, 3]);
-    expect(await seqsOf({ from: 9 })).toEqual([]);
-    expect((await ask({ from: 9 })).answer).toEqual({ messages: [] });
-    expect((await ask({ query: 'bat' })).answer).toEqual({ hits: [], note: 'nothing found' });
-  });
+it.each<[string, Input, RegExp]>([
+  ['nothing', {}, /give a query/],
+  ['a blank query', { query: '  ' }, /arguments.query/],
+  ['a range that ends before it begins', { from: 3, to: 2 }, /arguments.to: is before from/],
+  ['a message before the first', { from: 0 }, /arguments.from/],
+  ['a text beside messages', { ref: 'a1', from: 1 }, /arguments.ref: /],
+  ['an answer without room', { query: 'x', limit: 10 }, /arguments.limit/],
+])('recall answers an error for %s', async (_what, given, why) => {
+  const world = await openWorld([given]);
+  await world.accept('t1', 'Find it.');
+  await world.deliver();
+  expect(resultsOf(world)).toMatchObject([{ isError: true, content: expect.stringMatching(/^invalid_input: /) }]);
+  expect(resultsOf(world)[0]?.content).toMatch(why);
+});
 
-  it('reads each of 10,000 messages once, few at a time', async () => {
-    const messages = Array.from({ length: 10_000 }, (_, index) => user(`message ${index + 1} ${'tern '.repeat(20)}`));
-    const { ask, reads } = await openTool(messages);
-    const { answer } = await ask({ query: 'message 77', limit: 100 });
-    expect(answer.hits[0]).toMatchObject({ seq: 77 });
-    expect(Math.max(...reads.map(({ length }) => length))).toBeLessThanOrEqual(128);
-    const seqs = reads.flat().map(({ from, to }) => [from, to]);
-    expect(seqs.slice(0, 10_000)).toEqual(messages.map((_, index) => [index + 1, index + 1]));
-    expect(reads.length).toBeLessThan(100);
-  });
+const long = Array.from({ length: 400 }, (_, line) => `line ${line}:\t"a 🦊 & ${'x'.repeat(line % 7)}"`).join('\n');
 
-  it.each([
-    ['10,000 messages', 10_000, 'order 4711: src/tern.ts\n'.repeat(40)],
-    ['messages of a megabyte', 6, 'a'.repeat(1_000_000)],
-  ])('does not block the event loop over %s', async (_what, count, text) => {
-    const { ask } = await openTool(Array.from({ length: count }, () => said(text)));
-    const heldMs = await measureHeldMs(() => ask({ query: 'the order 4712 of src/tern.ts aaa', limit: 8_000 }));
-    expect(heldMs).toBeLessThan(maxHeldMs());
-  });
+it.each([
+  ['1,000 tokens', {}, 8_000, 1_000],
+  ['what the call says', { limit: 300 }, 8_000, 300],
+  ['the clip of tool results', { limit: 5_000 }, 700, 700],
+])('an answer of recall has at most %s', async (_what, given, maxTokens, bound) => {
+  const { ask } = await openTool(
+    Array.from({ length: 60 }, () => user(`heron ${long}`)),
+    { maxTokens },
+  );
+  for (const asked of [{ query: 'heron' }, { query: '"a 🦊 & xxx"' }, { from: 1 }, { from: 2, offset: 77 }]) {
+    const { text, answer } = await ask({ ...asked, ...given });
+    expect(await counter.count(text)).toBeLessThanOrEqual(bound);
+    // And not much less: the room is used.
+    expect(await counter.count(text)).toBeGreaterThan(bound * ('query' in asked ? 0.6 : 0.8));
+    if (answer.hits !== undefined) expect(answer.hits.length + (answer.more ?? 0)).toBe(60);
+  }
+});
 
-  it('reads large messages one after the other', async () => {
-    const { ask, reads } = await openTool(Array.from({ length: 24 }, () => user('word '.repeat(100_000))));
-    expect((await ask({ query: 'nothing of it' })).answer.hits).toEqual([]);
-    // The first read cannot know how large they are.
-    expect(reads.map(({ length }) => length)).toEqual([4, ...Array.from({ length: 20 }, () => 1)]);
-  });
+it('an answer of recall returns the next position until every message was read in full', async () => {
+  const messages = [user('short'), said(long), user('İ'), said(''), user(`${long}end`)];
+  const { ask } = await openTool(messages);
+  const texts = new Map<number, string>();
+  let next: Input | undefined = { from: 1 };
+  for (let asked = 0; next !== undefined; asked += 1) {
+    expect(asked).toBeLessThan(40);
+    const { answer }: { answer: Answer } = await ask({ ...next, limit: 600 });
+    for (const { seq, text } of answer.messages) texts.set(seq, (texts.get(seq) ?? '') + text);
+    next = answer.next && { ...answer.next };
+  }
+  expect([...texts]).toEqual(messages.map(({ content }, index) => [index + 1, content]));
+});
 
-  it('ends when its turn is lost', async () => {
-    const { tool, reads } = await openTool([user('a'), user('b')]);
-    const work = new AbortController();
-    work.abort(new Error('lost'));
-    const context = {
-      tenant: ref.tenant,
-      conversation: ref.id,
-      turn: 't1',
-      idempotencyKey: 'key',
-      context: {},
-      signal: work.signal,
-    };
-    await expect(tool.run?.({ query: 'a' }, context)).rejects.toThrow('lost');
-    expect(reads).toEqual([]);
-  });
+it('an answer of recall returns the part of a kept text that fits and the next offset, and a note for an unknown reference', async () => {
+  const { ask, world } = await openTool([user('x')]);
+  const text = `${long}\n${long}`;
+  world.db.find(ref)?.texts.set('a1', text);
+  const parts: string[] = [];
+  let next: Input | undefined = { ref: 'a1' };
+  for (let asked = 0; next !== undefined; asked += 1) {
+    expect(asked).toBeLessThan(60);
+    const { answer, text: told }: { answer: Answer; text: string } = await ask({ ...next, limit: 400 });
+    expect(await counter.count(told)).toBeLessThanOrEqual(400);
+    parts.push(answer.text ?? '');
+    next = answer.next && { ...answer.next };
+  }
+  expect(parts.join('')).toBe(text);
+  expect((await ask({ ref: 'b2' })).answer).toEqual({ note: 'no text is kept under this ref' });
+});
+
+it('recall searches only the requested range', async () => {
+  const { ask } = await openTool(['owl 1', 'owl 2', 'owl 3', 'owl 4'].map(user));
+  const seqsOf = async (given: Input) => (await ask({ query: 'owl', ...given })).answer.hits.map(({ seq }) => seq);
+  expect(await seqsOf({ from: 2, to: 3 })).toEqual([3, 2]);
+  expect(await seqsOf({ from: 3, to: 99 })).toEqual([4, 3]);
+  expect(await seqsOf({ from: 9 })).toEqual([]);
+  expect((await ask({ from: 9 })).answer).toEqual({ messages: [] });
+  expect((await ask({ query: 'bat' })).answer).toEqual({ hits: [], note: 'nothing found' });
+});
+
+it('recall reads each of 10,000 messages once, few at a time', async () => {
+  const messages = Array.from({ length: 10_000 }, (_, index) => user(`message ${index + 1} ${'tern '.repeat(20)}`));
+  const { ask, reads } = await openTool(messages);
+  const { answer } = await ask({ query: 'message 77', limit: 100 });
+  expect(answer.hits[0]).toMatchObject({ seq: 77 });
+  expect(Math.max(...reads.map(({ length }) => length))).toBeLessThanOrEqual(128);
+  const seqs = reads.flat().map(({ from, to }) => [from, to]);
+  expect(seqs.slice(0, 10_000)).toEqual(messages.map((_, index) => [index + 1, index + 1]));
+  expect(reads.length).toBeLessThan(100);
+});
+
+it.each([
+  ['10,000 messages', 10_000, 'order 4711: src/tern.ts\n'.repeat(40)],
+  ['messages of a megabyte', 6, 'a'.repeat(1_000_000)],
+])('recall does not block the event loop over %s', async (_what, count, text) => {
+  const { ask } = await openTool(Array.from({ length: count }, () => said(text)));
+  const heldMs = await measureHeldMs(() => ask({ query: 'the order 4712 of src/tern.ts aaa', limit: 8_000 }));
+  expect(heldMs).toBeLessThan(maxHeldMs());
+});
+
+it('recall reads large messages one after the other', async () => {
+  const { ask, reads } = await openTool(Array.from({ length: 24 }, () => user('word '.repeat(100_000))));
+  expect((await ask({ query: 'nothing of it' })).answer.hits).toEqual([]);
+  // The first read cannot know how large they are.
+  expect(reads.map(({ length }) => length)).toEqual([4, ...Array.from({ length: 20 }, () => 1)]);
+});
+
+it('recall stops reading when its turn is lost', async () => {
+  const { tool, reads } = await openTool([user('a'), user('b')]);
+  const work = new AbortController();
+  work.abort(new Error('lost'));
+  const context = {
+    tenant: ref.tenant,
+    conversation: ref.id,
+    turn: 't1',
+    idempotencyKey: 'key',
+    context: {},
+    signal: work.signal,
+  };
+  await expect(tool.run?.({ query: 'a' }, context)).rejects.toThrow('lost');
+  expect(reads).toEqual([]);
 });

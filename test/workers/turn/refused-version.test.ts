@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { nameConversation } from '../../../src/domain/ids.ts';
 import { ModelError, type ModelRequest } from '../../../src/domain/model.ts';
 import { START_VERSION } from '../../../src/domain/version.ts';
@@ -54,42 +54,43 @@ async function runOverTwo(...answers: readonly ScriptedOutcome[]) {
   return { world, sent: requests.slice(2) };
 }
 
-describe('a version whose form its provider refuses', () => {
-  it('is rolled back, quarantined and reported, and the step is taken again', async () => {
-    const { world, sent } = await runOver(refused, { content: 'three' });
-    expect(await world.view('t3')).toMatchObject({ state: 'completed', answer: { content: 'three' } });
-    expect(sent.map(({ version, messages }) => [version, messages.length])).toEqual([
-      [1, 3],
-      [2, 5],
-    ]);
-    const conversation = world.db.find(ref);
-    expect(conversation?.versions.get(2)).toMatchObject({
-      number: 2,
-      parent: 1,
-      cause: 'rollback',
-      base: 0,
-      segments: [],
-    });
-    expect(conversation?.versions.has(1)).toBe(true);
-    expect(conversation?.quarantine).toMatchObject({ version: 2 });
-    expect(world.eventsOf('version_refused')).toEqual([
-      {
-        type: 'version_refused',
-        by: 'provider',
-        ...nameConversation(ref),
-        turn: 't3',
-        version: 1,
-        codes: ['invalid_request_error'],
-        message: 'messages.1: no result',
-        form: '{"roles":[]}',
-      },
-    ]);
+it('a version whose form its provider refuses is rolled back, quarantined and reported, and the step is taken again', async () => {
+  const { world, sent } = await runOver(refused, { content: 'three' });
+  expect(await world.view('t3')).toMatchObject({ state: 'completed', answer: { content: 'three' } });
+  expect(sent.map(({ version, messages }) => [version, messages.length])).toEqual([
+    [1, 3],
+    [2, 5],
+  ]);
+  const conversation = world.db.find(ref);
+  expect(conversation?.versions.get(2)).toMatchObject({
+    number: 2,
+    parent: 1,
+    cause: 'rollback',
+    base: 0,
+    segments: [],
   });
+  expect(conversation?.versions.has(1)).toBe(true);
+  expect(conversation?.quarantine).toMatchObject({ version: 2 });
+  expect(world.eventsOf('version_refused')).toEqual([
+    {
+      type: 'version_refused',
+      by: 'provider',
+      ...nameConversation(ref),
+      turn: 't3',
+      version: 1,
+      codes: ['invalid_request_error'],
+      message: 'messages.1: no result',
+      form: '{"roles":[]}',
+    },
+  ]);
+});
 
-  it.each([
-    ['and told its usage', { usage: { inputTotal: 10, output: 2, outputKept: 2 } }],
-    ['and told no usage', {}],
-  ])('stays if its provider has answered over it %s, because a later part is refused', async (_, told) => {
+it.each([
+  ['and reported its usage', { usage: { inputTotal: 10, output: 2, outputKept: 2 } }],
+  ['and reported no usage', {}],
+])(
+  'a version stays if its provider has answered over it %s, because the provider refuses a later part',
+  async (_, told) => {
     const { world } = await runOver({ content: 'three', ...told }, refused);
     await world.accept('t4', 'what no provider takes');
     await world.deliver();
@@ -98,98 +99,98 @@ describe('a version whose form its provider refuses', () => {
     expect(failure).toMatchObject({ code: 'model_failed', details: { form: '{"roles":[]}' } });
     expect(world.db.find(ref)?.version).toBe(1);
     expect(world.db.find(ref)?.quarantine).toBeUndefined();
-  });
+  },
+);
 
-  it('fails the turn if its parent is refused, too, because that is the conversation’s own form', async () => {
-    const { world, sent } = await runOver(refused, refused);
-    expect(await world.view('t3')).toMatchObject({
-      state: 'failed',
-      failure: { code: 'model_failed', details: { code: 'invalid_request_error' } },
-    });
-    expect(sent).toHaveLength(2);
-    expect(world.db.find(ref)?.version).toBe(2);
+it('a turn fails if the provider refuses a version and its parent, because that is the form of the conversation itself', async () => {
+  const { world, sent } = await runOver(refused, refused);
+  expect(await world.view('t3')).toMatchObject({
+    state: 'failed',
+    failure: { code: 'model_failed', details: { code: 'invalid_request_error' } },
   });
+  expect(sent).toHaveLength(2);
+  expect(world.db.find(ref)?.version).toBe(2);
+});
 
-  it('is replaced level by level if its parent was never answered either', async () => {
-    const { world, sent } = await runOverTwo(refused, refused, { content: 'three' });
-    expect(await world.view('t3')).toMatchObject({ state: 'completed', answer: { content: 'three' } });
-    expect(sent.map(({ version, messages }) => [version, messages.length])).toEqual([
-      [2, 2],
-      [3, 4],
-      [4, 5],
-    ]);
-    const { versions, version } = world.db.find(ref) ?? {};
-    expect(version).toBe(4);
-    expect(versions?.get(3)).toMatchObject({ cause: 'rollback', parent: 2, base: 1, explained: ['version_refused'] });
-    expect(versions?.get(4)).toMatchObject({ cause: 'rollback', parent: 3, base: 0 });
-    expect(world.eventsOf('version_refused').map((event) => event.version)).toEqual([2, 3]);
-  });
+it('a refused version is replaced level by level if its parent was never answered either', async () => {
+  const { world, sent } = await runOverTwo(refused, refused, { content: 'three' });
+  expect(await world.view('t3')).toMatchObject({ state: 'completed', answer: { content: 'three' } });
+  expect(sent.map(({ version, messages }) => [version, messages.length])).toEqual([
+    [2, 2],
+    [3, 4],
+    [4, 5],
+  ]);
+  const { versions, version } = world.db.find(ref) ?? {};
+  expect(version).toBe(4);
+  expect(versions?.get(3)).toMatchObject({ cause: 'rollback', parent: 2, base: 1, explained: ['version_refused'] });
+  expect(versions?.get(4)).toMatchObject({ cause: 'rollback', parent: 3, base: 0 });
+  expect(world.eventsOf('version_refused').map((event) => event.version)).toEqual([2, 3]);
+});
 
-  it('is replaced down to the full log, whose form no pass made', async () => {
-    const { world, sent } = await runOverTwo(refused, refused, refused);
-    expect(await world.view('t3')).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
-    expect(sent).toHaveLength(3);
-  });
+it('a refused version is replaced down to the full log, whose form no pass made', async () => {
+  const { world, sent } = await runOverTwo(refused, refused, refused);
+  expect(await world.view('t3')).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
+  expect(sent).toHaveLength(3);
+});
 
-  it('is replaced no further than by one that was answered', async () => {
-    const usage = { inputTotal: 10, output: 2, outputKept: 2 };
-    const answers = [{ content: 'one' }, { content: 'two', usage }, refused, refused, refused];
-    const { world, requests } = await openWith(answers);
-    await answerTurns(world, 't1');
-    await commitPass(world, 1);
-    await answerTurns(world, 't2');
-    await commitPass(world, 2);
-    await commitPass(world, 1);
-    await answerTurns(world, 't3');
-    expect(await world.view('t3')).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
-    expect(requests.map(({ version }) => version)).toEqual([0, 1, 3, 4, 5]);
-    expect(world.db.find(ref)?.versions.get(5), 'shows version 1').toMatchObject({ cause: 'rollback', base: 1 });
-  });
+it('a refused version is replaced no further than by a version that was answered', async () => {
+  const usage = { inputTotal: 10, output: 2, outputKept: 2 };
+  const answers = [{ content: 'one' }, { content: 'two', usage }, refused, refused, refused];
+  const { world, requests } = await openWith(answers);
+  await answerTurns(world, 't1');
+  await commitPass(world, 1);
+  await answerTurns(world, 't2');
+  await commitPass(world, 2);
+  await commitPass(world, 1);
+  await answerTurns(world, 't3');
+  expect(await world.view('t3')).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
+  expect(requests.map(({ version }) => version)).toEqual([0, 1, 3, 4, 5]);
+  expect(world.db.find(ref)?.versions.get(5), 'shows version 1').toMatchObject({ cause: 'rollback', base: 1 });
+});
 
-  it('is not replaced if a caller set it', async () => {
-    const { world, requests } = await openWith([{ content: 'one' }, refused]);
-    await answerTurns(world, 't1');
-    await commitPass(world, 1);
-    const live = world.db.find(ref)?.versions.get(1);
-    world.db
-      .find(ref)
-      ?.versions.set(1, { ...START_VERSION, ...live, cause: 'rollback', explained: ['turn_rolled_back'] });
-    await answerTurns(world, 't2');
-    expect(await world.view('t2')).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
-    expect(requests).toHaveLength(2);
-  });
+it('a refused version is not replaced if a caller set it', async () => {
+  const { world, requests } = await openWith([{ content: 'one' }, refused]);
+  await answerTurns(world, 't1');
+  await commitPass(world, 1);
+  const live = world.db.find(ref)?.versions.get(1);
+  world.db
+    .find(ref)
+    ?.versions.set(1, { ...START_VERSION, ...live, cause: 'rollback', explained: ['turn_rolled_back'] });
+  await answerTurns(world, 't2');
+  expect(await world.view('t2')).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
+  expect(requests).toHaveLength(2);
+});
 
-  it('is kept if another one became the live version meanwhile', async () => {
-    const world: { current?: Fixture } = {};
-    const answers: ScriptedOutcome[] = [];
-    const model = scriptedModel({
-      decide: async (request) => {
-        if (request.messages.length > 1 && answers.length === 0) {
-          answers.push(refused);
-          await world.current?.ports.passes.requestPass({
-            conversation: ref,
-            reasons: ['manual'],
-            passId: 'p2',
-            wake: 'w2',
-          });
-          await world.current?.endPass(1);
-          return refused;
-        }
-        return { content: 'there' };
-      },
-    });
-    const opened = await Fixture.open({ model });
-    world.current = opened;
-    await opened.accept('t1', 'first');
-    await opened.deliver();
-    await opened.ports.passes.requestPass({ conversation: ref, reasons: ['manual'], passId: 'p1', wake: 'w1' });
-    await opened.endPass(1);
-    await opened.accept('t2', 'second');
-    await opened.deliver();
-    expect(await opened.view('t2')).toMatchObject({ state: 'completed', answer: { content: 'there' } });
-    expect(opened.eventsOf('version_refused')).toEqual([]);
-    expect(opened.db.find(ref)?.versions.get(2)).toMatchObject({ cause: 'pass' });
+it('a refused version is not rolled back if another version went live meanwhile', async () => {
+  const world: { current?: Fixture } = {};
+  const answers: ScriptedOutcome[] = [];
+  const model = scriptedModel({
+    decide: async (request) => {
+      if (request.messages.length > 1 && answers.length === 0) {
+        answers.push(refused);
+        await world.current?.ports.passes.requestPass({
+          conversation: ref,
+          reasons: ['manual'],
+          passId: 'p2',
+          wake: 'w2',
+        });
+        await world.current?.endPass(1);
+        return refused;
+      }
+      return { content: 'there' };
+    },
   });
+  const opened = await Fixture.open({ model });
+  world.current = opened;
+  await opened.accept('t1', 'first');
+  await opened.deliver();
+  await opened.ports.passes.requestPass({ conversation: ref, reasons: ['manual'], passId: 'p1', wake: 'w1' });
+  await opened.endPass(1);
+  await opened.accept('t2', 'second');
+  await opened.deliver();
+  expect(await opened.view('t2')).toMatchObject({ state: 'completed', answer: { content: 'there' } });
+  expect(opened.eventsOf('version_refused')).toEqual([]);
+  expect(opened.db.find(ref)?.versions.get(2)).toMatchObject({ cause: 'pass' });
 });
 
 const tooLong = new ModelError('overflow', 'prompt is too long', { code: 'context_length_exceeded' });
@@ -209,64 +210,62 @@ async function waitForHardPass(...answers: readonly ScriptedOutcome[]) {
   return { world, sent };
 }
 
-describe('a refused version that a turn had waited for', () => {
-  it('is rolled back, and the turn waits once more for another pass', async () => {
-    const { world, sent } = await waitForHardPass(refused, { content: 'three' });
-    expect(await world.view('t3')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
-    await world.endPass(1);
-    await world.deliver();
-    expect(await world.view('t3')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
-    expect(world.db.find(ref)?.quarantine).toMatchObject({ version: 2 });
-    expect(world.passRequests.map(({ reasons }) => reasons)).toEqual([
-      ['ratio', 'hard_limit'],
-      ['ratio', 'hard_limit'],
-    ]);
-    await world.endPass(2);
-    await world.deliver();
-    expect(await world.view('t3')).toMatchObject({ state: 'completed', answer: { content: 'three' } });
-    expect(sent.slice(2)).toEqual([1, 3]);
-  });
+it('a refused version that a turn had waited for is rolled back, and the turn waits once more for another pass', async () => {
+  const { world, sent } = await waitForHardPass(refused, { content: 'three' });
+  expect(await world.view('t3')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
+  await world.endPass(1);
+  await world.deliver();
+  expect(await world.view('t3')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
+  expect(world.db.find(ref)?.quarantine).toMatchObject({ version: 2 });
+  expect(world.passRequests.map(({ reasons }) => reasons)).toEqual([
+    ['ratio', 'hard_limit'],
+    ['ratio', 'hard_limit'],
+  ]);
+  await world.endPass(2);
+  await world.deliver();
+  expect(await world.view('t3')).toMatchObject({ state: 'completed', answer: { content: 'three' } });
+  expect(sent.slice(2)).toEqual([1, 3]);
+});
 
-  it('fails the turn if the next version is refused, too', async () => {
-    const { world, sent } = await waitForHardPass(refused, refused);
-    await world.endPass(1);
-    await world.deliver();
-    await world.endPass(2);
-    await world.deliver();
-    expect(await world.view('t3')).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
-    expect(sent.slice(2)).toEqual([1, 3]);
-  });
+it('a turn that waited for a pass fails if the provider refuses the next version, too', async () => {
+  const { world, sent } = await waitForHardPass(refused, refused);
+  await world.endPass(1);
+  await world.deliver();
+  await world.endPass(2);
+  await world.deliver();
+  expect(await world.view('t3')).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
+  expect(sent.slice(2)).toEqual([1, 3]);
+});
 
-  it('does not fail the turn if a worker resumes it after a crash that followed the rollback', async () => {
-    const { world } = await waitForHardPass(refused, { content: 'three' });
-    await world.endPass(1);
-    const turns = { ...world.ports.turns };
-    Object.assign(world.ports.turns, {
-      rollBackVersion: async (...args: Parameters<typeof turns.rollBackVersion>) => {
-        await turns.rollBackVersion(...args);
-        throw new Error('the worker is gone');
-      },
-    });
-    world.db.advance(1_000);
-    await expect(world.deliver()).rejects.toMatchObject({ cause: new Error('the worker is gone') });
-    world.db.advance(10_000);
-    await world.deliver();
-    expect(await world.view('t3')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
+it('a turn whose worker died after a rollback waits for another pass and does not fail', async () => {
+  const { world } = await waitForHardPass(refused, { content: 'three' });
+  await world.endPass(1);
+  const turns = { ...world.ports.turns };
+  Object.assign(world.ports.turns, {
+    rollBackVersion: async (...args: Parameters<typeof turns.rollBackVersion>) => {
+      await turns.rollBackVersion(...args);
+      throw new Error('the worker is gone');
+    },
   });
+  world.db.advance(1_000);
+  await expect(world.deliver()).rejects.toMatchObject({ cause: new Error('the worker is gone') });
+  world.db.advance(10_000);
+  await world.deliver();
+  expect(await world.view('t3')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
+});
 
-  it('is replaced by another pass, too, if the provider had refused the size', async () => {
-    const answers = [{ content: 'one' }, { content: 'two' }, tooLong, refused, tooLong, { content: 'three' }];
-    const { world, requests } = await openWith(answers);
-    await answerTurns(world, 't1', 't2', 't3');
-    await world.endPass(1);
-    await world.deliver();
-    expect(await world.view('t3')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
-    expect(world.passRequests.map(({ reasons }) => reasons)).toEqual([['overflow'], ['overflow']]);
-    await world.endPass(2);
-    await world.deliver();
-    expect(await world.view('t3')).toMatchObject({ state: 'completed', answer: { content: 'three' } });
-    expect(requests.slice(2).map(({ version }) => version)).toEqual([0, 1, 2, 3]);
-  });
+it('a refused version that a turn had waited for after a refused size is replaced by another pass, too', async () => {
+  const answers = [{ content: 'one' }, { content: 'two' }, tooLong, refused, tooLong, { content: 'three' }];
+  const { world, requests } = await openWith(answers);
+  await answerTurns(world, 't1', 't2', 't3');
+  await world.endPass(1);
+  await world.deliver();
+  expect(await world.view('t3')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
+  expect(world.passRequests.map(({ reasons }) => reasons)).toEqual([['overflow'], ['overflow']]);
+  await world.endPass(2);
+  await world.deliver();
+  expect(await world.view('t3')).toMatchObject({ state: 'completed', answer: { content: 'three' } });
+  expect(requests.slice(2).map(({ version }) => version)).toEqual([0, 1, 2, 3]);
 });
 
 it('a provider’s count is reported beside our own of the same request', async () => {

@@ -1,5 +1,5 @@
 import { array, assert as assertProperty, constantFrom, property } from 'fast-check';
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { type StepRecord, TURN_LIMITS } from '../../../src/domain/turn.ts';
 import { countModelSteps, countSteps } from '../../../src/workers/turn/step-keys.ts';
@@ -29,109 +29,108 @@ function applyAll(events: readonly WaitEvent[], step = 'model-2'): { waits: Step
   return { waits, marks };
 }
 
-describe('the waits of a step', () => {
-  it.each<{ events: WaitEvent[]; state: Partial<StepWaits>; mark: string }>([
-    { events: ['pass_settled'], state: { threshold: 'used' }, mark: 'waited-threshold-model-2' },
-    { events: ['pass_unsettled'], state: { unsettledPasses: 1 }, mark: 'unsettled-model-2-1' },
-    { events: ['pass_unsettled', 'pass_unsettled'], state: { unsettledPasses: 2 }, mark: 'unsettled-model-2-2' },
-    { events: ['retry_due'], state: { retries: 1 }, mark: 'waited-retry-model-2-1' },
-    { events: ['retry_due', 'retry_due'], state: { retries: 2 }, mark: 'waited-retry-model-2-2' },
-    { events: ['size_refused'], state: { overflow: 'requested' }, mark: 'overflow-model-2' },
-    { events: ['size_refused', 'pass_settled'], state: { overflow: 'used' }, mark: 'waited-overflow-model-2' },
-    {
-      events: ['size_refused', 'pass_unsettled'],
-      state: { overflow: 'requested', unsettledPasses: 1 },
-      mark: 'unsettled-model-2-1',
-    },
-    {
-      events: ['pass_settled', 'size_refused', 'pass_settled'],
-      state: { threshold: 'used', overflow: 'used' },
-      mark: 'waited-overflow-model-2',
-    },
-    {
-      events: ['pass_settled', 'rolled_back'],
-      state: { threshold: 'used', rollback: 'available' },
-      mark: 'rollback-model-2',
-    },
-    {
-      events: ['pass_settled', 'rolled_back', 'size_refused', 'pass_settled'],
-      state: { threshold: 'used', overflow: 'requested', rollback: 'used' },
-      mark: 'waited-rollback-model-2',
-    },
-    {
-      events: ['pass_settled', 'rolled_back', 'pass_settled', 'rolled_back'],
-      state: { threshold: 'used', rollback: 'used' },
-      mark: 'rollback-model-2',
-    },
-  ])('after $events have the mark $mark', ({ events, state, mark }) => {
-    const { waits, marks } = applyAll(events);
-    expect(waits).toEqual({ ...FRESH, ...state });
-    expect(marks.at(-1)).toBe(mark);
-  });
+it.each<{ events: WaitEvent[]; state: Partial<StepWaits>; mark: string }>([
+  { events: ['pass_settled'], state: { threshold: 'used' }, mark: 'waited-threshold-model-2' },
+  { events: ['pass_unsettled'], state: { unsettledPasses: 1 }, mark: 'unsettled-model-2-1' },
+  { events: ['pass_unsettled', 'pass_unsettled'], state: { unsettledPasses: 2 }, mark: 'unsettled-model-2-2' },
+  { events: ['retry_due'], state: { retries: 1 }, mark: 'waited-retry-model-2-1' },
+  { events: ['retry_due', 'retry_due'], state: { retries: 2 }, mark: 'waited-retry-model-2-2' },
+  { events: ['size_refused'], state: { overflow: 'requested' }, mark: 'overflow-model-2' },
+  { events: ['size_refused', 'pass_settled'], state: { overflow: 'used' }, mark: 'waited-overflow-model-2' },
+  {
+    events: ['size_refused', 'pass_unsettled'],
+    state: { overflow: 'requested', unsettledPasses: 1 },
+    mark: 'unsettled-model-2-1',
+  },
+  {
+    events: ['pass_settled', 'size_refused', 'pass_settled'],
+    state: { threshold: 'used', overflow: 'used' },
+    mark: 'waited-overflow-model-2',
+  },
+  {
+    events: ['pass_settled', 'rolled_back'],
+    state: { threshold: 'used', rollback: 'available' },
+    mark: 'rollback-model-2',
+  },
+  {
+    events: ['pass_settled', 'rolled_back', 'size_refused', 'pass_settled'],
+    state: { threshold: 'used', overflow: 'requested', rollback: 'used' },
+    mark: 'waited-rollback-model-2',
+  },
+  {
+    events: ['pass_settled', 'rolled_back', 'pass_settled', 'rolled_back'],
+    state: { threshold: 'used', rollback: 'used' },
+    mark: 'rollback-model-2',
+  },
+])('a step that met $events records the mark $mark last', ({ events, state, mark }) => {
+  const { waits, marks } = applyAll(events);
+  expect(waits).toEqual({ ...FRESH, ...state });
+  expect(marks.at(-1)).toBe(mark);
+});
 
-  it('restores the waits of a step from their marks, whatever other steps are recorded', () => {
-    const event = constantFrom<WaitEvent>('size_refused', 'rolled_back', 'pass_settled', 'pass_unsettled', 'retry_due');
-    assertProperty(
-      property(array(event, { maxLength: 12 }), array(event, { maxLength: 12 }), (events, ofOther) => {
-        const { waits, marks } = applyAll(events);
-        const others = ['model-1', 'tool-c2_0', ...applyAll(ofOther, 'model-22').marks];
-        const steps = new Map([...marks, ...others].map((key) => [key, RECORD]));
-        expect(readStepWaits(steps, 'model-2')).toEqual(waits);
-      }),
-    );
-  });
+it('the waits of a step are restored from their marks, whatever other steps are recorded', () => {
+  const event = constantFrom<WaitEvent>('size_refused', 'rolled_back', 'pass_settled', 'pass_unsettled', 'retry_due');
+  assertProperty(
+    property(array(event, { maxLength: 12 }), array(event, { maxLength: 12 }), (events, ofOther) => {
+      const { waits, marks } = applyAll(events);
+      const others = ['model-1', 'tool-c2_0', ...applyAll(ofOther, 'model-22').marks];
+      const steps = new Map([...marks, ...others].map((key) => [key, RECORD]));
+      expect(readStepWaits(steps, 'model-2')).toEqual(waits);
+    }),
+  );
+});
 
-  it.each<{ events: WaitEvent[]; threshold: boolean; overflow: boolean; waited: boolean }>([
-    { events: [], threshold: true, overflow: true, waited: false },
-    { events: ['pass_unsettled', 'retry_due'], threshold: true, overflow: true, waited: false },
-    { events: ['pass_settled'], threshold: false, overflow: true, waited: true },
-    { events: ['size_refused', 'pass_settled'], threshold: true, overflow: false, waited: true },
-    { events: ['pass_settled', 'size_refused', 'pass_settled'], threshold: false, overflow: false, waited: true },
-    { events: ['pass_settled', 'rolled_back'], threshold: true, overflow: true, waited: true },
-    { events: ['pass_settled', 'rolled_back', 'pass_settled'], threshold: false, overflow: true, waited: true },
-  ])('after $events allow a pass for a threshold: $threshold, for a refused size: $overflow', (expected) => {
+it.each<{ events: WaitEvent[]; threshold: boolean; overflow: boolean; waited: boolean }>([
+  { events: [], threshold: true, overflow: true, waited: false },
+  { events: ['pass_unsettled', 'retry_due'], threshold: true, overflow: true, waited: false },
+  { events: ['pass_settled'], threshold: false, overflow: true, waited: true },
+  { events: ['size_refused', 'pass_settled'], threshold: true, overflow: false, waited: true },
+  { events: ['pass_settled', 'size_refused', 'pass_settled'], threshold: false, overflow: false, waited: true },
+  { events: ['pass_settled', 'rolled_back'], threshold: true, overflow: true, waited: true },
+  { events: ['pass_settled', 'rolled_back', 'pass_settled'], threshold: false, overflow: true, waited: true },
+])(
+  'a step that met $events may wait for a pass for a threshold: $threshold, for a refused size: $overflow',
+  (expected) => {
     const { waits } = applyAll(expected.events);
     expect(mayWaitForPass(waits, 'threshold')).toBe(expected.threshold);
     expect(mayWaitForPass(waits, 'overflow')).toBe(expected.overflow);
     expect(hasWaitedForPass(waits)).toBe(expected.waited);
-  });
+  },
+);
 
-  it('are no model or tool calls of the turn', () => {
-    const keys = ['model-1', 'tool-c2_0', 'tool-c2_1', ...applyAll(['retry_due', 'pass_settled', 'rolled_back']).marks];
-    const steps = new Map(keys.map((key) => [key, RECORD]));
-    expect([countModelSteps(steps), countSteps(steps)]).toEqual([1, 3]);
-  });
+it('the marks of waits do not count as model or tool calls of the turn', () => {
+  const keys = ['model-1', 'tool-c2_0', 'tool-c2_1', ...applyAll(['retry_due', 'pass_settled', 'rolled_back']).marks];
+  const steps = new Map(keys.map((key) => [key, RECORD]));
+  expect([countModelSteps(steps), countSteps(steps)]).toEqual([1, 3]);
 });
 
-describe('the deadline of a wait', () => {
-  it('is 7 days for calls unless the tool sets its own, and 20 s for a pass', () => {
-    const tool = { name: 'ask', description: '', input: z.object({}) };
-    const call = { id: 'c2_0', name: 'ask', arguments: '{}' };
-    const usual = readCallWait(call, [tool]);
-    const short = readCallWait({ ...call, id: 'c2_1' }, [{ ...tool, answerWithinMs: 60_000 }]);
-    expect(usual).toEqual({ ...call, waitMs: 604_800_000 });
-    const calls = [usual, short];
-    expect(waitForCalls('tools', 'model-1', calls)).toEqual({ for: 'tools', step: 'model-1', waitMs: 60_000, calls });
-    expect(waitForPass('model-2', 'p1')).toMatchObject({ for: 'compaction', waitMs: 20_000, calls: [], passId: 'p1' });
-  });
+it('the deadline of a wait is 7 days for calls unless the tool sets its own, and 20 s for a pass', () => {
+  const tool = { name: 'ask', description: '', input: z.object({}) };
+  const call = { id: 'c2_0', name: 'ask', arguments: '{}' };
+  const usual = readCallWait(call, [tool]);
+  const short = readCallWait({ ...call, id: 'c2_1' }, [{ ...tool, answerWithinMs: 60_000 }]);
+  expect(usual).toEqual({ ...call, waitMs: 604_800_000 });
+  const calls = [usual, short];
+  expect(waitForCalls('tools', 'model-1', calls)).toEqual({ for: 'tools', step: 'model-1', waitMs: 60_000, calls });
+  expect(waitForPass('model-2', 'p1')).toMatchObject({ for: 'compaction', waitMs: 20_000, calls: [], passId: 'p1' });
+});
 
-  const waitMs = (retries: number, retryAfterMs?: number): number =>
-    waitForRetry({ step: 'model-1', retries }, retryAfterMs).waitMs;
+const waitMs = (retries: number, retryAfterMs?: number): number =>
+  waitForRetry({ step: 'model-1', retries }, retryAfterMs).waitMs;
 
-  it('doubles the delay from 1 s to 60 s if the provider names no retry time', () => {
-    const seconds = [0, 1, 2, 3, 4, 5, 6, 7, 19].map((retries) => waitMs(retries) / 1_000);
-    expect(seconds).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
-  });
+it('the wait for a retry doubles from 1 s to 60 s if the provider names no time', () => {
+  const seconds = [0, 1, 2, 3, 4, 5, 6, 7, 19].map((retries) => waitMs(retries) / 1_000);
+  expect(seconds).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
+});
 
-  it('is never earlier than the time that the provider names, nor than our own', () => {
-    expect(waitMs(0, 3_000)).toBe(3_000);
-    expect(waitMs(5, 300_000), 'later than our longest').toBe(300_000);
-    expect(waitMs(0, -3_000), 'never at once').toBe(1_000);
-    expect(waitMs(5, 3_000)).toBe(32_000);
-  });
+it('the wait for a retry is never shorter than the provider asks, nor than our own backoff', () => {
+  expect(waitMs(0, 3_000)).toBe(3_000);
+  expect(waitMs(5, 300_000), 'later than our longest').toBe(300_000);
+  expect(waitMs(0, -3_000), 'never at once').toBe(1_000);
+  expect(waitMs(5, 3_000)).toBe(32_000);
+});
 
-  it('outlasts an outage of minutes, even if the provider asks for early retries', () => {
-    const waits = Array.from({ length: TURN_LIMITS.maxSuspensions }, (_, retries) => waitMs(retries, 300));
-    expect(waits.reduce((sum, ms) => sum + ms, 0)).toBe(903_000);
-  });
+it('the waits for retries outlast an outage of minutes, even if the provider asks for early retries', () => {
+  const waits = Array.from({ length: TURN_LIMITS.maxSuspensions }, (_, retries) => waitMs(retries, 300));
+  expect(waits.reduce((sum, ms) => sum + ms, 0)).toBe(903_000);
 });

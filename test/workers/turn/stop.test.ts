@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type ToolContext } from '../../../src/domain/agent.ts';
 import type { Model, ModelRequest, ModelUsage } from '../../../src/domain/model.ts';
@@ -68,86 +68,87 @@ function expectHandedBack(world: Fixture, isCutOff: boolean): void {
   expect(world.shutdown.cutOff).toBe(isCutOff ? 1 : 0);
 }
 
-describe('a worker that stops', () => {
-  it('lets a model call in flight end in time, and settles the turn by its answer', async () => {
-    const held = heldModel();
-    const { world, delivery } = await openTurn({ model: held.model });
-    await held.called;
-    begin(world);
-    await world.timers.advance(CALLS_END_MS - 1);
-    held.release();
-    expect(await delivery).toBe('done');
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-    expect(world.shutdown.cutOff).toBe(0);
-  });
+it('a worker that stops lets a model call in flight end in time, and settles the turn by its answer', async () => {
+  const held = heldModel();
+  const { world, delivery } = await openTurn({ model: held.model });
+  await held.called;
+  begin(world);
+  await world.timers.advance(CALLS_END_MS - 1);
+  held.release();
+  expect(await delivery).toBe('done');
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  expect(world.shutdown.cutOff).toBe(0);
+});
 
-  it('starts no tool after a model call, and hands the turn back between the two', async () => {
-    const held = heldModel([CALLS, { content: 'done' }]);
-    const pay = heldTool();
-    const { world, delivery } = await openTurn({ model: held.model, tools: [pay.tool] });
-    await held.called;
-    begin(world);
-    held.release();
-    await delivery;
-    expectHandedBack(world, false);
-    expect(pay.state.runs).toBe(0);
-    expect((await world.view('t1'))?.state).toBe('queued');
-    const claim = await world.store.claim(ref, 'next', 'w');
-    const steps = claim.status === 'claimed' ? [...claim.turn.steps.keys()] : [];
-    expect(steps, 'a call that was not begun is not marked as started').toEqual(['model-1']);
-    expect(await world.countTimers()).toBe(2);
-  });
+it('a worker that stops starts no tool after a model call, and hands the turn back between the two', async () => {
+  const held = heldModel([CALLS, { content: 'done' }]);
+  const pay = heldTool();
+  const { world, delivery } = await openTurn({ model: held.model, tools: [pay.tool] });
+  await held.called;
+  begin(world);
+  held.release();
+  await delivery;
+  expectHandedBack(world, false);
+  expect(pay.state.runs).toBe(0);
+  expect((await world.view('t1'))?.state).toBe('queued');
+  const claim = await world.store.claim(ref, 'next', 'w');
+  const steps = claim.status === 'claimed' ? [...claim.turn.steps.keys()] : [];
+  expect(steps, 'a call that was not begun is not marked as started').toEqual(['model-1']);
+  expect(await world.countTimers()).toBe(2);
+});
 
-  it('aborts a model call that goes on for too long, and hands the turn back', async () => {
-    const held = heldModel([{ content: 'never' }], USAGE);
-    const { world, delivery } = await openTurn({ model: held.model });
-    await held.called;
-    begin(world);
-    await world.timers.advance(CALLS_END_MS);
-    await delivery;
-    expectHandedBack(world, true);
-    expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'stopped', inputTokens: 120, outputTokens: 1 }]);
-    expect(await world.view('t1')).toMatchObject({ state: 'queued' });
-  });
+it('a worker that stops aborts a model call that goes on for too long, and hands the turn back', async () => {
+  const held = heldModel([{ content: 'never' }], USAGE);
+  const { world, delivery } = await openTurn({ model: held.model });
+  await held.called;
+  begin(world);
+  await world.timers.advance(CALLS_END_MS);
+  await delivery;
+  expectHandedBack(world, true);
+  expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'stopped', inputTokens: 120, outputTokens: 1 }]);
+  expect(await world.view('t1')).toMatchObject({ state: 'queued' });
+});
 
-  it('hands back a turn whose model ignores its signal', async () => {
-    const scripted = scriptedModel({ steps: [] });
-    const model: Model = { profile: scripted.profile, generate: () => new Promise(() => undefined) };
-    const { world, delivery } = await openTurn({ model });
-    await settleTasks();
-    begin(world);
-    await world.timers.advance(WORK_ENDS_MS);
-    await delivery;
-    expectHandedBack(world, true);
-    expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'stopped' }]);
-  });
+it('a worker that stops hands back a turn whose model ignores its signal', async () => {
+  const scripted = scriptedModel({ steps: [] });
+  const model: Model = { profile: scripted.profile, generate: () => new Promise(() => undefined) };
+  const { world, delivery } = await openTurn({ model });
+  await settleTasks();
+  begin(world);
+  await world.timers.advance(WORK_ENDS_MS);
+  await delivery;
+  expectHandedBack(world, true);
+  expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'stopped' }]);
+});
 
-  it('records a tool that ends within the deadline, and starts no model call after it', async () => {
-    const pay = heldTool();
-    const model = scriptedModel({ steps: [{ answer: CALLS }] });
-    const { world, delivery } = await openTurn({ model, tools: [pay.tool] });
-    await pay.called;
-    begin(world);
-    await world.timers.advance(CALLS_END_MS - 1);
-    pay.release();
-    await delivery;
-    expectHandedBack(world, false);
-    expect(world.log.at(-1)).toMatchObject({ role: 'tool', content: 'paid' });
-  });
+it('a worker that stops records a tool that ends within the deadline, and starts no model call after it', async () => {
+  const pay = heldTool();
+  const model = scriptedModel({ steps: [{ answer: CALLS }] });
+  const { world, delivery } = await openTurn({ model, tools: [pay.tool] });
+  await pay.called;
+  begin(world);
+  await world.timers.advance(CALLS_END_MS - 1);
+  pay.release();
+  await delivery;
+  expectHandedBack(world, false);
+  expect(world.log.at(-1)).toMatchObject({ role: 'tool', content: 'paid' });
+});
 
-  it('records a tool that answers after its signal aborted', async () => {
-    const pay = heldTool('answers');
-    const model = scriptedModel({ steps: [{ answer: CALLS }] });
-    const { world, delivery } = await openTurn({ model, tools: [pay.tool] });
-    await pay.called;
-    begin(world);
-    await world.timers.advance(CALLS_END_MS);
-    await delivery;
-    expectHandedBack(world, false);
-    expect(world.log.at(-1)).toMatchObject({ role: 'tool', content: 'paid at the last moment' });
-  });
+it('a worker that stops records a tool that answers after its signal aborted', async () => {
+  const pay = heldTool('answers');
+  const model = scriptedModel({ steps: [{ answer: CALLS }] });
+  const { world, delivery } = await openTurn({ model, tools: [pay.tool] });
+  await pay.called;
+  begin(world);
+  await world.timers.advance(CALLS_END_MS);
+  await delivery;
+  expectHandedBack(world, false);
+  expect(world.log.at(-1)).toMatchObject({ role: 'tool', content: 'paid at the last moment' });
+});
 
-  it.each(['throws', 'ignores'] as const)('leaves the outcome of a tool open that %s at its signal', async (how) => {
+it.each(['throws', 'ignores'] as const)(
+  'a worker that stops leaves the outcome of a tool open that %s at its signal',
+  async (how) => {
     const pay = heldTool(how);
     const model = scriptedModel({ steps: [{ answer: CALLS }, { answer: { content: 'done' } }] });
     const { world, delivery } = await openTurn({ model, tools: [pay.tool] });
@@ -160,47 +161,47 @@ describe('a worker that stops', () => {
     pay.release();
     await settleTasks();
     expect(world.log.at(-1), 'its late answer is dropped').toMatchObject({ role: 'assistant' });
-  });
+  },
+);
 
-  it('keeps the result of a tool if another call is cut off', async () => {
-    const both = { toolCalls: ['pay', 'ask'].map((name) => ({ id: name, name, arguments: {} })) };
-    const pay = heldTool('answers');
-    const stuck = heldTool('throws');
-    const model = scriptedModel({ steps: [{ answer: both }] });
-    const { world, delivery } = await openTurn({ model, tools: [pay.tool, { ...stuck.tool, name: 'ask' }] });
-    await Promise.all([pay.called, stuck.called]);
-    begin(world);
-    await world.timers.advance(CALLS_END_MS);
-    await delivery;
-    expectHandedBack(world, true);
-    expect(world.log.filter(({ role }) => role === 'tool')).toMatchObject([{ content: 'paid at the last moment' }]);
-  });
+it('a worker that stops keeps the result of a tool if another call is cut off', async () => {
+  const both = { toolCalls: ['pay', 'ask'].map((name) => ({ id: name, name, arguments: {} })) };
+  const pay = heldTool('answers');
+  const stuck = heldTool('throws');
+  const model = scriptedModel({ steps: [{ answer: both }] });
+  const { world, delivery } = await openTurn({ model, tools: [pay.tool, { ...stuck.tool, name: 'ask' }] });
+  await Promise.all([pay.called, stuck.called]);
+  begin(world);
+  await world.timers.advance(CALLS_END_MS);
+  await delivery;
+  expectHandedBack(world, true);
+  expect(world.log.filter(({ role }) => role === 'tool')).toMatchObject([{ content: 'paid at the last moment' }]);
+});
 
-  it('takes no further turn from its mailbox or from another delivery', async () => {
-    const held = heldModel();
-    const world = await Fixture.open({ model: held.model });
-    for (const turn of ['t1', 't2']) await world.accept(turn, 'Hi');
-    const delivery = world.deliver();
-    await held.called;
-    begin(world);
-    held.release();
-    await delivery;
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-    expect(await world.view('t2')).toMatchObject({ state: 'queued' });
-    expect(world.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
-    expect(await world.deliver()).toBe('postponed');
-    expect(world.db.find(ref)?.owner).toBeUndefined();
-  });
+it('a worker that stops takes no further turn from its mailbox or from another delivery', async () => {
+  const held = heldModel();
+  const world = await Fixture.open({ model: held.model });
+  for (const turn of ['t1', 't2']) await world.accept(turn, 'Hi');
+  const delivery = world.deliver();
+  await held.called;
+  begin(world);
+  held.release();
+  await delivery;
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  expect(await world.view('t2')).toMatchObject({ state: 'queued' });
+  expect(world.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
+  expect(await world.deliver()).toBe('postponed');
+  expect(world.db.find(ref)?.owner).toBeUndefined();
+});
 
-  it('loses a turn that was canceled meanwhile, and adds no wake for it', async () => {
-    const held = heldModel();
-    const { world, delivery } = await openTurn({ model: held.model });
-    await held.called;
-    await world.store.cancel(ref, 't1', 'w');
-    begin(world);
-    await world.timers.advance(WORK_ENDS_MS);
-    expect(await delivery).toBe('lost');
-    expect(world.wakes).toEqual([]);
-    expect(await world.view('t1')).toMatchObject({ state: 'canceled' });
-  });
+it('a worker that stops loses a turn that was canceled meanwhile, and adds no wake for it', async () => {
+  const held = heldModel();
+  const { world, delivery } = await openTurn({ model: held.model });
+  await held.called;
+  await world.store.cancel(ref, 't1', 'w');
+  begin(world);
+  await world.timers.advance(WORK_ENDS_MS);
+  expect(await delivery).toBe('lost');
+  expect(world.wakes).toEqual([]);
+  expect(await world.view('t1')).toMatchObject({ state: 'canceled' });
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it, onTestFinished } from 'vitest';
+import { expect, it, onTestFinished } from 'vitest';
 import { TextAssembler, type TextProgress } from '../../../src/client/text-assembler.ts';
 import type { WorkerEvent } from '../../../src/domain/events.ts';
 import { nameConversation } from '../../../src/domain/ids.ts';
@@ -45,200 +45,196 @@ async function hearTurn(world: Fixture): Promise<TextProgress[]> {
   return heard.take();
 }
 
-describe('a text stream', () => {
-  it('is published at once, then every 50 ms, and at its end', async () => {
-    const { teller, timers, told, pieces } = openTeller();
-    teller.add('a');
-    expect(pieces()).toEqual(['a']);
-    for (const piece of ['b', '', 'c']) teller.add(piece);
-    await timers.advance(PUBLISH_EVERY_MS - 1);
-    expect(pieces()).toEqual(['a']);
-    await timers.advance(1);
-    expect(pieces()).toEqual(['a', 'bc']);
-    await timers.advance(10 * PUBLISH_EVERY_MS);
-    expect(pieces(), 'nothing new, nothing told').toEqual(['a', 'bc']);
-    teller.add('d');
-    expect(pieces(), 'after a rest at once').toEqual(['a', 'bc', 'd']);
-    teller.add('e');
-    teller.end();
-    teller.end();
-    teller.add('too late');
-    expect(told).toEqual(
-      ['a', 'bc', 'd', 'e'].map((piece, index) => ({
-        turn: 't1',
-        step: 2,
-        epoch: 7,
-        offset: [0, 1, 3, 4][index],
-        piece,
-      })),
-    );
-  });
-
-  it('is published as soon as it is long', () => {
-    const { teller, pieces } = openTeller();
-    teller.add('a');
-    teller.add('x'.repeat(PUBLISH_CHARACTERS - 1));
-    expect(pieces()).toHaveLength(1);
-    teller.add('yz');
-    expect(pieces()).toEqual(['a', `${'x'.repeat(PUBLISH_CHARACTERS - 1)}yz`]);
-    teller.end();
-  });
-
-  it('begins again if another model answers, and unpublished text of the first is dropped', async () => {
-    const { teller, timers, told } = openTeller();
-    teller.add('I have ');
-    teller.add('deleted');
-    teller.restart();
-    teller.add('Nothing');
-    await timers.advance(PUBLISH_EVERY_MS);
-    teller.end();
-    expect(told.map(({ offset, piece }) => [offset, piece])).toEqual([
-      [0, 'I have '],
-      [0, ''],
-      [0, 'Nothing'],
-    ]);
-  });
-
-  it('is not withdrawn if none was published or if the stream has ended', () => {
-    const { teller, pieces } = openTeller();
-    teller.restart();
-    teller.add('a');
-    teller.end();
-    teller.restart();
-    expect(pieces()).toEqual(['a']);
-  });
-
-  it('is dropped if Redis does not answer, and the offsets show the gap', async () => {
-    const answered = Promise.withResolvers<void>();
-    const { teller, timers, told } = openTeller(() => answered.promise);
-    const tell = async (): Promise<void> => {
-      teller.add('x');
-      await timers.advance(PUBLISH_EVERY_MS);
-    };
-    for (let count = 0; count < 2 * MAX_IN_FLIGHT; count += 1) await tell();
-    expect(told).toHaveLength(MAX_IN_FLIGHT);
-    answered.resolve();
-    await settleTasks();
-    await tell();
-    expect(told.at(-1)).toMatchObject({ offset: 2 * MAX_IN_FLIGHT });
-    teller.end();
-  });
-
-  it.each(['before', 'after'])(
-    'stops after a failed publication, noticed %s the end of the text, and reports the failure once',
-    async (when) => {
-      const error = new Error('NOPERM');
-      const { teller, timers, told, events } = openTeller(() => Promise.reject(error));
-      teller.add('x');
-      teller.add('x'.repeat(PUBLISH_CHARACTERS));
-      if (when === 'after') teller.end();
-      await settleTasks();
-      teller.add('y');
-      await timers.advance(PUBLISH_EVERY_MS);
-      teller.end();
-      expect(told).toHaveLength(2);
-      expect(events).toEqual([{ type: 'worker_failed', where: 'text', ...nameConversation(ref), turn: 't1', error }]);
-    },
+it('a text stream is published at once, then every 50 ms, and at its end', async () => {
+  const { teller, timers, told, pieces } = openTeller();
+  teller.add('a');
+  expect(pieces()).toEqual(['a']);
+  for (const piece of ['b', '', 'c']) teller.add(piece);
+  await timers.advance(PUBLISH_EVERY_MS - 1);
+  expect(pieces()).toEqual(['a']);
+  await timers.advance(1);
+  expect(pieces()).toEqual(['a', 'bc']);
+  await timers.advance(10 * PUBLISH_EVERY_MS);
+  expect(pieces(), 'nothing new, nothing told').toEqual(['a', 'bc']);
+  teller.add('d');
+  expect(pieces(), 'after a rest at once').toEqual(['a', 'bc', 'd']);
+  teller.add('e');
+  teller.end();
+  teller.end();
+  teller.add('too late');
+  expect(told).toEqual(
+    ['a', 'bc', 'd', 'e'].map((piece, index) => ({
+      turn: 't1',
+      step: 2,
+      epoch: 7,
+      offset: [0, 1, 3, 4][index],
+      piece,
+    })),
   );
 });
+
+it('a text stream is published as soon as it is long', () => {
+  const { teller, pieces } = openTeller();
+  teller.add('a');
+  teller.add('x'.repeat(PUBLISH_CHARACTERS - 1));
+  expect(pieces()).toHaveLength(1);
+  teller.add('yz');
+  expect(pieces()).toEqual(['a', `${'x'.repeat(PUBLISH_CHARACTERS - 1)}yz`]);
+  teller.end();
+});
+
+it('a text stream begins again if another model answers, and unpublished text of the first is dropped', async () => {
+  const { teller, timers, told } = openTeller();
+  teller.add('I have ');
+  teller.add('deleted');
+  teller.restart();
+  teller.add('Nothing');
+  await timers.advance(PUBLISH_EVERY_MS);
+  teller.end();
+  expect(told.map(({ offset, piece }) => [offset, piece])).toEqual([
+    [0, 'I have '],
+    [0, ''],
+    [0, 'Nothing'],
+  ]);
+});
+
+it('a text stream is not withdrawn if none was published or if the stream has ended', () => {
+  const { teller, pieces } = openTeller();
+  teller.restart();
+  teller.add('a');
+  teller.end();
+  teller.restart();
+  expect(pieces()).toEqual(['a']);
+});
+
+it('a text stream is dropped if Redis does not answer, and the offsets show the gap', async () => {
+  const answered = Promise.withResolvers<void>();
+  const { teller, timers, told } = openTeller(() => answered.promise);
+  const tell = async (): Promise<void> => {
+    teller.add('x');
+    await timers.advance(PUBLISH_EVERY_MS);
+  };
+  for (let count = 0; count < 2 * MAX_IN_FLIGHT; count += 1) await tell();
+  expect(told).toHaveLength(MAX_IN_FLIGHT);
+  answered.resolve();
+  await settleTasks();
+  await tell();
+  expect(told.at(-1)).toMatchObject({ offset: 2 * MAX_IN_FLIGHT });
+  teller.end();
+});
+
+it.each(['before', 'after'])(
+  'a text stream stops after a failed publication, noticed %s the end of the text, and reports the failure once',
+  async (when) => {
+    const error = new Error('NOPERM');
+    const { teller, timers, told, events } = openTeller(() => Promise.reject(error));
+    teller.add('x');
+    teller.add('x'.repeat(PUBLISH_CHARACTERS));
+    if (when === 'after') teller.end();
+    await settleTasks();
+    teller.add('y');
+    await timers.advance(PUBLISH_EVERY_MS);
+    teller.end();
+    expect(told).toHaveLength(2);
+    expect(events).toEqual([{ type: 'worker_failed', where: 'text', ...nameConversation(ref), turn: 't1', error }]);
+  },
+);
 
 async function* piecesOf(...pieces: readonly string[]): AsyncGenerator<string> {
   yield* pieces;
 }
 
-describe('a turn', () => {
-  it('streams the text of each of its model steps', async () => {
-    const world = await Fixture.open({
-      model: scriptedModel({
-        steps: [
-          { answer: { content: 'Let me see.', toolCalls: [{ name: 'nothing', arguments: {} }] } },
-          { answer: { content: piecesOf('It ', 'is ', 'blue.') } },
-        ],
-      }),
-    });
-    await world.accept('t1', 'hello');
-    await world.deliver();
-    const textOf = (step: number): string =>
-      world.told
-        .filter((delta) => delta.step === step)
-        .map(({ piece }) => piece)
-        .join('');
-    expect([textOf(1), textOf(2)]).toEqual(['Let me see.', 'It is blue.']);
-    expect(new Set(world.told.map(({ turn }) => turn))).toEqual(new Set(['t1']));
-    expect(await world.countTimers()).toBe(0);
+it('a turn streams the text of each of its model steps', async () => {
+  const world = await Fixture.open({
+    model: scriptedModel({
+      steps: [
+        { answer: { content: 'Let me see.', toolCalls: [{ name: 'nothing', arguments: {} }] } },
+        { answer: { content: piecesOf('It ', 'is ', 'blue.') } },
+      ],
+    }),
   });
+  await world.accept('t1', 'hello');
+  await world.deliver();
+  const textOf = (step: number): string =>
+    world.told
+      .filter((delta) => delta.step === step)
+      .map(({ piece }) => piece)
+      .join('');
+  expect([textOf(1), textOf(2)]).toEqual(['Let me see.', 'It is blue.']);
+  expect(new Set(world.told.map(({ turn }) => turn))).toEqual(new Set(['t1']));
+  expect(await world.countTimers()).toBe(0);
+});
 
-  it('is answered though its text cannot be published', async () => {
-    const world = await Fixture.open({
-      model: scriptedModel({ decide: () => ({ content: 'It is blue.' }) }),
-      wrap: (ports) => ({ ...ports, texts: { publishText: () => Promise.reject(new Error('NOPERM')) } }),
-    });
-    await world.accept('t1', 'hello');
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'It is blue.' } });
-    expect(world.eventsOf('worker_failed')).toHaveLength(1);
+it('a turn is answered though its text cannot be published', async () => {
+  const world = await Fixture.open({
+    model: scriptedModel({ decide: () => ({ content: 'It is blue.' }) }),
+    wrap: (ports) => ({ ...ports, texts: { publishText: () => Promise.reject(new Error('NOPERM')) } }),
   });
+  await world.accept('t1', 'hello');
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'It is blue.' } });
+  expect(world.eventsOf('worker_failed')).toHaveLength(1);
+});
 
-  it('does not wait for listeners', async () => {
-    const world = await Fixture.open({
-      model: scriptedModel({ decide: () => ({ content: 'It is blue.' }) }),
-      wrap: (ports) => ({ ...ports, texts: { publishText: () => new Promise<void>(() => undefined) } }),
-    });
-    await world.accept('t1', 'hello');
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+it('a turn does not wait for listeners', async () => {
+  const world = await Fixture.open({
+    model: scriptedModel({ decide: () => ({ content: 'It is blue.' }) }),
+    wrap: (ports) => ({ ...ports, texts: { publishText: () => new Promise<void>(() => undefined) } }),
   });
+  await world.accept('t1', 'hello');
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+});
 
-  it('streams a repeated step from its beginning, under a higher epoch', async () => {
-    let calls = 0;
-    async function* cutOff(): AsyncGenerator<string> {
-      yield 'It is bl';
-      throw new ModelError('retry', 'cut off');
-    }
-    const decide = (): ScriptedAnswer => {
-      calls += 1;
-      return { content: calls === 1 ? cutOff() : piecesOf('It is ', 'red.') };
-    };
-    const world = await Fixture.open({ model: scriptedModel({ decide }) });
-    await world.accept('t1', 'hello');
-    await world.deliver();
-    world.db.advance(120_000);
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'It is red.' } });
-    const [first, second] = [...new Set(world.told.map(({ epoch }) => epoch))];
-    expect(second).toBeGreaterThan(first ?? Number.POSITIVE_INFINITY);
-    expect(world.told.map(({ epoch: _, turn: __, ...told }) => told)).toEqual([
-      { step: 1, offset: 0, piece: 'It is bl' },
-      { step: 1, offset: 0, piece: 'It is ' },
-      { step: 1, offset: 6, piece: 'red.' },
-    ]);
-  });
+it('a turn streams a repeated step from its beginning, under a higher epoch', async () => {
+  let calls = 0;
+  async function* cutOff(): AsyncGenerator<string> {
+    yield 'It is bl';
+    throw new ModelError('retry', 'cut off');
+  }
+  const decide = (): ScriptedAnswer => {
+    calls += 1;
+    return { content: calls === 1 ? cutOff() : piecesOf('It is ', 'red.') };
+  };
+  const world = await Fixture.open({ model: scriptedModel({ decide }) });
+  await world.accept('t1', 'hello');
+  await world.deliver();
+  world.db.advance(120_000);
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'It is red.' } });
+  const [first, second] = [...new Set(world.told.map(({ epoch }) => epoch))];
+  expect(second).toBeGreaterThan(first ?? Number.POSITIVE_INFINITY);
+  expect(world.told.map(({ epoch: _, turn: __, ...told }) => told)).toEqual([
+    { step: 1, offset: 0, piece: 'It is bl' },
+    { step: 1, offset: 0, piece: 'It is ' },
+    { step: 1, offset: 6, piece: 'red.' },
+  ]);
+});
 
-  it('withdraws the text of the first model at once if another model of the chain answers without text', async () => {
-    const busy = new ModelError('retry', 'busy');
-    const first = scriptedModel({ steps: [{ answer: { content: breakOff() } }, { answer: busy }] });
-    const call = { name: 'nothing', arguments: {} };
-    const second = scriptedModel({
-      steps: [{ answer: { content: '', toolCalls: [call] } }, { answer: { content: 'Done.' } }],
-    });
-    const world = await Fixture.open({ model: modelChain([first, second]) });
-    expect(await hearTurn(world)).toEqual([
-      { type: 'text', step: 1, piece: 'I have deleted the fi' },
-      { type: 'restart', step: 1 },
-      { type: 'text', step: 2, piece: 'Done.' },
-    ]);
+it('a turn withdraws the text of the first model at once if another model of the chain answers without text', async () => {
+  const busy = new ModelError('retry', 'busy');
+  const first = scriptedModel({ steps: [{ answer: { content: breakOff() } }, { answer: busy }] });
+  const call = { name: 'nothing', arguments: {} };
+  const second = scriptedModel({
+    steps: [{ answer: { content: '', toolCalls: [call] } }, { answer: { content: 'Done.' } }],
   });
+  const world = await Fixture.open({ model: modelChain([first, second]) });
+  expect(await hearTurn(world)).toEqual([
+    { type: 'text', step: 1, piece: 'I have deleted the fi' },
+    { type: 'restart', step: 1 },
+    { type: 'text', step: 2, piece: 'Done.' },
+  ]);
+});
 
-  it('withdraws the text of the first model if another model of the chain answers', async () => {
-    const [first, second] = [{ content: breakOff() }, { content: 'Nothing was deleted.' }].map((answer) =>
-      scriptedModel({ decide: () => answer }),
-    );
-    const world = await Fixture.open({ model: modelChain([first as Model, second as Model]) });
-    expect(await hearTurn(world)).toEqual([
-      { type: 'text', step: 1, piece: 'I have deleted the fi' },
-      { type: 'restart', step: 1 },
-      { type: 'text', step: 1, piece: 'Nothing was deleted.' },
-    ]);
-    expect(world.eventsOf('model_passed_over')).toMatchObject([{ purpose: 'turn', outcome: 'retry' }]);
-  });
+it('a turn withdraws the text of the first model if another model of the chain answers', async () => {
+  const [first, second] = [{ content: breakOff() }, { content: 'Nothing was deleted.' }].map((answer) =>
+    scriptedModel({ decide: () => answer }),
+  );
+  const world = await Fixture.open({ model: modelChain([first as Model, second as Model]) });
+  expect(await hearTurn(world)).toEqual([
+    { type: 'text', step: 1, piece: 'I have deleted the fi' },
+    { type: 'restart', step: 1 },
+    { type: 'text', step: 1, piece: 'Nothing was deleted.' },
+  ]);
+  expect(world.eventsOf('model_passed_over')).toMatchObject([{ purpose: 'turn', outcome: 'retry' }]);
 });

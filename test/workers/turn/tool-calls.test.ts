@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../../src/domain/agent.ts';
 import type { StepRecord } from '../../../src/domain/turn.ts';
@@ -29,93 +29,87 @@ function refused(outcome: string, text: RegExp) {
   return { kind: 'answer', outcome, output: { isError: true, content: expect.stringMatching(text) } };
 }
 
-describe('an open call', () => {
-  it('is run with the parsed input', () => {
-    expect(decide('read')).toMatchObject({ kind: 'run', tool: { name: 'read' }, input: { path: 'a.ts' } });
-  });
-
-  it('is answered with a list of the tools if its tool is unknown', () => {
-    expect(decide('write')).toMatchObject(refused('unknown_tool', /^unknown_tool: .*"write".*read, pay, remove, ask/));
-    expect(decide('write', { tools: [] })).toMatchObject(refused('unknown_tool', /The tools are: none/));
-  });
-
-  it.each([
-    ['{"path":', /^invalid_input: arguments: not valid JSON/],
-    ['{}', /^invalid_input: arguments\.path: /],
-    ['', /^invalid_input: arguments\.path: /],
-    ['{"path":"a","lines":[1,"two"]}', /^invalid_input: arguments\.lines\[1\]: /],
-    ['[]', /^invalid_input: arguments: /],
-  ])('is answered by an error that names the field for the arguments %j', (text, why) => {
-    expect(decide('read', {}, text)).toMatchObject(refused('invalid_input', why));
-    expect(decide('remove', {}, text), 'and needs no approval').toMatchObject(refused('invalid_input', why));
-    expect(decide('ask', {}, text), 'and waits for nobody').toMatchObject(refused('invalid_input', why));
-  });
-
-  it('is answered, not thrown, if its schema throws', () => {
-    const broken = z.object({}).refine(() => {
-      throw new Error('broken');
-    });
-    const tool: Tool = { name: 'read', description: '', input: broken, run };
-    expect(decide('read', { tools: [tool] }, '{}')).toMatchObject(refused('invalid_input', /could not be applied/));
-  });
-
-  it('is run again after a crash, unless its tool must not', () => {
-    expect(decide('read', { steps: started })).toMatchObject({ kind: 'run' });
-    expect(decide('pay', { steps: started })).toMatchObject(refused('outcome_unknown', /may have taken effect/));
-    expect(decide('pay')).toMatchObject({ kind: 'run' });
-  });
+it('an open call is run with the parsed input', () => {
+  expect(decide('read')).toMatchObject({ kind: 'run', tool: { name: 'read' }, input: { path: 'a.ts' } });
 });
 
-describe('a call that needs approval', () => {
-  it('waits for the decision', () => {
-    expect(decide('remove')).toEqual({ kind: 'wait', for: 'approval' });
-  });
-
-  it('runs when it is approved, again after a crash', () => {
-    const answers = new Map([['c2_0', '{"approved":true}']]);
-    expect(decide('remove', { answers })).toMatchObject({ kind: 'run' });
-    expect(decide('remove', { answers, steps: started })).toMatchObject({ kind: 'run' });
-  });
-
-  it.each([
-    ['{"approved":false,"why":"not on Fridays"}', /^denied: not on Fridays$/],
-    ['{"approved":false}', /^denied: the call was not approved$/],
-    ['{"approved":"yes"}', /^denied: the decision could not be read$/],
-    ['yes', /^denied: the decision could not be read$/],
-  ])('is denied by %s', (text, why) => {
-    expect(decide('remove', { answers: new Map([['c2_0', text]]) })).toMatchObject(refused('denied', why));
-  });
-
-  it('is denied past its deadline, and only its own', () => {
-    expect(decide('remove', waitedFor('approval', false))).toMatchObject(refused('denied', /deadline/));
-    expect(decide('remove', waitedFor('approval', false, ['c9_9']))).toMatchObject({ kind: 'wait' });
-    expect(decide('remove', waitedFor('tools', false))).toMatchObject({ kind: 'wait' });
-  });
+it('an open call is answered with a list of the tools if its tool is unknown', () => {
+  expect(decide('write')).toMatchObject(refused('unknown_tool', /^unknown_tool: .*"write".*read, pay, remove, ask/));
+  expect(decide('write', { tools: [] })).toMatchObject(refused('unknown_tool', /The tools are: none/));
 });
 
-describe('a call that is answered from outside', () => {
-  it('waits for its result without an approval', () => {
-    expect(decide('ask')).toEqual({ kind: 'wait', for: 'tools' });
-  });
+it.each([
+  ['{"path":', /^invalid_input: arguments: not valid JSON/],
+  ['{}', /^invalid_input: arguments\.path: /],
+  ['', /^invalid_input: arguments\.path: /],
+  ['{"path":"a","lines":[1,"two"]}', /^invalid_input: arguments\.lines\[1\]: /],
+  ['[]', /^invalid_input: arguments: /],
+])('an open call is answered by an error that names the field for the arguments %j', (text, why) => {
+  expect(decide('read', {}, text)).toMatchObject(refused('invalid_input', why));
+  expect(decide('remove', {}, text), 'and needs no approval').toMatchObject(refused('invalid_input', why));
+  expect(decide('ask', {}, text), 'and waits for nobody').toMatchObject(refused('invalid_input', why));
+});
 
-  it('takes the result from outside', () => {
-    const answers = new Map([['c2_0', '{"content":"blue"}']]);
-    expect(decide('ask', { answers })).toEqual({ kind: 'answer', outcome: 'done', output: { content: 'blue' } });
-    const failed = new Map([['c2_0', '{"content":"nobody there","isError":true}']]);
-    expect(decide('ask', { answers: failed })).toMatchObject({ outcome: 'failed', output: { isError: true } });
+it('an open call is answered, not thrown, if its schema throws', () => {
+  const broken = z.object({}).refine(() => {
+    throw new Error('broken');
   });
+  const tool: Tool = { name: 'read', description: '', input: broken, run };
+  expect(decide('read', { tools: [tool] }, '{}')).toMatchObject(refused('invalid_input', /could not be applied/));
+});
 
-  it('is answered with an error for an unreadable result', () => {
-    const unreadable = ['blue', '{"text":"blue"}', 'null'];
-    for (const text of unreadable) {
-      const answers = new Map([['c2_0', text]]);
-      expect(decide('ask', { answers })).toMatchObject(refused('invalid_result', /^invalid_result: /));
-    }
-  });
+it('an open call is run again after a crash, unless its tool must not', () => {
+  expect(decide('read', { steps: started })).toMatchObject({ kind: 'run' });
+  expect(decide('pay', { steps: started })).toMatchObject(refused('outcome_unknown', /may have taken effect/));
+  expect(decide('pay')).toMatchObject({ kind: 'run' });
+});
 
-  it('times out past its deadline, but a result that came in time counts', () => {
-    expect(decide('ask', waitedFor('tools', false))).toMatchObject(refused('timeout', /deadline/));
-    const answers = new Map([['c2_0', '{"content":"blue"}']]);
-    expect(decide('ask', { ...waitedFor('tools', false), answers })).toMatchObject({ outcome: 'done' });
-  });
+it('a call that needs approval waits for the decision', () => {
+  expect(decide('remove')).toEqual({ kind: 'wait', for: 'approval' });
+});
+
+it('a call that needs approval runs when it is approved, again after a crash', () => {
+  const answers = new Map([['c2_0', '{"approved":true}']]);
+  expect(decide('remove', { answers })).toMatchObject({ kind: 'run' });
+  expect(decide('remove', { answers, steps: started })).toMatchObject({ kind: 'run' });
+});
+
+it.each([
+  ['{"approved":false,"why":"not on Fridays"}', /^denied: not on Fridays$/],
+  ['{"approved":false}', /^denied: the call was not approved$/],
+  ['{"approved":"yes"}', /^denied: the decision could not be read$/],
+  ['yes', /^denied: the decision could not be read$/],
+])('a call that needs approval is denied by %s', (text, why) => {
+  expect(decide('remove', { answers: new Map([['c2_0', text]]) })).toMatchObject(refused('denied', why));
+});
+
+it('a call that needs approval is denied past its deadline, and only its own', () => {
+  expect(decide('remove', waitedFor('approval', false))).toMatchObject(refused('denied', /deadline/));
+  expect(decide('remove', waitedFor('approval', false, ['c9_9']))).toMatchObject({ kind: 'wait' });
+  expect(decide('remove', waitedFor('tools', false))).toMatchObject({ kind: 'wait' });
+});
+
+it('a tool without run waits for its result from outside, and needs no approval', () => {
+  expect(decide('ask')).toEqual({ kind: 'wait', for: 'tools' });
+});
+
+it('a tool without run gets the result that came from outside', () => {
+  const answers = new Map([['c2_0', '{"content":"blue"}']]);
+  expect(decide('ask', { answers })).toEqual({ kind: 'answer', outcome: 'done', output: { content: 'blue' } });
+  const failed = new Map([['c2_0', '{"content":"nobody there","isError":true}']]);
+  expect(decide('ask', { answers: failed })).toMatchObject({ outcome: 'failed', output: { isError: true } });
+});
+
+it('a tool without run is answered with an error if the result from outside is unreadable', () => {
+  const unreadable = ['blue', '{"text":"blue"}', 'null'];
+  for (const text of unreadable) {
+    const answers = new Map([['c2_0', text]]);
+    expect(decide('ask', { answers })).toMatchObject(refused('invalid_result', /^invalid_result: /));
+  }
+});
+
+it('a tool without run times out past its deadline, but a result that came in time counts', () => {
+  expect(decide('ask', waitedFor('tools', false))).toMatchObject(refused('timeout', /deadline/));
+  const answers = new Map([['c2_0', '{"content":"blue"}']]);
+  expect(decide('ask', { ...waitedFor('tools', false), answers })).toMatchObject({ outcome: 'done' });
 });

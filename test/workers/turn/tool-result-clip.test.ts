@@ -1,4 +1,4 @@
-import { beforeAll, describe, expect, it } from 'vitest';
+import { beforeAll, expect, it } from 'vitest';
 import { MAX_MESSAGE_BYTES } from '../../../src/domain/message.ts';
 import type { TokenCounter } from '../../../src/domain/ports/token-counter.ts';
 import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
@@ -15,60 +15,58 @@ function numbered(lines: number): string {
   return Array.from({ length: lines }, (_, line) => `line ${line + 1} of the file`).join('\n');
 }
 
-describe('a tool result', () => {
-  it('is left unchanged at the limit', async () => {
-    const text = numbered(200);
-    const tokens = await counter.count(text);
-    expect(await clipResult(counter, text, { maxTokens: tokens, hasRecall })).toEqual({ content: text });
-    expect((await clipResult(counter, text, { maxTokens: tokens - 1, hasRecall })).whole?.text).toBe(text);
-  });
+it('a tool result is left unchanged at the limit', async () => {
+  const text = numbered(200);
+  const tokens = await counter.count(text);
+  expect(await clipResult(counter, text, { maxTokens: tokens, hasRecall })).toEqual({ content: text });
+  expect((await clipResult(counter, text, { maxTokens: tokens - 1, hasRecall })).whole?.text).toBe(text);
+});
 
-  it('keeps head and tail above the limit, with its length and the reference to the whole text', async () => {
-    const text = numbered(5_000);
-    const { content, whole } = await clipResult(counter, text, { maxTokens: TOOL_RESULT_MAX_TOKENS, hasRecall });
-    expect(whole).toEqual({ hash: expect.stringMatching(/^[a-f0-9]{32}$/), text });
-    const marker = `\n[clipped: ${text.length} characters; recall reads the whole by ref ${whole?.hash}]\n`;
-    const [head, tail] = content.split(marker) as [string, string];
-    expect(text.startsWith(head)).toBe(true);
-    expect(text.endsWith(tail)).toBe(true);
-    expect(head.startsWith('line 1 of')).toBe(true);
-    expect(tail.endsWith('line 5000 of the file')).toBe(true);
-    const kept = await counter.count(content);
-    expect(kept).toBeLessThanOrEqual(TOOL_RESULT_MAX_TOKENS);
-    expect(kept).toBeGreaterThan(TOOL_RESULT_MAX_TOKENS * 0.98);
-  });
+it('a tool result keeps head and tail above the limit, with its length and the reference to the whole text', async () => {
+  const text = numbered(5_000);
+  const { content, whole } = await clipResult(counter, text, { maxTokens: TOOL_RESULT_MAX_TOKENS, hasRecall });
+  expect(whole).toEqual({ hash: expect.stringMatching(/^[a-f0-9]{32}$/), text });
+  const marker = `\n[clipped: ${text.length} characters; recall reads the whole by ref ${whole?.hash}]\n`;
+  const [head, tail] = content.split(marker) as [string, string];
+  expect(text.startsWith(head)).toBe(true);
+  expect(text.endsWith(tail)).toBe(true);
+  expect(head.startsWith('line 1 of')).toBe(true);
+  expect(tail.endsWith('line 5000 of the file')).toBe(true);
+  const kept = await counter.count(content);
+  expect(kept).toBeLessThanOrEqual(TOOL_RESULT_MAX_TOKENS);
+  expect(kept).toBeGreaterThan(TOOL_RESULT_MAX_TOKENS * 0.98);
+});
 
-  it('has the same reference for the same text, and cuts no character in two', async () => {
-    const text = '👩‍🚀 宇宙飛行士 '.repeat(2_000);
-    const first = await clipResult(counter, text, { maxTokens: 300, hasRecall });
-    expect(await clipResult(counter, text, { maxTokens: 300, hasRecall })).toEqual(first);
-    expect(first.content.isWellFormed()).toBe(true);
-  });
+it('a tool result has the same reference for the same text, and cuts no character in two', async () => {
+  const text = '👩‍🚀 宇宙飛行士 '.repeat(2_000);
+  const first = await clipResult(counter, text, { maxTokens: 300, hasRecall });
+  expect(await clipResult(counter, text, { maxTokens: 300, hasRecall })).toEqual(first);
+  expect(first.content.isWellFormed()).toBe(true);
+});
 
-  it.each([
-    ['of the longest tokens', ' '.repeat(MAX_MESSAGE_BYTES + 1)],
-    ['of lines', numbered(60_000)],
-  ])('%s fits into a message at any limit', async (_name, text) => {
-    const { content, whole } = await clipResult(counter, text, { maxTokens: 10_000_000, hasRecall });
-    expect(whole === undefined, 'more than a message may hold is not kept').toBe(true);
-    expect(content).toMatch(/\n\[clipped: \d+ characters; the rest is not kept\]\n/);
-    expect(Buffer.byteLength(content)).toBeLessThanOrEqual(MAX_MESSAGE_BYTES);
-  });
+it.each([
+  ['the longest tokens', ' '.repeat(MAX_MESSAGE_BYTES + 1)],
+  ['many lines', numbered(60_000)],
+])('a tool result of %s fits into a message at any limit', async (_name, text) => {
+  const { content, whole } = await clipResult(counter, text, { maxTokens: 10_000_000, hasRecall });
+  expect(whole === undefined, 'more than a message may hold is not kept').toBe(true);
+  expect(content).toMatch(/\n\[clipped: \d+ characters; the rest is not kept\]\n/);
+  expect(Buffer.byteLength(content)).toBeLessThanOrEqual(MAX_MESSAGE_BYTES);
+});
 
-  it('is kept in full up to the size of a message', async () => {
-    const text = 'a'.repeat(MAX_MESSAGE_BYTES);
-    const { whole } = await clipResult(counter, text, { maxTokens: 100, hasRecall });
-    expect(whole?.text === text).toBe(true);
-  });
+it('a tool result is kept in full up to the size of a message', async () => {
+  const text = 'a'.repeat(MAX_MESSAGE_BYTES);
+  const { whole } = await clipResult(counter, text, { maxTokens: 100, hasRecall });
+  expect(whole?.text === text).toBe(true);
+});
 
-  it('is not kept for an agent that cannot read it, and says so', async () => {
-    const { content, whole } = await clipResult(counter, numbered(5_000), { maxTokens: 300, hasRecall: false });
-    expect(whole === undefined).toBe(true);
-    expect(content).toMatch(/\n\[clipped: \d+ characters; the rest is not kept\]\n/);
-  });
+it('the whole of a clipped tool result is not kept for an agent without recall, and the clip says so', async () => {
+  const { content, whole } = await clipResult(counter, numbered(5_000), { maxTokens: 300, hasRecall: false });
+  expect(whole === undefined).toBe(true);
+  expect(content).toMatch(/\n\[clipped: \d+ characters; the rest is not kept\]\n/);
+});
 
-  it('is only its marker if the limit leaves no room for text', async () => {
-    const { content } = await clipResult(counter, numbered(100), { maxTokens: 5, hasRecall });
-    expect(content).toMatch(/^\n\[clipped: \d+ characters; recall reads the whole by ref [a-f0-9]{32}\]\n$/);
-  });
+it('a tool result is only its marker if the limit leaves no room for text', async () => {
+  const { content } = await clipResult(counter, numbered(100), { maxTokens: 5, hasRecall });
+  expect(content).toMatch(/^\n\[clipped: \d+ characters; recall reads the whole by ref [a-f0-9]{32}\]\n$/);
 });

@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { type Agent, defineTool, type SystemFunction, type Tool } from '../../../src/domain/agent.ts';
 import type { ModelRequest } from '../../../src/domain/model.ts';
@@ -37,119 +37,115 @@ async function open(system: Agent['system'], options: Partial<FixtureOptions> = 
   return { asked, world };
 }
 
-describe('the context of a turn', () => {
-  it('reaches each tool as its own copy, and never the model', async () => {
-    const seen: unknown[] = [];
-    const run: Tool['run'] = async (_, call) => {
-      seen.push(structuredClone(call.context));
-      (call.context as Record<string, unknown>)['user'] = 'changed';
-      return 'seen';
-    };
-    const { asked, world } = await open('You guide.', { tools: lookTool(run) });
-    for (const [turn, given] of [
-      ['t1', context],
-      ['t2', undefined],
-      ['t3', context],
-    ] as const) {
-      await accept(world, turn, given);
-      await world.deliver();
-    }
-    expect(seen).toStrictEqual([{ plan: 'pro', user: 'u1' }, {}, { plan: 'pro', user: 'u1' }]);
-    expect(JSON.stringify([asked, world.events, world.log])).not.toContain('u1');
-  });
-
-  it('writes the system prompt, once a turn', async () => {
-    let runs = 0;
-    const system: SystemFunction = async ({ user = 'nobody' }) => {
-      runs += 1;
-      return `You guide ${String(user)}, ${runs}.`;
-    };
-    const { asked, world } = await open(system);
-    await accept(world, 't1', context);
-    await accept(world, 't2');
+it('the context of a turn reaches each tool as its own copy, and never the model', async () => {
+  const seen: unknown[] = [];
+  const run: Tool['run'] = async (_, call) => {
+    seen.push(structuredClone(call.context));
+    (call.context as Record<string, unknown>)['user'] = 'changed';
+    return 'seen';
+  };
+  const { asked, world } = await open('You guide.', { tools: lookTool(run) });
+  for (const [turn, given] of [
+    ['t1', context],
+    ['t2', undefined],
+    ['t3', context],
+  ] as const) {
+    await accept(world, turn, given);
     await world.deliver();
-    expect(asked.map(({ system: sent }) => sent)).toStrictEqual([
-      'You guide u1, 1.',
-      'You guide u1, 1.',
-      'You guide nobody, 2.',
-      'You guide nobody, 2.',
-    ]);
-  });
+  }
+  expect(seen).toStrictEqual([{ plan: 'pro', user: 'u1' }, {}, { plan: 'pro', user: 'u1' }]);
+  expect(JSON.stringify([asked, world.events, world.log])).not.toContain('u1');
+});
 
-  it('gives a continued turn the same system prompt at another worker', async () => {
-    let runs = 0;
-    const { asked, world } = await open(() => `Prompt ${(runs += 1)}.`, { tools: lookTool(undefined as never) });
-    await accept(world, 't1');
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'waiting' });
-    await world.resume('t1', { c2_0: { content: 'seen' } });
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-    expect(asked.map(({ system }) => system)).toStrictEqual(['Prompt 1.', 'Prompt 1.']);
-  });
+it('a system function writes the prompt from the context of its turn, once a turn', async () => {
+  let runs = 0;
+  const system: SystemFunction = async ({ user = 'nobody' }) => {
+    runs += 1;
+    return `You guide ${String(user)}, ${runs}.`;
+  };
+  const { asked, world } = await open(system);
+  await accept(world, 't1', context);
+  await accept(world, 't2');
+  await world.deliver();
+  expect(asked.map(({ system: sent }) => sent)).toStrictEqual([
+    'You guide u1, 1.',
+    'You guide u1, 1.',
+    'You guide nobody, 2.',
+    'You guide nobody, 2.',
+  ]);
+});
 
-  it('counts the system prompt of this turn, and ignores counts of another prompt', async () => {
-    const { asked, world } = await open(({ user }) => (user === 'u1' ? 'Guide. '.repeat(200) : 'Guide.'));
-    await accept(world, 't1', context);
-    await accept(world, 't2');
-    await world.deliver();
-    const [first, , second] = asked.map(({ tokens }) => tokens);
-    expect(first).toBeGreaterThan(400);
-    expect(second).toBeLessThan(150);
-  });
+it('a turn that continues at another worker keeps the system prompt that was written for it', async () => {
+  let runs = 0;
+  const { asked, world } = await open(() => `Prompt ${(runs += 1)}.`, { tools: lookTool(undefined as never) });
+  await accept(world, 't1');
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'waiting' });
+  await world.resume('t1', { c2_0: { content: 'seen' } });
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  expect(asked.map(({ system }) => system)).toStrictEqual(['Prompt 1.', 'Prompt 1.']);
+});
 
-  it.each([
-    [
-      'throws',
-      () => {
-        throw new Error('no such user');
-      },
-      /no such user/,
-    ],
-    ['answers no text', () => 7 as never, /no text but number/],
-    ['answers too much', () => 'x'.repeat(1_048_577), /1048577 bytes, at most 1048576/],
-  ] as const)('fails the turn alone where the function %s', async (_, system, why) => {
-    const { asked, world } = await open(system);
-    await accept(world, 't1');
-    await world.deliver();
-    expect(asked).toStrictEqual([]);
-    expect(await world.view('t1')).toMatchObject({
-      state: 'failed',
-      failure: { code: 'system_failed', message: expect.stringMatching(why) as string },
-    });
-  });
+it('the size of a request counts the system prompt of its turn, and ignores counts under another prompt', async () => {
+  const { asked, world } = await open(({ user }) => (user === 'u1' ? 'Guide. '.repeat(200) : 'Guide.'));
+  await accept(world, 't1', context);
+  await accept(world, 't2');
+  await world.deliver();
+  const [first, , second] = asked.map(({ tokens }) => tokens);
+  expect(first).toBeGreaterThan(400);
+  expect(second).toBeLessThan(150);
+});
 
-  it('fails the turn if the function does not end within a step', async () => {
-    const { world } = await open(() => new Promise<string>(() => undefined));
-    await accept(world, 't1');
-    const delivered = world.deliver();
-    await settleTasks();
-    await world.timers.advance(600_000);
-    await delivered;
-    expect(await world.view('t1')).toMatchObject({ state: 'failed', failure: { code: 'system_failed' } });
+it.each([
+  [
+    'throws',
+    () => {
+      throw new Error('no such user');
+    },
+    /no such user/,
+  ],
+  ['answers no text', () => 7 as never, /no text but number/],
+  ['answers too much', () => 'x'.repeat(1_048_577), /1048577 bytes, at most 1048576/],
+] as const)('the context of a turn fails the turn alone where the function %s', async (_, system, why) => {
+  const { asked, world } = await open(system);
+  await accept(world, 't1');
+  await world.deliver();
+  expect(asked).toStrictEqual([]);
+  expect(await world.view('t1')).toMatchObject({
+    state: 'failed',
+    failure: { code: 'system_failed', message: expect.stringMatching(why) as string },
   });
 });
 
-describe('a tool with a time limit of its own', () => {
-  it('is answered with a timeout, and its signal aborts', async () => {
-    let isAborted = false;
-    const run: Tool['run'] = (_, { signal }) => {
-      signal.addEventListener('abort', () => {
-        isAborted = true;
-      });
-      return new Promise<string>(() => undefined);
-    };
-    const { world } = await open('You guide.', { tools: lookTool(run, { timeoutMs: 50 }) });
-    await accept(world, 't1');
-    const delivered = world.deliver();
-    await settleTasks();
-    await world.timers.advance(50);
-    await delivered;
-    expect(isAborted).toBe(true);
-    expect(world.log.find(({ role }) => role === 'tool')).toMatchObject({
-      content: 'timeout: no outcome within 50 ms',
-      isError: true,
+it('a system function that does not end within a step fails the turn', async () => {
+  const { world } = await open(() => new Promise<string>(() => undefined));
+  await accept(world, 't1');
+  const delivered = world.deliver();
+  await settleTasks();
+  await world.timers.advance(600_000);
+  await delivered;
+  expect(await world.view('t1')).toMatchObject({ state: 'failed', failure: { code: 'system_failed' } });
+});
+
+it('a tool with a time limit of its own is answered with a timeout, and its signal aborts', async () => {
+  let isAborted = false;
+  const run: Tool['run'] = (_, { signal }) => {
+    signal.addEventListener('abort', () => {
+      isAborted = true;
     });
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+    return new Promise<string>(() => undefined);
+  };
+  const { world } = await open('You guide.', { tools: lookTool(run, { timeoutMs: 50 }) });
+  await accept(world, 't1');
+  const delivered = world.deliver();
+  await settleTasks();
+  await world.timers.advance(50);
+  await delivered;
+  expect(isAborted).toBe(true);
+  expect(world.log.find(({ role }) => role === 'tool')).toMatchObject({
+    content: 'timeout: no outcome within 50 ms',
+    isError: true,
   });
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
 });

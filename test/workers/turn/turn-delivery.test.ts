@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { nameConversation } from '../../../src/domain/ids.ts';
 import { openMemorySweepStore } from '../../../src/memory-store/sweep-store.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
@@ -27,182 +27,180 @@ function noteCalls(ports: TurnPorts, asked: string[]): TurnPorts {
   return { ...ports, turns: watch(ports.turns), contexts: watch(ports.contexts) };
 }
 
-describe('a delivery', () => {
-  it('answers a turn: the log has question and answer, and the turn names the answer', async () => {
-    const model = scriptedModel({
-      steps: [{ expect: { role: 'user', content: 'Hi', messages: 1 }, answer: { content: 'Hello' } }],
-    });
-    const world = await Fixture.open({ model });
-    await world.accept('t1', 'Hi');
-    expect(await world.deliver()).toBe('done');
-    expect(world.log).toEqual([
-      { role: 'user', content: 'Hi' },
-      { role: 'assistant', content: 'Hello' },
-    ]);
-    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { seq: 2, content: 'Hello' } });
-    model.assertDone();
-    expect(await world.countTimers()).toBe(0);
+it('a delivery answers a turn: the log has question and answer, and the turn names the answer', async () => {
+  const model = scriptedModel({
+    steps: [{ expect: { role: 'user', content: 'Hi', messages: 1 }, answer: { content: 'Hello' } }],
   });
+  const world = await Fixture.open({ model });
+  await world.accept('t1', 'Hi');
+  expect(await world.deliver()).toBe('done');
+  expect(world.log).toEqual([
+    { role: 'user', content: 'Hi' },
+    { role: 'assistant', content: 'Hello' },
+  ]);
+  expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { seq: 2, content: 'Hello' } });
+  model.assertDone();
+  expect(await world.countTimers()).toBe(0);
+});
 
-  it('answers all turns that wait, in order, over one context', async () => {
-    const asked: string[] = [];
-    const world = await Fixture.open({ model: echo(), wrap: (ports) => noteCalls(ports, asked) });
-    for (const number of [1, 2, 3]) await world.accept(`t${number}`, `${number}`);
-    await world.deliver();
-    const next = ['recordStep', 'settle'];
-    expect(asked).toEqual(['claim', 'readContext', 'recordStep', 'settle', ...next, ...next]);
-    expect(world.log.map(({ content }) => content)).toEqual(['1', 're: 1', '2', 're: 2', '3', 're: 3']);
-    expect(world.wakes).toEqual([]);
-    expect(world.db.find(ref)?.mailbox).toEqual([]);
-  });
+it('a delivery answers all turns that wait, in order, over one context', async () => {
+  const asked: string[] = [];
+  const world = await Fixture.open({ model: echo(), wrap: (ports) => noteCalls(ports, asked) });
+  for (const number of [1, 2, 3]) await world.accept(`t${number}`, `${number}`);
+  await world.deliver();
+  const next = ['recordStep', 'settle'];
+  expect(asked).toEqual(['claim', 'readContext', 'recordStep', 'settle', ...next, ...next]);
+  expect(world.log.map(({ content }) => content)).toEqual(['1', 're: 1', '2', 're: 2', '3', 're: 3']);
+  expect(world.wakes).toEqual([]);
+  expect(world.db.find(ref)?.mailbox).toEqual([]);
+});
 
-  it('sends each turn all earlier messages', async () => {
-    const sent: string[][] = [];
-    const model = scriptedModel({
-      decide: ({ messages, system, tools }) => {
-        expect({ system, tools }).toEqual({ system: 'You guide.', tools: [] });
-        sent.push(messages.map(({ content }) => content));
-        return { content: 'ok' };
-      },
-    });
-    const world = await Fixture.open({ model });
-    await world.accept('t1', 'one');
-    await world.accept('t2', 'two');
-    await world.deliver();
-    await world.accept('t3', 'three');
-    await world.deliver();
-    expect(sent).toEqual([['one'], ['one', 'ok', 'two'], ['one', 'ok', 'two', 'ok', 'three']]);
+it('a delivery sends each turn all earlier messages', async () => {
+  const sent: string[][] = [];
+  const model = scriptedModel({
+    decide: ({ messages, system, tools }) => {
+      expect({ system, tools }).toEqual({ system: 'You guide.', tools: [] });
+      sent.push(messages.map(({ content }) => content));
+      return { content: 'ok' };
+    },
   });
+  const world = await Fixture.open({ model });
+  await world.accept('t1', 'one');
+  await world.accept('t2', 'two');
+  await world.deliver();
+  await world.accept('t3', 'three');
+  await world.deliver();
+  expect(sent).toEqual([['one'], ['one', 'ok', 'two'], ['one', 'ok', 'two', 'ok', 'three']]);
+});
 
-  it('ends after its share of turns, and the last settlement records a wake for the rest', async () => {
-    const world = await Fixture.open({ model: echo(), settings: { maxTurns: 2 } });
-    for (const number of [1, 2, 3]) await world.accept(`t${number}`, `${number}`);
-    await world.deliver();
-    expect(world.log).toHaveLength(4);
-    expect(world.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
-    await world.deliver();
-    expect(world.log).toHaveLength(6);
-    expect(world.wakes).toHaveLength(1);
-  });
+it('a delivery ends after its share of turns, and the last settlement records a wake for the rest', async () => {
+  const world = await Fixture.open({ model: echo(), settings: { maxTurns: 2 } });
+  for (const number of [1, 2, 3]) await world.accept(`t${number}`, `${number}`);
+  await world.deliver();
+  expect(world.log).toHaveLength(4);
+  expect(world.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
+  await world.deliver();
+  expect(world.log).toHaveLength(6);
+  expect(world.wakes).toHaveLength(1);
+});
 
-  it('ends after its share of time', async () => {
-    const model = scriptedModel({
-      decide: async () => {
-        await world.timers.advance(2_000);
-        return { content: 'slow' };
-      },
-    });
-    const world: Fixture = await Fixture.open({ model });
-    await world.accept('t1', '1');
-    await world.accept('t2', '2');
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({ state: 'completed' });
-    expect(await world.view('t2')).toMatchObject({ state: 'queued' });
-    expect(world.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
+it('a delivery ends after its share of time', async () => {
+  const model = scriptedModel({
+    decide: async () => {
+      await world.timers.advance(2_000);
+      return { content: 'slow' };
+    },
   });
+  const world: Fixture = await Fixture.open({ model });
+  await world.accept('t1', '1');
+  await world.accept('t2', '2');
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({ state: 'completed' });
+  expect(await world.view('t2')).toMatchObject({ state: 'queued' });
+  expect(world.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
+});
 
-  it('does nothing for an empty mailbox or a turn that another worker owns', async () => {
-    const model = scriptedModel({ steps: [] });
-    const world = await Fixture.open({ model });
-    expect(await world.deliver()).toBe('done');
-    await world.accept('t1', 'Hi');
-    await world.store.claim(ref, 'another', 'w');
-    expect(await world.deliver()).toBe('done');
-    expect(world.events).toEqual([]);
-    expect(model.callCount).toBe(0);
-  });
+it('a delivery does nothing for an empty mailbox or a turn that another worker owns', async () => {
+  const model = scriptedModel({ steps: [] });
+  const world = await Fixture.open({ model });
+  expect(await world.deliver()).toBe('done');
+  await world.accept('t1', 'Hi');
+  await world.store.claim(ref, 'another', 'w');
+  expect(await world.deliver()).toBe('done');
+  expect(world.events).toEqual([]);
+  expect(model.callCount).toBe(0);
+});
 
-  it('fails the turn of an unknown agent and goes on', async () => {
-    const world = await Fixture.open({ model: echo() });
-    await world.accept('t1', 'Hi', 'stranger');
-    await world.accept('t2', 'Ho', 'stranger');
-    await world.deliver();
-    expect(await world.view('t1')).toMatchObject({
-      state: 'failed',
-      failure: { code: 'unknown_agent', details: { agent: 'stranger' } },
-    });
-    expect(world.eventsOf('turn_settled')).toMatchObject([
-      { turn: 't1', outcome: 'failed', code: 'unknown_agent' },
-      { turn: 't2', outcome: 'failed', code: 'unknown_agent' },
-    ]);
+it('a delivery fails the turn of an unknown agent and goes on', async () => {
+  const world = await Fixture.open({ model: echo() });
+  await world.accept('t1', 'Hi', 'stranger');
+  await world.accept('t2', 'Ho', 'stranger');
+  await world.deliver();
+  expect(await world.view('t1')).toMatchObject({
+    state: 'failed',
+    failure: { code: 'unknown_agent', details: { agent: 'stranger' } },
   });
+  expect(world.eventsOf('turn_settled')).toMatchObject([
+    { turn: 't1', outcome: 'failed', code: 'unknown_agent' },
+    { turn: 't2', outcome: 'failed', code: 'unknown_agent' },
+  ]);
+});
 
-  it('fails a turn after three claims without progress, and wakes the next', async () => {
-    const world = await Fixture.open({ model: echo() });
-    await world.accept('t1', 'poison');
-    await world.accept('t2', 'Ho');
-    for (const owner of ['a', 'b', 'c']) {
-      const claim = await world.store.claim(ref, owner, owner);
-      if (claim.status === 'claimed') await world.store.startAlone(claim.turn.lease);
-      world.db.advance(8_001);
-    }
-    expect(await world.deliver()).toBe('done');
-    expect(world.eventsOf('turn_settled')).toMatchObject([{ turn: 't1', outcome: 'failed', code: 'poison' }]);
-    expect(world.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
-    await world.deliver();
-    expect(await world.view('t2')).toMatchObject({ state: 'completed' });
-  });
+it('a delivery fails a turn after three claims without progress, and wakes the next', async () => {
+  const world = await Fixture.open({ model: echo() });
+  await world.accept('t1', 'poison');
+  await world.accept('t2', 'Ho');
+  for (const owner of ['a', 'b', 'c']) {
+    const claim = await world.store.claim(ref, owner, owner);
+    if (claim.status === 'claimed') await world.store.startAlone(claim.turn.lease);
+    world.db.advance(8_001);
+  }
+  expect(await world.deliver()).toBe('done');
+  expect(world.eventsOf('turn_settled')).toMatchObject([{ turn: 't1', outcome: 'failed', code: 'poison' }]);
+  expect(world.wakes).toEqual([{ kind: 'turn', wake: world.db.find(ref)?.wake }]);
+  await world.deliver();
+  expect(await world.view('t2')).toMatchObject({ state: 'completed' });
+});
 
-  it('reports wait and duration of a scheduled turn from its due time, by the store’s clock', async () => {
-    const hour = 3_600_000;
-    const world = await Fixture.open({
-      model: echo(),
-      wrap: (ports) => ({ ...ports, clock: { now: () => world.timers.now() - 3 * hour } }),
-    });
-    const input = await world.agent.weigh({ role: 'user', content: 'Hi' });
-    const turn = {
-      conversation: ref,
-      turn: 't1',
-      agent: 'guide',
-      input,
-      payloadHash: 'h',
-      wake: 'w',
-      maxQueuedTurns: 9,
-    };
-    await world.store.accept({ ...turn, delayMs: hour });
-    await world.timers.advance(hour);
-    await openMemorySweepStore(world.db).promoteScheduled(ref, 't1', 'w');
-    await world.timers.advance(700);
-    await world.deliver();
-    expect(world.eventsOf('turn_claimed')).toMatchObject([{ turn: 't1', waitMs: 700 }]);
-    expect(world.eventsOf('turn_settled')).toMatchObject([{ turn: 't1', durationMs: 700 }]);
+it('a delivery reports wait and duration of a scheduled turn from its due time, by the store’s clock', async () => {
+  const hour = 3_600_000;
+  const world = await Fixture.open({
+    model: echo(),
+    wrap: (ports) => ({ ...ports, clock: { now: () => world.timers.now() - 3 * hour } }),
   });
+  const input = await world.agent.weigh({ role: 'user', content: 'Hi' });
+  const turn = {
+    conversation: ref,
+    turn: 't1',
+    agent: 'guide',
+    input,
+    payloadHash: 'h',
+    wake: 'w',
+    maxQueuedTurns: 9,
+  };
+  await world.store.accept({ ...turn, delayMs: hour });
+  await world.timers.advance(hour);
+  await openMemorySweepStore(world.db).promoteScheduled(ref, 't1', 'w');
+  await world.timers.advance(700);
+  await world.deliver();
+  expect(world.eventsOf('turn_claimed')).toMatchObject([{ turn: 't1', waitMs: 700 }]);
+  expect(world.eventsOf('turn_settled')).toMatchObject([{ turn: 't1', durationMs: 700 }]);
+});
 
-  it('reports its events without contents', async () => {
-    const usage = { inputTotal: 120, output: 30, outputKept: 20 };
-    const model = scriptedModel({ steps: [{ answer: { content: 'the secret', usage } }] });
-    const world = await Fixture.open({ model });
-    await world.accept('t1', 'a secret');
-    await world.timers.advance(700);
-    await world.deliver();
-    expect(world.events).toEqual([
-      { type: 'turn_claimed', ...nameConversation(ref), turn: 't1', agent: 'guide', attempt: 1, waitMs: 700 },
-      {
-        type: 'model_called',
-        ...nameConversation(ref),
-        purpose: 'turn',
-        model: 'scripted',
-        outcome: 'answered',
-        durationMs: 0,
-        firstTextMs: 0,
-        tokens: expect.any(Number),
-        isOverLimit: false,
-        inputTokens: 120,
-        outputTokens: 30,
-      },
-      { type: 'turn_settled', ...nameConversation(ref), turn: 't1', outcome: 'completed', durationMs: 700 },
-    ]);
-    expect(JSON.stringify(world.events)).not.toContain('secret');
-    const view = await world.view('t1');
-    expect(view).toMatchObject({ usage: { inputTokens: 120, outputTokens: 30 } });
-    expect(view?.requestTokens).toEqual(world.eventsOf('model_called').map(({ tokens }) => tokens));
-    expect(world.db.find(ref)?.anchor).toMatchObject({ seq: 2, tokens: 140 });
-  });
+it('a delivery reports its events without contents', async () => {
+  const usage = { inputTotal: 120, output: 30, outputKept: 20 };
+  const model = scriptedModel({ steps: [{ answer: { content: 'the secret', usage } }] });
+  const world = await Fixture.open({ model });
+  await world.accept('t1', 'a secret');
+  await world.timers.advance(700);
+  await world.deliver();
+  expect(world.events).toEqual([
+    { type: 'turn_claimed', ...nameConversation(ref), turn: 't1', agent: 'guide', attempt: 1, waitMs: 700 },
+    {
+      type: 'model_called',
+      ...nameConversation(ref),
+      purpose: 'turn',
+      model: 'scripted',
+      outcome: 'answered',
+      durationMs: 0,
+      firstTextMs: 0,
+      tokens: expect.any(Number),
+      isOverLimit: false,
+      inputTokens: 120,
+      outputTokens: 30,
+    },
+    { type: 'turn_settled', ...nameConversation(ref), turn: 't1', outcome: 'completed', durationMs: 700 },
+  ]);
+  expect(JSON.stringify(world.events)).not.toContain('secret');
+  const view = await world.view('t1');
+  expect(view).toMatchObject({ usage: { inputTokens: 120, outputTokens: 30 } });
+  expect(view?.requestTokens).toEqual(world.eventsOf('model_called').map(({ tokens }) => tokens));
+  expect(world.db.find(ref)?.anchor).toMatchObject({ seq: 2, tokens: 140 });
+});
 
-  it('records an answer without text as a message that can be sent again', async () => {
-    const world = await Fixture.open({ model: scriptedModel({ steps: [{ answer: { content: ' \n' } }] }) });
-    await world.accept('t1', 'Hi');
-    await world.deliver();
-    expect(world.log.at(-1)).toEqual({ role: 'assistant', content: '(empty)' });
-  });
+it('a delivery records an answer without text as a message that can be sent again', async () => {
+  const world = await Fixture.open({ model: scriptedModel({ steps: [{ answer: { content: ' \n' } }] }) });
+  await world.accept('t1', 'Hi');
+  await world.deliver();
+  expect(world.log.at(-1)).toEqual({ role: 'assistant', content: '(empty)' });
 });

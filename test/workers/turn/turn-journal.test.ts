@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { type ConversationState, NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import type { LogEntry, Message } from '../../../src/domain/message.ts';
 import type { StepOutcome, StepResult, TurnLease } from '../../../src/domain/ports/turn-store.ts';
@@ -73,57 +73,53 @@ async function contentsOf({ journal, context }: ReturnType<typeof openJournal>):
   return (await context.read(journal.conversation)).messages.map(({ content }) => content);
 }
 
-describe('a journal of parallel records', () => {
-  it('adds recorded messages to the context without another read', async () => {
-    const open = openJournal();
-    expect(await contentsOf(open)).toEqual(['1']);
-    const records = [2, 3].map((seq) => open.journal.record(outcomeOf(seq)));
-    open.replies.get('tool-2')?.({ status: 'recorded', conversation: stateAt(2) });
-    open.replies.get('tool-3')?.({ status: 'recorded', conversation: stateAt(3) });
-    await Promise.all(records);
-    expect(await contentsOf(open)).toEqual(['1', '2', '3']);
-    expect(open.reads).toEqual(['context']);
-  });
-
-  it('keeps the newest state and the true order if replies come in another order', async () => {
-    const open = openJournal();
-    await contentsOf(open);
-    const records = [2, 3].map((seq) => open.journal.record(outcomeOf(seq)));
-    open.replies.get('tool-3')?.({ status: 'recorded', conversation: stateAt(3) });
-    await records[1];
-    open.replies.get('tool-2')?.({ status: 'recorded', conversation: stateAt(2) });
-    await records[0];
-    expect(open.journal.conversation.head).toBe(3);
-    expect(await contentsOf(open)).toEqual(['1', '2', '3']);
-    expect(open.reads).toEqual(['context', 'log']);
-    expect([...open.journal.steps.keys()].toSorted()).toEqual(['tool-2', 'tool-3']);
-  });
-
-  it('writes nothing once its turn has ended', async () => {
-    const { journal, keeper, replies } = openJournal();
-    const ended = new Error('ended');
-    keeper.abort(ended);
-    await expect(journal.record(outcomeOf(2))).rejects.toBe(ended);
-    await expect(journal.start(['tool-2'])).rejects.toBe(ended);
-    expect(replies.size).toBe(0);
-    expect(journal.steps.size).toBe(0);
-  });
-
-  it('is lost with its conversation', async () => {
-    const { journal } = openJournal();
-    expect(() => journal.adopt(undefined)).toThrow('gone');
-    journal.adopt(stateAt(7));
-    expect(journal.conversation.head).toBe(7);
-  });
+it('a journal adds recorded messages to the context without another read', async () => {
+  const open = openJournal();
+  expect(await contentsOf(open)).toEqual(['1']);
+  const records = [2, 3].map((seq) => open.journal.record(outcomeOf(seq)));
+  open.replies.get('tool-2')?.({ status: 'recorded', conversation: stateAt(2) });
+  open.replies.get('tool-3')?.({ status: 'recorded', conversation: stateAt(3) });
+  await Promise.all(records);
+  expect(await contentsOf(open)).toEqual(['1', '2', '3']);
+  expect(open.reads).toEqual(['context']);
 });
 
-describe('a context', () => {
-  it('is read again when its version has changed', async () => {
-    const { context, reads } = openJournal();
-    await context.read(stateAt(1));
-    await context.read(stateAt(1));
-    expect(reads).toEqual(['context']);
-    await context.read(stateAt(1, 1));
-    expect(reads).toEqual(['context', 'context']);
-  });
+it('a journal keeps the newest state and the true order if replies come in another order', async () => {
+  const open = openJournal();
+  await contentsOf(open);
+  const records = [2, 3].map((seq) => open.journal.record(outcomeOf(seq)));
+  open.replies.get('tool-3')?.({ status: 'recorded', conversation: stateAt(3) });
+  await records[1];
+  open.replies.get('tool-2')?.({ status: 'recorded', conversation: stateAt(2) });
+  await records[0];
+  expect(open.journal.conversation.head).toBe(3);
+  expect(await contentsOf(open)).toEqual(['1', '2', '3']);
+  expect(open.reads).toEqual(['context', 'log']);
+  expect([...open.journal.steps.keys()].toSorted()).toEqual(['tool-2', 'tool-3']);
+});
+
+it('a journal writes nothing once its turn has ended', async () => {
+  const { journal, keeper, replies } = openJournal();
+  const ended = new Error('ended');
+  keeper.abort(ended);
+  await expect(journal.record(outcomeOf(2))).rejects.toBe(ended);
+  await expect(journal.start(['tool-2'])).rejects.toBe(ended);
+  expect(replies.size).toBe(0);
+  expect(journal.steps.size).toBe(0);
+});
+
+it('a journal loses its turn when the conversation is erased', async () => {
+  const { journal } = openJournal();
+  expect(() => journal.adopt(undefined)).toThrow('gone');
+  journal.adopt(stateAt(7));
+  expect(journal.conversation.head).toBe(7);
+});
+
+it('a cached context is read again when its version has changed', async () => {
+  const { context, reads } = openJournal();
+  await context.read(stateAt(1));
+  await context.read(stateAt(1));
+  expect(reads).toEqual(['context']);
+  await context.read(stateAt(1, 1));
+  expect(reads).toEqual(['context', 'context']);
 });

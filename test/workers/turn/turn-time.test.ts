@@ -1,4 +1,4 @@
-import { describe, expect, it } from 'vitest';
+import { expect, it } from 'vitest';
 import { z } from 'zod';
 import { defineTool, type Tool } from '../../../src/domain/agent.ts';
 import { ModelError } from '../../../src/domain/model.ts';
@@ -36,83 +36,81 @@ async function expectNext(world: Fixture): Promise<void> {
   expect(await world.countTimers()).toBe(0);
 }
 
-describe('the timeout of a turn', () => {
-  it('ends a model call, fails the turn, and the next turn runs', async () => {
-    const world = await openWorld({ model: firstThen(() => never) });
-    const delivered = world.deliver();
-    await settleTasks();
-    await world.timers.advance(TIMEOUT_MS - 1);
-    expect(await world.view('t1')).toMatchObject({ state: 'running' });
-    await world.timers.advance(1);
-    // Its share of time is used up: the next turn gets a wake of its own.
-    expect(await delivered).toBe('done');
-    expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'timeout' }]);
-    expect(world.wakes.map(({ kind }) => kind)).toEqual(['turn']);
-    await world.deliver();
-    await expectNext(world);
-  });
+it('the timeout of a turn ends a model call, fails the turn, and the next turn runs', async () => {
+  const world = await openWorld({ model: firstThen(() => never) });
+  const delivered = world.deliver();
+  await settleTasks();
+  await world.timers.advance(TIMEOUT_MS - 1);
+  expect(await world.view('t1')).toMatchObject({ state: 'running' });
+  await world.timers.advance(1);
+  // Its share of time is used up: the next turn gets a wake of its own.
+  expect(await delivered).toBe('done');
+  expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'timeout' }]);
+  expect(world.wakes.map(({ kind }) => kind)).toEqual(['turn']);
+  await world.deliver();
+  await expectNext(world);
+});
 
-  it('ends tools, and answers the calls that they leave open', async () => {
-    const world = await openWorld({ model: firstThen(() => call), tools: toolOf({ run: () => never }) });
-    const delivered = world.deliver();
-    await settleTasks();
-    await world.timers.advance(TIMEOUT_MS);
-    await delivered;
-    expect(world.log).toMatchObject([
-      { role: 'user' },
-      { role: 'assistant' },
-      { role: 'tool', toolCallId: 'c2_0', isError: true },
-    ]);
-    await world.deliver();
-    await expectNext(world);
-  });
+it('the timeout of a turn ends its tools, and answers the calls that stay open', async () => {
+  const world = await openWorld({ model: firstThen(() => call), tools: toolOf({ run: () => never }) });
+  const delivered = world.deliver();
+  await settleTasks();
+  await world.timers.advance(TIMEOUT_MS);
+  await delivered;
+  expect(world.log).toMatchObject([
+    { role: 'user' },
+    { role: 'assistant' },
+    { role: 'tool', toolCallId: 'c2_0', isError: true },
+  ]);
+  await world.deliver();
+  await expectNext(world);
+});
 
-  it('includes waits: a wait ends with it, and the turn fails without another step', async () => {
-    const world = await openWorld({ model: firstThen(() => call), tools: toolOf({ needsApproval: true }) });
-    await world.timers.advance(50_000);
-    await world.deliver();
-    const { until = 0 } = (await world.view('t1'))?.waiting ?? {};
-    expect(until - world.timers.now()).toBe(TIMEOUT_MS);
-    await world.timers.advance(TIMEOUT_MS);
-    await world.deliver();
-    expect(world.eventsOf('model_called')).toHaveLength(2);
-    await expectNext(world);
-  });
+it('the timeout of a turn includes waits: a wait ends with it, and the turn fails without another step', async () => {
+  const world = await openWorld({ model: firstThen(() => call), tools: toolOf({ needsApproval: true }) });
+  await world.timers.advance(50_000);
+  await world.deliver();
+  const { until = 0 } = (await world.view('t1'))?.waiting ?? {};
+  expect(until - world.timers.now()).toBe(TIMEOUT_MS);
+  await world.timers.advance(TIMEOUT_MS);
+  await world.deliver();
+  expect(world.eventsOf('model_called')).toHaveLength(2);
+  await expectNext(world);
+});
 
-  it('runs from the first claim on, over all later claims', async () => {
-    let retryAt = 0;
-    const world = await openWorld({ model: firstThen(() => new ModelError('retry', 'busy', { retryAt })) });
-    const startedAt = world.timers.now();
-    retryAt = startedAt + 60_000;
-    await world.deliver();
-    await world.timers.advance(60_000);
-    retryAt = startedAt + 1_000_000;
-    await world.deliver();
-    expect((await world.view('t1'))?.waiting?.until).toBe(startedAt + TIMEOUT_MS);
-    await world.timers.advance(40_000);
-    await world.deliver();
-    await expectNext(world);
-  });
+it('the timeout of a turn runs from the first claim on, over all later claims', async () => {
+  let retryAt = 0;
+  const world = await openWorld({ model: firstThen(() => new ModelError('retry', 'busy', { retryAt })) });
+  const startedAt = world.timers.now();
+  retryAt = startedAt + 60_000;
+  await world.deliver();
+  await world.timers.advance(60_000);
+  retryAt = startedAt + 1_000_000;
+  await world.deliver();
+  expect((await world.view('t1'))?.waiting?.until).toBe(startedAt + TIMEOUT_MS);
+  await world.timers.advance(40_000);
+  await world.deliver();
+  await expectNext(world);
+});
 
-  it('ends no turn that is done in time, and none whose agent sets no timeout', async () => {
-    const done = await openWorld({ model: firstThen(() => ({ content: 'done' })) });
-    await done.deliver();
-    expect(await done.view('t1')).toMatchObject({ state: 'completed' });
-    expect(await done.countTimers()).toBe(0);
+it('the timeout of a turn ends no turn that is done in time, and none whose agent sets no timeout', async () => {
+  const done = await openWorld({ model: firstThen(() => ({ content: 'done' })) });
+  await done.deliver();
+  expect(await done.view('t1')).toMatchObject({ state: 'completed' });
+  expect(await done.countTimers()).toBe(0);
 
-    const world = await Fixture.open({ model: firstThen(() => call), tools: toolOf({ needsApproval: true }) });
-    await world.accept('t1', 'Hello');
-    await world.deliver();
-    expect((await world.view('t1'))?.waiting?.until).toBe(world.timers.now() + TURN_LIMITS.answerWithinMs);
-  });
+  const world = await Fixture.open({ model: firstThen(() => call), tools: toolOf({ needsApproval: true }) });
+  await world.accept('t1', 'Hello');
+  await world.deliver();
+  expect((await world.view('t1'))?.waiting?.until).toBe(world.timers.now() + TURN_LIMITS.answerWithinMs);
+});
 
-  it('does not settle a turn that another worker owns by then', async () => {
-    const world = await openWorld({ model: firstThen(() => never) });
-    const delivered = world.deliver();
-    await settleTasks();
-    await world.store.cancel(ref, 't1', 'w');
-    await world.timers.advance(TIMEOUT_MS);
-    expect(await delivered).toBe('lost');
-    expect(await world.view('t1')).toMatchObject({ state: 'canceled' });
-  });
+it('the timeout of a turn does not settle a turn that another worker owns by then', async () => {
+  const world = await openWorld({ model: firstThen(() => never) });
+  const delivered = world.deliver();
+  await settleTasks();
+  await world.store.cancel(ref, 't1', 'w');
+  await world.timers.advance(TIMEOUT_MS);
+  expect(await delivered).toBe('lost');
+  expect(await world.view('t1')).toMatchObject({ state: 'canceled' });
 });
