@@ -1,4 +1,5 @@
 import type { Command, Option } from 'commander';
+import { describeShortfall } from '../client/client-errors.ts';
 import type { Shortfall } from '../domain/durability.ts';
 import { fieldError, isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 
@@ -52,19 +53,10 @@ function isUnconfirmed(error: unknown): error is TurnfoldError {
 function wordUnconfirmedWrite(error: TurnfoldError, command: Command): TurnfoldError {
   const { code, field = '', details = {} } = error;
   const id = details[field];
-  const repeat = `${describeShortfall(details)}. To check again, run: ${repeatCommand(command, details)}`;
+  const repeat = `${describeShortfall(details as unknown as Shortfall)}. To check again, run: ${repeatCommand(command, details)}`;
   return isTyped(command, field, id)
     ? fieldError(code, field, `${String(id)}: ${repeat}`, { details, cause: error })
     : new TurnfoldError(code, repeat, { details, cause: error });
-}
-
-function describeShortfall({ wanted, reached }: Partial<Shortfall>): string {
-  if (wanted === undefined || reached === undefined) {
-    return 'the write succeeded, but Redis did not confirm its durability in time';
-  }
-  const replicas = `the write succeeded, but ${reached.replicas} of ${wanted.replicas} replicas confirmed it in time`;
-  const isMasterLate = wanted.fsynced !== undefined && (reached.fsynced ?? wanted.fsynced) < wanted.fsynced;
-  return isMasterLate ? `${replicas}, and the master has not synced it to disk` : replicas;
 }
 
 function isTyped(command: Command, field: string, id: unknown): boolean {

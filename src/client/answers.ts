@@ -1,12 +1,10 @@
-import { TurnfoldError } from '../domain/errors.ts';
+import { fieldError, type TurnfoldError } from '../domain/errors.ts';
 import type { AnswerResult } from '../domain/ports/turn-answers.ts';
 import { checkDurability, noTurn } from './client-errors.ts';
 import { type CallAnswer, type ConversationName, readAnswers, readConversationName, readTurnId } from './input.ts';
 import type { ClientPorts } from './ports.ts';
 
 /**
- * Answers calls of a waiting turn: results of tools that run elsewhere, or approvals, by call id. All answers are
- * stored, or none.
  * @returns `answered` if no call of this wait is open any more, else `still_waiting`. The same answers sent again
  * change nothing and return `answered`, also after the turn has settled.
  * @throws invalid_input, with field `answers.<call>`, if an answer is of the wrong kind
@@ -27,20 +25,11 @@ export async function answerTurn(
     answers: await readAnswers(await ports.counterFor(agent), answers),
     wake: ports.ids.next(),
   });
-  switch (result.status) {
-    case 'answered':
-      if (result.wake !== undefined) await ports.wakes.wake('turn', conversation, result.wake);
-      checkDurability(result, { field: 'turn', id: turn });
-      return 'answered';
-    case 'still_waiting':
-      checkDurability(result, { field: 'turn', id: turn });
-      return 'still_waiting';
-    case 'not_waiting':
-    case 'other_kind':
-      throw refuseAnswer(turn, result);
-    default:
-      throw noTurn(conversation, turn);
-  }
+  if (result.status === 'not_waiting' || result.status === 'other_kind') throw refuseAnswer(turn, result);
+  if (result.status !== 'answered' && result.status !== 'still_waiting') throw noTurn(conversation, turn);
+  if ('wake' in result && result.wake !== undefined) await ports.wakes.wake('turn', conversation, result.wake);
+  checkDurability(result, { field: 'turn', id: turn });
+  return result.status;
 }
 
 type Refused = Extract<AnswerResult, { readonly call: string }>;
@@ -48,11 +37,12 @@ type Refused = Extract<AnswerResult, { readonly call: string }>;
 function refuseAnswer(turn: string, refused: Refused): TurnfoldError {
   const field = `answers.${refused.call}`;
   if (refused.status === 'not_waiting') {
-    return new TurnfoldError('conflict', `${field}: turn ${turn} does not wait for this call`, { field });
+    return fieldError(
+      'conflict',
+      field,
+      `turn ${turn} does not wait for this call. Read the turn to see the calls that it waits for`,
+    );
   }
   const awaited = refused.for === 'tools' ? 'its result: {content, isError?}' : 'a decision on it: {approved, why?}';
-  return new TurnfoldError('invalid_input', `${field}: turn ${turn} waits for ${awaited}`, {
-    field,
-    details: { for: refused.for },
-  });
+  return fieldError('invalid_input', field, `turn ${turn} waits for ${awaited}`, { details: { for: refused.for } });
 }

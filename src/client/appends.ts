@@ -1,5 +1,5 @@
 import type { Acknowledged } from '../domain/durability.ts';
-import { TurnfoldError } from '../domain/errors.ts';
+import { fieldError } from '../domain/errors.ts';
 import { type AdoptedMessages, adoptMessages } from '../domain/history.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { Message } from '../domain/message.ts';
@@ -18,16 +18,12 @@ export interface Appended {
   readonly to: number;
 }
 
-/**
- * Another writer may append in between. Without an expected head the append is tried again behind that writer's
- * messages.
- */
+/** Another writer may append first. Without an expected head the append is then tried again behind those messages. */
 const APPEND_TRIES = 5;
 /** A head that no log has. */
 const NO_HEAD = -1;
 
 /**
- * Appends messages without a turn, for callers with their own loop and for imports.
  * @throws invalid_input, agent_conflict, orphan_result, duplicate_call, message_too_large, conversation_busy,
  * conversation_forking, conflict, accepted_unsure
  */
@@ -37,7 +33,10 @@ export async function appendMessages(ports: ClientPorts, input: AppendInput): Pr
   const run = (): Promise<Acknowledged<AppendResult>> =>
     nameRepeatable({ field: 'operation', id: operation }, () => tryAppend(ports, append));
   let result = await run();
-  for (let tries = 1; isWorthAnother(result, append) && tries < APPEND_TRIES; tries += 1) result = await run();
+  const isAnyHead = rest.expectedHead === undefined;
+  for (let tries = 1; isAnyHead && result.status === 'conflict' && tries < APPEND_TRIES; tries += 1) {
+    result = await run();
+  }
   return await concludeAppend(ports, append, result);
 }
 
@@ -47,10 +46,6 @@ interface CheckedAppend {
   readonly agent: string;
   readonly messages: readonly Message[];
   readonly expectedHead?: number | undefined;
-}
-
-function isWorthAnother(result: AppendResult, { expectedHead }: CheckedAppend): boolean {
-  return result.status === 'conflict' && expectedHead === undefined;
 }
 
 async function tryAppend(ports: ClientPorts, append: CheckedAppend): Promise<Acknowledged<AppendResult>> {
@@ -65,13 +60,8 @@ async function tryAppend(ports: ClientPorts, append: CheckedAppend): Promise<Ack
   } catch (refusal) {
     // The messages may be refused because this operation already appended them, or because the log has moved on. An
     // append of nothing at an impossible head asks the store for the operation, the agent and the head.
-    const answer = await ports.contexts.append({
-      ...target,
-      expectedHead: NO_HEAD,
-      messages: [],
-      opens: [],
-      closes: [],
-    });
+    const probe = { ...target, expectedHead: NO_HEAD, messages: [], opens: [], closes: [] };
+    const answer = await ports.contexts.append(probe);
     const isOutrun = append.expectedHead !== undefined && append.expectedHead !== (state?.head ?? 0);
     if (answer.status === 'known' || answer.status === 'other_agent' || isOutrun) return answer;
     throw refusal;
@@ -98,14 +88,15 @@ async function concludeAppend(
   if (result.status === 'other_agent') throw agentConflict(conversation, result.agent);
   if (result.status === 'forking') throw beingCopied(conversation, result);
   if (result.status === 'busy') {
-    throw new TurnfoldError('conversation_busy', `conversation: turns of ${conversation.id} wait or run`, {
-      field: 'conversation',
-    });
+    throw fieldError(
+      'conversation_busy',
+      'conversation',
+      `turns of ${conversation.id} wait or run. Append once they have settled`,
+    );
   }
   if (result.status === 'conflict') {
     const { head } = result;
-    throw new TurnfoldError('conflict', `expectedHead: the log ends at ${head}`, {
-      field: 'expectedHead',
+    throw fieldError('conflict', 'expectedHead', `the log ends at ${head}. Read the new messages before you append`, {
       details: { head },
     });
   }

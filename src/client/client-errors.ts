@@ -1,5 +1,5 @@
 import type { Acknowledged, Shortfall } from '../domain/durability.ts';
-import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
+import { fieldError, isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 import type { ConversationRef } from '../domain/ids.ts';
 import type { Forking } from '../domain/ports/version-store.ts';
 import type { TurnState } from '../domain/turn.ts';
@@ -20,12 +20,10 @@ export interface RepeatableCall {
  */
 export function checkDurability({ shortfall }: Acknowledged<unknown>, { field, id, others }: RepeatableCall): void {
   if (shortfall === undefined) return;
-  throw new TurnfoldError(
-    'accepted_unsure',
-    `${field}: ${id}: the write is in Redis, but ${explain(shortfall)} in time. The same call again, with this ` +
-      `${field} if it had none, is safe, and returns once the copies exist.`,
-    { field, details: { ...others, [field]: id, ...shortfall } },
-  );
+  const why =
+    `${describeShortfall(shortfall)}. The same call again, with this ${field} if it had none, is safe, ` +
+    'and returns once the copies exist.';
+  throw fieldError('accepted_unsure', field, `${id}: ${why}`, { details: { ...others, [field]: id, ...shortfall } });
 }
 
 /**
@@ -46,63 +44,57 @@ export async function nameRepeatable<T>({ field, id, others }: RepeatableCall, w
   }
 }
 
-function explain({ wanted, reached }: Shortfall): string {
-  if (reached === undefined) return 'the number of copies is unknown';
-  const replicas = `${reached.replicas} of ${wanted.replicas} replicas hold it`;
-  return wanted.fsynced === undefined || reached.fsynced === undefined || reached.fsynced >= wanted.fsynced
-    ? replicas
-    : `${replicas}, and the master's disk does not`;
+/** Says which copies of a write exist. */
+export function describeShortfall({ wanted, reached }: Shortfall): string {
+  if (reached === undefined) return 'the write succeeded, but Redis did not confirm its durability in time';
+  const replicas = `the write succeeded, but ${reached.replicas} of ${wanted.replicas} replicas confirmed it in time`;
+  const isMasterLate = wanted.fsynced !== undefined && (reached.fsynced ?? wanted.fsynced) < wanted.fsynced;
+  return isMasterLate ? `${replicas}, and the master has not synced it to disk` : replicas;
 }
 
 export function noConversation({ id }: ConversationRef): TurnfoldError {
-  return new TurnfoldError('not_found', `conversation: no conversation ${id}`, { field: 'conversation' });
+  return fieldError('not_found', 'conversation', `no conversation ${id}`);
 }
 
 export function noTurn({ id }: ConversationRef, turn: string): TurnfoldError {
-  return new TurnfoldError('not_found', `turn: no turn ${turn} in ${id}`, { field: 'turn' });
+  return fieldError('not_found', 'turn', `no turn ${turn} in ${id}`);
 }
 
 export function noVersion({ id }: ConversationRef, version: number, field = 'version'): TurnfoldError {
-  return new TurnfoldError('not_found', `${field}: no version ${version} of ${id}`, { field });
+  return fieldError('not_found', field, `no version ${version} of ${id}`);
 }
 
 /**
- * Error for a conversation that is still being copied. `conversation_forking`: wait. `fork_abandoned`: the copy has
- * stopped, so fork again or erase.
+ * The conversation is a fork whose copy is incomplete. `conversation_forking`: the copy goes on. `fork_abandoned`: the
+ * copy stopped half-way.
  */
 export function beingCopied(
   { id }: ConversationRef,
   { isAbandoned }: Pick<Forking, 'isAbandoned'>,
   field = 'conversation',
 ): TurnfoldError {
-  if (!isAbandoned) {
-    const why = 'is being copied. Wait until the copy is complete';
-    return new TurnfoldError('conversation_forking', `${field}: ${id} ${why}`, { field });
-  }
   const remedy = 'Fork again (the same operation resumes, another starts over), or erase it';
-  return new TurnfoldError('fork_abandoned', `${field}: the copy to ${id} stopped before it finished. ${remedy}`, {
-    field,
-  });
+  return isAbandoned
+    ? fieldError('fork_abandoned', field, `the copy to ${id} stopped before it finished. ${remedy}`)
+    : fieldError('conversation_forking', field, `${id} is being copied. Wait until the copy is complete`);
 }
 
 export function versionGone({ id }: ConversationRef, version: number, field = 'version'): TurnfoldError {
-  return new TurnfoldError('version_gone', `${field}: version ${version} of ${id} is no longer kept`, { field });
+  return fieldError('version_gone', field, `version ${version} of ${id} is no longer kept`);
 }
 
 export function notFailed(turn: string, state: TurnState): TurnfoldError {
-  return new TurnfoldError('turn_not_failed', `turn: ${turn} is ${state}, and only a failed turn can be re-driven`, {
-    field: 'turn',
+  return fieldError('turn_not_failed', 'turn', `${turn} is ${state}, and only a failed turn can be re-driven`, {
     details: { state },
   });
 }
 
-/**
- * Error for an agent that is not the conversation's. Another agent would run and compact the history under another
- * policy.
- */
+/** A conversation keeps its agent. Another agent would run and compact the history under another policy. */
 export function agentConflict({ id }: ConversationRef, agent: string): TurnfoldError {
-  return new TurnfoldError('agent_conflict', `agent: ${id} is a conversation of ${agent}`, {
-    field: 'agent',
-    details: { agent },
-  });
+  return fieldError(
+    'agent_conflict',
+    'agent',
+    `${id} is a conversation of ${agent}, and a conversation keeps its agent`,
+    { details: { agent } },
+  );
 }

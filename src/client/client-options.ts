@@ -31,18 +31,8 @@ export interface ClientOptions {
   readonly onError?: (error: unknown) => void;
 }
 
-/** The options with defaults filled in. */
-export interface ClientSettings {
-  readonly redisUrl: string;
-  readonly redisTls: RedisTls | undefined;
-  readonly shards: number;
-  readonly queueShards: number;
-  readonly encodingOf: (agent: string) => Encoding;
-  readonly onError: (error: unknown) => void;
-  /** 0 with `failFast`. */
-  readonly deadlineMs: number;
-  readonly durability?: Durability;
-}
+/** The options with defaults filled in. `deadlineMs` is 0 with `failFast`. */
+export type ClientSettings = ReturnType<typeof readClientOptions>;
 
 const DEADLINE_MS = 5_000;
 /** One day. A longer deadline is a mistake in the unit. */
@@ -60,20 +50,16 @@ const clientSchema = z.strictObject({
 const encodingSchema: z.ZodType<Encoding> = z.enum(ENCODINGS, `must be one of ${ENCODINGS.join(', ')}`);
 
 /** @throws invalid_config, or invalid_input for `durability`, with the field */
-export function readClientOptions(options: ClientOptions): ClientSettings {
-  const parsed = parseInput(clientSchema, options, '', 'invalid_config');
-  const { redisUrl, redisTls, shards, queueShards, deadlineMs, failFast } = parsed;
-  const { encodingOf = () => 'o200k_base', onError = () => undefined, durability } = options;
+export function readClientOptions(options: ClientOptions) {
+  const { deadlineMs, failFast, ...parsed } = parseInput(clientSchema, options, '', 'invalid_config');
+  const { encodingOf = (): Encoding => 'o200k_base', onError = () => undefined, durability } = options;
   return {
-    redisUrl,
-    redisTls,
-    shards,
-    queueShards,
+    ...parsed,
     encodingOf,
     onError,
     deadlineMs: failFast ? 0 : deadlineMs,
-    // 0 ms would make WAIT block forever.
-    ...(durability !== undefined && { durability: parseInput(durabilitySchema, durability, 'durability') }),
+    // The schema rejects a timeout of 0 ms, with which WAIT would block forever.
+    durability: durability === undefined ? undefined : parseInput(durabilitySchema, durability, 'durability'),
   };
 }
 

@@ -80,7 +80,7 @@ export interface ConversationView extends Omit<ConversationState, 'openCalls'> {
   readonly openCalls: readonly OpenCallView[];
 }
 
-/** Head, size, open calls and the pass in progress, without messages. @throws not_found */
+/** @throws not_found */
 export async function describeConversation(ports: ClientPorts, name: ConversationName): Promise<ConversationView> {
   const conversation = readConversationName(name);
   const { openCalls, ...state } = await readConversationState(ports, conversation);
@@ -96,10 +96,7 @@ export async function describeConversation(ports: ClientPorts, name: Conversatio
   return { ...state, openCalls: known };
 }
 
-/**
- * The live context, or that of a kept version at a head.
- * @throws not_found, version_gone, invalid_input for a head that the version does not cover
- */
+/** @throws not_found, version_gone, invalid_input for a head that the version does not cover */
 export async function readContextView(
   ports: ClientPorts,
   name: ConversationName,
@@ -109,11 +106,8 @@ export async function readContextView(
   parseInput(contextPointSchema, at);
   const source = await ports.contexts.readContext(conversation, at);
   if (source === undefined) {
-    // Either the conversation or the version is missing.
     const { size } = await readConversationState(ports, conversation);
-    throw at.version === undefined
-      ? noConversation(conversation)
-      : missingVersion(conversation, size, { number: at.version, field: 'version' });
+    throw at.version === undefined ? noConversation(conversation) : missingVersion(conversation, size, at.version);
   }
   const { items, head, version } = await eventLoopShare.run(buildInSlices(source));
   const tokens = items.reduce((sum, item) => sum + item.tokens, FRAMING_TOKENS);
@@ -128,11 +122,12 @@ export async function readContextView(
   };
 }
 
-/** A number up to the live version existed once. A larger number never did. */
+/** A version up to the live one existed once and is no longer kept. A version with a larger number never existed. */
 function missingVersion(
   conversation: ConversationRef,
   live: { readonly version: number },
-  { number, field }: { readonly number: number; readonly field: string },
+  number: number,
+  field = 'version',
 ): TurnfoldError {
   return number > live.version ? noVersion(conversation, number, field) : versionGone(conversation, number, field);
 }
@@ -143,7 +138,7 @@ async function readSetup(
   { systemHash, pinsHash, toolsHash }: Version,
 ): Promise<AgentSetup | undefined> {
   if (systemHash === START_VERSION.systemHash) return undefined;
-  // An empty text is not stored.
+  // The store keeps no empty texts.
   const read = async (hash: string): Promise<string> => (await contexts.readText(conversation, hash)) ?? '';
   const [system, pins, tools] = await Promise.all([read(systemHash), read(pinsHash), read(toolsHash)]);
   return { system, pins: parseList<string>(pins), tools: parseList<ToolDescription>(tools) };
@@ -153,31 +148,28 @@ function parseList<Item>(text: string): Item[] {
   return text === '' ? [] : (JSON.parse(text) as Item[]);
 }
 
-/**
- * The context of a kept version at the moment it was made. Version 0 is the whole log. @throws not_found,
- * version_gone
- */
+/** @throws not_found, version_gone */
 export async function showVersion(ports: ClientPorts, name: ConversationName, number: number): Promise<ContextView> {
   const { version } = parseInput(contextPointSchema.required({ version: true }), { version: number });
   const kept = await ports.contexts.readVersion(readConversationName(name), version);
-  return await readContextView(ports, name, { version, ...(kept === undefined ? {} : { head: kept.base }) });
+  return await readContextView(ports, name, { version, head: kept?.base });
 }
 
-/** The whole log, oldest first, archived messages included. @throws not_found */
+/** @throws not_found */
 export async function readLog(ports: ClientPorts, name: ConversationName): Promise<LogEntry[]> {
   const conversation = readConversationName(name);
   const { head } = await readConversationState(ports, conversation);
   return head === 0 ? [] : await ports.contexts.readLog(conversation, [{ from: 1, to: head }]);
 }
 
-/** Kept versions, oldest first. @throws not_found */
+/** @throws not_found */
 export async function listVersions(ports: ClientPorts, name: ConversationName): Promise<Version[]> {
   const conversation = readConversationName(name);
   await readConversationState(ports, conversation);
   return await ports.contexts.listVersions(conversation);
 }
 
-/** Changes between two versions. Version 0 is the whole log. @throws invalid_input, not_found, version_gone */
+/** @throws invalid_input, not_found, version_gone */
 export async function diff(
   ports: ClientPorts,
   name: ConversationName,
@@ -191,7 +183,7 @@ export async function diff(
   const read = async (number: number, field: string): Promise<Version> => {
     if (number === START_VERSION.number) return START_VERSION;
     const version = await ports.contexts.readVersion(conversation, number);
-    if (version === undefined) throw missingVersion(conversation, size, { number, field });
+    if (version === undefined) throw missingVersion(conversation, size, number, field);
     return version;
   };
   const [earlier, later] = [await read(before, 'before'), await read(after, 'after')];

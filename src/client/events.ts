@@ -6,7 +6,7 @@ import { cancelable } from './cancelable.ts';
 import { noConversation } from './client-errors.ts';
 import { type ConversationName, readConversationName } from './input.ts';
 import type { ClientPorts } from './ports.ts';
-import { POLL_MS, waitSchema } from './turns.ts';
+import { followSchema, POLL_MS } from './turns.ts';
 
 /**
  * An event, or a mark that events may be missing here. Events go missing if they are no longer kept, or if the
@@ -28,7 +28,7 @@ export interface EventOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Events of one read. An event has 100 to 300 bytes, the reason of a rejection up to 2,000 characters. */
+/** Events of one read: 10 to 30 kB. */
 const PAGE = 100;
 
 const LARGEST = 2n ** 64n - 1n;
@@ -40,16 +40,11 @@ const eventIdSchema = z
   .refine((numbers) => numbers.every((number) => number <= LARGEST), 'expected the id of an event')
   .transform(([ms = 0n, count = 0n]) => `${ms}-${count}`);
 
-const eventsSchema = z.object({
-  after: eventIdSchema.optional(),
-  waitMs: waitSchema.optional(),
-  signal: z.instanceof(AbortSignal, { error: 'expected an AbortSignal' }).optional(),
-});
+const eventsSchema = followSchema.extend({ after: eventIdSchema.optional() });
 
 /**
- * Follows durable events of a conversation, oldest first, each id once per call. About 500 events (EVENT_LIMITS) are
- * kept, for 24 h after the newest. After `lost`, kept events may repeat. A caller that stores each handled id and
- * resumes from it gets every event at least once.
+ * Each event comes once per call. After `lost`, kept events may repeat. A caller that stores each handled id and resumes
+ * from it gets every event at least once.
  * Reads at each notice and once a second, one page at a time, so a slow loop costs no memory.
  * @throws invalid_input, redis_unavailable, the signal's reason
  * @throws not_found if neither the conversation nor an event exists at the first read
@@ -59,10 +54,10 @@ export function followEvents(
   name: ConversationName,
   options: EventOptions = {},
 ): AsyncGenerator<EventOrLoss, void, void> {
-  return cancelable((left) => readOn(ports, name, options, left));
+  return cancelable((left) => readPages(ports, name, options, left));
 }
 
-async function* readOn(
+async function* readPages(
   ports: ClientPorts,
   name: ConversationName,
   options: EventOptions,
@@ -75,10 +70,10 @@ async function* readOn(
   const ended = signal === undefined ? left : AbortSignal.any([signal, left]);
   for (let isFirst = true; ; isFirst = false) {
     signal?.throwIfAborted();
-    const askedAt = ports.now();
+    const readAt = ports.now();
     const page = await ports.events.readEvents({ conversation, after: reading.position, limit: PAGE });
     if (isFirst && !page.exists) throw noConversation(conversation);
-    if (reading.loses(page, askedAt)) yield { type: 'lost' };
+    if (reading.loses(page, readAt)) yield { type: 'lost' };
     for (const event of page.events) {
       signal?.throwIfAborted();
       yield event;
@@ -94,15 +89,15 @@ async function* readOn(
 /** Read position, and whether events may have been missed before it. */
 class Reading {
   #position: string | undefined;
-  /** The caller asked for all kept events, so earlier ones are not missed. */
-  #takesWhatIsKept: boolean;
+  /** The caller wants all kept events. Events that expired before the first read are then no loss. */
+  #startsAtOldest: boolean;
   #readAllAt = Number.NEGATIVE_INFINITY;
-  /** State of the conversation at the last read: present, missing, or missing with `lost` already emitted. */
-  #gone: 'no' | 'told' | 'untold' = 'no';
+  /** The conversation at the last read. `lost`: it is missing, and the caller got a `lost` entry for that. */
+  #state: 'present' | 'missing' | 'lost' = 'present';
 
   constructor(after: string | undefined) {
     this.#position = after;
-    this.#takesWhatIsKept = after === FIRST_POSITION;
+    this.#startsAtOldest = after === FIRST_POSITION;
   }
 
   get position(): string | undefined {
@@ -110,14 +105,14 @@ class Reading {
   }
 
   /** Advances past a page. @returns whether events may be missing before the page */
-  loses({ start, events, position, exists }: EventPage, askedAt: number): boolean {
-    const hasLooked = askedAt - this.#readAllAt < EVENT_LIMITS.keptMs;
-    const isLoss = start === 'missing' ? !this.#takesWhatIsKept : start === 'expired' && !hasLooked;
-    const isAnew = exists && this.#gone === 'untold';
-    this.#gone = exists ? 'no' : isLoss || this.#gone === 'told' ? 'told' : 'untold';
+  loses({ start, events, position, exists }: EventPage, readAt: number): boolean {
+    const wasUpToDate = readAt - this.#readAllAt < EVENT_LIMITS.keptMs;
+    const isLoss = start === 'missing' ? !this.#startsAtOldest : start === 'expired' && !wasUpToDate;
+    const isRecreated = exists && this.#state === 'missing';
+    this.#state = exists ? 'present' : isLoss || this.#state === 'lost' ? 'lost' : 'missing';
     this.#position = position;
-    this.#takesWhatIsKept = false;
-    if (events.length < PAGE) this.#readAllAt = askedAt;
-    return isLoss || isAnew;
+    this.#startsAtOldest = false;
+    if (events.length < PAGE) this.#readAllAt = readAt;
+    return isLoss || isRecreated;
   }
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TurnfoldError } from '../domain/errors.ts';
+import { fieldError } from '../domain/errors.ts';
 import { idSchema } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { FailedTurn } from '../domain/ports/turn-store.ts';
@@ -34,8 +34,7 @@ export type RedriveInput = z.input<typeof redriveSchema>;
 export type FailedInput = z.input<typeof failedSchema>;
 
 /**
- * Enqueues the input of a failed turn again, byte for byte, as a new turn at the tail. The log keeps the failed
- * attempt, and the agent sees it.
+ * The input is enqueued again byte for byte. The log keeps the failed attempt, and the agent sees it.
  * @throws not_found, turn_not_failed, gone, and the errors of enqueueTurn
  */
 export async function redriveTurn(
@@ -45,15 +44,15 @@ export async function redriveTurn(
   input: RedriveInput = {},
 ): Promise<EnqueuedTurn> {
   const conversation = readConversationName(name);
-  const { operation = '', priority, context: given } = parseInput(redriveSchema, input);
-  const context = given === undefined ? undefined : writeContext(given);
+  const { operation = '', priority, context: contextInput } = parseInput(redriveSchema, input);
+  const context = contextInput === undefined ? undefined : writeContext(contextInput);
   const failed = await ports.turns.readTurn(conversation, readTurnId(turn));
   if (failed === undefined) throw noTurn(conversation, turn);
   const { state, agent, inputSeq: seq } = failed;
   // The script checks the state again and decides. A failed turn was claimed, so its input is in the log.
   if (state !== 'failed' || seq === undefined) throw notFailed(turn, state);
   const [entry] = await ports.contexts.readLog(conversation, [{ from: seq, to: seq }]);
-  if (entry === undefined) throw new TurnfoldError('gone', `turn: the input of ${turn} was erased`, { field: 'turn' });
+  if (entry === undefined) throw fieldError('gone', 'turn', `the input of ${turn} was erased`);
   const { message, tokens, bytes } = entry;
   return await acceptTurn(ports, {
     conversation,
@@ -61,20 +60,14 @@ export async function redriveTurn(
     agent,
     input: { message, tokens, bytes },
     payloadHash: hashPayload([agent, message.content, turn, ...(context === undefined ? [] : [context])]),
-    ...(context !== undefined && { context }),
+    context,
     maxQueuedTurns: TURN_LIMITS.maxQueuedTurns,
     redriveOf: turn,
-    ...(priority !== undefined && { priority }),
+    priority,
   });
 }
 
 /** @throws invalid_input */
 export async function listFailedTurns(ports: ClientPorts, input: FailedInput = {}): Promise<FailedTurn[]> {
-  const { since, limit, tenant, code } = parseInput(failedSchema, input);
-  return await ports.turns.listFailed({
-    since,
-    limit,
-    ...(tenant !== undefined && { tenant }),
-    ...(code !== undefined && { code }),
-  });
+  return await ports.turns.listFailed(parseInput(failedSchema, input));
 }

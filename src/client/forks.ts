@@ -1,7 +1,7 @@
 import type { z } from 'zod';
 import { findVersionBefore } from '../domain/compaction/restore.ts';
 import type { Acknowledged } from '../domain/durability.ts';
-import { TurnfoldError } from '../domain/errors.ts';
+import { fieldError } from '../domain/errors.ts';
 import type { OpenCall } from '../domain/history.ts';
 import {
   type ConversationRef,
@@ -38,9 +38,8 @@ const BATCH_BYTES = 2_000_000;
 const NO_TEXTS: KeptTexts = { summaries: new Map(), byHash: new Map() };
 
 /**
- * Creates a conversation from the log of another, as a kept version shows it at a head. Defaults are the live version
- * and the end of the log. The copy runs in batches between Cluster slots, and takes no turns until it is complete. A
- * fork that made no progress for a minute can be replaced by another operation.
+ * The copy runs in batches between Cluster slots, and takes no turns until it is complete. A fork that made no progress
+ * for a minute can be replaced by another operation.
  * @throws invalid_input, not_found, version_gone, accepted_unsure
  * @throws conversation_forking or fork_abandoned if either conversation is itself being copied
  * @throws conflict if `to` exists
@@ -61,7 +60,11 @@ export async function forkConversation(
   const wanted = await planFork(ports, source, at);
   const begun = await ports.versions.beginFork({ conversation, operation, agent, plan: wanted, conversationTtl });
   if (begun.status === 'exists') {
-    throw new TurnfoldError('conflict', `to: ${conversation.id} exists already`, { field: 'to' });
+    throw fieldError(
+      'conflict',
+      'to',
+      `${conversation.id} exists already. Choose another id, or erase that conversation first`,
+    );
   }
   if (begun.status === 'forking') throw beingCopied(conversation, begun, 'to');
   const { plan } = begun;
@@ -70,7 +73,7 @@ export async function forkConversation(
   return { ...nameConversation(conversation), head: plan.head };
 }
 
-/** Resumes behind `copied`. If a failover lost batches, copies again from there, texts first. */
+/** Resumes behind seq `copied`. If a failover lost batches, copies again from the head that is left, texts first. */
 async function copy(ports: ClientPorts, fork: OpenFork, copied: number): Promise<Acknowledged<ForkEndResult>> {
   const { conversation, operation, plan } = fork;
   const version = await readSourceVersion(ports, plan);
@@ -111,8 +114,8 @@ async function planFork(
   if (head >= version.base && head <= last) return { source, version: version.number, head };
   const { number, base } = version;
   const range = base === last ? `${base} alone` : `${base}…${last}`;
-  const why = `head: version ${number} covers the messages up to ${base}. Choose a head at ${range}`;
-  throw new TurnfoldError('invalid_input', why, { field: 'head', details: { head, base, last } });
+  const why = `version ${number} covers the messages up to ${base}. Choose a head at ${range}`;
+  throw fieldError('invalid_input', 'head', why, { details: { head, base, last } });
 }
 
 async function readSourceVersion({ contexts }: ClientPorts, { source, version }: ForkPlan): Promise<Version> {
@@ -139,11 +142,8 @@ async function copyTexts(ports: ClientPorts, fork: OpenFork, version: Version): 
   const missing = new Set(names);
   let cursor = '0';
   do {
-    const { summaries, byHash, next } = await readSource(
-      ports,
-      fork,
-      ports.versions.readTexts(fork.plan.source, cursor),
-    );
+    const reading = ports.versions.readTexts(fork.plan.source, cursor);
+    const { summaries, byHash, next } = await readSource(ports, fork, reading);
     const shown = new Map([...summaries].filter(([key]) => names.has(key)));
     for (const key of shown.keys()) missing.delete(key);
     cursor = next;
@@ -154,15 +154,14 @@ async function copyTexts(ports: ClientPorts, fork: OpenFork, version: Version): 
   if (missing.size > 0) throw versionGone(fork.plan.source, version.number);
 }
 
-/** @returns the head that was reached, below the wanted head if a failover lost batches */
+/** @returns the head of the copy. It is below the head of the plan if a failover lost batches */
 async function copyLog(ports: ClientPorts, fork: OpenFork, copied: number): Promise<number> {
   const { source, head } = fork.plan;
   let at = copied;
   while (at < head) {
     const to = Math.min(head, at + BATCH_ENTRIES);
     const entries = takeBytes(await readSource(ports, fork, ports.contexts.readLog(source, [{ from: at + 1, to }])));
-    // The source was erased meanwhile.
-    if (entries.length === 0) throw new TurnfoldError('gone', `from: ${source.id} was erased`, { field: 'from' });
+    if (entries.length === 0) throw fieldError('gone', 'from', `${source.id} was erased during the copy`);
     const next = await copyBatch(ports, fork, { expectedHead: at, entries });
     if (next < at) return next;
     at = next;
@@ -182,26 +181,20 @@ async function copyBatch(
   { conversation, operation }: OpenFork,
   { entries = [], ...batch }: Partial<ForkBatch> & Pick<ForkBatch, 'expectedHead'>,
 ): Promise<number> {
-  const { opens, closes } = callsOf(entries);
-  const result = await versions.copyToFork(conversation, operation, {
-    texts: NO_TEXTS,
-    entries,
-    opens,
-    closes,
-    ...batch,
-  });
+  const filled = { texts: NO_TEXTS, entries, ...callsOf(entries), ...batch };
+  const result = await versions.copyToFork(conversation, operation, filled);
   checkOwned(conversation, result);
   return result.status === 'copied' ? result.head : batch.expectedHead;
 }
 
-/** At least one entry, and no more than one batch. */
+/** Takes at least one entry, and no more than the bytes of a batch. */
 function takeBytes(entries: readonly LogEntry[]): readonly LogEntry[] {
   const start = (entries[0]?.total.bytes ?? 0) - (entries[0]?.bytes ?? 0);
   const end = entries.findIndex(({ total }) => total.bytes - start > BATCH_BYTES);
   return end === -1 ? entries : entries.slice(0, Math.max(1, end));
 }
 
-/** Calls that the entries leave open, and earlier calls that they answer. */
+/** `opens`: calls that these entries leave open. `closes`: earlier calls that these entries answer. */
 function callsOf(entries: readonly LogEntry[]): { readonly opens: OpenCall[]; readonly closes: string[] } {
   const first = entries[0]?.seq ?? 0;
   const answered = new Set(entries.flatMap(({ message }) => message.toolCallId ?? []));
@@ -215,7 +208,6 @@ function callsOf(entries: readonly LogEntry[]): { readonly opens: OpenCall[]; re
 }
 
 function checkOwned({ id }: ConversationRef, { status }: { readonly status: string } | ForkLost): void {
-  if (status === 'gone') throw new TurnfoldError('gone', `to: ${id} was erased`, { field: 'to' });
-  if (status === 'superseded')
-    throw new TurnfoldError('conflict', `to: ${id} belongs to another operation now`, { field: 'to' });
+  if (status === 'gone') throw fieldError('gone', 'to', `${id} was erased during the copy`);
+  if (status === 'superseded') throw fieldError('conflict', 'to', `another operation copies to ${id} now`);
 }

@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import type { ToolOutput } from '../domain/agent.ts';
-import { TurnfoldError } from '../domain/errors.ts';
+import { fieldError } from '../domain/errors.ts';
 import { type ConversationRef, DEFAULT_TENANT, idSchema } from '../domain/ids.ts';
 import { boundedList, MAX_MESSAGE_BYTES, type Message, messageSchema, type WeighedMessage } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
@@ -51,12 +51,7 @@ export const contextPointSchema = z.strictObject({
 });
 
 /** A point in the history of a context: a kept version, and the end of the log behind it. */
-export interface ContextPoint {
-  /** Number of a kept version. 0 is the whole log. */
-  readonly version?: number;
-  /** Last seq of the log. */
-  readonly head?: number;
-}
+export type ContextPoint = z.input<typeof contextPointSchema>;
 
 /** A turn to accept. */
 export interface EnqueueInput {
@@ -136,17 +131,15 @@ export function readTurnId(turn: string): string {
 export type CallAnswer =
   | ToolOutput
   | {
-      /** True if the call may run. */ readonly approved: boolean;
+      /** True if the call may run. */
+      readonly approved: boolean;
       /** Reason of a denial, shown to the model. */
-
       readonly why?: string;
     };
 
+const approvalSchema = z.strictObject({ approved: z.boolean(), why: z.string().optional() });
 const answerSchema = z.union(
-  [
-    z.strictObject({ content: z.string(), isError: z.boolean().optional() }),
-    z.strictObject({ approved: z.boolean(), why: z.string().optional() }),
-  ],
+  [z.strictObject({ content: z.string(), isError: z.boolean().optional() }), approvalSchema],
   { error: 'expected {content, isError?} or {approved, why?}' },
 );
 
@@ -163,7 +156,7 @@ export async function readAnswers(
   counter: TokenCounter,
   answers: Readonly<Record<string, CallAnswer>>,
 ): Promise<Map<string, StoredAnswer>> {
-  const brought = new Map<string, StoredAnswer>();
+  const stored = new Map<string, StoredAnswer>();
   for (const [call, answer] of Object.entries(parseInput(answersSchema, answers, 'answers'))) {
     const json = JSON.stringify(answer);
     checkBytes(json, `answers.${call}`);
@@ -171,19 +164,13 @@ export async function readAnswers(
     const result = 'approved' in answer ? describeUnused(answer) : answer;
     const weight = { tokens: await countMessage(counter, result), bytes: bytesOfMessage(result) };
     const unused = kind === 'tools' ? weight : { ...weight, json: JSON.stringify(result) };
-    brought.set(call, { for: kind, json, unused });
+    stored.set(call, { for: kind, json, unused });
   }
-  return brought;
+  return stored;
 }
 
 /** Log entry for a decision that no worker carried out before the turn settled. */
-function describeUnused({
-  approved,
-  why,
-}: {
-  readonly approved: boolean;
-  readonly why?: string | undefined;
-}): ToolOutput {
+function describeUnused({ approved, why }: z.output<typeof approvalSchema>): ToolOutput {
   const content = approved
     ? 'No result: the call was approved, and the conversation continued before the result arrived. The outcome is unknown.'
     : `denied: ${why ?? 'the call was not approved'}`;
@@ -208,8 +195,7 @@ export function checkMessageBytes(message: Message, field: string): void {
 function checkBytes(text: string, field: string): void {
   const bytes = Buffer.byteLength(text);
   if (bytes <= MAX_MESSAGE_BYTES) return;
-  throw new TurnfoldError('message_too_large', `${field}: ${bytes} bytes, at most ${MAX_MESSAGE_BYTES}`, {
-    field,
+  throw fieldError('message_too_large', field, `${bytes} bytes, at most ${MAX_MESSAGE_BYTES}`, {
     details: { bytes },
   });
 }

@@ -1,5 +1,5 @@
 import { z } from 'zod';
-import { TurnfoldError } from '../domain/errors.ts';
+import { fieldError } from '../domain/errors.ts';
 import { type ConversationRef, idSchema } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
 import {
@@ -59,31 +59,19 @@ export interface WaitingPage {
   readonly next?: string;
 }
 
-/**
- * Conversations of all tenants, or of one. Each call examines about 2,000 conversations at most. @throws
- * invalid_input
- */
+/** Each call examines about 2,000 conversations at most. @throws invalid_input */
 export async function listConversations(ports: ClientPorts, input: ConversationsInput = {}): Promise<ConversationPage> {
-  const { after, tenant, agent, state, limit } = parseInput(conversationsSchema, input);
-  const { items, next } = await ports.listings.listConversations({
-    limit,
-    ...(tenant !== undefined && { tenant }),
-    ...(agent !== undefined && { agent }),
-    ...(state !== undefined && { state }),
-    ...(after !== undefined && { after: readConversationCursor(after) }),
-  });
+  const { after, ...query } = parseInput(conversationsSchema, input);
+  const position = after === undefined ? undefined : readConversationCursor(after);
+  const { items, next } = await ports.listings.listConversations({ ...query, after: position });
   return { conversations: items, ...(next && { next: `${next.tenant}/${next.id}` }) };
 }
 
-/** Turns of all conversations that wait for external results or decisions. @throws invalid_input */
+/** @throws invalid_input */
 export async function listWaiting(ports: ClientPorts, input: WaitingInput = {}): Promise<WaitingPage> {
-  const { after, tenant, for: kind, limit } = parseInput(waitingSchema, input);
-  const { items, next } = await ports.listings.listWaiting({
-    limit,
-    ...(tenant !== undefined && { tenant }),
-    ...(kind !== undefined && { for: kind }),
-    ...(after !== undefined && { after: readWaitingCursor(after) }),
-  });
+  const { after, ...query } = parseInput(waitingSchema, input);
+  const position = after === undefined ? undefined : readWaitingCursor(after);
+  const { items, next } = await ports.listings.listWaiting({ ...query, after: position });
   return { turns: items, ...(next && { next: writeWaitingCursor(next) }) };
 }
 
@@ -108,7 +96,7 @@ function readWaitingCursor(after: string): WaitingPosition {
 function readCursor<Parts>(schema: z.ZodType<Parts>, after: string): Parts {
   const parts = schema.safeParse(after.split('/'));
   if (parts.success) return parts.data;
-  throw new TurnfoldError('invalid_input', 'after: expected `next` of an earlier page', { field: 'after' });
+  throw fieldError('invalid_input', 'after', 'expected `next` of an earlier page');
 }
 
 const openTurnsSchema = z.strictObject({
@@ -118,7 +106,7 @@ const openTurnsSchema = z.strictObject({
 
 export type OpenTurnsInput = z.input<typeof openTurnsSchema>;
 
-/** Accepted, unsettled turns in one snapshot. @throws invalid_input, not_found */
+/** Reads the turns in one snapshot. @throws invalid_input, not_found */
 export async function listOpenTurns(
   ports: ClientPorts,
   name: ConversationName,

@@ -11,7 +11,7 @@ import { createClient, type TurnfoldClient } from './client.ts';
 import { type ClientOptions, type ClientSettings, readClientOptions, readEncoding } from './client-options.ts';
 import { storePorts } from './ports.ts';
 
-/** Leaves the rest of a second to the caller. */
+/** The client and its caller together answer within a second. */
 const OPEN_MS = 900;
 
 /** A client with its connections. */
@@ -87,7 +87,7 @@ async function inTime<T extends { close(): Promise<void> }>(opening: Promise<T>)
   }
 }
 
-/** Redis usually accepts a lost connection again within 50 ms. */
+/** Redis usually accepts connections again 50 ms after it dropped one. */
 const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 250;
 /** Timeout of one command. */

@@ -11,6 +11,8 @@ import type { TokenCounter } from '../domain/ports/token-counter.ts';
 import type { TurnIntake } from '../domain/ports/turn-store.ts';
 import type { VersionStore } from '../domain/ports/version-store.ts';
 
+type Store = TurnIntake & ContextStore & PassIntake & VersionStore & ProposalStore & EventStore & ListingStore;
+
 /** Store of the client, by noun. Tests replace single nouns. */
 export interface ClientStores {
   readonly turns: TurnIntake;
@@ -22,10 +24,7 @@ export interface ClientStores {
   readonly listings: ListingStore;
 }
 
-/** One store that serves every noun. */
-export function storePorts(
-  store: TurnIntake & ContextStore & PassIntake & VersionStore & ProposalStore & EventStore & ListingStore,
-): ClientStores {
+export function storePorts(store: Store): ClientStores {
   return {
     turns: store,
     contexts: store,
@@ -37,7 +36,6 @@ export function storePorts(
   };
 }
 
-/** Dependencies of the client. */
 export interface ClientPorts extends ClientStores {
   /** Never rejects: a lost wake costs latency only. */
   readonly wakes: Pick<WakeQueue, 'wake'>;

@@ -1,7 +1,7 @@
 import { z } from 'zod';
 import { REASONS, type Reason } from '../domain/compaction/thresholds.ts';
 import { diffInSlices, type VersionChange } from '../domain/diff.ts';
-import { TurnfoldError } from '../domain/errors.ts';
+import { fieldError, type TurnfoldError } from '../domain/errors.ts';
 import { type ConversationRef, idSchema, type NamedConversation, nameConversation } from '../domain/ids.ts';
 import { MAX_MESSAGE_BYTES } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
@@ -28,13 +28,14 @@ const decisionSchema = z.strictObject({
   waitMs: waitSchema.optional(),
 });
 
-export const approvalSchema = decisionSchema.extend({
+const approvalSchema = decisionSchema.extend({
   /** Replacement texts by range of the summary: `{"5-9": "…"}`. */
   edits: z.record(z.string(), editSchema).optional(),
 });
 
-export const rejectionSchema = decisionSchema.extend({
-  /** Reason, for people. */ reason: z.string().min(1).max(2_000).optional(),
+const rejectionSchema = decisionSchema.extend({
+  /** Reason, for people. */
+  reason: z.string().min(1).max(2_000).optional(),
 });
 
 export type ApprovalInput = z.input<typeof approvalSchema>;
@@ -101,7 +102,7 @@ export async function readProposal(ports: ClientPorts, name: ConversationName): 
 }
 
 /**
- * Approves a proposal, with optional edits. A worker repeats all checks over the current log. If a check fails, the
+ * A worker repeats all checks over the current log. If a check fails, the
  * proposal keeps waiting.
  * @throws invalid_input, not_found, gone, conversation_forking, accepted_unsure
  * @throws proposal_stale if the proposal no longer waits or fits
@@ -139,23 +140,22 @@ export async function rejectProposal(
 async function describeProposal(
   { contexts }: ClientPorts,
   conversation: ConversationRef,
-  { proposal, reasons: asked, proposedAt, expiresAt, isDecided }: WaitingProposal,
+  { proposal, reasons: requested, proposedAt, expiresAt, isDecided }: WaitingProposal,
 ): Promise<ProposalView> {
-  const { id, version, summaries } = proposal;
+  const { version, summaries } = proposal;
   const over = version.number - 1;
-  const reasons = REASONS.filter((reason) => version.reasons.includes(reason) || asked.includes(reason));
-  const { base: head, strategy, tokensBefore, tokensAfter, archived, explained } = version;
+  const { strategy, tokensBefore, tokensAfter, archived, explained } = version;
   const live = (await contexts.readVersion(conversation, over)) ?? START_VERSION;
   const weights = new Map(
     version.segments.flatMap((segment) => (segment.kind === 'summary' ? [[segment.summaryKey, segment.weight]] : [])),
   );
   return {
     ...nameConversation(conversation),
-    proposal: id,
-    reasons,
+    proposal: proposal.id,
+    reasons: REASONS.filter((reason) => version.reasons.includes(reason) || requested.includes(reason)),
     strategy,
     over,
-    head,
+    head: version.base,
     tokensBefore,
     tokensAfter,
     archived,
@@ -178,11 +178,8 @@ function checkRanges({ proposal }: WaitingProposal, edited: readonly string[]): 
   const ranges = Object.values(proposal.summaries).map(rangeName);
   const wrong = edited.find((range) => !ranges.includes(range));
   if (wrong === undefined) return;
-  const field = `edits.${wrong}`;
   const known = ranges.length === 0 ? 'the proposal has no summaries' : `known ranges are ${ranges.join(', ')}`;
-  throw new TurnfoldError('invalid_input', `${field}: no summary of the proposal has this range: ${known}`, {
-    field,
-  });
+  throw fieldError('invalid_input', `edits.${wrong}`, `no summary of the proposal has this range: ${known}`);
 }
 
 interface DecisionOptions {
@@ -229,7 +226,7 @@ function conclude(operation: string, proposal: string, answer: DecisionAnswer): 
       return { operation, state: answer.status };
     case 'refused': {
       const { code, field, message } = answer.refusal;
-      throw new TurnfoldError(code, `${field}: ${message}`, { field });
+      throw fieldError(code, field, message);
     }
     case 'superseded':
       throw staleProposal(proposal, 'its pass ended another way before a worker acted on the decision');
@@ -259,10 +256,9 @@ function refusalOf(conversation: ConversationRef, proposal: string, refusal: Ref
 }
 
 function staleProposal(proposal: string, why: string): TurnfoldError {
-  const field = 'proposal';
-  return new TurnfoldError('proposal_stale', `${field}: ${proposal}: ${why}`, { field });
+  return fieldError('proposal_stale', 'proposal', `${proposal}: ${why}`);
 }
 
 function goneMeanwhile({ id }: ConversationRef): TurnfoldError {
-  return new TurnfoldError('gone', `conversation: ${id} was erased`, { field: 'conversation' });
+  return fieldError('gone', 'conversation', `${id} was erased`);
 }

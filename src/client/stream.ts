@@ -1,11 +1,10 @@
-import { z } from 'zod';
 import { parseInput } from '../domain/parse.ts';
 import type { TurnView, Waiting } from '../domain/turn.ts';
 import { cancelable } from './cancelable.ts';
 import { type ConversationName, readConversationName, readTurnId } from './input.ts';
 import type { ClientPorts } from './ports.ts';
 import { TextAssembler, type TextProgress } from './text-assembler.ts';
-import { untilSettled, waitSchema } from './turns.ts';
+import { followSchema, untilSettled } from './turns.ts';
 
 /** Text progress and waits, then the result. */
 export type TurnProgress =
@@ -30,7 +29,7 @@ export interface StreamOptions {
 }
 
 /**
- * Follows a turn. The result is read from Redis as by `result`, so lost text does not affect it. The subscription
+ * The result is read from Redis as by `result`, so lost text does not affect it. The subscription
  * begins with the first read and ends with the last.
  * @throws invalid_input, not_found, the signal's reason
  */
@@ -40,7 +39,7 @@ export function streamTurn(
   turn: string,
   options: StreamOptions = {},
 ): AsyncGenerator<TurnProgress, void, void> {
-  return cancelable((left) => listenOn(ports, { name, turn, options }, left));
+  return cancelable((left) => followText(ports, { name, turn, options }, left));
 }
 
 interface Followed {
@@ -49,19 +48,14 @@ interface Followed {
   readonly options: StreamOptions;
 }
 
-const streamSchema = z.object({
-  waitMs: waitSchema.optional(),
-  signal: z.instanceof(AbortSignal, { error: 'expected an AbortSignal' }).optional(),
-});
-
-async function* listenOn(
+async function* followText(
   ports: ClientPorts,
   { name, turn, options }: Followed,
   left: AbortSignal,
 ): AsyncGenerator<TurnProgress, void, void> {
   const conversation = readConversationName(name);
   const text = new TextAssembler(readTurnId(turn));
-  const { waitMs: timeMs = Number.POSITIVE_INFINITY, signal } = parseInput(streamSchema, options);
+  const { waitMs = Number.POSITIVE_INFINITY, signal } = parseInput(followSchema, options);
   signal?.throwIfAborted();
   const polling = new AbortController();
   let news = Promise.withResolvers<void>();
@@ -86,7 +80,7 @@ async function* listenOn(
       waiting = view.waiting;
       notify();
     };
-    const settled = untilSettled(ports, conversation, turn, { waitMs: timeMs, signal: polling.signal, onSnapshot });
+    const settled = untilSettled(ports, conversation, turn, { waitMs, signal: polling.signal, onSnapshot });
     settled.then(end, end);
     for (;;) {
       await news.promise;

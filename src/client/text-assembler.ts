@@ -5,10 +5,8 @@ export type TextProgress =
   | {
       readonly type: 'text';
       /** Number of the model step, from 1. */
-
       readonly step: number;
       /** Next piece of the step's text. */
-
       readonly piece: string;
     }
   /** The step runs again, or with another model. Its earlier text is void. */
@@ -24,10 +22,7 @@ export type TextProgress =
       readonly step: number;
     };
 
-/**
- * Length of the longest possible answer. A listener that lags further behind loses pieces, so its memory stays
- * bounded.
- */
+/** Length of the longest possible answer. A listener that lags further behind loses pieces, which bounds its memory. */
 const MOST_CHARACTERS = 1_048_576;
 
 /**

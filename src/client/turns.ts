@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { z } from 'zod';
-import { TurnfoldError } from '../domain/errors.ts';
+import { fieldError, type TurnfoldError } from '../domain/errors.ts';
 import { type ConversationRef, type NamedConversation, nameConversation } from '../domain/ids.ts';
 import { parseInput } from '../domain/parse.ts';
 import type { AcceptRequest, AcceptResult } from '../domain/ports/turn-store.ts';
@@ -30,6 +30,10 @@ export interface EnqueuedTurn extends NamedConversation {
 export const POLL_MS = 1_000;
 export const waitSchema = z.number().min(0);
 const resultSchema = z.object({ waitMs: waitSchema.optional() });
+/** Options of a caller that follows a turn or events. */
+export const followSchema = resultSchema.extend({
+  signal: z.instanceof(AbortSignal, { error: 'expected an AbortSignal' }).optional(),
+});
 
 /**
  * Accepts a turn. Once this returns, the turn is in Redis and will be settled exactly once, in order (I2).
@@ -48,17 +52,17 @@ export async function enqueueTurn(ports: ClientPorts, input: EnqueueInput): Prom
     agent,
     input: await weighMessage(await ports.counterFor(agent), message, 'input'),
     payloadHash: hashPayload([agent, rest.input, ...(context === undefined ? [] : [context])]),
-    ...(context !== undefined && { context }),
+    context,
     maxQueuedTurns: rest.maxQueuedTurns ?? TURN_LIMITS.maxQueuedTurns,
-    ...(rest.delayMs !== undefined && { delayMs: rest.delayMs }),
-    ...(rest.priority !== undefined && { priority: rest.priority }),
+    delayMs: rest.delayMs,
+    priority: rest.priority,
   });
   // Only this call knows the generated id, so a known turn was accepted by an earlier attempt of this call.
   return named === undefined ? { ...accepted, isNew: true } : accepted;
 }
 
 export interface TurnToAccept extends Omit<AcceptRequest, 'wake' | 'askedIn'> {
-  readonly priority?: number;
+  readonly priority: number | undefined;
 }
 
 /** Adds a turn to its mailbox and wakes a worker. @throws the errors of enqueueTurn, and turn_not_failed */
@@ -83,33 +87,31 @@ export function hashPayload(payload: readonly string[]): string {
 type Refused = Exclude<AcceptResult, { readonly status: 'accepted' | 'known' }>;
 
 function refuseTurn(
-  { conversation, turn, redriveOf = turn }: Omit<TurnToAccept, 'priority'>,
+  { conversation, turn, redriveOf = turn, maxQueuedTurns }: Omit<TurnToAccept, 'priority'>,
   refused: Refused,
 ): TurnfoldError {
   switch (refused.status) {
     case 'conflict':
-      return new TurnfoldError('turn_conflict', `turn: ${turn} was accepted with another payload`, { field: 'turn' });
+      return fieldError(
+        'turn_conflict',
+        'turn',
+        `${turn} was accepted with another payload. Use a new turn id for another payload`,
+      );
     case 'forking':
       return beingCopied(conversation, refused);
     case 'other_agent':
       return agentConflict(conversation, refused.agent);
     case 'full': {
       const { queued } = refused;
-      const details = { queued };
-      return new TurnfoldError('mailbox_full', `conversation: ${queued} turns wait already`, {
-        field: 'conversation',
-        details,
-      });
+      const why = `${queued} turns wait already, and the limit is ${maxQueuedTurns}. Try again once turns have settled`;
+      return fieldError('mailbox_full', 'conversation', why, { details: { queued } });
     }
     case 'not_failed':
       return refused.state === undefined ? noTurn(conversation, redriveOf) : notFailed(redriveOf, refused.state);
   }
 }
 
-/**
- * Current state of a turn. With `waitMs`, waits up to that many ms for the turn to settle.
- * @throws invalid_input, not_found
- */
+/** @throws invalid_input, not_found */
 export async function readResult(
   ports: ClientPorts,
   name: ConversationName,
@@ -158,9 +160,7 @@ export async function untilSettled(
 export async function cancelTurn(ports: ClientPorts, name: ConversationName, turn: string): Promise<TurnState> {
   const conversation = readConversationName(name);
   const result = await ports.turns.cancel(conversation, readTurnId(turn), ports.ids.next());
-  if (result.status === 'not_found') {
-    throw noTurn(conversation, turn);
-  }
+  if (result.status === 'not_found') throw noTurn(conversation, turn);
   if (result.status === 'canceled' && result.wake !== undefined) {
     await ports.wakes.wake('turn', conversation, result.wake);
   }

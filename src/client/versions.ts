@@ -10,7 +10,7 @@ import {
 } from '../domain/compaction/restore.ts';
 import { type ConversationState, NO_BACKOFF } from '../domain/conversation.ts';
 import type { Acknowledged } from '../domain/durability.ts';
-import { TurnfoldError } from '../domain/errors.ts';
+import { fieldError, type TurnfoldError } from '../domain/errors.ts';
 import { type ConversationRef, idSchema } from '../domain/ids.ts';
 import { NO_WEIGHT } from '../domain/message.ts';
 import { parseInput } from '../domain/parse.ts';
@@ -39,7 +39,7 @@ const rollbackSchema = z.strictObject({
   hardTokens: z.number().positive().optional(),
 });
 
-export const restoreSchema = rollbackSchema.extend({
+const restoreSchema = rollbackSchema.extend({
   /** Number of a kept version. 0 is the whole log. */
   version: z.number().int().min(0),
   /** `keep`: messages after that version stay. `drop`: they are archived, except for pins. */
@@ -132,10 +132,9 @@ async function replaceLive(
   options: ReplaceOptions,
 ): Promise<Version> {
   const operation = options.operation ?? ports.ids.next();
-  let result = await tryReplace(ports, conversation, { ...options, operation });
-  for (let tries = 1; result.status === 'changed' && tries < TRIES; tries += 1) {
-    result = await tryReplace(ports, conversation, { ...options, operation });
-  }
+  const run = () => tryReplace(ports, conversation, { ...options, operation });
+  let result = await run();
+  for (let tries = 1; result.status === 'changed' && tries < TRIES; tries += 1) result = await run();
   if (result.status !== 'replaced' && result.status !== 'known') throw refusalOf(conversation, result);
   if (result.wakeTurn !== undefined) await ports.wakes.wake('turn', conversation, result.wakeTurn);
   checkDurability(result, { field: 'operation', id: operation });
@@ -200,26 +199,27 @@ async function findFirstSeq(ports: ClientPorts, conversation: ConversationRef, t
   const view = await ports.turns.readTurn(conversation, turn);
   if (view === undefined) throw noTurn(conversation, turn);
   if (!isSettled(view.state)) {
-    throw new TurnfoldError('turn_running', `turn: ${turn} is ${view.state}`, { field: 'turn' });
+    throw fieldError('turn_running', 'turn', `${turn} is ${view.state}. Wait until it has settled, or cancel it`);
   }
   if (view.inputSeq !== undefined) return view.inputSeq;
-  throw new TurnfoldError('conflict', `turn: ${turn} was ${view.state} before it began`, { field: 'turn' });
+  throw fieldError('conflict', 'turn', `${turn} was ${view.state} before it began, so there is nothing to roll back`);
 }
 
 type Refusal = Exclude<VersionReplacementResult, { readonly status: 'replaced' | 'known' }>;
 
 function refusalOf(conversation: ConversationRef, refusal: Refusal): TurnfoldError {
-  const field = 'conversation';
   switch (refusal.status) {
-    case 'busy':
-      return new TurnfoldError('conversation_busy', `${field}: a turn of ${conversation.id} is in flight`, { field });
+    case 'busy': {
+      const why = `a turn of ${conversation.id} is in flight. Wait until it has settled, or cancel it`;
+      return fieldError('conversation_busy', 'conversation', why);
+    }
     case 'changed': {
       const { version, head } = refusal;
-      const details = { version, head };
-      return new TurnfoldError('conflict', `${field}: it kept changing during the call. Try again`, { field, details });
+      const why = `${conversation.id} kept changing during the call. Try again`;
+      return fieldError('conflict', 'conversation', why, { details: { version, head } });
     }
     case 'text_gone':
-      return new TurnfoldError('version_gone', 'version: one of its texts is no longer kept', { field: 'version' });
+      return fieldError('version_gone', 'version', 'one of its texts is no longer kept');
     case 'forking':
       return beingCopied(conversation, refusal);
     default:

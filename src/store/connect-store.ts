@@ -23,7 +23,7 @@ export interface StoreOptions extends RedisLocation {
   readonly failsFast?: boolean;
   readonly onError?: (error: Error) => void;
   /** Replicas and disks that must have a write before the caller is answered. */
-  readonly durability?: Durability;
+  readonly durability?: Durability | undefined;
   /** Ends an opening that waits for Redis. */
   readonly signal?: AbortSignal | undefined;
 }

@@ -17,7 +17,7 @@ export interface ContextReader {
    */
   readContext(
     conversation: ConversationRef,
-    at?: { readonly version?: number; readonly head?: number },
+    at?: { readonly version?: number | undefined; readonly head?: number | undefined },
   ): Promise<ContextSource | undefined>;
   /** Reads the log entries of seq ranges, ascending. */
   readLog(conversation: ConversationRef, ranges: readonly SeqRange[]): Promise<LogEntry[]>;

@@ -64,20 +64,20 @@ export interface ListPage<Item, Position> {
 
 interface ListQuery<Position> {
   /** Tenant to list. Absent: all tenants. */
-  readonly tenant?: string;
+  readonly tenant?: string | undefined;
   /** Position after which the page starts, even if its item is gone. Absent: the start of the list. */
-  readonly after?: Position;
+  readonly after?: Position | undefined;
   readonly limit: number;
 }
 
 export interface ConversationQuery extends ListQuery<ConversationRef> {
-  readonly agent?: string;
-  readonly state?: ListedState;
+  readonly agent?: string | undefined;
+  readonly state?: ListedState | undefined;
 }
 
 export interface WaitingQuery extends ListQuery<WaitingPosition> {
   /** Kind of wait. Absent: both kinds. */
-  readonly for?: AnswerKind;
+  readonly for?: AnswerKind | undefined;
 }
 
 /** Lists over all conversations. Each call examines a bounded number of entries. */

@@ -40,7 +40,7 @@ export interface AcceptRequest {
   /** Id of the wake that is recorded if one is needed. Fresh for each call. */
   readonly wake: string;
   /** Milliseconds for which the turn stays `scheduled`. Absent or 0: due at once. */
-  readonly delayMs?: number;
+  readonly delayMs?: number | undefined;
   readonly maxQueuedTurns: number;
   /** Span of the caller that enqueues the turn. */
   readonly askedIn?: TraceParent | undefined;
@@ -65,8 +65,8 @@ export type AcceptResult =
 export interface FailedQuery {
   /** Earliest time of the settlement in ms since epoch. */
   readonly since: number;
-  readonly tenant?: string;
-  readonly code?: string;
+  readonly tenant?: string | undefined;
+  readonly code?: string | undefined;
   readonly limit: number;
 }
 
