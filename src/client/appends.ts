@@ -33,10 +33,8 @@ export async function appendMessages(ports: ClientPorts, input: AppendInput): Pr
   const run = (): Promise<Acknowledged<AppendResult>> =>
     nameRepeatable({ field: 'operation', id: operation }, () => tryAppend(ports, append));
   let result = await run();
-  const isAnyHead = rest.expectedHead === undefined;
-  for (let tries = 1; isAnyHead && result.status === 'conflict' && tries < APPEND_TRIES; tries += 1) {
-    result = await run();
-  }
+  const maxTries = rest.expectedHead === undefined ? APPEND_TRIES : 1;
+  for (let tries = 1; result.status === 'conflict' && tries < maxTries; tries += 1) result = await run();
   return await concludeAppend(ports, append, result);
 }
 

@@ -13,7 +13,7 @@ test('the process of a command that fails prints the reason to standard error an
   expect(run).toMatchObject({ code: 1, stdout: '', stderr: expect.stringMatching(/^turnfold: not_found: nowhere/) });
 });
 
-test('the process of a command line that no command understands exits with 1', async () => {
+test('the process of an unknown command prints a usage error and exits with 1', async () => {
   const run = await spawnTurnfold(['nonsense']);
   expect(run).toMatchObject({
     code: 1,

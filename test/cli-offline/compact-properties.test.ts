@@ -20,7 +20,7 @@ beforeAll(async () => {
   summarizers = await createSummarizers([], []);
 });
 
-/** Odd messages before, between and behind turns of a tool agent that are worth a summary. */
+/** Odd messages before or behind turns of a tool agent. */
 const conversation = fc
   .tuple(
     fc.constantFrom(...WIRE_FORMATS).chain((format) => histories(format)),
@@ -31,7 +31,7 @@ const conversation = fc
     isBehind ? [...toolTurns(turns), ...odd] : [...odd, ...toolTurns(turns)],
   );
 
-test('compacts any history within the budget or explains the sum, validly for every format, and deterministically', async () => {
+test('compactConversation fits any history into the budget or explains the sum, valid in every format, the same each time', async () => {
   await fc.assert(
     fc.asyncProperty(
       conversation,

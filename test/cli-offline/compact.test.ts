@@ -28,7 +28,7 @@ async function compactOne(messages: readonly unknown[], policy: string): Promise
   return readJsonLines(stdout)[0] as unknown as Line;
 }
 
-/** Sent as they are, and with what the next user would say. */
+/** Format rules that the messages and one more user message break, in any format. */
 function violationsOf(messages: readonly Message[]): unknown[] {
   const probed = [...messages, { role: 'user' as const, content: 'probe' }];
   const request = { model: 'm', system: '', tools: [], messages: probed, version: 1, maxOutputTokens: 100 };
@@ -39,7 +39,7 @@ function violationsOf(messages: readonly Message[]): unknown[] {
 }
 
 describe('a compacted conversation in JSON', () => {
-  test('replaces sequences by summaries and reports the figures', async () => {
+  test('compact replaces sequences by summaries and reports the figures', async () => {
     const { id, messages, report } = await compactOne([system, ...toolTurns(6)], 'max_tokens: 2200');
     expect(id).toBe('talk');
     expect(report).toStrictEqual({
@@ -66,7 +66,7 @@ describe('a compacted conversation in JSON', () => {
     expect(violationsOf(messages)).toStrictEqual([]);
   });
 
-  test('the budget wins over the floor, step by step, and pins stay whole', async () => {
+  test('compact relaxes the floor step by step to fit the budget, and keeps pins whole', async () => {
     const pinned = {
       ...user(`remember: ${'ten words of what must never be lost by anyone. '.repeat(10)}`),
       pinned: true,
@@ -83,7 +83,7 @@ describe('a compacted conversation in JSON', () => {
     expect(violationsOf(line.messages)).toStrictEqual([]);
   });
 
-  test('sent as it has to be: a placeholder first, nothing empty, results behind their call', async () => {
+  test('compact prints messages as providers accept them: a placeholder first, no empty text, results behind their call', async () => {
     const messages = [
       says('hello'),
       user(''),
@@ -108,14 +108,14 @@ describe('a compacted conversation in JSON', () => {
     expect(violationsOf(line.messages)).toStrictEqual([]);
   });
 
-  test('compaction off: nothing is done, and that is said', async () => {
+  test('compact with enabled: false changes nothing and reports `none`', async () => {
     const line = await compactOne([system, ...toolTurns(3)], 'enabled: false\nmax_tokens: 100');
     expect(line.messages).toHaveLength(13);
     expect(line.report).toMatchObject({ kind: 'none', reasons: [], archived: 0, steps: [] });
     expect(line.report.tokensAfter).toBe(line.report.tokensBefore);
   });
 
-  test('the same file gives the same lines', async () => {
+  test('compact prints the same line for the same conversation', async () => {
     const talk = { id: 'talk', messages: [system, ...toolTurns(8)] };
     const { stdout } = await compact([talk, talk], 'max_tokens: 700', '--json');
     const [first, second] = stdout.trim().split('\n');
@@ -124,7 +124,7 @@ describe('a compacted conversation in JSON', () => {
 });
 
 describe('refused input', () => {
-  test('explains the sum and the remedy if no context is small enough, and compacts the other lines', async () => {
+  test('compact explains sum and remedy if no context is small enough, and compacts the other lines', async () => {
     const large = { id: 'large', messages: [{ role: 'system', content: 'rule '.repeat(500) }, user('go')] };
     const small = { id: 'small', messages: [system, user('go')] };
     const { code, stdout, stderr } = await compact([large, small], 'max_tokens: 200', '--json');
@@ -142,13 +142,13 @@ describe('refused input', () => {
     expect(done).toMatchObject({ id: 'small', report: { kind: 'none' } });
   });
 
-  test('messages that are no history', async () => {
+  test('compact refuses a tool result without its call', async () => {
     const { code, stdout } = await compact([{ id: 'odd', messages: [result('none')] }], '', '--json');
     expect(code).toBe(1);
     expect(readJsonLines(stdout)[0]).toMatchObject({ id: 'odd', error: { code: 'orphan_result' } });
   });
 
-  test('a summarizer that is none', async () => {
+  test('compact refuses an unknown --summarizer', async () => {
     const run = await compact([], '', '--summarizer', 'magic');
     expect(run).toMatchObject({
       code: 1,
@@ -157,7 +157,7 @@ describe('refused input', () => {
   });
 });
 
-test('--summarizer structural needs no key, whatever the policy names', async () => {
+test('compact --summarizer structural needs no API key, whatever the policy names', async () => {
   const policy = 'max_tokens: 2000\nsummarizer:\n  models: [anthropic/claude-haiku-4-5]';
   const talk = { id: 'talk', messages: [system, ...toolTurns(4)] };
   expect(await compact([talk], policy)).toMatchObject({ code: 1 });
@@ -166,14 +166,14 @@ test('--summarizer structural needs no key, whatever the policy names', async ()
   expect(stdout).toMatch(/^summarize {2}talk {2}\(manual; \d+ → \d+ tokens, \d+ messages\) {2}\d+ archived, /);
 });
 
-/** A summary is counted as in the widest version, with five digits more. */
+/** A summary is counted with a version number of six digits, five more than in this test. */
 function byteLength({ content, toolCalls = [] }: Message): number {
   const called = toolCalls.map((call) => call.name + call.arguments).join('');
   const widened = content.startsWith('<summary ') ? '99999' : '';
   return Buffer.byteLength(content + called + widened);
 }
 
-test('sends pins byte for byte and counts them', async () => {
+test('compact sends pins byte for byte and counts them', async () => {
   const pin = 'Answer in French.\n"Always".';
   const plain = await compactOne([system, ...toolTurns(6)], 'max_tokens: 2200');
   const pinned = await compactOne([system, ...toolTurns(6)], `max_tokens: 2200\npins: [${JSON.stringify(pin)}]`);

@@ -2,51 +2,46 @@ import { expect, test } from 'vitest';
 import { enqueue } from '../../src/cli/commands/turns.ts';
 import type { StreamOptions, TurnfoldClient, TurnProgress } from '../../src/client/index.ts';
 import type { TurnView } from '../../src/domain/turn.ts';
+import { collectOutput, readJsonLines } from '../cli/run-turnfold.ts';
 
 const turn = { turn: 't1', agent: 'a', acceptedAt: 1, settledAt: 2, requestTokens: [] };
 const text = (piece: string, step = 1): TurnProgress => ({ type: 'text', step, piece });
 
-/** @param state Fields of this state, added to those of every turn. */
 function result(state: object): TurnProgress {
   return { type: 'result', view: { ...turn, ...state } as unknown as TurnView }; // each test gives what its state needs
 }
 
 const answered = (content: string): TurnProgress => result({ state: 'completed', answer: { seq: 2, content } });
 
-/** Standard output, notes and exit code for these parts. */
+/** Runs `enqueue` against a stream of these parts. */
 async function print(
   parts: readonly TurnProgress[],
   options: { wait?: number; json?: boolean; stream?: boolean } = {},
 ) {
-  const asked: (StreamOptions | undefined)[] = [];
+  const requested: (StreamOptions | undefined)[] = [];
   async function* stream(_: unknown, __: string, given?: StreamOptions): AsyncGenerator<TurnProgress> {
-    asked.push(given);
+    requested.push(given);
     yield* parts;
   }
   const client = { enqueueTurn: async () => ({ turn: 't1' }), stream } as unknown as TurnfoldClient;
-  const printed = { stdout: '', stderr: '' };
-  const output = {
-    line: (line: string) => void (printed.stdout += `${line}\n`),
-    text: (piece: string) => void (printed.stdout += piece),
-    note: (note: string) => void (printed.stderr += `${note}\n`),
-  };
-  const given = { agent: 'a', tenant: '_', stream: true, wait: 0, ...options };
-  const code = await enqueue({ client, output }, 'c1', 'hello', given);
-  return { ...printed, code, asked };
+  const { output, printed } = collectOutput();
+  const typed = { agent: 'a', tenant: '_', stream: true, wait: 0, ...options };
+  const code = await enqueue({ client, output }, 'c1', 'hello', typed);
+  return { ...printed, code, requested };
 }
 
-test('prints pieces as they come, the text of each step in lines of its own, and no answer twice', async () => {
+test('enqueue --stream prints each step on its own lines and the answer only once', async () => {
   expect(
     await print([text('Let me '), text('see.'), text('It is', 2), text(' blue.', 2), answered('It is blue.')]),
   ).toEqual({
     stdout: 'Let me see.\nIt is blue.\n',
     stderr: '',
     code: 0,
-    asked: [{}],
+    requested: [{}],
   });
 });
 
-test('prints the whole answer if a piece of text was lost', async () => {
+test('enqueue --stream prints the whole answer if a piece of text was lost', async () => {
   const missed = [text('It '), { type: 'lost', step: 1 } as const, text('blue.'), answered('It is blue.')];
   expect(await print(missed)).toMatchObject({
     stdout: 'It \nblue.\nIt is blue.\n',
@@ -56,12 +51,12 @@ test('prints the whole answer if a piece of text was lost', async () => {
   expect(await print([answered('It is blue.')])).toMatchObject({ stdout: 'It is blue.\n' });
 });
 
-test('marks where a step starts again', async () => {
+test('enqueue --stream notes that a step starts again', async () => {
   const again = [text('It is bl'), { type: 'restart', step: 1 } as const, text('It is red.'), answered('It is red.')];
   expect(await print(again)).toMatchObject({ stdout: 'It is bl\nIt is red.\n', stderr: '(the step starts again)\n' });
 });
 
-test('says why there is no answer, with exit code 1', async () => {
+test('enqueue --stream prints why there is no answer and exits with 1', async () => {
   const failure = { code: 'model_failed', message: 'no' };
   expect(await print([text('It '), result({ state: 'failed', failure })])).toMatchObject({
     stdout: 'It \nt1  failed  model_failed: no\n',
@@ -73,11 +68,11 @@ test('says why there is no answer, with exit code 1', async () => {
       /^turn not settled within 0.2 s\. To keep waiting, run: turnfold result c1 t1 --wait 0.2\n/,
     ) as string,
     code: 1,
-    asked: [{ waitMs: 200 }],
+    requested: [{ waitMs: 200 }],
   });
 });
 
-test('prints the awaited calls and the answering command as soon as the turn waits', async () => {
+test('enqueue --stream and --wait print the awaited calls and the command that answers as soon as the turn waits', async () => {
   const until = Date.UTC(2026, 10, 29);
   const calls = [{ id: 'c2_0', name: 'refund', arguments: '{"order":"o-1"}', until }];
   const waiting = { for: 'approval', step: 'model-1', since: 1, until, calls } as const;
@@ -93,13 +88,8 @@ test('prints the awaited calls and the answering command as soon as the turn wai
   expect(quiet, 'with --wait alone, too').toMatchObject({ stdout: 'paid back\n', stderr });
 });
 
-test('prints parts and result as lines of JSON', async () => {
+test('enqueue --stream --json prints each part and the result as a line of JSON', async () => {
   const parts = [text('It is "x"\n'), answered('It is "x"\n')];
   const { stdout } = await print(parts, { json: true });
-  expect(
-    stdout
-      .trim()
-      .split('\n')
-      .map((line) => JSON.parse(line) as unknown),
-  ).toEqual(parts);
+  expect(readJsonLines(stdout)).toEqual(parts);
 });

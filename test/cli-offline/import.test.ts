@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { importFile } from '../../src/cli/commands/transfer.ts';
 import { MemoryDatabase } from '../../src/memory-store/database.ts';
 import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
-import { writeTemporary } from '../cli/run-turnfold.ts';
+import { collectOutput, writeTemporary } from '../cli/run-turnfold.ts';
 import { createMemoryClient } from '../client/memory-client.ts';
 import { nestDeeply } from '../fakes/hostile-values.ts';
 
@@ -23,36 +23,30 @@ test.each<[string, object, string]>([
     { role: 'user', content: [{ type: 'odd', in: nestDeeply(1_000) }] },
     'messages[600].content[0].in.in',
   ],
-])('a conversation with %s behind its first batch is refused whole', async (_, wrong, why) => {
+])('import writes nothing of a conversation that has %s in its second batch', async (_, wrong, why) => {
   const path = await writeTemporary('talks.jsonl', [
     { id: 'bad', messages: [...many, wrong] },
     { id: 'good', messages: many },
   ]);
   const store = openMemoryStore(new MemoryDatabase(() => Date.now()));
-  const lines: string[] = [];
-  const output = {
-    line: (text: string) => lines.push(text),
-    text: () => undefined,
-    note: (text: string) => lines.push(text),
-  };
+  const { output, printed } = collectOutput();
   const context = { client: createMemoryClient(store), output, wordError };
   expect(await importFile(context, path, { agent: 'a', tenant: '_' })).toBe(1);
   expect(await store.readConversation({ tenant: '_', id: 'bad' }), 'nothing of it is written').toBeUndefined();
   expect((await store.readConversation({ tenant: '_', id: 'good' }))?.head).toBe(600);
-  expect(lines).toEqual([expect.stringContaining(why), 'good  600 messages']);
+  expect(printed).toEqual({ stdout: 'good  600 messages\n', stderr: expect.stringContaining(why) as string });
 });
 
-test('a file of another kind is reported once, whatever its length', async () => {
+test('import reports a file that holds no conversations once, not line by line', async () => {
   const path = await writeTemporary('package.json', '{\n  "name": "x",\n  "version": "1"\n}\n');
   const store = openMemoryStore(new MemoryDatabase(() => Date.now()));
-  const lines: string[] = [];
-  const note = (text: string): void => void lines.push(text);
-  const context = { client: createMemoryClient(store), output: { line: note, text: note, note }, wordError };
+  const { output, printed } = collectOutput();
+  const context = { client: createMemoryClient(store), output, wordError };
   const imported = importFile(context, path, { agent: 'a', tenant: '_' });
   await expect(imported).rejects.toMatchObject({
     code: 'invalid_input',
     field: path,
     message: expect.stringMatching(/package\.json: expected one conversation per line, .*: line 1: /) as string,
   });
-  expect(lines).toEqual([]);
+  expect(printed).toEqual({ stdout: '', stderr: '' });
 });

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest';
-import { type Output, reportError } from '../../src/cli/output.ts';
-import { runTurnfold } from '../cli/run-turnfold.ts';
+import { reportError } from '../../src/cli/output.ts';
+import { collectOutput, runTurnfold } from '../cli/run-turnfold.ts';
 
-describe('with --json a failure is one line of JSON', () => {
+describe('failures with --json', () => {
   test.each([
     ['--limit', ['turns', 'v1', '--limit', 'x']],
     ['--limt', ['turns', 'v1', '--limt', '5']],
@@ -13,7 +13,7 @@ describe('with --json a failure is one line of JSON', () => {
     [undefined, ['show', 'v1', 'v2']],
     [undefined, ['shwo']],
     [undefined, ['help', 'shwo']],
-  ])('%s: %j', async (field, args) => {
+  ])('with --json a usage error is one line of JSON with the field %s: %j', async (field, args) => {
     const { code, stdout, stderr } = await runTurnfold([...args, '--json']);
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
     expect(stderr.trim().split('\n')).toHaveLength(1);
@@ -25,7 +25,7 @@ describe('with --json a failure is one line of JSON', () => {
     expect(error.field).toBe(field);
   });
 
-  test('prints usage errors as text without --json', async () => {
+  test('without --json a usage error is text', async () => {
     const { code, stderr } = await runTurnfold(['turns', 'v1', '--limit', 'x']);
     expect(code).toBe(1);
     expect(stderr).toContain(
@@ -34,23 +34,21 @@ describe('with --json a failure is one line of JSON', () => {
     expect(stderr).toContain('(see --help)');
   });
 
-  test('ignores a --json behind --', async () => {
+  test('a --json behind -- is an argument, not the option', async () => {
     const { stderr } = await runTurnfold(['enqueue', '--wait', 'x', '--', 'v1', '--json']);
     expect(stderr).toMatch(/^error: /);
   });
 
-  test('prints help as no error', async () => {
+  test('--help with --json prints the help to standard output and exits with 0', async () => {
     const run = await runTurnfold(['turns', '--help', '--json']);
     expect(run).toMatchObject({ code: 0, stderr: '' });
     expect(run.stdout).toContain('Usage: turnfold turns');
   });
 
-  test('prints a defect as JSON', () => {
-    const notes: string[] = [];
-    const ignore = (): void => undefined;
-    const output: Output = { line: ignore, text: ignore, note: (note) => void notes.push(note) };
+  test('with --json an error without a code is JSON with the code `defect`, and exits with 70', () => {
+    const { output, printed } = collectOutput();
     expect(reportError(output, new TypeError('x is undefined'), true)).toBe(70);
-    expect(JSON.parse(notes.join('\n'))).toMatchObject({
+    expect(JSON.parse(printed.stderr)).toMatchObject({
       error: { code: 'defect', message: 'x is undefined', stack: expect.stringContaining('TypeError') as string },
     });
   });

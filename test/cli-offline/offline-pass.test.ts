@@ -10,7 +10,7 @@ import {
 
 const raw = { format: 'anthropic', model: 'm', items: [{ type: 'thinking', thinking: 'hm' }] } as const;
 
-/** A turn whose model thinks, calls and is answered. */
+/** A turn in the middle of a thinking loop. */
 const LOOP: readonly Message[] = [
   { role: 'user', content: 'Read it.' },
   { role: 'assistant', content: '', toolCalls: [{ id: 'c1', name: 'read', arguments: '{}' }], raw },
@@ -26,13 +26,13 @@ async function open(tokenThreshold: number) {
 }
 
 describe('the state after an evaluated pass', () => {
-  it('keeps backoff and counts if the pass waits for a thinking model', async () => {
+  it('an evaluated pass keeps backoff and counts while a model is in a thinking loop', async () => {
     const passes = await open(300);
     expect(await passes.run(['token_threshold'])).toEqual({ kind: 'thinking', reasons: ['token_threshold'] });
     expect(passes.conversation.state).toMatchObject({ backoff: NO_BACKOFF, passed: { head: 0, turns: 0 } });
   });
 
-  it('starts a backoff and keeps the counts if no reason holds', async () => {
+  it('an evaluated pass without a reason starts a backoff and keeps the counts', async () => {
     const passes = await open(5_000);
     expect(await passes.run(['token_threshold'])).toEqual({ kind: 'no_reason', reasons: [] });
     const { backoff, passed } = passes.conversation.state;

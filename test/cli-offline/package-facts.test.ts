@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { explainOldNode, readPackageFacts } from '../../src/cli/package-facts.ts';
 import { runTurnfold, spawnTurnfold, writeTemporary } from '../cli/run-turnfold.ts';
 
-it('reads version and engine of the package', () => {
+it('readPackageFacts reads the version and the required Node version', () => {
   expect(readPackageFacts()).toMatchObject({
     version: expect.stringMatching(/^\d+\.\d+\.\d+/) as string,
     engines: { node: expect.stringMatching(/^>=22\./) as string },
@@ -12,17 +12,20 @@ it('reads version and engine of the package', () => {
 });
 
 describe('the check of Node', () => {
-  it.each(['22.22.0', '22.22.1', '22.23.0', '24.0.0', '100.0.0'])('lets %s run', (present) => {
+  it.each(['22.22.0', '22.22.1', '22.23.0', '24.0.0', '100.0.0'])('explainOldNode accepts Node %s', (present) => {
     expect(explainOldNode(present, '>=22.22.0')).toBeUndefined();
   });
 
-  it.each(['20.20.2', '22.21.9', '9.99.99'])('refuses %s with what to do', (present) => {
-    expect(explainOldNode(present, '>=22.22.0')).toContain(`needs Node >=22.22.0, but this is ${present}`);
-  });
+  it.each(['20.20.2', '22.21.9', '9.99.99'])(
+    'explainOldNode refuses Node %s and names the required version',
+    (present) => {
+      expect(explainOldNode(present, '>=22.22.0')).toContain(`needs Node >=22.22.0, but this is ${present}`);
+    },
+  );
 });
 
 describe('the command line', () => {
-  it('prints its version', async () => {
+  it('turnfold --version prints the version of the package', async () => {
     const { version } = readPackageFacts();
     expect(await runTurnfold(['--version'])).toMatchObject({ code: 0, stdout: `${version}\n`, stderr: '' });
   });
@@ -31,13 +34,13 @@ describe('the command line', () => {
     [['wor'], /^worker\t/],
     [['worker', '--ro'], /^--roles\t/],
     [['config', 'ch'], /^check\t/],
-  ])('completes %j', async (words, suggestion) => {
+  ])('turnfold complete completes %j', async (words, suggestion) => {
     const { code, stdout } = await spawnTurnfold(['complete', '--', ...words]);
     expect(code).toBe(0);
     expect(stdout).toMatch(suggestion);
   });
 
-  it('prints a completion script that bash can read', async () => {
+  it('turnfold complete bash prints a valid bash script', async () => {
     const { stdout } = await spawnTurnfold(['complete', 'bash']);
     const file = await writeTemporary('completion.bash', stdout);
     await expect(promisify(execFile)('bash', ['-n', file])).resolves.toMatchObject({ stderr: '' });

@@ -1,21 +1,6 @@
 import { describe, expect, test } from 'vitest';
 import { readJsonLines, runTurnfold, writeTemporary } from '../cli/run-turnfold.ts';
-
-const system = { role: 'system', content: 'Be brief.' };
-const user = (content: string) => ({ role: 'user', content });
-const says = (content: string) => ({ role: 'assistant', content });
-const calls = (id: string) => ({ role: 'assistant', content: '', toolCalls: [{ id, name: 'look', arguments: '{}' }] });
-const result = (toolCallId: string) => ({ role: 'tool', toolCallId, content: 'much to read '.repeat(200) });
-
-/** Turns of a tool agent: a round and an answer behind each question. */
-function toolTurns(turns: number): unknown[] {
-  return Array.from({ length: turns }, (_, turn) => [
-    user(`question ${turn}`),
-    calls(`x${turn}`),
-    result(`x${turn}`),
-    says(`answer ${turn}`),
-  ]).flat();
-}
+import { result, says, system, toolTurns, user } from './talks.ts';
 
 async function plan(lines: readonly unknown[], policy = '', ...args: string[]) {
   const file = await writeTemporary('talks.jsonl', lines);
@@ -31,7 +16,7 @@ async function planOne(messages: readonly unknown[], policy: string) {
 }
 
 describe('a plan in JSON', () => {
-  test('summarizes: ranges are indexes into the input, from 0, both ends included', async () => {
+  test('plan summarizes sequences and names them by 0-based, inclusive indexes of the messages', async () => {
     const messages = [system, ...toolTurns(4)];
     expect(await planOne(messages, 'token_threshold: 1000\nmax_tokens: 800')).toStrictEqual({
       id: 'talk',
@@ -49,7 +34,7 @@ describe('a plan in JSON', () => {
     });
   });
 
-  test('evicts where there is nothing to summarize', async () => {
+  test('plan evicts messages if there is nothing to summarize', async () => {
     const messages = [
       system,
       ...Array.from({ length: 20 }, (_, index) => [user(`q${index}`), says(`a${index}`)]).flat(),
@@ -62,7 +47,7 @@ describe('a plan in JSON', () => {
     expect(messages[(range?.to ?? 0) + 1]).toMatchObject({ role: 'user' });
   });
 
-  test('does nothing without a reason, and has the same keys', async () => {
+  test('plan without a reason is `none` and has the same keys', async () => {
     expect(await planOne([user('hi'), says('hello')], '')).toStrictEqual({
       id: 'talk',
       kind: 'none',
@@ -76,12 +61,12 @@ describe('a plan in JSON', () => {
     });
   });
 
-  test('max_tokens below the retention floor is legal: the floor wins', async () => {
+  test('plan is infeasible if max_tokens is below the retention floor, and protects the floor', async () => {
     const planned = await planOne([user('much '.repeat(500))], 'token_threshold: 10\nmax_tokens: 5');
     expect(planned).toMatchObject({ kind: 'infeasible', reasons: ['token_threshold'], evict: [], protected: [0] });
   });
 
-  test('a pinned message is protected with its group', async () => {
+  test('plan protects a pinned message with its group', async () => {
     const messages = [system, ...toolTurns(4)];
     messages[3] = { ...(messages[3] as object), pinned: true };
     const planned = await planOne(messages, 'token_threshold: 1000\nmax_tokens: 800');
@@ -90,7 +75,7 @@ describe('a plan in JSON', () => {
   });
 });
 
-test('chat messages of OpenAI are read', async () => {
+test('plan reads messages in the chat format of OpenAI', async () => {
   const messages = [
     { role: 'developer', content: 'Be brief.' },
     { role: 'user', content: [{ type: 'text', text: 'Which files?' }] },
@@ -104,7 +89,7 @@ test('chat messages of OpenAI are read', async () => {
   expect(await planOne(messages, '')).toMatchObject({ messages: 4, turns: 1, protected: [0, 1, 2, 3] });
 });
 
-test('a conversation that is refused leaves the others alone', async () => {
+test('plan reports refused conversations and plans the others', async () => {
   const talk = { id: 'good', messages: [user('hi')] };
   const orphan = { id: 'orphan', messages: [user('hi'), result('nobody')] };
   const malformed = { id: 'malformed', messages: [{ role: 'robot', content: '' }] };
@@ -121,7 +106,7 @@ test('a conversation that is refused leaves the others alone', async () => {
   expect(stderr).toContain('turnfold: orphan: orphan_result: messages[1].toolCallId:');
 });
 
-test('prints plan and reasons in one line, and errors to standard error', async () => {
+test('plan without --json prints one line per conversation, and errors to standard error', async () => {
   const lines = [{ id: 'talk', messages: toolTurns(4) }, 5];
   const { code, stdout, stderr } = await plan(lines, 'token_threshold: 1000\nmax_tokens: 800');
   expect(code).toBe(1);
@@ -133,7 +118,7 @@ test('prints plan and reasons in one line, and errors to standard error', async 
 });
 
 describe('a policy', () => {
-  test('in snake_case, in camelCase, or under `compact`, is the same', async () => {
+  test('a policy means the same in snake_case, in camelCase and under `compact`', async () => {
     const messages = toolTurns(6);
     const policies = [
       'token_threshold: 1000\nmax_tokens: 800\nretention_window: 2',
@@ -146,7 +131,7 @@ describe('a policy', () => {
     expect(plans[2]).toStrictEqual(plans[0]);
   });
 
-  test('warns about the retired key `transforms` and names `compact`', async () => {
+  test('a policy with the retired key `transforms` causes a warning that names `compact`', async () => {
     const { code, stdout, stderr } = await plan(
       [{ messages: [user('hi')] }],
       'transforms: []\nmax_tokens: 9',
@@ -168,17 +153,20 @@ describe('a policy', () => {
     ['token_threshold', 'token_threshold: 50\nmax_tokens: 100'],
     ['policy.yaml', 'max_tokens: [1,\nretain: }'],
     ['policy', 'just text'],
-  ])('that cannot work is refused by the name of its setting as the file writes it: %s', async (field, policy) => {
-    const { code, stdout, stderr } = await plan([{ messages: [user('hi')] }], policy, '--json');
-    expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });
-    const { error } = JSON.parse(stderr) as { error: { code: string; field: string; message: string } };
-    expect(error.code).toBe('invalid_policy');
-    expect(error.message).toContain(field);
-    expect(error.message).toMatch(/^\S+policy\.yaml:(\d+:)? /);
-  });
+  ])(
+    'an impossible policy is refused with the file and the setting %s as the file spells it',
+    async (field, policy) => {
+      const { code, stdout, stderr } = await plan([{ messages: [user('hi')] }], policy, '--json');
+      expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });
+      const { error } = JSON.parse(stderr) as { error: { code: string; field: string; message: string } };
+      expect(error.code).toBe('invalid_policy');
+      expect(error.message).toContain(field);
+      expect(error.message).toMatch(/^\S+policy\.yaml:(\d+:)? /);
+    },
+  );
 });
 
-test('reports a missing file without a stack', async () => {
+test('plan reports an unreadable file in one line without a stack', async () => {
   const file = await writeTemporary('talks.jsonl', [{ messages: [] }]);
   for (const args of [
     ['plan', '/nowhere/talks.jsonl'],

@@ -11,38 +11,38 @@ async function refusalOf(...args: string[]): Promise<string> {
 }
 
 describe('a problem of a policy on trial names the option that was typed', () => {
-  test.each(['compact', 'replay'])('%s: the window that is too small for it', async (command) => {
+  test.each(['compact', 'replay'])('%s names --window if the window is too small for the policy', async (command) => {
     const policy = await writeTemporary('policy.yaml', 'max_tokens: 12000');
-    const told = await refusalOf(command, '--policy', policy, '--window', '8000');
-    expect(told).toMatch(/^turnfold: invalid_policy: --window: thresholdRatio 0\.85 × usable 8000 = 6800 < /);
+    const stderr = await refusalOf(command, '--policy', policy, '--window', '8000');
+    expect(stderr).toMatch(/^turnfold: invalid_policy: --window: thresholdRatio 0\.85 × usable 8000 = 6800 < /);
   });
 
-  test.each(['compact', 'replay'])('%s: the file that would be wrong in any window', async (command) => {
+  test.each(['compact', 'replay'])('%s names the policy file if the policy fails in any window', async (command) => {
     const policy = await writeTemporary('policy.yaml', 'max_tokens: 6000\ntoken_threshold: 100');
-    const told = await refusalOf(command, '--policy', policy, '--window', '8000');
-    expect(told).toContain(
+    const stderr = await refusalOf(command, '--policy', policy, '--window', '8000');
+    expect(stderr).toContain(
       `turnfold: invalid_policy: ${policy}:2: token_threshold: token_threshold 100 < max_tokens 6000`,
     );
   });
 
-  test('replay: the model whose window is too small, and one that is none', async () => {
+  test('replay names --model if its window is too small or the model is unknown', async () => {
     const policy = await writeTemporary('policy.yaml', 'max_tokens: 5000000');
     const model = ['--model', 'openai/gpt-6.1-sol'];
     expect(await refusalOf('replay', '--policy', policy, ...model)).toMatch(/^turnfold: invalid_policy: --model: /);
     expect(await refusalOf('replay', '--model', 'nope')).toMatch(/^turnfold: invalid_config: --model: /);
   });
 
-  test('replay: which of two files', async () => {
+  test('replay names the invalid file of --policy and --against', async () => {
     const good = await writeTemporary('good.yaml', 'max_tokens: 6000');
     const bad = await writeTemporary('bad.yaml', 'strategey: none');
-    const told = await refusalOf('replay', '--policy', good, '--against', bad);
-    expect(told).toContain(`turnfold: invalid_policy: ${bad}:1: strategey: no such setting`);
+    const stderr = await refusalOf('replay', '--policy', good, '--against', bad);
+    expect(stderr).toContain(`turnfold: invalid_policy: ${bad}:1: strategey: no such setting`);
   });
 
-  test('compact: the file whose summarizer cannot be had', async () => {
+  test('compact names the policy file whose summarizer model has no API key', async () => {
     const policy = await writeTemporary('policy.yaml', 'summarizer: { models: [anthropic/claude-haiku-5-5] }');
-    const told = await refusalOf('compact', '--policy', policy);
-    expect(told).toContain(
+    const stderr = await refusalOf('compact', '--policy', policy);
+    expect(stderr).toContain(
       `turnfold: invalid_policy: ${policy}:1: summarizer.models[0]: ANTHROPIC_API_KEY: set this or ANTHROPIC_API_KEY_FILE`,
     );
   });

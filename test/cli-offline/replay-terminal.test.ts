@@ -24,7 +24,7 @@ const figures = {
 const replayed = { id: `recording-${'x'.repeat(80)}-7`, figures, sizes: [1_000, 5_000, 3_000] };
 
 it.each([120, 60, 30, 12])(
-  'a bar of %i columns never reaches the last one, and leaves nothing behind',
+  'the progress bar of a terminal with %i columns stays left of the last column and is cleared',
   async (columns) => {
     const { written, stream } = openTerminal(columns);
     const progress = await openProgress(FILE, stream);
@@ -38,7 +38,7 @@ it.each([120, 60, 30, 12])(
   },
 );
 
-it('prints no progress without a terminal', async () => {
+it('replay prints no progress without a terminal', async () => {
   const { written, stream } = openTerminal();
   const progress = await openProgress(FILE, stream);
   progress.advance(500, 10);
@@ -46,7 +46,7 @@ it('prints no progress without a terminal', async () => {
   expect(written).toEqual([]);
 });
 
-it('shortens names before figures and keeps the ends of names', () => {
+it('the replay table shortens long names in the middle, never figures', () => {
   const tried = { name: 'p.yaml', replayed: [replayed], usableTokens: 8_000 };
   const [wide, narrow] = [describePolicy(tried, 120), describePolicy(tried, 90)];
   expect(wide[3]).toMatch(/^recording-x+…x+-7 /);

@@ -25,7 +25,7 @@ async function replayOne(messages: readonly unknown[], policy: string, ...args: 
 }
 
 describe('a replay in JSON', () => {
-  test('reports the requests, which stay within the window', async () => {
+  test('replay reports the requests, which stay within the window', async () => {
     const line = await replayOne([system, ...toolTurns(12)], POLICY);
     expect(line).toStrictEqual({
       id: 'talk',
@@ -39,12 +39,12 @@ describe('a replay in JSON', () => {
       recall: { compacted: 1, evicted: 1, literals: 0 },
     });
     expect(line['compactions']).toBeGreaterThan(1);
-    // Twice the budget, which is the window where none is given.
+    // The default window is twice the budget.
     expect(line['tokensPeak']).toBeLessThanOrEqual(3000);
     expect(line['tokensSent']).toBeLessThan(24 * 3000);
   });
 
-  test('with compaction off everything is sent, and what no longer fits is counted', async () => {
+  test('replay with enabled: false sends everything and counts the requests over the window', async () => {
     const policy = `${POLICY}\nenabled: false`;
     const line = await replayOne([system, ...toolTurns(12)], policy, '--window', '3000');
     expect(line).toMatchObject({ compactions: 0 });
@@ -52,12 +52,12 @@ describe('a replay in JSON', () => {
     expect(line['tokensPeak']).toBeGreaterThan(7000);
   });
 
-  test('a call that never got its result makes the requests behind it invalid', async () => {
+  test('replay counts the requests behind a call without a result as invalid', async () => {
     const messages = [user('go'), calls('lost'), user('well?'), says('sorry'), user('again'), says('no')];
     expect(await replayOne(messages, POLICY)).toMatchObject({ requests: 3, invalid: 2, compactions: 0 });
   });
 
-  test('keeps literals that later calls need, which a window of equal size loses', async () => {
+  test('replay measures literals that compaction keeps and a window of equal size loses', async () => {
     const path = 'src/billing/invoice-9913.ts';
     const messages = [
       system,
@@ -75,7 +75,7 @@ describe('a replay in JSON', () => {
     expect(line['recall']).toStrictEqual({ compacted: 1, evicted: 0, literals: 1 });
   });
 
-  test('another policy beside it, in the same window', async () => {
+  test('replay --against replays a second policy in the same window', async () => {
     const against = await writeTemporary('other.yaml', 'max_tokens: 4000\ntoken_threshold: 5200');
     const line = await replayOne([system, ...toolTurns(12)], POLICY, '--against', against);
     const other = line['against'] as Record<string, number>;
@@ -84,23 +84,23 @@ describe('a replay in JSON', () => {
     expect(other['compactions']).toBeLessThan(line['compactions'] as number);
   });
 
-  test("prices: the provider's cache makes what is sent again cheap", async () => {
+  test('replay --model reports a lower cost with the prompt cache of the provider', async () => {
     const line = await replayOne([system, ...toolTurns(12)], POLICY, '--model', 'anthropic/claude-haiku-4-5');
     const { withCache, withoutCache } = line['cost'] as Record<string, number>;
     expect(withCache).toBeGreaterThan(0);
     expect(withCache).toBeLessThan(withoutCache as number);
-    // $1 for a million tokens of input, $5 for as many of output.
+    // $1 per million input tokens, $5 per million output tokens.
     expect(withoutCache).toBeGreaterThan(((line['tokensSent'] as number) * 1) / 1_000_000);
   });
 
-  test('a line that is no conversation is refused, the others are replayed', async () => {
+  test('replay refuses a line without a conversation and replays the others', async () => {
     const { code, stdout } = await replay([{ id: 'odd' }, { id: 'talk', messages: toolTurns(1) }], POLICY, '--json');
     expect(code).toBe(1);
     expect(readJsonLines(stdout)).toMatchObject([{ id: 'odd', error: { code: 'invalid_input' } }, { requests: 2 }]);
   });
 });
 
-test('without --json: a table with a sum and a plot for each policy, and no progress bar on a pipe', async () => {
+test('replay without --json prints a table with a sum and a plot for each policy, and no progress bar on a pipe', async () => {
   const against = await writeTemporary('other.yaml', 'max_tokens: 4000\ntoken_threshold: 5200');
   const talks = ['one', 'two'].map((id) => ({ id, messages: [system, ...toolTurns(12)] }));
   const { code, stdout, stderr } = await replay(talks, POLICY, '--against', against);
@@ -110,7 +110,7 @@ test('without --json: a table with a sum and a plot for each policy, and no prog
   expect(stdout.match(/^ +0 [┤┼]/gm)).toHaveLength(2);
 });
 
-test('says that a policy on trial calls no model', async () => {
+test('replay warns that a policy on trial calls no model', async () => {
   const policy = `${POLICY}\nsummarizer:\n  models: [anthropic/claude-haiku-4-5]`;
   const { code, stderr } = await replay([{ id: 'talk', messages: toolTurns(1) }], policy, '--json');
   expect(code).toBe(0);
@@ -118,7 +118,7 @@ test('says that a policy on trial calls no model', async () => {
 });
 
 test.skipIf(!existsSync(tracePath('tau_airline')))(
-  'recorded conversations at a tight budget (skipped without ../shared/traces)',
+  'replay keeps recorded conversations valid within a tight budget (skipped without ../shared/traces)',
   async () => {
     const policy = await writeTemporary('policy.yaml', 'max_tokens: 4000\ntoken_threshold: 5200');
     const { stdout } = await runTurnfold(['replay', tracePath('tau_airline'), '--policy', policy, '--json']);

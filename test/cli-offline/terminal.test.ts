@@ -23,7 +23,7 @@ const SEQUENCES = [
   '\r',
 ];
 const HOSTILE = `a${SEQUENCES.join('b')}\tc\nd`;
-/** ESC and what begins the same sequences, cursor movements, bidi marks. */
+/** Control characters except newline and tab, and marks that reorder text. */
 const ACTS = /(?!\n|\t)\p{Cc}|[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u;
 
 function openTest(): { readonly output: Output; readonly written: { stdout: string; stderr: string } } {
@@ -37,20 +37,20 @@ function openTest(): { readonly output: Output; readonly written: { stdout: stri
   return { output: openOutput(keep('stdout'), keep('stderr')), written };
 }
 
-test('escapes what a terminal acts on, and leaves newlines, tabs and every other character', () => {
+test('control characters are escaped, except newlines and tabs, and other text is unchanged', () => {
   expect(escapeActing(HOSTILE)).not.toMatch(ACTS);
   expect(escapeActing('\u001B[31m\u009B2J\u202E\u007F')).toBe(String.raw`\u001b[31m\u009b2J\u202e\u007f`);
   const text = 'naïve 日本語 👩‍👩‍👧 עברית\n\tx\r\ny';
   expect(escapeActing(text)).toBe(text);
 });
 
-test('escapes a sequence that comes in pieces, one character each', () => {
+test('an escape sequence that arrives one character at a time is escaped', () => {
   const { output, written } = openTest();
   for (const character of HOSTILE) output.text(character);
   expect(written.stdout).not.toMatch(ACTS);
 });
 
-test('JSON has the same value, and no character that a terminal acts on', () => {
+test('printed JSON has no control characters and parses to the same value', () => {
   const { output, written } = openTest();
   const value = { [HOSTILE]: [HOSTILE, `\\${HOSTILE}`] };
   writeJson(output, value);
@@ -58,7 +58,7 @@ test('JSON has the same value, and no character that a terminal acts on', () => 
   expect(JSON.parse(written.stdout)).toEqual(value);
 });
 
-test.each([false, true])('errors reach the terminal escaped, with --json %s', (isJson) => {
+test.each([false, true])('errors are printed escaped (--json: %s)', (isJson) => {
   const { output, written } = openTest();
   reportError(output, new TurnfoldError('conflict', HOSTILE, { field: HOSTILE }), isJson);
   reportError(output, new Error(HOSTILE), isJson);
@@ -66,7 +66,7 @@ test.each([false, true])('errors reach the terminal escaped, with --json %s', (i
   expect(written.stderr).toContain(String.raw`\u001b[31m`);
 });
 
-test.each(HOSTILE_THROWN)('an exit code and a line come of %s', (_, make) => {
+test.each(HOSTILE_THROWN)('reportError prints a line and returns 70 for %s', (_, make) => {
   for (const isJson of [false, true]) {
     const { output, written } = openTest();
     expect(reportError(output, make(), isJson)).toBe(70);
@@ -75,7 +75,7 @@ test.each(HOSTILE_THROWN)('an exit code and a line come of %s', (_, make) => {
   }
 });
 
-test.each([false, true])('show prints messages escaped, with --json %s', async (json) => {
+test.each([false, true])('show prints messages escaped (--json: %s)', async (json) => {
   const { output, written } = openTest();
   const message = { role: 'user', content: HOSTILE };
   const view = {
@@ -92,7 +92,7 @@ test.each([false, true])('show prints messages escaped, with --json %s', async (
   expect(written.stdout).not.toMatch(ACTS);
 });
 
-test('a policy file’s unknown tags make no warning of Node, which would print them raw', async () => {
+test('unknown tags of a policy file cause no Node warning, which would print them unescaped', async () => {
   const warnings: Error[] = [];
   const keep = (warning: Error): void => void warnings.push(warning);
   process.on('warning', keep);

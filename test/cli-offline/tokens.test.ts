@@ -7,7 +7,7 @@ import { readJsonLines, runTurnfold, writeTemporary } from '../cli/run-turnfold.
 
 const TEXT = 'Two words, 数える, 🧵 and <|endoftext|>\n';
 
-test.each(['o200k_base', 'cl100k_base'] as const)('tokens of a file in %s', async (encoding) => {
+test.each(['o200k_base', 'cl100k_base'] as const)('tokens counts a file in %s as tiktoken does', async (encoding) => {
   const file = await writeTemporary('text.txt', TEXT);
   const expected = getEncoding(encoding).encode(TEXT, [], []).length;
   const { code, stdout } = await runTurnfold(['tokens', file, '--encoding', encoding, '--json']);
@@ -15,19 +15,19 @@ test.each(['o200k_base', 'cl100k_base'] as const)('tokens of a file in %s', asyn
   expect(readJsonLines(stdout)).toStrictEqual([{ tokens: expected }]);
 });
 
-test('prints the count as text, in the default encoding', async () => {
+test('tokens without --json prints the count and the default encoding', async () => {
   const file = await writeTemporary('text.txt', '');
   expect(await runTurnfold(['tokens', file])).toMatchObject({ code: 0, stdout: '0 tokens (o200k_base)\n' });
 });
 
-test('an encoding that is not known is refused', async () => {
+test('tokens refuses an unknown --encoding', async () => {
   const file = await writeTemporary('text.txt', TEXT);
   const { code, stdout, stderr } = await runTurnfold(['tokens', file, '--encoding', 'p50k_base']);
   expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(/^turnfold: invalid_input: --encoding: .*o200k_base/);
 });
 
-test('help names every command, and of each every option', async () => {
+test('help lists every command and the environment variables', async () => {
   const { code, stdout } = await runTurnfold(['--help']);
   expect(code).toBe(0);
   for (const command of [
@@ -64,13 +64,13 @@ test.each([
   ],
   [['show', 'c1', '--version', 'x'], /Expected a whole number/],
   [['enqueue', 'c1', 'x', '--agent', 'a', '--wait', '-1'], /Expected a number of seconds/],
-])('a command line that cannot be meant is refused in words: %j', async (args, words) => {
+])('an invalid command line is refused with its reason: %j', async (args, words) => {
   const { code, stdout, stderr } = await runTurnfold(args);
   expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });
   expect(stderr).toMatch(words);
 });
 
-test('a reader that has seen enough is no failure', async () => {
+test('a reader that closes the pipe early causes no error', async () => {
   const talks = Array.from({ length: 3_000 }, (_, index) => ({ id: `talk-${index}`, messages: [] }));
   const file = await writeTemporary('talks.jsonl', talks);
   const main = fileURLToPath(new URL('../../src/cli/main.ts', import.meta.url));

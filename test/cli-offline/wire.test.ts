@@ -20,7 +20,7 @@ async function validate(body: unknown, ...args: string[]) {
 }
 
 describe('render', () => {
-  test('prints the body of each conversation, in their order', async () => {
+  test('render prints the request body of each conversation in order', async () => {
     const talks = [
       { id: 'one', messages },
       { id: 'two', messages: [{ role: 'user', content: 'Hi.' }] },
@@ -55,7 +55,7 @@ describe('render', () => {
     expect(two).toMatchObject({ messages: [{ content: [{ text: 'Hi.' }] }] });
   });
 
-  test('keeps raw items of the last model that answered, or of the model given by --model', async () => {
+  test('render keeps raw items only for the model that wrote them', async () => {
     const raw = {
       format: 'anthropic',
       model: 'claude',
@@ -72,7 +72,7 @@ describe('render', () => {
     expect(other.stdout).not.toContain('signature');
   });
 
-  test('names an invalid line and reads the other lines', async () => {
+  test('render names a refused conversation and renders the others', async () => {
     const talks = [
       { id: 'bad', messages: [messages[4]] },
       { id: 'good', messages: [messages[1]] },
@@ -86,20 +86,20 @@ describe('render', () => {
   test.each([
     [['--format', 'gemini'], /^turnfold: invalid_input: --format: .*anthropic/],
     [[], /'--format <name>' not specified/],
-  ])('refuses %j', async (args, words) => {
+  ])('render refuses the options %j', async (args, words) => {
     const { code, stdout, stderr } = await render([{ messages }], ...args);
     expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });
     expect(stderr).toMatch(words);
   });
 
-  test('- is standard input, byte order mark and all', async () => {
+  test('render reads standard input for - and ignores a byte order mark', async () => {
     const input = `\uFEFF${JSON.stringify({ messages: [messages[1]] })}\n\n${JSON.stringify({ messages })}`;
     const { code, stdout, stderr } = await runTurnfold(['render', '-', '--format', 'openai-chat'], { input });
     expect({ code, stderr }).toStrictEqual({ code: 0, stderr: '' });
     expect(readJsonLines(stdout)).toMatchObject([{ messages: [{ content: 'Read it.' }] }, { tools: [{}] }]);
   });
 
-  test('a file that is not there', async () => {
+  test('render reports a missing file', async () => {
     const run = await runTurnfold(['render', '/nowhere.jsonl', '--format', 'anthropic']);
     expect(run).toMatchObject({
       code: 1,
@@ -110,7 +110,7 @@ describe('render', () => {
 });
 
 describe('validate', () => {
-  test.each(WIRE_FORMATS)('%s: what render prints breaks no rule', async (format) => {
+  test.each(WIRE_FORMATS)('validate accepts the %s request that render prints', async (format) => {
     const { stdout } = await render([{ messages }], '--format', format);
     expect(await validate(stdout, '--format', format)).toStrictEqual({
       code: 0,
@@ -127,7 +127,7 @@ describe('validate', () => {
 
   const broken = { messages: [{ role: 'user', content: ' ' }, { role: 'robot' }] };
 
-  test('names each broken rule and its place, and exits with 1', async () => {
+  test('validate names each broken rule with its path and exits with 1', async () => {
     expect(await validate(broken, '--format', 'openai-chat')).toStrictEqual({
       code: 1,
       stdout:
@@ -139,7 +139,7 @@ describe('validate', () => {
     );
   });
 
-  test('the same in JSON', async () => {
+  test('validate --json prints the broken rules as JSON', async () => {
     const { code, stdout, stderr } = await validate(broken, '--format', 'openai-chat', '--json');
     expect({ code, stderr }).toStrictEqual({ code: 1, stderr: '' });
     expect(readJsonLines(stdout)).toStrictEqual([
@@ -159,7 +159,7 @@ describe('validate', () => {
       /^turnfold: invalid_input: .*request\.json: not JSON, expected one request body\n$/,
     ],
     ['{}', 'gemini', /^turnfold: invalid_input: --format: /],
-  ])('bad input exits with 2: %s as %s', async (text, format, words) => {
+  ])('validate exits with 2 for the unusable input %s as %s', async (text, format, words) => {
     const { code, stdout, stderr } = await validate(text, '--format', format);
     expect({ code, stdout }).toStrictEqual({ code: 2, stdout: '' });
     expect(stderr).toMatch(words);
@@ -168,7 +168,7 @@ describe('validate', () => {
     expect(readJsonLines(json.stderr)).toMatchObject([{ error: { code: 'invalid_input' } }]);
   });
 
-  test('- is standard input, so that it can follow render', async () => {
+  test('validate reads standard input for -, so that a pipe from render works', async () => {
     const { stdout: input } = await render([{ messages }], '--format', 'anthropic');
     const run = await runTurnfold(['validate', '-', '--format', 'anthropic'], { input });
     expect(run).toStrictEqual({ code: 0, stdout: 'valid anthropic request\n', stderr: '' });
@@ -176,7 +176,7 @@ describe('validate', () => {
     expect(refused).toMatchObject({ code: 1, stderr: '', stdout: expect.stringContaining('X5 ') as string });
   });
 
-  test('several bodies on standard input are refused, and the input is named', async () => {
+  test('validate refuses several bodies on standard input', async () => {
     const { stdout: input } = await render([{ messages }, { messages }], '--format', 'anthropic');
     const run = await runTurnfold(['validate', '-', '--format', 'anthropic'], { input });
     expect(run).toStrictEqual({
@@ -186,7 +186,7 @@ describe('validate', () => {
     });
   });
 
-  test('a file that is not there exits with 2', async () => {
+  test('validate exits with 2 for a missing file', async () => {
     const run = await runTurnfold(['validate', '/nowhere.json', '--format', 'anthropic']);
     expect(run).toMatchObject({ code: 2, stderr: expect.stringMatching(/^turnfold: not_found: /) as string });
   });

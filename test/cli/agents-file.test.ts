@@ -17,7 +17,7 @@ async function check(code: string) {
   return { path, ...(await endOf(child)) };
 }
 
-test('names an agents file that leaves a timer and a server open, and ends the command', async () => {
+test('a command ends and names the agents file that left a timer or server open', async () => {
   const open = `import { createServer } from 'node:net';\ncreateServer().listen(0);\nsetInterval(() => {}, 1000);`;
   const { path, code, stdout, stderr } = await check(`${open}\n${AGENT}`);
   expect({ code, stderr }).toEqual({
@@ -27,11 +27,11 @@ test('names an agents file that leaves a timer and a server open, and ends the c
   expect(stdout).toContain('valid');
 });
 
-test('prints nothing about an agents file that leaves nothing open', async () => {
+test('a command prints nothing about an agents file that left nothing open', async () => {
   expect(await check(AGENT)).toMatchObject({ code: 0, stderr: '' });
 });
 
-test('ends the command with one error for an invalid agents file that keeps the event loop alive', async () => {
+test('a command ends with one error for an invalid agents file that keeps the event loop alive', async () => {
   const { code, stdout, stderr } = await check('setInterval(() => {}, 1000);\nexport const agents = 5;');
   expect({ code, stderr }).toEqual({ code: 1, stderr: '' });
   expect(stdout).toContain('invalid_config: --agents: expected a list of agents');
@@ -44,14 +44,18 @@ test.each<[string, string, string]>([
   ['throws undefined', 'throw undefined;', 'undefined'],
   ['throws a symbol', 'throw Symbol("odd");', 'Symbol(odd)'],
   ['throws an error whose message throws', 'throw { get message() { throw 1; } };', 'no message'],
-  ['throws what a terminal acts on', 'throw new Error("\\u001b]0;title\\u0007");', String.raw`\u001b]0;title\u0007`],
-])('names an agents file that %s, in one line', async (_, code, why) => {
+  [
+    'throws an error with a terminal escape sequence',
+    'throw new Error("\\u001b]0;title\\u0007");',
+    String.raw`\u001b]0;title\u0007`,
+  ],
+])('a command names in one line an agents file that %s', async (_, code, why) => {
   const run = await check(code);
   expect(run.stdout + run.stderr).toContain(`invalid_config: --agents: ${run.path} cannot be loaded: ${why}\n`);
   expect(run.code).toBe(1);
 });
 
-test('fails the command if its agents file ends the process at import', async () => {
+test('a command exits with 1 if its agents file ends the process at import', async () => {
   const { path, code, stderr } = await check('process.exit(0);');
   expect({ code, stderr }).toEqual({
     code: 1,
@@ -59,7 +63,7 @@ test('fails the command if its agents file ends the process at import', async ()
   });
 });
 
-test('names the field of agents that cannot be read', async () => {
+test('config check names the agents whose properties throw', async () => {
   const proxy = 'new Proxy({}, { get() { throw 1; }, getOwnPropertyDescriptor() { throw 1; } })';
   for (const agents of [`[${proxy}]`, '[{ name: "a", get model() { throw 1; } }]']) {
     const { code, stdout } = await check(`export const agents = ${agents};`);
@@ -68,7 +72,7 @@ test('names the field of agents that cannot be read', async () => {
   }
 });
 
-test('ends the command with one error for an unhandled rejection of an agents file', async () => {
+test('a command exits with 70 and one error for an unhandled rejection of its agents file', async () => {
   const { code, stderr } = await check(
     `Promise.reject(Object.create(null));\nawait new Promise(setImmediate);\n${AGENT}`,
   );
@@ -76,7 +80,7 @@ test('ends the command with one error for an unhandled rejection of an agents fi
   expect(stderr).toMatch(/^turnfold: /);
 });
 
-test('gives up an agents file that keeps the event loop alive and never settles', async () => {
+test('loading an agents file fails at its time limit if a top-level await never settles', async () => {
   const path = await writeTemporary('agents.mjs', 'setInterval(() => {}, 1000).unref();\nawait new Promise(() => {});');
   const error = await examineModule(path, 50).catch((reason: unknown) => reason);
   expect(

@@ -22,10 +22,10 @@ test.each([[['demo']], [['dev']]])(
   '%j refuses a Redis with turns of unknown agents',
   async (args) => {
     const { client, run } = await openShared('support');
-    const told = await run(...args);
-    expect(told).toMatchObject({ code: 1, state: 'queued' });
-    expect(told.stderr).toContain('invalid_config: REDIS_URL: the database has turns for support.');
-    expect(told.stderr).toContain('To see what waits, run: turnfold describe c1');
+    const ended = await run(...args);
+    expect(ended).toMatchObject({ code: 1, state: 'queued' });
+    expect(ended.stderr).toContain('invalid_config: REDIS_URL: the database has turns for support.');
+    expect(ended.stderr).toContain('To see what waits, run: turnfold describe c1');
     await client.close();
   },
   60_000,
@@ -47,9 +47,9 @@ test('dev refuses a database with other turn workers, and runs open turns of its
   const agents = [createWorkspaceAgent(process.cwd())];
   const workers = await startWorkers({ redisUrl: url, agents, roles: ['turn'], shutdownMs: 2_000 });
   expect(await client.result('c1', 't1', { waitMs: 20_000 })).toMatchObject({ state: 'completed' });
-  const told = await run('dev');
-  expect(told.code).toBe(1);
-  expect(told.stderr).toContain('invalid_config: REDIS_URL: 1 other turn workers are connected');
+  const ended = await run('dev');
+  expect(ended.code).toBe(1);
+  expect(ended.stderr).toContain('invalid_config: REDIS_URL: 1 other turn workers are connected');
   const elsewhere = await runTurnfold(['dev'], { env: { REDIS_URL: `${url}/1` }, input: '/quit\n' });
   expect(elsewhere).toMatchObject({ code: 0 });
   await workers.close();

@@ -9,7 +9,7 @@ const AGENTS = fileURLToPath(new URL('../setup/workspace-agents.ts', import.meta
 const SET = { REDIS_URL: 'redis://localhost' };
 const SOURCE = new URL('../../src', import.meta.url).pathname;
 
-/** Two agents with a policy each. */
+/** Writes a module with one agent per policy. */
 async function writeAgents(...policies: readonly object[]): Promise<string> {
   const agents = policies.map(
     (policy, index) =>
@@ -22,18 +22,18 @@ async function writeAgents(...policies: readonly object[]): Promise<string> {
 }
 
 describe('config check', () => {
-  test('finds nothing where nothing is wrong', async () => {
+  test('config check reports valid settings and files, and warns about a missing REDIS_URL', async () => {
     const policy = await writeTemporary('policy.yaml', 'retention_window: 4');
     const args = ['config', 'check', '--policy', policy, '--agents', AGENTS];
     const ok = `ok       the environment, ${policy}, ${AGENTS} valid\n`;
     const run = await runTurnfold(args, { env: SET });
     expect(run).toMatchObject({ code: 0, stderr: '', stdout: ok });
-    // Checked where it will not run, it may lack what a worker would refuse to start without.
+    // The check may run on a machine without workers, so a missing REDIS_URL is only a warning.
     const elsewhere = await runTurnfold(args);
     expect(elsewhere).toMatchObject({ code: 0, stdout: `warning  REDIS_URL: not set, but a worker needs it\n${ok}` });
   });
 
-  test('agents are not checked under a policy that cannot be read', async () => {
+  test('config check does not check agents under a policy that cannot be read', async () => {
     const agents = await writeAgents({ tokenThreshold: 7_000 });
     const good = 'max_tokens: 5000';
     const check = async (live: string, tried: string): Promise<string[]> => {
@@ -47,7 +47,7 @@ describe('config check', () => {
     expect(await check(good, `${good}\nstrategey: eviction`)).toEqual(['strategey']);
   });
 
-  test('reports the problems of all settings and files without their values', async () => {
+  test('config check reports the problems of all settings and files without their values', async () => {
     const policy = await writeTemporary('policy.yaml', 'max_tokens: s3cret\nhard_ratio: 3\ntokens: 1\ntransforms: []');
     const agents = await writeAgents({ typo: 1 }, {});
     const env = { REDIS_URL: 's3cret', TURNFOLD_SHARDS: 's3cret', TURNFOLD_SHADRS: '5' };
@@ -66,7 +66,7 @@ describe('config check', () => {
     expect(warnings).toEqual(['TURNFOLD_SHADRS: unknown setting', expect.stringContaining('`transforms` is retired')]);
   });
 
-  test('the policies of agents are read as a file is', async () => {
+  test('config check reads the policies of agents by the rules of a policy file', async () => {
     const wrong = { max_tokens: 1_000, thresholdRatio: 85, retention_window: -3, strategy: 'foo', typo: 1 };
     const agents = await writeAgents(wrong, { transforms: [] }, { max_tokens: 200, token_threshold: 20 });
     const run = await runTurnfold(['config', 'check', '--json', '--agents', agents], { env: SET });
@@ -81,7 +81,7 @@ describe('config check', () => {
     expect(warnings).toEqual([expect.stringContaining('agents.agent-1.policy: `transforms` is retired')]);
   });
 
-  test('names the file of a wrong setting', async () => {
+  test('config check names file and line of an invalid setting', async () => {
     const policy = await writeTemporary('policy.yaml', 'strategey: none\ntransforms: []');
     const shadow = await writeTemporary('shadow.yaml', 'tokens: 1');
     const run = await runTurnfold(['config', 'check', '--policy', policy, '--shadow', shadow]);
@@ -93,24 +93,27 @@ describe('config check', () => {
     ]);
   });
 
-  test.each(['--policy', '--shadow'])('the limits of a file alone: %s', async (option) => {
-    const file = await writeTemporary('policy.yaml', 'token_threshold: 100\nmax_tokens: 6000');
-    const run = await runTurnfold(['config', 'check', option, file]);
-    expect(run).toMatchObject({ code: 1, stderr: '' });
-    expect(run.stdout).toMatch(new RegExp(`^wrong    invalid_policy: ${file}:1: token_threshold: `));
-    const agents = await writeAgents({ tokenThreshold: 12_000 });
-    const merged = await runTurnfold(['config', 'check', option, file, '--agents', agents]);
-    expect(merged.code).toBe(option === '--policy' ? 0 : 1);
-  });
+  test.each(['--policy', '--shadow'])(
+    'config check without agents checks the limits of the file of %s',
+    async (option) => {
+      const file = await writeTemporary('policy.yaml', 'token_threshold: 100\nmax_tokens: 6000');
+      const run = await runTurnfold(['config', 'check', option, file]);
+      expect(run).toMatchObject({ code: 1, stderr: '' });
+      expect(run.stdout).toMatch(new RegExp(`^wrong    invalid_policy: ${file}:1: token_threshold: `));
+      const agents = await writeAgents({ tokenThreshold: 12_000 });
+      const merged = await runTurnfold(['config', 'check', option, file, '--agents', agents]);
+      expect(merged.code).toBe(option === '--policy' ? 0 : 1);
+    },
+  );
 
-  test('reports what keeps a worker from starting, in the same words', async () => {
+  test('config check reports what keeps a worker from starting, in the words of the worker', async () => {
     const wrong = [{ summarizer: { models: ['anthropic/claude-haiku-5-5'] } }, { summarizer: 'native' }, {}];
     const agents = await writeAgents(...wrong);
     const shadow = await writeTemporary('shadow.yaml', 'token_threshold: 30000\nmax_tokens: 20000');
     const args = ['--agents', agents, '--shadow', shadow];
     const run = await runTurnfold(['config', 'check', ...args]);
-    const told = run.stdout.split('\n').filter((line) => line.startsWith('wrong'));
-    expect(told).toEqual([
+    const findings = run.stdout.split('\n').filter((line) => line.startsWith('wrong'));
+    expect(findings).toEqual([
       expect.stringContaining(
         'invalid_policy: agents.agent-0.policy.summarizer.models[0]: ANTHROPIC_API_KEY: set this or ANTHROPIC_API_KEY_FILE',
       ),
@@ -124,7 +127,7 @@ describe('config check', () => {
     ]);
     const env = { REDIS_URL: 'redis://127.0.0.1:1' };
     const worker = await runTurnfold(['worker', ...args], { env });
-    expect(`wrong    ${worker.stderr.replace(/^turnfold: /, '').trim()}`).toBe(told[0]);
+    expect(`wrong    ${worker.stderr.replace(/^turnfold: /, '').trim()}`).toBe(findings[0]);
     const others = ['--roles', 'turn,compaction'];
     const unsummarized = await runTurnfold(['worker', ...args, ...others], { env });
     const checked = await runTurnfold(['config', 'check', ...args, ...others]);
@@ -134,22 +137,22 @@ describe('config check', () => {
   });
 
   test.each([
-    ['a policy that is not there', ['--policy', '/nowhere/policy.yaml'], 'not_found: /nowhere/policy.yaml'],
-    ['agents that are not there', ['--agents', '/nowhere/agents.ts'], 'invalid_config: --agents'],
-  ])('%s is wrong', async (_, args, says) => {
+    ['a missing policy file', ['--policy', '/nowhere/policy.yaml'], 'not_found: /nowhere/policy.yaml'],
+    ['a missing agents module', ['--agents', '/nowhere/agents.ts'], 'invalid_config: --agents'],
+  ])('config check reports %s as wrong', async (_, args, says) => {
     const run = await runTurnfold(['config', 'check', ...args]);
     expect(run.code).toBe(1);
     expect(run.stdout).toContain(`wrong    ${says}`);
   });
 
-  test('names the agents file as the user typed it if it exports no list of agents', async () => {
+  test('config check names --agents if the module exports no list of agents', async () => {
     const agents = await writeTemporary('agents.ts', 'export const agents = 5;');
     const run = await runTurnfold(['config', 'check', '--agents', agents], { env: SET });
     expect(run.stdout).toBe('wrong    invalid_config: --agents: expected a list of agents\n');
   });
 
   test.each(["import 'node:fs';", ''])(
-    'explains how to load an agents file in a CommonJS package: %j',
+    'config check explains how to load an agents module in a CommonJS package: %j',
     async (first) => {
       const agents = await writeTemporary('agents.ts', `${first}\nexport const agents = [];`);
       await writeFile(join(dirname(agents), 'package.json'), '{"type": "commonjs"}');
@@ -158,7 +161,7 @@ describe('config check', () => {
     },
   );
 
-  test('reports all problems of an agents module', async () => {
+  test('config check reports all problems of an agents module', async () => {
     const agents = await writeTemporary('agents.ts', 'export const agents = [{ name: 5 }, { system: 5 }];');
     const run = await runTurnfold(['config', 'check', '--agents', agents]);
     for (const field of ['agents[0].name', 'agents[0].model', 'agents[1].system', 'agents[1].policy']) {
@@ -167,7 +170,7 @@ describe('config check', () => {
   });
 });
 
-test('config print shows what takes effect, where it is from, and no secret', async () => {
+test('config print shows the value and origin of each setting, and no secret', async () => {
   const file = await writeTemporary('redis', 'redis://:s3cret@redis/1\n');
   const env = { REDIS_URL_FILE: file, OPENAI_API_KEY: 's3cret', TURNFOLD_METRICS_PORT: '' };
   const run = await runTurnfold(['config', 'print'], { env });
@@ -187,13 +190,13 @@ test.each([
   [['schema'], 'Environment of turnfold'],
   [['schema', 'settings'], 'Environment of turnfold'],
   [['schema', 'policy'], 'Policy of turnfold'],
-])('config %j is a JSON Schema', async (args, title) => {
+])('config %j prints a JSON Schema', async (args, title) => {
   const run = await runTurnfold(['config', ...args]);
   expect(run).toMatchObject({ code: 0, stderr: '' });
   expect(JSON.parse(run.stdout)).toMatchObject({ $schema: 'https://json-schema.org/draft/2020-12/schema', title });
 });
 
-test('there is no other schema', async () => {
+test('config schema refuses an unknown schema', async () => {
   const run = await runTurnfold(['config', 'schema', 'agents']);
   expect(run).toMatchObject({ code: 1, stdout: '' });
   expect(run.stderr).toContain("invalid_input: schema: expected settings or policy, got 'agents'");

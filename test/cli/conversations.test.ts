@@ -2,7 +2,6 @@ import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { describe, expect, test } from 'vitest';
 import { importFile } from '../../src/cli/commands/transfer.ts';
 import type { TurnfoldClient } from '../../src/client/index.ts';
@@ -10,9 +9,16 @@ import { createWorkspaceAgent } from '../../src/demo/workspace-agent.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { machineFactor } from '../setup/machine-factor.ts';
 import { useOwnWorkers } from './own-workers.ts';
-import { endOf, readJsonLines, runTurnfold, startTurnfold, tracePath, writeTemporary } from './run-turnfold.ts';
-
-const AGENTS = fileURLToPath(new URL('../setup/workspace-agents.ts', import.meta.url));
+import {
+  collectOutput,
+  endOf,
+  readJsonLines,
+  runTurnfold,
+  startTurnfold,
+  tracePath,
+  writeTemporary,
+} from './run-turnfold.ts';
+import { AGENTS } from './worker-process.ts';
 
 const own = useOwnWorkers(createWorkspaceAgent(process.cwd()));
 const { turnfold } = own;
@@ -26,7 +32,7 @@ async function readOne(...args: string[]): Promise<Record<string, unknown>> {
 }
 
 describe('enqueue', () => {
-  test('accepts a turn, once by its id', async () => {
+  test('enqueue accepts a turn once by its id, and refuses another text under that id', async () => {
     const args = ['enqueue', 'e1', 'hello', '--agent', 'workspace', '--turn', 't1'];
     expect(await readOne(...args)).toMatchObject({ conversation: 'e1', turn: 't1', isNew: true });
     expect(await readOne(...args)).toMatchObject({ turn: 't1', isNew: false });
@@ -35,13 +41,13 @@ describe('enqueue', () => {
     expect(conflict.stderr).toMatch(/^turnfold: turn_conflict: --turn: t1 /);
   });
 
-  test('waits for the answer', async () => {
+  test('enqueue --wait prints the answer', async () => {
     const run = await turnfold('enqueue', 'e2', 'list src/jobs', '--agent', 'workspace', '--wait', '20');
     expect(run).toMatchObject({ code: 0, stderr: '' });
     expect(run.stdout).toContain('queues.ts');
   });
 
-  test('streams the text of each step, and the answer once', async () => {
+  test('enqueue --stream prints the text of each step and the answer once', async () => {
     const args = ['enqueue', 'e5', 'list src/jobs', '--agent', 'workspace', '--stream'];
     const { code, stdout } = await turnfold(...args);
     expect(code).toBe(0);
@@ -52,18 +58,18 @@ describe('enqueue', () => {
     expect(parts.slice(0, -1).map(({ type }) => type)).not.toContain('result');
   });
 
-  test('streams a failure as it is', async () => {
+  test('enqueue --stream prints the failure of a turn and exits with 1', async () => {
     const run = await turnfold('enqueue', 'e6', 'hello', '--agent', 'nobody', '--stream');
     expect(run).toMatchObject({ code: 1, stdout: expect.stringMatching(/failed {2}unknown_agent: /) as string });
   });
 
-  test('fails with the turn', async () => {
+  test('enqueue --wait exits with 1 if the turn fails', async () => {
     const run = await turnfold('enqueue', 'e3', 'hello', '--agent', 'nobody', '--wait', '20');
     expect(run.code).toBe(1);
     expect(run.stdout).toMatch(/failed {2}unknown_agent: /);
   });
 
-  test('names what cannot be meant', async () => {
+  test('enqueue --json names the invalid argument', async () => {
     const { code, stderr } = await turnfold('enqueue', 'a:b', 'hello', '--agent', 'workspace', '--json');
     expect(code).toBe(1);
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'invalid_input', field: 'conversation' } });
@@ -79,7 +85,7 @@ describe('import and export', () => {
     { role: 'assistant', content: 'One: README.md', pinned: true },
   ];
 
-  test('return the imported messages, with new call ids', async () => {
+  test('export returns the imported messages with new call ids', async () => {
     const file = await writeTemporary('talk.jsonl', [{ id: 'i1', messages: messages('mine') }]);
     expect(await readOne('import', file, '--agent', 'workspace')).toStrictEqual({ id: 'i1', messages: 5 });
     const exported = await readOne('export', 'i1');
@@ -91,7 +97,7 @@ describe('import and export', () => {
     expect(exported).toStrictEqual({ id: 'i1', messages: expected });
   });
 
-  test('importing the same file again changes nothing, and another conversation of that id is refused', async () => {
+  test('import of the same file again changes nothing, and refuses other messages under the same id', async () => {
     const file = await writeTemporary('talk.jsonl', [{ id: 'i2', messages: messages('mine') }]);
     for (const _ of [1, 2]) expect(await turnfold('import', file, '--agent', 'workspace')).toMatchObject({ code: 0 });
     expect(await readOne('show', 'i2')).toMatchObject({ head: 5 });
@@ -108,12 +114,10 @@ describe('import and export', () => {
     expect(await readOne('show', 'i2')).toMatchObject({ head: 5 });
   });
 
-  test('reports another writer during a long import', async () => {
+  test('import reports that another writer appended during a long import', async () => {
     const { client } = own;
     const one: Message = { role: 'user', content: 'And?' };
     const file = await writeTemporary('long.jsonl', [{ id: 'i5', messages: Array.from({ length: 501 }, () => one) }]);
-    const notes: string[] = [];
-    const ignore = (): void => undefined;
     const interrupted: TurnfoldClient = {
       ...client,
       async append(input) {
@@ -122,15 +126,15 @@ describe('import and export', () => {
         return appended;
       },
     };
-    const output = { line: ignore, text: ignore, note: (note: string) => void notes.push(note) };
+    const { output, printed } = collectOutput();
     const options = { agent: 'workspace', tenant: '_' };
     expect(await importFile({ client: interrupted, output, wordError: (error) => error }, file, options)).toBe(1);
-    expect(notes).toStrictEqual([
-      'turnfold: i5: conflict: id: another writer appended to i5 during the import. 500 of its 501 messages were imported.',
-    ]);
+    expect(printed.stderr).toBe(
+      'turnfold: i5: conflict: id: another writer appended to i5 during the import. 500 of its 501 messages were imported.\n',
+    );
   });
 
-  test('a conversation that is refused leaves the others alone', async () => {
+  test('import of a file with refused conversations creates the others', async () => {
     const orphan = { id: 'i3', messages: [{ role: 'tool', content: 'x', toolCallId: 'nobody' }] };
     const empty = { id: 'i9', messages: [] };
     const file = await writeTemporary('talks.jsonl', [orphan, empty, { id: 'i4', messages: messages('mine') }]);
@@ -141,27 +145,30 @@ describe('import and export', () => {
     expect((await turnfold('show', 'i3')).stderr).toMatch(/^turnfold: not_found: conversation: no conversation i3/);
   });
 
-  test('a tenant has conversations of its own', async () => {
+  test('import --tenant creates a conversation apart from the same id of another tenant', async () => {
     const file = await writeTemporary('talk.jsonl', [{ id: 'i1', messages: messages('mine').slice(0, 2) }]);
     expect(await turnfold('import', file, '--agent', 'workspace', '--tenant', 'acme')).toMatchObject({ code: 0 });
     expect(await readOne('show', 'i1', '--tenant', 'acme')).toMatchObject({ head: 2 });
     expect(await readOne('show', 'i1')).toMatchObject({ head: 5 });
   });
 
-  test.for(['coding_sweagent', 'tau2_retail', 'coding_pi'])('recorded conversations: %s', async (name, { skip }) => {
-    const path = tracePath(name);
-    if (!existsSync(path)) skip(`${path} is not here`);
-    const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
-    const file = await writeTemporary('some.jsonl', lines.slice(0, 2).join('\n'));
-    const imported = await turnfold('import', file, '--agent', 'workspace', '--json');
-    expect(imported).toMatchObject({ code: 0, stderr: '' });
-    for (const line of lines.slice(0, 2)) {
-      const { id, messages: recorded } = JSON.parse(line) as { id: string; messages: Message[] };
-      const exported = (await readOne('export', id))['messages'] as Message[];
-      expect(exported.map(withoutCallIds)).toStrictEqual(recorded.map(withoutCallIds));
-      expect(callGraph(exported)).toStrictEqual(callGraph(recorded));
-    }
-  });
+  test.for(['coding_sweagent', 'tau2_retail', 'coding_pi'])(
+    'import and export keep the messages and calls of the recorded conversations %s',
+    async (name, { skip }) => {
+      const path = tracePath(name);
+      if (!existsSync(path)) skip(`${path} is not here`);
+      const lines = (await readFile(path, 'utf8')).split('\n').filter((line) => line !== '');
+      const file = await writeTemporary('some.jsonl', lines.slice(0, 2).join('\n'));
+      const imported = await turnfold('import', file, '--agent', 'workspace', '--json');
+      expect(imported).toMatchObject({ code: 0, stderr: '' });
+      for (const line of lines.slice(0, 2)) {
+        const { id, messages: recorded } = JSON.parse(line) as { id: string; messages: Message[] };
+        const exported = (await readOne('export', id))['messages'] as Message[];
+        expect(exported.map(withoutCallIds)).toStrictEqual(recorded.map(withoutCallIds));
+        expect(callGraph(exported)).toStrictEqual(callGraph(recorded));
+      }
+    },
+  );
 });
 
 function withoutCallIds({ toolCallId: _, toolCalls, ...message }: Message): unknown {
@@ -178,7 +185,7 @@ function callGraph(messages: readonly Message[]): string[] {
 }
 
 describe('show and versions', () => {
-  test('exports every message of a compacted conversation', async () => {
+  test('versions, show and diff describe a compacted conversation as text and as JSON', async () => {
     const talk = Array.from({ length: 16 }, (_, turn) => [
       { role: 'user', content: `question ${turn}` },
       { role: 'assistant', content: `thought ${turn} ${'and so on '.repeat(100)}` },
@@ -213,7 +220,7 @@ describe('show and versions', () => {
     expect((await turnfold('diff', 's1', '1', '1')).stdout).toBe('s1  versions 1 and 1 have the same context\n');
   });
 
-  test('fails for a conversation that does not exist', async () => {
+  test('versions of a conversation without versions prints a note as text and nothing as JSON', async () => {
     await turnfold('enqueue', 's2', 'hello', '--agent', 'workspace', '--wait', '20');
     expect(await turnfold('versions', 's2')).toMatchObject({
       code: 0,
@@ -228,7 +235,7 @@ describe('show and versions', () => {
     ['conversation', ['export', 'nobody']],
     ['--version', ['show', 'i1', '--version', '9']],
     ['to', ['diff', 'i1', '0', '9']],
-  ])('names the missing %s of %j', async (field, args) => {
+  ])('an error names the missing %s of the command %j', async (field, args) => {
     const { code, stdout, stderr } = await turnfold(...args, '--json');
     expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });
     expect(JSON.parse(stderr)).toMatchObject({ error: { code: 'not_found', field } });
@@ -236,21 +243,13 @@ describe('show and versions', () => {
 });
 
 describe('restore, rollback and fork', () => {
-  test('works on a conversation with a turn', async () => {
+  test('fork, rollback and restore change a conversation with a turn', async () => {
     await turnfold('enqueue', 'r1', 'hello', '--agent', 'workspace', '--turn', 't1', '--wait', '20');
-    expect(await readOne('fork', 'r1', 'r2', '--head', '1')).toStrictEqual({
-      tenant: '_',
-      conversation: 'r2',
-      head: 1,
-    });
-    expect(await readOne('fork', 'r1', 'r2', '--head', '1')).toStrictEqual({
-      tenant: '_',
-      conversation: 'r2',
-      head: 1,
-    });
+    const fork = ['fork', 'r1', 'r2', '--head', '1'];
+    for (const _ of [1, 2]) expect(await readOne(...fork)).toEqual({ tenant: '_', conversation: 'r2', head: 1 });
     expect(await readOne('rollback', 'r1', 't1')).toMatchObject({ number: 1, cause: 'rollback', archived: 2 });
     expect(await readOne('show', 'r1')).toMatchObject({ version: 1, head: 2, items: [] });
-    expect((await turnfold('fork', 'r1', 'r2', '--head', '1')).stdout).toBe('r2  1 messages, copied from r1\n');
+    expect((await turnfold(...fork)).stdout).toBe('r2  1 messages, copied from r1\n');
     const args = ['restore', 'r1', '--version', '0', '--keep', '--agents', AGENTS];
     expect((await turnfold(...args)).stdout).toMatch(
       /^r1 {2}version 2 \(as version 0, everything newer kept\) {2}\d+ → \d+ tokens, 0 messages archived\n$/,
@@ -265,13 +264,13 @@ describe('restore, rollback and fork', () => {
     ['not_found', '--version', ['restore', 'r1', '--version', '9', '--drop']],
     ['not_found', 'turn', ['rollback', 'r1', 'nothing']],
     ['conflict', 'new', ['fork', 'r2', 'r1']],
-  ])('%s of %s: %j', async (code, field, args) => {
+  ])('a refused command fails with %s and names %s: %j', async (code, field, args) => {
     const run = await turnfold(...args, '--json');
     expect({ code: run.code, stdout: run.stdout }).toStrictEqual({ code: 1, stdout: '' });
     expect(JSON.parse(run.stderr)).toMatchObject({ error: { code, field } });
   });
 
-  test('refuses a context over the hard limit of the agent', async () => {
+  test('restore --agents refuses a context over the hard limit of the agent', async () => {
     const talk = [{ role: 'user', content: 'so much '.repeat(40_000) }];
     const file = await writeTemporary('talk.jsonl', [{ id: 'r3', messages: talk }]);
     await turnfold('import', file, '--agent', 'workspace');
@@ -280,14 +279,14 @@ describe('restore, rollback and fork', () => {
   });
 });
 
-test('Redis away: the command says that it waits, then why it gives up, and the process ends with it', async () => {
+test('a command without Redis reports that it waits, then why it gives up, and its process ends at once', async () => {
   const command = startTurnfold(['show', 'c1'], { REDIS_URL: 'redis://127.0.0.1:1' });
   const end = endOf(command);
   const lines = command.stderr === null ? undefined : createInterface({ input: command.stderr });
   if (lines !== undefined) for (let line = 1; line <= 2; line += 1) await once(lines, 'line');
   const saidAt = performance.now();
   const run = await end;
-  // ioredis by itself keeps it for two seconds more.
+  // A connection that ioredis retries would keep the process alive for two more seconds.
   expect(performance.now() - saidAt).toBeLessThan(1_000 * machineFactor());
   expect(run).toMatchObject({ code: 1, stdout: '' });
   expect(run.stderr).toMatch(
@@ -298,7 +297,7 @@ test('Redis away: the command says that it waits, then why it gives up, and the 
 test.each([
   ['REDIS_URL', () => ({ REDIS_URL: new URL('/99', own.redisUrl).href })],
   ['TURNFOLD_SHARDS', () => ({ REDIS_URL: own.redisUrl, TURNFOLD_SHARDS: '7' })],
-])('a setting that does not fit the Redis that is there is named as it was set: %s', async (field, env) => {
+])('an error names the setting %s that does not fit the Redis in use', async (field, env) => {
   for (const args of [
     ['show', 'c1'],
     ['worker', '--agents', AGENTS],
@@ -309,7 +308,7 @@ test.each([
   }
 });
 
-test('a setting that cannot be meant is refused by its name', async () => {
+test('a command refuses an invalid REDIS_URL by its name and without its password', async () => {
   const run = await runTurnfold(['show', 'c1'], { env: { REDIS_URL: 'redis://:s3cret@127.0.0.1:port' } });
   expect(run).toMatchObject({ code: 1, stdout: '' });
   expect(run.stderr).toMatch(/^turnfold: invalid_config: REDIS_URL: /);

@@ -43,8 +43,8 @@ afterAll(() => fixture.close());
 
 let talks = 0;
 
-/** A person at a terminal, who types into `keys`. */
-function sitDown(conversation = `dev-${(talks += 1)}`) {
+/** Starts a talk at a simulated terminal. */
+function openTerminal(conversation = `dev-${(talks += 1)}`) {
   const keys = new PassThrough();
   const screen = new PassThrough();
   let shown = '';
@@ -78,8 +78,8 @@ const CTRL_C = '\u0003';
 const CTRL_D = '\u0004';
 
 describe('dev at a terminal', () => {
-  test('shows an answer, lists its commands and ends with Ctrl-D', async () => {
-    const { type, press, sees, over, seen } = sitDown();
+  test('dev shows an answer, lists its slash commands and ends at Ctrl-D', async () => {
+    const { type, press, sees, over, seen } = openTerminal();
     type('hello');
     await sees('you said: hello');
     type('/help');
@@ -92,8 +92,8 @@ describe('dev at a terminal', () => {
     expect(seen()).not.toContain('turnfold:');
   });
 
-  test('shows the call that needs approval and asks until the user types y', async () => {
-    const { type, sees, seen } = sitDown();
+  test('dev shows a call that needs approval and asks until the user types y or n', async () => {
+    const { type, sees, seen } = openTerminal();
     type('refund');
     await sees('Allow this call? y/n');
     expect(seen()).toContain('refund({"order":"o-1"})');
@@ -103,8 +103,8 @@ describe('dev at a terminal', () => {
     await sees('heard: paid back');
   });
 
-  test('denies the call if the user types n', async () => {
-    const { type, sees, seen } = sitDown();
+  test('dev denies the call if the user types n', async () => {
+    const { type, sees, seen } = openTerminal();
     type('refund');
     await sees('Allow this call? y/n');
     type('n');
@@ -112,8 +112,8 @@ describe('dev at a terminal', () => {
     expect(seen()).not.toContain('paid back');
   });
 
-  test('asks for the result of a tool that is answered from outside', async () => {
-    const { type, sees, seen } = sitDown();
+  test('dev asks for the result of a tool that runs outside turnfold', async () => {
+    const { type, sees, seen } = openTerminal();
     type('ask');
     await sees('Result of this call?');
     expect(seen()).toContain('ask({"order":"o-1"})');
@@ -121,8 +121,8 @@ describe('dev at a terminal', () => {
     await sees('heard: blue');
   });
 
-  test('takes no line for an answer that was typed before the question', async () => {
-    const { type, sees, seen } = sitDown();
+  test('dev ignores text that was typed before the approval question', async () => {
+    const { type, sees, seen } = openTerminal();
     type('refund');
     type('y');
     await sees('Allow this call? y/n');
@@ -131,8 +131,8 @@ describe('dev at a terminal', () => {
     await sees('heard: denied: ');
   });
 
-  test('Ctrl-C cancels the turn, and the next message is answered', async () => {
-    const { type, press, sees, conversation } = sitDown();
+  test('Ctrl-C in dev cancels the running turn, and the next message is answered', async () => {
+    const { type, press, sees, conversation } = openTerminal();
     type('hang');
     await expect
       .poll(async () => (await fixture.client.conversations({ state: 'running' })).conversations, LONG)
@@ -143,8 +143,8 @@ describe('dev at a terminal', () => {
     await sees('you said: still there?');
   });
 
-  test('Ctrl-C at a question cancels the turn', async () => {
-    const { type, press, sees, conversation } = sitDown();
+  test('Ctrl-C at a question of dev cancels the turn', async () => {
+    const { type, press, sees, conversation } = openTerminal();
     type('refund');
     await sees('Allow this call? y/n');
     press(CTRL_C);
@@ -152,14 +152,14 @@ describe('dev at a terminal', () => {
     expect((await fixture.client.openTurns(conversation)).turns).toEqual([]);
   });
 
-  test('a second Ctrl-C ends without an error, also in the middle of a turn', async () => {
-    const idle = sitDown();
+  test('a second Ctrl-C ends dev without an error, even in the middle of a turn', async () => {
+    const idle = openTerminal();
     await idle.sees('clerk> ');
     idle.press(CTRL_C);
     await idle.sees('Ctrl-C again');
     idle.press(CTRL_C);
     await idle.over;
-    const busy = sitDown();
+    const busy = openTerminal();
     busy.type('refund');
     await busy.sees('Allow this call? y/n');
     busy.press(CTRL_C);
@@ -168,13 +168,13 @@ describe('dev at a terminal', () => {
     for (const { seen } of [idle, busy]) expect(seen()).not.toContain('turnfold:');
   });
 
-  test('ends at a question with the end of the input, and the next talk asks again', async () => {
-    const first = sitDown();
+  test('dev ends if its input ends at a question, and the next dev asks that question again', async () => {
+    const first = openTerminal();
     first.type('refund');
     await first.sees('Allow this call? y/n');
     first.press(CTRL_D);
     await first.over;
-    const second = sitDown(first.conversation);
+    const second = openTerminal(first.conversation);
     await second.sees('an earlier turn is still open');
     await second.sees('Allow this call? y/n');
     second.type('y');
@@ -183,7 +183,7 @@ describe('dev at a terminal', () => {
   });
 });
 
-test('dev on a pipe answers questions with the next lines, and ends with the input', async () => {
+test('dev on a pipe takes the next line as the answer to a question, and ends with its input', async () => {
   const lines = new PassThrough();
   lines.end('refund\ny\nask\ngreen\n');
   let shown = '';

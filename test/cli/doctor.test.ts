@@ -1,8 +1,6 @@
 import { once } from 'node:events';
 import { createServer, type Server } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { describe, expect, onTestFinished, test } from 'vitest';
@@ -11,9 +9,8 @@ import { QUEUES, queuePrefix } from '../../src/jobs/queues.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
 import { hasServer, startCluster } from '../store/redis-cluster.ts';
 import { openOwnRedis } from './own-redis.ts';
-import { runTurnfold, startTurnfold, writeTemporary } from './run-turnfold.ts';
-
-const AGENTS = fileURLToPath(new URL('../setup/workspace-agents.ts', import.meta.url));
+import { runTurnfold, writeTemporary } from './run-turnfold.ts';
+import { startWorkerProcess } from './worker-process.ts';
 
 interface Examination {
   readonly code: number | null;
@@ -23,7 +20,8 @@ interface Examination {
 
 async function examine(env: Record<string, string>, ...args: string[]): Promise<Examination> {
   const { code, stdout, stderr } = await runTurnfold(['doctor', '--json', ...args], { env });
-  expect(stderr.replaceAll(/^Skipping the ready check.*$/gm, '').trim()).toBe(''); // ioredis, of a user without INFO
+  // ioredis prints this line for a user without INFO.
+  expect(stderr.replaceAll(/^Skipping the ready check.*$/gm, '').trim()).toBe('');
   expect(stdout).not.toContain('s3cret');
   return { code, ...(JSON.parse(stdout) as Omit<Examination, 'code'>) };
 }
@@ -39,7 +37,7 @@ function openRedis(url: string): Redis {
   return redis;
 }
 
-test('a machine as it should be: nothing is wrong, nothing is to do, nothing is written', async () => {
+test('doctor reports only ok on a healthy machine with a worker, and writes nothing to Redis', async () => {
   const { url } = await openOwnRedis('--maxmemory', '100mb');
   const redis = openRedis(url);
   const before = await examine({ REDIS_URL: url });
@@ -51,9 +49,7 @@ test('a machine as it should be: nothing is wrong, nothing is to do, nothing is 
     'summarization workers',
   ]);
 
-  const worker = startTurnfold(['worker', '--agents', AGENTS], { REDIS_URL: url });
-  if (worker.stdout === null) throw new Error('its output is not piped');
-  for await (const line of createInterface({ input: worker.stdout })) if (line.includes('worker started')) break;
+  await startWorkerProcess({ REDIS_URL: url }).untilLogged('worker started');
   const { code, state, checks } = await examine({ REDIS_URL: url });
   expect(checks.filter((check) => check.state !== 'ok')).toEqual([]);
   expect({ code, state }).toEqual({ code: 0, state: 'ok' });
@@ -64,7 +60,7 @@ test('a machine as it should be: nothing is wrong, nothing is to do, nothing is 
   for (const { name } of checks) expect(stdout).toMatch(new RegExp(`^ok +${name} `, 'm'));
 }, 60_000);
 
-test('reports every problem at once, each with its remedy', async () => {
+test('doctor reports every problem at once, each with its remedy', async () => {
   const args = ['--maxmemory-policy', 'volatile-lru', '--appendonly', 'no', '--notify-keyspace-events', 'KEA'];
   const { url } = await openOwnRedis(...args);
   const redis = openRedis(url);
@@ -74,7 +70,7 @@ test('reports every problem at once, each with its remedy', async () => {
   const queue = new Queue(QUEUES.turn, { connection: redis, prefix: queuePrefix(0) });
   onTestFinished(() => queue.close());
   await queue.pause();
-  await redis.config('SET', 'maxmemory', '1mb'); // less than an empty Redis takes, and no key has a TTL
+  await redis.config('SET', 'maxmemory', '1mb'); // less than an empty Redis uses, and no key has a TTL
   const env = { REDIS_URL: url, TURNFOLD_DURABLE_REPLICAS: '1', TURNFOLD_TURN_CONCURENCY: '9' };
   const examination = await examine(env);
   expect(examination).toMatchObject({ code: 1, state: 'wrong' });
@@ -100,14 +96,14 @@ test('reports every problem at once, each with its remedy', async () => {
   for (const { state, remedy } of examination.checks) expect(remedy === undefined).toBe(state === 'ok');
 }, 60_000);
 
-test('that a disk can be waited for is asked of the server itself', async () => {
+test('doctor checks whether the Redis server knows WAITAOF before it accepts TURNFOLD_DURABLE_FSYNC', async () => {
   const { url } = await openOwnRedis();
   const knows = ((await openRedis(url).call('command', 'info', 'waitaof')) as unknown[])[0] !== null;
   const { checks } = await examine({ REDIS_URL: url, TURNFOLD_DURABLE_FSYNC: 'local' });
   expect(checks).toContainEqual(expect.objectContaining({ name: 'waiting for disks', state: knows ? 'ok' : 'wrong' }));
 }, 60_000);
 
-test('a user who may ask for little gets to know the rest', async () => {
+test('doctor runs the other checks for a Redis user without INFO, CONFIG and CLIENT LIST', async () => {
   const { url } = await openOwnRedis();
   const redis = openRedis(url);
   await redis.call('ACL', 'SETUSER', 'small', 'on', '>s3cret', '~*', '&*', '+@all', '-info', '-config', '-client|list');
@@ -121,8 +117,8 @@ test('a user who may ask for little gets to know the rest', async () => {
   });
 }, 60_000);
 
-describe('stops at a problem that blocks further checks', () => {
-  test('reports an absent Redis as wrong, and still checks the machine', async () => {
+describe('doctor at a problem that blocks further checks', () => {
+  test('doctor reports an unreachable Redis as wrong and still checks the machine', async () => {
     const port = await findClosedPort();
     const passwordFile = await writeTemporary('redis', `redis://:s3cret@127.0.0.1:${port}\n`);
     const examination = await examine({ REDIS_URL_FILE: passwordFile });
@@ -131,14 +127,14 @@ describe('stops at a problem that blocks further checks', () => {
     expect(examination.checks.at(-1)).toMatchObject({ what: expect.stringContaining('ECONNREFUSED') });
   });
 
-  test('reports all invalid settings', async () => {
+  test('doctor reports every invalid setting', async () => {
     const examination = await examine({ REDIS_URL: 's3cret', TURNFOLD_SHARDS: 's3cret' });
     expect(examination.code).toBe(1);
     expect(examination.checks.map(({ what }) => what.split(':')[0])).toEqual(['REDIS_URL', 'TURNFOLD_SHARDS']);
   });
 });
 
-/** Answers every request with one status, and keeps what it was asked. */
+/** A provider that answers every request with one status and records the requests. */
 async function serve(status: number, asked: string[] = []): Promise<Server> {
   const server = createServer((request, response) => {
     asked.push(`${request.method} ${request.url}`);
@@ -157,7 +153,7 @@ function portOf(server: Server): number {
   return (server.address() as AddressInfo).port;
 }
 
-test('a port that another program holds is no port for a worker', async () => {
+test('doctor warns about a metrics port that another program uses', async () => {
   const port = portOf(await serve(200));
   const { checks } = await examine({ TURNFOLD_METRICS_PORT: String(port) }, '--redis', 'redis://127.0.0.1:1');
   expect(checks.find(({ name }) => name === 'metrics port')).toMatchObject({
@@ -172,7 +168,7 @@ test.each([
   [404, 'warning'],
   [500, 'warning'],
   [undefined, 'wrong'],
-])('asks providers with --providers, where status %s is %s', async (status, state) => {
+])('doctor --providers rates HTTP status %s of a model provider as %s', async (status, state) => {
   const asked: string[] = [];
   const port = status === undefined ? await findClosedPort() : portOf(await serve(status, asked));
   const env = {
@@ -188,7 +184,7 @@ test.each([
 });
 
 test.skipIf(!(await hasServer()))(
-  'checks every master of a Cluster (skipped where PATH has no server)',
+  'doctor checks every master of a Cluster (skipped if PATH has no redis-server)',
   async () => {
     const { cluster, nodes, stop } = await startCluster(3);
     onTestFinished(stop);
@@ -211,7 +207,7 @@ test.skipIf(!(await hasServer()))(
   60_000,
 );
 
-test('--redis is called that, and REDIS_URL_FILE is not read because of it', async () => {
+test('doctor --redis names itself in errors and replaces REDIS_URL_FILE', async () => {
   const wrong = await examine({ REDIS_URL: 'redis://127.0.0.1:1' }, '--redis', 'nonsense');
   expect(wrong.checks).toEqual([
     { name: 'settings', state: 'wrong', what: expect.stringMatching(/^--redis: /) as string, remedy: 'Correct it.' },

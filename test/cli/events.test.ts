@@ -26,11 +26,11 @@ async function settle(conversation: string, ...turns: string[]): Promise<void> {
   }
 }
 
-test('prints one line per event, as text and as JSON, and starts after a given event', async () => {
+test('events prints one line per event, as text or JSON, and starts behind --after', async () => {
   await settle('c1', 't1', 't2');
-  const told = await turnfold('events', 'c1');
-  expect(told).toMatchObject({ code: 0, stderr: '' });
-  const lines = told.stdout.trim().split('\n');
+  const run = await turnfold('events', 'c1');
+  expect(run).toMatchObject({ code: 0, stderr: '' });
+  const lines = run.stdout.trim().split('\n');
   expect(lines).toHaveLength(2);
   expect(lines[0]).toMatch(/^\d+-\d+ {2}20\d\d-\S+Z {2}turn t1 canceled$/);
   expect(lines[1]).toMatch(/ {2}turn t2 canceled$/);
@@ -42,14 +42,14 @@ test('prints one line per event, as text and as JSON, and starts after a given e
   expect(none).toMatchObject({ code: 0, stdout: '', stderr: `no events after ${second}\n` });
 }, 60_000);
 
-test('a loss is noted where it is', async () => {
+test('events notes that older events may be missing', async () => {
   await settle('c2', 't1');
-  const told = await turnfold('events', 'c2', '--after', '5-1');
-  expect(told).toMatchObject({ code: 0, stdout: expect.stringMatching(/ {2}turn t1 canceled\n$/) });
-  expect(told.stderr).toContain('some may be missing here');
+  const run = await turnfold('events', 'c2', '--after', '5-1');
+  expect(run).toMatchObject({ code: 0, stdout: expect.stringMatching(/ {2}turn t1 canceled\n$/) });
+  expect(run.stderr).toContain('some may be missing here');
 }, 60_000);
 
-test('--follow prints new events as they arrive', async () => {
+test('events --follow prints new events as they arrive', async () => {
   await settle('c3', 't1');
   const child = startTurnfold(['events', 'c3', '--follow'], { REDIS_URL: redis.url });
   if (child.stdout === null) throw new Error('its output is not piped');
@@ -59,7 +59,7 @@ test('--follow prints new events as they arrive', async () => {
   expect((await lines.next()).value).toMatch(/turn t2 canceled$/);
 }, 60_000);
 
-test('refuses an unknown conversation and an invalid event id', async () => {
+test('events refuses an unknown conversation and an invalid --after', async () => {
   expect(await turnfold('events', 'nobody')).toMatchObject({ code: 1, stderr: expect.stringContaining('not_found: ') });
   const wrong = await turnfold('events', 'c1', '--after', 'yesterday');
   expect(wrong).toMatchObject({ code: 1, stderr: expect.stringContaining('invalid_input: --after: ') });

@@ -8,7 +8,7 @@ const WAIT = { waitMs: 20_000 };
 
 let isBroken = true;
 
-/** Fails turns while it is broken, and answers them later. */
+/** Fails every turn while `isBroken` is set. */
 const agent: Agent = {
   name: 'frail',
   system: '',
@@ -31,7 +31,7 @@ async function fail(conversation: string, name = 'frail'): Promise<void> {
 }
 
 describe('failed', () => {
-  test('lists failed turns with why, newest first, and those that are asked for', async () => {
+  test('failed lists failed turns newest first, filtered by code, age and limit', async () => {
     await fail('l1');
     await fail('l2', 'nobody');
     const { code, stdout } = await turnfold('failed', '--json');
@@ -55,7 +55,7 @@ describe('failed', () => {
 });
 
 describe('redrive', () => {
-  test('brings the input again, once', async () => {
+  test('redrive enqueues the input of a failed turn once', async () => {
     await fail('r1');
     const first = await turnfold('redrive', 'r1', 't1', '--wait', '20');
     expect(first).toMatchObject({ code: 0, stderr: '', stdout: 'heard hello, 2 messages\n' });
@@ -72,7 +72,7 @@ describe('redrive', () => {
     expect(other.turn).not.toBe(turn);
   });
 
-  test('refuses turns that did not fail or do not exist', async () => {
+  test('redrive refuses turns that did not fail or do not exist', async () => {
     isBroken = false;
     await own.client.enqueueTurn({ conversation: 'r2', agent: 'frail', turn: 't1', input: 'hello' });
     await own.client.result('r2', 't1', WAIT);
@@ -92,13 +92,13 @@ describe('redrive', () => {
   test.each([
     ['--wait', '5'],
     ['--operation', 'x'],
-  ])('%s needs a turn', async (option, value) => {
+  ])('redrive without a turn refuses %s', async (option, value) => {
     const run = await turnfold('redrive', 'r4', option, value);
     expect(run).toMatchObject({ code: 1, stdout: '' });
     expect(run.stderr).toContain(`invalid_input: ${option}: `);
   });
 
-  test('without a turn asks for a pass', async () => {
+  test('redrive without a turn requests a pass', async () => {
     await own.client.enqueueTurn({ conversation: 'r4', agent: 'frail', turn: 't1', input: 'hello' });
     await own.client.result('r4', 't1', WAIT);
     expect((await turnfold('redrive', 'r4')).stdout).toMatch(/^\S+ {2}pass requested\n$/);

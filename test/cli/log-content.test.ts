@@ -1,11 +1,10 @@
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, test } from 'vitest';
 import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { readRedisSource } from '../setup/redis-source.ts';
-import { endOf, readJsonLines, runTurnfold, startTurnfold } from './run-turnfold.ts';
+import { runTurnfold } from './run-turnfold.ts';
+import { type LogLine, startWorkerProcess } from './worker-process.ts';
 
-const AGENTS = fileURLToPath(new URL('../setup/workspace-agents.ts', import.meta.url));
 const KEY = 'local-key-of-no-known-form';
 
 let redis: LocalRedis;
@@ -14,36 +13,26 @@ beforeAll(async () => {
 });
 afterAll(() => redis.stop());
 
-/** All that a worker at `debug` writes from its start, over one turn whose user pastes the worker's own key, to its end. */
-async function logTurn(
-  conversation: string,
-  env: Readonly<Record<string, string>>,
-): Promise<Record<string, unknown>[]> {
+/** Log of a worker at level `debug` over one turn, in which the user pastes the worker's API key. */
+async function logTurn(conversation: string, env: Readonly<Record<string, string>>): Promise<readonly LogLine[]> {
   const shared = { REDIS_URL: redis.url, ...env };
-  const worker = startTurnfold(['worker', '--agents', AGENTS], {
-    ...shared,
-    TURNFOLD_LOG_LEVEL: 'debug',
-    OPENAI_API_KEY: KEY,
-  });
-  const ended = endOf(worker);
+  const worker = startWorkerProcess({ ...shared, TURNFOLD_LOG_LEVEL: 'debug', OPENAI_API_KEY: KEY });
   const input = `my private words, and ${KEY}`;
   const args = ['enqueue', conversation, input, '--agent', 'workspace', '--wait', '20'];
   expect(await runTurnfold(args, { env: shared })).toMatchObject({ code: 0 });
-  worker.kill('SIGTERM');
-  const { code, stdout } = await ended;
-  expect(code).toBe(0);
-  expect(stdout).not.toContain(KEY);
-  return readJsonLines(stdout);
+  expect(await worker.stop()).toBe(0);
+  expect(JSON.stringify(worker.lines)).not.toContain(KEY);
+  return worker.lines;
 }
 
-describe('logs the texts of a turn', () => {
-  test('is logged at no level, unless asked for', async () => {
+describe('message contents in the log of a worker', () => {
+  test('a worker logs no message contents at any level by default', async () => {
     const lines = await logTurn('l1', {});
     expect(lines.map(({ event }) => event)).toEqual(expect.arrayContaining(['turn_claimed', 'model_called']));
     expect(JSON.stringify(lines)).not.toContain('private');
   });
 
-  test('is logged with LOG_CONTENT, without the secrets in it', async () => {
+  test('a worker with LOG_CONTENT logs message contents with its API keys redacted', async () => {
     const lines = await logTurn('l2', { LOG_CONTENT: 'true' });
     const asked = lines.find(({ event }) => event === 'model_asked');
     expect(asked).toMatchObject({ conversation: 'l2', messages: [{ content: 'my private words, and [redacted]' }] });

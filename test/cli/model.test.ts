@@ -25,8 +25,8 @@ function readsFiles(): NonNullable<ProviderOptions['answers']> {
   };
 }
 
-describe.each(MODELS)('demo --model %s', (model) => {
-  test('lives the conversation through, inside a strict provider’s rules', async () => {
+describe.each(MODELS)('the model %s', (model) => {
+  test('demo --model runs the whole conversation within the rules of a strict provider', async () => {
     await using provider = await startProvider({ answers: readsFiles(), apiKey: KEY });
     const run = await runTurnfold(['demo', '--model', model, '--json'], { env: envOf(provider.url) });
     expect(run.code, run.stderr).toBe(0);
@@ -38,7 +38,7 @@ describe.each(MODELS)('demo --model %s', (model) => {
   }, 60_000);
 });
 
-test('a model that cannot be had is refused before anything starts', async () => {
+test('demo refuses a model without an API key before it starts anything', async () => {
   const env = { OPENAI_API_KEY: '' };
   const run = await runTurnfold(['demo', '--model', 'openai/gpt-5'], { env });
   expect(run).toMatchObject({ code: 1, stdout: '' });

@@ -9,11 +9,11 @@ import { runTurnfold, spawnTurnfold } from './run-turnfold.ts';
 
 const AGENTS = fileURLToPath(new URL('../setup/workspace-agents.ts', import.meta.url));
 
-/** How Redis 7.0.15 begins. It speaks only to other machines, which a test has not got. */
+/** First bytes of Redis 7.0.15 in protected mode. Redis sends them only to other machines, so the test replays them. */
 const DENIED =
   '-DENIED Redis is running in protected mode because protected mode is enabled and no password is set for the default user. In this mode connections are only accepted from the loopback interface.\r\n';
 
-/** Says so to everyone at once and hangs up. @returns its address */
+/** A server that sends these bytes to every client and hangs up. @returns its address */
 async function listenAndSay(words: string): Promise<string> {
   const listener = createServer((socket) => void socket.on('error', () => undefined).end(words));
   listener.listen(0, '127.0.0.1');
@@ -22,7 +22,7 @@ async function listenAndSay(words: string): Promise<string> {
   return `redis://127.0.0.1:${(listener.address() as AddressInfo).port}`;
 }
 
-test('is known by what a Redis says unasked', async () => {
+test('protected mode is detected by the first bytes that Redis sends', async () => {
   expect(await findRefusal({ url: await listenAndSay(DENIED) })).toBe(PROTECTED_MODE);
   expect(await findRefusal({ url: await listenAndSay('-ERR max number of clients reached\r\n') })).toBeUndefined();
   expect(await findRefusal({ url: await listenAndSay('') })).toBeUndefined();
@@ -31,7 +31,7 @@ test('is known by what a Redis says unasked', async () => {
   expect(await findRefusal({ url: `redis://127.0.0.1:${await findClosedPort()}` })).toBeUndefined();
 });
 
-test('reports protected mode of a configured Redis with its remedy', async () => {
+test('provideRedis reports protected mode of a configured Redis with a remedy', async () => {
   await expect(provideRedis({ redisUrl: await listenAndSay(DENIED) })).rejects.toMatchObject({
     code: 'redis_unreachable',
     message: expect.stringContaining('protected mode (DENIED)'),
@@ -39,7 +39,7 @@ test('reports protected mode of a configured Redis with its remedy', async () =>
   });
 });
 
-test('ends a worker at its start with one line and exit code 78', async () => {
+test('a worker exits with 78 and one line if Redis is in protected mode', async () => {
   const env = { REDIS_URL: await listenAndSay(DENIED) };
   const run = await spawnTurnfold(['worker', '--agents', AGENTS], { env });
   expect(run.code).toBe(78);
@@ -47,7 +47,7 @@ test('ends a worker at its start with one line and exit code 78', async () => {
   expect(run.stderr).toMatch(/^turnfold: redis_unavailable: .*protected mode \(DENIED\).*requirepass/);
 });
 
-test('is said by the commands', async () => {
+test('a command exits with 78 and names the remedy if Redis is in protected mode', async () => {
   const run = await runTurnfold(['show', 'c1'], { env: { REDIS_URL: await listenAndSay(DENIED) } });
   expect(run).toMatchObject({ code: 78, stdout: '' });
   expect(run.stderr).toMatch(/turnfold: redis_unavailable: .*protected mode \(DENIED\).*requirepass/);

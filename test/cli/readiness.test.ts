@@ -1,7 +1,3 @@
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
@@ -11,11 +7,9 @@ import { QUEUES, queuePrefix } from '../../src/jobs/queues.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
 import { openHeldModel } from './held-model.ts';
 import { openOwnRedis } from './own-redis.ts';
-import { startTurnfold } from './run-turnfold.ts';
+import { AGENTS, startWorkerProcess, type WorkerProcess } from './worker-process.ts';
 
-const AGENTS = fileURLToPath(new URL('../setup/workspace-agents.ts', import.meta.url));
-
-/** An answer of a worker's page. */
+/** Response of a health page. */
 interface Answer {
   readonly status: number;
   readonly body: { readonly status: string; readonly checks?: readonly Finding[] };
@@ -46,41 +40,30 @@ async function untilReady(pages: string, answer: unknown): Promise<void> {
   await expect.poll(() => ask(`${pages}/ready`), { timeout: 60_000, interval: 50 }).toMatchObject(answer as object);
 }
 
-/** A worker that has begun to take turns. @returns the address of its pages */
+/** A started worker, and the address of its health pages. */
 async function startWorker(
   agents: string,
   env: Record<string, string>,
-): Promise<{ worker: ChildProcess; pages: string }> {
-  const worker = startTurnfold(['worker', '--agents', agents], env);
-  if (worker.stdout === null) throw new Error('its output is not piped');
-  const lines = createInterface({ input: worker.stdout });
-  const pages = await new Promise<string>((resolve, reject) => {
-    lines.on('line', (line) => {
-      const { msg, metrics } = JSON.parse(line) as { msg?: string; metrics?: string };
-      if (msg === 'worker started') resolve(new URL('/', metrics).origin);
-    });
-    lines.on('close', () => reject(new Error('it ended before it had started')));
-  });
-  return { worker, pages };
+): Promise<{ worker: WorkerProcess; pages: string }> {
+  const worker = startWorkerProcess(env, agents);
+  const { metrics } = await worker.untilLogged('worker started');
+  return { worker, pages: new URL(String(metrics)).origin };
 }
 
-test('before Redis is there it is alive and not ready, and SIGTERM ends it', async () => {
+test('a worker that waits for Redis at its start is alive and not ready, and exits with 0 after SIGTERM', async () => {
   const port = await findClosedPort();
   const env = { REDIS_URL: 'redis://:s3cret@127.0.0.1:1', TURNFOLD_METRICS_PORT: String(port) };
-  const worker = startTurnfold(['worker', '--agents', AGENTS], env);
-  worker.stdout?.resume();
+  const worker = startWorkerProcess(env);
   const pages = `http://127.0.0.1:${port}`;
   await expect.poll(() => ask(`${pages}/health`).catch(() => undefined), { timeout: 60_000 }).toMatchObject(ALIVE);
   const answer = await ask(`${pages}/ready`);
   expect(answer).toMatchObject(notReady('start', expect.stringContaining('waits for Redis')) as object);
   expect(JSON.stringify(answer)).not.toContain('s3cret');
   expect((await fetch(`${pages}/metrics`)).status).toBe(503);
-  worker.kill('SIGTERM');
-  await once(worker, 'exit');
-  expect(worker.exitCode).toBe(0);
+  expect(await worker.stop()).toBe(0);
 }, 60_000);
 
-test('it is ready while Redis is well, and alive whatever Redis does', async () => {
+test('a worker is ready only while Redis is usable, and alive whatever Redis does', async () => {
   const redis = await openOwnRedis();
   const { pages } = await startWorker(AGENTS, { REDIS_URL: redis.url });
   await untilReady(pages, READY);
@@ -109,7 +92,7 @@ test('it is ready while Redis is well, and alive whatever Redis does', async () 
   expect(await ask(`${pages}/health`)).toEqual(ALIVE);
 }, 60_000);
 
-test('work that waits while it could take more makes it not ready, until it is taken', async () => {
+test('a worker with free capacity is not ready while a job waits too long in its queue', async () => {
   const redis = await openOwnRedis();
   const { pages } = await startWorker(AGENTS, { REDIS_URL: redis.url, TURNFOLD_STUCK_MS: '1000' });
   await untilReady(pages, READY);
@@ -128,7 +111,7 @@ test('work that waits while it could take more makes it not ready, until it is t
   await untilReady(pages, READY);
 }, 60_000);
 
-test('at its full concurrency it is ready, however long other work waits', async () => {
+test('a worker at full concurrency stays ready, however long other turns wait', async () => {
   const redis = await openOwnRedis();
   const model = await openHeldModel();
   const env = { REDIS_URL: redis.url, TURNFOLD_STUCK_MS: '1000', TURNFOLD_TURN_CONCURRENCY: '1' };
@@ -139,7 +122,7 @@ test('at its full concurrency it is ready, however long other work waits', async
   await model.untilCalled(1);
   await client.enqueueTurn({ conversation: 'c2', agent: 'held', turn: 't1', input: 'hello' });
   const acceptedAt = Date.now();
-  // Twice as long as it would take to be stuck: an absence has no event to wait for.
+  // Twice TURNFOLD_STUCK_MS: nothing signals that a worker stayed ready.
   await expect.poll(() => Date.now() - acceptedAt, { timeout: 60_000 }).toBeGreaterThan(2_000);
   expect(await ask(`${pages}/ready`)).toMatchObject(READY);
   model.release();
@@ -155,12 +138,11 @@ test('SIGTERM during a turn makes the worker unready at once, and the turn finis
   await client.enqueueTurn({ conversation: 'c1', agent: 'held', turn: 't1', input: 'hello' });
   await model.untilCalled(1);
   expect(await ask(`${pages}/ready`)).toMatchObject(READY);
-  worker.kill('SIGTERM');
+  worker.process.kill('SIGTERM');
   await untilReady(pages, notReady('stop', expect.stringContaining('is stopping')));
   expect(await ask(`${pages}/health`)).toEqual(ALIVE);
   expect(await client.result('c1', 't1')).toMatchObject({ state: 'running' });
   model.release();
-  await once(worker, 'exit');
-  expect(worker.exitCode).toBe(0);
+  expect(await worker.untilExit()).toBe(0);
   expect(await client.result('c1', 't1')).toMatchObject({ state: 'completed', answer: { content: 'ok' } });
 }, 60_000);

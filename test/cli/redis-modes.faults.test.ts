@@ -1,16 +1,14 @@
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { fileURLToPath } from 'node:url';
 import { describe, expect, test, vi } from 'vitest';
 import { findClosedPort } from '../local-redis/fixture.ts';
 import { startSentinels } from '../redis-modes/sentinels.ts';
 import { hasServer, type Server } from '../redis-modes/servers.ts';
 import { startSixNodes } from '../redis-modes/six-nodes.ts';
-import { readJsonLines, runTurnfold, startTurnfold, writeTemporary } from './run-turnfold.ts';
+import { readJsonLines, runTurnfold, writeTemporary } from './run-turnfold.ts';
+import { startWorkerProcess, type WorkerProcess } from './worker-process.ts';
 
 const SOURCE = fileURLToPath(new URL('../../src', import.meta.url));
-/** The agents to try workers with, and one that speaks long enough to be listened to. */
+/** The built-in agent, and one that streams its answer for two seconds. */
 const AGENTS = `
   import { setTimeout as delay } from 'node:timers/promises';
   import { agents as shown } from '${SOURCE}/../test/setup/workspace-agents.ts';
@@ -23,7 +21,7 @@ const AGENTS = `
   }
   const model = scriptedModel({ decide: () => ({ content: speak() }) });
   export const agents = [...shown, { name: 'speaker', system: '', tools: [], policy: {}, model }];`;
-/** A failover, and the second in which a command gives up. */
+/** Leaves time for a failover. */
 const GO_ON = { timeout: 60_000, interval: 100 };
 
 interface Mode {
@@ -44,45 +42,22 @@ const modes: [name: string, start: () => Promise<Mode>][] = [
   ],
 ];
 
-interface Worker {
-  readonly process: ChildProcess;
-  /** Log lines so far. */
-  readonly lines: readonly string[];
-  readonly untilSaid: (what: string) => Promise<void>;
-}
-
-async function startWorker(redisUrl: string): Promise<Worker> {
-  const agents = await writeTemporary('agents.ts', AGENTS);
-  const worker = startTurnfold(['worker', '--agents', agents], { REDIS_URL: redisUrl });
-  if (worker.stdout === null) throw new Error('its output is not piped');
-  const lines: string[] = [];
-  createInterface({ input: worker.stdout }).on('line', (line) => lines.push(line));
-  return {
-    process: worker,
-    lines,
-    untilSaid: (what) => vi.waitFor(() => expect(lines.join('\n')).toContain(what), GO_ON),
-  };
-}
-
-async function stop({ process: worker }: Worker): Promise<number | null> {
-  const exited = once(worker, 'exit');
-  worker.kill('SIGTERM');
-  await exited;
-  return worker.exitCode;
+async function startWorker(redisUrl: string): Promise<WorkerProcess> {
+  return startWorkerProcess({ REDIS_URL: redisUrl }, await writeTemporary('agents.ts', AGENTS));
 }
 
 describe.skipIf(!hasServer).each(modes)('over %s (skipped where PATH has no server)', (_, start) => {
-  test('each command works before and after a failover', { timeout: 240_000 }, async () => {
+  test('the commands and a worker work before and after a failover', { timeout: 240_000 }, async () => {
     const { url, master, expectDeath } = await start();
     const turnfold = (...args: string[]) => runTurnfold(args, { env: { REDIS_URL: url } });
     const worker = await startWorker(url);
     const succeed = async (...args: string[]): Promise<string> => {
       const run = await turnfold(...args);
-      const said = [args.join(' '), run.stderr, ...worker.lines].join('\n');
+      const said = [args.join(' '), run.stderr, JSON.stringify(worker.lines)].join('\n');
       expect(run, said).toMatchObject({ code: 0, stderr: '' });
       return run.stdout;
     };
-    await worker.untilSaid('worker started');
+    await worker.untilLogged('worker started');
     const parts = readJsonLines(await succeed('enqueue', 'c1', 'count', '--agent', 'speaker', '--stream', '--json'));
     expect(parts.filter(({ type }) => type === 'text').length).toBeGreaterThan(5);
     expect(parts.at(-1)).toMatchObject({ type: 'result', view: { state: 'completed' } });
@@ -99,7 +74,7 @@ describe.skipIf(!hasServer).each(modes)('over %s (skipped where PATH has no serv
     expect(await succeed('enqueue', 'c4', 'hello', '--agent', 'speaker', '--turn', 't1', '--wait', '20')).toContain(
       '1 2 3',
     );
-    expect(await stop(worker)).toBe(0);
+    expect(await worker.stop()).toBe(0);
 
     const dev = await runTurnfold(['dev'], { input: 'list src/jobs\n/quit\n', env: { REDIS_URL: url } });
     expect(dev.code, dev.stderr).toBe(0);
@@ -108,7 +83,7 @@ describe.skipIf(!hasServer).each(modes)('over %s (skipped where PATH has no serv
   });
 });
 
-test.skipIf(!hasServer)('dev that starts amid a failover waits for the next master, and talks then', async () => {
+test.skipIf(!hasServer)('dev that starts during a failover waits for the next master and then answers', async () => {
   const { url, master, expectDeath } = await startSentinels();
   expectDeath();
   master.signal('SIGKILL');
@@ -118,13 +93,13 @@ test.skipIf(!hasServer)('dev that starts amid a failover waits for the next mast
   expect(dev.stdout).toContain('queues.ts');
 });
 
-describe.each(['redis+sentinel', 'redis+cluster'])('names the nodes of %s if none answers', (scheme) => {
+describe.each(['redis+sentinel', 'redis+cluster'])('if no node of %s answers', (scheme) => {
   async function findAbsent(): Promise<{ readonly url: string; readonly nodes: string }> {
     const nodes = `127.0.0.1:${await findClosedPort()},127.0.0.1:${await findClosedPort()}`;
     return { url: `${scheme}://me:hush@${nodes}${scheme.endsWith('l') ? '/main' : ''}`, nodes };
   }
 
-  test('a command waits, then says so, with the nodes and without the password', async () => {
+  test('a command waits, then fails with the names of the nodes and without the password', async () => {
     const { url, nodes } = await findAbsent();
     for (const command of [['show', 'c1'], ['dev']]) {
       const run = await runTurnfold(command, { env: { REDIS_URL: url } });
@@ -137,13 +112,13 @@ describe.each(['redis+sentinel', 'redis+cluster'])('names the nodes of %s if non
     }
   });
 
-  test('so does a worker, which waits for them', async () => {
+  test('a worker keeps waiting and logs the nodes once, without the password', async () => {
     const { url, nodes } = await findAbsent();
     const worker = await startWorker(url);
-    await worker.untilSaid('worker_failed');
-    expect(worker.lines[0]).toContain(`${scheme}://[redacted]@${nodes}`);
-    expect(worker.lines.join()).not.toContain('hush');
-    expect(await stop(worker)).toBe(0);
-    expect(worker.lines.filter((line) => line.includes('worker_failed'))).toHaveLength(1);
+    await worker.untilLogged('worker_failed');
+    expect(JSON.stringify(worker.lines[0])).toContain(`${scheme}://[redacted]@${nodes}`);
+    expect(JSON.stringify(worker.lines)).not.toContain('hush');
+    expect(await worker.stop()).toBe(0);
+    expect(worker.lines.filter(({ event }) => event === 'worker_failed')).toHaveLength(1);
   });
 });

@@ -8,6 +8,7 @@ import { fileURLToPath } from 'node:url';
 import { isDeepStrictEqual } from 'node:util';
 import { onTestFinished } from 'vitest';
 import { runCommandLine } from '../../src/cli/command-line.ts';
+import type { Output } from '../../src/cli/output.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 /** Compile cache of Node: a command starts in 0.3 s with it, in 0.55 s without. */
@@ -26,7 +27,7 @@ export interface Run {
 export interface RunOptions {
   /** Standard input. With it, the command runs as a process. */
   readonly input?: string;
-  /** over an environment without any setting of ours */
+  /** Settings of the command. Settings of the outer shell are left out. */
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -36,19 +37,25 @@ export interface RunOptions {
  */
 export async function runTurnfold(args: readonly string[], { input, env = {} }: RunOptions = {}): Promise<Run> {
   if (input !== undefined) return await spawnTurnfold(args, { input, env });
-  let stdout = '';
-  let stderr = '';
+  const { output, printed } = collectOutput();
   const leaveSettings = enterSettings(env);
   try {
-    const code = await runCommandLine(args, {
-      line: (line) => void (stdout += `${line}\n`),
-      text: (part) => void (stdout += part),
-      note: (note) => void (stderr += `${note}\n`),
-    });
-    return { code, stdout, stderr };
+    const code = await runCommandLine(args, output);
+    return { code, ...printed };
   } finally {
     leaveSettings();
   }
+}
+
+/** An output that collects what a command prints. */
+export function collectOutput(): { readonly output: Output; readonly printed: { stdout: string; stderr: string } } {
+  const printed = { stdout: '', stderr: '' };
+  const output = {
+    line: (line: string) => void (printed.stdout += `${line}\n`),
+    text: (part: string) => void (printed.stdout += part),
+    note: (note: string) => void (printed.stderr += `${note}\n`),
+  };
+  return { output, printed };
 }
 
 /** Runs the command line as a process, as a shell does: for exit codes, signals and the wiring of streams. */
@@ -87,18 +94,17 @@ export function startTurnfold(args: readonly string[], env: Readonly<Record<stri
 /** Output and exit code of a process. */
 export async function endOf(child: ChildProcess): Promise<Run> {
   const { stdout, stderr } = child;
-  if (stdout === null || stderr === null) throw new Error('its output is not piped');
+  if (stdout === null || stderr === null) throw new Error('the output of the process is not piped');
   const [out, err] = await Promise.all([text(stdout), text(stderr), once(child, 'close')]);
   return { code: child.exitCode, stdout: out, stderr: err };
 }
 
-/** Lines of JSON. */
 export function readJsonLines(stdout: string): Record<string, unknown>[] {
   const lines = stdout.split('\n').filter((line) => line !== '');
   return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-/** A file of the test's own. @returns its path */
+/** Writes a file that is removed at the end of the test. A list becomes lines of JSON. @returns the path */
 export async function writeTemporary(name: string, content: string | readonly unknown[]): Promise<string> {
   const folder = await mkdtemp(join(tmpdir(), 'turnfold-cli-'));
   onTestFinished(() => rm(folder, { recursive: true }));

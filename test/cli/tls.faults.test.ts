@@ -1,41 +1,13 @@
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
-import { fileURLToPath } from 'node:url';
-import { describe, expect, onTestFinished, test, vi } from 'vitest';
+import { describe, expect, onTestFinished, test } from 'vitest';
 import { type Authority, createAuthority, findTlsObstacle } from '../redis-modes/certificates.ts';
 import { startSentinels } from '../redis-modes/sentinels.ts';
 import { type Server, type ServerTls, startServer } from '../redis-modes/servers.ts';
 import { startSixNodes } from '../redis-modes/six-nodes.ts';
-import { readJsonLines, runTurnfold, spawnTurnfold, startTurnfold } from './run-turnfold.ts';
+import { readJsonLines, runTurnfold, spawnTurnfold } from './run-turnfold.ts';
+import { AGENTS, startWorkerProcess } from './worker-process.ts';
 
 const obstacle = await findTlsObstacle();
-const AGENTS = fileURLToPath(new URL('../setup/workspace-agents.ts', import.meta.url));
 const NAMES = 'DNS:localhost,IP:127.0.0.1';
-
-interface Worker {
-  /** Log lines so far. */
-  readonly lines: readonly string[];
-  readonly untilSaid: (what: string) => Promise<void>;
-  /** @returns its exit code */
-  readonly stop: () => Promise<number | null>;
-}
-
-function startWorker(env: Record<string, string>): Worker {
-  const worker = startTurnfold(['worker', '--agents', AGENTS], env);
-  if (worker.stdout === null) throw new Error('its output is not piped');
-  const lines: string[] = [];
-  createInterface({ input: worker.stdout }).on('line', (line) => lines.push(line));
-  return {
-    lines,
-    untilSaid: (what) => vi.waitFor(() => expect(lines.join('\n')).toContain(what), { timeout: 30_000, interval: 50 }),
-    async stop() {
-      const exited = once(worker, 'exit');
-      worker.kill('SIGTERM');
-      await exited;
-      return worker.exitCode;
-    },
-  };
-}
 
 async function start(tls?: ServerTls): Promise<Server> {
   const server = await startServer({ tls });
@@ -47,13 +19,13 @@ async function startTls(authority: Authority): Promise<Server> {
   return await start({ certificate: await authority.issue(NAMES), caFile: authority.certFile });
 }
 
-describe.skipIf(obstacle !== undefined)(`over TLS (${obstacle ?? 'it can be tried here'})`, () => {
+describe.skipIf(obstacle !== undefined)(`over TLS (skipped if: ${obstacle ?? 'no obstacle'})`, () => {
   test.each<[string, (tls: ServerTls) => Promise<{ url: string }>]>([
     ['one server', start],
     ['Sentinels', startSentinels],
     ['a Cluster', startSixNodes],
   ])(
-    '%s: a worker answers, a command follows, the doctor finds no fault with TLS',
+    'a worker and commands use %s over TLS with a client certificate, and doctor reports no TLS problem',
     { timeout: 60_000 },
     async (_, run) => {
       const authority = await createAuthority();
@@ -66,19 +38,19 @@ describe.skipIf(obstacle !== undefined)(`over TLS (${obstacle ?? 'it can be trie
         REDIS_CERT_FILE: certFile,
         REDIS_KEY_FILE: keyFile,
       };
-      const worker = startWorker(env);
-      await worker.untilSaid('worker started');
+      const worker = startWorkerProcess(env);
+      await worker.untilLogged('worker started');
       const asked = await runTurnfold(['enqueue', 'c1', 'hello', '--agent', 'workspace', '--stream', '--json'], {
         env,
       });
-      expect(asked, worker.lines.join('\n')).toMatchObject({ code: 0, stderr: '' });
+      expect(asked, JSON.stringify(worker.lines)).toMatchObject({ code: 0, stderr: '' });
       expect(readJsonLines(asked.stdout).at(-1)).toMatchObject({ type: 'result', view: { state: 'completed' } });
       const doctor = await runTurnfold(['doctor'], { env });
-      // These servers keep nothing, and the doctor says so.
+      // These servers run without an append-only file, which doctor reports.
       for (const line of doctor.stdout.match(/^wrong.*$/gm) ?? []) expect(line).toMatch(/^wrong +append-only file /);
       expect(doctor.code).toBe(1);
       expect(await worker.stop()).toBe(0);
-      expect(worker.lines.filter((line) => line.includes('worker_failed'))).toEqual([]);
+      expect(worker.lines.filter(({ event }) => event === 'worker_failed')).toEqual([]);
     },
   );
 
@@ -93,10 +65,10 @@ describe.skipIf(obstacle !== undefined)(`over TLS (${obstacle ?? 'it can be trie
       /: of 127\.0\.0\.1:\d+: its certificate is not signed by a trusted authority/,
       async (authority) => `rediss+sentinel://127.0.0.1:${(await startTls(authority)).port},127.0.0.1:1/main`,
     ],
-    // Which makes nothing of a handshake, and waits.
+    // A server without TLS ignores the handshake and waits for more input.
     ['a server without TLS', /: it speaks no TLS on this port/, async () => (await start()).url.replace('s:', 'ss:')],
   ])(
-    '%s that cannot be trusted ends commands and workers with one line and exit code 78',
+    'commands and workers exit with 78 and one line if TLS fails with %s',
     { timeout: 120_000 },
     async (_, words, open) => {
       const env = { REDIS_URL: await open(await createAuthority()) };

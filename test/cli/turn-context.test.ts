@@ -7,7 +7,7 @@ import { readJsonLines, runTurnfold, writeTemporary } from './run-turnfold.ts';
 const SOURCE = new URL('../../src', import.meta.url).pathname;
 const CONTEXT = '{"user":"ida","plan":"gold-4711"}';
 
-/** Says for whom it works, which it knows from the context alone. */
+/** Answers with its system prompt, which names the user of the context. */
 const agent: Agent = {
   name: 'servant',
   system: ({ user }) => `You serve ${String(user)}.`,
@@ -22,7 +22,7 @@ const own = useOwnWorkers(agent);
 const { turnfold } = own;
 
 describe('--context', () => {
-  test('gives a turn its context, from the command line or from a file', async () => {
+  test('--context gives a turn its context, as JSON or from a file', async () => {
     const file = await writeTemporary('context.json', '{ "user": "otto" }\n');
     const asked = ['hello', '--agent', 'servant', '--wait', '60'];
     expect(await turnfold('enqueue', 'c1', ...asked, '--context', CONTEXT)).toMatchObject({
@@ -35,14 +35,14 @@ describe('--context', () => {
     });
   });
 
-  test('is part of what makes a turn the same', async () => {
+  test('enqueue refuses another --context under the same turn id', async () => {
     const args = ['enqueue', 'c3', 'hello', '--agent', 'servant', '--turn', 't1', '--context'];
     expect(await turnfold(...args, CONTEXT)).toMatchObject({ code: 0 });
     expect(await turnfold(...args, CONTEXT)).toMatchObject({ code: 0 });
     expect((await turnfold(...args, '{"user":"otto"}')).stderr).toContain('turn_conflict');
   });
 
-  test('gives a new one to the turn that redrive makes', async () => {
+  test('redrive --context gives the new turn a context', async () => {
     await own.client.enqueueTurn({ conversation: 'c4', agent: 'servant', turn: 't1', input: 'fail' });
     expect(await own.client.result('c4', 't1', { waitMs: 60_000 })).toMatchObject({ state: 'failed' });
     await turnfold('redrive', 'c4', 't1', '--wait', '60', '--context', CONTEXT);
@@ -54,7 +54,7 @@ describe('--context', () => {
     );
   });
 
-  test('gives every turn of dev its context', async () => {
+  test('dev --context gives every turn its context', async () => {
     const agents = `
       import { scriptedModel } from '${SOURCE}/models/scripted.ts';
       const model = scriptedModel({ decide: ({ system }) => ({ content: system }) });
@@ -70,7 +70,7 @@ describe('--context', () => {
     ['broken JSON', '{"user":"gold-4711"', 'invalid_input'],
     ['no object', '["gold-4711"]', 'invalid_input'],
     ['too large', JSON.stringify({ user: 'gold-4711'.repeat(2_000) }), 'message_too_large'],
-  ])('that is %s is refused by its name, and not quoted', async (_, context, code) => {
+  ])('--context that is %s is refused by name and is not quoted', async (_, context, code) => {
     for (const command of [['enqueue', 'c5', 'hello', '--agent', 'servant'], ['dev'], ['redrive', 'c4', 't1']]) {
       const { code: exit, stderr } = await turnfold(...command, '--context', context);
       expect(exit).toBe(1);
@@ -81,7 +81,7 @@ describe('--context', () => {
     expect(readJsonLines(json.stderr)).toMatchObject([{ error: { code, field: '--context' } }]);
   });
 
-  test('names the file that is missing, or is no JSON', async () => {
+  test('--context names a file that is missing or is not JSON', async () => {
     const file = await writeTemporary('context.txt', 'gold-4711');
     const args = ['enqueue', 'c6', 'hello', '--agent', 'servant', '--context'];
     const broken = await turnfold(...args, `@${file}`);
@@ -90,7 +90,7 @@ describe('--context', () => {
     expect((await turnfold(...args, `@${file}.none`)).stderr).toContain(`not_found: ${file}.none: cannot be read`);
   });
 
-  test('is left out of the command that an unsure turn is asked for again with', async () => {
+  test('the command that repeats an unconfirmed turn leaves out the value of --context', async () => {
     const env = { REDIS_URL: own.redisUrl, TURNFOLD_DURABLE_REPLICAS: '1', TURNFOLD_DURABLE_TIMEOUT_MS: '20' };
     const args = ['enqueue', 'c7', 'hello', '--agent', 'servant', '--context'];
     const { stderr } = await runTurnfold([...args, CONTEXT], { env });

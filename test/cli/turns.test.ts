@@ -65,7 +65,7 @@ describe('result and answer', () => {
     ['--approve', [], 'heard: it ran'],
     ['--deny', ['too late today'], 'too late today'],
   ])(
-    '%s',
+    'answer %s decides on a call that needs approval',
     async (option, more, said) => {
       const conversation = `guarded${option}`;
       await ask(conversation, 'guarded');
@@ -76,7 +76,7 @@ describe('result and answer', () => {
     60_000,
   );
 
-  test('answer refuses contradicting options', async () => {
+  test('answer refuses no option and contradicting options', async () => {
     for (const options of [[], ['--approve', '--deny'], ['--approve', '--error']]) {
       const run = await turnfold('answer', 'a1', 't1', 'c2_0', ...options);
       expect(run).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('invalid_input: --content: ') });
@@ -86,7 +86,7 @@ describe('result and answer', () => {
   }, 60_000);
 });
 
-test('cancel settles a turn that waits, once', async () => {
+test('cancel settles a waiting turn, and exits with 1 for a completed turn', async () => {
   await ask('k1', 'elsewhere');
   expect(await turnfold('cancel', 'k1', 't1')).toMatchObject({ code: 0, stdout: 't1  canceled\n' });
   expect(await own.client.result('k1', 't1')).toMatchObject({ state: 'canceled' });
@@ -99,7 +99,7 @@ test('cancel settles a turn that waits, once', async () => {
 describe('turns', () => {
   const later = { delayMs: 3_600_000 };
 
-  test('lists open turns in order, with the command that answers the first one', async () => {
+  test('turns lists open turns in order, with the command that answers the first one', async () => {
     await ask('o1', 'guarded');
     await own.client.enqueueTurn({ conversation: 'o1', agent: 'asker', turn: 't3', input: 'later', ...later });
     await own.client.enqueueTurn({ conversation: 'o1', agent: 'asker', turn: 't2', input: 'next' });
@@ -124,7 +124,7 @@ describe('turns', () => {
     expect(state).toMatchObject({ openTurns: { turns: [{ turn: 't1' }], mailbox: 2, scheduled: 1 } });
   }, 60_000);
 
-  test('lists up to --limit turns of a tenant', async () => {
+  test('turns lists at most --limit turns of one tenant', async () => {
     const conversation = 'o2';
     for (const turn of ['t1', 't2']) {
       await own.client.enqueueTurn({ conversation, tenant: 'acme', agent: 'asker', turn, input: 'later', ...later });
@@ -150,7 +150,7 @@ describe('turns', () => {
 });
 
 describe('lists over all conversations', () => {
-  test('waiting shows the calls that wait, with their arguments, by tenant and kind', async () => {
+  test('waiting lists the awaited calls with their arguments, by tenant and kind', async () => {
     await own.client.enqueueTurn({ conversation: 'w1', tenant: 'lists', agent: 'asker', turn: 't1', input: 'guarded' });
     const state = async () => (await own.client.result({ tenant: 'lists', conversation: 'w1' }, 't1')).state;
     await expect.poll(state, { timeout: 10_000 }).toBe('waiting');
@@ -174,7 +174,7 @@ describe('lists over all conversations', () => {
     expect((await turnfold('waiting', '--for', 'luck')).stderr).toContain('invalid_input: --for: ');
   }, 60_000);
 
-  test('conversations are listed as a table of 100 columns at most, and page after page', async () => {
+  test('conversations prints a table of at most 100 columns, or pages with --after', async () => {
     const tenant = 'pages';
     for (const id of ['01ARZ3NDEKTSV4RRFFQ69G5FAV', 'b', 'c']) {
       const messages = [{ role: 'user' as const, content: 'x' }];
@@ -197,7 +197,7 @@ describe('lists over all conversations', () => {
   }, 60_000);
 });
 
-test('erase of a missing conversation says so and succeeds, also when repeated', async () => {
+test('erase of a missing conversation prints a note and exits with 0', async () => {
   await own.client.enqueueTurn({
     conversation: 'x1',
     tenant: 'acme',
@@ -228,7 +228,7 @@ test('erase of a missing conversation says so and succeeds, also when repeated',
   });
 }, 60_000);
 
-test('describe shows a conversation without messages, and erase --yes removes it', async () => {
+test('describe prints the state of a conversation, and erase --yes removes the conversation', async () => {
   await ask('d1', 'elsewhere');
   const described = await turnfold('describe', 'd1');
   expect(described.code).toBe(0);

@@ -13,7 +13,7 @@ import { readJsonLines, runTurnfold, writeTemporary } from './run-turnfold.ts';
 const SOURCE = new URL('../../src', import.meta.url).pathname;
 const WAIT = { waitMs: 20_000 };
 
-/** Calls a tool that runs elsewhere, or only once it may, or fails. */
+/** Calls the tool that the input names, or fails at the input `fail`. */
 const agent: Agent = {
   name: 'asker',
   system: '',
@@ -108,13 +108,13 @@ describe('an error names the option or argument that was typed', () => {
     ['--proposal', 'proposal_stale', ['approve', 'v1', '--proposal', 'p1']],
     ['--reason', 'invalid_input', ['reject', 'v1', '--proposal', 'p1', '--reason', '']],
     ['--model', 'invalid_config', ['demo', '--model', 'nope']],
-  ])('%s (%s): %j', async (name, code, args) => {
-    const { message, ...told } = await refusalOf(args);
-    expect(told).toMatchObject({ code, field: name });
+  ])('an error names %s as typed and has the code %s: %j', async (name, code, args) => {
+    const { message, ...error } = await refusalOf(args);
+    expect(error).toMatchObject({ code, field: name });
     expect(message).toMatch(new RegExp(`^${name}: `));
   });
 
-  test('does not name an option that was not typed and has no default', () => {
+  test('an error keeps the API field if its option was not typed and has no default', () => {
     const command = new Command('fork')
       .option('--version <n>')
       .option('--tenant <id>', '', '_')
@@ -124,7 +124,7 @@ describe('an error names the option or argument that was typed', () => {
     expect(nameTypedField(of('tenant'), command)).toMatchObject({ message: '--tenant: is no longer kept' });
   });
 
-  test('dev checks --conversation before it starts anything', async () => {
+  test('dev refuses an invalid --conversation before it starts anything', async () => {
     const run = await runTurnfold(['dev', '--conversation', NO_ID]);
     expect(run).toMatchObject({ code: 1, stdout: '' });
     expect(run.stderr).toMatch(/^turnfold: invalid_input: --conversation: /);
@@ -133,17 +133,17 @@ describe('an error names the option or argument that was typed', () => {
   test.each([
     [['w1', 't1', 'c2_0', '--approve'], '--approve: turn t1 waits for a tool result. Use --content or --file.'],
     [['a1', 't1', 'c2_0', '--content', 'x'], '--content: turn t1 waits for an approval. Use --approve or --deny.'],
-  ])('names the option that an answer needs: %j', async (args, message) => {
+  ])('answer names the option that the wait of the turn needs: %j', async (args, message) => {
     expect(await refusalOf(['answer', ...args])).toMatchObject({ code: 'invalid_input', message });
   });
 
-  test('answer names --file', async () => {
+  test('answer names --file if the file is too large', async () => {
     const file = await writeTemporary('big.txt', 'x'.repeat(1_100_000));
-    const told = await refusalOf(['answer', 'w1', 't1', 'c2_0', '--file', file]);
-    expect(told).toMatchObject({ code: 'message_too_large', field: '--file' });
+    const error = await refusalOf(['answer', 'w1', 't1', 'c2_0', '--file', file]);
+    expect(error).toMatchObject({ code: 'message_too_large', field: '--file' });
   });
 
-  test('rollback over the hard limit names the turn', async () => {
+  test('rollback names the turn if the context would exceed the hard limit', async () => {
     const module = `import { scriptedModel } from '${SOURCE}/models/scripted.ts';
       const model = scriptedModel({ window: 8, decide: () => ({ content: '' }) });
       const profile = { ...model.profile, windowTokens: 10, outputCapTokens: 5 };
@@ -153,11 +153,11 @@ describe('an error names the option or argument that was typed', () => {
     await own.client.append({ conversation: 'v4', agent: 'asker', messages });
     await own.client.enqueueTurn({ conversation: 'v4', agent: 'asker', turn: 't1', input: 'hello' });
     await own.client.result('v4', 't1', WAIT);
-    const told = await refusalOf(['rollback', 'v4', 't1', '--agents', agents]);
-    expect(told).toMatchObject({ code: 'over_hard_limit', field: 'turn' });
+    const error = await refusalOf(['rollback', 'v4', 't1', '--agents', agents]);
+    expect(error).toMatchObject({ code: 'over_hard_limit', field: 'turn' });
   });
 
-  test('import names wrong options once, and a wrong id as in the file', async () => {
+  test('import names an invalid option once, and an invalid id as a field of the file', async () => {
     const messages = [{ role: 'user', content: 'hello' }];
     const file = await writeTemporary('talks.jsonl', [
       { id: NO_ID, messages },
@@ -180,9 +180,9 @@ describe('an error names the option or argument that was typed', () => {
     expect(await refusedAs('v1', 'other')).toMatchObject({ error: { code: 'agent_conflict', field: '--agent' } });
   });
 
-  test('names the variable of a durability that the Redis does not support', async () => {
+  test('an error names the variable of a durability that Redis does not support', async () => {
     const { url } = await openOwnRedis('--appendonly', 'no');
-    const told = await refusalOf(['show', 'v1'], { REDIS_URL: url, TURNFOLD_DURABLE_FSYNC: 'local' });
-    expect(told).toMatchObject({ code: 'invalid_config', field: 'TURNFOLD_DURABLE_FSYNC' });
+    const error = await refusalOf(['show', 'v1'], { REDIS_URL: url, TURNFOLD_DURABLE_FSYNC: 'local' });
+    expect(error).toMatchObject({ code: 'invalid_config', field: 'TURNFOLD_DURABLE_FSYNC' });
   });
 });

@@ -1,57 +1,20 @@
-import type { ChildProcess } from 'node:child_process';
-import { once } from 'node:events';
-import { createInterface } from 'node:readline';
 import { Redis } from 'ioredis';
 import { expect, onTestFinished, test } from 'vitest';
 import { type OpenClient, openClient } from '../../src/client/index.ts';
 import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
 import { type HeldModel, openHeldModel } from './held-model.ts';
 import { openOwnRedis } from './own-redis.ts';
-import { startTurnfold } from './run-turnfold.ts';
+import { startWorkerProcess, type WorkerProcess } from './worker-process.ts';
 
-interface Stopping {
-  readonly worker: ChildProcess;
-  /** resolves when its log says that it stops */
-  readonly stopping: Promise<void>;
-  /** how it ended, by its log */
-  readonly outcome: Promise<unknown>;
-  /** resolves when its log says that Redis refuses a write */
-  readonly held: Promise<void>;
-  /** its first claim, by its log */
-  readonly claimed: Promise<Record<string, unknown>>;
-}
-
-function startWorker(redis: LocalRedis, model: HeldModel, shutdownMs: number): Stopping {
+function startWorker(redis: LocalRedis, model: HeldModel, shutdownMs: number): WorkerProcess {
   const env = { REDIS_URL: redis.url, TURNFOLD_SHUTDOWN_MS: String(shutdownMs), TURNFOLD_LOG_LEVEL: 'debug' };
-  const worker = startTurnfold(['worker', '--agents', model.agents], env);
-  if (worker.stdout === null) throw new Error('its output is not piped');
-  const stopping = Promise.withResolvers<void>();
-  const held = Promise.withResolvers<void>();
-  const stopped = Promise.withResolvers<unknown>();
-  const claimed = Promise.withResolvers<Record<string, unknown>>();
-  createInterface({ input: worker.stdout }).on('line', (line) => {
-    const logged = JSON.parse(line) as Record<string, unknown>;
-    const { msg, outcome, event } = logged;
-    if (event === 'turn_claimed') claimed.resolve(logged);
-    if (event === 'write_held') held.resolve();
-    if (msg === 'worker stopping') stopping.resolve();
-    if (msg === 'worker stopped') stopped.resolve(outcome);
-  });
-  return {
-    worker,
-    stopping: stopping.promise,
-    held: held.promise,
-    outcome: stopped.promise,
-    claimed: claimed.promise,
-  };
+  return startWorkerProcess(env, model.agents);
 }
 
 /** Sends SIGTERM, waits for the exit, and returns the code and the logged outcome. */
-async function stop({ worker, outcome }: Stopping): Promise<{ code: number | null; outcome: unknown }> {
-  const exited = once(worker, 'exit');
-  worker.kill('SIGTERM');
-  await exited;
-  return { code: worker.exitCode, outcome: await outcome };
+async function stop(worker: WorkerProcess): Promise<{ code: number | null; outcome: unknown }> {
+  const code = await worker.stop();
+  return { code, outcome: (await worker.untilLogged('worker stopped'))['outcome'] };
 }
 
 async function openTestClient({ url }: LocalRedis): Promise<OpenClient> {
@@ -71,7 +34,7 @@ test('a worker that gets SIGTERM finishes its turn and takes no later one', asyn
   await enqueue(client, 'c1');
   await model.untilCalled(1);
   const stopped = stop(first);
-  await first.stopping;
+  await first.untilLogged('worker stopping');
   await enqueue(client, 'c2');
   model.release();
   expect(await stopped).toEqual({ code: 0, outcome: 'closed' });
@@ -94,7 +57,7 @@ test('a turn that outlasts the deadline of SIGTERM is handed back, and another w
 
   model.release();
   const next = startWorker(redis, model, 20_000);
-  expect(await next.claimed).toMatchObject({ attempt: 1 });
+  expect(await next.untilLogged('turn_claimed')).toMatchObject({ attempt: 1 });
   expect(await client.result('c1', 't1', { waitMs: 30_000 })).toMatchObject({ state: 'completed' });
   expect(model.calls()).toBe(2);
   expect(await client.log('c1')).toHaveLength(2);
@@ -111,23 +74,23 @@ test('SIGTERM while a full Redis refuses an answer hands the turn back at the de
   onTestFinished(() => server.disconnect());
   await server.config('SET', 'maxmemory', 1);
   model.release();
-  await first.held;
+  await first.untilLogged('write_held');
   expect(await stop(first)).toEqual({ code: 75, outcome: 'deadline' });
   expect(await client.result('c1', 't1')).toMatchObject({ state: 'queued' });
 
   await server.config('SET', 'maxmemory', 0);
   const next = startWorker(redis, model, 20_000);
-  expect(await next.claimed).toMatchObject({ attempt: 1 });
+  expect(await next.untilLogged('turn_claimed')).toMatchObject({ attempt: 1 });
   expect(await client.result('c1', 't1', { waitMs: 30_000 })).toMatchObject({ state: 'completed' });
   expect(model.calls()).toBe(2);
 }, 60_000);
 
 test.each([
-  // A deadline that no test would wait for: a lost Redis ends the worker long before it.
+  // A lost Redis ends the worker long before this deadline of ten minutes.
   ['was killed', 'SIGKILL', 600_000],
   ['hangs', 'SIGSTOP', 500],
 ] as const)(
-  'exits with the code for a lost lease after SIGTERM during a turn while Redis %s',
+  'a worker in the middle of a turn exits with 75 after SIGTERM if Redis %s',
   async (_, signal, shutdownMs) => {
     const redis = await openOwnRedis();
     const client = await openTestClient(redis);

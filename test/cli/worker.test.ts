@@ -4,15 +4,17 @@ import { type AddressInfo, createServer } from 'node:net';
 import { createInterface } from 'node:readline';
 import type { Readable } from 'node:stream';
 import { text as readText } from 'node:stream/consumers';
-import { fileURLToPath } from 'node:url';
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { identifyServer, withConnection } from '../../src/local-redis/connection.ts';
 import type { LocalRedis } from '../../src/local-redis/local-redis.ts';
 import { findOnPath } from '../../src/local-redis/local-server.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { isGone } from '../local-redis/fixture.ts';
+import { hasServer } from '../redis-modes/servers.ts';
 import { readRedisSource } from '../setup/redis-source.ts';
+import { openOwnRedis } from './own-redis.ts';
 import { endOf, runTurnfold, startTurnfold, writeTemporary } from './run-turnfold.ts';
+import { AGENTS, startWorkerProcess } from './worker-process.ts';
 
 let redis: LocalRedis;
 beforeAll(async () => {
@@ -20,38 +22,7 @@ beforeAll(async () => {
 });
 afterAll(() => redis.stop());
 
-const AGENTS = fileURLToPath(new URL('../setup/workspace-agents.ts', import.meta.url));
-
-function startWorker(env: Readonly<Record<string, string>>, ...args: string[]): ChildProcess {
-  return startTurnfold(['worker', '--agents', AGENTS, ...args], env);
-}
-
-interface Log {
-  /** Log lines so far. */
-  readonly lines: readonly Record<string, unknown>[];
-  /** the next line that says so */
-  readonly until: (what: string) => Promise<Record<string, unknown>>;
-}
-
-function readLog(worker: ChildProcess): Log {
-  if (worker.stdout === null) throw new Error('its output is not piped');
-  const lines: Record<string, unknown>[] = [];
-  const source = createInterface({ input: worker.stdout })[Symbol.asyncIterator]();
-  return {
-    lines,
-    async until(what) {
-      for (;;) {
-        const { done, value } = await source.next();
-        if (done) throw new Error(`it ended without saying: ${what}`);
-        const line = JSON.parse(value) as Record<string, unknown>;
-        lines.push(line);
-        if (value.includes(what)) return line;
-      }
-    },
-  };
-}
-
-/** A Redis where another was. It ends with the test. */
+/** Starts another Redis on the port of one that died. It ends with the test. */
 async function startOnPort(port: string): Promise<void> {
   const binary = await findOnPath(['redis-server', 'valkey-server'], process.env['PATH'] ?? '');
   if (binary === undefined) throw new Error('no redis-server on PATH');
@@ -59,109 +30,96 @@ async function startOnPort(port: string): Promise<void> {
   onTestFinished(() => void server.kill('SIGKILL'));
 }
 
-/** The first log line with this text. Later lines are not read. */
-async function untilSaid(worker: ChildProcess, what: string): Promise<Record<string, unknown>> {
-  return await readLog(worker).until(what);
+async function exitCodeOf(dev: ChildProcess): Promise<number | null> {
+  dev.stdout?.resume();
+  if (dev.exitCode === null) await once(dev, 'exit');
+  return dev.exitCode;
 }
 
-async function exitCodeOf(worker: ChildProcess): Promise<number | null> {
-  worker.stdout?.resume();
-  if (worker.exitCode === null) await once(worker, 'exit');
-  return worker.exitCode;
-}
-
-test('answers turns until SIGTERM, then exits with 0', async () => {
+test('a worker answers turns until SIGTERM, then exits with 0', async () => {
   const env = { REDIS_URL: redis.url };
-  const worker = startWorker(env);
-  const started = await untilSaid(worker, 'worker started');
+  const worker = startWorkerProcess(env);
+  const started = await worker.untilLogged('worker started');
   expect(started).toMatchObject({ roles: ['turn', 'compaction', 'summarization'] });
   const metrics = await fetch(String(started['metrics']));
   expect(await metrics.text()).toContain('turnfold_');
 
   const run = await runTurnfold(['enqueue', 'w1', 'hello', '--agent', 'workspace', '--wait', '20'], { env });
   expect(run).toMatchObject({ code: 0, stderr: '' });
-  worker.kill('SIGTERM');
-  expect(await exitCodeOf(worker)).toBe(0);
+  expect(await worker.stop()).toBe(0);
 });
 
-test('without a worker, a waiting command prints how to continue', async () => {
+test('enqueue --wait without a worker prints the command that keeps waiting', async () => {
   const args = ['enqueue', 'w2', 'hello', '--agent', 'workspace', '--turn', 't1', '--wait', '0.2'];
   const run = await runTurnfold(args, { env: { REDIS_URL: redis.url } });
   expect(run).toMatchObject({ code: 1, stdout: 't1  queued\n' });
   expect(run.stderr).toContain('turn not settled within 0.2 s. To keep waiting, run: turnfold result w2 t1 --wait 0.2');
 });
 
-test('takes the roles that it is given', async () => {
-  const worker = startWorker({ REDIS_URL: redis.url }, '--roles', 'compaction, summarization');
-  expect(await untilSaid(worker, 'worker started')).toMatchObject({ roles: ['compaction', 'summarization'] });
-  worker.kill('SIGINT');
-  expect(await exitCodeOf(worker)).toBe(0);
+test('a worker takes only the roles of --roles, and exits with 0 after SIGINT', async () => {
+  const worker = startWorkerProcess({ REDIS_URL: redis.url }, AGENTS, '--roles', 'compaction, summarization');
+  expect(await worker.untilLogged('worker started')).toMatchObject({ roles: ['compaction', 'summarization'] });
+  worker.process.kill('SIGINT');
+  expect(await worker.untilExit()).toBe(0);
 });
 
-describe('with Redis away', () => {
-  test('since before its start: SIGTERM ends it', async () => {
-    const worker = startWorker({ REDIS_URL: 'redis://127.0.0.1:1' });
-    await untilSaid(worker, 'worker failed');
-    worker.kill('SIGTERM');
-    expect(await exitCodeOf(worker)).toBe(0);
+describe('a worker while Redis is away', () => {
+  test('a worker that never reached Redis exits with 0 after SIGTERM', async () => {
+    const worker = startWorkerProcess({ REDIS_URL: 'redis://127.0.0.1:1' });
+    await worker.untilLogged('worker failed');
+    expect(await worker.stop()).toBe(0);
   });
 
-  test('for a while: one line for the outage and one for its end', async ({ skip }) => {
-    const own = await provideRedis({ sources: ['path'] }).catch((error: Error) => error);
-    if (own instanceof Error || own.pid === undefined) return skip('no Redis here that may be killed');
-    onTestFinished(() => own.stop());
-    const worker = startWorker({ REDIS_URL: own.url });
-    const log = readLog(worker);
-    await log.until('worker started');
+  test.skipIf(!hasServer)('a worker logs one line when Redis goes away and one when Redis is back', async () => {
+    const own = await openOwnRedis();
+    const worker = startWorkerProcess({ REDIS_URL: own.url });
+    await worker.untilLogged('worker started');
     process.kill(own.pid, 'SIGKILL');
-    await log.until('worker failed');
+    await worker.untilLogged('worker failed');
     await startOnPort(new URL(own.url).port);
-    expect(await log.until('redis is back')).toMatchObject({ level: 'info', awayMs: expect.any(Number) as number });
+    const back = await worker.untilLogged('redis is back');
+    expect(back).toMatchObject({ level: 'info', awayMs: expect.any(Number) as number });
     const run = await runTurnfold(['enqueue', 'w3', 'hello', '--agent', 'workspace', '--wait', '20'], {
       env: { REDIS_URL: own.url },
     });
     expect(run).toMatchObject({ code: 0 });
-    worker.kill('SIGTERM');
-    await log.until('worker stopped');
-    expect(log.lines.filter(({ event }) => event === 'worker_failed')).toHaveLength(1);
+    await worker.stop();
+    expect(worker.lines.filter(({ event }) => event === 'worker_failed')).toHaveLength(1);
   });
 
-  // Without it the test would last as long as the deadline, which is more than any test may take.
-  test('for good: SIGTERM ends it long before its deadline', async ({ skip }) => {
-    const own = await provideRedis({ sources: ['path', 'package'] }).catch((error: Error) => error);
-    if (own instanceof Error || own.pid === undefined) return skip('no Redis here that may be killed');
-    onTestFinished(() => own.stop());
-    const worker = startWorker({ REDIS_URL: own.url, TURNFOLD_SHUTDOWN_MS: '600000' });
-    const lines = readLog(worker);
-    await lines.until('worker started');
+  test('a worker that lost Redis for good exits with 75 long before its shutdown deadline', async () => {
+    const own = await openOwnRedis();
+    // A deadline longer than the time limit of any test.
+    const worker = startWorkerProcess({ REDIS_URL: own.url, TURNFOLD_SHUTDOWN_MS: '600000' });
+    await worker.untilLogged('worker started');
     process.kill(own.pid, 'SIGKILL');
-    await lines.until('worker failed');
-    worker.kill('SIGTERM');
-    expect(await lines.until('worker stopped')).toMatchObject({ outcome: 'deadline' });
-    expect(await exitCodeOf(worker), 'what it held could not be handed back').toBe(75);
+    await worker.untilLogged('worker failed');
+    expect(await worker.stop(), 'the leases could not be handed back').toBe(75);
+    expect(await worker.untilLogged('worker stopped')).toMatchObject({ outcome: 'deadline' });
   });
 
-  test('since its start: SIGTERM ends it within its deadline', async ({ skip }) => {
-    const own = await provideRedis({ sources: ['path', 'package'] }).catch((error: Error) => error);
-    if (own instanceof Error || own.pid === undefined) return skip('no Redis here that may be frozen');
-    onTestFinished(() => own.stop());
-    const worker = startWorker({ REDIS_URL: own.url, TURNFOLD_SHUTDOWN_MS: '500' });
-    await untilSaid(worker, 'worker started');
+  test('an idle worker exits with 0 after SIGTERM while Redis is frozen', async () => {
+    const own = await openOwnRedis();
+    const worker = startWorkerProcess({ REDIS_URL: own.url, TURNFOLD_SHUTDOWN_MS: '500' });
+    await worker.untilLogged('worker started');
     process.kill(own.pid, 'SIGSTOP');
-    onTestFinished(() => void process.kill(own.pid ?? 0, 'SIGCONT'));
-    worker.kill('SIGTERM');
-    expect(await exitCodeOf(worker)).toBe(0);
+    onTestFinished(() => void process.kill(own.pid, 'SIGCONT'));
+    expect(await worker.stop()).toBe(0);
   });
 });
 
-describe('refuses wrong agents and policies before it claims anything', () => {
+describe('a worker refuses to start', () => {
   test.each<[string, string, string]>([
-    ['no list', 'export const agents = 5;', 'invalid_config: --agents: '],
+    ['a number instead of a list', 'export const agents = 5;', 'invalid_config: --agents: '],
     ['an empty list', 'export const agents = [];', 'invalid_config: --agents: expected at least one agent'],
-    ['no model', "export const agents = [{ name: 'a', system: '', tools: [], policy: {} }];", 'agents.a.model'],
-    ['what does not parse', 'export const = 5;', 'invalid_config: --agents: '],
-    ['what throws', "throw new Error('out of reach');", 'out of reach'],
-  ])('a module of agents with %s', async (_, source, words) => {
+    [
+      'an agent without a model',
+      "export const agents = [{ name: 'a', system: '', tools: [], policy: {} }];",
+      'agents.a.model',
+    ],
+    ['a syntax error', 'export const = 5;', 'invalid_config: --agents: '],
+    ['an error at import', "throw new Error('out of reach');", 'out of reach'],
+  ])('a worker does not start with an agents module that has %s', async (_, source, words) => {
     const agents = await writeTemporary('agents.ts', source);
     const run = await runTurnfold(['worker', '--agents', agents], { env: { REDIS_URL: redis.url } });
     expect(run).toMatchObject({ code: 1, stdout: '' });
@@ -174,13 +132,13 @@ describe('refuses wrong agents and policies before it claims anything', () => {
     ['REDIS_URL', ['worker', '--agents', AGENTS], {}],
     ['--roles', ['worker', '--agents', AGENTS, '--roles', 'turn,cook'], {}],
     ['TURNFOLD_LOG_LEVEL', ['worker', '--agents', AGENTS], { TURNFOLD_LOG_LEVEL: 'loud' }],
-  ])('%s', async (field, args, env) => {
+  ])('a worker that does not start names the invalid %s', async (field, args, env) => {
     const run = await runTurnfold(args, { env });
     expect(run).toMatchObject({ code: 1, stdout: '' });
     expect(run.stderr.startsWith(`turnfold: invalid_config: ${field}: `)).toBe(true);
   });
 
-  test('TURNFOLD_METRICS_PORT: a port that another process has', async () => {
+  test('a worker does not start on a metrics port that another process uses, and names the setting', async () => {
     const other = createServer().listen(0, '127.0.0.1');
     await once(other, 'listening');
     onTestFinished(() => void other.close());
@@ -192,7 +150,7 @@ describe('refuses wrong agents and policies before it claims anything', () => {
     expect(run.stderr).toMatch(/^turnfold: invalid_config: TURNFOLD_METRICS_PORT: .*EADDRINUSE/);
   });
 
-  test('a policy that cannot work with an agent', async () => {
+  test('a worker does not start with a policy that cannot work for an agent, and names both', async () => {
     const policy = await writeTemporary('policy.yaml', 'hard_ratio: 0.1');
     const run = await runTurnfold(['worker', '--agents', AGENTS, '--policy', policy], {
       env: { REDIS_URL: redis.url },
@@ -205,7 +163,7 @@ describe('refuses wrong agents and policies before it claims anything', () => {
 describe('dev', () => {
   const talk = (input: string, ...args: string[]) => runTurnfold(['dev', ...args], { input });
 
-  test('answers the lines of a pipe in order, looks inside, and ends on /quit', async () => {
+  test('dev answers the lines of a pipe in order, runs slash commands, and ends at /quit', async () => {
     const input = ['list src/jobs', '/show', '/versions', '/compact', '/bogus', '', '/quit', 'never said'].join('\n');
     const { code, stdout } = await talk(input, '--conversation', 'd1');
     expect(code).toBe(0);
@@ -224,20 +182,20 @@ describe('dev', () => {
     expect(stdout).not.toContain('workspace> ');
   });
 
-  test('ends with its input', async () => {
+  test('dev ends when its input ends', async () => {
     const { code, stdout } = await talk('hello', '--conversation', 'd2');
     expect(code).toBe(0);
     expect(stdout).toContain('Ask me:');
   });
 
-  test('an agent that it does not have is refused, with those that it has', async () => {
+  test('dev refuses an unknown --agent and lists the known agents', async () => {
     const { code, stderr } = await talk('hello', '--agent', 'nobody');
     expect(code).toBe(1);
     expect(stderr).toMatch(/invalid_config: --agent: .*workspace/);
   });
 });
 
-describe('a signal to what runs in one process', () => {
+describe('a signal to a command that runs all in one process', () => {
   const GONE = { timeout: 60_000, interval: 20 };
 
   /** Address of the temporary Redis of `dev`, once its prompt is ready. */
@@ -258,7 +216,7 @@ describe('a signal to what runs in one process', () => {
     return await promise;
   }
 
-  test('SIGTERM closes all that dev has opened, and then ends it', async () => {
+  test('SIGTERM to dev stops its temporary Redis before dev exits', async () => {
     const dev = startTurnfold(['dev']);
     const server = await untilReady(dev);
     const said = dev.stderr === null ? '' : readText(dev.stderr);
@@ -269,7 +227,7 @@ describe('a signal to what runs in one process', () => {
     expect(await said).toContain('stopping (a second signal ends the process at once)\n');
   });
 
-  test('SIGINT without a turn ends dev without an error', async () => {
+  test('SIGINT to dev without a running turn ends dev without an error', async () => {
     const dev = startTurnfold(['dev']);
     if (dev.stdout === null || dev.stderr === null) throw new Error('its output is not piped');
     const said = readText(dev.stderr);
@@ -296,7 +254,7 @@ describe('a signal to what runs in one process', () => {
     generate() { console.log('called'); return new Promise(() => undefined); },
   } }];`;
 
-  test('a second one waits for nothing', async () => {
+  test('a second SIGTERM ends dev at once, in spite of a long shutdown deadline', async () => {
     const agents = await writeTemporary('agents.ts', SILENT);
     const dev = startTurnfold(['dev', '--agents', agents], { TURNFOLD_SHUTDOWN_MS: '600000' });
     if (dev.stdout === null || dev.stderr === null) throw new Error('its output is not piped');
@@ -311,7 +269,7 @@ describe('a signal to what runs in one process', () => {
     await expect.poll(() => isGone(server), GONE).toBe(true);
   });
 
-  test('the demo ends in the middle of its turns', async () => {
+  test('SIGINT ends the demo in the middle of its turns with exit code 130', async () => {
     const demo = startTurnfold(['demo', '--json']);
     if (demo.stderr === null) throw new Error('its output is not piped');
     await untilLine(demo.stderr, 'turn   3/');
@@ -320,6 +278,6 @@ describe('a signal to what runs in one process', () => {
   });
 });
 
-test('help is there without anything', async () => {
+test('the process of turnfold help exits with 0', async () => {
   expect(await endOf(startTurnfold(['help', 'worker']))).toMatchObject({ code: 0 });
 });

@@ -38,7 +38,7 @@ type Enqueued = Parameters<Client['enqueueTurn']>[0];
 const turn = { conversation: 'c1', input: 'x' } as const;
 
 describe('a typed client', () => {
-  it('accepts only the names of its agents, each with its own context', () => {
+  it('enqueueTurn of a typed client accepts only its agents, each with its own context', () => {
     expectTypeOf<Enqueued['agent']>().toEqualTypeOf<'support' | 'chat'>();
     expectTypeOf({ ...turn, agent: 'chat' as const }).toExtend<Enqueued>();
     expectTypeOf({ ...turn, agent: 'support' as const, context: { user: 'u1' } }).toExtend<Enqueued>();
@@ -47,7 +47,7 @@ describe('a typed client', () => {
     expectTypeOf({ ...turn, agent: 'other' as const }).not.toExtend<Enqueued>();
   });
 
-  it("narrows every other method that takes an agent's name", () => {
+  it('append and conversations of a typed client accept only the names of its agents', () => {
     type Appended = Parameters<Client['append']>[0];
     type Listed = NonNullable<Parameters<Client['conversations']>[0]>;
     expectTypeOf<Appended['agent']>().toEqualTypeOf<'support' | 'chat'>();
@@ -59,7 +59,7 @@ describe('a typed client', () => {
     expectTypeOf({ agent: 'other' as const }).not.toExtend<Listed>();
   });
 
-  it('accepts any name and context without agents', () => {
+  it('an untyped client accepts any agent name and any context', () => {
     expectTypeOf<Parameters<OpenClient['enqueueTurn']>[0]>().toEqualTypeOf<EnqueueInput>();
     expectTypeOf<EnqueueInput['agent']>().toEqualTypeOf<string>();
     expectTypeOf<Parameters<OpenClient['append']>[0]>().toEqualTypeOf<AppendInput>();
@@ -67,20 +67,20 @@ describe('a typed client', () => {
     expectTypeOf<EnqueueInput['context']>().toEqualTypeOf<TurnContext | undefined>();
   });
 
-  it('takes names and contexts that are written by hand', () => {
+  it('a typed client accepts agent types that are written by hand', () => {
     type Named = Parameters<OpenClient<[{ name: 'support'; context: Customer }]>['enqueueTurn']>[0];
     expectTypeOf({ ...turn, agent: 'support' as const, context: { user: 'u1' } }).toExtend<Named>();
     expectTypeOf({ ...turn, agent: 'support' as const }).not.toExtend<Named>();
   });
 
-  it('allows agents of any context in the list of a worker', () => {
+  it('a worker accepts agents of any context type', () => {
     expectTypeOf(agents).toExtend<WorkersOptions['agents']>();
     expectTypeOf<Agent<'support', Customer>>().toExtend<Agent>();
   });
 });
 
 describe('the type of a turn', () => {
-  it('has an answer if its state is completed, and a failure code of the union if its state is failed', () => {
+  it('the type of a turn has an answer if completed, a failure if failed, and a wait if waiting', () => {
     const read = (view: TurnView): string | undefined => {
       if (view.state === 'completed') {
         expectTypeOf(view.answer.content).toEqualTypeOf<string>();

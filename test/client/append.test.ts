@@ -34,7 +34,7 @@ test('append assigns the next seqs', async () => {
 });
 
 describe('an append repeated under its operation id', () => {
-  test('returns the same result, even if the log has grown since', async () => {
+  test('an append repeated under its operation id returns the same seqs, even if the log has grown', async () => {
     const first = await append('twice', [user('a')], { operation: 'op-1' });
     await append('twice', [user('b')]);
     expect(await append('twice', [user('a')], { operation: 'op-1' })).toStrictEqual(first);
@@ -42,7 +42,7 @@ describe('an append repeated under its operation id', () => {
     expect((await fixture.client.describe('twice')).head).toBe(2);
   });
 
-  test('finds its own tool results instead of refusing them as duplicates', async () => {
+  test('an append of tool results repeated under its operation id is not refused as a duplicate', async () => {
     await append('twice-calls', [user('a'), calls('x')]);
     const first = await append('twice-calls', [result('x')], { operation: 'op-1' });
     expect(await append('twice-calls', [result('x')], { operation: 'op-1' })).toStrictEqual(first);
@@ -52,21 +52,21 @@ describe('an append repeated under its operation id', () => {
 });
 
 describe('an append with an expected head', () => {
-  test("is refused with the log's head if the heads differ", async () => {
+  test('an append with another expected head is refused and names the head of the log', async () => {
     await append('heads', [user('a')], { expectedHead: 0 });
     const late = append('heads', [user('b')], { expectedHead: 0 });
     await expect(late).rejects.toMatchObject({ code: 'conflict', field: 'expectedHead', details: { head: 1 } });
     expect(await append('heads', [user('b')], { expectedHead: 1 })).toStrictEqual({ from: 2, to: 2 });
   });
 
-  test('judges tool results at that head, though another append has answered the call', async () => {
+  test('an append with an expected head is a conflict if another append has answered its call', async () => {
     await append('heads-calls', [user('a'), calls('x')]);
     await append('heads-calls', [result('x')], { expectedHead: 2 });
     const late = append('heads-calls', [result('x')], { expectedHead: 2 });
     await expect(late).rejects.toMatchObject({ code: 'conflict', details: { head: 3 } });
   });
 
-  test('keeps all messages of concurrent appends without an expected head', async () => {
+  test('concurrent appends without an expected head keep all messages', async () => {
     const texts = ['a', 'b', 'c', 'd'];
     await Promise.all(texts.map((text) => append('crowd', [user(text)])));
     const log = await fixture.client.log('crowd');
@@ -75,7 +75,7 @@ describe('an append with an expected head', () => {
 });
 
 describe('tool results in an append', () => {
-  test("answer calls of an earlier append, by the caller's ids or the log's", async () => {
+  test("tool results answer calls of an earlier append, by the caller's ids or the log's", async () => {
     await append('rounds', [user('a'), calls('mine-1', 'mine-2')]);
     await append('rounds', [result('mine-2')]);
     await append('rounds', [result('c2_0')]);
@@ -88,7 +88,7 @@ describe('tool results in an append', () => {
     expect((await fixture.client.describe('rounds')).openCalls).toStrictEqual([]);
   });
 
-  test('may reuse a call id once that call is answered', async () => {
+  test('a call id may be used again once its call is answered', async () => {
     await append('reuse', [user('a'), calls('x'), result('x'), calls('x'), result('x')]);
     const ids = (await fixture.client.log('reuse')).map(
       ({ message }) => message.toolCallId ?? message.toolCalls?.[0]?.id,
@@ -102,7 +102,7 @@ describe('tool results in an append', () => {
     ['orphan_result', 'messages[0].toolCallId', [{ role: 'tool', content: 'of nothing' }]],
     ['duplicate_call', 'messages[2].toolCallId', [calls('x'), result('x'), result('x')]],
     ['duplicate_call', 'messages[0].toolCalls[1].id', [calls('x', 'x')]],
-  ])('%s names the field %s, and nothing is written', async (code, field, messages) => {
+  ])('an append fails with %s, names %s, and writes nothing', async (code, field, messages) => {
     const conversation = `refused-${code}-${messages.length}-${messages[0]?.role}`;
     await expect(append(conversation, messages)).rejects.toMatchObject({ code, field });
     await expect(fixture.client.describe(conversation)).rejects.toMatchObject({ code: 'not_found' });
@@ -112,7 +112,7 @@ describe('tool results in an append', () => {
 test.each([
   ['plain messages', [user('b')]],
   ['results that answer nothing', [result('nothing')]],
-])('an append for another agent is an agent conflict: %s', async (name, messages) => {
+])('an append of %s for another agent is an agent conflict', async (name, messages) => {
   const conversation = name.replaceAll(' ', '-');
   await append(conversation, [user('a')]);
   await expect(append(conversation, messages, { agent: 'other' })).rejects.toMatchObject({
@@ -147,7 +147,7 @@ test.each<[string, object]>([
   ['operation', { operation: 'a b' }],
   ['expectedHead', { expectedHead: -1 }],
   ['conversation', { conversation: '' }],
-])('a malformed append names %s', async (field, change) => {
+])('an append with an invalid field names %s', async (field, change) => {
   const payload = { conversation: 'malformed', agent, messages: [user('a')], ...change } as AppendInput;
   await expect(fixture.client.append(payload)).rejects.toMatchObject({ code: 'invalid_input', field });
 });

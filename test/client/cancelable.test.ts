@@ -9,7 +9,7 @@ import type { TurnView } from '../../src/domain/turn.ts';
 const view: TurnView = { turn: 't1', state: 'running', agent: 'a', acceptedAt: 1, requestTokens: [] };
 const BROKEN = new Error('broken');
 
-/** `listening` and `waiting` count open subscriptions and waits. `entered` resolves at the first wait. */
+/** Ports of a client in a world without events. `open` counts subscriptions and waits. `waits` resolves at the first wait. */
 class QuietWorld {
   open = 0;
   readonly #waiting = Promise.withResolvers<void>();
@@ -49,7 +49,7 @@ describe.each<[string, (ports: ClientPorts) => AsyncGenerator<unknown, void, voi
   ['events', (ports) => followEvents(ports, 'c1')],
   ['a stream', (ports) => streamTurn(ports, 'c1', 't1')],
 ])('a follower of %s that ends while nothing happens', (_, follow) => {
-  test('is released by return, and its pending read ends', async () => {
+  test('return ends the pending read of a follower and releases its resources', async () => {
     const world = new QuietWorld();
     const items = follow(world.ports);
     const next = items.next();
@@ -59,7 +59,7 @@ describe.each<[string, (ports: ClientPorts) => AsyncGenerator<unknown, void, voi
     expect(world.open).toBe(0);
   });
 
-  test('is released by throw, which rethrows the error', async () => {
+  test('throw on a follower rethrows the error and releases its resources', async () => {
     const world = new QuietWorld();
     const items = follow(world.ports);
     const next = items.next();
@@ -69,7 +69,7 @@ describe.each<[string, (ports: ClientPorts) => AsyncGenerator<unknown, void, voi
     expect(world.open).toBe(0);
   });
 
-  test('is released when the browser behind a pipeline disconnects', async () => {
+  test('a follower in a pipeline is released when the browser disconnects', async () => {
     const world = new QuietWorld();
     const readable = Readable.from(follow(world.ports));
     const closed = new Promise((resolve) => readable.once('close', resolve));
@@ -83,7 +83,7 @@ describe.each<[string, (ports: ClientPorts) => AsyncGenerator<unknown, void, voi
     expect(world.open).toBe(0);
   });
 
-  test('has subscribed to nothing if it ends before the first read', async () => {
+  test('a follower that ends before the first read subscribes to nothing', async () => {
     const world = new QuietWorld();
     await follow(world.ports).return();
     await expect(follow(world.ports).throw(BROKEN)).rejects.toBe(BROKEN);

@@ -1,6 +1,5 @@
-import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { AppendInput } from '../../src/client/index.ts';
-import { createTalker, type Fixture, openFixture } from './fixture.ts';
+import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { createTalker, type Fixture, makeVersions, openFixture, talk } from './fixture.ts';
 
 let fixture: Fixture;
 beforeAll(async () => {
@@ -10,22 +9,6 @@ beforeAll(async () => {
 afterAll(() => fixture.close());
 
 const agent = 'talker';
-
-/** Turns in which the agent says much: two answers, so that there is a sequence behind each user message. */
-function talk(turns: number, from = 1): AppendInput['messages'] {
-  return Array.from({ length: turns }, (_, index) => index + from).flatMap((turn) => [
-    { role: 'user' as const, content: `question ${turn}` },
-    { role: 'assistant' as const, content: `thought ${turn} ${'and so on '.repeat(150)}` },
-    { role: 'assistant' as const, content: `answer ${turn} ${'and so forth '.repeat(150)}` },
-  ]);
-}
-
-/** Asks for a pass and waits for its end. */
-async function compact(conversation: string): Promise<void> {
-  const passId = await fixture.client.compact(conversation);
-  expect(passId).toMatch(/^[0-9A-Z]{26}$/);
-  await vi.waitFor(async () => expect((await fixture.client.describe(conversation)).passId).not.toBe(passId), 20_000);
-}
 
 test('the context of a conversation without compaction is its log', async () => {
   await fixture.client.append({ conversation: 'young', agent, messages: talk(2) });
@@ -51,14 +34,10 @@ test('appended messages above the threshold are compacted without a request', as
 describe('a conversation with versions', () => {
   const conversation = 'old';
   beforeAll(async () => {
-    await fixture.client.append({ conversation, agent, messages: talk(8) });
-    await compact(conversation);
-    await fixture.client.append({ conversation, agent, messages: talk(8, 9) });
-    await compact(conversation);
-    await fixture.client.append({ conversation, agent, messages: [{ role: 'user', content: 'the last' }] });
+    await makeVersions(fixture, conversation);
   });
 
-  test('lists them, oldest first', async () => {
+  test('versions lists the kept versions, oldest first', async () => {
     const versions = await fixture.client.versions(conversation);
     expect(versions.map(({ number, parent, base }) => [number, parent, base])).toStrictEqual([
       [1, 0, 24],
@@ -71,7 +50,7 @@ describe('a conversation with versions', () => {
     }
   });
 
-  test('has the live version and newer messages as its context', async () => {
+  test('context returns the live version and the newer messages', async () => {
     const view = await fixture.client.context(conversation);
     expect(view).toMatchObject({ version: 2, head: 49 });
     expect(view.items.at(-1)?.message.content).toBe('the last');
@@ -80,14 +59,14 @@ describe('a conversation with versions', () => {
     expect(view.tokens).toBeLessThan(live?.tokensBefore ?? 0);
   });
 
-  test('shows each version at the moment it was made', async () => {
+  test('show returns the context of a version at the moment the version was made', async () => {
     const first = await fixture.client.show(conversation, 1);
     expect(first).toMatchObject({ version: 1, head: 24 });
     expect(first.items.at(-1)?.to).toBe(24);
     expect(await fixture.client.context(conversation, { version: 1, head: 24 })).toStrictEqual(first);
   });
 
-  test('shows a version at any later head', async () => {
+  test('context returns a version at any later head, and refuses other heads', async () => {
     const view = await fixture.client.context(conversation, { version: 1, head: 30 });
     expect(view).toMatchObject({ version: 1, head: 30 });
     expect(view.items.slice(-6).map(({ from }) => from)).toStrictEqual([25, 26, 27, 28, 29, 30]);
@@ -99,19 +78,19 @@ describe('a conversation with versions', () => {
     }
   });
 
-  test('shows the replaced messages as the difference of two versions', async () => {
+  test('diff returns the replaced messages between two versions', async () => {
     const changes = await fixture.client.diff(conversation, 0, 1);
     expect(changes.length).toBeGreaterThan(0);
     expect(await fixture.client.diff(conversation, 1, 1)).toStrictEqual([]);
   });
 
-  test('has a log that is still whole', async () => {
+  test('log returns all messages of a compacted conversation', async () => {
     const log = await fixture.client.log(conversation);
     expect(log.map(({ seq }) => seq)).toStrictEqual(Array.from({ length: 49 }, (_, index) => index + 1));
     expect(log[1]?.message.content).toBe(talk(1)[1]?.content);
   });
 
-  test('continues its next turn from the compacted context', async () => {
+  test('a turn after a compaction sends the compacted context to the model', async () => {
     const { turn } = await fixture.client.enqueueTurn({ conversation, agent, input: 'hello' });
     const view = await fixture.client.result(conversation, turn, { waitMs: 20_000 });
     expect(view.answer?.content).toBe('heard hello');
@@ -124,11 +103,11 @@ describe('a conversation with versions', () => {
     ['invalid_input', 'version', { version: -1 }],
     ['invalid_input', 'version', { version: 1.5 }],
     ['invalid_input', 'head', { head: Number.NaN }],
-  ])('%s names the field %s', async (code, field, at) => {
+  ])('context fails with %s and names the field %s', async (code, field, at) => {
     await expect(fixture.client.context(conversation, at)).rejects.toMatchObject({ code, field });
   });
 
-  test('a version that is no longer kept cannot be shown or compared', async () => {
+  test('show and diff fail with not_found for a version that never existed', async () => {
     const { client } = fixture;
     const calls = [
       [() => client.show(conversation, 7), 'version'],

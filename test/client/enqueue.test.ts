@@ -15,7 +15,7 @@ const agent = 'talker';
 describe('a repeated turn id', () => {
   const turn = { conversation: 'again', agent, input: 'hello', turn: 't1' };
 
-  test('is accepted once, and returns the current state', async () => {
+  test('a repeated turn id is accepted once and returns the current state', async () => {
     expect(await fixture.client.enqueueTurn(turn)).toStrictEqual({
       tenant: '_',
       conversation: 'again',
@@ -29,7 +29,7 @@ describe('a repeated turn id', () => {
   });
 
   test.each([{ input: 'hullo' }, { agent: 'other' }, { context: { plan: 'pro' } }])(
-    'is a conflict with another payload: %j',
+    'a repeated turn id with another payload is a conflict: %j',
     async (change) => {
       await fixture.client.enqueueTurn(turn);
       await expect(fixture.client.enqueueTurn({ ...turn, ...change })).rejects.toMatchObject({
@@ -39,7 +39,7 @@ describe('a repeated turn id', () => {
     },
   );
 
-  test('is another turn in another conversation or tenant', async () => {
+  test('the same turn id names another turn in another conversation or tenant', async () => {
     for (const place of [{ conversation: 'again-2' }, { tenant: 'acme' }]) {
       expect(await fixture.client.enqueueTurn({ ...turn, ...place })).toMatchObject({ isNew: true });
     }
@@ -86,7 +86,7 @@ test('a full mailbox reports the number of queued turns, and accepts a turn once
   expect(await fixture.client.enqueueTurn({ ...turn, turn: 't3' })).toMatchObject({ state: 'queued', isNew: true });
 });
 
-test('priority orders conversations', async () => {
+test('a turn with a priority comes before turns of other conversations', async () => {
   const connection = new Redis(fixture.url, { maxRetriesPerRequest: null });
   const queue = new Queue(QUEUES.turn, { connection, prefix: queuePrefix(0) });
   onTestFinished(async () => {
@@ -115,14 +115,14 @@ describe('the size of a message', () => {
   const size = (input: string): number => Buffer.byteLength(JSON.stringify({ role: 'user', content: input }));
   const largest = 'é'.repeat((1_048_576 - size('')) / 2);
 
-  test('may be 1 MiB', async () => {
+  test('enqueueTurn accepts a message of 1 MiB', async () => {
     expect(size(largest)).toBeGreaterThan(1_048_574);
     expect(await fixture.client.enqueueTurn({ conversation: 'large', agent, input: largest })).toMatchObject({
       isNew: true,
     });
   });
 
-  test('is refused above 1 MiB with the field, and nothing is written', async () => {
+  test('enqueueTurn refuses a message above 1 MiB and writes nothing', async () => {
     const refusal = fixture.client.enqueueTurn({ conversation: 'too-large', agent, input: `${largest}é` });
     await expect(refusal).rejects.toMatchObject({ code: 'message_too_large', field: 'input' });
     await expect(fixture.client.describe('too-large')).rejects.toMatchObject({ code: 'not_found' });
@@ -145,12 +145,12 @@ test.each<[string, object]>([
   ['delayMs', { delayMs: 315_360_000_001 }],
   ['priority', { priority: 1, delayMs: 60_000 }],
   ['maxQueuedTurns', { maxQueuedTurns: 0 }],
-])('a payload with an impossible %s names the field: %j', async (field, change) => {
+])('enqueueTurn names the invalid field %s of %j', async (field, change) => {
   const payload = { conversation: 'malformed', agent, input: 'x', ...change };
   await expect(fixture.client.enqueueTurn(payload)).rejects.toMatchObject({ code: 'invalid_input', field });
 });
 
-test('a payload with an unknown field is refused', async () => {
+test('enqueueTurn refuses an unknown field', async () => {
   const payload = { conversation: 'malformed', agent, input: 'x', tools: [] };
   await expect(fixture.client.enqueueTurn(payload)).rejects.toMatchObject({
     code: 'invalid_input',

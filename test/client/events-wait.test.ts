@@ -24,17 +24,17 @@ async function follow(steps: readonly ((db: MemoryDatabase) => void)[], slowMs =
     else step(db);
   };
   const ports = { now: () => db.now(), events: openMemoryEventStore(db), notices: { wait } };
-  const told: string[] = [];
+  const received: string[] = [];
   const events = followEvents(ports as unknown as ClientPorts, ref.id, { after: '0', signal: over.signal });
   await expect(
     (async () => {
       for await (const event of events) {
-        told.push(event.type === 'turn_settled' ? event.turn : event.type);
+        received.push(event.type === 'turn_settled' ? event.turn : event.type);
         db.advance(slowMs);
       }
     })(),
   ).rejects.toBe(OVER);
-  return told;
+  return received;
 }
 
 const settle = (turn: string) => (db: MemoryDatabase) =>
@@ -45,11 +45,11 @@ const expire = (db: MemoryDatabase): void => {
 };
 const erase = (db: MemoryDatabase): void => db.remove(ref);
 
-test('a reader that is up to date loses nothing when the last event expires after a day', async () => {
+test('a follower that is up to date gets no `lost` entry when the last event expires after a day', async () => {
   expect(await follow([pass(23), pass(1.5), expire, settle('t2')])).toEqual(['t1', 't2']);
 });
 
-test('a reader that has not read for a day gets `lost`', async () => {
+test('a follower that has not read for a day gets a `lost` entry', async () => {
   expect(await follow([expire, settle('t2')], 25 * HOUR_MS)).toEqual(['t1', 'lost', 't2']);
   const later = (db: MemoryDatabase): void => {
     pass(25)(db);
@@ -58,52 +58,21 @@ test('a reader that has not read for a day gets `lost`', async () => {
   expect(await follow([later, settle('t2')])).toEqual(['t1', 'lost', 't2']);
 });
 
-test('a reader that starts before the first event gets `lost` if a burst was trimmed', async () => {
+test('a follower gets a `lost` entry if a burst of events was trimmed before it read them', async () => {
   const burst = (count: number) => (db: MemoryDatabase) => {
     for (let nth = 1; nth <= count; nth += 1) settle('t')(db);
   };
   const begin = (db: MemoryDatabase): void => expire(db);
-  expect((await follow([begin, burst(499)])).filter((told) => told === 'lost')).toEqual(['lost']);
-  expect((await follow([begin, pass(0), burst(500)])).filter((told) => told === 'lost')).toEqual(['lost', 'lost']);
+  expect((await follow([begin, burst(499)])).filter((type) => type === 'lost')).toEqual(['lost']);
+  expect((await follow([begin, pass(0), burst(500)])).filter((type) => type === 'lost')).toEqual(['lost', 'lost']);
 });
 
-/** A world in which nothing happens. @returns `waits` resolves once the follower waits */
-function openLongWait(): { ports: ClientPorts; waits: Promise<void> } {
-  const { promise: waits, resolve: tell } = Promise.withResolvers<void>();
-  const wait = (_: unknown, _ms: number, signal?: AbortSignal): Promise<void> => {
-    tell();
-    return new Promise((resolve) => signal?.addEventListener('abort', () => resolve()));
-  };
-  const db = new MemoryDatabase();
-  settle('t1')(db);
-  const ports = { now: () => db.now(), events: openMemoryEventStore(db), notices: { wait } };
-  return { ports: ports as unknown as ClientPorts, waits };
-}
-
-test('an abort ends even a long wait for events', async () => {
-  const work = new AbortController();
-  const { ports, waits } = openLongWait();
-  const next = followEvents(ports, ref.id, { signal: work.signal }).next();
-  await waits;
-  work.abort(OVER);
-  await expect(next).rejects.toBe(OVER);
-});
-
-test('a reader that leaves while nothing happens is released at once', async () => {
-  const { ports, waits } = openLongWait();
-  const events = followEvents(ports, ref.id);
-  const next = events.next();
-  await waits;
-  await events.return();
-  expect(await next).toEqual({ done: true, value: undefined });
-});
-
-test('a conversation that was created again yields `lost`, even if it had no events before', async () => {
+test('a follower gets a `lost` entry when its conversation is erased and created again after its events expired', async () => {
   const wasErased = [pass(23), pass(1.5), expire, pass(0), erase, pass(0), settle('t2')];
   expect(await follow(wasErased)).toEqual(['t1', 'lost', 't2']);
 });
 
-test('an event that disappears before its time was erased, not expired', async () => {
+test('a follower gets a `lost` entry if events disappear before their day is over', async () => {
   expect(await follow([pass(23), expire, settle('t2')])).toEqual(['t1', 'lost', 't2']);
   expect(await follow([pass(25), pass(1), erase, settle('t2')])).toEqual(['t1', 'lost', 't2']);
 });

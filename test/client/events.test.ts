@@ -4,7 +4,7 @@ import type { EventOptions, EventOrLoss } from '../../src/client/index.ts';
 import { Keyspace } from '../../src/store/keys.ts';
 import { type Fixture, openFixture, SHARDS } from './fixture.ts';
 
-const LOOK = { timeout: 60_000, interval: 20 };
+const POLL = { timeout: 60_000, interval: 20 };
 
 let fixture: Fixture;
 beforeAll(async () => {
@@ -15,7 +15,7 @@ afterAll(() => fixture.close());
 const newName = (): string => `c.${randomUUID()}`;
 const keyOf = (id: string): string => new Keyspace(SHARDS).key({ tenant: '_', id }, 'ev');
 
-/** One event for each turn. */
+/** Makes one event per turn: the turn is canceled. */
 async function settle(conversation: string, ...turns: string[]): Promise<void> {
   for (const turn of turns) {
     await fixture.client.enqueueTurn({ conversation, agent: 'talker', turn, input: 'hello' });
@@ -24,12 +24,12 @@ async function settle(conversation: string, ...turns: string[]): Promise<void> {
 }
 
 async function readAll(conversation: string, options: EventOptions): Promise<EventOrLoss[]> {
-  const told: EventOrLoss[] = [];
-  for await (const event of fixture.client.events(conversation, { waitMs: 0, ...options })) told.push(event);
-  return told;
+  const received: EventOrLoss[] = [];
+  for await (const event of fixture.client.events(conversation, { waitMs: 0, ...options })) received.push(event);
+  return received;
 }
 
-function tell(event: EventOrLoss | undefined): string {
+function nameOf(event: EventOrLoss | undefined): string {
   return event?.type === 'turn_settled' ? event.turn : (event?.type ?? 'nothing');
 }
 
@@ -42,18 +42,18 @@ async function countChannels(conversation: string): Promise<number> {
   return ((await fixture.redis.pubsub('CHANNELS', `*:ev:${conversation}`)) as string[]).length;
 }
 
-/** Follows, and has had its first look: its first event is not there yet. */
+/** Follows a conversation, and returns once the follower waits for its first event. */
 async function follow(conversation: string, options?: EventOptions) {
   const events = fixture.client.events(conversation, options)[Symbol.asyncIterator]();
   const first = events.next();
   first.catch(() => undefined);
-  await expect.poll(() => countChannels(conversation), LOOK).toBe(1);
-  const next = async (promise = events.next()): Promise<string> => tell((await promise).value ?? undefined);
+  await expect.poll(() => countChannels(conversation), POLL).toBe(1);
+  const next = async (promise = events.next()): Promise<string> => nameOf((await promise).value ?? undefined);
   return { events, first, next };
 }
 
 describe('events', () => {
-  test('are returned in order and in pages, and end without a wait if no time is given', async () => {
+  test('events are returned in order and in pages, and end at once with waitMs 0', async () => {
     const conversation = newName();
     await settle(conversation, 't1', 't2');
     const adding = fixture.redis.pipeline();
@@ -61,28 +61,28 @@ describe('events', () => {
     for (const turn of turns)
       adding.xadd(keyOf(conversation), '*', 'type', 'turn_settled', 'turn', turn, 'state', 'failed');
     await adding.exec();
-    const told = await readAll(conversation, { after: '0' });
-    expect(told.map(tell)).toEqual(['t1', 't2', ...turns]);
-    expect(told[0]).toEqual({
+    const received = await readAll(conversation, { after: '0' });
+    expect(received.map(nameOf)).toEqual(['t1', 't2', ...turns]);
+    expect(received[0]).toEqual({
       id: expect.stringMatching(/^\d+-\d+$/),
-      at: Number(idOf(told[0]).split('-')[0]),
+      at: Number(idOf(received[0]).split('-')[0]),
       type: 'turn_settled',
       turn: 't1',
       state: 'canceled',
     });
   });
 
-  test('resume behind the last handled event', async () => {
+  test('events resume behind the last handled event', async () => {
     const conversation = newName();
     await settle(conversation, 't1', 't2', 't3');
     const [first, , last] = await readAll(conversation, { after: '0' });
-    expect((await readAll(conversation, { after: idOf(first) })).map(tell)).toEqual(['t2', 't3']);
+    expect((await readAll(conversation, { after: idOf(first) })).map(nameOf)).toEqual(['t2', 't3']);
     expect(await readAll(conversation, { after: idOf(last) })).toEqual([]);
     await settle(conversation, 't4');
-    expect((await readAll(conversation, { after: idOf(last) })).map(tell)).toEqual(['t4']);
+    expect((await readAll(conversation, { after: idOf(last) })).map(nameOf)).toEqual(['t4']);
   });
 
-  test('arrive as they are made, at every follower', async () => {
+  test('events arrive at every follower as they are made', async () => {
     const conversation = newName();
     await settle(conversation, 'old');
     const [one, other] = [await follow(conversation), await follow(conversation)];
@@ -96,16 +96,16 @@ describe('events', () => {
     expect(await third).toBe('t3');
   });
 
-  test('are awaited for as long as the caller allows', async () => {
+  test('events are awaited for waitMs', async () => {
     const conversation = newName();
     await settle(conversation, 't1');
-    const told = readAll(conversation, { waitMs: 1_500 });
-    await expect.poll(() => countChannels(conversation), LOOK).toBe(1);
+    const received = readAll(conversation, { waitMs: 1_500 });
+    await expect.poll(() => countChannels(conversation), POLL).toBe(1);
     await settle(conversation, 't2');
-    expect((await told).map(tell)).toEqual(['t2']);
+    expect((await received).map(nameOf)).toEqual(['t2']);
   });
 
-  test('from a newer program keep their fields', async () => {
+  test('events of a newer turnfold keep their fields', async () => {
     const conversation = newName();
     await settle(conversation, 't1');
     await fixture.redis.xadd(keyOf(conversation), '*', 'type', 'moon_rose', 'over', 'the sea');
@@ -118,16 +118,16 @@ describe('events', () => {
 });
 
 describe('a `lost` entry', () => {
-  test('marks a position whose events may be gone, but not the start of all kept events', async () => {
+  test('a `lost` entry marks a position whose events may be gone, but not the start of all kept events', async () => {
     const conversation = newName();
     await settle(conversation, 't1', 't2', 't3');
     const [first] = await readAll(conversation, { after: '0' });
     await fixture.redis.xtrim(keyOf(conversation), 'MAXLEN', 1);
-    expect((await readAll(conversation, { after: idOf(first) })).map(tell)).toEqual(['lost', 't3']);
-    expect((await readAll(conversation, { after: '0' })).map(tell)).toEqual(['t3']);
+    expect((await readAll(conversation, { after: idOf(first) })).map(nameOf)).toEqual(['lost', 't3']);
+    expect((await readAll(conversation, { after: '0' })).map(nameOf)).toEqual(['t3']);
   });
 
-  test('is emitted once when the conversation is erased and created again', async () => {
+  test('a `lost` entry comes once when the conversation is erased and created again', async () => {
     const conversation = newName();
     await settle(conversation, 't1', 't2');
     const [first] = await readAll(conversation, { after: '0' });
@@ -140,12 +140,12 @@ describe('a `lost` entry', () => {
     const fourth = next();
     await settle(conversation, 'new');
     expect(await fourth).toBe('new');
-    expect((await readAll(conversation, { after: idOf(first) })).map(tell)).toEqual(['lost', 'new']);
+    expect((await readAll(conversation, { after: idOf(first) })).map(nameOf)).toEqual(['lost', 'new']);
   });
 });
 
 describe('a follower of events that ends', () => {
-  test('by its signal gets the reason, and is unsubscribed', async () => {
+  test('a follower of events that is aborted throws the reason and unsubscribes', async () => {
     const work = new AbortController();
     const conversation = newName();
     await settle(conversation, 't1');
@@ -154,19 +154,19 @@ describe('a follower of events that ends', () => {
     work.abort(reason);
     await expect(first).rejects.toBe(reason);
     expect(await events.next()).toEqual({ done: true, value: undefined });
-    await expect.poll(() => countChannels(conversation), LOOK).toBe(0);
+    await expect.poll(() => countChannels(conversation), POLL).toBe(0);
     const late = fixture.client.events(conversation, { after: '0', signal: work.signal })[Symbol.asyncIterator]();
     await expect(late.next()).rejects.toBe(reason);
   });
 
-  test('by leaving the loop is unsubscribed', async () => {
+  test('a follower of events that leaves the loop unsubscribes', async () => {
     const conversation = newName();
     await settle(conversation, 't1');
     const { first, events } = await follow(conversation);
     await settle(conversation, 't2');
     await first;
     await events.return?.();
-    await expect.poll(() => countChannels(conversation), LOOK).toBe(0);
+    await expect.poll(() => countChannels(conversation), POLL).toBe(0);
   });
 });
 
@@ -177,6 +177,6 @@ test.each<[string, string, EventOptions]>([
   ['invalid_input', 'after', { after: '' }],
   ['invalid_input', 'after', { after: '99999999999999999999-0' }],
   ['invalid_input', 'waitMs', { waitMs: -1 }],
-])('%s names the field %s: %j', async (code, field, options) => {
+])('events fails with %s and names %s: %j', async (code, field, options) => {
   await expect(readAll('nobody', options)).rejects.toMatchObject({ code, field });
 });

@@ -1,7 +1,7 @@
 import { Redis } from 'ioredis';
-import { onTestFinished } from 'vitest';
+import { expect, onTestFinished } from 'vitest';
 import { z } from 'zod';
-import { type OpenClient, openClient } from '../../src/client/index.ts';
+import { type AppendInput, type OpenClient, openClient } from '../../src/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
 import type { ModelRequest } from '../../src/domain/model.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
@@ -16,7 +16,7 @@ export const SHARDS = 4;
 export interface Fixture {
   readonly url: string;
   readonly client: OpenClient;
-  /** the server itself, for what no client of ours does */
+  /** Connection for commands that the client does not have. */
   readonly redis: Redis;
   openClient(url?: string): Promise<OpenClient>;
   startWorkers(agents?: readonly Agent[]): Promise<void>;
@@ -63,14 +63,14 @@ export async function openFixture(): Promise<Fixture> {
 const DONE = Promise.resolve();
 const input = z.object({});
 
-/** `call` makes calls, and `answer` returns them once `open` resolves. */
+/** An agent. The input `call a,b` calls the tools a and b, and `hold` is answered once `gate` resolves. */
 export function createTalker(gate: Promise<void> = DONE): Agent {
   return {
     name: 'talker',
     system: 'You talk.',
     policy: {},
     tools: [
-      { name: 'echo', description: 'runs here', input, run: async () => 'echoed' },
+      { name: 'echo', description: 'runs in the worker', input, run: async () => 'echoed' },
       { name: 'ask', description: 'runs elsewhere', input },
       { name: 'risk', description: 'has to be allowed', input, needsApproval: true, run: async () => 'risked' },
     ],
@@ -87,6 +87,31 @@ function decide({ messages }: ModelRequest, gate: Promise<void>): ScriptedOutcom
   const names = /^call (.+)$/.exec(text)?.[1]?.split(',') ?? [];
   if (names.length > 0) return { toolCalls: names.map((name) => ({ name, arguments: {} })) };
   return { content: `heard ${text}` };
+}
+
+/** Turns with two long answers each. The answers behind a user message are a sequence that a pass summarizes. */
+export function talk(turns: number, from = 1): AppendInput['messages'] {
+  return Array.from({ length: turns }, (_, index) => index + from).flatMap((turn) => [
+    { role: 'user' as const, content: `question ${turn}` },
+    { role: 'assistant' as const, content: `thought ${turn} ${'and so on '.repeat(150)}` },
+    { role: 'assistant' as const, content: `answer ${turn} ${'and so forth '.repeat(150)}` },
+  ]);
+}
+
+/** Requests a pass and waits for its end. */
+export async function compact({ client }: Fixture, conversation: string): Promise<void> {
+  const passId = await client.compact(conversation);
+  const current = async () => (await client.describe(conversation)).passId;
+  await expect.poll(current, { timeout: 60_000 }).not.toBe(passId);
+}
+
+/** Makes version 1 at seq 24, version 2 at seq 48, and a message behind them. */
+export async function makeVersions(fixture: Fixture, conversation: string): Promise<void> {
+  for (const from of [1, 9]) {
+    await fixture.client.append({ conversation, agent: 'talker', messages: talk(8, from) });
+    await compact(fixture, conversation);
+  }
+  await fixture.client.append({ conversation, agent: 'talker', messages: [{ role: 'user', content: 'the last' }] });
 }
 
 /** A Redis process that the test may freeze and kill. The suite is skipped if none can be started. */

@@ -8,7 +8,7 @@ import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
 import { HOSTILE_JSON, hostileProxy } from '../fakes/hostile-values.ts';
 import { createMemoryClient } from './memory-client.ts';
 
-/** The coded error of a refused call, over a store that must stay empty. */
+/** Error of a refused call. The store must stay empty. */
 async function refusalOf(call: (client: TurnfoldClient) => Promise<unknown>): Promise<TurnfoldError> {
   const db = new MemoryDatabase(() => Date.now());
   const store = openMemoryStore(db);
@@ -56,7 +56,7 @@ test('append names a field whose getter throws', async () => {
 });
 
 test.each<[string, (client: TurnfoldClient) => Promise<unknown>]>([
-  ['append', (client) => client.append(hostileProxy() as never)],
+  ['an append', (client) => client.append(hostileProxy() as never)],
   ['append of a proxy', (client) => appendTo(client, hostileProxy())],
   ['enqueueTurn', (client) => client.enqueueTurn(hostileProxy() as never)],
   ['a conversation’s name', (client) => client.describe(hostileProxy() as never)],
@@ -67,7 +67,7 @@ test.each<[string, (client: TurnfoldClient) => Promise<unknown>]>([
   ['approve', (client) => client.approve('c1', 'p', hostileProxy())],
   ['openTurns', (client) => client.openTurns('c1', hostileProxy())],
   ['failedTurns', (client) => client.failedTurns(hostileProxy())],
-])('%s refuses a value whose every access throws', async (_, call) => {
+])('a client call refuses a value whose every access throws: %s', async (_, call) => {
   expect(await refusalOf(call)).toMatchObject({ code: 'invalid_input' });
 });
 

@@ -1,4 +1,4 @@
-import { expect, it, onTestFinished, test } from 'vitest';
+import { expect, onTestFinished, test } from 'vitest';
 import { openClient } from '../../src/client/index.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { readRedisSource } from '../setup/redis-source.ts';
@@ -11,6 +11,7 @@ function open(options: object): Promise<unknown> {
 test.each<[string, object]>([
   ['redisUrl', { redisUrl: undefined }],
   ['redisUrl', { redisUrl: 'http://s3cret' }],
+  ['redisUrl', { redisUrl: 'redis://:s3cret@127.0.0.1:port' }],
   ['redisTls', { redisTls: 5 }],
   ['redisTls.key', { redisTls: { key: 5 } }],
   ['encodingOf', { encodingOf: 'o200k_base' }],
@@ -19,18 +20,18 @@ test.each<[string, object]>([
   ...['shards', 'queueShards'].flatMap((field) =>
     [0, -1, 1.5, Number.NaN, '4', null].map((value): [string, object] => [field, { [field]: value }]),
   ),
-])('%s: %j is refused with the field', async (field, options) => {
+])('openClient names the invalid option %s of %j without its value', async (field, options) => {
   const refused = open(options);
   await expect(refused).rejects.toMatchObject({ name: 'TurnfoldError', code: 'invalid_config', field });
   await expect(refused).rejects.not.toThrow('s3cret');
 });
 
-test('an invalid durability has the code invalid_input', async () => {
+test('openClient refuses an invalid durability with invalid_input', async () => {
   const refused = open({ durability: { replicas: 1 } });
   await expect(refused).rejects.toMatchObject({ code: 'invalid_input', field: 'durability.timeoutMs' });
 });
 
-it('an unknown encoding fails the call that needs it, and nothing is written', async () => {
+test('a call that needs an unknown encoding fails and writes nothing', async () => {
   const redis = await provideRedis(readRedisSource());
   onTestFinished(() => redis.stop());
   const client = await openClient({ redisUrl: redis.url, encodingOf: () => 'foo' as never });

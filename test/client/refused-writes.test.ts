@@ -10,7 +10,7 @@ afterAll(() => fixture.close());
 
 const agent = 'talker';
 
-/** Every key with what it holds, queues included. */
+/** All keys with their values, queues included. */
 async function readDatabase(): Promise<Map<string, string>> {
   const keys = (await fixture.redis.keys('*')).toSorted();
   const dumps = await Promise.all(keys.map((key) => fixture.redis.dumpBuffer(key)));
@@ -35,18 +35,18 @@ describe('Redis is full', () => {
     ['a restore', () => fixture.client.restore('c2', { version: 0, newer: 'keep' })],
     ['a fork', () => fixture.client.fork('c2', 'c7')],
     ['a request for a pass', () => fixture.client.compact('c1')],
-  ])('%s is refused, and nothing is written', async (_, write) => {
+  ])('a full Redis refuses %s, and nothing is written', async (_, write) => {
     const before = await readDatabase();
     await expect(write()).rejects.toMatchObject({ code: 'redis_full' });
     expect(await readDatabase()).toStrictEqual(before);
   });
 
-  test('an erase still works, since it frees memory', async () => {
+  test('erase works on a full Redis, because it frees memory', async () => {
     expect(await fixture.client.erase('c1')).toMatchObject({ removedKeys: expect.any(Number) });
     await expect(fixture.client.describe('c1')).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  test('accepted turns can be read, and refused ones be sent again', async () => {
+  test('with a full Redis accepted turns can be read, and refused turns can be sent again later', async () => {
     const turn = { conversation: 'c1', agent, input: 'x', turn: 't3' };
     await expect(fixture.client.enqueueTurn(turn)).rejects.toMatchObject({ code: 'redis_full' });
     expect(await fixture.client.result('c1', 't1')).toMatchObject({ state: 'queued' });
@@ -57,7 +57,7 @@ describe('Redis is full', () => {
   });
 });
 
-test('a turn whose wake is refused was accepted, so its call succeeds', async () => {
+test('enqueueTurn and append succeed if only the wake is refused, and the sweeper wakes the turn', async () => {
   await fixture.redis.call('ACL', 'SETUSER', 'no-queue', 'on', '>secret', '~{tf*', '&*', '+@all');
   const errors: unknown[] = [];
   const url = fixture.url.replace(/^redis:..(.*@)?/, 'redis://no-queue:secret@');
@@ -71,7 +71,7 @@ test('a turn whose wake is refused was accepted, so its call succeeds', async ()
     await client.close();
   }
 
-  // The sweeper finds what has no wake.
+  // The sweeper finds turns without a wake.
   const { turn } = await fixture.client.enqueueTurn({ conversation: 'c5', agent, input: 'y' });
   await fixture.startWorkers();
   const view = await fixture.client.result('c5', turn, { waitMs: 20_000 });

@@ -79,7 +79,7 @@ async function prepare(tenant: string, kind: keyof typeof PREPARED, count = CALL
   return names;
 }
 
-/** Kills the server, and starts it on the same data 1.2 s later. `meanwhile` runs again and again while it is down. */
+/** Kills the server and starts it on the same data 1.2 s later. Runs `meanwhile` eight times in between. */
 async function restart(meanwhile: () => void = () => undefined): Promise<void> {
   await redis.kill();
   for (let at = 0; at < CALLS - IN_FLIGHT; at += 1) {
@@ -89,7 +89,7 @@ async function restart(meanwhile: () => void = () => undefined): Promise<void> {
   await redis.start();
 }
 
-/** Calls a method of each conversation: the first ones are in flight when the server dies. */
+/** Calls a method for each conversation. The first four calls are in flight when the server dies. */
 async function callAcrossRestart<T>(
   names: readonly NamedConversation[],
   call: (name: NamedConversation) => Promise<T>,
@@ -109,7 +109,7 @@ async function callAcrossRestart<T>(
   return outcomes.flatMap((outcome) => (outcome.status === 'fulfilled' ? [outcome.value] : []));
 }
 
-/** A store that does everything, and loses the answer of each first call of an operation. */
+/** A store that executes every call, but loses the answer to the first call of each operation. */
 function loseAnswers(store: Store): Store {
   const members = Object.entries(store).map(
     ([name, operation]: [string, (...input: unknown[]) => Promise<unknown>]) => {
@@ -248,7 +248,7 @@ const READS: Readonly<Record<string, Read>> = {
 };
 
 describe.skipIf(!hasRedisServer)('a restart of Redis of 1.2 s', () => {
-  test.each(Object.keys(WRITES))('delays %s, and nothing is written twice', async (method) => {
+  test.each(Object.keys(WRITES))('a restart of Redis delays %s, and nothing is written twice', async (method) => {
     const { of, call, answers, read, leaves } = WRITES[method] ?? expect.unreachable();
     const names = await prepare(method, of);
     const answered = await callAcrossRestart(names, (name) => call(name, client));
@@ -256,15 +256,18 @@ describe.skipIf(!hasRedisServer)('a restart of Redis of 1.2 s', () => {
     for (const name of names) expect(await read(name), name.conversation).toEqual(leaves);
   });
 
-  test.each(Object.keys(WRITES))('loses every first answer to %s, and the write happens once', async (method) => {
-    const { of, call, answers, read, leaves } = WRITES[method] ?? expect.unreachable();
-    const [name = expect.unreachable()] = await prepare(`lost-${method}`, of, 1);
-    const unlucky = createMemoryClient(retryStore(loseAnswers(connected.store), 60_000));
-    expect([await call(name, unlucky)]).toMatchObject([method === 'redrive' ? { isNew: false } : answers]);
-    expect(await read(name)).toEqual(leaves);
-  });
+  test.each(Object.keys(WRITES))(
+    '%s writes once even if the first answer of every store operation is lost',
+    async (method) => {
+      const { of, call, answers, read, leaves } = WRITES[method] ?? expect.unreachable();
+      const [name = expect.unreachable()] = await prepare(`lost-${method}`, of, 1);
+      const unlucky = createMemoryClient(retryStore(loseAnswers(connected.store), 60_000));
+      expect([await call(name, unlucky)]).toMatchObject([method === 'redrive' ? { isNew: false } : answers]);
+      expect(await read(name)).toEqual(leaves);
+    },
+  );
 
-  test.each(Object.keys(READS))('delays %s, which returns the same as before', async (method) => {
+  test.each(Object.keys(READS))('a restart of Redis delays %s, which returns the same as before', async (method) => {
     const [of, call] = READS[method] ?? expect.unreachable();
     const names = await prepare(`read-${method}`, of);
     const before = await Promise.all(names.map((name) => call(name, client)));
@@ -272,7 +275,7 @@ describe.skipIf(!hasRedisServer)('a restart of Redis of 1.2 s', () => {
   });
 
   const FOLLOWS: Readonly<Record<string, (name: NamedConversation) => Promise<unknown>>> = {
-    'a result that is waited for': (name) => client.result(name, 't1', { waitMs: 100_000 }),
+    'an awaited result': (name) => client.result(name, 't1', { waitMs: 100_000 }),
     'a stream': async (name) => {
       for await (const part of client.stream(name, 't1')) if (part.type === 'result') return part.view;
       return undefined;
@@ -283,16 +286,19 @@ describe.skipIf(!hasRedisServer)('a restart of Redis of 1.2 s', () => {
     },
   };
 
-  test.each(Object.keys(FOLLOWS))('does not end %s, which continues to the end of the turn', async (what) => {
-    const follow = FOLLOWS[what] ?? expect.unreachable();
-    const names = await prepare(what.replaceAll(' ', '-'), 'queued');
-    const followed = Promise.all(names.map(follow));
-    await restart();
-    for (const name of names) await client.cancel(name, 't1');
-    expect(await followed).toMatchObject(names.map(() => ({ turn: 't1', state: 'canceled' })));
-  });
+  test.each(Object.keys(FOLLOWS))(
+    'a restart of Redis does not end %s, which continues to the end of the turn',
+    async (what) => {
+      const follow = FOLLOWS[what] ?? expect.unreachable();
+      const names = await prepare(what.replaceAll(' ', '-'), 'queued');
+      const followed = Promise.all(names.map(follow));
+      await restart();
+      for (const name of names) await client.cancel(name, 't1');
+      expect(await followed).toMatchObject(names.map(() => ({ turn: 't1', state: 'canceled' })));
+    },
+  );
 
-  test('delays an import, which appends each conversation once', async () => {
+  test('a restart of Redis delays an import, which appends each conversation once', async () => {
     const lines = Array.from({ length: 400 }, (_, at) => ({
       id: `i${at}`,
       messages: [MESSAGE, { role: 'assistant', content: 'y' }],
@@ -310,7 +316,7 @@ describe.skipIf(!hasRedisServer)('a restart of Redis of 1.2 s', () => {
     expect((await listed()).map(({ head }) => head)).toEqual(lines.map(() => 2));
   });
 
-  test('that outlasts the deadline fails every method with our own error', async () => {
+  test('every method fails with redis_unavailable if Redis stays away beyond the deadline', async () => {
     const hasty = await openClient({ redisUrl: redis.url, shards: SHARDS, deadlineMs: 300 });
     onTestFinished(() => hasty.close());
     const name = { tenant: 'late', conversation: 'c' };

@@ -45,7 +45,7 @@ async function openClientWith(change: (real: SettlementNotices) => SettlementNot
 }
 
 describe('a caller that waits for a result', () => {
-  test('gets the answer', async () => {
+  test('result with waitMs returns the answer of the turn', async () => {
     const { turn } = await fixture.client.enqueueTurn({ conversation: 'waits', agent, input: 'hello' });
     expect(await fixture.client.result('waits', turn, { waitMs: LONG_MS })).toMatchObject({
       state: 'completed',
@@ -55,15 +55,15 @@ describe('a caller that waits for a result', () => {
     });
   });
 
-  test('is notified, and does not poll', async () => {
-    // Without looks in between, only a notice can end the wait before the test's own time is up.
+  test('result with waitMs ends by a notice, without polling', async () => {
+    // The wait is an hour, so only a notice can end the call within the test's time limit.
     const client = await openClientWith((real) => ({ wait: (conversation) => real.wait(conversation, 3_600_000) }));
     const { turn } = await client.enqueueTurn({ conversation: 'noticed', agent, input: 'hello', delayMs: 300 });
     const view = await client.result('noticed', turn, { waitMs: 3_600_000 });
     expect(view.answer?.content).toBe('heard hello');
   });
 
-  test('polls if the notice is lost', async () => {
+  test('result with waitMs polls if the notice is lost', async () => {
     const waits: number[] = [];
     const client = await openClientWith(() => ({
       wait: async (_, ms) => {
@@ -77,7 +77,7 @@ describe('a caller that waits for a result', () => {
     expect(Math.max(...waits)).toBeLessThanOrEqual(1_000);
   });
 
-  test('gets the current state of the turn when the time is up', async () => {
+  test('result returns the current state when waitMs is over', async () => {
     const { turn } = await fixture.client.enqueueTurn({ conversation: 'slow', agent, input: 'hold' });
     await expect.poll(async () => (await fixture.client.result('slow', turn)).state).toBe('running');
     expect(await fixture.client.result('slow', turn, { waitMs: 50 })).toMatchObject({ state: 'running' });
@@ -88,7 +88,7 @@ describe('a caller that waits for a result', () => {
     });
   });
 
-  test('gets the failure of the turn', async () => {
+  test('result returns the failure of a turn', async () => {
     const { turn } = await fixture.client.enqueueTurn({ conversation: 'lost', agent: 'nobody', input: 'x' });
     expect(await fixture.client.result('lost', turn, { waitMs: LONG_MS })).toMatchObject({
       state: 'failed',
@@ -96,7 +96,7 @@ describe('a caller that waits for a result', () => {
     });
   });
 
-  test('may be one of many in one conversation', async () => {
+  test('result returns the answers of several turns of one conversation in order', async () => {
     const turns = await Promise.all(
       ['a', 'b', 'c'].map((input) => fixture.client.enqueueTurn({ conversation: 'many', agent, input })),
     );
@@ -110,7 +110,7 @@ test.each<[string, string, string, number | undefined]>([
   ['invalid_input', 'turn', 'a:b', undefined],
   ['invalid_input', 'waitMs', 't1', -1],
   ['invalid_input', 'waitMs', 't1', Number.NaN],
-])('%s names the field %s', async (code, field, turn, waitMs) => {
+])('result fails with %s and names %s', async (code, field, turn, waitMs) => {
   const call = fixture.client.result('waits', turn, waitMs === undefined ? {} : { waitMs });
   await expect(call).rejects.toMatchObject({ code, field });
 });
@@ -120,7 +120,7 @@ test.each<[string, unknown]>([
   ['conversation', undefined],
   ['conversation', { tenant: '_', conversation: '' }],
   ['tenant', { tenant: 'a/b', conversation: 'x' }],
-])('a conversation is named by ids: %s of %j', async (field, name) => {
+])('result names the invalid %s of the conversation %j', async (field, name) => {
   const call = fixture.client.result(name as string, 't1');
   await expect(call).rejects.toMatchObject({ code: 'invalid_input', field });
 });

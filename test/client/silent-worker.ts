@@ -1,9 +1,9 @@
-// Run as a process of its own by the tests: a turn worker whose model begins to speak and never ends, until it is killed.
+// Process of a turn worker whose model streams one piece and then hangs.
 import { scriptedModel } from '../../src/models/scripted.ts';
 import { startWorkers } from '../../src/runtime/start-workers.ts';
 import { SHARDS } from './fixture.ts';
 
-async function* beginToSpeak(): AsyncGenerator<string> {
+async function* streamOnePiece(): AsyncGenerator<string> {
   yield 'It is bl';
   await new Promise(() => undefined);
 }
@@ -16,7 +16,7 @@ await startWorkers({
       system: '',
       policy: {},
       tools: [],
-      model: scriptedModel({ decide: () => ({ content: beginToSpeak() }) }),
+      model: scriptedModel({ decide: () => ({ content: streamOnePiece() }) }),
     },
   ],
   roles: ['turn'],

@@ -21,7 +21,7 @@ async function ask(conversation: string, input: string, turn: string): Promise<v
   await fixture.client.enqueueTurn({ conversation, agent, input, turn });
 }
 
-/** The turn, once it is in this state. */
+/** Waits until the turn is in a state. @returns the turn */
 async function inState(conversation: string, turn: string, state: TurnView['state']): Promise<TurnView> {
   await expect
     .poll(async () => (await fixture.client.result(conversation, turn)).state, { timeout: 60_000 })
@@ -30,13 +30,13 @@ async function inState(conversation: string, turn: string, state: TurnView['stat
 }
 
 describe('cancel', () => {
-  test('removes a scheduled turn', async () => {
+  test('cancel removes a scheduled turn', async () => {
     await fixture.client.enqueueTurn({ conversation: 'c-later', agent, input: 'x', turn: 't1', delayMs: 3_600_000 });
     expect(await fixture.client.cancel('c-later', 't1')).toBe('canceled');
     expect(await fixture.client.result('c-later', 't1')).toMatchObject({ state: 'canceled' });
   });
 
-  test('settles a running or queued turn, and the next turn is answered', async () => {
+  test('cancel settles a running or queued turn, and the next turn is answered', async () => {
     await ask('c-running', 'hold', 't1');
     await ask('c-running', 'x', 't2');
     await ask('c-running', 'y', 't3');
@@ -48,7 +48,7 @@ describe('cancel', () => {
     expect(texts).toStrictEqual(['hold', 'y', 'heard y']);
   });
 
-  test('closes the tool round of a waiting turn', async () => {
+  test('cancel closes the tool round of a waiting turn', async () => {
     await ask('c-waiting', 'call ask,echo', 't1');
     await inState('c-waiting', 't1', 'waiting');
     expect(await fixture.client.cancel('c-waiting', 't1')).toBe('canceled');
@@ -57,7 +57,7 @@ describe('cancel', () => {
     expect((await fixture.client.describe('c-waiting')).openCalls).toStrictEqual([]);
   });
 
-  test('keeps acknowledged answers as the results of their calls', async () => {
+  test('cancel keeps acknowledged answers as the results of their calls', async () => {
     await ask('c-answered', 'call ask,ask', 't1');
     const { waiting } = await inState('c-answered', 't1', 'waiting');
     const [first = '', second = ''] = waiting?.calls.map(({ id }) => id) ?? [];
@@ -72,20 +72,20 @@ describe('cancel', () => {
     expect(entries[0]).toMatchObject({ message: { content: 'The person says "yes".' }, tokens: 10, bytes: 22 });
   });
 
-  test('logs the decision of an approval that no worker has carried out', async () => {
+  test('a decision that no worker carried out is logged as an error result', async () => {
     for (const [approved, said] of [
       [true, 'the call was approved'],
       [false, 'denied: too dear'],
     ] as const) {
-      const brought = await readAnswers(await loadTokenCounter('o200k_base'), {
+      const stored = await readAnswers(await loadTokenCounter('o200k_base'), {
         c2_0: { approved, ...(!approved && { why: 'too dear' }) },
       });
-      expect(brought.get('c2_0')?.unused.json).toContain(said);
-      expect(JSON.parse(brought.get('c2_0')?.unused.json ?? '')).toMatchObject({ isError: true });
+      expect(stored.get('c2_0')?.unused.json).toContain(said);
+      expect(JSON.parse(stored.get('c2_0')?.unused.json ?? '')).toMatchObject({ isError: true });
     }
   });
 
-  test('returns the state of a settled turn', async () => {
+  test('cancel returns the state of a settled turn', async () => {
     await ask('c-settled', 'x', 't1');
     await inState('c-settled', 't1', 'completed');
     expect(await fixture.client.cancel('c-settled', 't1')).toBe('completed');
@@ -97,13 +97,13 @@ describe('cancel', () => {
   test.each([
     ['not_found', 'nobody'],
     ['invalid_input', 'a b'],
-  ])('fails for an unknown turn: %s', async (code, turn) => {
+  ])('cancel fails with %s for the turn id %s', async (code, turn) => {
     await expect(fixture.client.cancel('c-settled', turn)).rejects.toMatchObject({ code, field: 'turn' });
   });
 });
 
 describe('answers to calls of a waiting turn', () => {
-  test('may arrive one after the other', async () => {
+  test('answers to calls may arrive one after the other, and the first answer counts', async () => {
     await ask('a-tools', 'call ask,ask', 't1');
     const { waiting } = await inState('a-tools', 't1', 'waiting');
     const [first = '', second = ''] = (waiting?.calls ?? []).map(({ id }) => id);
@@ -120,7 +120,7 @@ describe('answers to calls of a waiting turn', () => {
   test.each<[string, CallAnswer, RegExp]>([
     ['a-approved', { approved: true }, /^risked$/],
     ['a-denied', { approved: false, why: 'not today' }, /not today/],
-  ])('allow or deny a call: %s', async (conversation, answer, heard) => {
+  ])('an approval allows or denies a call: %s', async (conversation, answer, heard) => {
     await ask(conversation, 'call risk', 't1');
     const { waiting } = await inState(conversation, 't1', 'waiting');
     expect(waiting?.for).toBe('approval');
@@ -128,7 +128,7 @@ describe('answers to calls of a waiting turn', () => {
     expect((await inState(conversation, 't1', 'completed')).answer?.content).toMatch(heard);
   });
 
-  test('are a conflict if the turn does not wait for the call', async () => {
+  test('an answer is a conflict if the turn does not wait for the call', async () => {
     await ask('a-conflict', 'call ask', 't1');
     await inState('a-conflict', 't1', 'waiting');
     await ask('a-conflict', 'x', 't2');
@@ -145,7 +145,7 @@ describe('answers to calls of a waiting turn', () => {
     ['invalid_input', 'answers.c2_0', { c2_0: { approved: 'yes' } }],
     ['invalid_input', 'answers.c2_0', { c2_0: { content: 'x', approved: true } }],
     ['message_too_large', 'answers.c2_0', { c2_0: { content: 'x'.repeat(1_048_577) } }],
-  ])('are refused if malformed, and the turn keeps waiting: %s of %s', async (code, field, answers) => {
+  ])('a malformed answer is refused with %s of %s, and the turn keeps waiting', async (code, field, answers) => {
     await ask('a-malformed', 'call ask', 't1');
     await inState('a-malformed', 't1', 'waiting');
     const call = fixture.client.answer('a-malformed', 't1', answers as Record<string, CallAnswer>);
@@ -153,7 +153,7 @@ describe('answers to calls of a waiting turn', () => {
     expect(await fixture.client.result('a-malformed', 't1')).toMatchObject({ state: 'waiting' });
   });
 
-  test('are stored all together or not at all, even if an open call is not awaited yet', async () => {
+  test('answers are stored all together or not at all', async () => {
     await ask('a-mixed', 'call risk,ask', 't1');
     const { waiting } = await inState('a-mixed', 't1', 'waiting');
     const [risk = '', asked = ''] = (await fixture.client.describe('a-mixed')).openCalls.map(({ id }) => id);
@@ -171,7 +171,7 @@ describe('answers to calls of a waiting turn', () => {
     ['risk', { content: 'yes, please' }, { approved: true }, 'risked'],
     ['ask', { approved: true }, { content: 'blue' }, 'blue'],
   ])(
-    'are refused for the wrong kind of wait, and a correct answer still counts: %s',
+    'an answer of the wrong kind is refused, and a correct answer still counts: %s',
     async (tool, wrong, right, heard) => {
       const conversation = `a-kind-${tool}`;
       await ask(conversation, `call ${tool}`, 't1');
@@ -184,14 +184,14 @@ describe('answers to calls of a waiting turn', () => {
     },
   );
 
-  test('fail with not_found for an unknown turn', async () => {
+  test('an answer to an unknown turn fails with not_found', async () => {
     const call = fixture.client.answer('a-tools', 'nobody', { c1_0: { content: 'x' } });
     await expect(call).rejects.toMatchObject({ code: 'not_found', field: 'turn' });
   });
 });
 
 describe('erase', () => {
-  test('removes all data, and a later conversation under the id is new', async () => {
+  test('erase removes all data, and a later conversation under the id is new', async () => {
     await ask('gone', 'x', 't1');
     await inState('gone', 't1', 'completed');
     const { removedKeys } = await fixture.client.erase('gone');
@@ -204,7 +204,7 @@ describe('erase', () => {
     expect(await inState('gone', 't1', 'completed')).toMatchObject({ answer: { content: 'heard y', seq: 2 } });
   });
 
-  test('ends a running turn silently', async () => {
+  test('erase ends a running turn silently', async () => {
     await ask('gone-running', 'hold', 't1');
     await inState('gone-running', 't1', 'running');
     await fixture.client.erase('gone-running');
@@ -212,13 +212,13 @@ describe('erase', () => {
     expect(await inState('gone-running', 't2', 'completed')).toMatchObject({ answer: { content: 'heard x' } });
   });
 
-  test('removes nothing from an unknown conversation', async () => {
+  test('erase of an unknown conversation removes nothing', async () => {
     expect(await fixture.client.erase('never-there')).toStrictEqual({ removedKeys: 0 });
   });
 });
 
 describe('openTurns', () => {
-  test('lists the turns and calls to answer or cancel for a service that lost its ids', async () => {
+  test('openTurns lists the turns and calls that a service needs to answer or cancel', async () => {
     const { client } = fixture;
     await ask('o-lost', 'call ask', 'asks');
     await inState('o-lost', 'asks', 'waiting');
@@ -239,7 +239,7 @@ describe('openTurns', () => {
     expect(await client.openTurns('o-lost')).toEqual({ turns: [], mailbox: 0, scheduled: 0 });
   });
 
-  test('fails for an unknown conversation, and takes a limit', async () => {
+  test('openTurns fails for an unknown conversation and for an invalid limit', async () => {
     const { client } = fixture;
     await expect(client.openTurns('o-nobody')).rejects.toMatchObject({ code: 'not_found', field: 'conversation' });
     for (const limit of [0, 1_001, 1.5]) {

@@ -7,11 +7,11 @@ import type { Agent } from '../../src/domain/agent.ts';
 import { type ScriptedAnswer, scriptedModel } from '../../src/models/scripted.ts';
 import { type Fixture, openFixture } from './fixture.ts';
 
-const LOOK = { timeout: 60_000, interval: 20 };
+const POLL = { timeout: 60_000, interval: 20 };
 const agent = 'speaker';
 
 /** An agent that streams the pieces of the test. It calls `look` after the first text if the input says so. */
-function createSpeaker(speak: (heard: string) => ScriptedAnswer['content']): Agent {
+function createSpeaker(speak: (input: string) => ScriptedAnswer['content']): Agent {
   return {
     name: agent,
     system: '',
@@ -30,7 +30,7 @@ function createSpeaker(speak: (heard: string) => ScriptedAnswer['content']): Age
 }
 
 let fixture: Fixture;
-/** opened by a test: the model says one piece more */
+/** A test resolves a gate to let the model stream one more piece. */
 let gates: PromiseWithResolvers<void>[] = [];
 
 async function* speakInTurns(): AsyncGenerator<string> {
@@ -57,7 +57,7 @@ async function countConnections(): Promise<number> {
     .split('\n').length;
 }
 
-/** A turn that says nothing before it is listened to. */
+/** Follows a turn whose model streams nothing before the follower has subscribed. */
 async function follow(conversation: string, options?: StreamOptions, client: OpenClient = fixture.client) {
   gates = Array.from({ length: 3 }, () => Promise.withResolvers<void>());
   const mine = gates;
@@ -65,7 +65,7 @@ async function follow(conversation: string, options?: StreamOptions, client: Ope
   const parts = client.stream(conversation, turn, options)[Symbol.asyncIterator]();
   const first = parts.next();
   first.catch(() => undefined);
-  await expect.poll(() => countChannels(conversation), LOOK).toBe(1);
+  await expect.poll(() => countChannels(conversation), POLL).toBe(1);
   const open = (index: number): void => mine[index]?.resolve();
   onTestFinished(() => mine.forEach(({ resolve }) => resolve()));
   return { turn, parts, first, open };
@@ -84,7 +84,7 @@ const text = (piece: string, step = 1): TurnProgress => ({ type: 'text', step, p
 const result = (content: string): object => ({ type: 'result', view: { state: 'completed', answer: { content } } });
 
 describe('a follower of a turn', () => {
-  test('receives each piece of text, and the result at the end', async () => {
+  test('a stream delivers each piece of text, and the result at the end', async () => {
     const { parts, first, open } = await follow('whole');
     open(0);
     expect(await first).toEqual({ done: false, value: text('It ') });
@@ -95,41 +95,41 @@ describe('a follower of a turn', () => {
     expect(await countChannels('whole')).toBe(0);
   });
 
-  test('receives the texts of all steps of the turn, and of no other turn', async () => {
+  test('a stream delivers the texts of all steps of its turn, and of no other turn', async () => {
     gates = [];
     await fixture.client.enqueueTurn({ conversation: 'steps', agent, input: 'before' });
     const { turn } = await fixture.client.enqueueTurn({ conversation: 'steps', agent, input: 'look', delayMs: 300 });
-    const heard: TurnProgress[] = [];
-    for await (const part of fixture.client.stream('steps', turn)) heard.push(part);
+    const received: TurnProgress[] = [];
+    for await (const part of fixture.client.stream('steps', turn)) received.push(part);
     const textOf = (step: number): string =>
-      heard.map((part) => (part.type === 'text' && part.step === step ? part.piece : '')).join('');
+      received.map((part) => (part.type === 'text' && part.step === step ? part.piece : '')).join('');
     expect([textOf(1), textOf(2)]).toEqual(['Let me see.', 'It is blue.']);
-    expect(heard.at(-1)).toMatchObject(result('It is blue.'));
+    expect(received.at(-1)).toMatchObject(result('It is blue.'));
   });
 
-  test('gets the result of a settled turn, and of a turn without received text', async () => {
-    const { turn, parts, first, open } = await follow('unheard');
-    // As if they were lost: the channel is left under the listener.
+  test('a stream delivers the result of a settled turn, and of a turn whose text was lost', async () => {
+    const { turn, parts, first, open } = await follow('unreceived');
+    // The killed subscription loses the pieces.
     await fixture.redis.client('KILL', 'TYPE', 'PUBSUB');
     for (const index of [0, 1, 2]) open(index);
     const { value } = await first;
     expect([value as TurnProgress, ...(await takeAll(parts))].at(-1)).toMatchObject(result('It is blue.'));
-    const again = fixture.client.stream('unheard', turn)[Symbol.asyncIterator]();
+    const again = fixture.client.stream('unreceived', turn)[Symbol.asyncIterator]();
     expect(await takeAll(again)).toMatchObject([result('It is blue.')]);
   });
 
-  test('does not slow down the turn', async () => {
+  test('a slow follower of a stream does not slow down the turn', async () => {
     const { turn, parts, first, open } = await follow('slow');
     for (const index of [0, 1, 2]) open(index);
     await first;
     const view = await fixture.client.result('slow', turn, { waitMs: 20_000 });
     expect(view).toMatchObject({ state: 'completed' });
     const { value } = await first;
-    const heard = [value as TurnProgress, ...(await takeAll(parts))];
-    expect(heard.map((part) => (part.type === 'text' ? part.piece : '')).join('')).toBe('It is blue.');
+    const received = [value as TurnProgress, ...(await takeAll(parts))];
+    expect(received.map((part) => (part.type === 'text' ? part.piece : '')).join('')).toBe('It is blue.');
   });
 
-  test('gets the current state of the turn when the time is up', async () => {
+  test('a stream ends with the current state of the turn when waitMs is over', async () => {
     const { parts, first } = await follow('late', { waitMs: 200 });
     expect(await first).toMatchObject({ value: { type: 'result', view: { state: 'running' } } });
     expect(await parts.next()).toMatchObject({ done: true });
@@ -137,7 +137,7 @@ describe('a follower of a turn', () => {
 });
 
 describe('a follower that ends', () => {
-  test('by its signal gets the reason at once, and is unsubscribed', async () => {
+  test('a stream that is aborted throws the reason at once and unsubscribes', async () => {
     const work = new AbortController();
     const { parts, first, open } = await follow('aborted', { signal: work.signal });
     open(0);
@@ -146,20 +146,20 @@ describe('a follower that ends', () => {
     const reason = new Error('enough');
     work.abort(reason);
     await expect(next).rejects.toBe(reason);
-    await expect.poll(() => countChannels('aborted'), LOOK).toBe(0);
+    await expect.poll(() => countChannels('aborted'), POLL).toBe(0);
     const late = fixture.client.stream('aborted', 't', { signal: work.signal })[Symbol.asyncIterator]();
     await expect(late.next()).rejects.toBe(reason);
   });
 
-  test('by leaving the loop is unsubscribed, and twenty leave no connection behind', async () => {
+  test('a stream unsubscribes when its follower leaves the loop, and twenty streams leave no connection behind', async () => {
     const client = await fixture.openClient();
     const enough = async (conversation: string): Promise<void> => {
       const { parts, first, open } = await follow(conversation, {}, client);
       open(0);
       expect(await first).toEqual({ done: false, value: text('It ') });
       await parts.return?.();
-      await expect.poll(() => countChannels(conversation), LOOK).toBe(0);
-      // Its turn goes on without it, and gives its worker free.
+      await expect.poll(() => countChannels(conversation), POLL).toBe(0);
+      // Lets the turn finish, so that its worker is free for the next one.
       for (const index of [1, 2]) open(index);
     };
     await enough('left-0');
@@ -173,7 +173,7 @@ test.each<[string, string, string, StreamOptions]>([
   ['not_found', 'turn', 'nobody', {}],
   ['invalid_input', 'turn', 'a:b', {}],
   ['invalid_input', 'waitMs', 't1', { waitMs: -1 }],
-])('%s names the field %s', async (code, field, turn, options) => {
+])('a stream fails with %s and names %s', async (code, field, turn, options) => {
   const parts = fixture.client.stream('whole', turn, options)[Symbol.asyncIterator]();
   await expect(parts.next()).rejects.toMatchObject({ code, field });
 });
@@ -184,7 +184,7 @@ test('a stream restarts the step of a killed worker, and has the whole result on
   const { turn } = await own.client.enqueueTurn({ conversation: 'c1', agent, input: 'hello' });
   const parts = own.client.stream('c1', turn)[Symbol.asyncIterator]();
   const first = parts.next();
-  await expect.poll(() => own.redis.pubsub('CHANNELS', '*:text:c1:*'), LOOK).toHaveLength(1);
+  await expect.poll(() => own.redis.pubsub('CHANNELS', '*:text:c1:*'), POLL).toHaveLength(1);
   const script = fileURLToPath(new URL('./silent-worker.ts', import.meta.url));
   const child = spawn(process.execPath, [script, own.url], { stdio: 'inherit' });
   onTestFinished(() => void child.kill('SIGKILL'));
@@ -192,9 +192,9 @@ test('a stream restarts the step of a killed worker, and has the whole result on
   child.kill('SIGKILL');
   await once(child, 'exit');
   await own.startWorkers([createSpeaker(() => 'It is red.')]);
-  const heard = await takeAll(parts);
-  expect(heard[0]).toEqual({ type: 'restart', step: 1 });
-  expect(heard.map((part) => (part.type === 'text' ? part.piece : '')).join('')).toBe('It is red.');
-  expect(heard.at(-1)).toMatchObject(result('It is red.'));
+  const received = await takeAll(parts);
+  expect(received[0]).toEqual({ type: 'restart', step: 1 });
+  expect(received.map((part) => (part.type === 'text' ? part.piece : '')).join('')).toBe('It is red.');
+  expect(received.at(-1)).toMatchObject(result('It is red.'));
   expect((await own.client.log('c1')).map(({ message }) => message.content)).toEqual(['hello', 'It is red.']);
 });

@@ -8,13 +8,13 @@ function delta(change: Partial<TextDelta>): TextDelta {
 }
 
 function partsOf(...deltas: readonly Partial<TextDelta>[]): TextProgress[] {
-  const heard = new TextAssembler('t1');
-  for (const change of deltas) heard.add(delta(change));
-  return heard.take();
+  const assembler = new TextAssembler('t1');
+  for (const change of deltas) assembler.add(delta(change));
+  return assembler.take();
 }
 
 describe('text assembled from deltas', () => {
-  test('joins pieces of one step, and separates steps', () => {
+  test('text from deltas joins the pieces of one step and separates steps', () => {
     const deltas = [{ piece: 'ab' }, { offset: 2, piece: 'c' }, { step: 2, piece: 'd' }];
     expect(partsOf(...deltas)).toEqual([
       { type: 'text', step: 1, piece: 'abc' },
@@ -22,7 +22,7 @@ describe('text assembled from deltas', () => {
     ]);
   });
 
-  test('reports gaps at the start, in between and in a later step', () => {
+  test('text from deltas reports gaps at the start, in between and in a later step', () => {
     const deltas = [
       { offset: 5, piece: 'ab' },
       { offset: 8, piece: 'c' },
@@ -38,7 +38,7 @@ describe('text assembled from deltas', () => {
     ]);
   });
 
-  test('restarts with a new owner or a repeated step, and ignores the earlier owner', () => {
+  test('text from deltas restarts with a new owner or a repeated step, and ignores the earlier owner', () => {
     const again = { type: 'restart', step: 1 };
     const said = (piece: string): unknown => ({ type: 'text', step: 1, piece });
     const deltas = [{ piece: 'ab' }, { epoch: 2, piece: 'c' }, { offset: 2, piece: 'old' }];
@@ -46,7 +46,7 @@ describe('text assembled from deltas', () => {
     expect(partsOf({ piece: 'ab' }, { piece: 'c' })).toEqual([said('ab'), again, said('c')]);
   });
 
-  test('restarts with a gap if the start of the new text was lost', () => {
+  test('text from deltas restarts with a gap if the start of the new text was lost', () => {
     expect(partsOf({ piece: 'ab' }, { epoch: 2, offset: 2, piece: 'c' })).toEqual([
       { type: 'text', step: 1, piece: 'ab' },
       { type: 'restart', step: 1 },
@@ -55,38 +55,38 @@ describe('text assembled from deltas', () => {
     ]);
   });
 
-  test('restarts once at an empty first piece', () => {
+  test('text from deltas restarts once at an empty first piece', () => {
     const again = { type: 'restart', step: 1 };
     const said = (piece: string): unknown => ({ type: 'text', step: 1, piece });
     const taken = [{ piece: 'ab' }, { piece: '' }];
     expect(partsOf(...taken)).toEqual([said('ab'), again]);
     expect(partsOf(...taken, { piece: 'c' })).toEqual([said('ab'), again, said('c')]);
-    expect(partsOf({ piece: '' }, { piece: 'c' }), 'nothing was heard of it').toEqual([said('c')]);
+    expect(partsOf({ piece: '' }, { piece: 'c' }), 'no text was received before').toEqual([said('c')]);
   });
 
-  test('ignores other turns and finished steps', () => {
+  test('text from deltas ignores other turns and finished steps', () => {
     expect(partsOf({ turn: 't2' }, { step: 2 }, { step: 1, offset: 0 })).toEqual([
       { type: 'text', step: 2, piece: 'x' },
     ]);
   });
 
-  test('is bounded while it is not read, and shows the gap afterwards', () => {
-    const heard = new TextAssembler('t1');
+  test('unread text from deltas is bounded, and the gap is reported afterwards', () => {
+    const assembler = new TextAssembler('t1');
     const piece = 'x'.repeat(300_000);
-    for (let count = 0; count < 20; count += 1) heard.add(delta({ offset: count * piece.length, piece }));
-    const [first, ...others] = heard.take();
+    for (let count = 0; count < 20; count += 1) assembler.add(delta({ offset: count * piece.length, piece }));
+    const [first, ...others] = assembler.take();
     expect(others).toEqual([]);
     expect(first?.type === 'text' && first.piece.length).toBe(4 * piece.length);
-    heard.add(delta({ offset: 20 * piece.length, piece: 'end' }));
-    expect(heard.take()).toEqual([
+    assembler.add(delta({ offset: 20 * piece.length, piece: 'end' }));
+    expect(assembler.take()).toEqual([
       { type: 'lost', step: 1 },
       { type: 'text', step: 1, piece: 'end' },
     ]);
   });
 });
 
-/** Pieces of every owner's try at each step, in the order of publication, with the lost ones. */
-const told = fc
+/** Deltas of every attempt at each step in the order of publication, and which of them are lost. */
+const publications = fc
   .array(
     fc.record({
       tries: fc.array(fc.array(fc.string({ minLength: 1, maxLength: 4 }), { maxLength: 5 }), {
@@ -126,17 +126,17 @@ function show(parts: readonly TextProgress[]): Map<number, { text: string; hasGa
   return shown;
 }
 
-test('shows after any losses the start of the newest text of a step, or a gap', () => {
+test('text from deltas with any losses is the newest text of each step, or reports a gap', () => {
   fc.assert(
-    fc.property(told, ({ deltas, isLost, taken }) => {
-      const heard = new TextAssembler('t1');
+    fc.property(publications, ({ deltas, isLost, taken }) => {
+      const assembler = new TextAssembler('t1');
       const parts: TextProgress[] = [];
       const arrived = deltas.filter((_, index) => !isLost[index]);
       for (const [index, one] of arrived.entries()) {
-        heard.add(one);
-        if (taken.includes(index)) parts.push(...heard.take());
+        assembler.add(one);
+        if (taken.includes(index)) parts.push(...assembler.take());
       }
-      parts.push(...heard.take());
+      parts.push(...assembler.take());
       const shown = show(parts);
       for (const step of new Set(arrived.map((one) => one.step))) {
         const ofStep = arrived.filter((one) => one.step === step);

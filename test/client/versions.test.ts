@@ -1,7 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test, vi } from 'vitest';
-import type { AppendInput } from '../../src/client/index.ts';
 import { Keyspace } from '../../src/store/keys.ts';
-import { createTalker, type Fixture, openFixture, SHARDS } from './fixture.ts';
+import { compact, createTalker, type Fixture, makeVersions, openFixture, SHARDS, talk } from './fixture.ts';
 
 const agent = 'talker';
 const gate = Promise.withResolvers<void>();
@@ -12,30 +11,6 @@ beforeAll(async () => {
   await fixture.startWorkers([{ ...createTalker(gate.promise), policy: { retentionWindow: 2, maxTokens: 2_000 } }]);
 });
 afterAll(() => fixture.close());
-
-function talk(turns: number, from = 1): AppendInput['messages'] {
-  return Array.from({ length: turns }, (_, index) => index + from).flatMap((turn) => [
-    { role: 'user' as const, content: `question ${turn}` },
-    { role: 'assistant' as const, content: `thought ${turn} ${'and so on '.repeat(150)}` },
-    { role: 'assistant' as const, content: `answer ${turn} ${'and so forth '.repeat(150)}` },
-  ]);
-}
-
-async function compact(conversation: string): Promise<void> {
-  const passId = await fixture.client.compact(conversation);
-  await vi.waitFor(async () => expect((await fixture.client.describe(conversation)).passId).not.toBe(passId), {
-    timeout: 60_000,
-  });
-}
-
-/** Version 1 at 24, version 2 at 48, and a message behind them. */
-async function makeOld(conversation: string): Promise<void> {
-  await fixture.client.append({ conversation, agent, messages: talk(8) });
-  await compact(conversation);
-  await fixture.client.append({ conversation, agent, messages: talk(8, 9) });
-  await compact(conversation);
-  await fixture.client.append({ conversation, agent, messages: [{ role: 'user', content: 'the last' }] });
-}
 
 async function contents(conversation: string, at?: { version?: number; head?: number }): Promise<string[]> {
   const { items } = await fixture.client.context(conversation, at);
@@ -48,22 +23,22 @@ async function ask(conversation: string, input: string, turn?: string): Promise<
 }
 
 describe('restore', () => {
-  test('makes an old version live with newer messages behind it, and the next turn uses it', async () => {
+  test('restore makes an old version live with newer messages behind it, and the next turn uses it', async () => {
     const conversation = 'kept';
-    await makeOld(conversation);
+    await makeVersions(fixture, conversation);
     const expected = await contents(conversation, { version: 1, head: 49 });
     const version = await fixture.client.restore(conversation, { version: 1, newer: 'keep' });
     expect(version).toMatchObject({ number: 3, parent: 2, cause: 'restore', base: 49, archived: 0 });
     expect(version.tokensAfter).toBeGreaterThan(version.tokensBefore);
     expect(await contents(conversation)).toStrictEqual(expected);
-    const { backoff: shut } = await fixture.client.describe(conversation);
-    expect(shut.noGainBelowTokens).toBe(Math.ceil(version.tokensAfter * 1.15));
+    const { backoff } = await fixture.client.describe(conversation);
+    expect(backoff.noGainBelowTokens).toBe(Math.ceil(version.tokensAfter * 1.15));
     expect(await ask(conversation, 'hello')).toBe('heard hello');
   });
 
-  test('drops newer messages from the context but not from the log', async () => {
+  test('restore with `drop` removes newer messages from the context but not from the log', async () => {
     const conversation = 'dropped';
-    await makeOld(conversation);
+    await makeVersions(fixture, conversation);
     const expected = await contents(conversation, { version: 1, head: 24 });
     const version = await fixture.client.restore(conversation, { version: 1, newer: 'drop' });
     expect(version.tokensAfter).toBeLessThan(version.tokensBefore);
@@ -77,18 +52,18 @@ describe('restore', () => {
     expect((await contents(conversation)).at(-1)).toContain('heard hello');
   });
 
-  test('returns the same version for a repeated operation', async () => {
+  test('restore repeated under its operation id returns the same version', async () => {
     const conversation = 'again';
-    await makeOld(conversation);
+    await makeVersions(fixture, conversation);
     const input = { version: 1, newer: 'keep', operation: 'once' } as const;
     const version = await fixture.client.restore(conversation, input);
     expect(await fixture.client.restore(conversation, input)).toStrictEqual(version);
     expect(await fixture.client.versions(conversation)).toHaveLength(3);
   });
 
-  test('refuses a result above the hard limit, with the sum', async () => {
+  test('restore refuses a context above hardTokens and reports the sum', async () => {
     const conversation = 'large';
-    await makeOld(conversation);
+    await makeVersions(fixture, conversation);
     const whole = { version: 0, newer: 'keep' } as const;
     await expect(fixture.client.restore(conversation, { ...whole, hardTokens: 5_000 })).rejects.toMatchObject({
       code: 'over_hard_limit',
@@ -99,9 +74,9 @@ describe('restore', () => {
     expect(made.segments).toMatchObject([{ kind: 'raw', from: 1, to: 49 }]);
   });
 
-  test('fails with version_gone for a version or text that is no longer kept', async () => {
+  test('restore, fork, show and diff fail with version_gone if a version or one of its texts is no longer kept', async () => {
     const conversation = 'gone';
-    await makeOld(conversation);
+    await makeVersions(fixture, conversation);
     const keys = new Keyspace(SHARDS);
     const ref = { tenant: '_', id: conversation };
     const restore = (version: number) => fixture.client.restore(conversation, { version, newer: 'keep' });
@@ -134,9 +109,9 @@ describe('restore', () => {
 });
 
 describe('rollBackTurn', () => {
-  test('restores the context from before the turn, without later turns', async () => {
+  test('rollBackTurn restores the context from before a turn and drops later turns', async () => {
     const conversation = 'rolled';
-    await makeOld(conversation);
+    await makeVersions(fixture, conversation);
     await ask(conversation, 'one');
     const before = await contents(conversation);
     await ask(conversation, 'two', 'second');
@@ -148,12 +123,12 @@ describe('rollBackTurn', () => {
     expect(await ask(conversation, 'four')).toBe('heard four');
   });
 
-  test('restores the version that was live before the turn, though it was compacted since', async () => {
+  test('rollBackTurn restores the version from before a turn, even after a later compaction', async () => {
     const conversation = 'compacted';
     await fixture.client.append({ conversation, agent, messages: talk(2) });
     await ask(conversation, 'one', 'first');
     await fixture.client.append({ conversation, agent, messages: talk(6, 3) });
-    await compact(conversation);
+    await compact(fixture, conversation);
     const version = await fixture.client.rollBackTurn(conversation, 'first');
     expect(version.segments).toMatchObject([
       { kind: 'raw', from: 1, to: 6 },
@@ -162,7 +137,7 @@ describe('rollBackTurn', () => {
     expect(await contents(conversation)).toStrictEqual(await contents(conversation, { version: 0, head: 6 }));
   });
 
-  test('refuses a running, an unstarted and an unknown turn', async () => {
+  test('rollBackTurn refuses a running turn, a turn that never began and an unknown turn', async () => {
     const conversation = 'running';
     const { client } = fixture;
     const running = await client.enqueueTurn({ conversation, agent, input: 'hold' });
@@ -183,8 +158,8 @@ describe('rollBackTurn', () => {
 });
 
 describe('fork', () => {
-  test('copies the conversation under another id, which then develops on its own', async () => {
-    await makeOld('trunk');
+  test('fork copies a conversation, and both continue independently', async () => {
+    await makeVersions(fixture, 'trunk');
     expect(await fixture.client.fork('trunk', 'branch')).toStrictEqual({
       tenant: '_',
       conversation: 'branch',
@@ -195,11 +170,11 @@ describe('fork', () => {
     expect(await fixture.client.versions('branch')).toMatchObject([{ number: 1, cause: 'fork', base: 48 }]);
     expect(await ask('branch', 'hello')).toBe('heard hello');
     expect((await fixture.client.describe('trunk')).head).toBe(49);
-    await compact('branch');
+    await compact(fixture, 'branch');
   });
 
-  test('copies an old version at an old head', async () => {
-    await makeOld('tree');
+  test('fork copies an old version at an old head, and refuses heads that the version does not cover', async () => {
+    await makeVersions(fixture, 'tree');
     await fixture.client.fork('tree', 'leaf-1', { version: 1, head: 30 });
     expect(await contents('leaf-1')).toStrictEqual(await contents('tree', { version: 1, head: 30 }));
     await fixture.client.fork('tree', 'leaf-2', { head: 24 });
@@ -221,7 +196,7 @@ describe('fork', () => {
     await expect(fixture.client.fork('nobody', 'leaf-4')).rejects.toMatchObject({ code: 'not_found' });
   });
 
-  test('copies many messages with open calls in batches, and resumes after an interruption', async () => {
+  test('fork resumes an interrupted copy of 2,099 messages with an open call, and the copy takes no turns before', async () => {
     const calls = Array.from({ length: 700 }, (_, index) => [
       { role: 'user' as const, content: `q ${index}` },
       { role: 'assistant' as const, content: '', toolCalls: [{ id: 'x', name: 'echo', arguments: '{}' }] },
@@ -229,7 +204,7 @@ describe('fork', () => {
     ]).flat();
     await fixture.client.append({ conversation: 'long', agent, messages: calls.slice(0, -1) });
     const keys = new Keyspace(SHARDS);
-    // As a process that began it and died left it: its first batches are there.
+    // The state that a fork leaves if its process dies after the first batch.
     const ref = { tenant: '_', id: 'cut' };
     const entries = await fixture.redis.hmget(keys.key({ tenant: '_', id: 'long' }, 'log'), '1', '2', '3');
     await fixture.redis.hset(keys.key(ref, 'log'), { 1: entries[0], 2: entries[1], 3: entries[2] });

@@ -46,7 +46,7 @@ async function ask(conversation: string, tools: string, tenant = '_'): Promise<v
 const REFUND = { id: 'c2_0', name: 'refund', arguments: '{"order":"o-0"}' };
 
 describe('a turn that waits for a decision', () => {
-  test('shows name, arguments and deadline of each call in result, openTurns and describe', async () => {
+  test('result, openTurns and describe show name, arguments and deadline of each awaited call', async () => {
     await ask('w-views', 'refund');
     const { waiting } = await fixture.client.result('w-views', 't1');
     const { since = 0 } = waiting ?? {};
@@ -56,7 +56,7 @@ describe('a turn that waits for a decision', () => {
     expect((await fixture.client.describe('w-views')).openCalls).toEqual([expect.objectContaining(REFUND)]);
   });
 
-  test('emits an event with the kind and the deadline of the wait', async () => {
+  test('a turn that starts to wait emits an event with the kind and the deadline', async () => {
     await ask('w-event', 'refund');
     const { waiting } = await fixture.client.result('w-event', 't1');
     const events = [];
@@ -72,7 +72,7 @@ describe('a turn that waits for a decision', () => {
     ]);
   });
 
-  test('appears once in a stream, between the text before and after the wait', async () => {
+  test('a stream reports a wait once, between the text before and after the wait', async () => {
     await fixture.client.enqueueTurn({ conversation: 'w-stream', agent: 'clerk', input: 'refund', turn: 't1' });
     const parts: TurnProgress[] = [];
     for await (const part of fixture.client.stream('w-stream', 't1', { waitMs: 20_000 })) {
@@ -86,7 +86,7 @@ describe('a turn that waits for a decision', () => {
     expect(parts.at(-1)).toMatchObject({ view: { state: 'completed', answer: { content: 'paid back' } } });
   });
 
-  test('is listed by kind and tenant with its arguments until it is answered', async () => {
+  test('waiting lists a turn by kind and tenant with its arguments until the turn is answered', async () => {
     await ask('w-listed', 'refund', 'acme');
     await ask('w-outside', 'ask', 'acme');
     const list = async (options: object) =>
@@ -102,13 +102,13 @@ describe('a turn that waits for a decision', () => {
       agent: 'clerk',
       waiting: { for: 'approval', calls: [REFUND] },
     });
-    if (listed === undefined) throw new Error('it is listed');
+    if (listed === undefined) throw new Error('the turn is not listed');
     await fixture.client.answer(listed, listed.turn, { c2_0: { approved: false, why: 'no' } });
     expect(await list({ tenant: 'acme' })).toEqual(['w-outside']);
   });
 });
 
-test('has a call answered as timeout at its deadline, and keeps waiting for the other call', async () => {
+test('a call is answered as timeout at its deadline, and the turn keeps waiting for its other call', async () => {
   await ask('w-deadlines', 'soon,ask');
   const first = (await fixture.client.result('w-deadlines', 't1')).waiting;
   expect(first?.calls.map(({ until }) => until - (first?.since ?? 0))).toEqual([1_000, 604_800_000]);
@@ -122,7 +122,7 @@ test('has a call answered as timeout at its deadline, and keeps waiting for the 
 });
 
 describe('the list of conversations', () => {
-  test('filters by tenant, agent and state, in pages', async () => {
+  test('conversations filters by tenant, agent and state, in pages', async () => {
     const tenant = 'pages';
     for (const id of ['a', 'b', 'c']) {
       const messages = [{ role: 'user' as const, content: 'x' }];

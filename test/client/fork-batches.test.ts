@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import type { ContextStore } from '../../src/domain/ports/context-store.ts';
+import type { VersionStore } from '../../src/domain/ports/version-store.ts';
 import { MemoryDatabase } from '../../src/memory-store/database.ts';
 import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
 import { claimPass, endOf } from '../store/pass-samples.ts';
@@ -8,18 +9,37 @@ import { createMemoryClient } from './memory-client.ts';
 
 const MESSAGES = 450;
 const TTL_MS = 1_000;
+const messages = Array.from({ length: MESSAGES }, (_, at) => ({ role: 'user' as const, content: `message ${at}` }));
+
+test('a fork that lost batches in a failover copies them again before it opens', async () => {
+  const db = new MemoryDatabase();
+  const store = openMemoryStore(db);
+  const ends: number[] = [];
+  const endFork: VersionStore['endFork'] = async (conversation, ...rest) => {
+    const { log = [] } = db.find(conversation) ?? {};
+    ends.push(log.length);
+    // The replica that takes over lacks the last two batches.
+    if (ends.length === 1) log.splice(100);
+    return await store.endFork(conversation, ...rest);
+  };
+  const client = createMemoryClient(store, { versions: { ...store, endFork } });
+  await client.append({ conversation: 'source', agent: 'guide', messages });
+  expect(await client.fork('source', 'copy')).toEqual({ tenant: '_', conversation: 'copy', head: MESSAGES });
+  expect(ends).toEqual([MESSAGES, MESSAGES]);
+  expect(await client.log('copy')).toEqual(await client.log('source'));
+});
 
 test('a source with an idle TTL shorter than its copy is not erased during the copy', async () => {
   const db = new MemoryDatabase();
   const store = openMemoryStore(db);
   const source = { tenant: '_', id: 'source' };
-  const looks: string[] = [];
-  /** Every look at the source takes longer than half of it, and a sweep comes after each. */
+  const sweeps: string[] = [];
+  /** Each read of the source takes 60 % of its idle TTL and is followed by a sweep. */
   const slow = async <T>(conversation: ConversationRef, read: Promise<T>): Promise<T> => {
     const answer = await read;
     if (conversation.id !== source.id) return answer;
     db.advance(0.6 * TTL_MS);
-    looks.push((await store.expire(source, `look ${looks.length}`)).status);
+    sweeps.push((await store.expire(source, `sweep ${sweeps.length}`)).status);
     return answer;
   };
   const contexts: ContextStore = {
@@ -28,11 +48,10 @@ test('a source with an idle TTL shorter than its copy is not erased during the c
     listVersions: (conversation) => slow(conversation, store.listVersions(conversation)),
   };
   const client = createMemoryClient(store, { contexts });
-  const messages = Array.from({ length: MESSAGES }, (_, at) => ({ role: 'user' as const, content: `message ${at}` }));
   await client.append({ conversation: source.id, agent: 'guide', messages });
   await store.endPass((await claimPass(store, source)).lease, endOf({ conversationTtl: TTL_MS }));
-  // Nearly over when the fork begins.
+  // 90 % of the idle TTL are over when the fork begins.
   db.advance(0.9 * TTL_MS);
   expect(await client.fork(source.id, 'copy')).toEqual({ tenant: '_', conversation: 'copy', head: MESSAGES });
-  expect(looks).toEqual(['kept', 'kept', 'kept', 'kept']);
+  expect(sweeps).toEqual(['kept', 'kept', 'kept', 'kept']);
 });
