@@ -1,5 +1,5 @@
 import { Redis } from 'ioredis';
-import { expect, onTestFinished } from 'vitest';
+import { expect, onTestFinished, vi } from 'vitest';
 import { z } from 'zod';
 import { type AppendInput, type OpenClient, openClient } from '../../src/client/index.ts';
 import type { Agent } from '../../src/domain/agent.ts';
@@ -101,8 +101,7 @@ export function talk(turns: number, from = 1): AppendInput['messages'] {
 /** Requests a pass and waits for its end. */
 export async function compact({ client }: Fixture, conversation: string): Promise<void> {
   const passId = await client.compact(conversation);
-  const current = async () => (await client.describe(conversation)).passId;
-  await expect.poll(current, { timeout: 60_000 }).not.toBe(passId);
+  await vi.waitFor(async () => expect((await client.describe(conversation)).passId).not.toBe(passId), 60_000);
 }
 
 /** Makes version 1 at seq 24, version 2 at seq 48, and a message behind them. */
