@@ -1,10 +1,10 @@
 import ts from 'typescript';
 
-/** How large a file or a function may be. Tests may be longer than a file or a function of src, but take no more parameters. */
+/** Largest files and functions. Tests may have longer files and functions, but not more parameters. */
 export const ceilings = { fileLines: 300, functionLines: 60, parameters: 4, luaCodeLines: 60 } as const;
 
 export interface ProjectFile {
-  /** From the project's root, with forward slashes. */
+  /** Relative to the project's root, with forward slashes. */
   path: string;
   text: string;
 }
@@ -21,7 +21,7 @@ const mark = /(?:\/\/|--|#|\*).*\b([T]ODO|[F]IXME|[X]XX|[H]ACK)\b/;
 const machinePath = /(?<![\w.~}/-])\/(?:work|root|farm|tmp|home|Users)\/[\w.-]+/;
 const bareSuppression = /oxlint-disable(?:-next-line|-line)?\b(?!.* -- \S)/;
 
-/** Names of a code file and of its folders: kebab-case, and none of the words that name nothing. */
+/** Requires kebab-case for a code file and its folders, and rejects words that describe nothing. */
 export function checkName({ path }: ProjectFile): Violation[] {
   const segments = path.split(/[./]/);
   const odd = segments.find((segment) => !kebabCase.test(segment));
@@ -32,7 +32,7 @@ export function checkName({ path }: ProjectFile): Violation[] {
   ];
 }
 
-/** Marks of unfinished work, paths of one machine, and lint suppressions that give no reason. */
+/** Rejects marks of unfinished work, paths of one machine, and lint suppressions without a reason. */
 export function checkLines({ path, text }: ProjectFile): Violation[] {
   return text.split('\n').flatMap((content, index) => {
     const line = index + 1;
@@ -50,7 +50,7 @@ export function checkLua({ path, text }: ProjectFile): Violation[] {
   return lines <= ceilings.luaCodeLines ? [] : [{ path, line: 1, message: `script of ${lines} lines of code` }];
 }
 
-/** Sizes and names that only the syntax tree tells, and how many functions were measured. */
+/** Checks sizes and names in the syntax tree, and counts the functions. */
 export function checkTypeScript({ path, text }: ProjectFile): { functions: number; violations: Violation[] } {
   const tree = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
   const isTest = path.startsWith('test/');

@@ -6,7 +6,7 @@ import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { checkLines, checkLua, checkName, checkTypeScript, type ProjectFile, type Violation } from './ceilings.ts';
 
-/** `.git` is a folder in a clone, and in a worktree a file with a path of this machine. */
+/** `.git` is a folder in a clone. In a worktree it is a file that holds a path of this machine. */
 const skipped = /^(node_modules|dist|coverage|\.git|\.cache)$/;
 const skippedFile = /^(package-lock\.json|test\/fixtures\/.*)$/;
 const codeRoom = /^(src|test|bench|scripts|deploy)\/.*\.(ts|lua)$/;

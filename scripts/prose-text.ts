@@ -2,12 +2,12 @@
 import ts from 'typescript';
 
 export interface Prose {
-  /** line of its first word, from 1 */
+  /** Line of the first word, from 1. */
   readonly line: number;
   readonly text: string;
 }
 
-/** A placeholder for code in a sentence: one word that no rule knows. */
+/** Replaces code in a sentence by one word, so that no rule checks the code. */
 const CODE = 'Code';
 /** A string with fewer words is a name, a key or a label. */
 const LEAST_WORDS = 4;
@@ -44,7 +44,7 @@ function readComments(source: ts.SourceFile, text: string): Prose[] {
   return blocks.map((block) => ({ ...block, text: hideCode(block.text) }));
 }
 
-/** A tag begins a text of its own, without its name and its parameter. */
+/** Splits a doc comment at its tags. The name of a tag and its parameter are left out. */
 function readDocComment(raw: string, line: number): Prose[] {
   const lines = raw
     .replace(/^\/\*\*?/, '')

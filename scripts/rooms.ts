@@ -58,7 +58,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** npm packages that belong to some rooms alone: what a room hides from the other rooms. */
+/** npm packages that only some rooms may import, so that the other rooms do not depend on them. */
 export const owners: Readonly<Record<string, readonly string[]>> = {
   bullmq: ['queue'],
   ioredis: ['redis', 'store', 'queue', 'local-redis'],
@@ -75,7 +75,7 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
 /** The coded errors are the one module that every room shares. */
 const shared = '^src/domain/errors\\.ts$';
 
-/** A module of none of the rooms: no direction would bind it, so it is an error by itself. */
+/** A module outside of all rooms is an error, because no import rule would apply to it. */
 export function isInARoom(source: string): boolean {
   return Object.keys(rooms).some((room) => new RegExp(roomPath(room)).test(source));
 }

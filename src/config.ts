@@ -57,11 +57,10 @@ export function readConfig(
   };
 }
 
-/** Access to a provider. */
 export interface ProviderSetting {
-  /** Variable of the key, for the error about a missing key. */
+  /** Name of the variable, for the error about a missing key. */
   readonly keyVariable: string;
-  /** API key of the provider. */
+  /** Undefined: models of this provider cannot be called. */
   readonly apiKey: string | undefined;
   /** Replaces the provider's own address. */
   readonly baseUrl: string | undefined;

@@ -5,16 +5,16 @@ import { fileVariable, findText, readSetting, type SettingSource } from './read-
 import { SETTING_NAMES, settingOf } from './settings.ts';
 
 export interface SettingsReport {
-  /** Each names its variable and never its value. */
+  /** An error names its variable, and never the value. */
   readonly errors: readonly TurnfoldError[];
-  /** Settings without effect. */
+  /** Texts about settings that have no effect. */
   readonly warnings: readonly string[];
 }
 
 /** Checks every setting and reports all problems, not only the first. */
 export function checkSettings(source: SettingSource): SettingsReport {
   const errors = SETTING_NAMES.flatMap((name) => errorOf(() => readSetting(source, name)));
-  // Settings that are wrong only in combination.
+  // These readers find settings that are wrong only in combination.
   if (errors.length === 0)
     errors.push(...errorOf(() => readDurability(source)), ...errorOf(() => readRedisTls(source)));
   const warnings = [...listStrays(source), ...listUnreadFiles(source)];
@@ -32,7 +32,7 @@ function errorOf(read: () => unknown): TurnfoldError[] {
   }
 }
 
-/** A misspelled name would silently leave the default in place. */
+/** Warns about unknown TURNFOLD_ names. A misspelled name would leave the default in effect without a word. */
 function listStrays({ env }: SettingSource): string[] {
   const known = new Set<string>(listVariables());
   return Object.keys(env)
@@ -46,12 +46,12 @@ function listUnreadFiles({ env }: SettingSource): string[] {
   ).map((name) => `${fileVariable(name)}: ignored, because ${name} is set too`);
 }
 
-/** Certificates have no effect without TLS. */
+/** Warns about TLS settings beside an address without TLS. */
 function listIdleTls(source: SettingSource): string[] {
   const address = readRedisAddress(readSetting(source, 'REDIS_URL') ?? '');
   if (address !== undefined && usesTls(address)) return [];
-  const given = Object.values(TLS_SETTINGS).map((name) => findText(source, name));
-  return given.flatMap(({ text, field }) =>
+  const texts = Object.values(TLS_SETTINGS).map((name) => findText(source, name));
+  return texts.flatMap(({ text, field }) =>
     text === undefined ? [] : [`${field}: no effect, because REDIS_URL does not begin with rediss`],
   );
 }

@@ -1,7 +1,7 @@
 import { findText, type SettingSource } from './read-setting.ts';
 import { SETTING_NAMES, settingOf } from './settings.ts';
 
-/** A certificate is public. */
+/** Start of a certificate, which is public and no secret. */
 const CERTIFICATE = '-----BEGIN CERTIFICATE';
 /** Up to the last `@` before path and query, as in `URL`, so that an unencoded `@` belongs to the password. */
 const PASSWORD = /:\/\/[^:/?#]*:(?<password>[^/?#]+)@/;
@@ -32,7 +32,7 @@ function listAddressSecrets(address: string): string[] {
   return [...new Set(written.flatMap((secret) => [secret, decode(secret)]))];
 }
 
-/** An invalid percent encoding stands for itself. */
+/** A text with invalid percent encoding is returned as it is. */
 function decode(secret: string): string {
   try {
     return decodeURIComponent(secret);

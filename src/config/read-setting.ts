@@ -9,10 +9,10 @@ export interface SettingSource {
 export type SettingOrigin = 'env' | 'file' | 'default';
 
 interface FoundText {
-  /** Undefined if unset or blank. Compose files write blanks for unset variables. */
+  /** Undefined if the variable is unset or blank. Compose sets unset variables to blanks. */
   readonly text: string | undefined;
   readonly origin: SettingOrigin;
-  /** The variable with the text. */
+  /** The variable that holds the text, or names its file. */
   readonly field: string;
 }
 
@@ -26,11 +26,11 @@ export function readSetting<Name extends SettingName>(source: SettingSource, nam
 
 /** The text of a setting, from its variable or from the file that the `_FILE` variable names. @throws invalid_config */
 export function findText({ env, readFile }: SettingSource, name: SettingName): FoundText {
-  const given = env[name]?.trim() || undefined;
+  const value = env[name]?.trim() || undefined;
   const field = fileVariable(name);
   const path = settingOf(name).hasFile === true ? env[field]?.trim() || undefined : undefined;
-  if (given !== undefined || path === undefined) {
-    return { text: given, origin: given === undefined ? 'default' : 'env', field: name };
+  if (value !== undefined || path === undefined) {
+    return { text: value, origin: value === undefined ? 'default' : 'env', field: name };
   }
   let text: string;
   try {

@@ -130,12 +130,12 @@ export type SettingValue<Name extends SettingName> = z.output<(typeof SETTINGS)[
 
 export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[];
 
-/** A setting without the type of its value. */
+/** Widens the type of a setting, so that optional fields can be read. */
 export function settingOf(name: SettingName): Setting {
   return SETTINGS[name];
 }
 
-/** A whole number in a text. */
+/** Schema of a whole number that is written as a text. */
 function wholeNumber(range: WholeRange): z.ZodCoercedNumber {
   const error = describeWholeRange(range);
   return z.coerce.number({ error }).int({ error }).min(range.least, { error }).max(range.most, { error });

@@ -8,13 +8,13 @@ export interface DemoScript {
   readonly system: string;
   readonly tools: readonly Tool[];
   readonly turns: readonly ScriptedTurn[];
-  /** Messages before the first turn. */
+  /** Messages that are appended before the first turn. */
   readonly opening: readonly Message[];
   /** Window minus reserved output, in tokens. */
   readonly usable: number;
 }
 
-/** Prefix of the names of demo agents, reserved for them. */
+/** Names of demo agents begin with this prefix, and names of other agents must not. */
 export const DEMO_PREFIX = 'turnfold-demo-';
 
 const RESERVE_TOKENS = 1_000;
@@ -24,7 +24,7 @@ export const THRESHOLD_SHARE = 0.65;
 export const TARGET_SHARE = 0.4;
 const RESULT_SHARE = 0.15;
 const MAX_RESULT_TOKENS = 8_000;
-/** Recorded turns have hundreds of calls. */
+/** A recorded turn may have hundreds of calls, far more than the default allows. */
 const MAX_STEPS = 2_000;
 
 export interface DemoAgentOptions {
@@ -58,7 +58,7 @@ export function createDemoAgent(name: string, script: DemoScript, { isCompacted,
   };
 }
 
-/** Limit above which a tool result is clipped. */
+/** Longest tool result in tokens. Longer results are clipped. */
 export function maxResultTokens(usable: number): number {
   return Math.min(MAX_RESULT_TOKENS, Math.floor(usable * RESULT_SHARE));
 }
@@ -78,7 +78,7 @@ export interface ScriptedTurn {
   readonly answer: (results: readonly string[]) => string;
 }
 
-/** Id of a demo turn, such as `turn-07`. */
+/** Id of a demo turn, such as `turn-07` for index 6. */
 export function turnIdOf(index: number): string {
   return `turn-${String(index + 1).padStart(2, '0')}`;
 }
@@ -106,7 +106,6 @@ export function decideFrom(turns: readonly ScriptedTurn[]): (request: ModelReque
   };
 }
 
-/** Results since the last user message, oldest first. */
 function lastResults(messages: ModelRequest['messages']): string[] {
   const start = messages.findLastIndex((message) => message.role === 'user');
   return messages.slice(start + 1).flatMap((message) => (message.role === 'tool' ? [message.content] : []));

@@ -19,7 +19,7 @@ const WINDOW_SHARE = 0.25;
 const SYSTEM =
   'You explain the sources of this project to a newcomer. Look into the files with your tools before you answer, name the paths, and say what you decided to read and why.';
 
-/** An installed package has no `src`. */
+/** Tells a checkout from an installed package, which has no `src`. */
 export function isCheckout(root: string): boolean {
   return existsSync(join(root, 'src'));
 }
@@ -89,7 +89,7 @@ function fitWindow(weights: readonly RoleWeight[]): number {
   }
 }
 
-/** Tools as in a request. */
+/** The tools as a request describes them, to count their tokens. */
 function describeTools(tools: Playback['tools']): unknown {
   return tools.map(({ name, description, input }) => ({
     name,

@@ -4,7 +4,7 @@ import type { Message, ToolCall } from '../domain/message.ts';
 import type { ConversationLine } from '../wire/conversation-line.ts';
 import type { ScriptedTurn } from './demo-agent.ts';
 
-/** A recorded conversation as a script with the same inputs, calls and results. */
+/** A script that repeats the inputs, calls and results of a recorded conversation. */
 export interface Playback {
   readonly system: string;
   /** Messages before the first user message. */
@@ -42,15 +42,15 @@ export function playBack({ messages }: ConversationLine): Playback {
 function scriptTurn({ ask, answers }: RecordedTurn): ScriptedTurn {
   const rounds: ToolCall[][] = [];
   const remarks: string[] = [];
-  let said: string[] = [];
+  let texts: string[] = [];
   for (const { content, toolCalls } of answers) {
-    if (content !== '') said.push(content);
+    if (content !== '') texts.push(content);
     if (toolCalls === undefined) continue;
     rounds.push(toolCalls);
-    remarks.push(said.join('\n\n'));
-    said = [];
+    remarks.push(texts.join('\n\n'));
+    texts = [];
   }
-  const closing = said.length === 0 ? '(no answer was recorded)' : said.join('\n\n');
+  const closing = texts.length === 0 ? '(no answer was recorded)' : texts.join('\n\n');
   return { ask: ask === '' ? '(empty)' : ask, rounds, remarks, answer: () => closing };
 }
 
@@ -80,7 +80,7 @@ function recordTools(messages: readonly Message[]): Tool[] {
   }));
 }
 
-/** Ignores white space, because the tool gets parsed arguments. */
+/** Identifies a call by name and arguments. White space does not count, because a tool receives parsed arguments. */
 function callKey(name: string, json: string): string {
   try {
     return `${name}\n${JSON.stringify(JSON.parse(json))}`;

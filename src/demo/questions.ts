@@ -39,7 +39,7 @@ const DEPENDENCIES = [
   'pino',
   'undici',
 ] as const;
-const TALKED_ABOUT = 9;
+const README_QUESTIONS = 9;
 const EXCERPT_CHARACTERS = 9_000;
 
 /**
@@ -49,7 +49,7 @@ const EXCERPT_CHARACTERS = 9_000;
 export async function writeQuestions(root: string, code: CodeFolder): Promise<ScriptedTurn[]> {
   const rooms = await Promise.all(ROOMS.map((room) => roomTurns(root, code, room)));
   const found = await Promise.all(DEPENDENCIES.map(async (name) => ({ name, readme: await readReadme(root, name) })));
-  const known = found.filter(({ readme }) => readme !== undefined).slice(0, TALKED_ABOUT);
+  const known = found.filter(({ readme }) => readme !== undefined).slice(0, README_QUESTIONS);
   const talk = known.map(({ name, readme = '' }) => readmeTurns(name, readme));
   return [...rooms.flat(), ...talk.flat()];
 }
@@ -81,7 +81,7 @@ async function roomTurns(
   return [overview, usage];
 }
 
-/** Two turns with a README in the question. Single answers leave nothing to summarize. */
+/** Two turns about a README that the question quotes. A turn of one answer leaves nothing to summarize. */
 function readmeTurns(name: string, readme: string): ScriptedTurn[] {
   const excerpt = readme.slice(0, EXCERPT_CHARACTERS).toWellFormed();
   const headings = [...readme.matchAll(/^#+ +(.+)$/gm)].map((match) => match[1]?.trim() ?? '');
@@ -109,7 +109,7 @@ function firstSentence(text: string): string {
   return prose?.trim() ?? 'its first lines do not say.';
 }
 
-/** Excludes the declarations beside built files. */
+/** Accepts code, and not the type declarations beside built files. */
 function isCode(name: string, { extension }: CodeFolder): boolean {
   return name.endsWith(extension) && !name.endsWith('.d.ts');
 }

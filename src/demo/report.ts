@@ -7,12 +7,10 @@ export interface DemoRun {
   readonly turns: number;
   /** Error codes of failed turns, in order. */
   readonly failures: readonly string[];
-  /** Requests in order. */
   readonly requests: readonly SizedRequest[];
   /** Tokens of all messages in the log. */
   readonly appended: number;
   readonly tokensEnd: number;
-  /** Oldest first. */
   readonly versions: readonly Version[];
 }
 
@@ -65,7 +63,7 @@ export function plotRuns(compacted: DemoRun, uncompacted: DemoRun, usable: numbe
   ];
 }
 
-/** Compares both runs in sentences. Failures with compaction come first. */
+/** Compares both runs in sentences. Failures of the run with compaction come first. */
 export function describeRuns(run: DemoRun, without: DemoRun, usable: number): string[] {
   const { tokensPeak, tokensEnd, overLimit } = summarizeRun(run, usable);
   const unsent = without.requests.filter(({ isSent }) => !isSent).length;

@@ -4,12 +4,12 @@ import { isSettled, type TurnView } from '../domain/turn.ts';
 import { type DemoScript, turnIdOf } from './demo-agent.ts';
 import type { DemoRun, SizedRequest } from './report.ts';
 
-/** Limit for one turn, and for the last pass. */
+/** Limit for the end of one turn, and for the end of the last pass. */
 const TURN_WAIT_MS = 60_000;
 const POLL_MS = 100;
 
 export interface DemoProgress {
-  /** From 1. */
+  /** Number of the turn, from 1. */
   readonly number: number;
   readonly of: number;
   /** Tokens of the turn's last request. */
@@ -68,7 +68,7 @@ async function readRun(client: TurnfoldClient, conversation: string, turns: numb
   };
 }
 
-/** A request over the window is not sent. The failure of its turn has the size. */
+/** A request over the window is not sent, so its size is read from the failure of its turn. */
 function refusedRequest({ failure }: TurnView): SizedRequest[] {
   const tokens = failure?.details?.tokens;
   return typeof tokens === 'number' ? [{ tokens, isSent: false }] : [];

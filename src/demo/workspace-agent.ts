@@ -12,7 +12,7 @@ const HELP =
 export interface WorkspaceAgentOptions {
   /** Merged over the agent's own policy, which is small to make passes visible. */
   readonly policy?: PolicyInput;
-  /** Replaces the script. */
+  /** Default: a script that understands three commands. */
   readonly model?: Model;
 }
 

@@ -3,17 +3,14 @@ import { openWakeQueue } from '../queue/wake-queue.ts';
 import type { RedisLocation } from '../redis/address.ts';
 import { openInspection } from '../store/inspection.ts';
 
-/** Work that a database already has. */
 export interface ActiveWork {
-  /** Connected turn workers. 0 if the server does not list its clients. */
+  /** Turn workers that are connected now. 0 if the server does not list its clients. */
   readonly turnWorkers: number;
   /** One conversation with pending work for each agent. */
   readonly agents: ReadonlyMap<string, ConversationRef>;
 }
 
-/**
- * Reads the database before workers take anything from it. Writes nothing. @throws invalid_config, redis_unavailable
- */
+/** Finds pending work and connected workers before this process starts its own. Writes nothing. @throws redis_unavailable */
 export async function findActiveWork(location: RedisLocation, queueShards: number): Promise<ActiveWork> {
   const inspection = await openInspection(location);
   const wakes = openWakeQueue({ ...location, shards: queueShards, onError: () => undefined, failsFast: true });

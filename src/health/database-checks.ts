@@ -14,7 +14,7 @@ export async function examineDatabase(inspection: Inspection, terms: DatabaseTer
   return [
     ...(await examineSettings(inspection, terms)),
     findOk('scripts', `all ${await inspection.loadScripts()} can be loaded`),
-    ...(await examineAnswers(inspection)),
+    ...(await examineLatency(inspection)),
   ];
 }
 
@@ -46,7 +46,7 @@ function examineSchema(found: number, known: number): Finding {
   );
 }
 
-/** A sweep moves due entries on, so nothing stays overdue for long while any worker runs. */
+/** Any running worker sweeps each shard every second. An entry that stays overdue shows that no worker runs. */
 function examineShards(measure: ShardMeasure, stuckMs: number): Finding[] {
   const { overdue, oldestOverdueMs, openPasses, oldestOpenPassMs, failedTurns, oldestIdleMs } = measure;
   const due = formatAge(overdue.turn + overdue.pass + overdue.scheduled, oldestOverdueMs);
@@ -94,16 +94,16 @@ function formatAge(count: number, oldestMs: number): string {
   return count === 0 ? 'none' : `${count}, the oldest for ${Math.round(oldestMs / 1_000)} s`;
 }
 
-const ASKED = 100;
-/** A turn makes about five Redis calls a step, in sequence. */
+const PINGS = 100;
+/** Each step of a turn makes about five Redis calls, one after the other. */
 const SLOW_MS = 20;
-/** A heartbeat is due every two seconds, and a lease lapses after eight. */
+/** A heartbeat every 2 s must arrive before its lease of 8 s lapses. */
 const TOO_SLOW_MS = 1_000;
 const SKEWED_MS = 1_000;
 
-async function examineAnswers(inspection: Inspection): Promise<Finding[]> {
-  const { p50Ms, p99Ms, skewMs } = await inspection.measureAnswers(ASKED);
-  const what = `p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms of ${ASKED} pings`;
+async function examineLatency(inspection: Inspection): Promise<Finding[]> {
+  const { p50Ms, p99Ms, skewMs } = await inspection.measureAnswers(PINGS);
+  const what = `p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms of ${PINGS} pings`;
   const remedy = 'Run workers near Redis. Check its SLOWLOG, CPU and disk.';
   const latency =
     p99Ms > TOO_SLOW_MS

@@ -14,9 +14,9 @@ import { examineCertificates, examineDisk, examineServers } from './server-check
 
 export interface DoctorOptions {
   readonly source: SettingSource;
-  /** Replaces REDIS_URL. */
+  /** Used instead of REDIS_URL. */
   readonly redisUrl?: string | undefined;
-  /** Also calls the providers. */
+  /** Also calls each provider that has a key, to test the key. */
   readonly asksProviders: boolean;
   /** Adds a likely cause to an outage, if one can be found. */
   readonly explain: (error: unknown, location: RedisLocation) => Promise<unknown>;
@@ -27,7 +27,7 @@ export async function runDoctorChecks({ source, redisUrl, asksProviders, explain
   const hasAddress = redisUrl !== undefined;
   const env = hasAddress ? { ...source.env, REDIS_URL: redisUrl, REDIS_URL_FILE: undefined } : source.env;
   const settings = examineSettings({ ...source, env }, hasAddress ? '--redis' : 'REDIS_URL');
-  // Further checks would use guessed settings.
+  // With a wrong setting, the other checks would examine another Redis or port than the workers use.
   if (settings.some(({ state }) => state === 'wrong')) return settings;
   const config = readConfig(env, source.readFile);
   const providers = readProviderSettings(env, source.readFile);
@@ -91,7 +91,7 @@ async function examineAccess(inspection: Inspection): Promise<Finding[]> {
   return [findOk('access', 'the ACL allows all commands of a worker')];
 }
 
-/** A check that throws becomes a finding, and the other checks still run. */
+/** Runs some checks. An error of theirs becomes a finding, so that the other checks still run. */
 async function runGroup(name: string, examineOne: () => Promise<Finding[]>): Promise<Finding[]> {
   try {
     return await examineOne();
@@ -109,7 +109,7 @@ const REMEDIES: Partial<Record<TurnfoldError['code'], string>> = {
 function describe(name: string, error: unknown): Finding {
   if (isTurnfoldError(error))
     return findWrong(name, error.message, REMEDIES[error.code] ?? 'See docs/how-to/run-in-production.md.');
-  // Messages of refused commands (NOPERM, NOAUTH) hold no secret.
+  // Redis refused a command (NOPERM, NOAUTH). Such a message holds no secret, so it may be shown.
   const what = describeThrown(error).message;
   return findWrong(name, what, 'Allow the command to this user. Managed Redis may hide it.');
 }

@@ -57,7 +57,7 @@ async function isWorkerAt(host: string, port: number): Promise<boolean> {
   }
 }
 
-/** Only the agents know which keys are needed. */
+/** Reports a missing key as ok, because only the agents determine which keys are needed. */
 function examineKeys(providers: ProviderSettings): Finding {
   const keys = Object.values(providers).map(
     ({ keyVariable, apiKey }) => `${keyVariable} ${apiKey === undefined ? 'is not set' : 'is set'}`,

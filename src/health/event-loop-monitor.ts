@@ -1,9 +1,9 @@
-/** Sampling interval, and how long samples are kept. */
 const TICK_MS = 250;
 const MEMORY_MS = 10_000;
 
 /**
- * Records how late timers fire. A blocked event loop answers no probe, and looks healthy as soon as it answers again.
+ * Records how late timers fire. A blocked event loop answers no probe, and would look healthy as soon as it answers
+ * again. So the monitor remembers each delay for ten seconds.
  */
 export class EventLoopMonitor {
   #lates: { readonly at: number; readonly lateMs: number }[] = [];

@@ -3,7 +3,7 @@ export interface Finding {
   readonly name: string;
   readonly state: 'ok' | 'warning' | 'wrong';
   readonly what: string;
-  /** Absent if nothing has to be done. */
+  /** Advice to a person. Absent if nothing has to be done. */
   readonly remedy?: string;
 }
 
@@ -11,7 +11,7 @@ export function findOk(name: string, what: string): Finding {
   return { name, state: 'ok', what };
 }
 
-/** Works, but a person should know. */
+/** The checked part works, but a person should act soon. */
 export function findWarning(name: string, what: string, remedy: string): Finding {
   return { name, state: 'warning', what, remedy };
 }

@@ -4,13 +4,13 @@ import { type Inspection, openInspection } from '../store/inspection.ts';
 import type { DoctorOptions } from './doctor.ts';
 
 export interface QuarantineAccess extends Pick<DoctorOptions, 'explain'> {
-  /** Opens the connection, and may wait for Redis. */
+  /** Calls `open`, again and again while Redis is away. */
   readonly wait: (location: RedisLocation, open: () => Promise<Inspection>) => Promise<Inspection>;
 }
 
-/** Runs a query over the quarantined records of the configured database. @throws the explained error of an outage */
+/** Calls `query` with the configured database. @throws the error of an outage, with its likely cause */
 export async function inspectQuarantine<T>(
-  ask: (inspection: Inspection, shards: number) => Promise<T>,
+  query: (inspection: Inspection, shards: number) => Promise<T>,
   { explain, wait }: QuarantineAccess,
 ): Promise<T> {
   const { env, readFile } = readEnvironment();
@@ -18,7 +18,7 @@ export async function inspectQuarantine<T>(
   try {
     const inspection = await wait({ url, tls }, () => openInspection({ url, tls }));
     try {
-      return await ask(inspection, (await inspection.readDatabase())?.shards ?? shards);
+      return await query(inspection, (await inspection.readDatabase())?.shards ?? shards);
     } finally {
       inspection.close();
     }

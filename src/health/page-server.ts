@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { TurnfoldError } from '../domain/errors.ts';
 
 export interface PageContent {
-  /** HTTP status (200). */
+  /** Default: 200. */
   readonly status?: number;
   readonly contentType: string;
   readonly body: string;
@@ -28,13 +28,13 @@ export interface PageServer {
   close(): Promise<void>;
 }
 
-/** Probes use either method. Node omits the body of a HEAD answer. */
+/** Methods of probes and scrapers. Node leaves out the body of an answer to HEAD. */
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
-/** Scrapers and probes use few connections. The server closes further ones at once. */
+/** Far more connections than scrapers and probes use. The server closes further connections at once. */
 const MAX_CONNECTIONS = 1_024;
 
-/** Errors for a host of another machine, or an unknown name. */
+/** Codes of the system for a host that is unknown, or belongs to another machine. */
 const WRONG_HOST = /EADDRNOTAVAIL|ENOTFOUND|EAI_AGAIN/;
 
 /**
@@ -55,7 +55,7 @@ export async function servePages({ port, host = '127.0.0.1', pages }: PageServer
     const field = WRONG_HOST.test(why) ? 'metrics.host' : 'metrics.port';
     throw new TurnfoldError('invalid_config', `${field}: the address cannot be bound: ${why}`, { field, cause });
   }
-  // E.g. no file descriptors left. A failing page must not end the worker.
+  // Without a listener, an error such as a lack of file descriptors would end the worker.
   server.on('error', () => undefined);
   return {
     host,

@@ -2,12 +2,11 @@ import { isTurnfoldError } from '../domain/errors.ts';
 import { shareMeasurement } from '../telemetry/shared-measurement.ts';
 import { type Finding, findWrong } from './finding.ts';
 
-/** A condition that a worker needs to do its work. */
 export interface Check {
   readonly name: string;
   /** A check that throws or times out counts as wrong. */
   readonly run: () => Finding | Promise<Finding>;
-  /** Remedy for a check that throws. */
+  /** Remedy that is shown if the check throws or times out. */
   readonly remedy: string;
 }
 
@@ -35,7 +34,7 @@ function watch({ name, run, remedy }: Check, deadlineMs: number): () => Promise<
   return async () => (await read()) ?? findWrong(name, 'no answer in time', remedy);
 }
 
-/** The page is public. Only our own errors are known to hold no secret. */
+/** Hides the text of foreign errors. The page is public, and such a text may hold a secret. */
 function describe(error: unknown): string {
   return isTurnfoldError(error) ? `${error.code}: ${error.message}` : 'the check failed';
 }

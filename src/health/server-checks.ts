@@ -48,7 +48,7 @@ function checkEach(servers: readonly ServerFacts[], check: (server: ServerFacts)
 
 function examineVersion({ name, version, redisVersion }: ServerFacts): Finding {
   const what = `${name} ${version}`;
-  // The queues need less.
+  // BullMQ accepts older versions than the scripts of the store do.
   return isAtLeast(redisVersion, LEAST_REDIS)
     ? findOk('redis', what)
     : findWrong('redis', `${what}, but turnfold needs ${LEAST_REDIS}`, UPGRADE);
@@ -79,7 +79,7 @@ function examineEviction({ evictionPolicy: policy, evictedKeys }: ServerFacts): 
   return findWarning(name, `noeviction now, but ${evictedKeys} keys were evicted since the start of Redis`, remedy);
 }
 
-/** Fractions of `maxmemory` above which the doctor warns, and above which writes will soon fail. */
+/** Fractions of `maxmemory`. The doctor warns above the first. Above the second, writes will soon fail. */
 const NEARLY_FULL = 0.8;
 const FULL = 0.95;
 
@@ -150,7 +150,7 @@ function formatBytes(bytes: number): string {
   return mebibytes < 1_024 ? `${mebibytes.toFixed(1)} MiB` : `${(mebibytes / 1_024).toFixed(1)} GiB`;
 }
 
-/** A rewrite writes a second file while the first one grows. */
+/** A rewrite of the append-only file writes a second file while the first one grows. */
 const REWRITE_FACTOR = 3;
 const LEAST_BYTES = 1_073_741_824;
 
@@ -175,7 +175,7 @@ async function examineFolder({ folder, bytes }: { folder: string | undefined; by
 
 async function readFreeBytes(folder: string): Promise<number | undefined> {
   try {
-    await stat(folder); // the path is the server's, and exists here only if Redis runs on this machine
+    await stat(folder); // a path of the server: this machine has it only if Redis runs here
     const { bavail, bsize } = await statfs(folder);
     return bavail * bsize;
   } catch {
@@ -184,7 +184,10 @@ async function readFreeBytes(folder: string): Promise<number | undefined> {
 }
 
 const DAY_MS = 86_400_000;
-/** Open connections outlive their certificate. The end shows only when a worker starts or fails over. */
+/**
+ * The doctor warns this long before a certificate expires. An open connection outlives its certificate, so workers fail only
+ * when they connect again.
+ */
 const NOTICE_DAYS = 14;
 
 /** Checks when the certificates of the configured address expire. */

@@ -11,11 +11,11 @@ export interface CheckedParts {
   readonly wakes: Pick<OpenWakeQueue, 'readShardWaits'>;
   readonly workers: Pick<QueueWorkers, 'isRunning' | 'intakes'>;
   readonly loop: Pick<EventLoopMonitor, 'worstMs'>;
-  /** How long a job may wait for this worker, in ms. */
+  /** How long a job may wait while this worker has free capacity, in ms. */
   readonly stuckMs: number;
 }
 
-/** Half of a lease, so two heartbeats were missed. */
+/** Half of a lease of 8 s: the worker has missed two heartbeats. */
 const BLOCKED_MS = 4_000;
 
 /** Conditions for the readiness of a worker. */
@@ -68,7 +68,7 @@ async function checkRedis(checkServer: CheckedParts['checkServer']): Promise<Fin
   }
 }
 
-/** Full concurrency is no fault: more workers help then. */
+/** A worker that runs as many jobs as it may is healthy, even if other jobs wait: they need more workers. */
 async function checkIntake(
   wakes: CheckedParts['wakes'],
   { intakes }: CheckedParts['workers'],

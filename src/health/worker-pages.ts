@@ -8,11 +8,10 @@ import { type Check, createReadiness } from './readiness.ts';
  * the last job is done.
  */
 export interface WorkerPages {
-  /** Undefined if no pages are served. */
   readonly metricsUrl: string | undefined;
-  /** Serves these metrics and runs these checks from now on. */
+  /** Ends the starting state: from now on the pages show these metrics and run these checks. */
   begin(work: { readonly metrics: Pick<Metrics, 'render'>; readonly checks: readonly Check[] }): void;
-  /** Reports not ready from now on. */
+  /** Lets `/ready` report 503 from now on. */
   stop(): void;
   close(): Promise<void>;
 }

@@ -12,7 +12,7 @@ export interface ServerIdentity {
   readonly name: 'Redis' | 'Valkey';
   /** "unknown" if an ACL forbids INFO. */
   readonly version: string;
-  /** The Redis version that a Valkey is compatible with. */
+  /** For Valkey: the Redis version that it is compatible with. Undefined if an ACL forbids INFO. */
   readonly redisVersion: string | undefined;
   readonly pid: number | undefined;
 }
@@ -45,16 +45,10 @@ export async function withConnection<T>(
   }
 }
 
-/** Requires an answer to PING. An ACL may forbid INFO, which then leaves the version unknown. */
+/** Asks for name and version. If an ACL forbids INFO, the version is unknown. @throws if PING gets no answer */
 export async function identifyServer(client: Redis | Cluster): Promise<ServerIdentity> {
   await client.ping();
   return parseIdentity(await client.info('server').catch(() => ''));
-}
-
-/** @throws unless every master accepts writes */
-async function proveAllWrites(client: Redis | Cluster): Promise<void> {
-  const masters = client instanceof Cluster ? client.nodes('master') : [client];
-  await Promise.all(masters.map(proveWrites));
 }
 
 function parseIdentity(info: string): ServerIdentity {
@@ -78,7 +72,7 @@ const ANSWER_MS = 1_000;
  * @throws redis_denied if Redis refuses the login, or its ACL a command of workers
  */
 export async function waitUntilWritable(location: RedisLocation): Promise<void> {
-  // Checked first: ioredis would print a warning at each attempt to log in.
+  // The refusal is checked without ioredis, which prints a warning at each failed login.
   while (await findRefusal(location)) await delay(PAUSE_MS, undefined, { ref: false });
   while (!(await isWritable(location))) await delay(PAUSE_MS, undefined, { ref: false });
 }
@@ -87,13 +81,13 @@ async function isWritable(location: RedisLocation): Promise<boolean> {
   try {
     await withConnection(location, ANSWER_MS, async (client) => {
       await checkAccess(client as Redis);
-      await proveAllWrites(client);
+      await Promise.all((client instanceof Cluster ? client.nodes('master') : [client]).map(proveWrites));
     });
     return true;
   } catch (cause) {
     const error = nameRedisError(cause);
     if (isTurnfoldError(error, 'redis_denied')) throw error;
-    // A full Redis is reachable. That it is full is another error with its own remedy.
+    // A full Redis counts as writable here: the store reports it with an error of its own.
     return isTurnfoldError(error, 'redis_full');
   }
 }

@@ -7,7 +7,7 @@ import type { LocalRedis, SourceRequest } from './local-redis.ts';
 const REDIS_PORT = 6379;
 const ENGINE_TIMEOUT_MS = 2_000;
 const ANSWER_TIMEOUT_MS = 5_000;
-/** Includes pulling the image. A blocked registry may never answer. */
+/** Limit for pulling the image and starting. A blocked registry may never answer. */
 const START_TIMEOUT_MS = 120_000;
 
 /**
@@ -30,7 +30,7 @@ export async function startInContainer(request: SourceRequest): Promise<LocalRed
     .withWaitStrategy(Wait.forLogMessage(/ready to accept connections/i))
     .start();
   const container = await within(START_TIMEOUT_MS, starting, request.signal).catch((error: unknown) => {
-    void starting.then(remove, () => undefined); // a container that starts after the timeout
+    void starting.then(remove, () => undefined); // removes a container that starts after the timeout
     request.signal.throwIfAborted();
     throw new SourceUnavailableError(`${request.image} did not start: ${describeCause(error)}`);
   });
@@ -62,7 +62,7 @@ async function remove(container: StartedTestContainer): Promise<void> {
   await container.stop({ remove: true, removeVolumes: true, timeout: 0 });
 }
 
-/** Imported on demand: takes 0.3 s, and is a development dependency that an installed package lacks. */
+/** Imports testcontainers on demand. The import takes 0.3 s, and an installed turnfold lacks this development dependency. */
 async function importTestcontainers(): Promise<typeof import('testcontainers')> {
   try {
     return await import('testcontainers');

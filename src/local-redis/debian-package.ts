@@ -28,7 +28,7 @@ export async function startFromPackage(request: SourceRequest): Promise<LocalRed
   return startLocalServer({ ...server, libraryPath: await findLibraryPath(folder) }, request);
 }
 
-/** One folder per system, because libraries of another release would not fit. */
+/** Name of the cache folder. Each system has its own, because libraries of another release would not fit. */
 async function nameSystem(): Promise<string> {
   const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
   const field = (name: string): string | undefined => new RegExp(`^${name}="?([\\w.-]+)`, 'm').exec(release)?.[1];
@@ -70,14 +70,14 @@ async function unpackServer(tree: string, apt: Apt): Promise<void> {
   throw new SourceUnavailableError(`libraries not found: ${(await listMissingLibraries(tree)).join(', ')}`);
 }
 
-/** If two runs fill the cache at once, the first one wins and the second uses its folder. */
+/** Moves the unpacked server into the cache. If another run was faster, its folder stays and is used. */
 async function publish(tree: string, folder: string): Promise<void> {
   try {
     await rename(tree, folder);
   } catch {
-    // The folder exists. Checked only after the rename, because another run may have just made it.
+    // The folder exists already: another run has just made it, or an earlier system release left it.
     if (await canRun(folder)) return;
-    await rename(folder, `${tree}-before`); // left by an earlier system release, removed with staging
+    await rename(folder, `${tree}-before`); // removed with the staging folder
     await rename(tree, folder);
   }
 }

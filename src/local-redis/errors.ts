@@ -3,7 +3,7 @@ export type LocalRedisErrorCode = 'redis_url_invalid' | 'redis_unreachable' | 'r
 export class LocalRedisError extends Error {
   override readonly name = 'LocalRedisError';
   readonly code: LocalRedisErrorCode;
-  /** Next step for a person. */
+  /** Advice to a person. */
   readonly hint: string;
 
   constructor(code: LocalRedisErrorCode, details: { message: string; hint: string; cause?: unknown }) {
@@ -13,12 +13,11 @@ export class LocalRedisError extends Error {
   }
 }
 
-/** One source does not work on this machine, so the next one is tried. */
+/** A source of Redis does not work on this machine. The caller tries the next source. */
 export class SourceUnavailableError extends Error {
   override readonly name = 'SourceUnavailableError';
 }
 
-/** A short text for any thrown value. */
 export function describeCause(cause: unknown): string {
   if (cause instanceof AggregateError) return cause.errors.map(describeCause).join('; ');
   // The error of a Cluster says only that all nodes failed.

@@ -1,10 +1,9 @@
-/** Sources of a temporary Redis, in the order of trial. */
+/** Sources of a temporary Redis, in the order in which they are tried. */
 export const SOURCES = ['path', 'container', 'package'] as const;
 export type Source = (typeof SOURCES)[number];
 
-/** A Redis that answered PING. */
 export interface LocalRedis {
-  /** May hold credentials, so never log it. */
+  /** Address, possibly with a password. Never log it. */
   readonly url: string;
   readonly source: 'configured' | Source;
   /** Text without credentials: "Redis 7.0.15 from PATH, port 41233". */

@@ -13,13 +13,13 @@ import { launchServer, type ServerProcess } from './server-process.ts';
 const READY_TIMEOUT_MS = 10_000;
 const PING_TIMEOUT_MS = 1_000;
 const PING_PAUSE_MS = 20;
-/** Another process may take a free port before the server binds it. Three times in a row is no coincidence. */
+/** Tries to start on a free port. Another process may take the port first, but hardly three times in a row. */
 const PORT_ATTEMPTS = 3;
 
 export interface ServerBinary {
   readonly path: string;
   readonly source: Source;
-  /** Part of the description, such as "from PATH". */
+  /** Words for the description, such as "from PATH". */
   readonly origin: string;
   readonly libraryPath?: string;
 }
@@ -53,7 +53,7 @@ export async function startLocalServer(binary: ServerBinary, request: SourceRequ
       };
     } catch (error) {
       await server.stop();
-      await rm(dataDir, { recursive: true, force: true }); // left behind if /bin/sh is missing
+      await rm(dataDir, { recursive: true, force: true }); // without /bin/sh nothing else removes it
       request.signal.throwIfAborted();
       if (error instanceof SourceUnavailableError) throw error;
       const isPortTaken = /address already in use/i.test(server.lastOutput());
@@ -91,14 +91,14 @@ async function waitUntilReady({ server, url, dataDir, signal }: Startup): Promis
     const identity = await withConnection({ url }, PING_TIMEOUT_MS, async (client) => {
       const answer = await identifyServer(client);
       const [, dir] = await client.config('GET', 'dir');
-      return dir === dataDir ? answer : undefined; // otherwise the port belongs to another server
+      return dir === dataDir ? answer : undefined; // another folder: another server has taken the port
     }).catch(() => undefined); // refused or still loading
     if (identity !== undefined) return identity;
     await delay(PING_PAUSE_MS, undefined, { signal: giveUp });
   }
 }
 
-/** An old server is left for the next source, because the store would refuse it. */
+/** Rejects an old server, which the store would refuse. The caller then tries the next source. */
 function checkVersion(path: string, { name, version, redisVersion }: ServerIdentity): void {
   if (redisVersion === undefined || isAtLeast(redisVersion, LEAST_REDIS)) return;
   const what = name === 'Redis' ? `Redis ${version}` : `${name} ${version}, compatible with Redis ${redisVersion}`;

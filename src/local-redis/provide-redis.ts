@@ -38,7 +38,7 @@ export interface ProvideRedisOptions {
   readonly container?: { readonly image: string };
   /** Folder for unpacked packages. Default: turnfold in $XDG_CACHE_HOME or ~/.cache. */
   readonly cacheDir?: string;
-  /** Gets a line for each slow step, rejected source and chosen Redis. */
+  /** Receives a line for each slow step, each unusable source and the chosen Redis. */
   readonly log?: (line: string) => void;
   readonly signal?: AbortSignal;
 }
@@ -87,7 +87,7 @@ function completeRequest(options: ProvideRedisOptions, log: (line: string) => vo
   };
 }
 
-/** By the XDG specification, a relative path counts as absent. */
+/** The cache folder of the user. By the XDG specification, a relative path counts as absent. */
 function findCacheHome(env: NodeJS.ProcessEnv): string {
   const cacheHome = env['XDG_CACHE_HOME'] ?? '';
   return isAbsolute(cacheHome) ? cacheHome : join(env['HOME'] || homedir(), '.cache');
@@ -102,7 +102,7 @@ const INSTALL_COMMANDS: readonly (readonly [ids: readonly string[], command: str
   [['suse', 'opensuse'], 'sudo zypper install redis'],
 ];
 
-/** Tells a person how to get a Redis on this system. @param osRelease text of /etc/os-release, or "" */
+/** Explains how to install Redis on this system. @param osRelease text of /etc/os-release, or "" */
 export function describeInstallation(system: NodeJS.Platform, osRelease: string): string {
   const others = 'start Docker, or set REDIS_URL=redis://host:6379.';
   const command = findCommand(system, osRelease);

@@ -37,7 +37,7 @@ const SUPERVISOR = [
   'rm -rf "$folder"',
 ].join('\n');
 
-/** A busy or frozen server does not react to SIGTERM. */
+/** A busy or frozen server does not react to SIGTERM. It gets a SIGKILL after this time. */
 const GRACE_SECONDS = 3;
 const KEPT_OUTPUT_CHARS = 4_000;
 
@@ -45,7 +45,7 @@ export interface ServerCommand {
   readonly binary: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** Folder of the server, removed at its end. */
+  /** Data folder of the server, which is removed when the server ends. */
   readonly folder: string;
 }
 

@@ -13,7 +13,7 @@ import { clipText, readSafely } from '../domain/thrown.ts';
 /** Longest timer of Node, 24.8 days. A longer one fires at once. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** More than any process or provider handles. A list may claim a billion items. */
+/** Limits that no process or provider reaches. They end the validation of a list that claims a billion items. */
 const MAX_AGENTS = 10_000;
 const MAX_TOOLS = 10_000;
 
@@ -21,7 +21,7 @@ const isSchema = (value: unknown): boolean => typeof value === 'object' && value
 const positive = z.number().gt(0);
 const count = z.number().int().min(1);
 
-/** Models are validated and never copied: a copy would lose their class. */
+/** Models are validated and never copied, because the copy of a class instance would lose its methods. */
 export const modelSchema = z.looseObject({
   profile: z.looseObject({
     id: z.string().min(1),
@@ -80,19 +80,17 @@ const agentSchema = z.looseObject({
   recall: z.boolean().optional(),
 });
 
-/** Longest agent name that an error quotes. */
 const NAME_CHARACTERS = 200;
 
 export interface ReadAgents {
   /** Valid agents, each with its policy as `readPolicy` returns it. */
   readonly agents: readonly Agent[];
-  /** Warnings about their policies. */
   readonly warnings: readonly string[];
   /** Problems with their field, from `agents` on: invalid_config, invalid_policy. */
   readonly problems: readonly TurnfoldError[];
 }
 
-/** Validates agents from untyped modules, whose mistakes would otherwise show up only later. */
+/** Validates agents from modules without types. Otherwise a mistake would show up only when a turn reaches it. */
 export function readAgents(values: unknown): ReadAgents {
   if (!Array.isArray(values) || values.length === 0) {
     const why = Array.isArray(values) ? 'expected at least one agent' : 'expected a list of agents';
@@ -126,7 +124,7 @@ function readAgent(value: unknown, at: string): ReadAgents {
   return { agents: [withPolicy(agent, policy)], warnings: named, problems };
 }
 
-/** Copies field by field: spreading an instance of a class would lose its prototype. */
+/** Reads each field by its name, because spreading a class instance would lose its inherited methods. */
 function withPolicy(agent: Agent, policy: PolicyInput): Agent {
   const { name, system, model, tools, maxSteps, turnTimeoutMs, toolResultMaxTokens, recall } = agent;
   return {

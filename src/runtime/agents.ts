@@ -57,14 +57,42 @@ async function prepareOne(
   try {
     return await prepareAgent(agent, basePolicy, { loadCounter: loadTokenCounter, factorOf });
   } catch (error) {
-    throw isTurnfoldError(error) ? ofAgent(agent.name, error) : error;
+    const isPlaced = !isTurnfoldError(error) || error.field?.startsWith('agents.');
+    throw isPlaced ? error : placeUnder(`agents.${agent.name}`, error);
   }
 }
 
-/** Adds the agent's name to the field of a policy error. */
-function ofAgent(name: string, error: TurnfoldError): TurnfoldError {
-  const { code, message, field = '', details } = error;
-  if (field.startsWith('agents.')) return error;
-  const context = { field: `agents.${name}.${field}`, cause: error, ...(details !== undefined && { details }) };
-  return new TurnfoldError(code, `agents.${name}: ${message}`, context);
+/** Puts a prefix before the message and the field of an error. */
+function placeUnder(prefix: string, cause: TurnfoldError): TurnfoldError {
+  const field = cause.field === undefined ? prefix : `${prefix}.${cause.field}`;
+  const details = cause.details === undefined ? {} : { details: cause.details };
+  return new TurnfoldError(cause.code, `${prefix}: ${cause.message}`, { field, ...details, cause });
+}
+
+/**
+ * Prepares the agents under a shadow policy, which is not merged with their own or the workers' policy. Its summaries are
+ * structural, so measuring the shadow policy costs nothing.
+ * @throws invalid_policy if the policy cannot work with an agent's model. The field begins with `shadow`
+ */
+export async function prepareShadow(
+  agents: readonly Agent[],
+  shadow: PolicyInput,
+  factorOf: (model: string) => number,
+): Promise<PreparedAgents> {
+  try {
+    return await prepareAgents(underShadow(agents, shadow), {}, factorOf);
+  } catch (error) {
+    throw isTurnfoldError(error, 'invalid_policy') ? placeUnder('shadow', error) : error;
+  }
+}
+
+/** Checks the shadow policy with every agent. @returns one error per agent that the policy cannot work with */
+export async function examineShadow(agents: readonly Agent[], shadow: PolicyInput): Promise<TurnfoldError[]> {
+  const problems = await examineAgents(underShadow(agents, shadow), {}, false);
+  return problems.filter(({ code }) => code === 'invalid_policy').map((problem) => placeUnder('shadow', problem));
+}
+
+function underShadow(agents: readonly Agent[], shadow: PolicyInput): Agent[] {
+  const policy: PolicyInput = { ...shadow, summarizer: 'structural' };
+  return agents.map((agent) => ({ ...agent, policy }));
 }

@@ -6,12 +6,12 @@ export class Closers {
   readonly #onError: (error: unknown) => void;
   #closing: Promise<void> | undefined;
 
-  /** @param onError receives the error of a close that failed, after which the next one runs */
+  /** @param onError receives the error of a close that failed. The remaining resources are closed too */
   constructor(onError: (error: unknown) => void) {
     this.#onError = onError;
   }
 
-  /** @throws Error if everything is closed already. The late resource is closed too, and its opener stops. */
+  /** @throws Error if everything is closed already. The new resource is closed at once, and the error stops its opener. */
   add(close: Close): void {
     this.#stack.push(close);
     if (this.#closing === undefined) return;

@@ -26,16 +26,14 @@ export interface HandlerParts {
   readonly wakes: WakeQueue;
   readonly agents: PreparedAgents;
   readonly calibrations: Calibrations;
-  /** Summarizers of a policy in order of trial, the structural one last. */
+  /** Summarizers of a policy in the order in which they are tried, the structural one last. */
   readonly summarizers: (policy: Policy, agent: string) => readonly Summarizer[];
   readonly onEvent: EventListener;
-  /** Receives contents. Absent: contents are not collected. */
   readonly onContent?: ContentListener | undefined;
   readonly tracing: Tracing;
   readonly shutdown: Shutdown;
-  /** Clock of the workers. Default: the clock of the system. */
   readonly clock?: Clock;
-  /** The agents under the shadow policy, if there is one. */
+  /** The agents under the shadow policy. Absent without a shadow policy. */
   readonly shadowed?: PreparedAgents | undefined;
 }
 
@@ -58,9 +56,9 @@ export function createHandlers(parts: HandlerParts): Handlers {
   const compaction = { ...shared, passes: store, summaries };
   const takeover: PassTakeover = {
     settleNow: (conversation) => takeOverPass(compaction, conversation),
-    recount: (conversation, asked) => recountContext(compaction, conversation, asked),
+    recount: (conversation, request) => recountContext(compaction, conversation, request),
   };
-  // A turn that ends a pass itself does not measure the shadow policy.
+  // Only the compaction role measures the shadow policy: a turn that takes over its pass should not wait longer.
   const shadow = shadowed && createShadow({ ...shared, agents: shadowed, summarizers });
   return {
     turn: withQuarantine(

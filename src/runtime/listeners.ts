@@ -7,7 +7,7 @@ import { createTraces } from '../telemetry/traces.ts';
 export interface ListenerOptions {
   /** Receives what the workers do. */
   readonly onEvent?: EventListener;
-  /** Receives messages to and from models and tools, which no event holds. Absent: contents are not collected. */
+  /** Receives the contents of requests, answers and tool calls, which events leave out. Absent: contents are not collected. */
   readonly onContent?: ContentListener;
   /** Adds contents to spans (false). */
   readonly tracesContent?: boolean;
@@ -26,6 +26,6 @@ export interface Listeners {
 export function createListeners(options: ListenerOptions): Listeners {
   const { tracing, listener, contentListener } = createTraces(options);
   const onEvent = combineListeners(listener, options.onEvent ?? (() => undefined));
-  const asked = [options.onContent, options.tracesContent === true ? contentListener : undefined];
-  return { onEvent, onContent: combineContentListeners(asked, onEvent), tracing };
+  const onContents = [options.onContent, options.tracesContent === true ? contentListener : undefined];
+  return { onEvent, onContent: combineContentListeners(onContents, onEvent), tracing };
 }

@@ -33,24 +33,23 @@ async function measureWaits(wakes: MeasureParts['wakes']): Promise<ReadonlyMap<s
   return new Map([...byQueue].map(([queue, shards]) => [queue, Math.max(...shards.map(({ waitMs = 0 }) => waitMs))]));
 }
 
-/** Time without shared gauges after the holder has died. */
+/** After a crash of the owner, the gauges of shared state are missing for up to this time. */
 const LEASE_MS = 10_000;
 const BEAT_MS = 3_000;
-/** Two scrapes a minute apart, plus slack. A worker whose page is never read must not keep the lease. */
-const READ_LATELY_MS = 150_000;
+/** Longer than two scrapes a minute apart. A worker whose page is not read any more must not keep the lease. */
+const RECENTLY_MS = 150_000;
 
 export interface MeasuringLeasePorts {
   readonly measures: Pick<StoreMeasures, 'holdMeasuring'>;
   readonly timers: Timers;
   readonly clock: Clock;
-  /** Id of this process. */
   readonly owner: string;
 }
 
 /**
- * Lease of the worker that measures the shared state and shows its gauges. Without a lease every replica would run
+ * Lease of the worker that measures the shared state and shows its gauges. Without the lease every replica would run
  * one script for each of 256 shards, and dashboards that sum the series would count them several times. Only workers
- * whose pages are read take the lease. After a crash of the holder the gauges are missing for some seconds.
+ * whose pages are read take the lease.
  */
 export class MeasuringLease {
   readonly #ports: MeasuringLeasePorts;
@@ -61,7 +60,7 @@ export class MeasuringLease {
   constructor(ports: MeasuringLeasePorts) {
     this.#ports = ports;
     this.#heartbeat = ports.timers.every(BEAT_MS, async () => {
-      if (ports.clock.now() - this.#readAt < READ_LATELY_MS) await this.#hold(LEASE_MS);
+      if (ports.clock.now() - this.#readAt < RECENTLY_MS) await this.#hold(LEASE_MS);
     });
   }
 

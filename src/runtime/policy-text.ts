@@ -30,11 +30,11 @@ export function examinePolicyText(document: YamlDocument, name: string): PolicyE
 export function placeError(error: TurnfoldError, document: YamlDocument, name: string): TurnfoldError {
   const { code, message, reason: text, field, details } = error;
   const place = field === undefined ? undefined : document.locate(field);
-  const said = text === message ? '' : `${place?.written ?? field}: `;
-  // A sum may be refused under a setting with its default. Then the line is that of another setting in the sum.
+  const path = text === message ? '' : `${place?.written ?? field}: `;
+  // The refused setting may have its default and no line in the text. The line of another setting in the sum is shown then.
   const line = place?.line ?? document.findLine(text);
   const at = line === undefined ? name : `${name}:${line}`;
-  return new TurnfoldError(code, `${at}: ${said}${document.spell(text)}`, {
+  return new TurnfoldError(code, `${at}: ${path}${document.spell(text)}`, {
     cause: error,
     ...(field !== undefined && { field: place?.written ?? field }),
     ...(details !== undefined && { details }),

@@ -7,7 +7,7 @@ import { chatModel } from '../models/openai/chat-model.ts';
 import { responsesModel } from '../models/openai/responses-model.ts';
 import type { AnthropicThinking } from '../wire/anthropic/body.ts';
 
-/** OpenAI models without reasoning. */
+/** OpenAI models that refuse the options of reasoning. */
 const WITHOUT_REASONING = /^(?:gpt-[34]|chatgpt-4)/;
 
 export interface ResolveOptions {
@@ -31,28 +31,23 @@ export function resolveModel(name: string, options: ResolveOptions = {}): Model 
   const [, provider = '', model = ''] = /^([^/]+)\/(.+)$/.exec(name) ?? [];
   const maker = provider === 'openai-chat' ? 'openai' : provider;
   if (maker !== 'anthropic' && maker !== 'openai') {
-    const field = 'model';
-    throw new TurnfoldError('invalid_config', `${field}: expected anthropic/…, openai/… or openai-chat/…`, { field });
+    throw refuse('model', `expected anthropic/…, openai/… or openai-chat/…`);
   }
   const { thinking } = options;
   if (thinking !== undefined && provider !== 'anthropic') {
-    const field = 'thinking';
-    throw new TurnfoldError('invalid_config', `${field}: only anthropic/… models have this option`, {
-      field,
-    });
+    throw refuse('thinking', 'only anthropic/… models have this option');
   }
   const profile = { ...findProfile(maker, model, options.catalogue), ...options.profile };
   const { apiKey, baseUrl, keyVariable } = settings[maker];
-  if (apiKey === undefined) {
-    const field = keyVariable;
-    throw new TurnfoldError('invalid_config', `${field}: set this or ${field}_FILE. ${name} needs a key`, {
-      field,
-    });
-  }
+  if (apiKey === undefined) throw refuse(keyVariable, `set this or ${keyVariable}_FILE. ${name} needs a key`);
   const connection = { profile, apiKey, ...(baseUrl === undefined ? {} : { baseUrl }) };
   if (provider === 'anthropic')
     return anthropicModel({ ...connection, ...(thinking === undefined ? {} : { thinking }) });
   return provider === 'openai'
     ? responsesModel({ ...connection, isReasoning: !WITHOUT_REASONING.test(model) })
     : chatModel(connection);
+}
+
+function refuse(field: string, why: string): TurnfoldError {
+  return new TurnfoldError('invalid_config', `${field}: ${why}`, { field });
 }

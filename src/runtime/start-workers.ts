@@ -15,12 +15,11 @@ import { Shutdown } from '../workers/shutdown.ts';
 import type { Sweeper } from '../workers/sweeper/sweeper.ts';
 import { systemTimers } from '../workers/timers.ts';
 import { BrokenDelivery } from '../workers/turn/turn-errors.ts';
-import { prepareAgents } from './agents.ts';
+import { prepareAgents, prepareShadow } from './agents.ts';
 import { Closers } from './closers.ts';
 import { createHandlers, type Handlers } from './handlers.ts';
 import { createListeners, type Listeners } from './listeners.ts';
 import { createMeasures, MeasuringLease } from './measures.ts';
-import { prepareShadow } from './shadow.ts';
 import { createSummarizers } from './summarizers.ts';
 import { createIdSource, systemClock } from './system.ts';
 import {

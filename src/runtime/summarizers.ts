@@ -69,12 +69,10 @@ function nativeSummarizer(
   const { model } = agent;
   const field = `agents.${agent.name}.policy.summarizer`;
   if (!hasCompaction(model)) {
-    const why = `${model.profile.id} has no compaction of its own`;
-    throw new TurnfoldError('invalid_policy', `${field}: native: ${why}`, { field });
+    throw refuse(field, `native: ${model.profile.id} has no compaction of its own`);
   }
   if (policy.scope !== 'prefix') {
-    const why = 'a provider can compact only the start of the context. Set scope to prefix';
-    throw new TurnfoldError('invalid_policy', `${field}: native: ${why}`, { field });
+    throw refuse(field, 'native: a provider can compact only the start of the context. Set scope to prefix');
   }
   return createNativeSummarizer({ model, system, tools, counter, clock: systemClock, tracing, fallback });
 }
@@ -86,13 +84,16 @@ function hasCompaction(model: Model): model is NativeSummarizerOptions['model'] 
 /** A missing key is refused at the start. Otherwise every summary would silently be structural. */
 function resolveNamed(name: string, field: string): Model {
   if (!name.includes('/')) {
-    const why = 'unknown model. Pass it to the workers in `summarizers`, or name it provider/model';
-    throw new TurnfoldError('invalid_policy', `${field}: ${name}: ${why}`, { field });
+    throw refuse(field, `${name}: unknown model. Pass it to the workers in \`summarizers\`, or name it provider/model`);
   }
   try {
     return resolveModel(name);
   } catch (cause) {
     if (!isTurnfoldError(cause)) throw cause;
-    throw new TurnfoldError('invalid_policy', `${field}: ${cause.message}`, { field, cause });
+    throw refuse(field, cause.message, cause);
   }
+}
+
+function refuse(field: string, why: string, cause?: TurnfoldError): TurnfoldError {
+  return new TurnfoldError('invalid_policy', `${field}: ${why}`, { field, ...(cause !== undefined && { cause }) });
 }

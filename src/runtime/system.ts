@@ -2,7 +2,6 @@ import { monotonicFactory } from 'ulidx';
 import type { Clock, IdSource } from '../domain/ports/clock.ts';
 import { SoloLock } from '../workers/solo-lock.ts';
 
-/** Clock of the process. Decisions see no other time. */
 export const systemClock: Clock = { now: () => Date.now() };
 
 /** ULIDs that ascend within the process. */

@@ -39,9 +39,9 @@ export interface WorkersOptions extends ListenerOptions {
   readonly concurrency?: Readonly<Partial<Record<WorkerRole, number>>>;
   /** Address of the metrics and health pages. Absent: no pages. */
   readonly metrics?: {
-    /** Host that the pages are bound to. */ readonly host: string;
-    /** Port of the pages. 0 takes any free port. */
-
+    /** Address that the pages are bound to, such as 127.0.0.1. */
+    readonly host: string;
+    /** 0 takes any free port. */
     readonly port: number;
   };
   /** How long a close waits for work in flight, in ms (10,000). */
@@ -52,7 +52,7 @@ export interface WorkersOptions extends ListenerOptions {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The options with defaults, and policies in the form of the schema. */
+/** Validated options with their defaults. */
 export interface WorkersSettings extends ListenerOptions {
   readonly redisUrl: string;
   readonly redisTls: RedisTls | undefined;
@@ -73,7 +73,7 @@ export interface WorkersSettings extends ListenerOptions {
 }
 
 const { concurrency: JOBS, shutdownMs, stuckMs } = PROCESS_DEFAULTS;
-/** 0 is allowed for roles that this process does not take. */
+/** 0 is allowed for roles that this process does not have. */
 const jobs = wholeNumber({ ...PROCESS_RANGES.concurrency, least: 0 });
 
 const workersSchema = z.strictObject({
@@ -98,7 +98,7 @@ const workersSchema = z.strictObject({
   onContent: functionSchema.optional(),
   tracesContent: z.boolean().optional(),
   secrets: z.array(z.string()).optional(),
-  // Validated separately.
+  // readAgents and readPolicy validate these.
   agents: z.unknown().optional(),
   policy: z.unknown().optional(),
   shadow: z.unknown().optional(),

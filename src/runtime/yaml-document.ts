@@ -4,14 +4,12 @@ import { toCamelCase } from '../domain/policy-input.ts';
 import { describeThrown } from '../domain/thrown.ts';
 
 export interface YamlText {
-  /** Name of the text, for people. */
   readonly name: string;
   /** Field of errors (the name). */
   readonly field?: string;
   readonly code?: ErrorCode;
 }
 
-/** Place of a setting in a text. */
 export interface SettingPlace {
   /** Path of the setting, with each key as the text spells it. */
   readonly written: string;
@@ -19,7 +17,7 @@ export interface SettingPlace {
   readonly line: number;
 }
 
-/** A parsed text with the place of each key. */
+/** A parsed text that knows the line and the spelling of each key. */
 export interface YamlDocument {
   readonly value: unknown;
   /**
@@ -51,7 +49,7 @@ export function parseYaml(yaml: string, { name, field = name, code = 'invalid_po
   };
 }
 
-/** Resolving aliases may fail (too many of them), and deep nesting may overflow the stack. */
+/** Turns any failure into a coded error: too many aliases, or nesting so deep that it overflows the stack. */
 function read<T>(make: () => T, { name, field, code = 'invalid_policy' }: YamlText): T {
   try {
     return make();

@@ -2,11 +2,11 @@ import type { ContentEvent } from '../domain/contents.ts';
 import type { Message } from '../domain/message.ts';
 
 /**
- * Characters shown of one text. A context of 2 MB would otherwise be written, and searched for secrets, at each model
- * call.
+ * Longest text in a log line or a span. Without a limit, each model call would write a context of 2 MB and search it for
+ * secrets.
  */
 const TEXT_CHARS = 16_384;
-/** Characters shown of the messages of one request, newest first. */
+/** Limit for all messages of one request. The newest messages are shown first. */
 const REQUEST_CHARS = 131_072;
 /** A cut inside a word removes the whole word, up to this length. Half a secret would escape redaction. */
 const WORD_CHARS = 4_096;
@@ -38,7 +38,7 @@ function takeNewest(messages: readonly Message[]): Message[] {
   return taken.toReversed();
 }
 
-/** Drops parts and raw items, whose text is in `content`. */
+/** Leaves out `parts` and `raw`, because their text is also in `content`. */
 function cutMessage({ parts: _parts, raw: _raw, toolCalls, ...message }: Message): Message {
   const content = cutText(message.content);
   return toolCalls === undefined
@@ -50,7 +50,7 @@ function cutArguments<Call extends { readonly arguments: string }>(call: Call): 
   return { ...call, arguments: cutText(call.arguments) };
 }
 
-/** Characters charged for each message in addition to its texts, because a request may have 100,000 empty messages. */
+/** Each message counts as this many characters more, because a request may have 100,000 empty messages. */
 const MESSAGE_CHARS = 64;
 
 function countChars({ content, toolCalls = [] }: Message): number {

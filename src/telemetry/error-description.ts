@@ -2,12 +2,11 @@ import { writeBoundedJson } from '../domain/bounded-json.ts';
 import { isTurnfoldError } from '../domain/errors.ts';
 import { clipText, describeThrown, isError, readSafely, type ThrownFacts } from '../domain/thrown.ts';
 
-/** Depth of causes that are described. */
 const MAX_CAUSES = 3;
-/** A stack holds the message, which may have megabytes. */
+/** A stack begins with the message, which may have megabytes. */
 const STACK_CHARACTERS = 16_000;
 const FIELD_CHARACTERS = 300;
-/** Details are figures and ids. A larger object explains nothing. */
+/** Larger details are left out: details hold figures and ids, and a large object explains nothing. */
 const DETAILS_CHARACTERS = 4_000;
 
 /**

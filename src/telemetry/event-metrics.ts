@@ -5,10 +5,10 @@ import type { Instruments } from './instruments.ts';
 type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>;
 type Recorders = { readonly [Type in WorkerEvent['type']]: (instruments: Instruments, event: EventOf<Type>) => void };
 
-/** Autoscaling keeps a worker for at least five minutes. A worker that dies earlier probably crashed. */
+/** Autoscaling keeps a worker for at least five minutes. A worker that disappears earlier probably crashed. */
 const SHORT_LIFE_MS = 300_000;
 
-/** Metrics that each event moves. The type requires an entry for every event. */
+/** Changes the metrics of each event. The type requires an entry for every event. */
 const RECORDERS: Recorders = {
   turn_claimed: ({ turnWait, turnSuspended, turnReclaims }, { waitMs, suspended, attempt }) => {
     if (waitMs !== undefined) turnWait.observe(toSeconds(waitMs));
@@ -51,7 +51,6 @@ const RECORDERS: Recorders = {
   conversation_expired: ({ conversationsExpired }) => conversationsExpired.inc(),
   record_quarantined: ({ recordsQuarantined }, event) => recordsQuarantined.inc({ set: event.set }),
   job_dropped: ({ jobsDropped }, { queue }) => jobsDropped.inc({ queue }),
-  // A gauge shows the memory.
   redis_nearly_full: () => undefined,
   policy_warned: () => undefined,
   worker_failed: ({ workerFailures }, { where }) => workerFailures.inc({ where }),
@@ -111,7 +110,7 @@ function recordPass(instruments: Instruments, event: EventOf<'pass_ended'>): voi
   if (archived !== undefined) instruments.archivedMessages.inc({ strategy }, archived);
 }
 
-/** Sizes are compared pass by pass. If one of the two is missing, the other is not recorded. */
+/** Records the sizes of both policies, or of neither: the metrics compare the policies pass by pass. */
 function recordShadow(instruments: Instruments, { live, shadow }: EventOf<'pass_shadowed'>): void {
   const { strategy, outcome } = shadow ?? { strategy: 'none', outcome: 'error' };
   instruments.shadowPasses.inc({ policy: 'live', strategy: live.strategy, outcome: live.outcome });
@@ -141,7 +140,7 @@ function toSeconds(durationMs: number): number {
   return durationMs / 1_000;
 }
 
-/** Rank of reasons: the less choice there was, the higher. */
+/** Rank of the reasons of a pass. A reason that leaves less choice ranks higher. */
 const STRENGTH: Readonly<Record<Reason, number>> = {
   overflow: 8,
   hard_limit: 7,

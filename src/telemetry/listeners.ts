@@ -14,17 +14,17 @@ export function combineListeners(...listeners: readonly EventListener[]): EventL
 }
 
 /**
- * Combines content listeners. Undefined if there are none, so that contents are not collected.
+ * Combines content listeners. Without listeners the result is undefined, and workers do not collect contents.
  * @param onEvent receives the failure of a listener
  */
 export function combineContentListeners(
   listeners: readonly (ContentListener | undefined)[],
   onEvent: EventListener,
 ): ContentListener | undefined {
-  const asked = listeners.filter((listener) => listener !== undefined);
-  if (asked.length === 0) return undefined;
+  const present = listeners.filter((listener) => listener !== undefined);
+  if (present.length === 0) return undefined;
   return (event) => {
-    notifyAll<ContentEvent>(asked, event, (_, error) => {
+    notifyAll<ContentEvent>(present, event, (_, error) => {
       onEvent({ type: 'worker_failed', where: 'content listener', error });
     });
   };
@@ -40,10 +40,10 @@ function notifyAll<Event>(
 ): void {
   const failures = listeners.flatMap((listener) => {
     try {
-      const given = listener(event);
+      const returned: unknown = listener(event);
       // Async listeners are not awaited, but an unhandled rejection would end the process.
-      if (typeof given === 'object' && given !== null)
-        void settle(given).catch((error: unknown) => fail(listener, error));
+      if (typeof returned === 'object' && returned !== null)
+        void settle(returned).catch((error: unknown) => fail(listener, error));
       return [];
     } catch (error) {
       return [{ listener, error }];
@@ -52,6 +52,6 @@ function notifyAll<Event>(
   for (const { listener, error } of failures) fail(listener, error);
 }
 
-async function settle(given: unknown): Promise<void> {
-  await given;
+async function settle(returned: unknown): Promise<void> {
+  await returned;
 }

@@ -8,13 +8,17 @@ type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Ty
 export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly message: string;
-  /** Named one by one, never spread from an event: a new field of an event must not reach the logs by accident. */
   readonly fields: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
-  /** Logged without its message if the message could quote contents. */
+  /** The logger leaves out the message of an error that could quote contents. */
   readonly error?: unknown;
 }
 
 type LogLines = { readonly [Type in WorkerEvent['type']]: (event: EventOf<Type>) => LogLine };
+
+const SIZES = ['tokensBefore', 'tokensAfter', 'archived', 'sequences'] as const;
+
+/** Outcomes of a model call that are no fault of the model. */
+const QUIET: ReadonlySet<ModelOutcome> = new Set(['answered', 'lost', 'stopped']);
 
 /** All log lines of workers. Single steps are `debug`. The end of a turn or pass is `info` or above. */
 const LOG_LINES: LogLines = {
@@ -38,7 +42,14 @@ const LOG_LINES: LogLines = {
     message: 'tool called',
     fields: { tool: name, outcome, durationMs },
   }),
-  model_called: describeCall,
+  model_called: (event) => ({
+    level: QUIET.has(event.outcome) ? 'debug' : 'warn',
+    message: 'model called',
+    fields: {
+      ...pick(event, 'purpose', 'model', 'answeredBy', 'outcome', 'why', 'code', 'durationMs', 'tokens', 'isOverLimit'),
+      ...pick(event, 'inputTokens', 'outputTokens'),
+    },
+  }),
   pass_requested: ({ reasons, isJoined }) => ({
     level: 'debug',
     message: isJoined ? 'reasons added to the open pass' : 'pass requested',
@@ -64,17 +75,21 @@ const LOG_LINES: LogLines = {
     message: 'pass waits for its summaries',
     fields: { jobs, sequences },
   }),
-  pass_proposed: ({ strategy, reasons, tokensBefore, tokensAfter, archived, sequences }) => ({
+  pass_proposed: (event) => ({
     level: 'info',
     message: 'pass waits for approval',
-    fields: { strategy, reasons, tokensBefore, tokensAfter, archived, sequences },
+    fields: pick(event, 'strategy', 'reasons', ...SIZES),
   }),
   approval_refused: ({ code, field, message }) => ({
     level: 'warn',
     message: 'approval could not be carried out',
     fields: { code, field, why: message },
   }),
-  pass_ended: describePass,
+  pass_ended: (event) => ({
+    level: PASS_LEVELS[event.outcome],
+    message: 'pass ended',
+    fields: pick(event, 'outcome', 'code', 'strategy', 'reasons', 'durationMs', 'version', ...SIZES),
+  }),
   pass_shadowed: ({ live, shadow }) => ({
     level: shadow === undefined ? 'debug' : 'info',
     message: shadow === undefined ? 'shadow policy not measured' : 'shadow policy measured',
@@ -149,7 +164,7 @@ const LOG_LINES: LogLines = {
   worker_failed: ({ where, error }) => ({ level: 'error', message: 'worker failed', fields: { where }, error }),
 };
 
-/** A name in a corrupt set may have any length. */
+/** Longest name or reason in a log line: a name in a corrupt record may have any length. */
 const MOST_CHARS = 300;
 
 function clip(text: string): string {
@@ -166,31 +181,6 @@ export function describeEvent(event: WorkerEvent): LogLine {
 
 function readScope({ tenant, conversation, turn, passId }: Partial<EventScope>): LogLine['fields'] {
   return { tenant, conversation, turn, pass: passId };
-}
-
-/** Outcomes that are no fault of the model. */
-const QUIET: ReadonlySet<ModelOutcome> = new Set(['answered', 'lost', 'stopped']);
-
-function describeCall(event: EventOf<'model_called'>): LogLine {
-  const { purpose, model, answeredBy, outcome, why, code, durationMs } = event;
-  const { tokens, isOverLimit, inputTokens, outputTokens } = event;
-  return {
-    level: QUIET.has(outcome) ? 'debug' : 'warn',
-    message: 'model called',
-    fields: {
-      purpose,
-      model,
-      answeredBy,
-      outcome,
-      why,
-      code,
-      durationMs,
-      tokens,
-      isOverLimit,
-      inputTokens,
-      outputTokens,
-    },
-  };
 }
 
 const PASS_LEVELS: Readonly<Record<EventOf<'pass_ended'>['outcome'], LogLine['level']>> = {
@@ -222,25 +212,9 @@ function describeMeasure(
   };
 }
 
-function describePass(event: EventOf<'pass_ended'>): LogLine {
-  const { outcome, code, strategy, reasons, durationMs, version } = event;
-  const { tokensBefore, tokensAfter, archived, sequences } = event;
-  return {
-    level: PASS_LEVELS[outcome],
-    message: 'pass ended',
-    fields: {
-      outcome,
-      code,
-      strategy,
-      reasons,
-      durationMs,
-      version,
-      tokensBefore,
-      tokensAfter,
-      archived,
-      sequences,
-    },
-  };
+/** Takes fields by name. The names are listed, so that a new field of an event does not reach the logs by accident. */
+function pick<Event, Name extends keyof Event>(event: Event, ...names: readonly Name[]): Pick<Event, Name> {
+  return Object.fromEntries(names.map((name) => [name, event[name]])) as Pick<Event, Name>;
 }
 
 type ContentOf<Type extends ContentEvent['type']> = Extract<ContentEvent, { type: Type }>;

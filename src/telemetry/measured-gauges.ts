@@ -12,8 +12,8 @@ export interface MeasureTerms {
 }
 
 /**
- * Gauges that are measured at each scrape, so an unread gauge costs Redis nothing. If a measurement fails, its gauges
- * are absent.
+ * Creates gauges that are measured at each scrape, so a page that is never read costs Redis nothing. If a measurement
+ * fails, its gauges are absent.
  */
 export function createMeasuredGauges(registry: Registry, measures: Measures, terms: MeasureTerms): void {
   createRedisGauges(registry, measures, terms);
@@ -73,7 +73,7 @@ function setSeries(gauge: Gauge, { labels }: MetricSpec, series: readonly Series
 type Series = readonly [labels: LabelSet, value: number];
 
 type MeasuredValue<Name extends keyof SharedMeasures> = NonNullable<
-  Awaited<ReturnType<NonNullable<SharedMeasures[Name]>>>
+  Awaited<ReturnType<Required<SharedMeasures>[Name]>>
 >;
 
 interface GaugeSource {
@@ -81,7 +81,7 @@ interface GaugeSource {
   readonly list: (value: never) => readonly Series[];
 }
 
-/** Source of each shared gauge. The type requires an entry for every gauge. */
+/** Measurement of each shared gauge, and its series. The type requires an entry for every gauge. */
 const GAUGE_SOURCES: { readonly [Key in keyof typeof SHARED_GAUGES]: GaugeSource } = {
   waitingTurns: from('countJobs', (counts) => one(countWaitingTurns(counts))),
   oldestWaitingTurn: from('measureWaits', (waits) => one(toSeconds(waits.get(QUEUES.turn) ?? 0))),
@@ -137,9 +137,7 @@ export interface Measures extends SharedMeasures {
   readonly ping?: () => Promise<void>;
 }
 
-/** Measurements of the state that all workers share. */
 export interface SharedMeasures {
-  /** Jobs by queue and state. */
   readonly countJobs?: () => Promise<readonly JobCount[]>;
   /** Wait of the oldest job by queue, 0 for an empty queue. */
   readonly measureWaits?: () => Promise<ReadonlyMap<string, number>>;

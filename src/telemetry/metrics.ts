@@ -14,7 +14,6 @@ export interface MetricsOptions {
   readonly concurrency?: Readonly<Record<string, number>>;
   /** Deadline of a measurement, in ms (2,000). */
   readonly measureDeadlineMs?: number;
-  /** Receives the errors of failed measurements. */
   readonly onEvent?: EventListener;
 }
 
@@ -25,7 +24,7 @@ export interface MetricsPage {
 
 export interface Metrics {
   readonly listener: EventListener;
-  /** A separate registry, so that two workers in one process do not collide. */
+  /** Each Metrics has its own registry, because two workers in one process would collide in a shared one. */
   readonly registry: Registry;
   /** Sets the sources of the gauges. Call `measure` once, after Redis is connected. Events may arrive earlier. */
   measure(measures: Measures): void;
@@ -40,8 +39,8 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
   const instruments = createInstruments(registry);
   const listener = recordEvents(instruments);
   const report = combineListeners(listener, ...(options.onEvent === undefined ? [] : [options.onEvent]));
-  const measure = (given: Measures): void =>
-    createMeasuredGauges(registry, given, {
+  const measure = (measures: Measures): void =>
+    createMeasuredGauges(registry, measures, {
       deadlineMs: measureDeadlineMs,
       onFailure: (name, error) => {
         instruments.measureFailures.inc({ measure: name });
@@ -54,7 +53,7 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
   return { listener, registry, measure, render };
 }
 
-/** Concurrent scrapes share one rendering. 500 at once would otherwise render 500 pages, for a second. */
+/** Concurrent scrapes share one rendering. Otherwise 500 scrapes at once would block the process for a second. */
 function shareRendering(render: () => Promise<MetricsPage>): () => Promise<MetricsPage> {
   let rendering: Promise<MetricsPage> | undefined;
   return () => {

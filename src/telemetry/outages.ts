@@ -10,15 +10,15 @@ export interface OutageOptions {
   readonly explain: (error: unknown) => Promise<unknown>;
   /** Resolves when Redis is back. @throws redis_denied if Redis is up and denies access */
   readonly untilBack: () => Promise<void>;
-  /** Called once access is denied for certain. The failure is logged, and watching ends. */
+  /** Called once when Redis denies access for good. The denial is logged, and nothing watches Redis any more. */
   readonly onDenied?: () => void;
 }
 
 const MS_A_SECOND = 1_000;
 
 /**
- * Logs an outage of Redis as one line, though every connection reports it, and its end as another. The end is
- * detected by our own ping, at most a second late.
+ * Logs the start and the end of an outage of Redis as one line each, though every connection reports the outage. A ping of
+ * our own finds the end, at most a second late.
  */
 export function foldOutages({ logger, listener, explain, untilBack, onDenied }: OutageOptions): EventListener {
   let isAway = false;
@@ -36,7 +36,7 @@ export function foldOutages({ logger, listener, explain, untilBack, onDenied }: 
       await untilBack();
     } catch (denial) {
       if (!isTurnfoldError(denial, 'redis_denied')) throw denial;
-      // The outage ended with a denial, which is a new failure.
+      // Redis answers again and denies access: a new failure.
       if (!isTurnfoldError(error, 'redis_denied')) listener({ ...event, error: denial });
       onDenied?.();
       return;

@@ -5,26 +5,26 @@ import { ERROR_TYPE, GEN_AI, OTHER_PROVIDER, PROVIDERS, SPAN_EVENTS, SPAN_NAMES,
 
 type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>;
 
-/** Data that an event adds to the surrounding span. */
-export interface SpanNews {
-  /** Kinds of span that the event belongs to. */
+/** Data that an event adds to the span around it. */
+export interface SpanUpdate {
+  /** Kinds of span that the event changes. Spans of other kinds stay as they are. */
   readonly of: readonly SpanSubject['kind'][];
   readonly attributes: Attributes;
-  /** Value of `error.type`, which marks the span as failed. Null: the span is not failed, whatever is thrown later. */
+  /** Value of `error.type`, which marks the span as failed. Null: a later exception does not mark the span as failed. */
   readonly error?: string | null | undefined;
-  /** Name of a span event. The attributes are then those of the span event. */
-  readonly happening?: string;
+  /** Name of a span event to add. The attributes then belong to the span event. */
+  readonly eventName?: string;
 }
 
-type News = { readonly [Type in WorkerEvent['type']]?: (event: EventOf<Type>) => SpanNews };
+type Updates = { readonly [Type in WorkerEvent['type']]?: (event: EventOf<Type>) => SpanUpdate };
 
 const MS_A_SECOND = 1_000;
 
 /**
- * Suspensions, cancels, known summaries, superseded passes and returned work are no errors. Calls of a lost turn are
- * none either: the turn's span has the reason.
+ * Suspensions, cancels, known summaries, superseded passes and returned work are no errors. The calls of a lost turn are
+ * no errors either, because the span of the turn has the reason.
  */
-const NEWS: News = {
+const UPDATES: Updates = {
   turn_settled: ({ outcome, code }) => ({
     of: ['turn'],
     attributes: { [TURNFOLD.outcome]: outcome },
@@ -49,7 +49,7 @@ const NEWS: News = {
   }),
   model_passed_over: ({ model, outcome }) => ({
     of: ['model_call'],
-    happening: SPAN_EVENTS.modelPassedOver,
+    eventName: SPAN_EVENTS.modelPassedOver,
     attributes: { [GEN_AI.responseModel]: model, [ERROR_TYPE]: outcome },
   }),
   tool_called: ({ outcome }) => ({
@@ -59,7 +59,7 @@ const NEWS: News = {
   }),
   pass_requested: ({ reasons, isJoined, passId }) => ({
     of: ['turn', 'pass'],
-    happening: SPAN_EVENTS.passRequested,
+    eventName: SPAN_EVENTS.passRequested,
     attributes: {
       [TURNFOLD.pass]: passId,
       [TURNFOLD.reasons]: [...reasons],
@@ -101,7 +101,7 @@ const NEWS: News = {
   }),
   version_refused: ({ by, version }) => ({
     of: ['turn', 'pass'],
-    happening: SPAN_EVENTS.versionRefused,
+    eventName: SPAN_EVENTS.versionRefused,
     attributes: { [TURNFOLD.version]: version, [TURNFOLD.outcome]: by },
   }),
   lease_returned: ({ what }) => ({
@@ -117,8 +117,8 @@ const NEWS: News = {
 };
 
 /** @returns undefined if the event belongs to no span */
-export function describeNews(event: WorkerEvent): SpanNews | undefined {
-  const describe = NEWS[event.type] as ((event: WorkerEvent) => SpanNews) | undefined;
+export function describeUpdate(event: WorkerEvent): SpanUpdate | undefined {
+  const describe = UPDATES[event.type] as ((event: WorkerEvent) => SpanUpdate) | undefined;
   return describe?.(event);
 }
 
@@ -127,7 +127,6 @@ type TracedOf<Kind extends SpanSubject['kind']> = Extract<SpanSubject, { kind: K
 export interface SpanStart {
   readonly name: string;
   readonly kind: SpanKind;
-  /** Attributes of the span alone. */
   readonly attributes: Attributes;
   /** Attributes of the span and its children. */
   readonly shared?: Attributes;
@@ -135,7 +134,7 @@ export interface SpanStart {
 
 type Starts = { readonly [Kind in SpanSubject['kind']]: (about: TracedOf<Kind>) => SpanStart };
 
-/** Name and attributes of each kind of span. Names hold no ids, so there are few. */
+/** Name and attributes of each kind of span. A name never holds an id, so that trace viewers can group spans by name. */
 const STARTS: Starts = {
   turn: ({ conversation, turn, agent, attempt }) => ({
     name: `${SPAN_NAMES.turn} ${agent}`,

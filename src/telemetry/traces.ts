@@ -17,32 +17,31 @@ import type { EventListener } from '../domain/events.ts';
 import type { SpanSubject, Tracing } from '../domain/ports/tracing.ts';
 import { describeThrown, isError } from '../domain/thrown.ts';
 import { createRedaction } from './secrets.ts';
-import { describeNews, describeStart } from './span-descriptions.ts';
+import { describeStart, describeUpdate } from './span-descriptions.ts';
 import { describeContentSpan } from './trace-contents.ts';
 import { ERROR_TYPE } from './trace-names.ts';
 import { parseTraceParent, readCurrentTrace } from './trace-parent.ts';
 
-/** A span in progress, found by the events inside it. */
+/** A span in progress. An event finds its span through the active context. */
 interface OpenSpan {
   readonly span: Span;
   readonly kind: SpanSubject['kind'];
   readonly shared: Attributes;
-  /** An event has set the status, which is more precise than a later exception. */
+  /** True once an event has set the status. A later exception is less precise, so it does not change the status. */
   hasEnded: boolean;
 }
 
 const OPEN_SPAN = createContextKey('turnfold.span');
 
 export interface TracesOptions {
-  /** Secrets to redact from spans. */
   readonly secrets?: readonly string[];
 }
 
 export interface Traces {
   readonly tracing: Tracing;
-  /** Ends spans with the outcome in events. */
+  /** Adds the outcome in an event to the span around it. */
   readonly listener: EventListener;
-  /** Adds contents to spans. Pass contents only if the operator asked for them. */
+  /** Adds contents to spans. Connect this listener only if the operator allowed contents in traces. */
   readonly contentListener: ContentListener;
 }
 
@@ -54,10 +53,10 @@ export function createTraces({ secrets = [] }: TracesOptions = {}): Traces {
     tracing: { inSpan: (about, work) => runInSpan(tracer, about, work), current: readCurrentTrace },
     listener(event) {
       const open = findOpen();
-      const news = describeNews(event);
-      if (open === undefined || news?.of.includes(open.kind) !== true) return;
-      const { attributes, happening, error } = news;
-      if (happening !== undefined) open.span.addEvent(happening, attributes);
+      const update = describeUpdate(event);
+      if (open === undefined || update?.of.includes(open.kind) !== true) return;
+      const { attributes, eventName, error } = update;
+      if (eventName !== undefined) open.span.addEvent(eventName, attributes);
       else open.span.setAttributes(attributes);
       if (error !== undefined) open.hasEnded = true;
       if (typeof error === 'string') markError(open.span, error);
@@ -89,14 +88,14 @@ async function runInSpan<T>(tracer: Tracer, about: SpanSubject, work: () => Prom
   });
 }
 
-/** A call is a child of its caller. Work from a queue is a child of the span that requested it. */
+/** A model or tool call is a child of the active span. Work from a queue is a child of the span that requested the work. */
 function chooseParent(about: SpanSubject): Context {
   if (about.kind === 'model_call' || about.kind === 'tool_call') return context.active();
-  const asker = parseTraceParent(about.askedIn);
-  return asker === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, asker);
+  const requester = parseTraceParent(about.askedIn);
+  return requester === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, requester);
 }
 
-/** A resumed turn starts a sibling of its former span, not a child. */
+/** Links a resumed turn to its span before the suspension. Both spans are children of the same requester. */
 function linksOf(about: SpanSubject) {
   const former = about.kind === 'turn' ? parseTraceParent(about.suspendedIn) : undefined;
   return former === undefined ? [] : [{ context: former }];
@@ -120,7 +119,7 @@ function nameError(error: unknown): string {
   return isError(error) ? describeThrown(error).name : '_OTHER';
 }
 
-/** An exporter without a server must not keep a stopping process alive. */
+/** Limit of a flush: an exporter whose server is away must not keep a stopping process alive. */
 const DEADLINE_MS = 2_000;
 
 /**
