@@ -6,13 +6,14 @@ import { scriptedModel } from '../../src/models/scripted.ts';
 import { NEEDED_COMMANDS } from '../../src/redis/access.ts';
 import { ROLES, startWorkers } from '../../src/runtime/start-workers.ts';
 import { runTurnfold } from '../cli/run-turnfold.ts';
-import { hasServer, type Server, startServer } from './servers.ts';
+import { useServer } from './fixture.ts';
+import { hasServer, type Server } from './servers.ts';
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 const AGENTS = `${ROOT}/test/setup/workspace-agents.ts`;
 const agent = 'talker';
 
-/** The rules that docs/how-to/secure-redis.md lists, but for the password. */
+/** The ACL rules of docs/how-to/secure-redis.md, without the password. */
 function readDocumentedRules(): string[] {
   const operations = readFileSync(`${ROOT}/docs/how-to/secure-redis.md`, 'utf8');
   const [, block = ''] = /ACL SETUSER turnfold on '>PASSWORD' ([\s\S]*?)```/.exec(operations) ?? [];
@@ -21,8 +22,7 @@ function readDocumentedRules(): string[] {
 }
 
 async function startPrivate(...rules: readonly string[]): Promise<Server> {
-  const server = await startServer({});
-  onTestFinished(() => server.stop());
+  const server = await useServer();
   await server.redis.call('ACL', ['SETUSER', 'app', 'on', '>pw', ...rules]);
   await server.redis.call('ACL', ['SETUSER', 'default', 'resetpass', '>other']);
   return server;
@@ -32,8 +32,8 @@ function addressOf({ port }: Server, login = 'app:pw@'): string {
   return `redis://${login}127.0.0.1:${port}`;
 }
 
-describe('the list of commands that a worker needs', () => {
-  test('names every command of the scripts of the store and of BullMQ', () => {
+describe('the access check', () => {
+  test('the access check of a worker names every command in the scripts of the store and of BullMQ', () => {
     const lua = `${ROOT}/src/store/lua`;
     const own = readdirSync(lua, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.lua'));
     const bull = `${ROOT}/node_modules/bullmq/dist/esm/scripts`;
@@ -44,7 +44,7 @@ describe('the list of commands that a worker needs', () => {
         ([, name = '']) => name.toUpperCase(),
       ),
     );
-    // RENAME is of a migration of BullMQ that no queue of ours needs.
+    // BullMQ uses RENAME only to migrate queues of an older version.
     const missing = new Set(called.filter((name) => name !== 'RENAME' && !NEEDED_COMMANDS.has(name)));
     expect(called.length).toBeGreaterThan(500);
     expect([...missing]).toStrictEqual([]);
@@ -56,7 +56,7 @@ describe.skipIf(!hasServer)('a Redis that refuses us (skipped where PATH has no 
     ['no password', '', /NOAUTH.*REDIS_URL/],
     ['a wrong password', 'app:wrong@', /WRONGPASS.*REDIS_URL/],
     ['a user that does not exist', 'nobody:pw@', /WRONGPASS.*REDIS_URL/],
-  ])('with %s fails worker, command and doctor at once, with one line and exit code 78', async (_, login, words) => {
+  ])('worker, command, dev and doctor fail at once with one line about %s', async (_, login, words) => {
     const server = await startPrivate('~*', '&*', '+@all');
     const env = { REDIS_URL: addressOf(server, login) };
     const [worker, command, doctor, dev] = await Promise.all([
@@ -77,7 +77,7 @@ describe.skipIf(!hasServer)('a Redis that refuses us (skipped where PATH has no 
     expect(doctor.stdout).not.toContain('does not answer');
   });
 
-  test('a worker without permissions stops before it claims work, and names the missing rules', async () => {
+  test('a worker whose ACL lacks rules exits before it claims work, and names the rules', async () => {
     const server = await startPrivate('~{tf*', '&{tf*', '+@all', '-zadd', '-hset');
     const env = { REDIS_URL: addressOf(server) };
     const worker = await runTurnfold(['worker', '--agents', AGENTS], { env });
@@ -100,7 +100,9 @@ describe.skipIf(!hasServer)('a Redis that refuses us (skipped where PATH has no 
 });
 
 describe.skipIf(!hasServer)('the ACL of docs/how-to/secure-redis.md (skipped where PATH has no server)', () => {
-  test('allows a turn, a compaction and every look of the doctor', { timeout: 120_000 }, async () => {
+  test('the documented ACL allows turns, a compaction, a fork, an erase and every check of the doctor', {
+    timeout: 120_000,
+  }, async () => {
     const rules = readDocumentedRules();
     expect(rules.length).toBeGreaterThan(5);
     const server = await startPrivate(...rules);

@@ -1,11 +1,11 @@
 import { Redis } from 'ioredis';
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type OpenClient, openClient } from '../../src/client/index.ts';
+import { SHARDS } from './fixture.ts';
 import { type Edit, makeMutant } from './mutant.ts';
 import { hasServer, type Server, startReplicated, until } from './servers.ts';
 
 const TIMEOUT_MS = 300;
-const SHARDS = 4;
 const turn = { conversation: 'c', agent: 'guide', input: 'hello', turn: 'one' };
 const unsure = expect.stringMatching(/^(accepted_unsure|redis_unavailable)$/);
 const LANE = 'src/store/barrier-lane.ts';
@@ -29,17 +29,17 @@ function outcomeOf(call: Promise<unknown>): Promise<string> {
 
 interface Rule {
   readonly name: string;
-  /** fails where the clients that `open` gives break it */
+  /** Rejects if clients from `open` break the rule. */
   readonly check: (open: Open) => Promise<void>;
   /** Edits that break the rule. */
   readonly edits: readonly Edit[];
-  /** the mark is the only write of a connection since 7.2, while a read counted too before */
+  /** The defect shows only on Redis 7.2 or later. Earlier, WAIT covers writes of other connections too. */
   readonly needsForgetfulWait?: boolean;
 }
 
 const RULES: readonly Rule[] = [
   {
-    name: 'the answer of the wait counts',
+    name: 'a write is unsure if WAIT reports too few replicas',
     check: async (open) => {
       const client = await open();
       replica.signal('SIGSTOP');
@@ -48,7 +48,7 @@ const RULES: readonly Rule[] = [
     edits: [{ file: LANE, find: 'const isReached = ', put: 'const isReached = true || ' }],
   },
   {
-    name: 'B1: who waits has written',
+    name: 'B1: the connection that waits has written',
     check: async (open) => {
       const client = await open();
       replica.signal('SIGSTOP');
@@ -68,7 +68,7 @@ const RULES: readonly Rule[] = [
     needsForgetfulWait: true,
   },
   {
-    name: 'B1: a wait is not sent again',
+    name: 'B1: a WAIT is not sent again after a lost connection',
     check: async (open) => {
       const client = await open(3_000);
       await client.enqueueTurn({ ...turn, turn: 'before' });
@@ -76,7 +76,7 @@ const RULES: readonly Rule[] = [
       const outcome = outcomeOf(client.enqueueTurn(turn));
       await cutWaiting();
       expect(await outcome).toEqual(unsure);
-      // Taken up again on a connection that came back.
+      // The next write uses a connection that was opened again.
       expect(await outcomeOf(client.enqueueTurn(turn))).toBe('accepted_unsure');
     },
     edits: [
@@ -96,7 +96,7 @@ const RULES: readonly Rule[] = [
     needsForgetfulWait: true,
   },
   {
-    name: 'B2: writes of others are covered',
+    name: 'B2: the barrier covers a write of another connection',
     check: async (open) => {
       const [writer, other] = [await open(), await open()];
       replica.signal('SIGSTOP');
@@ -110,13 +110,13 @@ const RULES: readonly Rule[] = [
     needsForgetfulWait: true,
   },
   {
-    name: 'B3: a demoted master is not believed',
+    name: 'B3: a demoted master cannot confirm a write',
     check: async (open) => {
       const client = await open();
       await client.enqueueTurn(turn);
       await replica.redis.replicaof('NO', 'ONE');
       await master.redis.replicaof('127.0.0.1', replica.port);
-      // It knows the turn, and can say so without a write.
+      // The demoted master knows the turn and can answer without a write.
       expect(await outcomeOf(client.enqueueTurn(turn))).toEqual(unsure);
       expect(await outcomeOf(client.enqueueTurn({ ...turn, turn: 'late' }))).toBe('redis_unavailable');
     },
@@ -137,7 +137,7 @@ let isForgetful: boolean;
 
 /** Ends the connection that a WAIT blocks. */
 async function cutWaiting(): Promise<void> {
-  await until('one waits', async () => {
+  await until('a connection waits', async () => {
     const id = /id=(\d+) [^\n]*flags=b [^\n]*cmd=wait/.exec(String(await master.redis.client('LIST')))?.[1];
     return id !== undefined && (await master.redis.client('KILL', 'ID', id)) === 1;
   });
@@ -180,15 +180,18 @@ describe.skipIf(!hasServer)('rules of the durability barrier (skipped where PATH
     };
   }
 
-  test.each(RULES)('$name', async ({ check }) => {
+  test.each(RULES)('the durability barrier keeps the rule: $name', async ({ check }) => {
     await expect(check(opener(openClient))).resolves.toBeUndefined();
   });
 
-  test.for(RULES)('$name: found where it is broken', async ({ check, edits, needsForgetfulWait = false }, { skip }) => {
-    if (needsForgetfulWait && !isForgetful)
-      skip('WAIT of this server covers what others wrote too: Redis 7.2 ends that');
-    const mutant = await makeMutant(edits);
-    onTestFinished(() => mutant.remove());
-    await expect(check(opener(mutant.openClient))).rejects.toThrow(/expected .*sure/);
-  });
+  test.for(RULES)(
+    'the check notices a barrier that breaks the rule: $name',
+    async ({ check, edits, needsForgetfulWait = false }, { skip }) => {
+      if (needsForgetfulWait && !isForgetful)
+        skip('WAIT of this server covers what others wrote too: Redis 7.2 ends that');
+      const mutant = await makeMutant(edits);
+      onTestFinished(() => mutant.remove());
+      await expect(check(opener(mutant.openClient))).rejects.toThrow(/expected .*sure/);
+    },
+  );
 });

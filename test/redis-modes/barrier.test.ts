@@ -33,7 +33,7 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
     return client;
   }
 
-  test('answers an accept and an append once the replica has them', async () => {
+  test('the barrier acknowledges an accept and an append once the replica has them', async () => {
     const client = await open();
     const keys = async (): Promise<string[]> => (await replica.redis.keys('*:_:c:*')).toSorted();
     expect(await client.enqueueTurn({ ...turn, turn: 'one' })).toMatchObject({ state: 'queued', isNew: true });
@@ -43,9 +43,9 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
     expect(await keys()).toHaveLength(2);
   });
 
-  test('a frozen replica makes a write and its repetitions unsure until it is back', async () => {
+  test('the barrier reports an accept and its repetitions as unsure until a frozen replica is back', async () => {
     const client = await open();
-    // Each on a connection that has written, and none of them this turn.
+    // All connections have written, but none of them wrote this turn.
     await Promise.all(Array.from({ length: 8 }, (_, at) => client.enqueueTurn({ ...turn, conversation: `w${at}` })));
     replica.signal('SIGSTOP');
     const unsure = { code: 'accepted_unsure', field: 'turn', details: { turn: 'one', wanted: { replicas: 1 } } };
@@ -65,29 +65,7 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
     expect(await replica.redis.lrange((await replica.redis.keys('*:mb:c'))[0] ?? '', 0, -1)).toEqual(['one']);
   });
 
-  test('an unsure append names its operation, and a repetition appends nothing', async () => {
-    const client = await open();
-    replica.signal('SIGSTOP');
-    const append = {
-      conversation: 'c',
-      agent: 'guide',
-      operation: 'op-1',
-      messages: [{ role: 'user' as const, content: 'hi' }],
-    };
-    const unsure = { code: 'accepted_unsure', field: 'operation', details: { operation: 'op-1' } };
-    await expect(client.append(append)).rejects.toMatchObject(unsure);
-    await expect(client.append(append)).rejects.toMatchObject(unsure);
-    replica.signal('SIGCONT');
-    await until('the replica is back', () =>
-      client.append(append).then(
-        ({ to }) => to === 1,
-        () => false,
-      ),
-    );
-    expect(await client.log('c')).toHaveLength(1);
-  });
-
-  test('a wait delays only guarded writes', async () => {
+  test('reads do not wait for the replica while 300 writes do', async () => {
     const client = await open({ replicas: 1, timeoutMs: 5_000 });
     await client.enqueueTurn({ ...turn, turn: 'one' });
     replica.signal('SIGSTOP');
@@ -105,7 +83,7 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
     expect(await ended).toHaveLength(300);
   });
 
-  test('sends scripts again to a server that lost them, without another wait', async () => {
+  test('the barrier sends scripts again to a server that lost them, and still waits for the replica', async () => {
     const client = await open();
     await client.enqueueTurn(turn);
     await master.redis.script('FLUSH');
@@ -133,7 +111,7 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
     expect(await master.redis.exists(keyspace.key(ref, 'ix'))).toBe(0);
   });
 
-  test('refuses a wait without a timeout', async () => {
+  test('the client refuses a durability without a timeout', async () => {
     await expect(open({ replicas: 1, timeoutMs: 0 })).rejects.toMatchObject({
       code: 'invalid_input',
       field: 'durability.timeoutMs',

@@ -11,16 +11,18 @@ const run = promisify(execFile);
 const KEY = ['-newkey', 'ec', '-pkeyopt', 'ec_paramgen_curve:P-256', '-nodes'];
 
 export interface Certificate {
-  /** paths */
+  /** Path. */
   readonly certFile: string;
+  /** Path. */
   readonly keyFile: string;
-  /** texts */
+  /** Text in PEM. */
   readonly cert: string;
+  /** Text in PEM. */
   readonly key: string;
 }
 
 export interface Authority extends Certificate {
-  /** @param names as `DNS:localhost,IP:127.0.0.1` */
+  /** @param names in the form of OpenSSL: `DNS:localhost,IP:127.0.0.1` */
   issue(names: string, options?: { readonly days?: number }): Promise<Certificate>;
 }
 

@@ -6,7 +6,7 @@ import { type Figures, measureFailover } from './failover.ts';
 import { hasServer, until } from './servers.ts';
 import { type Node, type SixNodes, startNode, startSixNodes } from './six-nodes.ts';
 
-/** Every tenth turn looks twice, and after ten turns there is a sequence to summarize. */
+/** Every tenth turn calls a tool twice, so that after ten turns a sequence can be summarized. */
 function createLookingAgent(): Agent {
   return agentOf({
     decide: (request) => {
@@ -19,7 +19,7 @@ function createLookingAgent(): Agent {
   });
 }
 
-/** The node of the turn queue: the worst to lose. */
+/** Finds the master of the turn queue, because its loss has the largest effect. */
 async function startAndFindMaster(): Promise<SixNodes & { readonly master: Node; readonly replica: Node }> {
   const cluster = await startSixNodes();
   return { ...cluster, ...(await cluster.ownersOf('{tq0}')) };
@@ -35,39 +35,43 @@ function print(name: string, figures: Figures): void {
 
 describe.skipIf(!hasServer)('a failover in a Cluster of six (skipped where PATH has no server)', () => {
   test.each([
-    { name: 'without a barrier' },
-    { name: 'behind a barrier of 1 replica', durability: { replicas: 1, timeoutMs: 200 } },
-  ])('killed, $name', { timeout: 240_000 }, async ({ name, durability }) => {
-    const { url, master, replica, expectDeath } = await startAndFindMaster();
-    // The dead one comes back, once it is no master any more: empty as it is, it would be followed. Without it the new
-    // master has no replica, and every accept behind a barrier is unsure.
-    let returned: Promise<unknown> | undefined;
-    const figures = await measureFailover({
-      redisUrl: url,
-      ...(durability && { durability }),
-      agent: createLookingAgent(),
-      lag: () => {
-        replica.signal('SIGSTOP');
-        // A replica that continues would read the data in its socket.
-        void master.redis.call('CLIENT', 'KILL', 'TYPE', 'replica');
-      },
-      fail: () => {
-        expectDeath(master);
-        master.signal('SIGKILL');
-        replica.signal('SIGCONT');
-        returned = untilPromoted(replica).then(() => startNode(master.options));
-      },
-    });
-    await returned;
-    print(name, figures);
-    expect(figures).toMatchObject({ twice: 0, outOfOrder: 0 });
-    expect(figures.fannedOutPasses).toBeGreaterThan(0);
-    if (durability === undefined) expect(figures.lost).toBeGreaterThan(0);
-    else expect(figures.lost).toBe(0);
-  });
+    { name: 'without durability', outcome: 'loses turns' },
+    { name: 'with durability of 1 replica', outcome: 'loses none', durability: { replicas: 1, timeoutMs: 200 } },
+  ])(
+    'a Cluster $name $outcome if a master is killed, and settles each turn once and in order',
+    { timeout: 240_000 },
+    async ({ name, durability }) => {
+      const { url, master, replica, expectDeath } = await startAndFindMaster();
+      // The killed server returns, because durability needs a replica. It returns after the promotion, because as an empty
+      // master it would erase its replica.
+      let returned: Promise<unknown> | undefined;
+      const figures = await measureFailover({
+        redisUrl: url,
+        ...(durability && { durability }),
+        agent: createLookingAgent(),
+        lag: () => {
+          replica.signal('SIGSTOP');
+          // A replica that continues would read the data in its socket.
+          void master.redis.call('CLIENT', 'KILL', 'TYPE', 'replica');
+        },
+        fail: () => {
+          expectDeath(master);
+          master.signal('SIGKILL');
+          replica.signal('SIGCONT');
+          returned = untilPromoted(replica).then(() => startNode(master.options));
+        },
+      });
+      await returned;
+      print(name, figures);
+      expect(figures).toMatchObject({ twice: 0, outOfOrder: 0 });
+      expect(figures.fannedOutPasses).toBeGreaterThan(0);
+      if (durability === undefined) expect(figures.lost).toBeGreaterThan(0);
+      else expect(figures.lost).toBe(0);
+    },
+  );
 
   /** Like a disconnected machine: its connections stay open, but silent. */
-  test('frozen', { timeout: 240_000 }, async () => {
+  test('a Cluster with a frozen master settles each turn once and in order', { timeout: 240_000 }, async () => {
     const { url, master, expectDeath } = await startAndFindMaster();
     const figures = await measureFailover({
       redisUrl: url,
@@ -82,14 +86,14 @@ describe.skipIf(!hasServer)('a failover in a Cluster of six (skipped where PATH 
     expect(figures).toMatchObject({ twice: 0, outOfOrder: 0 });
   });
 
-  /** The Cluster lists the replica until it is missed, and a question for all clients goes to it too. */
+  /** The Cluster lists the replica for a while after its death, so the report also asks the dead replica for its clients. */
   test('a lost replica does not stop the report of the queues', { timeout: 240_000 }, async () => {
     const { master, replica } = await startAndFindMaster();
-    await until('the replica is told of', async () => {
+    await until('the master lists the replica', async () => {
       const slots = (await master.redis.cluster('SLOTS')) as unknown[][];
       return slots.every((range) => range.length === 4);
     });
-    // Not among the nodes to begin with, it is not connected to before it is asked.
+    // The address omits the replica, so the client has no connection to it before the report.
     const url = `redis+cluster://127.0.0.1:${master.port}`;
     const wakes = openWakeQueue({ url, shards: 2, onError: () => undefined, failsFast: true });
     onTestFinished(() => wakes.close());

@@ -1,12 +1,12 @@
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type OpenClient, openClient } from '../../src/client/index.ts';
 import type { Durability } from '../../src/domain/durability.ts';
+import { SHARDS } from './fixture.ts';
 import { knowsFsyncs } from './fsyncs.ts';
 import { hasServer, type Server, startReplicated, startServer, until } from './servers.ts';
 
-/** More than the second after which `everysec` lets go. */
+/** Longer than the second between two fsyncs of `everysec`. */
 const TIMEOUT_MS = 3_000;
-const SHARDS = 4;
 const turn = { agent: 'guide', input: 'hello', turn: 'one' };
 
 async function open({ url }: Server, durability: Partial<Durability>): Promise<OpenClient> {
@@ -44,19 +44,22 @@ describe.skipIf(!canWait)(`a barrier of disks${why}`, () => {
     await Promise.all([master, replica].map((server) => server?.stop()));
   });
 
-  test.each(['always', 'everysec'])('%s: what a disk holds is answered, its own or the replica’s too', async (mode) => {
-    for (const { redis } of [master, replica]) await redis.config('SET', 'appendfsync', mode);
-    for (const durability of [
-      { fsync: 'local' },
-      { fsync: 'local', replicas: 1 },
-      { fsync: 'replica', replicas: 1 },
-    ] as const) {
-      const client = await open(master, durability);
-      await expect(client.enqueueTurn({ ...turn, conversation: mode })).resolves.toMatchObject({ state: 'queued' });
-    }
-  });
+  test.each(['always', 'everysec'])(
+    'under appendfsync %s, a turn is acknowledged once the wanted disks have it',
+    async (mode) => {
+      for (const { redis } of [master, replica]) await redis.config('SET', 'appendfsync', mode);
+      for (const durability of [
+        { fsync: 'local' },
+        { fsync: 'local', replicas: 1 },
+        { fsync: 'replica', replicas: 1 },
+      ] as const) {
+        const client = await open(master, durability);
+        await expect(client.enqueueTurn({ ...turn, conversation: mode })).resolves.toMatchObject({ state: 'queued' });
+      }
+    },
+  );
 
-  test('a write is unsure without a confirming disk, and its repetition is sure afterwards', async () => {
+  test('an accept is unsure while no disk confirms it, and sure when repeated afterwards', async () => {
     const client = await open(master, { fsync: 'local', timeoutMs: 300 });
     await master.redis.config('SET', 'appendfsync', 'no');
     const unsure = { code: 'accepted_unsure', details: { wanted: { fsynced: 1 }, reached: { fsynced: 0 } } };
@@ -66,7 +69,7 @@ describe.skipIf(!canWait)(`a barrier of disks${why}`, () => {
     await expect(client.enqueueTurn({ ...turn, conversation: 'slow' })).resolves.toMatchObject({ isNew: false });
   });
 
-  test('a replica with the write in memory does not count as a disk', async () => {
+  test('a replica that has the turn only in memory does not count as a disk', async () => {
     await replica.redis.config('SET', 'appendonly', 'no');
     const inMemory = await open(master, { fsync: 'local', replicas: 1 });
     await expect(inMemory.enqueueTurn({ ...turn, conversation: 'memory' })).resolves.toMatchObject({ isNew: true });
@@ -77,7 +80,7 @@ describe.skipIf(!canWait)(`a barrier of disks${why}`, () => {
     });
   });
 
-  test('refuses a master without an append-only file, also if it stops later', async () => {
+  test('a client refuses durability on disk if the master has no append-only file, also if the file is turned off later', async () => {
     const before = await open(master, { fsync: 'local' });
     await master.redis.config('SET', 'appendonly', 'no');
     await expect(before.enqueueTurn({ ...turn, conversation: 'none' })).rejects.toMatchObject({
@@ -93,7 +96,7 @@ describe.skipIf(!canWait)(`a barrier of disks${why}`, () => {
 });
 
 describe.skipIf(probe === undefined || canWait)('a server that does not know WAITAOF', () => {
-  test('is refused for a barrier of disks, by the setting', async () => {
+  test('a client refuses durability on disk before Redis 7.2, and names the setting', async () => {
     await expect(open(probe as Server, { fsync: 'local' })).rejects.toMatchObject({
       code: 'invalid_config',
       field: 'durability.fsync',

@@ -4,47 +4,46 @@ import type { Agent } from '../../src/domain/agent.ts';
 import type { Durability } from '../../src/domain/durability.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import type { RedisTls } from '../../src/redis/address.ts';
-import { ROLES, startWorkers } from '../../src/runtime/start-workers.ts';
-import { agentOf } from '../runtime/agents.ts';
+import { openWorkers, SHARDS } from './fixture.ts';
 import { until } from './servers.ts';
 
 const CONVERSATIONS = 12;
 const BEFORE_MS = 1_000;
-/** How far replicas are behind when the master dies. */
+/** Replication lag at the death of the master. */
 const LAG_MS = 300;
 const AFTER_MS = 3_000;
 /** Pause of a producer between two turns. */
 const PAUSE_MS = 50;
 const GO_ON_MS = 90_000;
-const SHARDS = 4;
 
 export interface Failover {
   readonly redisUrl: string;
   readonly redisTls?: RedisTls;
   readonly durability?: Durability;
-  /** `guide`, which otherwise repeats its input */
+  /** The agent `guide` (default: it repeats its input). */
   readonly agent?: Agent;
-  /** replicas stand still from here */
+  /** Stops the replication. */
   lag(): void;
-  /** the master dies, and replicas go on */
+  /** Kills or freezes the master, and lets the replicas continue. */
   fail(): void;
 }
 
 export interface Figures {
   readonly acknowledged: number;
-  /** acknowledged, and nowhere after the failover */
+  /** Acknowledged turns that do not exist after the failover. */
   readonly lost: number;
-  /** inputs that stand in a log more than once, or turns of a conversation in another order than they were accepted in */
+  /** Inputs that are in a log more than once. */
   readonly twice: number;
+  /** Inputs that precede an earlier accepted input. */
   readonly outOfOrder: number;
-  /** told as unsure while the master was alive */
+  /** Calls that failed with `accepted_unsure`. */
   readonly unsure: number;
-  /** settled at the old master alone, and once more at the new one */
+  /** Turns whose settlement the failover lost, so that they were settled again. */
   readonly settledAgain: number;
-  /** from the master's death until a turn of every conversation was accepted again, and one settled */
+  /** From the failure until every conversation has accepted (settled) another turn. */
   readonly acceptedAfterMs: number;
   readonly settledAfterMs: number;
-  /** ended after the failover, with a job for each of their sequences */
+  /** Passes with summarization jobs that ended after the failover. */
   readonly fannedOutPasses: number;
 }
 
@@ -52,20 +51,15 @@ export interface Figures {
  * Runs producers and workers before, during and after the death of a master. Then counts the acknowledged turns that are left.
  */
 export async function measureFailover(failover: Failover): Promise<Figures> {
-  const { redisUrl, redisTls, durability, agent = agentOf() } = failover;
+  const { redisUrl, redisTls, durability, agent } = failover;
   const settlements = new Map<string, number>();
   const settledAt = new Map<string, number[]>();
   const fannedOutAt: number[] = [];
   const open = () =>
-    startWorkers({
+    openWorkers({
       redisUrl,
       redisTls,
-      agents: [agent],
-      roles: ROLES,
-      shards: SHARDS,
-      queueShards: 1,
-      concurrency: { turn: 8, compaction: 2, summarization: 2 },
-      shutdownMs: 2_000,
+      ...(agent && { agents: [agent] }),
       onEvent: (event) => {
         if (event.type === 'pass_ended' && event.sequences > 0) fannedOutAt.push(Date.now());
         if (event.type !== 'turn_settled') return;
@@ -126,7 +120,7 @@ function total(numbers: readonly number[]): number {
   return numbers.reduce((all, one) => all + one, 0);
 }
 
-/** One caller of one conversation: the next turn once this one is acknowledged, the same one again where it was not. */
+/** Enqueues the turns of one conversation, one after the other. A turn that was not acknowledged is repeated. */
 class Producer {
   readonly turns: string[] = [];
   readonly acceptedAt: number[] = [];
@@ -163,7 +157,7 @@ class Producer {
     return true;
   }
 
-  /** Acknowledged turns that exist, once settled. A turn that exists and is never settled is an error. */
+  /** Waits for the settlement of all acknowledged turns. @returns the turns that still exist */
   async readKept(): Promise<string[]> {
     const kept: string[] = [];
     for (const turn of this.turns) {

@@ -10,7 +10,7 @@ export async function knowsFsyncs({ redis }: Server): Promise<boolean> {
 }
 
 /** True if WAITAOF waits for an fsync. */
-export async function tellsFsyncsTruly({ redis }: Server): Promise<boolean> {
+export async function waitsForFsync({ redis }: Server): Promise<boolean> {
   const write = async (): Promise<number> => {
     const startedAt = Date.now();
     await redis.set(KEY, startedAt);
@@ -31,7 +31,7 @@ export class FsyncWatch {
   readonly #redis: Redis;
   #number = 0;
   /** Time of the last confirmed fsync. */
-  toldAt = Date.now();
+  fsyncedAt = Date.now();
 
   constructor({ url }: Server) {
     this.#redis = new Redis(url, { maxRetriesPerRequest: 0, retryStrategy: () => null });
@@ -44,10 +44,10 @@ export class FsyncWatch {
         this.#number += 1;
         await this.#redis.set(KEY, this.#number);
         await this.#redis.call('WAITAOF', 1, 0, 0);
-        this.toldAt = Date.now();
+        this.fsyncedAt = Date.now();
       }
     } catch {
-      // The server is gone, as was to be.
+      // The test has killed the server.
     }
   }
 

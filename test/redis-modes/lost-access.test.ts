@@ -11,17 +11,17 @@ const AGENTS = fileURLToPath(new URL('../setup/workspace-agents.ts', import.meta
 interface Worker {
   readonly process: ChildProcess;
   readonly started: Promise<void>;
-  /** the log once the process has ended, line by line */
   readonly ended: Promise<{
     readonly code: number | null;
+    /** Lines of the log about failures. */
     readonly failures: readonly string[];
-    readonly said: string;
+    readonly log: string;
   }>;
 }
 
 function startWorker(url: string): Worker {
   const worker = startTurnfold(['worker', '--agents', AGENTS], { REDIS_URL: url, TURNFOLD_SHUTDOWN_MS: '3000' });
-  if (worker.stdout === null) throw new Error('its output is not piped');
+  if (worker.stdout === null) throw new Error('the output of the worker is not piped');
   const lines: string[] = [];
   const started = Promise.withResolvers<void>();
   createInterface({ input: worker.stdout }).on('line', (line) => {
@@ -31,7 +31,7 @@ function startWorker(url: string): Worker {
   const ended = once(worker, 'close').then(() => ({
     code: worker.exitCode,
     failures: lines.filter((line) => line.includes('worker_failed')),
-    said: lines.join('\n'),
+    log: lines.join('\n'),
   }));
   return { process: worker, started: started.promise, ended };
 }
@@ -65,20 +65,20 @@ describe.skipIf(!hasServer)('a running worker whose access ends (skipped where P
         await startPrivate(server.port, 'other');
       },
     ],
-  ])('says so in one line and exits with 78: %s', { timeout: 120_000 }, async (_, words, endAccess) => {
+  ])('a running worker logs one denial and exits with 78 if %s', { timeout: 120_000 }, async (_, words, endAccess) => {
     const server = await startPrivate();
     const worker = startWorker(`redis://app:pw@127.0.0.1:${server.port}`);
     await worker.started;
     await endAccess(server);
-    const { code, failures, said } = await worker.ended;
-    expect(code, said).toBe(78);
+    const { code, failures, log } = await worker.ended;
+    expect(code, log).toBe(78);
     const denials = failures.filter((line) => line.includes('redis_denied'));
-    expect(denials, said).toHaveLength(1);
+    expect(denials, log).toHaveLength(1);
     expect(denials[0]).toMatch(words);
-    expect(said).not.toMatch(/redis is back|"pw"|:pw@/);
+    expect(log).not.toMatch(/redis is back|"pw"|:pw@/);
   });
 
-  test('continues after a cut connection', { timeout: 120_000 }, async () => {
+  test('a running worker continues after its connections are cut', { timeout: 120_000 }, async () => {
     const server = await startPrivate();
     const worker = startWorker(`redis://app:pw@127.0.0.1:${server.port}`);
     await worker.started;

@@ -15,7 +15,7 @@ const SHARDS = 16;
 const SWEEP_MS = 5_000;
 
 test.skipIf(!hasServer)(
-  'a master of three is lost, and what lies on the others is swept on',
+  'the sweeper wakes turns on two masters while the third master is lost',
   {
     timeout: 240_000,
   },
@@ -56,7 +56,7 @@ test.skipIf(!hasServer)(
     const alive = [kept.ref, other.ref];
     for (const ref of alive) await store.accept({ ...turnFor(ref, 't1'), delayMs: 1_500 });
     const startedAt = performance.now();
-    await until('both are woken', async () => {
+    await until('both turns are woken', async () => {
       const sweepAt = performance.now();
       await sweeper.sweepOnce().catch(() => undefined);
       expect(performance.now() - sweepAt).toBeLessThan(SWEEP_MS * machineFactor());
@@ -65,21 +65,21 @@ test.skipIf(!hasServer)(
     expect(performance.now() - startedAt).toBeLessThan(15_000 * machineFactor());
     expect(woken.toSorted()).toEqual(alive.map(({ id }) => id).toSorted());
     for (const ref of alive) expect(await store.readTurn(ref, 't1')).toMatchObject({ state: 'queued' });
-    expect(await store.measureShards(), 'what answers is measured').toMatchObject({ openPasses: 0 });
+    expect(await store.measureShards(), 'the remaining masters are measured').toMatchObject({ openPasses: 0 });
 
     // The lost shard is reported once its commands have failed.
-    let told: unknown;
+    let failure: unknown;
     await until(
-      'the lost shards fail',
+      'the commands for the lost shards fail',
       async () => {
         await sweeper.sweepOnce().catch((error: unknown) => {
-          told = error;
+          failure = error;
         });
-        return told !== undefined;
+        return failure !== undefined;
       },
       90_000,
     );
-    expect(told).toMatchObject({ code: 'redis_unavailable' });
+    expect(failure).toMatchObject({ code: 'redis_unavailable' });
     expect(failures).toEqual([]);
   },
 );

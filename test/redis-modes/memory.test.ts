@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openClient } from '../../src/client/index.ts';
 import type { EventListener } from '../../src/domain/events.ts';
-import { startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
-import { agentOf } from '../runtime/agents.ts';
+import type { Workers } from '../../src/runtime/start-workers.ts';
+import { openWorkers } from './fixture.ts';
 import { hasServer, type Server, startServer } from './servers.ts';
 
 let server: Server;
@@ -15,38 +15,32 @@ describe.skipIf(!hasServer)('checks of a server before it is used (skipped where
   afterAll(() => server.stop());
 
   async function start(onEvent: EventListener): Promise<Workers> {
-    const workers = await startWorkers({
-      redisUrl: server.url,
-      agents: [agentOf()],
-      roles: ['turn'],
-      shards: 4,
-      queueShards: 1,
-      concurrency: { turn: 1, compaction: 1, summarization: 1 },
-      metrics: { host: '127.0.0.1', port: 0 },
-      shutdownMs: 2_000,
-      onEvent,
-    });
+    const metrics = { host: '127.0.0.1', port: 0 };
+    const workers = await openWorkers({ redisUrl: server.url, roles: ['turn'], metrics, onEvent });
     onTestFinished(async () => void (await workers.close()));
     return workers;
   }
 
-  test.each(['allkeys-lru', 'volatile-ttl'])('%s is refused to services and workers, by name', async (policy) => {
-    await server.redis.call('hidden-config', 'SET', 'maxmemory-policy', policy);
-    const refusal = {
-      code: 'incompatible_store',
-      field: 'maxmemory-policy',
-      message: expect.stringContaining('Set it to noeviction'),
-      details: { found: policy, wanted: 'noeviction' },
-    };
-    await expect(openClient({ redisUrl: server.url, shards: 4 })).rejects.toMatchObject(refusal);
-    await expect(start(() => undefined)).rejects.toMatchObject(refusal);
-    await server.redis.call('hidden-config', 'SET', 'maxmemory-policy', 'noeviction');
-  });
+  test.each(['allkeys-lru', 'volatile-ttl'])(
+    'clients and workers refuse a Redis with the maxmemory-policy %s',
+    async (policy) => {
+      await server.redis.call('hidden-config', 'SET', 'maxmemory-policy', policy);
+      const refusal = {
+        code: 'incompatible_store',
+        field: 'maxmemory-policy',
+        message: expect.stringContaining('Set it to noeviction'),
+        details: { found: policy, wanted: 'noeviction' },
+      };
+      await expect(openClient({ redisUrl: server.url, shards: 4 })).rejects.toMatchObject(refusal);
+      await expect(start(() => undefined)).rejects.toMatchObject(refusal);
+      await server.redis.call('hidden-config', 'SET', 'maxmemory-policy', 'noeviction');
+    },
+  );
 
-  test('warns once about a near limit, and shows it always', async () => {
-    const told: string[] = [];
-    const startAnother = (): Promise<Workers> => start(({ type }) => told.push(type));
-    // The one that is read first shows what all workers share.
+  test('a worker warns once at its start if Redis is nearly full, and its gauge always shows the ratio', async () => {
+    const events: string[] = [];
+    const startAnother = (): Promise<Workers> => start(({ type }) => events.push(type));
+    // One worker of several measures Redis for all. The first metrics page makes this worker the one.
     const { metricsUrl = '' } = await startAnother();
     const readGauge = async (): Promise<number | undefined> => {
       const page = await (await fetch(metricsUrl)).text();
@@ -57,16 +51,16 @@ describe.skipIf(!hasServer)('checks of a server before it is used (skipped where
     await server.redis.call('hidden-config', 'SET', 'maxmemory', 100 * MIB);
     await startAnother();
     expect(await readGauge()).toBeLessThan(0.5);
-    expect(told).not.toContain('redis_nearly_full');
+    expect(events).not.toContain('redis_nearly_full');
     const used = Number(/^used_memory:(\d+)/m.exec(await server.redis.info('memory'))?.[1]);
     await server.redis.call('hidden-config', 'SET', 'maxmemory', Math.floor(used * 1.15));
     await startAnother();
     expect(await readGauge()).toBeGreaterThan(0.8);
-    expect(told.filter((type) => type === 'redis_nearly_full')).toHaveLength(1);
+    expect(events.filter((type) => type === 'redis_nearly_full')).toHaveLength(1);
     await server.redis.call('hidden-config', 'SET', 'maxmemory', 0);
   });
 
-  test('accepts a user who may not ask for the memory', async () => {
+  test('the client works for a Redis user that may not run INFO', async () => {
     await server.redis.acl('SETUSER', 'shut', 'on', '>word', '~*', '&*', '+@all', '-info');
     const client = await openClient({
       redisUrl: server.url.replace('//', '//shut:word@'),

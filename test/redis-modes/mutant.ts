@@ -17,7 +17,7 @@ export interface Mutant {
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** The client out of a copy of the code, with the edits. @throws where the code no longer says once what is edited */
+/** Loads the client from an edited copy of the code. @throws if the code does not contain the text of an edit exactly once */
 export async function makeMutant(edits: readonly Edit[]): Promise<Mutant> {
   const root = await realpath(await mkdtemp(join(tmpdir(), 'turnfold-mutant-')));
   await cp(join(ROOT, 'src'), join(root, 'src'), { recursive: true });
@@ -25,7 +25,8 @@ export async function makeMutant(edits: readonly Edit[]): Promise<Mutant> {
   await symlink(join(ROOT, 'node_modules'), join(root, 'node_modules'));
   for (const { file, find, put } of edits) {
     const code = await readFile(join(root, file), 'utf8');
-    if (code.split(find).length !== 2) throw new Error(`${file} no longer says once what is mutated: ${find}`);
+    if (code.split(find).length !== 2)
+      throw new Error(`${file} does not contain the text of a mutation exactly once: ${find}`);
     await writeFile(
       join(root, file),
       code.replace(find, () => put),

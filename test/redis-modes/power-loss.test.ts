@@ -6,15 +6,13 @@ import { beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { openClient } from '../../src/client/index.ts';
 import type { Durability } from '../../src/domain/durability.ts';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
-import { ROLES, startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
-import { agentOf } from '../runtime/agents.ts';
-import { FsyncWatch, knowsFsyncs, tellsFsyncsTruly } from './fsyncs.ts';
+import { openWorkers, SHARDS, useServer } from './fixture.ts';
+import { FsyncWatch, knowsFsyncs, waitsForFsync } from './fsyncs.ts';
 import { hasServer, type Server, startServer, until } from './servers.ts';
 
-const SHARDS = 4;
 const WORK_MS = 2_500;
 const SETTLE_MS = 20_000;
-/** so long after an fsync that there is something to lose */
+/** Time since the last fsync at the power loss, so that unsynced writes exist. */
 const UNSYNCED_MS = 600;
 
 /** The end of the append-only file, which a power loss cuts. */
@@ -33,18 +31,6 @@ async function makeFolder(): Promise<string> {
   return dir;
 }
 
-function startWorker(server: Server): Promise<Workers> {
-  return startWorkers({
-    redisUrl: server.url,
-    agents: [agentOf()],
-    roles: ROLES,
-    shards: SHARDS,
-    queueShards: 1,
-    concurrency: { turn: 8, compaction: 2, summarization: 2 },
-    shutdownMs: 2_000,
-  });
-}
-
 interface Accepted {
   readonly conversation: string;
   readonly turn: string;
@@ -61,29 +47,29 @@ interface Mode {
 }
 
 const MODES: readonly Mode[] = [
-  { name: 'always', fsync: 'always', conversations: 8 },
-  { name: 'everysec', fsync: 'everysec', conversations: 8 },
+  { name: 'loses nothing under appendfsync always', fsync: 'always', conversations: 8 },
+  { name: 'loses only unsynced turns under appendfsync everysec', fsync: 'everysec', conversations: 8 },
   {
-    name: 'everysec, behind a barrier of the disk',
+    name: 'loses nothing under everysec with durability on disk',
     fsync: 'everysec',
     durability: { replicas: 0, timeoutMs: 5_000, fsync: 'local' },
-    // Each gets an answer a second.
+    // Each conversation accepts one turn a second.
     conversations: 100,
   },
 ];
 
-let canTell: boolean;
+let canWatch: boolean;
 
-/** Accepts turns until the server is killed under them, and says where its file is to be cut. */
+/** Accepts turns until the server is killed. @returns the turns, and the offset at which the power loss cuts the file */
 async function loseServer(
   mode: Mode,
   server: Server,
 ): Promise<{ accepted: Accepted[]; failedAt: number; cutAt: number }> {
   const tail = await findTail(server.dir);
   const accepted: Accepted[] = [];
-  const watch = canTell && mode.fsync === 'everysec' ? new FsyncWatch(server) : undefined;
+  const watch = canWatch && mode.fsync === 'everysec' ? new FsyncWatch(server) : undefined;
   const watching = watch?.run();
-  const workers = await startWorker(server);
+  const workers = await openWorkers({ redisUrl: server.url });
   const { durability } = mode;
   const client = await openClient({ redisUrl: server.url, shards: SHARDS, ...(durability && { durability }) });
   const killing = new AbortController();
@@ -102,9 +88,9 @@ async function loseServer(
   };
   const producing = Promise.all(Array.from({ length: mode.conversations }, (_, at) => produce(`c${at}`)));
   await Promise.race([producing, delay(WORK_MS)]);
-  if (watch) await until('an fsync is a while ago', () => Date.now() - watch.toldAt > UNSYNCED_MS);
+  if (watch) await until('the last fsync is long enough ago', () => Date.now() - watch.fsyncedAt > UNSYNCED_MS);
   killing.abort();
-  // Its last output is read before it dies.
+  // The replies that Redis has sent are read before it is killed.
   server.signal('SIGSTOP');
   const failedAt = Date.now();
   await delay(200);
@@ -121,71 +107,64 @@ async function loseServer(
   return { accepted, failedAt, cutAt: (last?.fileBytes ?? 0) - 7 };
 }
 
-describe.skipIf(!hasServer)(
-  'power is lost, and the append-only file with it behind a place (skipped where PATH has no server)',
-  () => {
-    beforeAll(async () => {
-      const probe = await startServer({ args: ['--appendonly', 'yes', '--appendfsync', 'everysec'] });
-      canTell = (await knowsFsyncs(probe)) && (await tellsFsyncsTruly(probe));
-      await probe.stop();
-    });
+describe.skipIf(!hasServer)('a power loss (skipped where PATH has no server)', () => {
+  beforeAll(async () => {
+    const probe = await startServer({ args: ['--appendonly', 'yes', '--appendfsync', 'everysec'] });
+    canWatch = (await knowsFsyncs(probe)) && (await waitsForFsync(probe));
+    await probe.stop();
+  });
 
-    test.for(MODES)('$name', { timeout: 120_000 }, async (mode, { skip }) => {
-      if (mode.durability !== undefined && !canTell) {
-        skip(
-          'WAITAOF of this server is missing, or answers before its fsync: Redis 8 is right (choose a server by PATH)',
-        );
-      }
-      const args = ['--appendonly', 'yes', '--appendfsync', mode.fsync, '--aof-load-truncated', 'yes'];
-      const before = await makeFolder();
-      const server = await startServer({ dir: before, args });
-      onTestFinished(() => server.stop());
-      const { accepted, failedAt, cutAt } = await loseServer(mode, server);
-      const after = await makeFolder();
-      await cp(before, after, { recursive: true });
-      await truncate(await findTail(after), cutAt);
-
-      const restartedAt = Date.now();
-      const again = await startServer({ dir: after, args });
-      onTestFinished(() => again.stop());
-      const others = await startWorker(again);
-      const caller = await openClient({ redisUrl: again.url, shards: SHARDS });
-      onTestFinished(async () => void (await Promise.all([caller.close(), others.close()])));
-      const lost: Accepted[] = [];
-      for (const turn of accepted) {
-        const view = await caller
-          .result(turn.conversation, turn.turn, { waitMs: SETTLE_MS })
-          .catch((error: unknown) => {
-            if (!isTurnfoldError(error, 'not_found')) throw error;
-            return undefined;
-          });
-        if (view === undefined) lost.push(turn);
-        else expect(view.state).toBe('completed');
-      }
-      const goneOnMs = Date.now() - restartedAt;
-      const oldestLostMs = Math.max(0, ...lost.map(({ at }) => failedAt - at));
-      process.stdout.write(
-        `power loss, ${mode.name}: ${JSON.stringify({ acknowledged: accepted.length, lost: lost.length, oldestLostMs, goneOnMs })}\n`,
+  test.for(MODES)('a power loss $name', { timeout: 120_000 }, async (mode, { skip }) => {
+    if (mode.durability !== undefined && !canWatch) {
+      skip(
+        'WAITAOF of this server is missing, or answers before its fsync: Redis 8 is right (choose a server by PATH)',
       );
-      if (mode.fsync === 'always' || mode.durability !== undefined) expect(lost).toEqual([]);
-      else {
-        expect(lost.length).toBeGreaterThan(0);
-        // Only what came behind the cut.
-        expect(lost.filter(({ fileBytes }) => fileBytes < cutAt)).toEqual([]);
-      }
-      for (let index = 0; index < mode.conversations; index += 1) {
-        const conversation = `c${index}`;
-        const log = await caller.log(conversation);
-        expect(log.map(({ seq }) => seq)).toEqual(log.map((_, at) => at + 1));
-        const inputs = log.flatMap(({ message }) => (message.role === 'user' ? [message.content] : []));
-        const kept = accepted.filter((turn) => turn.conversation === conversation && !lost.includes(turn));
-        expect(inputs.slice(0, kept.length)).toEqual(kept.map(({ turn }) => turn));
-        expect(log).toHaveLength(2 * inputs.length);
-        // A lost turn is accepted as new, and a kept turn is known.
-        const last = kept.at(-1)?.turn ?? '';
-        const repeat = await caller.enqueueTurn({ conversation, agent: 'guide', turn: last, input: last });
-        expect(repeat).toMatchObject({ isNew: false, state: 'completed' });
-      }
-    });
-  },
-);
+    }
+    const args = ['--appendonly', 'yes', '--appendfsync', mode.fsync, '--aof-load-truncated', 'yes'];
+    const before = await makeFolder();
+    const server = await useServer({ dir: before, args });
+    const { accepted, failedAt, cutAt } = await loseServer(mode, server);
+    const after = await makeFolder();
+    await cp(before, after, { recursive: true });
+    await truncate(await findTail(after), cutAt);
+
+    const restartedAt = Date.now();
+    const again = await useServer({ dir: after, args });
+    const others = await openWorkers({ redisUrl: again.url });
+    const caller = await openClient({ redisUrl: again.url, shards: SHARDS });
+    onTestFinished(async () => void (await Promise.all([caller.close(), others.close()])));
+    const lost: Accepted[] = [];
+    for (const turn of accepted) {
+      const view = await caller.result(turn.conversation, turn.turn, { waitMs: SETTLE_MS }).catch((error: unknown) => {
+        if (!isTurnfoldError(error, 'not_found')) throw error;
+        return undefined;
+      });
+      if (view === undefined) lost.push(turn);
+      else expect(view.state).toBe('completed');
+    }
+    const goneOnMs = Date.now() - restartedAt;
+    const oldestLostMs = Math.max(0, ...lost.map(({ at }) => failedAt - at));
+    process.stdout.write(
+      `power loss, ${mode.name}: ${JSON.stringify({ acknowledged: accepted.length, lost: lost.length, oldestLostMs, goneOnMs })}\n`,
+    );
+    if (mode.fsync === 'always' || mode.durability !== undefined) expect(lost).toEqual([]);
+    else {
+      expect(lost.length).toBeGreaterThan(0);
+      // Turns before the cut survive.
+      expect(lost.filter(({ fileBytes }) => fileBytes < cutAt)).toEqual([]);
+    }
+    for (let index = 0; index < mode.conversations; index += 1) {
+      const conversation = `c${index}`;
+      const log = await caller.log(conversation);
+      expect(log.map(({ seq }) => seq)).toEqual(log.map((_, at) => at + 1));
+      const inputs = log.flatMap(({ message }) => (message.role === 'user' ? [message.content] : []));
+      const kept = accepted.filter((turn) => turn.conversation === conversation && !lost.includes(turn));
+      expect(inputs.slice(0, kept.length)).toEqual(kept.map(({ turn }) => turn));
+      expect(log).toHaveLength(2 * inputs.length);
+      // A lost turn is accepted as new, and a kept turn is known.
+      const last = kept.at(-1)?.turn ?? '';
+      const repeat = await caller.enqueueTurn({ conversation, agent: 'guide', turn: last, input: last });
+      expect(repeat).toMatchObject({ isNew: false, state: 'completed' });
+    }
+  });
+});

@@ -1,10 +1,11 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openClient } from '../../src/client/index.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import type { RedisLocation } from '../../src/redis/address.ts';
 import { findRefusal } from '../../src/redis/find-refusal.ts';
 import { type Authority, createAuthority, findTlsObstacle } from './certificates.ts';
-import { type Server, type ServerTls, startServer } from './servers.ts';
+import { useServer } from './fixture.ts';
+import type { Server } from './servers.ts';
 
 const obstacle = await findTlsObstacle();
 const NAMES = 'DNS:localhost,IP:127.0.0.1';
@@ -15,35 +16,29 @@ interface Choice {
   readonly asksClients?: boolean;
 }
 
-async function start(tls?: ServerTls): Promise<Server> {
-  const server = await startServer({ tls });
-  onTestFinished(() => server.stop());
-  return server;
-}
-
 async function startTls(authority: Authority, { names = NAMES, days = 1, ...choice }: Choice = {}): Promise<Server> {
   const certificate = await authority.issue(names, { days });
-  return await start({ certificate, caFile: authority.certFile, ...choice });
+  return await useServer({ tls: { certificate, caFile: authority.certFile, ...choice } });
 }
 
 type Case = readonly [name: string, message: RegExp, hint: RegExp, open: (own: Authority) => Promise<RedisLocation>];
 
-/** Errors found in the connection's own error, or by a probe within the second of a call. */
-const TOLD_AT_ONCE: readonly Case[] = [
+/** Causes that a failing client reports too, because they are found within a second. */
+const FOUND_AT_ONCE: readonly Case[] = [
   [
-    'an authority that nobody named',
+    'an untrusted certificate of one server',
     /^its certificate is not signed by a trusted authority$/,
     /REDIS_CA_FILE/,
     async (own) => ({ url: (await startTls(own)).url }),
   ],
   [
-    'another authority than the one that is named',
+    'a certificate of another authority than redisTls.ca',
     /^its certificate is not signed by a trusted authority$/,
     /REDIS_CA_FILE/,
     async (own) => ({ url: (await startTls(own)).url, tls: { ca: (await createAuthority()).cert } }),
   ],
   [
-    'a certificate that has expired',
+    'an expired certificate',
     /^its certificate has expired$/,
     /Renew it/,
     async (own) => ({ url: (await startTls(own, { days: -1 })).url, tls: { ca: own.cert } }),
@@ -55,13 +50,13 @@ const TOLD_AT_ONCE: readonly Case[] = [
     async (own) => ({ url: (await startTls(own, { names: 'DNS:redis.example' })).url, tls: { ca: own.cert } }),
   ],
   [
-    'no certificate of ours',
+    'a missing client certificate',
     /^it requires a client certificate$/,
     /REDIS_CERT_FILE and REDIS_KEY_FILE/,
     async (own) => ({ url: (await startTls(own, { asksClients: true })).url, tls: { ca: own.cert } }),
   ],
   [
-    'a certificate of ours that it does not trust',
+    'a client certificate that the server does not trust',
     /^it does not accept our certificate$/,
     /REDIS_CERT/,
     async (own) => {
@@ -70,50 +65,53 @@ const TOLD_AT_ONCE: readonly Case[] = [
     },
   ],
   [
-    'an authority that nobody named, of Sentinels',
+    'an untrusted certificate of a Sentinel',
     /^of 127\.0\.0\.1:\d+: its certificate is not signed by a trusted authority/,
     /REDIS_CA_FILE/,
     async (own) => ({ url: `rediss+sentinel://127.0.0.1:${(await startTls(own)).port},127.0.0.1:1/main` }),
   ],
   [
-    'an authority that nobody named, of a Cluster',
+    'an untrusted certificate of a Cluster node',
     /^of 127\.0\.0\.1:\d+: its certificate is not signed by a trusted authority/,
     /REDIS_CA_FILE/,
     async (own) => ({ url: `rediss+cluster://127.0.0.1:${(await startTls(own)).port},127.0.0.1:1` }),
   ],
 ];
 
-const FOUND_BY_ASKING: readonly Case[] = [
+const FOUND_BY_PROBE: readonly Case[] = [
   [
-    'an address without TLS to a port with it',
+    'an address without TLS for a port with TLS',
     /^it speaks TLS on this port, and nothing else$/,
     /rediss instead of redis/,
     async (own) => ({ url: (await startTls(own)).url.replace('rediss', 'redis') }),
   ],
   [
-    'the same to a port that asks for certificates',
+    'an address without TLS for a port that requires client certificates',
     /^it speaks TLS on this port, and nothing else$/,
     /rediss instead of redis/,
     async (own) => ({ url: (await startTls(own, { asksClients: true })).url.replace('rediss', 'redis') }),
   ],
   [
-    'an address with TLS to a port without it',
+    'an address with TLS for a port without TLS',
     /^it speaks no TLS on this port$/,
     /redis instead of rediss/,
-    async () => ({ url: (await start()).url.replace('redis', 'rediss') }),
+    async () => ({ url: (await useServer()).url.replace('redis', 'rediss') }),
   ],
 ];
 
-describe.skipIf(obstacle !== undefined)(`a refusal over TLS (${obstacle ?? 'it can be tried here'})`, () => {
-  test.each([...TOLD_AT_ONCE, ...FOUND_BY_ASKING])('%s', async (_, message, hint, open) => {
-    const location = await open(await createAuthority());
-    expect(await findRefusal(location)).toEqual({
-      message: expect.stringMatching(message) as string,
-      hint: expect.stringMatching(hint) as string,
-    });
-  });
+describe.skipIf(obstacle !== undefined)(`a refusal over TLS (${obstacle ?? 'openssl is available'})`, () => {
+  test.each([...FOUND_AT_ONCE, ...FOUND_BY_PROBE])(
+    'the probe names %s and what to do',
+    async (_, message, hint, open) => {
+      const location = await open(await createAuthority());
+      expect(await findRefusal(location)).toEqual({
+        message: expect.stringMatching(message) as string,
+        hint: expect.stringMatching(hint) as string,
+      });
+    },
+  );
 
-  test.each(TOLD_AT_ONCE)('%s: the client reports it, too', async (_, message, hint, open) => {
+  test.each(FOUND_AT_ONCE)('openClient fails with the words of the probe for %s', async (_, message, hint, open) => {
     const { url, tls } = await open(await createAuthority());
     const error: unknown = await openClient({ redisUrl: url, redisTls: tls }).catch((reason: unknown) => reason);
     expect(error).toMatchObject({ code: 'redis_unavailable', message: expect.stringMatching(hint) as string });
@@ -121,7 +119,7 @@ describe.skipIf(obstacle !== undefined)(`a refusal over TLS (${obstacle ?? 'it c
     expect(error).toMatchObject({ message: expect.stringMatching(`^Redis cannot be used: ${words}`) as string });
   });
 
-  test('uses a given Redis with the certificates, or says what to do', async () => {
+  test('provideRedis uses a configured Redis with its authority, and without it names REDIS_CA_FILE', async () => {
     const authority = await createAuthority();
     const { url } = await startTls(authority);
     const given = await provideRedis({ redisUrl: url, redisTls: { ca: authority.cert } });
@@ -133,9 +131,9 @@ describe.skipIf(obstacle !== undefined)(`a refusal over TLS (${obstacle ?? 'it c
     });
   });
 
-  test('finds no refusal of a healthy or absent server', async () => {
+  test('the probe finds no refusal by a healthy or absent server', async () => {
     const authority = await createAuthority();
-    expect(await findRefusal({ url: (await start()).url })).toBeUndefined();
+    expect(await findRefusal({ url: (await useServer()).url })).toBeUndefined();
     const { url } = await startTls(authority);
     expect(await findRefusal({ url, tls: { ca: authority.cert } })).toBeUndefined();
     expect(await findRefusal({ url: 'rediss://127.0.0.1:1' })).toBeUndefined();

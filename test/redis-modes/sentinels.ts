@@ -2,20 +2,20 @@ import { onTestFinished } from 'vitest';
 import { type Server, type ServerTls, startReplicated, startServer, until } from './servers.ts';
 
 const SENTINELS = 3;
-/** Silence after which Sentinels take a master for dead, while a test expects a death. */
+/** Silence after which Sentinels regard a master as dead, while a test expects a death. */
 const QUICK_MS = 1_000;
-/** The same at any other time. A busy machine silences live servers, and a second failover would lose what the first kept. */
+/** The same limit at any other time. On a busy machine, a live server may be silent and cause a second failover. */
 const PATIENT_MS = 60_000;
 
 export interface Sentinels {
   readonly url: string;
   readonly master: Server;
   readonly replicas: readonly Server[];
-  /** lets the Sentinels replace the first master, which the test kills next, and no other */
+  /** Call before the test kills the first master. The Sentinels then replace this master, and no other. */
   readonly expectDeath: () => void;
 }
 
-/** A master, two replicas and three Sentinels, until the test is over. */
+/** Starts a master, two replicas and three Sentinels, until the end of the test. */
 export async function startSentinels(tls?: ServerTls): Promise<Sentinels> {
   const [master, ...replicas] = (await startReplicated(2, [], tls)) as [Server, ...Server[]];
   const sentinels: Server[] = [];

@@ -15,29 +15,29 @@ export interface Server {
   readonly url: string;
   readonly pid: number;
   readonly dir: string;
-  /** a connection of the test's own */
+  /** Connection of the test itself. */
   readonly redis: Redis;
   signal(name: NodeJS.Signals): void;
-  /** ends it, and removes its folder unless that was given */
+  /** Stops the server, and removes its folder unless `dir` was set. */
   stop(): Promise<void>;
 }
 
 export interface ServerOptions {
   readonly port?: number;
-  /** kept when the server ends */
+  /** Data folder, kept when the server stops (default: a temporary one). */
   readonly dir?: string;
   readonly args?: readonly string[];
   /** Text of a config file. Sentinels rewrite it. */
   readonly sentinelOf?: string;
-  /** that `args` have it ask for */
+  /** Password that `args` require. */
   readonly password?: string;
-  /** TLS, and nothing else: to clients, replicas and the nodes of a Cluster */
+  /** The server speaks only TLS: with clients, replicas and other nodes. */
   readonly tls?: ServerTls | undefined;
 }
 
 export interface ServerTls {
   readonly certificate: Certificate;
-  /** path of whom it trusts */
+  /** Path of the trusted authority. */
   readonly caFile: string;
   /** True if clients need a certificate. Default false. */
   readonly asksClients?: boolean;
@@ -47,7 +47,7 @@ export const serverPath = await findOnPath(['redis-server', 'valkey-server'], pr
 /** True if PATH has a server. */
 export const hasServer = serverPath !== undefined;
 
-/** A server on 127.0.0.1 that ends with this process, however that ends. */
+/** Starts a server on 127.0.0.1. The server stops when this process ends, even by a kill. */
 export async function startServer({ args = [], sentinelOf, tls, ...options }: ServerOptions = {}): Promise<Server> {
   const port = options.port ?? (await findClosedPort());
   const own = await realpath(await mkdtemp(join(tmpdir(), 'turnfold-modes-')));
@@ -75,7 +75,7 @@ export async function startServer({ args = [], sentinelOf, tls, ...options }: Se
   });
   redis.on('error', () => undefined);
   const pid = await within(READY_MS, async () => {
-    if (server.ended.aborted) throw new Error(`a server did not start: ${server.lastOutput()}`);
+    if (server.ended.aborted) throw new Error(`the server did not start: ${server.lastOutput()}`);
     return Number(/^process_id:(\d+)/m.exec(await redis.info('server'))?.[1]);
   });
   return {
@@ -114,16 +114,16 @@ async function within<T>(ms: number, run: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Looks until it is so. */
-export async function until(what: string, look: () => Promise<boolean> | boolean, ms = READY_MS): Promise<void> {
+/** Waits until the condition is true. @param what condition, for the error */
+export async function until(what: string, isTrue: () => Promise<boolean> | boolean, ms = READY_MS): Promise<void> {
   const deadline = Date.now() + ms;
-  while (!(await look())) {
-    if (Date.now() > deadline) throw new Error(`not within ${ms} ms: ${what}`);
+  while (!(await isTrue())) {
+    if (Date.now() > deadline) throw new Error(`did not happen within ${ms} ms: ${what}`);
     await delay(20);
   }
 }
 
-/** A master with so many replicas that have all it has. */
+/** Starts a master with replicas that have completed their first synchronization. */
 export async function startReplicated(count: number, args: readonly string[] = [], tls?: ServerTls): Promise<Server[]> {
   const master = await startServer({ args, tls });
   const replicas: Server[] = [];

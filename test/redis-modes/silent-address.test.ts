@@ -2,42 +2,33 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openClient } from '../../src/client/index.ts';
 import { openQueueConnection } from '../../src/queue/queue-connection.ts';
 import { SILENCE_MS } from '../../src/redis/open-redis.ts';
-import { startWorkers } from '../../src/runtime/start-workers.ts';
 import { connectStore } from '../../src/store/connect-store.ts';
 import { FaultyProxy } from '../chaos/faulty-proxy.ts';
-import { agentOf } from '../runtime/agents.ts';
-import { hasServer, startServer, until } from './servers.ts';
+import { openWorkers, SHARDS, useServer } from './fixture.ts';
+import { hasServer, until } from './servers.ts';
 
-const SHARDS = 4;
 /** Longest block of BullMQ, plus the time of a check and a margin. */
 const BLOCKED_MS = 20_000;
 
 async function openAddress() {
-  const server = await startServer();
+  const server = await useServer();
   const address = await FaultyProxy.listen(server.port);
-  onTestFinished(async () => {
-    await address.close();
-    await server.stop();
-  });
+  onTestFinished(() => address.close());
   return { server, address };
 }
 
 test.skipIf(!hasServer)(
-  'a worker leaves a machine that has gone from behind an address, for the one that came',
+  'a worker connects to the new machine behind an address after the old machine fell silent',
   {
     timeout: 60_000,
   },
   async () => {
     const { server, address } = await openAddress();
-    const workers = await startWorkers({
+    const workers = await openWorkers({
       redisUrl: address.url,
-      agents: [agentOf()],
       roles: ['turn'],
-      shards: SHARDS,
-      queueShards: 1,
       concurrency: { turn: 1, compaction: 1, summarization: 1 },
       metrics: { host: '127.0.0.1', port: 0 },
-      shutdownMs: 2_000,
       onEvent: () => undefined,
     });
     onTestFinished(async () => void (await workers.close()));
@@ -58,17 +49,20 @@ test.skipIf(!hasServer)(
   },
 );
 
-test.skipIf(!hasServer)('a stalled Redis runs each command of a queue once', { timeout: 30_000 }, async () => {
-  const server = await startServer();
-  onTestFinished(() => server.stop());
-  const redis = openQueueConnection({ url: server.url, onError: () => undefined });
-  onTestFinished(() => redis.disconnectAll());
-  await redis.ping();
-  server.signal('SIGSTOP');
-  const stalledUntil = Date.now() + SILENCE_MS + 1_000;
-  const counted = redis.incr('told');
-  await until('the stall is over', () => Date.now() > stalledUntil);
-  server.signal('SIGCONT');
-  await counted;
-  expect(await server.redis.get('told')).toBe('1');
-});
+test.skipIf(!hasServer)(
+  'a Redis that stalls longer than the silence limit runs a queue command once',
+  { timeout: 30_000 },
+  async () => {
+    const server = await useServer();
+    const redis = openQueueConnection({ url: server.url, onError: () => undefined });
+    onTestFinished(() => redis.disconnectAll());
+    await redis.ping();
+    server.signal('SIGSTOP');
+    const stalledUntil = Date.now() + SILENCE_MS + 1_000;
+    const counted = redis.incr('count');
+    await until('the stall is over', () => Date.now() > stalledUntil);
+    server.signal('SIGCONT');
+    await counted;
+    expect(await server.redis.get('count')).toBe('1');
+  },
+);

@@ -10,10 +10,10 @@ import { openInspection } from '../../src/store/inspection.ts';
 import { hasServer, until } from './servers.ts';
 import { startSixNodes } from './six-nodes.ts';
 
-/** A third of the slots is lost with one of three masters, and the others go on. */
+/** A Cluster whose other masters continue when one master, with a third of the slots, is lost. */
 async function startAndConnect() {
   const cluster = await startSixNodes();
-  // The database's own key lies elsewhere than what is lost.
+  // The lost master does not own the key `{tf}:database`.
   const pairs = new Map<number, Pair>();
   for (const key of ['{tf}', 'a', 'b', 'c']) {
     const pair = await cluster.ownersOf(key);
@@ -25,7 +25,7 @@ async function startAndConnect() {
   const store = await connectStore({ url: cluster.url, shards: 16 });
   onTestFinished(() => store.close());
   expect(await ping(store)).toBe('answered');
-  expect(await lookAtRedis(store)).toMatchObject({ state: 'ok' });
+  expect(await checkRedis(store)).toMatchObject({ state: 'ok' });
   await cluster.expectDeaths();
   const aliveUrl = `redis+cluster://${[kept, other].map(({ master }) => `127.0.0.1:${master.port}`).join(',')}`;
   return { store, lost, kept, other, aliveUrl, node: `127.0.0.1:${lost.master.port}` };
@@ -33,7 +33,7 @@ async function startAndConnect() {
 
 type Pair = Awaited<ReturnType<Awaited<ReturnType<typeof startSixNodes>>['ownersOf']>>;
 
-async function lookAtRedis({ checkServer }: ConnectedStore): Promise<unknown> {
+async function checkRedis({ checkServer }: ConnectedStore): Promise<unknown> {
   const checks = listWorkerChecks({
     checkServer,
     wakes: { readShardWaits: async () => [] },
@@ -52,44 +52,46 @@ const ping = async ({ measures }: ConnectedStore): Promise<unknown> =>
   );
 
 async function expectMissing({ store, node }: Awaited<ReturnType<typeof startAndConnect>>): Promise<void> {
-  expect(await lookAtRedis(store)).toMatchObject({ state: 'wrong', what: expect.stringContaining(node) });
+  expect(await checkRedis(store)).toMatchObject({ state: 'wrong', what: expect.stringContaining(node) });
   expect(await ping(store)).toBe(`redis_unavailable Redis does not answer: ${node}`);
 }
 
-const askDoctor = (url: string): Promise<Finding[]> =>
+const runDoctor = (url: string): Promise<Finding[]> =>
   runDoctorChecks({
     source: { env: { REDIS_URL: url, TURNFOLD_METRICS_PORT: '0' }, readFile: () => '' },
     asksProviders: false,
     explain: async (error) => error,
   });
 
-/** ioredis would ask a master, any, whether all is well: several come, so that some would ask the one that is lost. */
+/** ioredis checks a new connection at a random master. Several connections make it likely that one would ask the lost master. */
 async function expectConnected(url: string): Promise<void> {
-  const comers = await Promise.all(Array.from({ length: 10 }, () => openInspection({ url })));
-  for (const comer of comers) comer.close();
+  const connections = await Promise.all(Array.from({ length: 10 }, () => openInspection({ url })));
+  for (const connection of connections) connection.close();
 }
 
 describe.skipIf(!hasServer)('a Cluster that has lost a master and its replica', () => {
-  test('killed: who pings, is asked whether it is ready, or is a doctor names it', { timeout: 240_000 }, async () => {
+  test('ping, readiness check and doctor name a killed master of a Cluster', { timeout: 240_000 }, async () => {
     const cluster = await startAndConnect();
     const { lost, kept, aliveUrl, node } = cluster;
     lost.replica.signal('SIGKILL');
     lost.master.signal('SIGKILL');
     await expectMissing(cluster);
     // The other nodes still list its slots.
-    await until('the others have noticed', async () =>
+    await until('the other nodes have noticed', async () =>
       /master,fail /.test(String(await kept.master.redis.cluster('NODES'))),
     );
     await expectMissing(cluster);
     await expectConnected(aliveUrl);
 
-    const findings = await askDoctor(aliveUrl);
+    const findings = await runDoctor(aliveUrl);
     const missing = { name: 'redis', state: 'wrong', what: expect.stringContaining(node) };
     expect(findings).toContainEqual(expect.objectContaining(missing));
     expect(findings).toContainEqual(expect.objectContaining({ name: 'redis', state: 'ok' }));
   });
 
-  test('forgotten by the others: who comes then finds its slots without a master', { timeout: 240_000 }, async () => {
+  test('a new connection reports the slots of a master that the Cluster has forgotten', {
+    timeout: 240_000,
+  }, async () => {
     const { store, lost, kept, other, aliveUrl, node } = await startAndConnect();
     lost.replica.signal('SIGKILL');
     lost.master.signal('SIGKILL');
@@ -103,14 +105,14 @@ describe.skipIf(!hasServer)('a Cluster that has lost a master and its replica', 
     // A connection from before still searches for the master.
     expect(await ping(store)).toBe(`redis_unavailable Redis does not answer: ${node}`);
 
-    const comer = await connectStore({ url: aliveUrl, shards: 16 });
-    onTestFinished(() => comer.close());
-    expect(await ping(comer)).toMatch(/^redis_unavailable Redis does not answer: 546[12] slots without a master$/);
-    expect(await lookAtRedis(comer)).toMatchObject({
+    const connection = await connectStore({ url: aliveUrl, shards: 16 });
+    onTestFinished(() => connection.close());
+    expect(await ping(connection)).toMatch(/^redis_unavailable Redis does not answer: 546[12] slots without a master$/);
+    expect(await checkRedis(connection)).toMatchObject({
       state: 'wrong',
       what: expect.stringContaining('slots without a master'),
     });
-    expect(await askDoctor(aliveUrl)).toContainEqual(
+    expect(await runDoctor(aliveUrl)).toContainEqual(
       expect.objectContaining({
         name: 'redis',
         state: 'wrong',
@@ -119,14 +121,14 @@ describe.skipIf(!hasServer)('a Cluster that has lost a master and its replica', 
     );
   });
 
-  test('reports a frozen master as missing until it answers, and accepts new connections', {
+  test('ping and readiness check report a frozen master until it answers, and new connections open', {
     timeout: 240_000,
   }, async () => {
     const cluster = await startAndConnect();
     const { store, lost, aliveUrl } = cluster;
     lost.replica.signal('SIGSTOP');
     lost.master.signal('SIGSTOP');
-    // Past that the connection is cut, and ioredis knows the node no more.
+    // Afterwards ioredis cuts the connection and forgets the node.
     const cutAt = Date.now() + SILENCE_MS + 1_000;
     await expectMissing(cluster);
     await expectConnected(aliveUrl);
@@ -135,7 +137,7 @@ describe.skipIf(!hasServer)('a Cluster that has lost a master and its replica', 
     expect(await store.measures.measureServers()).toMatchObject({ usedBytes: expect.any(Number) });
 
     lost.master.signal('SIGCONT');
-    await until('it answers again', async () => (await ping(store)) === 'answered');
-    expect(await lookAtRedis(store)).toMatchObject({ state: 'ok' });
+    await until('the master answers again', async () => (await ping(store)) === 'answered');
+    expect(await checkRedis(store)).toMatchObject({ state: 'ok' });
   });
 });

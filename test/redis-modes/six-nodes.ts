@@ -4,9 +4,9 @@ import { type Server, type ServerOptions, type ServerTls, startServer, until } f
 
 const MASTERS = 3;
 const SLOTS = 16_384;
-/** Silence after which nodes take another for dead, while they meet and while a test expects a death. Nodes gossip by it. */
+/** Silence after which nodes regard another as dead, while the Cluster forms and while a test expects a death. */
 const QUICK_MS = 1_000;
-/** The same at any other time: a busy machine silences live nodes. */
+/** The same limit at any other time, because a busy machine silences live nodes. */
 const PATIENT_MS = 60_000;
 
 const NAMED = [
@@ -25,15 +25,15 @@ export interface Node extends Server {
 
 export interface SixNodes {
   readonly url: string;
-  /** the node that has a key, and its replica */
+  /** Finds the node that owns the slot of a key, and its replica. */
   ownersOf(key: string): Promise<{ readonly master: Node; readonly replica: Node }>;
-  /** Lets the nodes regard each other as dead until the end of the test. Used for a master without a replica. */
+  /** Call before the test kills this master. The other nodes then promote its replica, and no other. */
   readonly expectDeath: (master: Node) => void;
   /** Lets the nodes regard each other as dead until the end of the test. Used for a master without a replica. */
   readonly expectDeaths: () => Promise<void>;
 }
 
-/** A Cluster of three masters with a replica each, until the end of the test. Over TLS its nodes have names alone. */
+/** Starts a Cluster of three masters with one replica each, until the end of the test. Over TLS, nodes announce host names. */
 export async function startSixNodes(tls?: ServerTls): Promise<SixNodes> {
   const nodes: Node[] = [];
   const busPorts: number[] = [];
@@ -75,7 +75,7 @@ export async function startSixNodes(tls?: ServerTls): Promise<SixNodes> {
   };
 }
 
-/** As it was, until the test is over. A dead one comes back to the place that the others know. */
+/** Starts a node until the end of the test. With the options of a dead node, it returns to the port that the others know. */
 export async function startNode(options: ServerOptions): Promise<Node> {
   const server = await startServer(options);
   onTestFinished(() => server.stop());
@@ -106,7 +106,7 @@ async function replicate(nodes: readonly Node[]): Promise<void> {
   const masters = ids.slice(0, MASTERS);
   for (const [at, { redis }] of replicas.entries()) {
     const master = ids[at] ?? '';
-    await until('the replica has heard of its master', async () =>
+    await until('the replica knows its master', async () =>
       String(await redis.call('CLUSTER', 'NODES')).includes(master),
     );
     await redis.call('CLUSTER', 'REPLICATE', master);
@@ -117,7 +117,7 @@ async function replicate(nodes: readonly Node[]): Promise<void> {
     const isWhole = (info: unknown): boolean => /cluster_state:ok[^]*cluster_known_nodes:6\r/.test(String(info));
     return infos.every(isWhole) && links.every((link) => link.includes('master_link_status:up'));
   });
-  // A node that has not heard who is whose replica may not be asked to vote.
+  // A node votes only after it knows all replicas.
   await until('all nodes know all replicas', async () => {
     const views = await Promise.all(nodes.map(({ redis }) => redis.call('CLUSTER', 'NODES')));
     return views.every((view) => masters.every((id) => new RegExp(`slave ${id} .* connected`).test(String(view))));

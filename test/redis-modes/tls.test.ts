@@ -1,28 +1,21 @@
-import { describe, expect, onTestFinished, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import { openClient } from '../../src/client/index.ts';
 import type { RedisTls } from '../../src/redis/address.ts';
-import { ROLES, startWorkers } from '../../src/runtime/start-workers.ts';
-import { agentOf } from '../runtime/agents.ts';
 import { type Authority, createAuthority, findTlsObstacle } from './certificates.ts';
 import { measureFailover } from './failover.ts';
+import { openWorkers, SHARDS, useServer } from './fixture.ts';
 import { startSentinels } from './sentinels.ts';
-import { type Server, type ServerTls, startServer } from './servers.ts';
 import { startSixNodes } from './six-nodes.ts';
 
 const obstacle = await findTlsObstacle();
 const NAMES = 'DNS:localhost,IP:127.0.0.1';
-const SHARDS = 4;
 
 /** A turn from enqueue to its answer, with a worker of all roles. */
 async function answerOne(redisUrl: string, redisTls: RedisTls): Promise<string | undefined> {
   const errors: unknown[] = [];
   const to = { redisUrl, redisTls, shards: SHARDS, queueShards: 1 };
-  const workers = await startWorkers({
+  const workers = await openWorkers({
     ...to,
-    agents: [agentOf()],
-    roles: ROLES,
-    concurrency: { turn: 2, compaction: 1, summarization: 1 },
-    shutdownMs: 2_000,
     onEvent: (event) => void (event.type === 'worker_failed' && errors.push(event.error)),
   });
   const client = await openClient(to);
@@ -37,31 +30,25 @@ async function answerOne(redisUrl: string, redisTls: RedisTls): Promise<string |
   }
 }
 
-async function start(tls: ServerTls): Promise<Server> {
-  const server = await startServer({ tls });
-  onTestFinished(() => server.stop());
-  return server;
-}
-
-describe.skipIf(obstacle !== undefined)(`TLS (${obstacle ?? 'it can be tried here'})`, () => {
-  test('one server, with an authority of its own', async () => {
+describe.skipIf(obstacle !== undefined)(`TLS (${obstacle ?? 'openssl is available'})`, () => {
+  test('client and worker answer a turn over TLS with an authority of redisTls.ca', async () => {
     const authority = await createAuthority();
     const certificate = await authority.issue(NAMES);
-    const { url } = await start({ certificate, caFile: authority.certFile });
+    const { url } = await useServer({ tls: { certificate, caFile: authority.certFile } });
     expect(await answerOne(url, { ca: authority.cert })).toContain('hello');
   });
 
-  test('connects to a server that requires a client certificate and has another name than its address', async () => {
+  test('client and worker send a client certificate, and accept the server name of redisTls.serverName', async () => {
     const authority = await createAuthority();
     const certificate = await authority.issue('DNS:redis.example');
-    const { url } = await start({ certificate, caFile: authority.certFile, asksClients: true });
+    const { url } = await useServer({ tls: { certificate, caFile: authority.certFile, asksClients: true } });
     const { cert, key } = await authority.issue('DNS:worker');
     const tls = { ca: authority.cert, cert, key, serverName: 'redis.example' };
     expect(await answerOne(url, tls)).toContain('hello');
   });
 
-  /** Sentinels tell the master's IP, for which there is no certificate. */
-  test('a failover by Sentinels', { timeout: 240_000 }, async () => {
+  /** Sentinels report the IP of the master, and the certificate has another name. */
+  test('over TLS, a failover of Sentinels settles each turn once and in order', { timeout: 240_000 }, async () => {
     const authority = await createAuthority();
     const certificate = await authority.issue('DNS:redis.example');
     const { url, master, expectDeath } = await startSentinels({
@@ -83,8 +70,8 @@ describe.skipIf(obstacle !== undefined)(`TLS (${obstacle ?? 'it can be tried her
     expect(figures).toMatchObject({ twice: 0, outOfOrder: 0 });
   });
 
-  /** It announces its nodes by name, and there is no certificate for their IP. */
-  test('a failover in a Cluster', { timeout: 240_000 }, async () => {
+  /** The Cluster announces host names, and the certificate does not cover the IPs. */
+  test('over TLS, a failover in a Cluster settles each turn once and in order', { timeout: 240_000 }, async () => {
     const authority = await createAuthority();
     const certificate = await authority.issue('DNS:localhost');
     const cluster = await startSixNodes({ certificate, caFile: authority.certFile });
@@ -109,7 +96,7 @@ describe.skipIf(obstacle !== undefined)(`TLS (${obstacle ?? 'it can be tried her
     ['redisTls.key', async ({ cert }) => ({ cert })],
     ['redisTls.key', async ({ cert }) => ({ cert, key: 'mine' })],
     ['redisTls.key', async (own) => ({ cert: own.cert, key: (await own.issue(NAMES)).key })],
-  ])('%s that cannot be used is refused by its name', async (field, make) => {
+  ])('openClient names %s if its text or its pair is unusable', async (field, make) => {
     const redisTls = await make(await createAuthority());
     const opening = openClient({ redisUrl: 'rediss://127.0.0.1:1', redisTls });
     await expect(opening).rejects.toMatchObject({ code: 'invalid_config', field });

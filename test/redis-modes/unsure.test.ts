@@ -1,10 +1,10 @@
 import { afterAll, afterEach, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
 import { type OpenClient, openClient } from '../../src/client/index.ts';
-import { ROLES, startWorkers, type Workers } from '../../src/runtime/start-workers.ts';
+import type { Workers } from '../../src/runtime/start-workers.ts';
 import { createTalker } from '../client/fixture.ts';
+import { openWorkers, SHARDS } from './fixture.ts';
 import { hasServer, type Server, startReplicated, until } from './servers.ts';
 
-const SHARDS = 4;
 const LATER_MS = 3_600_000;
 const agent = 'talker';
 const reviewed = 'reviewed';
@@ -19,17 +19,17 @@ interface Write {
   readonly name: keyof OpenClient;
   /** State that the replica must have before the call. */
   readonly prepare?: (client: OpenClient, conversation: string) => Promise<unknown>;
-  /** @param id that the first call was named by, where the caller gave none */
+  /** @param id id of the first call, which the client chose */
   readonly call: (client: OpenClient, conversation: string, id?: string) => Promise<unknown>;
   readonly field: 'turn' | 'operation' | 'conversation';
   readonly answer: unknown;
   /** Count of the writes, which a repetition must not raise. */
-  readonly look: (client: OpenClient, conversation: string) => Promise<unknown>;
+  readonly readEffect: (client: OpenClient, conversation: string) => Promise<unknown>;
   readonly once: unknown;
 }
 
-const givenTurn = (turn: string | undefined) => (turn === undefined ? {} : { turn });
-const givenOperation = (operation: string | undefined) => (operation === undefined ? {} : { operation });
+const turnOption = (turn: string | undefined) => (turn === undefined ? {} : { turn });
+const operationOption = (operation: string | undefined) => (operation === undefined ? {} : { operation });
 const countLog = async (client: OpenClient, conversation: string) => (await client.log(conversation)).length;
 const countVersions = async (client: OpenClient, conversation: string) => (await client.versions(conversation)).length;
 
@@ -44,10 +44,10 @@ async function ask(client: OpenClient, conversation: string, input: string, more
 
 async function propose(client: OpenClient, conversation: string): Promise<void> {
   await client.append({ conversation, agent: reviewed, messages: history });
-  await until('it is proposed', async () => (await client.proposal(conversation)) !== undefined);
+  await until('the pass has a proposal', async () => (await client.proposal(conversation)) !== undefined);
 }
 
-/** The proposal as long as it waits, and what was decided on after it went. */
+/** Id of the conversation's proposal, also after the decision. */
 const proposals = new Map<string, string>();
 async function proposalOf(client: OpenClient, conversation: string): Promise<string> {
   const waiting = await client.proposal(conversation);
@@ -59,10 +59,10 @@ const WRITES: readonly Write[] = [
   {
     name: 'enqueueTurn',
     call: (client, conversation, id) =>
-      client.enqueueTurn({ conversation, agent, input: 'hello', delayMs: LATER_MS, ...givenTurn(id) }),
+      client.enqueueTurn({ conversation, agent, input: 'hello', delayMs: LATER_MS, ...turnOption(id) }),
     field: 'turn',
     answer: { state: 'scheduled', isNew: false },
-    look: async (_, conversation) => (await master.redis.keys(`*:t:${conversation}:*`)).length,
+    readEffect: async (_, conversation) => (await master.redis.keys(`*:t:${conversation}:*`)).length,
     once: 1,
   },
   {
@@ -71,7 +71,7 @@ const WRITES: readonly Write[] = [
     call: (client, conversation) => client.redrive(conversation, 't'),
     field: 'turn',
     answer: { isNew: false },
-    look: async (_, conversation) => (await master.redis.keys(`*:t:${conversation}:*`)).length,
+    readEffect: async (_, conversation) => (await master.redis.keys(`*:t:${conversation}:*`)).length,
     once: 2,
   },
   {
@@ -80,20 +80,20 @@ const WRITES: readonly Write[] = [
     call: (client, conversation) => client.cancel(conversation, 't'),
     field: 'turn',
     answer: 'canceled',
-    look: async (client, conversation) => (await client.result(conversation, 't')).state,
+    readEffect: async (client, conversation) => (await client.result(conversation, 't')).state,
     once: 'canceled',
   },
   {
     name: 'answer',
     prepare: async (client, conversation) => {
       await enqueue(client, conversation, 'call ask');
-      await until('it waits', async () => (await client.result(conversation, 't')).state === 'waiting');
+      await until('the turn waits', async () => (await client.result(conversation, 't')).state === 'waiting');
     },
-    // The worker has gone on with it, and settled the turn, before it is brought again.
+    // Before the repetition, the worker has already continued and settled the turn.
     call: (client, conversation) => client.answer(conversation, 't', { c2_0: { content: 'the answer' } }),
     field: 'turn',
     answer: 'answered',
-    look: async (client, conversation) => {
+    readEffect: async (client, conversation) => {
       const { answer } = await client.result(conversation, 't', { waitMs: 20_000 });
       return [answer?.content, await countLog(client, conversation)];
     },
@@ -102,38 +102,38 @@ const WRITES: readonly Write[] = [
   {
     name: 'append',
     call: (client, conversation, id) =>
-      client.append({ conversation, agent, messages: history, ...givenOperation(id) }),
+      client.append({ conversation, agent, messages: history, ...operationOption(id) }),
     field: 'operation',
     answer: { from: 1, to: 12 },
-    look: countLog,
+    readEffect: countLog,
     once: 12,
   },
   {
     name: 'restore',
     prepare: (client, conversation) => client.append({ conversation, agent, messages: history }),
     call: (client, conversation, id) =>
-      client.restore(conversation, { version: 0, newer: 'keep', ...givenOperation(id) }),
+      client.restore(conversation, { version: 0, newer: 'keep', ...operationOption(id) }),
     field: 'operation',
     answer: { number: 1, cause: 'restore' },
-    look: countVersions,
+    readEffect: countVersions,
     once: 1,
   },
   {
     name: 'rollBackTurn',
     prepare: (client, conversation) => ask(client, conversation, 'hello'),
-    call: (client, conversation, id) => client.rollBackTurn(conversation, 't', givenOperation(id)),
+    call: (client, conversation, id) => client.rollBackTurn(conversation, 't', operationOption(id)),
     field: 'operation',
     answer: { number: 1, cause: 'rollback' },
-    look: countVersions,
+    readEffect: countVersions,
     once: 1,
   },
   {
     name: 'fork',
     prepare: (client, conversation) => client.append({ conversation, agent, messages: history }),
-    call: (client, conversation, id) => client.fork(conversation, `${conversation}.fork`, givenOperation(id)),
+    call: (client, conversation, id) => client.fork(conversation, `${conversation}.fork`, operationOption(id)),
     field: 'operation',
     answer: { head: 12 },
-    look: async (client, conversation) => [
+    readEffect: async (client, conversation) => [
       await countLog(client, `${conversation}.fork`),
       await countVersions(client, `${conversation}.fork`),
     ],
@@ -146,27 +146,27 @@ const WRITES: readonly Write[] = [
     field: 'conversation',
     answer: expect.any(String),
     // A repetition after the end of its pass is another pass, which may find nothing to do. The log keeps all.
-    look: countLog,
+    readEffect: countLog,
     once: 12,
   },
   {
     name: 'approve',
     prepare: propose,
     call: async (client, conversation, id) =>
-      client.approve(conversation, await proposalOf(client, conversation), { ...givenOperation(id), waitMs: 20_000 }),
+      client.approve(conversation, await proposalOf(client, conversation), { ...operationOption(id), waitMs: 20_000 }),
     field: 'operation',
     answer: { state: 'approved', version: 1 },
-    look: countVersions,
+    readEffect: countVersions,
     once: 1,
   },
   {
     name: 'reject',
     prepare: propose,
     call: async (client, conversation, id) =>
-      client.reject(conversation, await proposalOf(client, conversation), { ...givenOperation(id), waitMs: 20_000 }),
+      client.reject(conversation, await proposalOf(client, conversation), { ...operationOption(id), waitMs: 20_000 }),
     field: 'operation',
     answer: { state: 'rejected' },
-    look: countVersions,
+    readEffect: countVersions,
     once: 0,
   },
   {
@@ -175,7 +175,8 @@ const WRITES: readonly Write[] = [
     call: (client, conversation) => client.erase(conversation),
     field: 'conversation',
     answer: { removedKeys: expect.any(Number) },
-    look: (client, conversation) => client.describe(conversation).catch(({ code }: { readonly code: string }) => code),
+    readEffect: (client, conversation) =>
+      client.describe(conversation).catch(({ code }: { readonly code: string }) => code),
     once: 'not_found',
   },
 ];
@@ -187,17 +188,12 @@ let workers: Workers;
 describe.skipIf(!hasServer)('while a replica stands still (skipped where PATH has no server)', () => {
   beforeAll(async () => {
     [master, replica] = (await startReplicated(1)) as [Server, Server];
-    workers = await startWorkers({
+    workers = await openWorkers({
       redisUrl: master.url,
       agents: [
         createTalker(),
         { ...createTalker(), name: reviewed, policy: { mode: 'review', messageThreshold: 10, retentionWindow: 2 } },
       ],
-      roles: ROLES,
-      shards: SHARDS,
-      queueShards: 1,
-      concurrency: { turn: 4, compaction: 2, summarization: 2 },
-      shutdownMs: 2_000,
     });
   });
   afterEach(() => replica.signal('SIGCONT'));
@@ -213,39 +209,42 @@ describe.skipIf(!hasServer)('while a replica stands still (skipped where PATH ha
     return client;
   }
 
-  test.each(WRITES)('$name is unsure, and done once however often it is called', async (write) => {
-    const { name: conversation, field } = write;
-    await write.prepare?.(await open(5_000), conversation);
-    const client = await open(200);
-    replica.signal('SIGSTOP');
-    const first = await write.call(client, conversation).catch((error: unknown) => error);
-    expect(first).toMatchObject({ code: 'accepted_unsure', field, details: { wanted: { replicas: 1 } } });
-    const { details } = first as { readonly details: Readonly<Record<string, string>> };
-    const id = details[field];
-    expect(id).toBeTypeOf('string');
-    // Once more, on connections of another client, which have not written it.
-    const other = await open(200);
-    await expect(write.call(other, conversation, id)).rejects.toMatchObject({
-      code: 'accepted_unsure',
-      field,
-      details: { [field]: id },
-    });
-    replica.signal('SIGCONT');
-    let answer: unknown;
-    await until('the replica is back', async () => {
-      answer = await write.call(client, conversation, id).catch(({ code }) => {
-        expect(code).toBe('accepted_unsure');
+  test.each(WRITES)(
+    'client.$name is unsure while the replica is frozen, and takes effect once although it is repeated',
+    async (write) => {
+      const { name: conversation, field } = write;
+      await write.prepare?.(await open(5_000), conversation);
+      const client = await open(200);
+      replica.signal('SIGSTOP');
+      const first = await write.call(client, conversation).catch((error: unknown) => error);
+      expect(first).toMatchObject({ code: 'accepted_unsure', field, details: { wanted: { replicas: 1 } } });
+      const { details } = first as { readonly details: Readonly<Record<string, string>> };
+      const id = details[field];
+      expect(id).toBeTypeOf('string');
+      // Connections of another client have not sent this write.
+      const other = await open(200);
+      await expect(write.call(other, conversation, id)).rejects.toMatchObject({
+        code: 'accepted_unsure',
+        field,
+        details: { [field]: id },
       });
-      return answer !== undefined;
-    });
-    const expected = write.answer;
-    if (typeof expected === 'object' && !('asymmetricMatch' in (expected as object))) {
-      expect(answer).toMatchObject(expected as object);
-    } else expect(answer).toEqual(expected);
-    expect(await write.look(client, conversation)).toEqual(write.once);
-  });
+      replica.signal('SIGCONT');
+      let answer: unknown;
+      await until('the replica is back', async () => {
+        answer = await write.call(client, conversation, id).catch(({ code }) => {
+          expect(code).toBe('accepted_unsure');
+        });
+        return answer !== undefined;
+      });
+      const expected = write.answer;
+      if (typeof expected === 'object' && !('asymmetricMatch' in (expected as object))) {
+        expect(answer).toMatchObject(expected as object);
+      } else expect(answer).toEqual(expected);
+      expect(await write.readEffect(client, conversation)).toEqual(write.once);
+    },
+  );
 
-  test('a client without durability gets no unsure writes', async () => {
+  test('a client without durability does not wait for a frozen replica', async () => {
     const client = await openClient({ redisUrl: master.url, shards: SHARDS });
     onTestFinished(() => client.close());
     replica.signal('SIGSTOP');
@@ -255,7 +254,7 @@ describe.skipIf(!hasServer)('while a replica stands still (skipped where PATH ha
     });
   });
 
-  test('covers each call that writes', async () => {
+  test('the table of unsure writes names every method of the client that writes', async () => {
     const client = await open(200);
     const reads = [
       'result',
