@@ -32,7 +32,11 @@ const integrationFiles = filesOf([
 const faultFiles = [...filesOf(['chaos', 'fuzz', 'protocol', 'redis-modes']), 'test/**/*.faults.test.ts'];
 
 /** Properties that `npm test` tries a few times, and `npm run test:faults` again at length (test/setup/count-runs.ts). */
-const propertyFiles = ['test/wire/**/*.test.ts', 'test/cli-offline/compact-properties.test.ts'];
+const propertyFiles = [
+  'test/wire/**/*.test.ts',
+  'test/cli-offline/compact-properties.test.ts',
+  'test/ladder/ladder-properties.test.ts',
+];
 
 /** The files that take longest, longest first, of each project. */
 export const LONGEST = [

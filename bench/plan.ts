@@ -1,14 +1,15 @@
 /**
  * Plan and settle over 10,000 messages: `node bench/plan.ts [--json]`. Target: a plan takes at most 10 ms (median).
  */
-import { type PlanRequest, planPass } from '../src/domain/compaction/plan.ts';
-import { type AcceptedSummary, settlePass } from '../src/domain/compaction/settle.ts';
+import { type PlanRequest, planInSlices } from '../src/domain/compaction/plan.ts';
+import { type AcceptedSummary, settleInSlices } from '../src/domain/compaction/settle.ts';
 import type { Reason } from '../src/domain/compaction/thresholds.ts';
 import { contextOfLog } from '../src/domain/context.ts';
 import { resolveLimits } from '../src/domain/limits.ts';
 import { buildLog, type Message, type WeighedMessage } from '../src/domain/message.ts';
 import { completePolicy, type PolicyInput } from '../src/domain/policy.ts';
 import { NO_OVERHEAD } from '../src/domain/size.ts';
+import { runToEnd } from '../src/domain/sliced.ts';
 import { START_VERSION } from '../src/domain/version.ts';
 import { describeSpread, type Spread, spreadOf, timeMs } from './spread.ts';
 
@@ -100,14 +101,14 @@ function measure(history: string, messages: readonly WeighedMessage[], policy: P
     weigh: () => ({ tokens: 50, bytes: 200 }),
     firstUserSeq: 1 + messages.findIndex(({ message }) => message.role === 'user'),
   };
-  const plan = planPass(request);
+  const plan = runToEnd(planInSlices(request));
   const summaries = plan.sequences.map(({ from, to, tokens }): AcceptedSummary => {
     const weight = { tokens: Math.floor(tokens / 4), bytes: tokens };
     return { range: { from, to }, summaryKey: `${from}-${to}`, weight, depth: 1, model: 'bench' };
   });
-  const settle = () => settlePass({ ...request, plan, summaries });
+  const settle = () => runToEnd(settleInSlices({ ...request, plan, summaries }));
   for (let run = 0; run < WARM_UP; run += 1) {
-    planPass(request);
+    runToEnd(planInSlices(request));
     settle();
   }
   return {
@@ -115,7 +116,7 @@ function measure(history: string, messages: readonly WeighedMessage[], policy: P
     pass: reason,
     kind: plan.kind,
     sequences: plan.sequences.length,
-    planMs: spreadOf(Array.from({ length: RUNS }, () => timeMs(() => planPass(request)))),
+    planMs: spreadOf(Array.from({ length: RUNS }, () => timeMs(() => runToEnd(planInSlices(request))))),
     settled: settle().kind,
     settleMs: spreadOf(Array.from({ length: RUNS }, () => timeMs(settle))),
   };

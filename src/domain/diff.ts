@@ -1,5 +1,5 @@
 import { describeRange } from './compaction/segments.ts';
-import { endsSlice, runToEnd, type Sliced } from './sliced.ts';
+import { endsSlice, type Sliced } from './sliced.ts';
 import type { Segment, SeqRange, Version } from './version.ts';
 
 /** A stretch of the log that two versions treat differently. */
@@ -16,11 +16,6 @@ export interface VersionChange {
  * Lists the differences of two versions, up to the later base. Both versions show everything after their bases as it
  * is.
  */
-export function diffVersions(before: Version, after: Version): VersionChange[] {
-  return runToEnd(diffInSlices(before, after));
-}
-
-/** `diffVersions` in slices. */
 export function* diffInSlices(before: Version, after: Version): Sliced<VersionChange[]> {
   const end = Math.max(before.base, after.base);
   const changes: VersionChange[] = [];

@@ -1,7 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import { cutContext } from '../../src/domain/compaction/eviction.ts';
-import { findLastModelSeq, layOut } from '../../src/domain/compaction/layout.ts';
+import { findLastModelSeq, layOutInSlices } from '../../src/domain/compaction/layout.ts';
 import { completePolicy, type EvictionStrategy, type PolicyInput } from '../../src/domain/policy.ts';
+import { runToEnd } from '../../src/domain/sliced.ts';
 import { contextOf, maskLine } from './alphabet.ts';
 
 interface CutSetting extends PolicyInput {
@@ -14,10 +15,12 @@ interface CutSetting extends PolicyInput {
 function cutLine(line: string, { excess = 0, excessBytes = 0, relax = false, strategy, ...policy }: CutSetting) {
   const { items } = contextOf(line);
   const first = items.find((item) => item.message.role === 'user')?.from;
-  const layout = layOut(items, completePolicy({ retentionWindow: 0, ...policy }), {
-    firstUserSeq: first,
-    lastModelSeq: findLastModelSeq(items),
-  });
+  const layout = runToEnd(
+    layOutInSlices(items, completePolicy({ retentionWindow: 0, ...policy }), {
+      firstUserSeq: first,
+      lastModelSeq: findLastModelSeq(items),
+    }),
+  );
   const cut = cutContext(layout, {
     ...(strategy === undefined ? {} : { strategy }),
     excess: { tokens: excess, bytes: excessBytes },

@@ -1,6 +1,5 @@
 import { nameSegment as nameOfSegment } from '../../src/domain/compaction/segments.ts';
 import type { SettledContext } from '../../src/domain/compaction/settle.ts';
-import { hasHardReason } from '../../src/domain/compaction/thresholds.ts';
 import type { Context, ContextItem } from '../../src/domain/context.ts';
 import { contextOfStory, type TakenPass } from './passes.ts';
 
@@ -96,10 +95,6 @@ export function isFold({ plan, request: { context } }: TakenPass): boolean {
     .map(({ message }) => message.role);
   const users = roles.filter((role) => role === 'user').length;
   return users >= 4 && roles.length - users >= users && roles.every((role) => role === 'user' || role === 'summary');
-}
-
-export function isSoft({ request }: TakenPass): boolean {
-  return !hasHardReason(request.reasons);
 }
 
 function positionsOf(owners: readonly number[], chosen: ReadonlySet<number>): Set<number> {

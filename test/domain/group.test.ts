@@ -3,19 +3,12 @@ import { groupMessages, indexGroups } from '../../src/domain/group.ts';
 import type { Message } from '../../src/domain/message.ts';
 import { messagesOf } from './alphabet.ts';
 import { errorOf } from './error-of.ts';
+import { callTools, toolResult } from './messages.ts';
 
 function groupsOf(line: string): string[] {
   return groupMessages(messagesOf(line).map(({ message }) => message)).map(
     ({ kind, positions, isOpen }) => `${kind} ${positions.join(',')}${isOpen ? ' open' : ''}`,
   );
-}
-
-function call(...ids: string[]): Message {
-  return { role: 'assistant', content: '', toolCalls: ids.map((id) => ({ id, name: 'read', arguments: '{}' })) };
-}
-
-function result(toolCallId?: string): Message {
-  return { role: 'tool', content: '', ...(toolCallId === undefined ? {} : { toolCallId }) };
 }
 
 describe('groups', () => {
@@ -38,7 +31,7 @@ describe('groups', () => {
   });
 
   test('grouping ignores tool calls of a message that is not an assistant message', () => {
-    expect(groupMessages([{ ...call('x'), role: 'user' }])).toStrictEqual([
+    expect(groupMessages([{ ...callTools('x'), role: 'user' }])).toStrictEqual([
       { kind: 'user', positions: [0], isOpen: false },
     ]);
   });
@@ -46,37 +39,37 @@ describe('groups', () => {
   test.each<{ name: string; messages: Message[]; code: string; field: string }>([
     {
       name: 'a result without a call',
-      messages: [result('x')],
+      messages: [toolResult('x')],
       code: 'orphan_result',
       field: 'messages[0].toolCallId',
     },
     {
       name: 'a result that names no call',
-      messages: [call('x'), result()],
+      messages: [callTools('x'), toolResult()],
       code: 'orphan_result',
       field: 'messages[1].toolCallId',
     },
     {
       name: 'a result before its call',
-      messages: [result('x'), call('x')],
+      messages: [toolResult('x'), callTools('x')],
       code: 'orphan_result',
       field: 'messages[0].toolCallId',
     },
     {
       name: 'a second result for one call',
-      messages: [call('x'), result('x'), result('x')],
+      messages: [callTools('x'), toolResult('x'), toolResult('x')],
       code: 'duplicate_call',
       field: 'messages[2].toolCallId',
     },
     {
       name: 'a call id that one message uses twice',
-      messages: [call('x', 'x')],
+      messages: [callTools('x', 'x')],
       code: 'duplicate_call',
       field: 'messages[0].toolCalls[1].id',
     },
     {
       name: 'a call id that two messages use',
-      messages: [call('x'), result('x'), call('y', 'x')],
+      messages: [callTools('x'), toolResult('x'), callTools('y', 'x')],
       code: 'duplicate_call',
       field: 'messages[2].toolCalls[1].id',
     },

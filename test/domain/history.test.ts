@@ -4,14 +4,7 @@ import { groupMessages } from '../../src/domain/group.ts';
 import { type AdoptedMessages, adoptMessages } from '../../src/domain/history.ts';
 import type { Message, ToolCall } from '../../src/domain/message.ts';
 import { errorOf } from './error-of.ts';
-
-function call(...ids: string[]): Message {
-  return { role: 'assistant', content: '', toolCalls: ids.map((id) => ({ id, name: 'read', arguments: '{}' })) };
-}
-
-function result(toolCallId?: string): Message {
-  return { role: 'tool', content: '', ...(toolCallId === undefined ? {} : { toolCallId }) };
-}
+import { callTools, toolResult } from './messages.ts';
 
 const user: Message = { role: 'user', content: 'hi' };
 
@@ -24,7 +17,7 @@ function callsOf(message: Message | undefined): Pick<ToolCall, 'id' | 'providerI
 
 describe('messages that enter a log', () => {
   test('adopted calls get ids of the log and keep the ids of the provider, and results follow their calls', () => {
-    const given = [user, call('call_a', 'call_b'), result('call_b'), user, result('call_a')];
+    const given = [user, callTools('call_a', 'call_b'), toolResult('call_b'), user, toolResult('call_a')];
     const frozen = structuredClone(given);
     const { messages, openCalls } = adoptMessages(given, 40);
     expect(callsOf(messages[1])).toStrictEqual([
@@ -38,20 +31,20 @@ describe('messages that enter a log', () => {
   });
 
   test('call ids that a provider repeats become unique in the log', () => {
-    const given = [call('call_0'), result('call_0'), call('call_0'), result('call_0')];
+    const given = [callTools('call_0'), toolResult('call_0'), callTools('call_0'), toolResult('call_0')];
     const { messages } = adoptMessages(given, 1);
     expect([messages[1]?.toolCallId, messages[3]?.toolCallId]).toStrictEqual(['c1_0', 'c3_0']);
     expect(groupMessages(messages)).toHaveLength(2);
   });
 
   test('a result answers the nearest open call before it', () => {
-    const given = [call('x'), call('x'), result('x'), result('x')];
+    const given = [callTools('x'), callTools('x'), toolResult('x'), toolResult('x')];
     const { messages } = adoptMessages(given, 1);
     expect([messages[2]?.toolCallId, messages[3]?.toolCallId]).toStrictEqual(['c2_0', 'c1_0']);
   });
 
   test('messages with ids of the log are adopted unchanged', () => {
-    const { messages } = adoptMessages([call('x', 'y'), result('y'), result('x')], 7);
+    const { messages } = adoptMessages([callTools('x', 'y'), toolResult('y'), toolResult('x')], 7);
     expect(adoptMessages(messages, 7).messages).toStrictEqual(messages);
     const moved = adoptMessages(messages, 20).messages;
     expect(callsOf(moved[0])).toStrictEqual([
@@ -66,7 +59,7 @@ describe('messages that enter a log', () => {
       { id: 'c3_0', providerId: 'p' },
       { id: 'c3_1', providerId: undefined },
     ];
-    const { messages, openCalls } = adoptMessages([result('c3_1'), call('q'), result('p')], 9, open);
+    const { messages, openCalls } = adoptMessages([toolResult('c3_1'), callTools('q'), toolResult('p')], 9, open);
     expect([messages[0]?.toolCallId, messages[2]?.toolCallId]).toStrictEqual(['c3_1', 'c3_0']);
     expect(openCalls).toStrictEqual([{ id: 'c10_0', providerId: 'q' }]);
     expect(open).toHaveLength(2);
@@ -75,26 +68,26 @@ describe('messages that enter a log', () => {
   test.each<{ name: string; messages: Message[]; code: string; field: string; at?: string }>([
     {
       name: 'a result without a call',
-      messages: [user, result('x')],
+      messages: [user, toolResult('x')],
       code: 'orphan_result',
       field: 'messages[1].toolCallId',
     },
     {
       name: 'a result that names no call',
-      messages: [call('x'), result()],
+      messages: [callTools('x'), toolResult()],
       code: 'orphan_result',
       field: 'messages[1].toolCallId',
     },
     {
       name: 'a second result for one call',
-      messages: [call('x'), result('x'), result('x')],
+      messages: [callTools('x'), toolResult('x'), toolResult('x')],
       code: 'duplicate_call',
       field: 'body.messages[2].toolCallId',
       at: 'body.messages',
     },
     {
       name: 'a call id that one message uses twice',
-      messages: [call('x', 'y', 'x')],
+      messages: [callTools('x', 'y', 'x')],
       code: 'duplicate_call',
       field: 'messages[0].toolCalls[2].id',
     },

@@ -2,8 +2,6 @@ import * as fc from 'fast-check';
 import { beforeAll, describe, expect, test } from 'vitest';
 import { clipItem, clipMessage } from '../../src/domain/compaction/clip.ts';
 import { MASK_TOKENS, maskResult } from '../../src/domain/compaction/mask.ts';
-import { planPass } from '../../src/domain/compaction/plan.ts';
-import { settlePass } from '../../src/domain/compaction/settle.ts';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { buildContext, contextOfLog, weighItems } from '../../src/domain/context.ts';
 import { buildLog, type Message } from '../../src/domain/message.ts';
@@ -11,7 +9,8 @@ import type { PolicyInput } from '../../src/domain/policy.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
 import { START_VERSION, type Version } from '../../src/domain/version.ts';
 import { type BpeTokenCounter, loadTokenCounter } from '../../src/tokens/token-counter.ts';
-import { requestOver, weighText } from './passes.ts';
+import { toolResult as result, user } from './messages.ts';
+import { planPass, requestOver, settlePass, weighText } from './passes.ts';
 
 let counters: readonly BpeTokenCounter[];
 
@@ -19,18 +18,11 @@ beforeAll(async () => {
   counters = await Promise.all([loadTokenCounter('o200k_base'), loadTokenCounter('cl100k_base')]);
 });
 
-const user = (content: string, more: Partial<Message> = {}): Message => ({ role: 'user', content, ...more });
 const says = (content: string): Message => ({ role: 'assistant', content });
 const calls = (id: string, given = '{"path":"a"}'): Message => ({
   role: 'assistant',
   content: '',
   toolCalls: [{ id, name: 'read', arguments: given }],
-});
-const result = (toolCallId: string, content: string, more: Partial<Message> = {}): Message => ({
-  role: 'tool',
-  content,
-  toolCallId,
-  ...more,
 });
 
 function settle(messages: readonly Message[], policy: PolicyInput, ...reasons: Reason[]) {

@@ -91,14 +91,6 @@ describe('the sum of a refused ratio', () => {
       }),
     );
   });
-
-  test('the message about a refused ratio shows the sum for a model with an upper-bound factor of 1.35', () => {
-    const policy = completePolicy({ maxTokens: 700_000 });
-    const window = { windowTokens: 1_000_000, outputCapTokens: 8_192, upperBoundFactor: 1.35 };
-    expect(errorOf(() => checkLimits(policy, resolveLimits(policy, window), noFixed)).message).toBe(
-      'thresholdRatio: usable 991808 ÷ upper-bound factor 1.35 of the model × thresholdRatio 0.85 ÷ hardRatio 0.92 = 678773.59 < maxTokens 700000',
-    );
-  });
 });
 
 describe('a policy that could never work is refused at load', () => {

@@ -1,10 +1,10 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { planPass } from '../../src/domain/compaction/plan.ts';
-import { settlePass } from '../../src/domain/compaction/settle.ts';
-import type { ContextItem } from '../../src/domain/context.ts';
-import { forEachPass, forEachVersion } from './every-pass.ts';
+import { type ContextItem, weighItems } from '../../src/domain/context.ts';
+import { diffInSlices } from '../../src/domain/diff.ts';
+import { runToEnd } from '../../src/domain/sliced.ts';
 import {
+  type CommittedPass,
   contextAfter,
   droppablePositions,
   fatesOf,
@@ -12,17 +12,24 @@ import {
   floorPositions,
   isCommitted,
   isFold,
-  isSoft,
   maySummaryTake,
-  ownersOf,
 } from './fates.ts';
-import { acceptedSummary } from './passes.ts';
-import { playScenario, scenarios } from './scenarios.ts';
+import { type TakenPass, takePass } from './passes.ts';
+import { cycleShares, playScenario, scenarios } from './scenarios.ts';
 
-function freezeDeep(value: unknown): void {
-  if (typeof value !== 'object' || value === null || Object.isFrozen(value)) return;
-  Object.freeze(value);
-  Object.values(value).forEach(freezeDeep);
+const RUNS = { numRuns: 1_000 };
+
+function forEachPass(check: (pass: TakenPass) => void): void {
+  fc.assert(
+    fc.property(scenarios, (scenario) => playScenario(scenario).forEach(check)),
+    RUNS,
+  );
+}
+
+function forEachVersion(check: (pass: CommittedPass) => void): void {
+  forEachPass((pass) => {
+    if (isCommitted(pass)) check(pass);
+  });
 }
 
 describe('for any history, policy and reasons', () => {
@@ -45,48 +52,6 @@ describe('for any history, policy and reasons', () => {
     for (const end of [...rare, ...common]) {
       expect(ends.get(end) ?? 0, end).toBeGreaterThanOrEqual(rare.includes(end) ? 5 : 50);
     }
-  });
-
-  test('a pass never splits a tool round: all of the round stays, is removed, or is in one summary', () => {
-    forEachVersion((pass) => {
-      const fates = fatesOf(pass);
-      const { items } = pass.request.context;
-      const dropped = droppablePositions(items);
-      ownersOf(items).forEach((owner, position) => {
-        if (!dropped.has(owner)) expect(fates[position]).toBe(fates[owner]);
-        else expect(fates[position] === 'kept').toBe(fates[owner] === 'kept');
-      });
-    });
-  });
-
-  test('a pass keeps system messages, pins, open rounds, unread results and the last user message', () => {
-    forEachVersion((pass) => {
-      const fates = fatesOf(pass);
-      for (const position of fixedPositions(pass.request.context.items)) expect(fates[position]).toBe('kept');
-    });
-  });
-
-  test('a pass keeps the floor, unless a hard pass reports the floor as relaxed', () => {
-    forEachVersion((pass) => {
-      if (!isSoft(pass) && pass.settlement.isFloorRelaxed) return;
-      const fates = fatesOf(pass);
-      for (const position of floorPositions(pass)) {
-        if (!maySummaryTake(pass, position)) expect(fates[position]).toBe('kept');
-        else expect(fates[position]).not.toBe('gone');
-      }
-    });
-  });
-
-  test('a soft pass never evicts the first user message, in any scope', () => {
-    forEachVersion((pass) => {
-      if (!isSoft(pass) || !pass.request.policy.keepFirstUser) return;
-      const { firstUserSeq } = pass.request;
-      if (firstUserSeq === undefined) return;
-      const holdsIt = ({ from, to, message: { role } }: ContextItem): boolean =>
-        from <= firstUserSeq && firstUserSeq <= to && (role === 'user' || role === 'summary');
-      if (!pass.request.context.items.some(holdsIt)) return;
-      expect(contextAfter(pass).items.some(holdsIt)).toBe(true);
-    });
   });
 
   test('a summary never covers the floor, and covers user messages only with scope prefix', () => {
@@ -114,16 +79,77 @@ describe('for any history, policy and reasons', () => {
     });
   });
 
-  test('the same input gives the same plan and settlement, and the input is not modified', () => {
-    forEachPass(({ request, plan, settlement }) => {
-      freezeDeep(request);
-      expect(planPass(request)).toStrictEqual(plan);
-      if (settlement === undefined) return;
-      const summaries = plan.sequences.map((sequence) => acceptedSummary(sequence, Math.floor(sequence.tokens / 3)));
-      const again = { ...request, plan, summaries };
-      freezeDeep(again);
-      const { weigh, ...data } = again;
-      expect(settlePass(again)).toStrictEqual(settlePass({ ...structuredClone(data), weigh }));
+  test('the segments of a version cover 1…head without gap or overlap, with neighbours of a kind joined', () => {
+    forEachVersion(({ plan, settlement: { segments } }) => {
+      let next = 1;
+      segments.forEach((segment, index) => {
+        expect(segment.from).toBe(next);
+        expect(segment.to).toBeGreaterThanOrEqual(segment.from);
+        if (segment.kind !== 'summary') expect(segments[index - 1]?.kind).not.toBe(segment.kind);
+        next = segment.to + 1;
+      });
+      expect(next).toBe(plan.head + 1);
     });
+  });
+
+  test('a pass evicts the ranges of its plan', () => {
+    forEachVersion((pass) => {
+      const { plan, request } = pass;
+      if (plan.kind !== 'evict') return;
+      const isPlanned = (seq: number): boolean => plan.evict.some(({ from, to }) => from <= seq && seq <= to);
+      const planned = request.context.items.map((item) => (isPlanned(item.from) ? 'gone' : 'kept'));
+      expect(fatesOf(pass)).toStrictEqual(planned);
+      expect(pass.settlement.explained).toStrictEqual(plan.explained);
+    });
+  });
+
+  test('the sequences of a plan hold whole items, do not overlap and are large enough', () => {
+    forEachPass(({ plan, request: { context, policy } }) => {
+      let next = 1;
+      const isDropped = (item: ContextItem): boolean =>
+        plan.evict.some(({ from, to }) => from <= item.from && item.to <= to);
+      for (const { from, to, tokens } of plan.sequences) {
+        const items = context.items.filter((item) => item.from >= from && item.to <= to && !isDropped(item));
+        expect(from).toBeGreaterThanOrEqual(next);
+        expect(items[0]?.from).toBe(from);
+        expect(items.at(-1)?.to).toBe(to);
+        expect(tokens).toBe(weighItems(items).tokens);
+        expect(tokens).toBeGreaterThanOrEqual(policy.minSequenceTokens);
+        expect(items.length).toBeGreaterThanOrEqual(policy.minSequenceMessages);
+        next = to + 1;
+      }
+    });
+  });
+
+  test('the diff of a version and its parent lists exactly the changes of the pass', () => {
+    forEachVersion((pass) => {
+      const changes = runToEnd(diffInSlices(pass.request.context.version, pass.story.version));
+      const isChanged = (seq: number): boolean => changes.some(({ from, to }) => from <= seq && seq <= to);
+      fatesOf(pass).forEach((fate, position) => {
+        const { from, to } = pass.request.context.items[
+          position
+        ] as CommittedPass['request']['context']['items'][number];
+        expect(isChanged(from)).toBe(fate !== 'kept');
+        expect(isChanged(to)).toBe(fate !== 'kept');
+      });
+    });
+  });
+
+  test('passes with the same reasons end after a bounded number of versions', () => {
+    fc.assert(
+      fc.property(scenarios, (scenario) => {
+        const setting = { ...scenario.settings[0], summarize: cycleShares(scenario.shares) };
+        let { story } = playScenario(scenario).at(-1) as TakenPass;
+        // Each pass removes a raw message, or replaces several items by one summary.
+        const bound = 2 * story.entries.length + 2;
+        for (let passes = 0; ; passes += 1) {
+          expect(passes).toBeLessThanOrEqual(bound);
+          const taken = takePass(story, setting);
+          if (taken.settlement?.kind !== 'version') return;
+          story = taken.story;
+        }
+      }),
+      RUNS,
+    );
   });
 });

@@ -1,9 +1,10 @@
-import { type PassPlan, type PlanRequest, planPass } from '../../src/domain/compaction/plan.ts';
+import { type PassPlan, type PlanRequest, planInSlices } from '../../src/domain/compaction/plan.ts';
 import {
   type AcceptedSummary,
   type SettledContext,
   type SettleOutcome,
-  settlePass,
+  type SettleRequest,
+  settleInSlices,
 } from '../../src/domain/compaction/settle.ts';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { buildContext, type Context } from '../../src/domain/context.ts';
@@ -11,8 +12,17 @@ import { type ModelWindow, resolveLimits } from '../../src/domain/limits.ts';
 import { type LogEntry, type Message, NO_WEIGHT, type Weight } from '../../src/domain/message.ts';
 import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
 import { NO_OVERHEAD, type RequestOverhead } from '../../src/domain/size.ts';
+import { runToEnd } from '../../src/domain/sliced.ts';
 import { type SeqRange, START_VERSION, type Summary, type Version } from '../../src/domain/version.ts';
 import { contextOf, maskLine } from './alphabet.ts';
+
+export function planPass(request: PlanRequest): PassPlan {
+  return runToEnd(planInSlices(request));
+}
+
+export function settlePass(request: SettleRequest): SettleOutcome {
+  return runToEnd(settleInSlices(request));
+}
 
 export interface PassSetting {
   readonly policy?: PolicyInput;

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest';
 import { explainPlan } from '../../src/domain/compaction/explain.ts';
-import { passPlanSchema, planPass } from '../../src/domain/compaction/plan.ts';
+import { passPlanSchema } from '../../src/domain/compaction/plan.ts';
 import { completePolicy } from '../../src/domain/policy.ts';
 import { contextOf, logOf } from './alphabet.ts';
-import { maskPlan, planLine, requestOver, weighText } from './passes.ts';
+import { maskPlan, planLine, planPass, requestOver, weighText } from './passes.ts';
 
 const sequence = 'su(a:200)x2';
 

@@ -2,11 +2,10 @@ import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
 import { canRebase } from '../../src/domain/compaction/plan.ts';
 import { segmentItems } from '../../src/domain/compaction/segments.ts';
-import { settlePass } from '../../src/domain/compaction/settle.ts';
 import { buildContext, weighItems } from '../../src/domain/context.ts';
 import type { SeqRange, Summary, Version } from '../../src/domain/version.ts';
 import { droppablePositions, fatesOf, fixedPositions, isCommitted, ownersOf } from './fates.ts';
-import { acceptedSummary, type Story, type TakenPass } from './passes.ts';
+import { acceptedSummary, type Story, settlePass, type TakenPass } from './passes.ts';
 import { playScenario, scenarios } from './scenarios.ts';
 
 /**

@@ -5,9 +5,8 @@ import { buildLog, type LogEntry, type Message, NO_WEIGHT } from '../../src/doma
 import { RecallSearch, readQuery, recallText } from '../../src/domain/recall.ts';
 import { runToEnd } from '../../src/domain/sliced.ts';
 import type { Segment } from '../../src/domain/version.ts';
+import { toolResult as result, user } from './messages.ts';
 
-const user = (content: string): Message => ({ role: 'user', content });
-const result = (toolCallId: string, content: string): Message => ({ role: 'tool', toolCallId, content });
 const call = (id: string, name: string, given: string): Message => ({
   role: 'assistant',
   content: '',
@@ -70,7 +69,12 @@ describe('a search', () => {
     ['words of a script without blanks', '订单号码', ['你的订单已发货', '天气'], [1]],
     ['other writings of a letter', 'CAFÉ ΟΔΟΣ', ['cafe\u0301', 'οδος', 'ΟΔΟΣΑ', 'kaf'], [1, 2, 3]],
   ])('a recall search finds %s', (_what, query, texts, seqs) => {
-    expect(find(query, texts.map(user))).toEqual(seqs);
+    expect(
+      find(
+        query,
+        texts.map((text) => user(text)),
+      ),
+    ).toEqual(seqs);
   });
 
   test('a recall search reads texts, text parts and tool calls', () => {
@@ -164,7 +168,7 @@ describe('an excerpt', () => {
         const start = from % (source.length + 1);
         const query = source.slice(start, start + 1 + (to % 20)).join('');
         if (query.trim() === '') return;
-        const entries = logOf(given.map(user));
+        const entries = logOf(given.map((text) => user(text)));
         const search = searchFor(query, entries);
         const { phrase, words } = readQuery(query);
         const ranked = search.rank();

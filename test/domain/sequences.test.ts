@@ -1,6 +1,6 @@
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
-import { findLastModelSeq, layOut } from '../../src/domain/compaction/layout.ts';
+import { findLastModelSeq, layOutInSlices } from '../../src/domain/compaction/layout.ts';
 import { findSequences, type Span, SpanIndex } from '../../src/domain/compaction/sequences.ts';
 import type { Context } from '../../src/domain/context.ts';
 import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
@@ -66,7 +66,9 @@ describe('sequences', () => {
       fc.property(scenarios, (scenario) => {
         const { context, firstUserSeq } = (playScenario(scenario)[0] as ReturnType<typeof playScenario>[number])
           .request;
-        const layout = layOut(context.items, policy, { firstUserSeq, lastModelSeq: findLastModelSeq(context.items) });
+        const layout = runToEnd(
+          layOutInSlices(context.items, policy, { firstUserSeq, lastModelSeq: findLastModelSeq(context.items) }),
+        );
         const isKept = (position: number): boolean =>
           layout.protections[layout.groupOf[position] as number] !== undefined;
         const { eligible } = runToEnd(findSequences(layout, policy, true));
@@ -86,7 +88,9 @@ describe('sequences', () => {
 
   const sequencesOf = (line: string, policy: PolicyInput): string[] => {
     const { context, policy: complete, firstUserSeq } = requestOver(contextOf(line), { policy });
-    const layout = layOut(context.items, complete, { firstUserSeq, lastModelSeq: findLastModelSeq(context.items) });
+    const layout = runToEnd(
+      layOutInSlices(context.items, complete, { firstUserSeq, lastModelSeq: findLastModelSeq(context.items) }),
+    );
     return runToEnd(findSequences(layout, complete, false)).eligible.map(({ from, to }) => `${from}-${to}`);
   };
   const prefix = { scope: 'prefix', retentionWindow: 2, minSequenceTokens: 0 } as const;

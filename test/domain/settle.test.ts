@@ -1,5 +1,4 @@
 import { describe, expect, test } from 'vitest';
-import { settlePass } from '../../src/domain/compaction/settle.ts';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
 import { contextOf } from './alphabet.ts';
 import {
@@ -10,6 +9,7 @@ import {
   requestOver,
   settledLine,
   settleLine,
+  settlePass,
 } from './passes.ts';
 
 const model = { windowTokens: 1_100, outputCapTokens: 100, upperBoundFactor: 1 };

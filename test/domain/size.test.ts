@@ -66,6 +66,6 @@ test.each([
   ['undefined for a request below 256 tokens', 512, 255, undefined],
   ['undefined for a provider that reports 0', 0, 1_000, undefined],
   ['undefined for a provider that reports no number', Number.NaN, 1_000, undefined],
-])('the calibration ratio is %s', (_result, provider, counted, ratio) => {
-  expect(calibrationRatio(provider, counted)).toBe(ratio);
+])('the calibration ratio is %s', (_result, provider, own, ratio) => {
+  expect(calibrationRatio(provider, own)).toBe(ratio);
 });

@@ -9,6 +9,7 @@ import {
   type Reason,
   type ThresholdMeasures,
 } from '../../src/domain/compaction/thresholds.ts';
+import { sinceLastPass } from '../../src/domain/conversation.ts';
 import { type Limits, resolveLimits } from '../../src/domain/limits.ts';
 import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
 
@@ -78,5 +79,17 @@ describe('thresholds', () => {
     expect(token).toStrictEqual(['token_threshold', 'ratio', 'hard_limit', 'overflow', 'manual']);
     expect(hasHardReason(['turn_end', 'manual'])).toBe(true);
     expect(hasHardReason([])).toBe(false);
+  });
+
+  test('the turn threshold counts turns since the last pass, not over the whole history', () => {
+    const policy = completePolicy({ turnThreshold: 10 });
+    const passed = { head: 40, turns: 20 };
+    const fires = (turns: number): boolean => {
+      const since = sinceLastPass({ head: 60, turns, passed });
+      return evaluateThresholds(policy, resolveLimits(policy), { ...idle, ...since }).length > 0;
+    };
+    expect(fires(29)).toBe(false);
+    expect(fires(30)).toBe(true);
+    expect(sinceLastPass({ head: 60, turns: 29, passed })).toStrictEqual({ messages: 20, turns: 9 });
   });
 });

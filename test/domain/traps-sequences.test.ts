@@ -1,19 +1,8 @@
 import { describe, expect, test } from 'vitest';
 import type { Reason } from '../../src/domain/compaction/thresholds.ts';
-import { contextOfLog } from '../../src/domain/context.ts';
-import { buildLog } from '../../src/domain/message.ts';
 import { START_VERSION } from '../../src/domain/version.ts';
-import { contextOf, logOf, messagesOf } from './alphabet.ts';
-import {
-  contextOfStory,
-  maskPlan,
-  maskSettled,
-  type PassSetting,
-  planLine,
-  settledLine,
-  settleLine,
-  takePass,
-} from './passes.ts';
+import { contextOf, logOf } from './alphabet.ts';
+import { maskPlan, maskSettled, type PassSetting, planLine, settledLine, settleLine, takePass } from './passes.ts';
 
 const all: PassSetting = { policy: { retentionWindow: 0 } };
 const overLimit: PassSetting = {
@@ -103,30 +92,6 @@ describe('sequences: what earlier systems got wrong', () => {
 });
 
 describe('summaries: what earlier systems got wrong', () => {
-  test('a compacted context contains the system prompt once', () => {
-    const { story } = takePass(
-      { version: START_VERSION, entries: logOf('su(a:200)x2'), summaries: new Map() },
-      { ...all, summarize: () => 50 },
-    );
-    const { items } = contextOfStory(story);
-    expect(items.map((item) => item.message.role)).toStrictEqual(['system', 'user', 'summary']);
-    expect(items[2]?.message.content).toBe('What was said from 3 to 4.');
-  });
-
-  test('two summaries of a version each take the place of their own sequence', () => {
-    const { story } = takePass(
-      { version: START_VERSION, entries: logOf('su(a:200)x2 u(a:200)x2'), summaries: new Map() },
-      { ...all, summarize: () => 50 },
-    );
-    expect(contextOfStory(story).items.map((item) => item.message.content)).toStrictEqual([
-      's1',
-      'u2',
-      'What was said from 3 to 4.',
-      'u5',
-      'What was said from 6 to 7.',
-    ]);
-  });
-
   test('a pass whose third of five summaries failed places the other four', () => {
     const line = 's(u a:200 a:200)x5';
     const settled = settledLine(line, all, [50, 50, undefined, 50, 50]);
@@ -139,17 +104,6 @@ describe('summaries: what earlier systems got wrong', () => {
   test.each([400, 401, 800])('a settlement ignores a summary of %i tokens for a sequence of 400 tokens', (tokens) => {
     expect(settleLine('su(a:200)x2', all, [tokens])).toStrictEqual({ kind: 'none' });
     expect(maskSettled('su(a:200)x2', settledLine('su(a:200)x2', all, [300]))).toBe('su11');
-  });
-
-  test('each pass over ten turns makes the context smaller and leaves earlier summaries alone', () => {
-    let story = { version: START_VERSION, entries: logOf('s'), summaries: new Map() } as Parameters<typeof takePass>[0];
-    for (let turn = 1; turn <= 10; turn += 1) {
-      story = { ...story, entries: logOf(`s(u a:200 a:200)x${turn}`) };
-      const taken = takePass(story, { ...all, summarize: () => 60 });
-      expect(taken.settlement).toMatchObject({ kind: 'version', tokensAfter: 3 + 10 + turn * 70 });
-      story = taken.story;
-    }
-    expect(story.version.segments.filter((segment) => segment.kind === 'summary')).toHaveLength(10);
   });
 
   test('the summaries of one long turn merge into one summary over the turn', () => {
@@ -170,24 +124,6 @@ describe('summaries: what earlier systems got wrong', () => {
       ['raw', 21, 22],
     ]);
     expect(Math.max(...sizes)).toBe(3);
-  });
-
-  test('two contradicting user messages both stay byte for byte, and are never merged', () => {
-    const messages = messagesOf('su(a:200)x2 u(a:200)x2');
-    const say = (at: number, content: string) => {
-      const weighed = messages[at] as (typeof messages)[number];
-      messages[at] = { ...weighed, message: { ...weighed.message, content } };
-    };
-    say(1, 'use MySQL');
-    say(4, 'no, Postgres');
-    const entries = buildLog(messages);
-    const { story } = takePass(
-      { version: START_VERSION, entries, summaries: new Map() },
-      { ...all, summarize: () => 50 },
-    );
-    const said = contextOfStory(story).items.filter((item) => item.message.role === 'user');
-    expect(said.map((item) => item.message.content)).toStrictEqual(['use MySQL', 'no, Postgres']);
-    expect(contextOfLog(entries, START_VERSION).items).toHaveLength(7);
   });
 
   test('a pass over the limit evicts messages and reports the missing summaries if no summary came', () => {

@@ -2,11 +2,14 @@ import { describe, expect, test } from 'vitest';
 import { canRebase, type PassPlan } from '../../src/domain/compaction/plan.ts';
 import { describeRange, segmentItems } from '../../src/domain/compaction/segments.ts';
 import { buildContext, rangesToRead, weighItems } from '../../src/domain/context.ts';
-import { diffVersions } from '../../src/domain/diff.ts';
+import { diffInSlices } from '../../src/domain/diff.ts';
 import { NO_WEIGHT } from '../../src/domain/message.ts';
+import { runToEnd } from '../../src/domain/sliced.ts';
 import { type Segment, START_VERSION, type Summary, type Version, versionSchema } from '../../src/domain/version.ts';
 import { contextOf, logOf } from './alphabet.ts';
 import { errorOf } from './error-of.ts';
+
+const diffVersions = (before: Version, after: Version) => runToEnd(diffInSlices(before, after));
 
 type Part = readonly [kind: 'raw' | 'evicted' | 'summary', from: number, to: number, text?: string];
 

@@ -3,16 +3,11 @@ import type { ContextItem } from '../../src/domain/context.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { EvaluatedOutcome } from '../../src/evaluation/evaluated-passes.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import { callTools } from '../domain/messages.ts';
 import { findBreaches } from './checks.ts';
 import { findEndBreaches } from './ends.ts';
 import { play, type Scenario } from './play.ts';
 import type { SeenPass } from './seen-pass.ts';
-
-const call = (id: string, ...others: string[]): Message => ({
-  role: 'assistant',
-  content: '',
-  toolCalls: [id, ...others].map((each) => ({ id: each, name: 'read', arguments: '{}' })),
-});
 
 const SOFT: Scenario = {
   chunks: [
@@ -21,11 +16,11 @@ const SOFT: Scenario = {
       { role: 'user', content: 'Mind the budget.', pinned: true },
       { role: 'assistant', content: `Yes. ${'I do. '.repeat(300)}` },
       { role: 'user', content: 'Read both.' },
-      call('a', 'b'),
+      callTools('a', 'b'),
       { role: 'tool', content: 'found', toolCallId: 'a' },
       { role: 'tool', content: 'nothing', toolCallId: 'b' },
       { role: 'user', content: 'And now?' },
-      call('c'),
+      callTools('c'),
     ],
   ],
   policy: { maxTokens: 400, tokenThreshold: 500, retentionWindow: 6, pins: ['Be kind.'] },
@@ -45,7 +40,7 @@ const HARD: Scenario = {
       { role: 'assistant', content: 'One. '.repeat(100) },
       { role: 'assistant', content: 'Two. '.repeat(100) },
       { role: 'user', content: 'Read it.' },
-      call('a'),
+      callTools('a'),
       { role: 'tool', content: 'found', toolCallId: 'a' },
     ],
   ],

@@ -3,11 +3,12 @@ import { resolveLimits } from '../limits.ts';
 import type { LogEntry } from '../message.ts';
 import type { Policy } from '../policy.ts';
 import { NO_OVERHEAD } from '../size.ts';
+import { runToEnd } from '../sliced.ts';
 import { START_VERSION } from '../version.ts';
 import { requestTokens } from './budget.ts';
 import type { Weigh } from './clip.ts';
-import { findLastModelSeq, layOut } from './layout.ts';
-import { type PassPlan, planPass } from './plan.ts';
+import { findLastModelSeq, layOutInSlices } from './layout.ts';
+import { type PassPlan, planInSlices } from './plan.ts';
 import { evaluateThresholds } from './thresholds.ts';
 
 /** A plan over a whole log, with the figures behind it. */
@@ -37,8 +38,9 @@ export function explainPlan(entries: readonly LogEntry[], policy: Policy, weigh:
     hasTurnEnded: last?.role === 'assistant' && last.toolCalls === undefined,
   });
   const seen = firstUserSeq === undefined ? {} : { firstUserSeq };
-  const plan = planPass({ context, policy, limits, overhead: NO_OVERHEAD, reasons, weigh, ...seen });
-  const layout = layOut(items, policy, { firstUserSeq, lastModelSeq: findLastModelSeq(items) });
+  const plan = runToEnd(planInSlices({ context, policy, limits, overhead: NO_OVERHEAD, reasons, weigh, ...seen }));
+  const landmarks = { firstUserSeq, lastModelSeq: findLastModelSeq(items) };
+  const layout = runToEnd(layOutInSlices(items, policy, landmarks));
   const protectedPositions = items.flatMap((_, position) =>
     layout.protections[layout.groupOf[position] as number] === undefined ? [] : [position],
   );

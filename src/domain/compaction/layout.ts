@@ -2,7 +2,7 @@ import { type ContextItem, weighItems } from '../context.ts';
 import { type Group, groupInSlices, indexGroups } from '../group.ts';
 import type { Weight } from '../message.ts';
 import type { Policy } from '../policy.ts';
-import { mapInSlices, runToEnd, type Sliced } from '../sliced.ts';
+import { mapInSlices, type Sliced } from '../sliced.ts';
 
 /**
  * Why a group stays in the context. `retention` and `first_user` are the floor: a pass with a hard reason may remove
@@ -43,11 +43,7 @@ export function findLastModelSeq(items: readonly ContextItem[]): number {
   return items.findLast(({ message: { role } }) => role === 'assistant' || role === 'summary')?.to ?? 0;
 }
 
-export function layOut(items: readonly ContextItem[], policy: Policy, landmarks: Landmarks): Layout {
-  return runToEnd(layOutInSlices(items, policy, landmarks));
-}
-
-/** `layOut` in slices. */
+/** Groups the items of a context and finds the weight and the protection of each group. */
 export function* layOutInSlices(items: readonly ContextItem[], policy: Policy, landmarks: Landmarks): Sliced<Layout> {
   const { firstUserSeq } = landmarks;
   const groups = yield* groupInSlices(items.map((item) => item.message));

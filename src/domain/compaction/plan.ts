@@ -1,6 +1,6 @@
 import { z } from 'zod';
 import { type ContextItem, weighItems } from '../context.ts';
-import { runToEnd, type Sliced } from '../sliced.ts';
+import type { Sliced } from '../sliced.ts';
 import type { SeqRange, Version } from '../version.ts';
 import { type Budget, budgetInfeasibleSchema, explainInfeasible, type PlanRequest, requestTokens } from './budget.ts';
 import { excessSummaryTokens, findFold } from './fold.ts';
@@ -52,11 +52,6 @@ export type PassPlan = z.infer<typeof passPlanSchema>;
  * 6. Groups can be evicted or clipped: `evict`.
  * 7. Nothing can be removed: `infeasible` above the budget, else `none`.
  */
-export function planPass(request: PlanRequest): PassPlan {
-  return runToEnd(planInSlices(request));
-}
-
-/** `planPass` in slices. */
 export function* planInSlices(request: PlanRequest): Sliced<PassPlan> {
   const { context, policy, reasons } = request;
   const plan = {

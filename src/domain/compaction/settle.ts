@@ -1,6 +1,6 @@
 import { type Context, weighItems } from '../context.ts';
 import type { Weight } from '../message.ts';
-import { runToEnd, type Sliced } from '../sliced.ts';
+import type { Sliced } from '../sliced.ts';
 import { type Segment, shownKeys } from '../version.ts';
 import { type BudgetInfeasible, explainInfeasible, requestTokens } from './budget.ts';
 import { Ladder, type StepTaken } from './ladder.ts';
@@ -55,11 +55,6 @@ export type SettleOutcome =
  * 4. Under a hard reason, clip and relax the floor.
  * 5. Compare the result with the budget and with `minGain`.
  */
-export function settlePass(request: SettleRequest): SettleOutcome {
-  return runToEnd(settleInSlices(request));
-}
-
-/** `settlePass` in slices. */
 export function* settleInSlices(request: SettleRequest): Sliced<SettleOutcome> {
   const { context, plan, reasons, policy } = request;
   const before = requestTokens(request, weighItems(context.items).tokens);

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { planPass } from '../../../src/domain/compaction/plan.ts';
+import { planInSlices } from '../../../src/domain/compaction/plan.ts';
 import type { SettledContext } from '../../../src/domain/compaction/settle.ts';
 import type { PolicyInput } from '../../../src/domain/policy.ts';
 import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
@@ -17,7 +17,7 @@ function settle(isRefused: (settled: SettledContext) => boolean, quarantine?: st
     policy: { retentionWindow: 0, maxTokens: 100 },
     reasons: ['ratio'],
   });
-  const plan = planPass(request);
+  const plan = runToEnd(planInSlices(request));
   const summaries = plan.sequences.map((sequence) => acceptedSummary(sequence, 20));
   const refusals: Refusal[] = [];
   const settling = settleSendable(
