@@ -10,7 +10,7 @@ import { type Binding, countThoughts, keptRawItems } from './raw-items.ts';
 import { describeTools, type SentTools } from './tools.ts';
 import { type ArrangedItem, NO_ORIGIN, type Origin, type WireCall, type WireRequest } from './wire-request.ts';
 
-/** First message of a request that would start with another role (X5). */
+/** Text of the user message that is put before a history that starts with another role (X5). */
 export const FIRST_TEXT = '(earlier messages are not shown)';
 
 export interface ArrangedSystem {
@@ -18,14 +18,13 @@ export interface ArrangedSystem {
   readonly text: string;
 }
 
-/** A request in the order and form that all formats share. The format adds roles, blocks and merges. */
+/** A request in the order and form that all formats share. Each format then adds its roles, blocks and merges. */
 export interface ArrangedRequest {
-  /** The agent's prompt and the system messages of the log. No format takes system messages in the middle. */
+  /** The agent's prompt, then the system messages of the log: no format accepts them between other messages. */
   readonly system: readonly ArrangedSystem[];
   /** Tools of the agent, and stubs for called tools that no longer exist (X6). */
   readonly tools: readonly ToolDescription[];
   readonly items: readonly ArrangedItem[];
-  /** `Rendered.prefix`. */
   readonly prefix: string;
 }
 

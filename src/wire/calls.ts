@@ -2,13 +2,13 @@ import type { Message, ToolCall } from '../domain/message.ts';
 import { isMapping } from '../domain/parse.ts';
 import type { WireFormat } from '../domain/raw-items.ts';
 
-/** Key for arguments that are not a JSON object. The model reads back what it wrote, and the request stays legal. */
+/** Key under which arguments that are not a JSON object are sent. The model reads its own text back. */
 const INVALID_KEY = 'invalid_arguments';
 
-/** A surrogate, escaped or not. Without one, no parsed string can hold a lone surrogate. */
+/** Matches a surrogate, escaped or not. Arguments without a match cannot hold a lone surrogate. */
 const SURROGATE = /\\u[dD][89a-fA-F]|[\ud800-\udfff]/;
 
-/** Digits or an exponent that may exceed the range of a double. */
+/** Matches digits or an exponent that may exceed the range of a double. */
 const BIG_NUMBER = /\d{16}|[eE]\+?\d{3}/;
 
 export interface CallArguments {
@@ -32,19 +32,18 @@ export function readCallArguments(call: Pick<ToolCall, 'arguments'>): CallArgume
   return { input, arguments: isWellFormed && text.isWellFormed() ? text : JSON.stringify(input) };
 }
 
-/** Tells whether a double would change a number in the arguments. A 20-digit id would name something else. */
+/** Finds a number that a double would change. A changed 20-digit id would name something else. */
 export function hasBigNumber(text: string): boolean {
   return BIG_NUMBER.test(text) && parseObject(text) !== undefined && mendInput(text).hasBigNumber;
 }
 
 interface MendedInput {
   readonly input: Record<string, unknown>;
-  /** No string had to change. */
+  /** No string of the arguments held a lone surrogate. */
   readonly isWellFormed: boolean;
   readonly hasBigNumber: boolean;
 }
 
-/** @param text a JSON object */
 function mendInput(text: string): MendedInput {
   const found = { isWellFormed: true, hasBigNumber: false };
   const input = JSON.parse(text, (_key, value: unknown, context?: { readonly source?: string }) => {
@@ -60,7 +59,7 @@ function mendInput(text: string): MendedInput {
   return { input, ...found };
 }
 
-/** Only whole numbers count as changed. A rounded fraction is what the tool would read too. */
+/** Only whole numbers count as changed. A tool would read the same rounded fraction as the model sends. */
 function isChanged(value: number, source: string): boolean {
   return !Number.isFinite(value) || (/^-?\d+$/.test(source) && BigInt(value) !== BigInt(source));
 }
@@ -75,7 +74,7 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Legal ids of each format. Anthropic documents its rule. The others are what servers are known to accept. */
+/** Legal call ids of each format. Anthropic documents its rule. The other two come from what servers accepted. */
 const LEGAL_IDS: Readonly<Record<WireFormat, RegExp>> = {
   anthropic: /^[a-zA-Z0-9_-]{1,64}$/,
   'openai-chat': /^[\x21-\x7e]{1,40}$/,
@@ -91,9 +90,9 @@ const LEGAL_IDS: Readonly<Record<WireFormat, RegExp>> = {
 export class CallIds {
   readonly #legal: RegExp;
   readonly #taken = new Set<string>();
-  /** Id in the log → sent id. */
+  /** Sent id of each call, by the id in the log. */
   readonly #sent = new Map<string, string>();
-  /** Last number tried for a stem. Without it, 10,000 ids with one stem would take 50,000,000 attempts. */
+  /** Last number tried for each stem. Without this map, 10,000 ids with one stem would take 50,000,000 attempts. */
   readonly #numbers = new Map<string, number>();
 
   constructor(messages: readonly Message[], format: WireFormat) {

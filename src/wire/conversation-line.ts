@@ -3,7 +3,6 @@ import { TurnfoldError } from '../domain/errors.ts';
 import { jsonSchema, type Message, messageSchema, toolCallSchema } from '../domain/message.ts';
 import { isMapping, parseInput } from '../domain/parse.ts';
 
-/** One conversation of a JSONL file. */
 export interface ConversationLine {
   readonly id: string;
   readonly messages: readonly Message[];
@@ -12,7 +11,7 @@ export interface ConversationLine {
 const idSchema = z.object({ id: z.string().min(1).optional() });
 const messagesSchema = z.object({ messages: z.array(z.unknown()) });
 
-/** Arguments as text. Files from other tools hold the object itself. A record schema would drop the key `__proto__`. */
+/** Reads arguments that other tools wrote as an object. A record schema would drop the key `__proto__`. */
 const argumentsSchema = z
   .union([z.string(), z.custom<object>(isMapping)], { error: 'expected a JSON object, or its text' })
   .transform((given) => (typeof given === 'string' ? given : JSON.stringify(given)));
@@ -36,13 +35,12 @@ const chatMessageSchema = z
     error: 'expected text or a list of parts',
   });
 
-/** Fields that only the chat format has. */
 const CHAT_FIELDS = ['tool_calls', 'tool_call_id', 'function_call', 'refusal'] as const;
 
-/** Fields that only our format has. A message read as chat format would silently lose them. */
+/** Fields that only our format has. Reading such a message as chat format would silently lose the fields. */
 const OWN_FIELDS = ['toolCalls', 'toolCallId', 'parts', 'raw', 'summary'] as const;
 
-/** Our format as other tools write it: arguments as an object, no content beside calls. */
+/** Our format with what other tools make of it: arguments as an object, no content beside calls. */
 const ownMessageSchema = messageSchema
   .extend({
     content: z.string().nullish(),
@@ -58,7 +56,6 @@ const ownMessageSchema = messageSchema
 /** A line whose id is known, so that errors in its messages can name the conversation. */
 export interface OpenedLine {
   readonly id: string;
-  /** @throws invalid_input with the field */
   readonly readMessages: () => Message[];
 }
 
@@ -77,7 +74,6 @@ export function openConversationLine(line: string, number: number): OpenedLine {
   };
 }
 
-/** @throws invalid_input with the field */
 export function readConversationLine(line: string, number: number): ConversationLine {
   const { id, readMessages } = openConversationLine(line, number);
   return { id, messages: readMessages() };
@@ -102,7 +98,7 @@ function readMessage(value: unknown, at: string): Message {
   return isChatMessage(value) ? readChatMessage(value, at) : parseInput(ownMessageSchema, value, at);
 }
 
-/** A message without chat fields is read as ours. Reading a broken message of ours as chat would drop its calls. */
+/** A message without chat fields counts as ours: reading a broken message of ours as chat would drop its calls. */
 function isChatMessage(value: unknown): value is Record<string, unknown> {
   if (!isMapping(value)) return false;
   const isMarked = CHAT_FIELDS.some((field) => field in value);
@@ -128,7 +124,7 @@ function readChatMessage(value: Record<string, unknown>, at: string): Message {
     ...marks
   } = parseInput(chatMessageSchema, value, at);
   const calls = (tool_calls ?? []).map((call) => ({ id: call.id, ...call.function }));
-  // Copied to enforce the limits on parts.
+  // The parts are parsed again to enforce the limits on them.
   const parts = parseInput(z.array(jsonSchema), Array.isArray(content) ? content : [], `${at}.content`);
   const text = Array.isArray(content) ? content.map((part) => part.text ?? '').join('') : (content ?? '');
   return {

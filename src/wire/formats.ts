@@ -14,7 +14,6 @@ interface FormatFunctions {
   readonly validate: (body: unknown, context?: RuleContext, options?: object) => Sliced<Violation[]>;
 }
 
-/** Operations on a format chosen at run time. */
 export interface WireFormatTools {
   /**
    * @param options options of the format, from the model's profile

@@ -7,10 +7,8 @@ export const EMPTY_TEXT = '(empty)';
 /** A part that every provider takes. */
 export type SentPart = Exclude<Part, { kind: 'other' }>;
 
-/** Picture types that every provider takes. */
 const MEDIA_TYPES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
 
-/** URLs that providers fetch. */
 const WEB_URL = /^https?:\/\/./i;
 
 /**
@@ -31,7 +29,7 @@ export function textPart(text: string): SentPart {
   return { kind: 'text', text };
 }
 
-/** Tells whether a provider's own items have the text of a message. A blank text is sent as the placeholder. */
+/** Compares the text of a provider's own items with a message, whose blank text was sent as the placeholder. */
 export function isTextOf(said: string, text: string): boolean {
   return isBlank(said) ? text === '' || text === EMPTY_TEXT : text === said;
 }

@@ -8,13 +8,12 @@ export function isThinking(item: { readonly type?: unknown }): boolean {
   return THINKING_TYPES.has(item.type);
 }
 
-/** Number of thinking items of a message in this format, from any model. */
 export function countThoughts(message: Message, format: WireFormat): number {
   const raw = readRawItems(message);
   return raw?.format === format ? raw.items.filter(isThinking).length : 0;
 }
 
-/** Facts about a request that thinking is bound to. */
+/** The facts of a request that decide which recorded items may be sent back in it. */
 export interface Binding {
   readonly format: WireFormat;
   readonly model: string;
@@ -37,7 +36,7 @@ function isOfModel({ format, model }: RawItems, binding: Binding): boolean {
   return format === binding.format && model === binding.model;
 }
 
-/** Facts that were not recorded count as unchanged: an imported log, a format without a prefix. */
+/** A fact that was not recorded counts as unchanged: an imported log, a format without a prefix. */
 export function isThinkingValid(raw: RawItems, binding: Binding): boolean {
   const { version, prefix } = binding;
   if (!isOfModel(raw, binding)) return false;

@@ -1,6 +1,6 @@
 import { isMapping } from '../domain/parse.ts';
 
-/** Keys whose values describe an item without its contents. */
+/** Keys whose values are shown. The values of all other keys may be contents, so only their sizes are shown. */
 const FORM_KEYS: ReadonlySet<string> = new Set([
   'type',
   'role',

@@ -9,16 +9,16 @@ import type { Origin, WireRequest } from './wire-request.ts';
 const ILLEGAL_IN_NAMES = /[^a-zA-Z0-9_-]/g;
 const MAX_NAME_LENGTH = 64;
 
-/** Most tools of one request. OpenAI has the smallest limit. */
+/** Most tools of one request. No other provider has a smaller limit. */
 export const OPENAI_MAX_TOOLS = 128;
 
-/** Names that get a stub of their own. Later names share one. */
+/** Number of invented tool names that get a stub of their own. Later names share one stub. */
 const MAX_OWN_STUBS = 15;
 const SHARED_STUB = 'unknown_tool';
 
 export interface SentTools {
   readonly tools: readonly ToolDescription[];
-  /** Sent name of a tool. */
+  /** Returns the name under which a tool is sent. */
   readonly nameOf: (name: string) => string;
 }
 
@@ -58,14 +58,13 @@ function makeStub(name: string): ToolDescription {
 }
 
 export interface DescribedTools extends SentTools {
-  /** Fingerprint of the system texts and of these tools (A8). */
   readonly prefix: string;
 }
 
 export interface ToolPlace {
   readonly format: WireFormat;
   readonly system: readonly string[];
-  /** Origins in the order of sending: results behind their call. */
+  /** Indexes of the messages in the order of sending: results behind their call. */
   readonly order: readonly Origin[];
 }
 
@@ -88,7 +87,7 @@ export function describeTools(request: WireRequest, { format, system, order }: T
   return all;
 }
 
-/** Origins of assistant messages since the last user message. User text behind results does not end the loop. */
+/** Returns the assistant messages of the current tool loop. User text behind results does not end a loop. */
 function findLoop(messages: readonly Message[], order: readonly Origin[]): Origin[] {
   let loop: Origin[] = [];
   let isBehindResults = false;

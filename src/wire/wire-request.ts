@@ -3,25 +3,23 @@ import type { ModelAnswer, ToolDescription } from '../domain/model.ts';
 import type { RawItem, WireFormat } from '../domain/raw-items.ts';
 import type { SentPart } from './parts.ts';
 
-/** A request in our own form. */
 export interface WireRequest {
-  /** Model name of the provider. */
+  /** The provider's name of the model. */
   readonly model: string;
   readonly system: string;
   readonly tools: readonly ToolDescription[];
   readonly messages: readonly Message[];
-  /** Version that the messages are the context of. Absent if nothing was ever compacted. */
+  /** Version whose context the messages are. Absent for a context that was never compacted. */
   readonly version?: number;
   readonly maxOutputTokens: number;
 }
 
-/** Contents of a provider's answer, and the items that hold them. */
 export interface AnswerParts extends Pick<ModelAnswer, 'content' | 'toolCalls'> {
   readonly end: NonNullable<ModelAnswer['end']>;
   readonly items: readonly RawItem[];
 }
 
-/** Index into the request's messages, or `NO_ORIGIN` for added content. */
+/** Index of the message that a block comes from. `NO_ORIGIN` stands for content that rendering added. */
 export type Origin = number;
 export const NO_ORIGIN: Origin = -1;
 
@@ -30,7 +28,7 @@ export interface WireCall {
   readonly id: string;
   readonly name: string;
   readonly input: Readonly<Record<string, unknown>>;
-  /** The same arguments as text. The model's own text if it is an object. */
+  /** The input as text: the model's own text if that is a JSON object. */
   readonly arguments: string;
 }
 
@@ -40,18 +38,18 @@ export type ArrangedItem =
       readonly kind: 'user';
       readonly origin: Origin;
       readonly parts: readonly SentPart[];
-      /** The provider's own compaction of this summary, sent in its place where the format allows it. */
+      /** The provider's own compaction of this summary. It is sent in place of the text if the format allows that. */
       readonly raw?: readonly RawItem[];
     }
   | {
       readonly kind: 'assistant';
       readonly origin: Origin;
-      /** Empty only beside calls. */
+      /** The text is empty only beside calls. */
       readonly text: string;
       readonly calls: readonly WireCall[];
-      /** Number of thinking items that the model wrote in this format, sent or not (A7). */
+      /** Number of thinking items that the model wrote, whether or not they are sent (A7). */
       readonly thoughts: number;
-      /** The provider's own items, if this model takes them back. Thinking that no longer holds is left out. */
+      /** The provider's own items, if they may go back to this model. Invalid thinking is left out. */
       readonly raw?: readonly RawItem[];
     }
   | {
@@ -74,12 +72,11 @@ export interface Rendered<Body> {
   readonly prefix: string;
 }
 
-/** A rule that a request breaks. */
 export interface Violation {
   /** Code as in docs/reference/wire.md: X1, A4, C1, R2 … */
   readonly rule: string;
   /** Path in the body, such as `messages[3].content[0]`. */
   readonly path: string;
-  /** Description without contents. */
+  /** Never holds contents of the request. */
   readonly message: string;
 }

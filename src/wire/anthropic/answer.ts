@@ -3,7 +3,7 @@ import { readCallArguments } from '../calls.ts';
 import type { AnswerParts } from '../wire-request.ts';
 import { isToolUse, joinTextBlocks } from './layout.ts';
 
-/** Fields read from a whole (accumulated) answer. The SDK's `Message` fits. */
+/** The fields that we read of a whole answer. The SDK's `Message` has them. */
 export interface AnthropicAnswer {
   readonly content: readonly { readonly type: string }[];
   readonly stop_reason: string | null;
@@ -44,7 +44,7 @@ export function readAnthropicAnswer({ content, stop_reason, inputs = [] }: Anthr
 
 interface ReadBlock {
   readonly item: RawItem;
-  /** Input of a call, as JSON. */
+  /** Arguments of the call, as the model wrote them. */
   readonly input: string;
 }
 

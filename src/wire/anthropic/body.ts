@@ -75,7 +75,7 @@ export interface AnthropicTool {
 export type AnthropicThinking =
   | {
       readonly type: 'enabled';
-      /** Tokens reserved for thinking. */
+      /** Tokens that the model may spend on thinking, below the output cap. */
       readonly budget_tokens: number;
     }
   | { readonly type: 'adaptive' };

@@ -19,13 +19,12 @@ import type {
 export interface Turn {
   readonly role: AnthropicMessage['role'];
   readonly blocks: AnthropicBlock[];
-  /** Origin of each block. */
   readonly origins: Origin[];
 }
 
 export interface LaidTurns {
   readonly turns: readonly Turn[];
-  /** Messages sent with less thinking than the model wrote. */
+  /** Messages that are sent with less thinking than the model wrote. */
   readonly withoutThinking: ReadonlySet<Origin>;
 }
 
@@ -50,7 +49,7 @@ export function* layTurns(items: readonly ArrangedItem[]): Sliced<LaidTurns> {
   return { turns, withoutThinking };
 }
 
-/** A7: a turn with thinking starts with it. A message that is merged behind another one (A3) loses its thinking. */
+/** A7: thinking must come first in its turn. A message that is merged behind another message (A3) loses its thinking. */
 function beginsOtherwise({ role, blocks: [first] }: Turn): boolean {
   return role === 'assistant' && first !== undefined && !isThinking(first);
 }
@@ -101,7 +100,7 @@ function hasCall(blocks: readonly AnthropicBlock[]): boolean {
   return blocks.some(({ type }) => type === 'tool_use');
 }
 
-/** The provider's own summary. Our summary holds the same text. */
+/** Type of the provider's own summary. A summary of ours beside the block holds the same text. */
 const COMPACTION = 'compaction';
 
 function writePart(part: SentPart): TextBlock | ImageBlock {
@@ -127,7 +126,6 @@ function hidePicture(part: SentPart): SentPart {
   return part.kind === 'text' ? part : textPart('(a picture of the failed call is not shown)');
 }
 
-/** Writes an assistant message from our own fields. */
 function writeAssistant({ text, calls }: ArrangedAssistant): AnthropicBlock[] {
   return [...(text === '' ? [] : [textBlock(text)]), ...calls.map(writeCall)];
 }
@@ -151,7 +149,7 @@ function writeOwnBlocks(item: ArrangedAssistant): AnthropicBlock[] | undefined {
     const call = callOf.get(given);
     return call === undefined ? given : fitUse(given, call);
   });
-  // A message may be neither empty nor thinking only.
+  // The API refuses a message that is empty or holds only thinking.
   return [...kept.map(asBlock), ...(kept.every(isThinking) ? [textBlock(EMPTY_TEXT)] : [])];
 }
 
@@ -174,12 +172,12 @@ function saysTheSame(raw: readonly RawItem[], { text, calls }: ArrangedAssistant
   return isTextOf(said, text) && areSameCalls;
 }
 
-/** Serializes arguments as the SDK parsed them. Long numbers lose digits. */
+/** Serializes arguments as the SDK parsed them: long numbers lose digits, as they did in the recorded block. */
 function rewrite(given: string): string {
   return JSON.stringify(JSON.parse(given));
 }
 
-/** Sets the sent id, name and long numbers. Returns the same object if nothing changes. */
+/** Sets the sent id and name of a call, and the exact digits of long numbers. */
 function fitUse(use: RawItem, { id, name, input, arguments: given }: WireCall): RawItem {
   const isSame = use.id === id && use.name === name && !hasBigNumber(given);
   return isSame ? use : { ...use, id, name, input };
@@ -213,7 +211,7 @@ function isReadable(item: RawItem, answered: ReadonlySet<unknown>): boolean {
   }
 }
 
-/** The cast is safe: the provider wrote the item, and unknown types go back unchanged. */
+/** The cast is safe, because the provider wrote the item and accepts its own types back. */
 function asBlock(item: RawItem): AnthropicBlock {
   return item as unknown as AnthropicBlock;
 }

@@ -6,13 +6,13 @@ import type { AnthropicBlock, AnthropicBody, AnthropicThinking, AnthropicTool, C
 import { hasLostThinking, type LaidTurns, layTurns, type Turn } from './layout.ts';
 
 export interface AnthropicOptions {
-  /** Off if absent. */
+  /** Thinking is off if this is absent. */
   readonly thinking?: AnthropicThinking;
   /** Sets marks for the provider's prompt cache (A9). Default true. */
   readonly hasCacheMarks?: boolean;
 }
 
-/** Minimum of the API. A request whose output cap leaves less room goes without thinking. */
+/** Smallest budget of the API. A request whose output cap leaves less room is sent without thinking. */
 const MIN_THINKING_TOKENS = 1_024;
 
 /**
@@ -74,7 +74,7 @@ function fitThinking(
 
 const MARK: { readonly cache_control: CacheControl } = { cache_control: { type: 'ephemeral' } };
 
-/** Blocks that may carry a cache mark. The API refuses marks on thinking. Unknown blocks go back unchanged. */
+/** Blocks that may carry a cache mark. The API refuses marks on thinking, and unknown blocks go back unchanged. */
 const MARKABLE: ReadonlySet<string> = new Set([
   'text',
   'image',

@@ -5,7 +5,7 @@ import { sharedRules } from '../rules/shared-rules.ts';
 import type { Violation } from '../wire-request.ts';
 import { type AnthropicView, isMarked, type PlacedBlock, readBlock, viewAnthropic } from './view.ts';
 
-/** A8 is missing: no body shows which prefix its thinking was written under. `checkThinking` checks A8. */
+/** Has no A8, because no body shows under which prefix its thinking was written. `checkThinking` checks A8. */
 const anthropicRules: Rules<AnthropicView> = {
   ...sharedRules,
   A1: hasSystemAside,
@@ -21,7 +21,6 @@ const anthropicRules: Rules<AnthropicView> = {
   A12: flagsErrors,
 };
 
-/** Returns the violations of a Messages body, in the order of the rules. */
 export function* validateAnthropicInSlices(body: unknown, context: RuleContext = {}): Sliced<Violation[]> {
   return yield* applyRules(anthropicRules, yield* viewAnthropic(body), context);
 }
@@ -72,7 +71,6 @@ function* answersCallsAtOnce(view: AnthropicView, context: RuleContext): Generat
   }
 }
 
-/** Call ids by the position of their turn. */
 function* collectPlaces(
   placed: readonly { readonly position: number; readonly id: string }[],
 ): Generator<undefined, ReadonlyMap<number, ReadonlySet<string>>> {
@@ -126,7 +124,7 @@ function* endsTextsCleanly({ turns, texts }: AnthropicView, { isProbed }: RuleCo
 
 const MAX_CACHE_MARKS = 4;
 
-/** Minimum of the API. */
+/** The API refuses a smaller number. */
 const MIN_BUDGET_TOKENS = 1_024;
 
 /**

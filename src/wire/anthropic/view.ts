@@ -9,7 +9,7 @@ import {
   writeInSlices,
 } from '../rules/body-view.ts';
 
-/** A block with its path. A string content counts as one text block. */
+/** A block with its path in the body. Content that is a string counts as one text block. */
 export type PlacedBlock = Block & { readonly path: string };
 
 export interface AnthropicTurn {
@@ -20,15 +20,14 @@ export interface AnthropicTurn {
 
 export interface AnthropicView extends BodyView {
   readonly turns: readonly AnthropicTurn[];
-  /** Position behind the last user turn without results. User text behind results does not end the tool loop. */
+  /** Position where the current tool loop starts: behind the last user turn without results. */
   readonly loopStart: Position;
-  /** Blocks of all turns. */
   readonly blocks: readonly PlacedBlock[];
   /** Thinking is `enabled`: every answer starts with it. */
   readonly requiresThinking: boolean;
-  /** Budget of thinking and the output cap that contains it. */
+  /** Token budget of thinking, and the output cap that must exceed the budget. */
   readonly thinkingBudget?: { readonly tokens: unknown; readonly maxTokens: unknown };
-  /** Paths of cache marks, in the order in which the provider reads them. */
+  /** Paths of the cache marks, in the order in which the provider reads the marks. */
   readonly cacheMarks: readonly string[];
 }
 
@@ -142,7 +141,7 @@ function isResult({ type }: PlacedBlock): boolean {
   return type === 'tool_result';
 }
 
-/** Schemas of the blocks that rules read. A field is `unknown` where a rule checks its type. */
+/** Schemas of the blocks that rules read. A field is `unknown` if a rule checks its type. */
 const cacheMark = { cache_control: z.unknown().optional() };
 const textSchema = z.object({ type: z.literal('text'), text: z.string(), ...cacheMark });
 const toolUseSchema = z.object({
@@ -191,7 +190,7 @@ const otherSchema = z.object({
 
 type KnownBlock = z.infer<typeof knownSchema>;
 
-/** A block that no rule reads. All such types share one discriminator. */
+/** A block of a type that no rule knows. */
 export interface OtherBlock extends Omit<z.infer<typeof otherSchema>, 'type'> {
   readonly type: 'other';
   readonly kind: string;

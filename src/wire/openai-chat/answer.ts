@@ -1,7 +1,7 @@
 import type { RawItem } from '../../domain/raw-items.ts';
 import type { AnswerParts } from '../wire-request.ts';
 
-/** Fields read from a whole (accumulated) answer. A choice of the SDK's `ChatCompletion` fits. */
+/** The fields that we read of a whole answer. A choice of the SDK's `ChatCompletion` has them. */
 export interface ChatAnswer {
   readonly finish_reason: string | null;
   readonly message: {
@@ -18,7 +18,7 @@ interface ChatAnswerCall {
   readonly custom?: { readonly name: string; readonly input: string };
 }
 
-/** Ends by finish reason. Any other reason is `complete`. Compatible servers use the last three for a broken answer. */
+/** Ends by finish reason. Any other reason is `complete`. The last three come from compatible servers. */
 const ENDS: Readonly<Record<string, AnswerParts['end']>> = {
   length: 'cut_off',
   content_filter: 'refusal',
@@ -27,7 +27,7 @@ const ENDS: Readonly<Record<string, AnswerParts['end']>> = {
   error: 'cut_off',
 };
 
-/** Reads text, calls and the verbatim message from an answer. The words of a refusal are its text. */
+/** The words of a refusal become the text of the answer. */
 export function readChatAnswer({ finish_reason, message }: ChatAnswer): AnswerParts {
   const { content, refusal, tool_calls } = message;
   const isRefusal = typeof refusal === 'string' && refusal !== '';
@@ -38,13 +38,13 @@ export function readChatAnswer({ finish_reason, message }: ChatAnswer): AnswerPa
       name: called?.name ?? custom?.name ?? '',
       arguments: called?.arguments ?? JSON.stringify({ input: custom?.input ?? '' }),
     })),
-    // A stream that broke off has no reason.
+    // A stream that broke off has no finish reason.
     end: isRefusal ? 'refusal' : finish_reason === null ? 'cut_off' : (ENDS[finish_reason] ?? 'complete'),
     items: [dropEmptyFields(message)],
   };
 }
 
-/** Drops empty fields. The SDK adds some, and some servers refuse fields that they did not write. */
+/** Drops the empty fields that the SDK adds: some servers refuse fields that they did not write. */
 function dropEmptyFields(message: ChatAnswer['message']): RawItem {
   const fields = Object.entries(message).filter(([name, value]) => name === 'content' || isFilled(value));
   return Object.fromEntries(fields);

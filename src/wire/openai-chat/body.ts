@@ -26,10 +26,10 @@ export interface ChatUserMessage {
   readonly content: string | (ChatTextPart | ChatImagePart)[];
 }
 
-/** A verbatim message may have other fields of its server: reasoning (C7), signatures. */
+/** A message that goes back verbatim may have more fields of its server: reasoning (C7), signatures. */
 export interface ChatAssistantMessage {
   readonly role: 'assistant';
-  /** Null only beside calls (C3). */
+  /** The content is null only beside calls (C3). */
   readonly content: string | null;
   readonly tool_calls?: ChatCall[];
 }

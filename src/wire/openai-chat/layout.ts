@@ -5,15 +5,14 @@ import { isTextOf, type SentPart } from '../parts.ts';
 import type { ArrangedAssistant, ArrangedItem, ArrangedResult, Origin, WireCall } from '../wire-request.ts';
 import type { ChatAssistantMessage, ChatImagePart, ChatMessage, ChatTextPart } from './body.ts';
 
-/** A message of the body with the origin of each of its parts. */
 export interface LaidMessage {
   readonly message: ChatMessage;
   readonly origins: readonly Origin[];
-  /** Set for a user message that shows pictures of the results before it. */
+  /** Set for a user message that shows the pictures of the results before it. */
   readonly isOfResults?: true;
 }
 
-/** Text of a result that is only a picture. Pictures may stand in user messages only (C6). */
+/** Text of a result that holds only a picture, because the picture itself follows in a user message (C6). */
 const PICTURE_TEXT = '(the picture follows)';
 
 /**
@@ -59,7 +58,7 @@ function writeAssistant({ text, calls }: ArrangedAssistant): ChatAssistantMessag
   };
 }
 
-/** Joins all texts into one string, which every compatible server takes. */
+/** Joins all texts of a result: every compatible server accepts a string, but not every one a list of parts. */
 function textOf({ parts }: ArrangedResult): string {
   const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []));
   return texts.length === 0 ? PICTURE_TEXT : texts.join('\n');
@@ -91,7 +90,7 @@ function writePart(part: SentPart): ChatTextPart | ChatImagePart {
   }
 }
 
-/** A lone text part becomes a string, which every compatible server takes. */
+/** Returns a lone text part as a string: every compatible server accepts a string, but not every one a list. */
 export function plainText(parts: readonly (ChatTextPart | ChatImagePart)[]): string | undefined {
   const [only] = parts;
   return parts.length === 1 && only?.type === 'text' ? only.text : undefined;
@@ -100,7 +99,7 @@ export function plainText(parts: readonly (ChatTextPart | ChatImagePart)[]): str
 /** Fields in which servers return the reasoning of open models. */
 const REASONING_FIELDS = ['reasoning_content', 'reasoning', 'reasoning_details'] as const;
 
-/** Fields that are compared with the message. All others go back unchanged. */
+/** Fields that are compared with the message. All other fields go back to the server unchanged. */
 const ownSchema = z.object({
   content: z.string().nullish(),
   tool_calls: z
@@ -132,7 +131,6 @@ function writeOwnMessage(item: ArrangedAssistant): ChatAssistantMessage | undefi
   };
 }
 
-/** Returns the same object if the message has no reasoning. */
 export function dropReasoning(message: ChatAssistantMessage): ChatAssistantMessage {
   if (!REASONING_FIELDS.some((field) => field in message)) return message;
   const fields = Object.entries(message).filter(([name]) => !REASONING_FIELDS.some((field) => field === name));
@@ -143,7 +141,7 @@ function areSameCalls(own: readonly OwnCall[], calls: readonly WireCall[]): bool
   return own.length === calls.length && calls.every((call, index) => call.arguments === argumentsOf(own[index]));
 }
 
-/** Arguments in their sent form: text that is not a JSON object is wrapped in one (X7). */
+/** Returns arguments as a request sends them: text that is not a JSON object is wrapped in an object (X7). */
 function argumentsOf(call: OwnCall | undefined): string | undefined {
   return call === undefined ? undefined : readCallArguments(call.function).arguments;
 }

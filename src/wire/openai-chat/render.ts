@@ -11,7 +11,7 @@ export interface ChatOptions {
    * knows.
    */
   readonly systemRole?: 'system' | 'developer';
-  /** The server's chat template requires alternating user and assistant messages. Default false. */
+  /** True if the server's chat template requires alternating user and assistant messages. Default false. */
   readonly isStrict?: boolean;
   /** Name of the output cap on this server. Default `max_completion_tokens`. */
   readonly outputCapField?: 'max_completion_tokens' | 'max_tokens';
@@ -42,7 +42,7 @@ export function* renderChatInSlices(request: WireRequest, options: ChatOptions =
   };
 }
 
-/** Writes one system message: strict templates take no second one (C5). */
+/** Joins all system texts into one message, because strict templates refuse a second system message (C5). */
 function writeSystem(system: readonly ArrangedSystem[], role: 'system' | 'developer'): LaidMessage[] {
   if (system.length === 0) return [];
   const parts = system.map(({ text }): ChatTextPart => ({ type: 'text', text }));
@@ -50,13 +50,12 @@ function writeSystem(system: readonly ArrangedSystem[], role: 'system' | 'develo
   return [{ message: { role, content: plainText(parts) ?? parts }, origins }];
 }
 
-/** A schema without `properties` is refused, even for a tool without parameters. */
+/** Adds `properties` to the schema: servers refuse a schema without them, even for a tool without parameters. */
 function writeTool({ name, description, parameters }: ToolDescription): ChatTool {
   const schema = { properties: {}, ...parameters, type: 'object' };
   return { type: 'function', function: { name, description, parameters: schema } };
 }
 
-/** Placeholders for a missing role: between two answers, and between results and a user message. */
 const BETWEEN_ANSWERS = '(go on)';
 const BEHIND_RESULTS = '(the results are noted)';
 
@@ -73,7 +72,7 @@ function alternateRoles(messages: readonly LaidMessage[]): LaidMessage[] {
       laid[laid.length - 1] = mergeUsers(last, last.message, next, next.message);
       continue;
     }
-    // An open round stays open: no answer may follow it.
+    // No placeholder answer follows an open round, because an answer would leave calls without results (C1).
     if (next.message.role === 'user' && last?.message.role === 'tool' && openCalls === 0) {
       laid.push(placeholder({ role: 'assistant', content: BEHIND_RESULTS }));
     }

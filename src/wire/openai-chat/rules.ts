@@ -16,7 +16,6 @@ const chatRules: Rules<ChatView> = {
   C7: keepsReasoningInLoop,
 };
 
-/** Returns the violations of a Chat Completions body, in the order of the rules. */
 export function* validateChatInSlices(body: unknown, context: RuleContext = {}): Sliced<Violation[]> {
   return yield* applyRules(chatRules, yield* viewChat(body), context);
 }

@@ -15,13 +15,12 @@ const roleSchema = z.enum(['system', 'developer', 'user', 'assistant', 'tool']);
 export interface ViewedChatMessage {
   readonly path: string;
   readonly role: z.infer<typeof roleSchema>;
-  /** False for absent content and for null. True if the message could not be read. */
+  /** True for a message that could not be read, so that only its form is reported. */
   readonly hasContent: boolean;
   /** `tool_calls` is a list, even if empty. */
   readonly hasCalls: boolean;
-  /** Paths of pictures. */
+  /** Paths of the message's pictures. */
   readonly images: readonly string[];
-  /** Value of `reasoning_content`. */
   readonly reasoning: unknown;
   /** The message has reasoning, in `reasoning_content` or in another field. */
   readonly hasReasoning: boolean;
@@ -29,11 +28,10 @@ export interface ViewedChatMessage {
 
 export interface ChatView extends BodyView {
   readonly chat: readonly ViewedChatMessage[];
-  /** Paths of calls whose arguments are not a string. */
   readonly untextedCalls: readonly string[];
 }
 
-/** Limits of OpenAI's own server. Compatible servers take more. */
+/** Limits of OpenAI's own server. Compatible servers accept more. */
 const MAX_ID_LENGTH = 40;
 const MAX_NAME_LENGTH = 64;
 const MAX_MESSAGES = 2_048;

@@ -3,7 +3,7 @@ import type { RawItem } from '../../domain/raw-items.ts';
 import type { AnswerParts } from '../wire-request.ts';
 import { isOwnCall, joinOutputTexts } from './layout.ts';
 
-/** Fields read from a whole (accumulated) answer. The SDK's `Response` fits. */
+/** The fields that we read of a whole response. The SDK's `Response` has them. */
 export interface ResponsesAnswer {
   readonly status?: string | null;
   readonly incomplete_details?: { readonly reason?: string | null } | null;
@@ -13,7 +13,7 @@ export interface ResponsesAnswer {
 /** Fields that the SDK adds or that only answers have. The API refuses them in a request. */
 const ANSWER_FIELDS: ReadonlySet<string> = new Set(['parsed_arguments', 'created_by']);
 
-/** Reads text, calls and verbatim items from an answer. The words of a refusal are its text. */
+/** The words of a refusal become the text of the answer. */
 export function readResponsesAnswer(response: ResponsesAnswer): AnswerParts {
   const items = response.output.map(readItem);
   return {

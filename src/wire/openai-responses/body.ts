@@ -17,7 +17,7 @@ export interface UserItem {
   readonly content: (InputText | InputImage)[];
 }
 
-/** Without an id: a server's id is valid only behind the reasoning that it came with (R3). */
+/** Has no id, because the server accepts an id only behind the reasoning that came with the id (R3). */
 export interface AssistantItem {
   readonly role: 'assistant';
   readonly content: string;
@@ -56,7 +56,7 @@ export interface ResponsesBody {
   readonly input: ResponsesItem[];
   readonly tools?: ResponsesTool[];
   readonly max_output_tokens: number;
-  /** R7: the log holds the history, so nothing refers to a stored response. */
+  /** R7: every request sends the whole history, so the server need not store responses. */
   readonly store: false;
   readonly include?: 'reasoning.encrypted_content'[];
 }

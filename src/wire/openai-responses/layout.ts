@@ -7,7 +7,7 @@ import type { InputImage, InputText, ResponsesItem } from './body.ts';
 
 export interface LaidItem {
   readonly item: ResponsesItem;
-  /** One origin for each part of a user message, otherwise one. */
+  /** A user message has one origin for each of its parts. Every other item has one origin. */
   readonly origins: readonly Origin[];
 }
 
@@ -69,7 +69,7 @@ function writePart(part: SentPart): InputText | InputImage {
   }
 }
 
-/** Items that the server takes back without their id. */
+/** Types of items that the server accepts without their id. */
 const TAKEN_WITHOUT_ID: ReadonlySet<unknown> = new Set(['message', 'function_call', 'web_search_call']);
 
 /**
@@ -102,7 +102,6 @@ function writeOwnItems(item: ArrangedAssistant, taken: Set<unknown>): ResponsesI
   return items.map(asItem);
 }
 
-/** Joins the texts and refusals of all messages. */
 export function joinOutputTexts(items: readonly RawItem[]): string {
   return items
     .filter(isMessage)
@@ -149,7 +148,7 @@ function saysTheSame(raw: readonly RawItem[], { text, calls }: ArrangedAssistant
   );
 }
 
-/** Arguments in their sent form: text that is not a JSON object is wrapped in one (X7). */
+/** Returns arguments as a request sends them: text that is not a JSON object is wrapped in an object (X7). */
 function argumentsOf({ arguments: given }: RawItem): string {
   return readCallArguments({ arguments: typeof given === 'string' ? given : '' }).arguments;
 }
@@ -173,18 +172,18 @@ function isReadable(item: RawItem, taken: ReadonlySet<unknown>): boolean {
   return isOwnCall(item) || !(waits || item.type === 'compaction');
 }
 
-/** A server that stores nothing needs the encrypted content of its reasoning (R6). */
+/** A server that stores nothing can read its own reasoning only from the encrypted content (R6). */
 function isSealed({ encrypted_content: sealed }: RawItem): boolean {
   return typeof sealed === 'string' && sealed !== '';
 }
 
-/** R2, R4: whether an item may follow reasoning. A message belongs to its reasoning only if it has an id. */
+/** R2, R4: decides whether an item may follow reasoning. A message without an id belongs to no reasoning. */
 function isCompanion(next: RawItem | undefined, taken: ReadonlySet<unknown>): boolean {
   if (next === undefined || isReasoning(next)) return false;
   return !isMessage(next) || (next['id'] !== undefined && !taken.has(next['id']));
 }
 
-/** Sets the sent id, name and arguments, and drops blank texts (X3). Returns the same object if nothing changes. */
+/** Sets the sent id, name and arguments of a call, and drops the blank texts of a message (X3). */
 function fit(item: RawItem, call: WireCall | undefined): RawItem {
   if (call !== undefined) {
     const sent = { call_id: call.id, name: call.name, arguments: call.arguments };
@@ -199,7 +198,7 @@ function withoutId({ id: _, ...item }: RawItem): RawItem {
   return item;
 }
 
-/** The cast is safe: the provider wrote the item, and unknown types go back unchanged. */
+/** The cast is safe, because the provider wrote the item and accepts its own types back. */
 function asItem(item: RawItem): ResponsesItem {
   return item as unknown as ResponsesItem;
 }

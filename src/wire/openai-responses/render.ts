@@ -6,11 +6,11 @@ import type { ResponsesBody, ResponsesTool } from './body.ts';
 import { type LaidItem, layItems } from './layout.ts';
 
 export interface ResponsesOptions {
-  /** The model reasons. A model that does not refuses a request for its reasoning. Default true. */
+  /** Asks for the model's reasoning. A model that does not reason refuses such a request. Default true. */
   readonly isReasoning?: boolean;
 }
 
-/** Minimum of the API. */
+/** The API refuses a smaller number. */
 const MIN_OUTPUT_TOKENS = 16;
 
 /**

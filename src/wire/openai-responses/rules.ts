@@ -18,7 +18,6 @@ const responsesRules: Rules<ResponsesView> = {
   R9: hasUniqueIds,
 };
 
-/** Returns the violations of a Responses body, in the order of the rules. */
 export function* validateResponsesInSlices(body: unknown, context: RuleContext = {}): Sliced<Violation[]> {
   return yield* applyRules(responsesRules, yield* viewResponses(body), context);
 }
@@ -40,7 +39,7 @@ function* pairsOutputs(view: ResponsesView, context: RuleContext): Generator<Bre
   }
 }
 
-/** R2: reasoning is followed by an item of the same answer. A message belongs to it only with its server's id. */
+/** R2: an item of the same answer follows reasoning. A message belongs to its reasoning only with the server's id. */
 function* keepsReasoningWithCompanion({ items }: ResponsesView): Generator<Breach> {
   for (const [position, { path, type, answer }] of items.entries()) {
     const next = items[position + 1];
@@ -111,7 +110,7 @@ function* keepsEncryptedContent({ items, isStateless }: ResponsesView): Generato
   }
 }
 
-/** R7: the input is the whole history, so the server adds none of its own. */
+/** R7: the input is the whole history. A stored history of the server would repeat messages. */
 function* usesNoServerHistory({ serverHistory }: ResponsesView): Generator<Breach> {
   for (const path of serverHistory)
     yield { path, message: 'refers to a stored history, but input holds the whole history' };

@@ -15,9 +15,9 @@ import { OPENAI_MAX_TOOLS } from '../tools.ts';
 
 const contentSchema = z.union([z.string(), z.array(z.unknown())]);
 
-/** Fields of items that rules read. A field is `unknown` where a rule checks its type. */
+/** Fields of items that rules read. A field is `unknown` if a rule checks its type. */
 const itemSchema = z.object({
-  /** Optional for messages. */
+  /** The API lets messages leave the type out. */
   type: z.string().default('message'),
   role: z.enum(['user', 'assistant', 'system', 'developer']).optional(),
   id: z.string().nullish(),
@@ -64,9 +64,8 @@ export interface ResponsesView extends BodyView {
   readonly items: readonly PlacedItem[];
   /** Fields that make the server add a stored history. */
   readonly serverHistory: readonly string[];
-  /** The request asks for reasoning, or holds some. */
   readonly usesReasoning: boolean;
-  /** Nothing is stored: the server knows no item by its id alone. */
+  /** The server stores nothing, so it knows no item by its id alone. */
   readonly isStateless: boolean;
 }
 
@@ -83,7 +82,6 @@ const bodySchema = z.object({
   conversation: z.unknown().optional(),
 });
 const namedSchema = z.object({ name: z.string().optional() });
-/** A namespace holds tools of its own. */
 const toolSchema = namedSchema.extend({ tools: z.array(namedSchema).default([]) });
 const partSchema = z.object({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
 
@@ -131,7 +129,6 @@ function isGiven(value: unknown): boolean {
 }
 
 class ResponsesReading extends BodyReader {
-  /** Position where the current run of assistant items starts. */
   #answer: Position | undefined;
 
   *readInput(input: string | readonly unknown[]): Sliced<PlacedItem[]> {
@@ -177,7 +174,7 @@ class ResponsesReading extends BodyReader {
   #readOutput({ type, call_id, output }: Item, path: string, position: Position): void {
     if (typeof call_id === 'string') this.results.push({ path, callId: call_id, position });
     else if (type === 'function_call_output') this.report(path, 'the output has no call_id');
-    // Outputs of other types are no content: screenshots, streams, exit codes.
+    // Outputs of other types hold no text that a model reads: screenshots, streams, exit codes.
     const read = contentSchema.safeParse(output);
     const isContent = type === 'function_call_output' || type === 'custom_tool_call_output';
     if (isContent && read.success) this.#readParts(read.data, `${path}.output`, position);

@@ -2,20 +2,19 @@ import type { z } from 'zod';
 import { endsSlice, type Sliced } from '../../domain/sliced.ts';
 import type { Breach, RuleContext } from './rule.ts';
 
-/** Index into the messages of a view. */
 export type Position = number;
 /** Position of a text outside the messages: Anthropic's `system`, Responses' `instructions`. */
 export const NO_POSITION: Position = -1;
 
 export type Author = 'system' | 'user' | 'assistant' | 'result';
 
-/** One message of a body, or one item in a format of items. */
+/** One message of a body. In Responses, one item. */
 export interface ViewedMessage {
   readonly path: string;
   readonly author: Author;
-  /** Position where an assistant answer starts. An answer is one message, or a run of items. */
+  /** Position where the assistant's answer starts. In Responses, an answer is a run of items. */
   readonly answer?: Position;
-  /** A compaction of the provider, which stands for everything before it. */
+  /** The message is the provider's own compaction, which stands for everything before it. */
   readonly isCompaction?: boolean;
 }
 
@@ -23,16 +22,16 @@ export interface ViewedCall {
   readonly path: string;
   readonly id: string;
   readonly position: Position;
-  /** Answer that made the call. The calls of one answer are a parallel batch. */
+  /** Position of the answer that made the call. The calls of one answer are a parallel batch. */
   readonly answer: Position;
-  /** Absent for a tool of the provider that no request describes. */
+  /** Absent for a call of the provider's own tool, which no request describes. */
   readonly name?: string;
   /**
    * The call belongs to the current tool loop. A new stub would drop the loop's thinking, so any described tool is
    * enough.
    */
   readonly mayBeUndescribed?: boolean;
-  /** Arguments, parsed if the format sends text, and undefined if they are not JSON. Absent for free text. */
+  /** Parsed arguments, undefined if they are not JSON. Absent for a tool that takes free text. */
   readonly input?: unknown;
 }
 
@@ -56,7 +55,7 @@ export interface ViewedText {
 /** Facts about a body that the shared rules (X1–X11) read, the same for all formats. */
 export interface BodyView {
   readonly body: unknown;
-  /** Size of the body as JSON. Undefined if it cannot be serialized. */
+  /** Undefined if the body cannot be serialized. */
   readonly written: WrittenBody | undefined;
   readonly messages: readonly ViewedMessage[];
   readonly calls: readonly ViewedCall[];
@@ -66,14 +65,12 @@ export interface BodyView {
   /** Paths of lists that must not be empty. */
   readonly emptyLists: readonly string[];
   readonly tools: readonly ViewedTool[];
-  /** Longest call id in characters. Absent if unknown. */
+  /** Most characters of a call id, if the format has such a limit. */
   readonly maxIdLength?: number;
-  /** Longest tool name in characters. Absent if unknown. */
   readonly maxNameLength?: number;
-  /** Most tools and messages of a request. Absent if unknown. */
   readonly maxTools?: number;
   readonly maxMessages?: number;
-  /** Parts of the body that could not be read. The rest of the view leaves them out. */
+  /** Parts of the body that could not be read. The other fields of the view leave these parts out. */
   readonly malformed: readonly Breach[];
 }
 
@@ -120,7 +117,6 @@ export class BodyReader {
     this.#malformed.push({ path, message });
   }
 
-  /** Reads content that is a string or a list of parts. */
   readContent(
     content: string | readonly unknown[],
     { path, position }: { readonly path: string; readonly position: Position },
@@ -141,7 +137,7 @@ export function parseBodyJson(text: string): unknown {
   }
 }
 
-/** Facts about a body as JSON. The JSON of a long conversation may be too long for one string. */
+/** Facts about a body's JSON, because the JSON of a long conversation may be too long for one string. */
 export interface WrittenBody {
   readonly bytes: number;
   /** The JSON may hold a lone surrogate. */
@@ -151,7 +147,7 @@ export interface WrittenBody {
 /** JSON.stringify escapes lone surrogates. It leaves pairs as they are. */
 const ESCAPED_SURROGATE = '\\ud';
 
-/** Characters written between two yields, about 3 ms. */
+/** Characters that are serialized between two yields, in about 3 ms. */
 const SLICE_CHARACTERS = 1_000_000;
 
 /**

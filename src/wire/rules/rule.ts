@@ -1,7 +1,7 @@
 import type { Sliced } from '../../domain/sliced.ts';
 import type { Violation } from '../wire-request.ts';
 
-/** Facts that a body does not show. */
+/** Facts that the rules need and a body does not show. */
 export interface RuleContext {
   /**
    * The body was rendered with an extra user message, to check a context before its commit. Rules for the last message
@@ -19,16 +19,14 @@ export interface RuleContext {
   readonly hasStrictTemplate?: boolean;
 }
 
-/** One place that breaks a rule. */
 export type Breach = Omit<Violation, 'rule'>;
 
 /** A rule over a view. It yields each breach, and undefined where it may be interrupted. */
 export type Rule<View> = (view: View, context: RuleContext) => Iterable<Breach | undefined>;
 
-/** Rules by code. */
+/** Rules by their codes in docs/reference/wire.md. */
 export type Rules<View> = Readonly<Record<string, Rule<View>>>;
 
-/** Yields after each rule and wherever a rule may be interrupted. */
 export function* applyRules<View>(rules: Rules<View>, view: View, context: RuleContext): Sliced<Violation[]> {
   const violations: Violation[] = [];
   for (const [rule, check] of Object.entries(rules)) {

@@ -77,7 +77,6 @@ function answeredIds(results: readonly ViewedResult[]): ReadonlySet<string> {
   return new Set(results.map(({ callId }) => callId));
 }
 
-/** Calls grouped by the answer that made them, in order. */
 function batches(calls: readonly ViewedCall[]): Iterable<readonly ViewedCall[]> {
   return Map.groupBy(calls, ({ answer }) => answer).values();
 }
@@ -117,7 +116,7 @@ function* isWellFormed({ body, written }: Pick<BodyView, 'body' | 'written'>): G
   }
 }
 
-/** Field names inside a call's arguments are contents, so the path ends before them. */
+/** Ends the path before the field names inside a call's arguments, because those names are contents. */
 function pathOf(parent: Place, key: string): string {
   const keys = [key];
   for (let place = parent; place.parent !== undefined; place = place.parent) keys.unshift(place.key);
@@ -206,7 +205,6 @@ function* countsWithin({ messages, tools, maxMessages, maxTools }: BodyView): Ge
   }
 }
 
-/** Opening tag of a rendered summary. */
 const SUMMARY = /^\s*<summary\s[^<>]*\bmessages="\d+-\d+"/;
 
 /**

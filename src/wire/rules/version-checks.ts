@@ -41,7 +41,7 @@ export function* checkOrder(
   return violations;
 }
 
-/** Origin of the message that makes each call, by call id. */
+/** Returns the index of the message that makes each call, by call id. */
 function* findCallers(messages: readonly Message[]): Sliced<Map<string, Origin>> {
   const callers = new Map<string, Origin>();
   yield* forEachInSlices(messages, ({ toolCalls = [] }, origin) => {
@@ -79,7 +79,7 @@ export function* checkOpenRound(before: readonly Message[], after: readonly Mess
     }));
 }
 
-/** Keys of a message of a round. Calls and results share ids, so a prefix separates them. */
+/** Returns the keys of a message of a round. A call and its result share one id, so a prefix separates the two. */
 function keysOf({ toolCalls = [], toolCallId }: Message): string[] {
   return toolCallId === undefined ? toolCalls.map(({ id }) => `c${id}`) : [`r${toolCallId}`];
 }
@@ -107,7 +107,7 @@ export function* checkThinking(
       message: 'thinking that was written under another version, prefix or model',
     });
   };
-  // Anthropic has blocks in messages. Responses has items.
+  // Anthropic has thinking in the blocks of a message. Responses has reasoning as items of their own.
   const { messages = [], input = [] } = rendered.body as { messages?: { content: unknown }[]; input?: object[] };
   yield* forEachInSlices(messages, ({ content }, place) => {
     const blocks: readonly object[] = Array.isArray(content) ? content : [];
@@ -122,15 +122,15 @@ export function* checkThinking(
 }
 
 interface Place {
-  /** Called only for a violation. */
+  /** A function, because a path is built only for a violation. */
   readonly path: () => string;
   readonly place: number;
   readonly index: number;
 }
 
-/** Characters searched between two yields, below 5 ms. */
+/** Characters that are searched between two yields. The search takes less than 5 ms. */
 const SLICE_CHARACTERS = 1_000_000;
-/** Cost of a search in a short text, in characters. */
+/** Cost that a search in a short text counts as, in characters. */
 const MIN_SEARCHED = 50;
 
 /** X13: a pass changes no pinned message. Paths refer to `before`. */
@@ -187,7 +187,6 @@ export function* checkPins(
   return [...lost].map(({ path }) => breach(path, 'a pinned text is not sent byte for byte'));
 }
 
-/** All texts of a body, at any depth. */
 function* collectTexts(body: unknown): Sliced<ReadonlySet<string>> {
   const texts = new Set<string>();
   const values = [body];
