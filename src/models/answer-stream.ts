@@ -47,7 +47,7 @@ export async function generateUnlessSilent(
     },
     onText(piece) {
       silence.stop();
-      // Returned, so that the rejection of an async listener reaches the caller's handler.
+      // The promise of an async listener is returned, so that its rejection reaches the caller's handler.
       return call.signal.aborted ? undefined : onText?.(piece);
     },
   };
@@ -78,7 +78,7 @@ export function textNotifier(onText: ModelRequest['onText']): (piece: string) =>
   if (onText === undefined) return () => {};
   return (piece) => {
     if (piece === '') return;
-    // An async listener's unhandled rejection would end the process.
+    // The rejection of an async listener is caught here, because an unhandled rejection would end the process.
     new Promise<void>((resolve) => resolve(onText(piece))).catch(() => {});
   };
 }

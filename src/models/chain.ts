@@ -9,7 +9,7 @@ export interface ChainOptions {
   readonly timers?: Delays;
 }
 
-/** A fifth of a step's deadline, so that the next model has most of it. */
+/** A fifth of a step's deadline, so that the next model has most of the deadline. */
 const FIRST_EVENT_MS = 120_000;
 
 /**
@@ -35,7 +35,7 @@ export function modelChain(
           );
           return { ...answer, model: answer.model ?? model.profile.id };
         } catch (thrown) {
-          // Errors after an abort do not describe the model.
+          // After an abort, any error is the abort's, and says nothing about the model.
           if (request.signal.aborted || !isPassedOver(thrown)) throw thrown;
           const error = readModelError(thrown, Date.now());
           failures.push(error);
@@ -51,14 +51,14 @@ function isPassedOver(error: unknown): error is ModelError {
   return isModelError(error, 'retry') || isModelError(error, 'fatal');
 }
 
-/** An error without a time comes first: the caller's backoff is seconds, while a rate limit may name an hour. */
+/** An error without a retry time sorts first: the caller then waits seconds, while a rate limit may name an hour. */
 function soonest(failures: readonly ModelError[]): ModelError {
   const retries = failures.filter(({ kind }) => kind === 'retry');
   const [first] = retries.toSorted((a, b) => (a.retryAt ?? 0) - (b.retryAt ?? 0));
   return first ?? (failures.at(-1) as ModelError); // a chain has at least one model
 }
 
-/** Limits that hold for every model. `format` is set only if all models share it. */
+/** Combines limits that hold for every model. `format` is set only if all models share one format. */
 function narrowest(profiles: readonly [ModelProfile, ...ModelProfile[]]): ModelProfile {
   const [first] = profiles;
   const least = (of: (profile: ModelProfile) => number): number => Math.min(...profiles.map(of));

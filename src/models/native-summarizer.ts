@@ -10,7 +10,7 @@ import { checkUsage } from '../domain/usage.ts';
 import { hashTexts, timeCall } from './summarizer/model-call.ts';
 
 export interface NativeSummarizerOptions {
-  /** The agent's own model: no other model can read the compaction. */
+  /** The agent's own model, because no other model can read the compaction. */
   readonly model: Model & Required<Pick<Model, 'compact'>>;
   readonly system: string;
   readonly tools: readonly ToolDescription[];
@@ -79,7 +79,7 @@ async function askForCompaction(options: NativeSummarizerOptions, request: Summa
   );
 }
 
-/** Adds the provider's count of what it wrote to our count of the messages that it kept. */
+/** Adds the provider's token count of the compaction to our count of the messages that the provider kept. */
 async function countOwn(counter: TokenCounter, { items }: RawItems, usage: ModelUsage | undefined): Promise<number> {
   const [written, kept] = [items.filter(isWritten), items.filter((item) => !isWritten(item))];
   const writtenTokens = checkUsage(usage)?.output ?? (await counter.count(JSON.stringify(written)));
@@ -90,7 +90,7 @@ function isWritten({ type }: RawItem): boolean {
   return type === 'compaction';
 }
 
-/** The range as the model has read it: earlier summaries in place of the messages that they cover. */
+/** Returns the range as the model has read it: earlier summaries in place of the messages that they cover. */
 function contextOf({ range, messages, earlier = [] }: SummaryRequest): Message[] {
   const context: Message[] = [];
   let next = range.from;

@@ -16,7 +16,7 @@ export type ProbeOutcome =
 
 const ANSWER_MS = 10_000;
 
-/** Lists the models, which needs the key and costs no tokens. Never throws, and never repeats the provider's text. */
+/** Lists the provider's models, because that needs the key and costs no tokens. Never throws or quotes the provider. */
 export async function probeProvider({ maker, apiKey, baseUrl }: ProbedProvider): Promise<ProbeOutcome> {
   const dispatcher = openAgent();
   const connection = { apiKey, ...(baseUrl !== undefined && { baseUrl }) };

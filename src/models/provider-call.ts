@@ -33,7 +33,6 @@ export function toWireRequest(request: ModelRequest, { id, ...profile }: ModelPr
   };
 }
 
-/** Limits of the provider that a body is checked against. */
 export function sizeContext({ maxRequestBytes }: ModelProfile): RuleContext {
   return maxRequestBytes === undefined ? {} : { maxBytes: maxRequestBytes };
 }
@@ -85,7 +84,7 @@ export async function renderChecked<Body>(
   return { ...rendered, describe };
 }
 
-/** @throws ModelError for the first violation */
+/** @throws ModelError that names the first violation */
 function checkBody(violations: readonly Violation[], describe: (refusal: string) => string): void {
   const [first] = violations;
   if (first === undefined) return;
@@ -95,10 +94,10 @@ function checkBody(violations: readonly Violation[], describe: (refusal: string)
   throw new ModelError('invalid', `breaks ${rules} at ${place}`, { code: rules, form: describe(first.path) });
 }
 
-/** Timeout of the SDK clients. The step has its own deadline, and a shorter timeout would end long answers. */
+/** Timeout of the SDK clients. The step has its own deadline, and the SDKs' default timeout would end long answers. */
 const NEVER_MS = 2_147_483_647;
 
-/** Node's default agent ends a connection after five silent minutes. A model may think for longer. */
+/** An agent without timeouts: Node's default agent ends a connection after five silent minutes of thinking. */
 export function openAgent(): Agent {
   return new Agent({ headersTimeout: 0, bodyTimeout: 0 });
 }

@@ -4,27 +4,26 @@ import { readRawItems } from '../domain/raw-items.ts';
 import { isThinking } from '../wire/raw-items.ts';
 import { ERROR_TABLE, type ErrorRow } from './error-table.ts';
 
-/** An error of any SDK client, in one form. */
 export interface ProviderFailure {
-  /** Absent if there was no answer, or if the failure came inside a stream. */
+  /** Absent if no response came, or if the failure came inside a stream. */
   readonly status?: number | undefined;
   /** Unchecked: compatible servers also send numbers and other values. */
   readonly type?: unknown;
   readonly code?: unknown;
-  /** May quote the request, so it is matched but never shown. */
+  /** The message may quote the request, so it is matched but never shown. */
   readonly message: string;
   readonly headers?: { get(name: string): string | null } | undefined;
 }
 
-/** An identifier, or GLM's four digits. Other values could be contents or a key. */
+/** Matches an identifier, or GLM's four digits. Any other value could hold contents or a key, and is not shown. */
 const NAME = /^(?:[a-z][\w.-]{0,63}|\d{4})$/i;
-/** Types and statuses that say less than the message. */
+/** Type and statuses that say less about a failure than its message. */
 const BROAD_NAME = 'invalid_request_error';
 const BROAD_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 422]);
 const STATUS = /^[45]\d\d$/;
-/** Characters of a message that are matched. Providers name the error first, and some then quote the whole request. */
+/** Number of characters of a message that are matched. Some providers quote the whole request behind the error. */
 const SEARCHED_CHARS = 16_384;
-/** Path in the request that a refusal names, without contents. */
+/** Matches the path in the request that a refusal names. */
 const PLACE = /\b(?:messages|input|tools|system)(?:[.[]\d+\]?)(?:[.[](?:\d+\]?|[a-z_]+))*/;
 
 /**
@@ -64,7 +63,6 @@ function readStatus(code: unknown): number | undefined {
   return (typeof code === 'number' || typeof code === 'string') && STATUS.test(String(code)) ? Number(code) : undefined;
 }
 
-/** Matches by code, type, status and text, in this order. */
 function findRow(
   { status, message }: Pick<ProviderFailure, 'status' | 'message'>,
   names: readonly string[],
@@ -79,7 +77,7 @@ function findRow(
   return ERROR_TABLE.find(({ texts }) => texts?.some((text) => text.test(message))) ?? byStatus;
 }
 
-/** Without a status the request was accepted, and the answer was lost on the way. */
+/** A failure without a status means that the provider accepted the request and the answer was lost on the way. */
 function unknownFailure(status: number | undefined): ErrorRow {
   if (status === undefined) return { kind: 'retry', words: 'the answer did not arrive completely' };
   return status >= 400 && status < 500
@@ -87,11 +85,11 @@ function unknownFailure(status: number | undefined): ErrorRow {
     : { kind: 'retry', words: 'the provider failed' };
 }
 
-/** Sources of a retry time: headers, and the message of a failure inside a stream. */
+/** A retry time stands in the headers, or in the message of a failure inside a stream. */
 export interface RetryHints {
   readonly headers?: { get(name: string): string | null } | undefined;
   readonly message: string;
-  /** Only a rate limit is worth waiting for its reset. */
+  /** The reset time of a limit matters only if the limit caused the failure. */
   readonly isRateLimit: boolean;
 }
 
@@ -144,7 +142,7 @@ function readWait(text: string | undefined, now: number): number | undefined {
   return readNumber(text, 1_000) ?? readDate(text, now);
 }
 
-/** A bare number is no date: the parser would read it as a year. */
+/** Refuses a bare number, because `Date.parse` would read the number as a year. */
 function readDate(text: string | undefined, now: number): number | undefined {
   const date = text === undefined || readNumber(text) !== undefined ? Number.NaN : Date.parse(text);
   return Number.isNaN(date) ? undefined : date - now;
@@ -161,7 +159,7 @@ function msOf(unit: string): number {
   return UNIT_MS[unit] ?? UNIT_MS[unit.charAt(0)] ?? 0;
 }
 
-/** Latest reset of the limits that are used up, or that do not say. */
+/** Returns the latest reset of the limits that are used up, or whose rest is unknown. */
 function readReset(given: (name: string) => string | undefined, now: number): number | undefined {
   const waits = LIMITS.filter(({ remaining }) => (readNumber(given(remaining)) ?? 0) <= 0)
     .map(({ reset }) => readDuration(given(reset)) ?? readDate(given(reset), now))
@@ -169,7 +167,7 @@ function readReset(given: (name: string) => string | undefined, now: number): nu
   return waits.length === 0 ? undefined : Math.max(...waits);
 }
 
-/** The provider no longer accepts its own thinking: its key changed, or the history was imported. */
+/** The provider no longer accepts its own thinking, because its key changed or the history was imported. */
 class ThinkingRefusedError extends ModelError {}
 
 /**

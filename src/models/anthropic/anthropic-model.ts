@@ -96,7 +96,7 @@ function checkEnd(message: StreamedAnthropicMessage): void {
 
 type BetaMessage = Anthropic.Beta.BetaMessage;
 
-/** Without this beta the API knows neither the parameter nor the block. */
+/** Beta header. Without it, the API knows neither the parameter `compaction` nor the block. */
 const COMPACTION_BETA = 'compact-2026-09-04';
 
 const END = '(end of what is to be compacted)';
@@ -107,7 +107,7 @@ interface AnthropicCaller {
   readonly thinking: AnthropicThinking | undefined;
 }
 
-/** Header for a request that sends a compaction back (A10). */
+/** Returns the header that a request with a compaction block needs (A10). */
 function betaHeader({ messages }: AnthropicBody): Readonly<Record<string, string>> {
   const types: string[] = messages.flatMap(({ content }) => content.map(({ type }) => type));
   return types.includes('compaction') ? { 'anthropic-beta': COMPACTION_BETA } : {};
@@ -155,7 +155,7 @@ function readCompaction(message: BetaMessage, model: string): ModelCompaction {
   return { text: block.content, usage, raw };
 }
 
-/** Usage of a compaction is reported beside the counts of the answer, not in them. */
+/** Adds the usage of the compaction, which the API reports beside the counts of the answer. */
 function sumUsage({ iterations, ...answer }: BetaMessage['usage']): AnthropicUsage {
   const passes = [answer, ...(iterations ?? []).filter(({ type }) => type === 'compaction')];
   const sum = (of: (usage: AnthropicUsage) => number | null | undefined): number =>

@@ -4,7 +4,7 @@ import type { ModelError } from '../../domain/model.ts';
 import { commonOptions, dropForeignHeaders, type FailedCall, openAgent } from '../provider-call.ts';
 import { classifyFailure, type ProviderFailure } from '../provider-errors.ts';
 
-/** Always set: otherwise the client would read the address from the environment and send the key there. */
+/** Always passed: without an address, the client would send the key to an address from the environment. */
 const BASE_URL = 'https://api.anthropic.com';
 
 export interface AnthropicConnection {
@@ -14,7 +14,7 @@ export interface AnthropicConnection {
   readonly baseUrl?: string;
 }
 
-/** Opens a client that reads nothing from the environment. */
+/** The client reads neither address, key nor headers from the environment. */
 export function openAnthropicClient(
   { apiKey, baseUrl = BASE_URL }: AnthropicConnection,
   dispatcher: Dispatcher = openAgent(),
@@ -24,7 +24,7 @@ export function openAnthropicClient(
     apiKey,
     baseURL: baseUrl,
     webhookKey: null,
-    // Otherwise an environment variable of the SDK could put contents into its spans.
+    // Without this setting, an environment variable of the SDK could put contents into its spans.
     openTelemetry: { traces: { contentMode: 'metadata_only' } },
   });
   return dropForeignHeaders(client);
@@ -40,7 +40,7 @@ export function classifyAnthropicError(error: unknown, { signal, describe }: Fai
 }
 
 function readApiError(error: unknown): ProviderFailure {
-  // Other errors may quote model output, which must not be matched against the error table.
+  // Any other error may quote model output, which must not be matched against the error table.
   if (!(error instanceof APIError)) return { message: '' };
   const { status, type, errorCode, apiMessage, headers } = error as APIError;
   return { status, type, code: errorCode, message: apiMessage ?? '', headers };

@@ -11,7 +11,7 @@ export interface StreamListeners {
   readonly onUsage?: (usage: AnthropicUsage) => void;
 }
 
-/** Usage before any event has reported counts. `checkUsage` drops it if none does. */
+/** Usage until an event reports counts. `checkUsage` drops usage without numbers. */
 const UNCOUNTED: AnthropicUsage = { input_tokens: Number.NaN, output_tokens: Number.NaN };
 
 /**
@@ -64,11 +64,11 @@ export async function readMessageStream(
 
 interface OpenBlock {
   readonly block: BlockFields;
-  /** JSON received so far. */
+  /** Arguments of a call as JSON, as far as they have come. */
   input: string;
 }
 
-/** Fields that come in pieces. A block may have others, and a type that the SDK does not know. */
+/** Fields that come in pieces. A block may have more fields, and a type that the SDK does not know. */
 interface BlockFields {
   readonly type: string;
   text?: string;
@@ -99,7 +99,7 @@ function addDelta(open: OpenBlock, delta: Anthropic.RawContentBlockDelta | undef
   }
 }
 
-/** Each event counts the whole message so far. Absent counts keep their value. */
+/** Takes the counts of an event, which cover the whole message so far. An absent count keeps its value. */
 function updateUsage(before: AnthropicUsage, now: Partial<Anthropic.MessageDeltaUsage> | undefined): AnthropicUsage {
   return {
     input_tokens: now?.input_tokens ?? before.input_tokens,
@@ -109,7 +109,7 @@ function updateUsage(before: AnthropicUsage, now: Partial<Anthropic.MessageDelta
   };
 }
 
-/** Fields read from the SDK's usage, of an answer or of one iteration. */
+/** The fields that we read of the SDK's usage. */
 export interface AnthropicUsage {
   readonly input_tokens: number;
   readonly cache_read_input_tokens?: number | null;

@@ -41,7 +41,7 @@ export function chatModel({ profile: given, chat = {}, ...connection }: ChatMode
   };
 }
 
-/** C7: reasoning of an open model goes back inside its tool loop. Other reasoning stays with the provider. */
+/** C7: reasoning of an open model goes back inside its tool loop. Other models get no reasoning back. */
 function isThoughtKept({ tool_calls, ...message }: StreamedChatMessage): boolean {
   return tool_calls !== undefined && ('reasoning_content' in message || 'reasoning' in message);
 }
@@ -65,7 +65,7 @@ interface StreamedCall {
   id: string;
   readonly type: 'function';
   readonly function: { name: string; arguments: string };
-  /** Fields of the server, such as a signature that it requires back. */
+  /** Other fields of the server, such as a signature that must go back. */
   readonly [field: string]: unknown;
 }
 
@@ -103,7 +103,7 @@ async function readChatStream(
     finishReason = choice.finish_reason ?? finishReason;
     const { tool_calls, role: _, ...delta } = choice.delta ?? {};
     addFields(fields, delta);
-    // A refusal's words are the text if there is no other.
+    // The words of a refusal are streamed as the text if there is no other text.
     const text = isEmpty(fields['content']) ? delta.refusal : delta.content;
     if (typeof text === 'string') onText(text);
     for (const piece of tool_calls ?? []) addToCall(calls, piece);

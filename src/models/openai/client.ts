@@ -13,10 +13,10 @@ export interface OpenAiOptions {
   readonly baseUrl?: string;
 }
 
-/** Always set: otherwise the client would read the address from the environment and send the key there. */
+/** Always passed: without an address, the client would send the key to an address from the environment. */
 const BASE_URL = 'https://api.openai.com/v1';
 
-/** Opens a client that reads nothing from the environment. */
+/** The client reads neither address, key nor headers from the environment. */
 export function openOpenAiClient(
   { apiKey, baseUrl = BASE_URL }: Pick<OpenAiOptions, 'apiKey' | 'baseUrl'>,
   dispatcher: Dispatcher = openAgent(),
@@ -43,7 +43,7 @@ export function classifyOpenAiError(error: unknown, { signal, describe }: Failed
 }
 
 function readApiError(error: unknown): ProviderFailure {
-  // Other errors may quote the whole text that could not be parsed.
+  // Any other error may quote model output, which must not be matched against the error table.
   if (!(error instanceof APIError)) return { message: '' };
   const { status, type, code, message, headers } = error as APIError;
   return { status, type, code, message, headers };

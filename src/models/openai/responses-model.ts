@@ -71,7 +71,7 @@ async function readStream(
       case 'response.output_text.delta':
       case 'response.refusal.delta':
         if (event.delta === '') break;
-        // The answer's text joins its messages in the same way.
+        // `joinOutputTexts` separates two messages in the same way.
         if (lastIndex !== undefined && lastIndex !== event.output_index) onText('\n\n');
         lastIndex = event.output_index;
         onText(event.delta);
@@ -134,7 +134,7 @@ function readCompaction(response: CompactedResponse, model: string): ModelCompac
   return { raw, ...paid };
 }
 
-/** Reasoning counts as kept: it is sent again until the version changes. Compatible servers omit the details. */
+/** Counts reasoning as kept, because requests repeat reasoning until the version changes. */
 function readResponsesUsage({ input_tokens, output_tokens, ...details }: OpenAI.Responses.ResponseUsage): ModelUsage {
   const input: Partial<typeof details.input_tokens_details> = details.input_tokens_details ?? {};
   return {

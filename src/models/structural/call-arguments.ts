@@ -4,17 +4,16 @@ import { clipCharacters, clipHead, clipMiddle, fairShare, foldLine, takeEnds } f
 
 export interface Argument {
   readonly key: string;
-  /** A string as it is, other values as JSON. */
+  /** A string value unchanged. Any other value as JSON. */
   readonly value: string;
 }
 
-/** Keys whose values are names, whatever they look like: `branch: main`. */
+/** Matches keys whose values are always names, such as `branch: main`. */
 const NAMING_KEY =
   /(?:^|_|[a-z])(?:ids?|path|file|code|number|date|url|ref|branch|Ids?|Path|File|Code|Number|Date|Url)$/;
 const MAX_NAME_CHARS = 64;
 const MAX_WORD_CHARS = 120;
 const MIN_TEXT_CHARS = 16;
-/** Most arguments shown. */
 const MAX_SHOWN = 32;
 const JSON_START = /^\s{0,8}[[{]/;
 const JSON_MARKS = /[{}"[\]]+/g;
@@ -30,7 +29,7 @@ export function readArguments(text: string): Argument[] {
   }));
 }
 
-/** Finds the literals of all values, and short values under a naming key. */
+/** Finds the literals in all values. A short value under a naming key is a literal too. */
 export function* findArgumentLiterals(given: readonly Argument[]): Generator<Literal> {
   for (const { key, value } of given) {
     const isName = NAMING_KEY.test(key) && value.length >= 3 && value.length <= MAX_NAME_CHARS;
@@ -60,7 +59,7 @@ export function renderArguments(given: readonly Argument[], maxChars: number): s
   return parts.map((part) => part.label + (isWord(part) ? part.value : clipValue(part.value, limit))).join(' ');
 }
 
-/** Keeps the end of a long path, which names the file, and both ends of a text. */
+/** Keeps the end of a long path, because it names the file, and both ends of any other text. */
 function clipValue(value: string, maxChars: number): string {
   return value.includes(' ') ? clipMiddle(value, maxChars) : clipHead(value, maxChars);
 }
@@ -69,7 +68,7 @@ function isWord({ value }: { readonly value: string }): boolean {
   return value.length <= MAX_WORD_CHARS && !value.includes(' ');
 }
 
-/** Folds as much of a text as a line can show. JSON punctuation is dropped, because each mark costs a token. */
+/** Folds as much of a text as a line can show. JSON punctuation is dropped, because every mark costs a token. */
 export function foldValue(text: string, maxChars: number): string {
   return foldMiddle(clipCharacters(text, maxChars * 2), maxChars);
 }

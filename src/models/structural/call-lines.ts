@@ -2,18 +2,18 @@ import { type Argument, foldValue, renderArguments } from './call-arguments.ts';
 import type { Line } from './outline.ts';
 import { clipCharacters, foldLine, takeEnds } from './text.ts';
 
-/** All calls of one name with the same arguments. */
+/** All calls of one tool with the same arguments. */
 export interface CallRecord {
   readonly name: string;
   readonly arguments: readonly Argument[];
   count: number;
   /** Index of the last message that holds this call or its result. */
   position: number;
-  /** Last result. Absent while the call is open. */
+  /** Result of the last of these calls. Absent while that call is open. */
   result?: { readonly content: string; readonly isError: boolean };
 }
 
-/** A rendered call. Lines of earlier summaries are parsed into this form. */
+/** The parts of a rendered call. Call lines of earlier summaries are parsed into this form. */
 interface CallLine {
   readonly head: string;
   readonly count: number;
@@ -22,10 +22,10 @@ interface CallLine {
 
 const ARROW = ' → ';
 const COUNT = / ×(\d{1,6})$/;
-/** Replacements for the separators of a call line inside its arguments. */
+/** Replacements for the separators of a call line, because its arguments may hold the same signs. */
 const PLAIN_SIGNS: Readonly<Record<string, string>> = { '→': '->', ' ×': ' x' };
 const SIGNS = /→| ×/g;
-/** Share of a call line for the arguments if the outcome needs the rest. */
+/** Share of a call line for the arguments. The outcome gets the rest. */
 const ARGUMENTS_SHARE = 0.65;
 const MIN_SNIPPET_CHARS = 16;
 
@@ -66,12 +66,12 @@ function meaningfulLines(text: string, maxChars: number): string {
   return clipCharacters(said, maxChars);
 }
 
-/** Last line with content. Programs and tracebacks name the error there. */
+/** Returns the last line with content, in which programs and tracebacks name the error. */
 export function lastMeaningfulLine(text: string): string {
   return takeEnds(text).split('\n').findLast(isMeaningful) ?? '';
 }
 
-/** False for punctuation only, a lone tag, or a wrapped exit code. */
+/** Returns false for a line of punctuation, a lone tag, or a wrapped exit code. */
 function isMeaningful(line: string): boolean {
   const trimmed = line.trim();
   return MEANING.test(trimmed) && !TAG_LINE.test(trimmed) && !CODE_LINE.test(trimmed);
@@ -115,7 +115,7 @@ function renderSize(text: string): string {
   return bytes < 1024 ? `${bytes} B` : `${Math.round(bytes / 1024)} KB`;
 }
 
-/** Outcome that a result states: `exit code 1`, `returncode 2`, `status 404`. */
+/** Status that a result states: `exit code 1`, `returncode 2`, `status 404`. */
 interface ResultStatus {
   readonly name: string;
   readonly code: number;
@@ -126,7 +126,7 @@ const NAME = 'exit(?:ed)?(?:[ _](?:with|code|status))*|return[ _]?code|status(?:
 const STATED = `^\\W{0,4}(?:(?:command|process|program|script) )?(${NAME})\\W{1,4}(\\d{1,3})\\b`;
 const AT_HEAD = new RegExp(STATED, 'i');
 const AT_TAIL = new RegExp(`${STATED}\\W{0,4}$`, 'i');
-/** Tag around a result: `<shell_output command="make" exit_code="101">`. */
+/** Matches a tag around a result: `<shell_output command="make" exit_code="101">`. */
 const OPENING_TAG = /^\s*<[\w:-]+((?:\s+[\w:-]+="[^"]*")+)\s*>/;
 const ATTRIBUTE = /(?<![\w:-])([\w:-]+)="([^"]*)"/g;
 const ATTRIBUTE_NAME = new RegExp(`^(?:${NAME})$`, 'i');

@@ -1,22 +1,20 @@
 import { type Line, type OutlineSection, sectionNames } from './outline.ts';
 
-/** A line that may be chosen. */
 export interface Candidate extends Line {
-  /** Tokens of the line with its line end. */
+  /** Tokens of the line and its line end. */
   readonly tokens: number;
-  /** Literals that the line names. */
   readonly literals: ReadonlySet<string>;
 }
 
 export interface LineBudget {
   readonly maxTokens: number;
-  /** Tokens of each section before the rest goes to the best lines of all sections. */
+  /** Tokens that each section gets first. The best lines of all sections then compete for the rest. */
   readonly shareTokens: Readonly<Record<OutlineSection, number>>;
   readonly headingTokens: Readonly<Record<OutlineSection, number>>;
   readonly weightOf: (literal: string) => number;
 }
 
-/** A line is queued again if its gain fell below this share of its former gain. */
+/** A line whose gain fell below this share of its former gain waits for the next round. */
 const STALE = 0.7;
 const MAX_ROUNDS = 6;
 
@@ -51,14 +49,13 @@ export class LineChoice {
     this.#fill(candidates, maxTokens);
   }
 
-  /** Removes the line with the least gain per token. */
   dropLeast(): void {
     const density = (line: Candidate): number => (line.worth + this.#weigh(line, 1)) / line.tokens;
     const least = this.lines.reduce((a, b) => (density(b) < density(a) ? b : a));
     this.#remove(least);
   }
 
-  /** Goes through the lines by their former gain. Lines whose gain fell wait for the next round. */
+  /** Adds lines in the order of their former gain per token. Lines whose gain fell meanwhile wait for the next round. */
   #fill(candidates: readonly Candidate[], upTo: number): void {
     let queue = candidates.filter((line) => !this.#chosen.has(line));
     for (let round = 0; round < MAX_ROUNDS && queue.length > 0; round += 1) {
@@ -89,7 +86,7 @@ export class LineChoice {
     return line.worth + this.#weigh(line, 0);
   }
 
-  /** Weight of the line's literals that at most `namedAtMost` chosen lines name. */
+  /** Sums the weights of the line's literals that at most `namedAtMost` chosen lines name. */
   #weigh(line: Candidate, namedAtMost: number): number {
     let weight = 0;
     for (const text of line.literals) if (this.#namedCount(text) <= namedAtMost) weight += this.#budget.weightOf(text);

@@ -3,7 +3,7 @@ import { ELLIPSIS } from './text.ts';
 /** `count` is a number without a name, as in a table or a listing. */
 export type LiteralKind = 'path' | 'id' | 'date' | 'number' | 'count';
 
-/** A word that a later call may need byte for byte. */
+/** A path, id, date or number that a later call may need byte for byte. */
 export interface Literal {
   readonly text: string;
   readonly kind: LiteralKind;
@@ -26,11 +26,11 @@ const ROOTED_PATH = /^(?:~|\.{0,2})\/[\w.@-]/;
 const PATH = /^[\w.@~+/#$%-]+$/;
 const ID = /^#?[\p{L}\p{N}_.@+#/-]+$/u;
 const MEASURE = /^\d[\d.,]*(?:[kmg]?hz|[kmgt]i?b?|[mnµu]?s|px|pts?|r?em|v[hw]|min|x)$/i;
-/** Text before a named number. */
+/** Matches the end of a text that gives the next number a name, such as `price: ` or `$`. */
 const NAMING = /[:=$] ?$/;
 const CAPITALS = /^[A-Z]{5,8}$/;
 
-/** Finds the words of a text in order, without surrounding punctuation. Clipped words are left out. */
+/** Finds the words of a text in order, without the punctuation around them. Clipped words are left out. */
 export function* findWords(text: string): Generator<string> {
   for (const [run] of text.matchAll(WORDS)) {
     const word = readWord(run);
@@ -38,14 +38,13 @@ export function* findWords(text: string): Generator<string> {
   }
 }
 
-/** Finds every literal of a text in order, with repetitions. */
 export function* findLiterals(text: string): Generator<Literal> {
   let last = Number.NaN;
   for (const { 0: run, index } of text.matchAll(WORDS)) {
     const word = readWord(run);
     const kind = word === undefined ? undefined : classifyAmid(word, text, index + run.indexOf(word));
     if (word === undefined || kind === undefined) continue;
-    // A number that follows its predecessor numbers the lines of a listing.
+    // A number that is one more than the last number is the line number of a listing.
     const isCounting = kind === 'number' && Number(word) === last + 1;
     if (kind === 'number') last = Number(word);
     yield { text: word, kind: isCounting ? 'count' : kind };
@@ -66,16 +65,15 @@ function classifyAmid(word: string, text: string, from: number): LiteralKind | u
   return NAMING.test(text.slice(Math.max(0, from - 2), from)) ? kind : 'count';
 }
 
-/** Returns undefined for a run that is clipped, or longer than any literal. */
+/** @returns undefined for a run that is clipped, or longer than any literal */
 function readWord(run: string): string | undefined {
   if (run.length > MAX_CHARS) return undefined;
-  // Most runs end here. Checking two characters is cheaper than replacing.
+  // Most runs are words already. Two checked characters cost less than a replacement.
   if (isAlphanumeric(run.charCodeAt(0)) && isAlphanumeric(run.charCodeAt(run.length - 1))) return run;
   if (run.startsWith(ELLIPSIS) || run.endsWith(ELLIPSIS)) return undefined;
   return run.replace(OUTER_MARKS, '');
 }
 
-/** ASCII only. */
 function isAlphanumeric(unit: number): boolean {
   const small = unit | 32;
   return (small >= 97 && small <= 122) || (unit >= 48 && unit <= 57);
@@ -84,7 +82,7 @@ function isAlphanumeric(unit: number): boolean {
 export function classifyWord(word: string): LiteralKind | undefined {
   if (word.length < 3) return undefined;
   const digits = countDigits(word);
-  // Most words end here: no check below matches them.
+  // Most words have neither digits nor `/` nor `.`. This check saves them the patterns below.
   if (digits === 0 && !word.includes('/') && !word.includes('.')) return undefined;
   if (DATE.test(word)) return 'date';
   if (NUMBER.test(word)) return digits >= 3 ? 'number' : undefined;
@@ -115,14 +113,13 @@ function countDigits(word: string): number {
   return digits;
 }
 
-/** Source of a literal. A model is more likely to repeat what it wrote into a call than what it read. */
+/** Source of a literal. A later call repeats an argument of an earlier call more often than a word of a result. */
 export type LiteralSource = 'argument' | 'result' | 'text';
 
 const SOURCE_WEIGHT: Readonly<Record<LiteralSource, number>> = { argument: 3, text: 0.6, result: 1 };
 const KIND_WEIGHT: Readonly<Record<LiteralKind, number>> = { id: 1, path: 1, date: 1, number: 0.4, count: 0.05 };
 /** Weight of the oldest literal relative to the newest. */
 const OLDEST = 0.5;
-/** Most parent folders of a path that are looked up. */
 const MAX_DEPTH = 16;
 
 interface Entry {
@@ -132,10 +129,9 @@ interface Entry {
   position: number;
 }
 
-/** All literals of a sequence, with their uses, last position and source. */
 export class LiteralLedger {
   readonly #entries = new Map<string, Entry>();
-  /** Cache by line. Every attempt to write the text asks again. */
+  /** Cache of `namedIn` by line, because every attempt to write the summary looks up the same lines. */
   readonly #named = new Map<string, ReadonlySet<string>>();
   readonly #messageCount: number;
 
@@ -164,14 +160,13 @@ export class LiteralLedger {
     return SOURCE_WEIGHT[entry.source] * KIND_WEIGHT[entry.kind] * recency * (1 + Math.log2(entry.uses) / 4);
   }
 
-  /** Returns the heaviest literals first. Equal weights keep their order. */
   heaviest(count: number): string[] {
     const weighed = [...this.#entries.keys()].map((text) => ({ text, weight: this.weightOf(text) }));
     weighed.sort((a, b) => b.weight - a.weight);
     return weighed.slice(0, count).map(({ text }) => text);
   }
 
-  /** Known literals that a line names, as a word or as a folder of a longer path. */
+  /** Returns the known literals that a line names, as a word or as a folder of a longer path. */
   namedIn(line: string): ReadonlySet<string> {
     const known = this.#named.get(line);
     if (known !== undefined) return known;
@@ -191,7 +186,7 @@ function withFolders(word: string): string[] {
   return texts;
 }
 
-/** Cache of literals by message and call, because passes read old messages again. */
+/** Cache of literals by message and call, because later passes read old messages again. */
 export class KnownLiterals {
   readonly #known = new WeakMap<object, readonly Literal[]>();
 

@@ -1,7 +1,7 @@
 import { renderSummary } from '../../domain/summary.ts';
 import { foldLine, takeEnds } from './text.ts';
 
-/** Sections of a summary in their order. `share` is a fraction of the token limit. */
+/** Sections of a structural summary in their order. `share` is a fraction of the summary's token limit. */
 export const OUTLINE_SECTIONS = {
   request: { heading: '# Request', share: 0.06 },
   calls: { heading: '# Calls', share: 0.3 },
@@ -15,15 +15,14 @@ export type OutlineSection = keyof typeof OUTLINE_SECTIONS;
 
 export const sectionNames = Object.keys(OUTLINE_SECTIONS) as OutlineSection[];
 
-/** One fact. Its text is one folded line, so it cannot start a section. */
+/** One fact of a summary. The text is one folded line, so the text cannot start a section. */
 export interface Line {
   readonly section: OutlineSection;
   readonly text: string;
-  /** Worth of the line without its literals. Only ratios between lines matter. */
+  /** Worth of the line without its literals. The unit is arbitrary: only ratios between lines matter. */
   readonly worth: number;
 }
 
-/** Renders sections in their order, and lines in the given order. */
 export function renderOutline(lines: readonly Line[]): string {
   const parts = sectionNames.flatMap((section) => {
     const own = lines.filter((line) => line.section === section).map((line) => line.text);
@@ -32,7 +31,7 @@ export function renderOutline(lines: readonly Line[]): string {
   return parts.join('\n');
 }
 
-/** Lines of the frame around every summary. */
+/** Lines that `renderSummary` puts around every summary. They are no facts. */
 const frame = new Set(renderSummary('', { from: 1, to: 1 }).split('\n').filter(Boolean));
 const FRAME_TAG = /^<\/?summary\b[^>]{0,80}>$/;
 

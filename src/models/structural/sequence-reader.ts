@@ -11,26 +11,24 @@ const SENTENCE_WORTH: Readonly<Record<SentenceKind, number>> = { decides: 1.4, o
 const ERROR_WORTH = 1.2;
 const OPEN_CALL_WORTH = 3;
 const USER_REQUEST_WORTH = 4;
-/** Worth of a line from an earlier summary. */
 const KEPT_WORTH = 1;
-/** The last text describes the current state. */
+/** Added to the worth of the last text, because that text describes the current state. */
 const LAST_TEXT_BONUS = 1;
-/** Sentences shorter than this are worth less: "It works." must not win over a reason. */
+/** Sentences with fewer characters are worth less: "It works." must not displace a reason. */
 const TELLING_CHARS = 80;
-/** Questions and plans count as open only in this many last texts. */
+/** Number of last texts whose questions and plans count as open. Earlier questions have been answered. */
 const OPEN_TEXTS = 2;
 const CALL_NAME_CHARS = 60;
-/** Longest line, however large the budget. */
 const MAX_LINE_CHARS = 1_000;
 
-/** Start of a failed result that was not marked as an error. */
+/** Matches the start of a failed result that was not marked as an error. */
 const ERROR_START = /^\s{0,8}(?:error|fatal|traceback|exception)\b/i;
 
 interface PlacedSentence extends Sentence {
   readonly position: number;
 }
 
-/** Reads a sequence message by message: calls, literals, and every other fact as a line. */
+/** Collects the calls and literals of a sequence, and every other fact as one line. */
 export class SequenceReader {
   readonly ledger: LiteralLedger;
   readonly #messageCount: number;
@@ -38,7 +36,6 @@ export class SequenceReader {
   readonly #lines: Line[] = [];
   readonly #sentences: PlacedSentence[] = [];
   readonly #textPositions: number[] = [];
-  /** Calls by name and arguments. */
   readonly #calls = new Map<string, CallRecord>();
   readonly #callOf = new Map<string, CallRecord>();
 
@@ -49,12 +46,11 @@ export class SequenceReader {
     this.ledger = new LiteralLedger(messageCount);
   }
 
-  /** Calls in the order of their first use. */
   get calls(): readonly CallRecord[] {
     return [...this.#calls.values()];
   }
 
-  /** All facts except calls and literals, oldest first. Calls of earlier summaries are included. */
+  /** All facts except calls and literals, oldest first. Call lines of earlier summaries are included. */
   get lines(): readonly Line[] {
     const open = this.calls
       .filter((call) => call.result === undefined)
@@ -154,18 +150,17 @@ export class SequenceReader {
     if (line !== '') this.#lines.push({ section, text: line, worth: worth + this.#recency(position) });
   }
 
-  /** 0 for the first message, rising towards 1. */
+  /** Rises from 0 for the first message towards 1 for the last. */
   #recency(position: number): number {
     return position / this.#messageCount;
   }
 }
 
-/** Names a call by its name and the start of its first argument. */
 function nameCall({ name, arguments: [first] }: CallRecord): string {
   return clipCharacters(`${name} ${clipCharacters(first?.value ?? '', CALL_NAME_CHARS)}`.trim(), CALL_NAME_CHARS);
 }
 
-/** Characters read between two yields, about 5 ms. */
+/** Characters that are read between two yields, in about 5 ms. */
 const SLICE_CHARS = 65_536;
 
 /** @throws the signal's reason */
@@ -192,7 +187,6 @@ function countChars({ content, toolCalls = [] }: Message): number {
   return toolCalls.reduce((sum, call) => sum + call.arguments.length, content.length);
 }
 
-/** Role of a sentence in an assistant's text. */
 type SentenceKind = 'decides' | 'opens' | 'opening' | 'tells';
 
 interface Sentence {
@@ -204,13 +198,13 @@ const DECISION =
   /\b(?:i'll|i’ll|i will|i've|i have|decided?|decision|instead|so we|so i|fixed|confirmed|conclu\w{2,5}|cause is|because|therefore|turns out|works now|passed|done|completed?|success\w{0,6})\b/i;
 const OPEN_END = /\b(?:todo|next step|remaining|not yet|still|later|pending|unclear|would you|do you|could you)\b|\?$/i;
 const SENTENCE_END = /(?<=[.!?])\s+/;
-/** Line ends, including escaped ones in JSON answers. */
+/** Matches a line end, also an escaped one inside a JSON answer. */
 const LINE_END = /\n|\\n/;
 const FENCE_LINE = /^\s{0,3}(?:`{3}|~{3})/;
 const LIST_MARK = /^(?:[-*+]|\d{1,3}[.)])\s+/;
 const MIN_WORDS = 3;
 
-/** Splits an assistant's text into sentences, without code. Each is one folded line. */
+/** Splits an assistant's text into sentences of one folded line each. Code between fences is left out. */
 function readSentences(text: string): Sentence[] {
   const sentences: Sentence[] = [];
   let isCode = false;

@@ -8,13 +8,12 @@ import { readSequence, type SequenceReader } from './sequence-reader.ts';
 import { clipCharacters, foldLine } from './text.ts';
 
 export interface StructuralSummarizerOptions {
-  /** Exact count by the model's tokenizer. */
   readonly countTokens: (text: string) => Promise<number>;
 }
 
-/** Smallest limit that fits a heading and a line. */
+/** Smallest token limit of a summary: one heading and one line fit. */
 const MIN_TOKENS = 24;
-/** A summary that fills less of its limit is written again, with longer call lines. */
+/** A summary that fills a smaller share of its token limit is written again, with longer call lines. */
 const WELL_FILLED = 0.85;
 const MAX_ATTEMPTS = 3;
 
@@ -39,7 +38,7 @@ export function createStructuralSummarizer({ countTokens }: StructuralSummarizer
 
 type CountTokens = StructuralSummarizerOptions['countTokens'];
 
-/** Counts the tokens of the sequence until they exceed `limit`. */
+/** Counts the tokens of a sequence, and stops once they exceed `limit`. */
 async function countUpTo(countTokens: CountTokens, request: SummaryRequest, limit: number): Promise<number> {
   let tokens = 0;
   for (const { content, toolCalls = [] } of request.messages) {
@@ -83,7 +82,7 @@ async function writeText(
   for (;;) {
     const chosen = new Set(choice.lines);
     const text = renderOutline(candidates.filter((line) => chosen.has(line)));
-    // Lines were counted separately. Joined, they rarely count more. If they do, one line is removed.
+    // Joined lines may have more tokens than the same lines counted separately. Then one line is removed.
     const tokens = await countTokens(text);
     if (tokens <= budget.maxTokens) return { text, tokens };
     choice.dropLeast();
@@ -106,22 +105,22 @@ function mapSections(valueOf: (section: OutlineSection, index: number) => number
 
 export interface CandidateOptions {
   readonly maxTokens: number;
-  /** Tokens of all call lines together, which set the length of each. */
+  /** Tokens of all call lines together. They set the length of each line. */
   readonly callTokens: number;
   readonly countTokens: (text: string) => Promise<number>;
 }
 
 const CALL_WORTH = 1.5;
-/** Ids and paths have about three characters per token, prose four to five. */
+/** Characters per token of a call line: about three in ids and paths, four to five in prose. */
 const CHARS_A_TOKEN = 3.5;
 const MIN_CALL_TOKENS = 20;
-/** Line end, name and one argument. */
+/** Tokens of the shortest call line: name, one argument and line end. */
 const SHORTEST_CALL_TOKENS = 4;
 const MIN_LINE_TOKENS = 12;
-/** Smallest line with its line end, which bounds the number of lines read. */
+/** Tokens of the shortest line with its line end. They bound the number of lines that are considered. */
 const SHORTEST_LINE_TOKENS = 2;
 const HEADING_TOKENS = 4;
-/** Share of the limit for a line that is not a call. */
+/** Largest share of the summary's token limit for one line that is not a call. */
 const LINE_SHARE = 0.12;
 
 /**
@@ -154,7 +153,7 @@ async function findCandidates(
   return candidates;
 }
 
-/** More calls get shorter lines. If they cannot all fit, only the newest are rendered, in their order. */
+/** Shortens call lines as their number grows. If not all calls fit, only the newest are rendered, in their order. */
 function renderCalls({ calls }: SequenceReader, callTokens: number): Line[] {
   const tokens = Math.max(MIN_CALL_TOKENS, callTokens / Math.max(1, calls.length));
   const byAge = calls.map(({ position }) => position).toSorted((a, b) => b - a);
@@ -176,7 +175,7 @@ function literalLines({ ledger }: SequenceReader, maxLines: number): Line[] {
     .map((text) => ({ section: 'literals', text, worth: 0 }));
 }
 
-/** Lines of a section, each once, at its last place. */
+/** Returns the lines of a section, a repeated line only at its last place. */
 function mergeLines(lines: readonly Line[], section: OutlineSection): Line[] {
   const own = lines.filter((line) => line.section === section && line.text !== '');
   if (section === 'calls') return mergeCallLines(own);
@@ -195,7 +194,6 @@ function selectWorthiest(lines: readonly Line[], maxLines: number): readonly Lin
   return lines.filter((line) => worthiest.has(line));
 }
 
-/** Clips a line to `maxTokens`. */
 async function clipLine(
   line: string,
   maxTokens: number,

@@ -1,19 +1,18 @@
 import type { ModelAnswer } from '../../domain/model.ts';
 
-/** Input of the summary call. */
 export interface SummarySource {
   readonly tokens: number;
-  /** Text that the answer may not repeat. An earlier record may be repeated. */
+  /** Text that the answer may not copy. An answer may copy an earlier record. */
   readonly transcript: string;
 }
 
-/** Characters compared at once. Names and paths are shorter, most copied lines longer. */
+/** Characters that are compared at once. Names and paths are shorter, most copied lines longer. */
 const CHUNK_CHARS = 24;
-/** A record quotes names and errors. Above this share it was copied, not written. */
+/** Largest share of copied text. A record quotes names and errors, but above this share it is a copy. */
 const MAX_ECHO = 0.5;
-/** Characters of an answer that are checked for copies. Each position is kept in a set. */
+/** Number of characters of an answer that are checked for copies, which bounds the memory of the check. */
 const ECHO_CHARS = 65_536;
-/** A refusal is short. Longer texts may start like one: a user who "cannot log in" is a goal. */
+/** Longest refusal. A longer text may start like a refusal and be a record: "I cannot log in" is a user's goal. */
 const MAX_REFUSAL_CHARS = 400;
 const TASK = '(?:help|assist|summari[sz]e|comply|provide|process|continue|write|create|do (?:that|this|so))';
 const REFUSALS = [
@@ -30,7 +29,7 @@ const REFUSALS = [
   /^(?:申し訳|すみません)/,
 ];
 
-/** @returns why an answer is no summary, or undefined if it passes */
+/** @returns why an answer is no record, or undefined if it may be one */
 export function findAnswerFault(
   { content, toolCalls, end }: ModelAnswer,
   answerTokens: number,

@@ -2,12 +2,11 @@ import type { EarlierSummary } from '../../domain/ports/summarizer.ts';
 import { SECTIONS } from './sections.ts';
 import { renderRecord, renderTranscript, renderUserRequest, type TranscriptMessage } from './transcript.ts';
 
-/** Task of one call: a transcript, the records to update, or only records to merge. */
+/** Task of one call: write a record of a transcript, update records with a transcript, or merge records. */
 export interface SummaryTask {
   readonly messages: readonly TranscriptMessage[];
   readonly records: readonly EarlierSummary[];
   readonly userRequest?: string | undefined;
-  /** Token limit of the answer. */
   readonly maxTokens: number;
 }
 
@@ -38,7 +37,7 @@ export function renderSystem(prompt: string | undefined): string {
   return [ROLE, outline, RULES, ...(prompt === undefined ? [] : [prompt])].join('\n\n');
 }
 
-/** Instructions, data, then instructions again: after a long transcript a model forgets the first ones. */
+/** Repeats the instructions behind the data, because a model forgets earlier instructions over a long transcript. */
 export function renderTask({ messages, records, userRequest, maxTokens }: SummaryTask): string {
   const words = Math.max(20, Math.floor(maxTokens * WORDS_A_TOKEN));
   return [

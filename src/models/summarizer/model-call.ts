@@ -14,14 +14,14 @@ export interface ModelCallPorts {
   readonly model: Model;
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** No spans if absent. */
+  /** No spans are recorded if this is absent. */
   readonly tracing?: Tracing | undefined;
 }
 
 export interface ModelCallInput {
   readonly system: string;
   readonly content: string;
-  /** Tokens of both texts. */
+  /** Tokens of `system` and `content`. */
   readonly tokens: number;
   readonly maxOutputTokens: number;
 }
@@ -31,7 +31,7 @@ export type SummaryCallResult<Answer = ModelAnswer> =
   | { readonly status: 'overflow'; readonly tokens: number }
   | { readonly status: 'failed'; readonly why: string };
 
-/** Tokens of a message and a request besides their texts. */
+/** Tokens that a request with one message has besides its texts. */
 const FRAME_TOKENS = 4 + FRAMING_TOKENS;
 
 /**
@@ -67,7 +67,7 @@ export async function callSummaryModel(
   );
 }
 
-/** The same texts have the same key. */
+/** Hashes texts into a key. */
 export function hashTexts(...texts: readonly string[]): string {
   return createHash('sha256').update(texts.join('\n')).digest('hex').slice(0, 32);
 }
@@ -91,7 +91,7 @@ export function timeCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
 ): Promise<SummaryCallResult<Answer>> {
   const { model, tracing = noTracing } = ports;
   const { maxOutputTokens } = input;
-  // The model reads the log, not a compacted context.
+  // A summarizer's model reads the log, not a compacted context.
   const about = { kind: 'model_call', profile: model.profile, maxOutputTokens, isCompacted: false } as const;
   return tracing.inSpan(about, () => runCall(ports, input, request, call));
 }

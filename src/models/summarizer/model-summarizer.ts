@@ -12,11 +12,10 @@ import { fitSections, renderSections, type Section, type Sections } from './sect
 
 export interface ModelSummarizerOptions {
   readonly model: Model;
-  /** Counter for the model's encoding. */
   readonly counter: TokenCounter;
   readonly clock: Clock;
   readonly tracing?: Tracing | undefined;
-  /** Further instructions to the model. */
+  /** Instructions of the policy, added to ours. */
   readonly prompt?: string | undefined;
   /**
    * Timeout of one call. A pass waits a minute for its summaries, and the next summarizer needs time too. Default 40 s.
@@ -25,9 +24,9 @@ export interface ModelSummarizerOptions {
 }
 
 const CALL_TIMEOUT_MS = 40_000;
-/** Below this, the sections hold hardly a sentence each. */
+/** Smallest token limit of a record. With fewer tokens, a section holds hardly a sentence. */
 const MIN_TOKENS = 100;
-/** Tokens kept of the user message before the sequence, which may have a megabyte. */
+/** Tokens that are kept of the user's request, because a user message may have a megabyte. */
 const MAX_USER_REQUEST_TOKENS = 1_000;
 /** Number of times that the input is halved when the provider refuses it as too large. */
 const MAX_HALVINGS = 3;
@@ -71,7 +70,7 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
   };
 }
 
-/** @returns undefined if no section of the model would fit. Sections written by code are small and stay whole. */
+/** @returns undefined if no section of the model would fit beside the sections that code writes */
 async function renderWithin(
   counter: TokenCounter,
   maxTokens: number,
@@ -82,14 +81,14 @@ async function renderWithin(
     const fitted = await fitSections(counter, sections, room);
     if (fitted.size === 0) return undefined;
     const text = renderSections(new Map([...fitted, ...facts]));
-    // Sections are counted separately. Joined, they may count a token or two more.
+    // Joined sections may have a token or two more than the same sections counted separately.
     const excess = (await counter.count(text)) - maxTokens;
     if (excess <= 0) return text;
     room -= excess;
   }
 }
 
-/** Starts with the window of the profile. The provider's window may be smaller. */
+/** Starts with the profile's window, and halves the input while the provider refuses it as too large. */
 async function writeHalving(writing: RecordWriting): Promise<RecordResult> {
   let inputTokens = await writing.measureInput();
   for (let halvings = 0; ; halvings += 1) {
@@ -99,11 +98,11 @@ async function writeHalving(writing: RecordWriting): Promise<RecordResult> {
   }
 }
 
-/** Largest share of the limit. */
+/** Largest shares of the record's token limit for the sections that code writes. */
 const ARTIFACTS_SHARE = 0.12;
 const EFFECTS_SHARE = 0.25;
 const LINE_CHARS = 160;
-/** Read-only calls have no side effect that must not happen twice, so they are listed last. */
+/** Matches the names of read-only tools. Repeating their calls is harmless, so those calls are listed last. */
 const READ_ONLY_NAME =
   /(?:^|[_.-])(?:get|read|list|search|find|view|show|look|fetch|query|grep|glob|ls|cat|describe|check|inspect|think)(?:$|[_.-]|(?=[A-Z]))/;
 
@@ -130,7 +129,6 @@ function takeArtifacts(counter: TokenCounter, calls: readonly CallRecord[], maxT
   return takeFitting(counter, findNamed(calls), maxTokens);
 }
 
-/** Paths and ids in call arguments, each once. */
 function* findNamed(calls: readonly CallRecord[]): Generator<string> {
   const named = new Set<string>();
   for (const call of calls) {
@@ -146,7 +144,7 @@ function isReadOnly({ name }: CallRecord): boolean {
   return READ_ONLY_NAME.test(name);
 }
 
-/** Lists calls in order. Calls with side effects are kept before read-only ones. */
+/** Lists calls in order. If not all fit, read-only calls are left out first. */
 function takeEffects(counter: TokenCounter, calls: readonly CallRecord[], maxTokens: number): string[] {
   const ranked = [...calls.filter((call) => !isReadOnly(call)), ...calls.filter(isReadOnly)];
   const lines = takeFitting(

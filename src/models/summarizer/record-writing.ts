@@ -17,28 +17,27 @@ export interface RecordWritingOptions extends ModelCallPorts {
   readonly counter: TokenCounter;
   readonly system: string;
   readonly request: Omit<SummaryRequest, 'userRequest'> & { readonly userRequest: string | undefined };
-  /** Tokens of the record without the sections written by code. */
+  /** Token limit of the record without the sections that code writes. */
   readonly maxTokens: number;
 }
 
 export type RecordResult =
   | { readonly status: 'written'; readonly sections: Sections; readonly isUpdate: boolean }
   | { readonly status: 'refused' | 'failed'; readonly why: string }
-  /** Tokens of a call that the provider refused as too large. */
+  /** The provider refused a call with this many tokens as too large. */
   | { readonly status: 'overflow'; readonly tokens: number };
 
 type WrittenPart = { readonly status: 'written'; readonly text: string } | Exclude<RecordResult, { status: 'written' }>;
 
-/** Factor by which an answer may exceed its limit before the call is cut off. The excess is clipped. */
+/** Factor by which an answer may exceed its token limit before the call is cut off. The excess is clipped. */
 const OVERRUN = 2;
-/** Thinking counts against the same output cap. */
+/** Tokens that the output cap allows for thinking, beside the answer. */
 const THINKING_TOKENS = 4_096;
-/** Share of the window for output. The rest is for input. */
+/** Largest share of the window for output. The rest is left for input. */
 const MAX_OUTPUT_SHARE = 0.5;
-/** Tokens of the instructions around the data. */
 const TASK_TOKENS = 250;
 const MIN_PART_TOKENS = 64;
-/** Earlier records above this share of the input are not updated: the log is read instead. */
+/** If earlier records would fill a larger share of the input, the log is read again in place of the records. */
 const MAX_EARLIER_SHARE = 0.25;
 
 /** Writes the record of one sequence, in one call or in parts that another call merges. */
@@ -56,7 +55,7 @@ export class RecordWriting {
     );
   }
 
-  /** Tokens of data that fit into one call. */
+  /** Returns the number of data tokens that fit into one call. */
   async measureInput(): Promise<number> {
     const { counter, model, system, request } = this.#options;
     const { windowTokens, upperBoundFactor } = model.profile;
@@ -84,7 +83,7 @@ export class RecordWriting {
     return this.#writeParts(parts, earlier.records, Math.min(maxTokens, Math.floor(roomTokens / parts.length)));
   }
 
-  /** Returns the summaries to update: all of them, or none if they would take too much of a call. */
+  /** Returns all earlier summaries, or none if they would take too much of a call. */
   async #chooseEarlier(inputTokens: number): Promise<{ records: readonly EarlierSummary[]; tokens: number }> {
     const { counter, request } = this.#options;
     const records = (request.earlier ?? []).map(withoutFacts);
@@ -92,7 +91,6 @@ export class RecordWriting {
     return tokens > inputTokens * MAX_EARLIER_SHARE ? { records: [], tokens: 0 } : { records, tokens };
   }
 
-  /** Splits the messages that no record covers. */
   async #split(records: readonly EarlierSummary[], maxTokens: number): Promise<TranscriptPart[]> {
     const { counter, request } = this.#options;
     const stretches = findUncovered(
@@ -119,7 +117,7 @@ export class RecordWriting {
     if (maxTokens < MIN_PART_TOKENS) return { status: 'refused', why: `${parts.length} parts are too many to merge` };
     const records: EarlierSummary[] = [];
     const { userRequest } = request;
-    // One after the other: parallel calls would hit rate limits that turns share.
+    // The calls run one after another, because parallel calls would use up the rate limit that turns share.
     for (const { messages } of parts) {
       const part = await this.#writePart({ messages, records: [], userRequest, maxTokens });
       if (part.status !== 'written') return part;
@@ -132,7 +130,7 @@ export class RecordWriting {
     );
   }
 
-  /** Writes a part once, even if the sequence is started again after a later call failed. */
+  /** Writes a part, or reads the part that an earlier attempt at the same sequence has paid for. */
   async #writePart(task: SummaryTask): Promise<WrittenPart> {
     const { model, system, request } = this.#options;
     const key = hashTexts(model.profile.id, system, renderTask(task));
@@ -168,12 +166,12 @@ function coverOf(messages: readonly TranscriptMessage[]): SeqRange {
   return { from: messages[0]?.seq ?? 1, to: messages.at(-1)?.seq ?? 1 };
 }
 
-/** Drops the sections written by code, which are added again from all calls. */
+/** Drops the sections that code writes. They are written again from all calls. */
 function withoutFacts({ text, covers }: EarlierSummary): EarlierSummary {
   return { text: renderSections(readSections(text)), covers };
 }
 
-/** Parts of a range outside the other ranges, which are in ascending order. */
+/** Returns the parts of a range outside the other ranges. @param others in ascending order */
 function findUncovered({ from, to }: SeqRange, others: readonly SeqRange[]): SeqRange[] {
   const stretches: SeqRange[] = [];
   let next = from;

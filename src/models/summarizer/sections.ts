@@ -1,7 +1,7 @@
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import { fairShare } from '../structural/text.ts';
 
-/** Sections of a record in their order. `asks` instructs the model. Code fills a section without it. */
+/** Sections of a record in their order. `asks` instructs the model. Code writes the sections without `asks`. */
 export const SECTIONS = {
   goal: { heading: '## Goal', asks: 'the purpose of all this, in a sentence or two' },
   requests: { heading: '## User requests', asks: 'every request, with all of its conditions, in the words used' },
@@ -22,12 +22,12 @@ const names = Object.keys(SECTIONS) as Section[];
 const headings = new Map(names.map((name) => [foldHeading(SECTIONS[name].heading), name]));
 
 const HEADING = /^ {0,3}(?:#{1,6}\s|\*\*)/;
-/** A model's own version of a section that code fills. */
+/** Matches the heading of a section that only code may write, as a model may word the heading. */
 const FILLED = /^(?:artifacts?|side effects?)\b/;
 const LIST_MARKS = /^[-*\s]+/;
 const NOTHING = /^(?:none|nothing|n\/a|[–—])?[.\s]*$/i;
 
-/** Reads a model's answer. Text before the first section and sections that code fills are dropped. */
+/** Reads a model's answer. Drops text before the first section, and the sections that only code may write. */
 export function readSections(text: string): Sections {
   const bodies = new Map<Section, string[]>();
   let body: string[] = [];

@@ -4,7 +4,7 @@ import type { EarlierSummary } from '../../domain/ports/summarizer.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import { fairShare } from '../structural/text.ts';
 
-/** A message as data. Only `body` is clipped, so that every message keeps its closing tag. */
+/** A rendered message. Only `body` is ever clipped, so that every message keeps its closing tag. */
 export interface TranscriptMessage {
   readonly seq: number;
   readonly open: string;
@@ -12,10 +12,10 @@ export interface TranscriptMessage {
   readonly close: string;
 }
 
-/** Our own tags. They are escaped in data, which therefore cannot open or close a message, a transcript or a record. */
+/** Matches our own tags. They are escaped in data, so that data cannot open or close a message or a record. */
 const OWN_TAG = /<(?=[\s/]*(?:transcript|message|call|record|user_request)\b)/gi;
 
-/** @param firstSeq sequence number of the first message. Numbers have no gap. */
+/** @param firstSeq seq of the first message. Seqs have no gap. */
 function renderMessages(messages: readonly Message[], firstSeq: number): TranscriptMessage[] {
   const callNames = new Map(messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id, name }) => [id, name])));
   return messages.map((message, position) => {
@@ -64,7 +64,6 @@ function breakTags(text: string): string {
   return text.replace(OWN_TAG, '&lt;');
 }
 
-/** Messages of one call. */
 export interface TranscriptPart {
   readonly messages: readonly TranscriptMessage[];
   /** Tokens without the transcript's own tags. */
@@ -76,9 +75,9 @@ interface Counted {
   readonly tokens: number;
 }
 
-/** Line breaks around a body, and the extra tokens of joined texts. */
+/** Tokens of the line breaks around a body, and the tokens that joined texts may add. */
 const SEAM_TOKENS = 4;
-/** Share of a clipped message for its start. Results say most at their start, errors at their end. */
+/** Share of a clipped message that is kept from its start. The rest is kept from its end, where errors stand. */
 const HEAD_SHARE = 0.6;
 const OMISSION = '\n[… left out …]\n';
 const OMISSION_TOKENS = 10;
@@ -112,7 +111,7 @@ export async function splitTranscript(
   return parts;
 }
 
-/** True where a part may start: every earlier call has its result before. Results without a call may stand anywhere. */
+/** Tells for each message whether a part may start there, because every earlier call has its result before. */
 function findBorders(messages: readonly Message[]): boolean[] {
   const resultAt = new Map(messages.map(({ toolCallId }, position) => [toolCallId, position]));
   let reach = -1;
