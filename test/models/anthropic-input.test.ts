@@ -40,7 +40,7 @@ const text = [
   { type: 'content_block_stop', index: 0 },
 ];
 
-it('arguments are the model’s own text, so a long number keeps all of its digits', async () => {
+it('an Anthropic call has the arguments as the model wrote them, so a long number keeps all digits', async () => {
   const { toolCalls } = await hear([
     ...text,
     ...useTool(1, '{"row": 123456', '78901234567890}'),
@@ -54,7 +54,7 @@ it('arguments are the model’s own text, so a long number keeps all of its digi
   ]);
 });
 
-it('an answer that was cut off is marked so, whatever its last call holds', async () => {
+it('an Anthropic answer that was cut off inside a call is reported as cut off', async () => {
   const { end, toolCalls } = await hear(
     [...useTool(0, '{"row": 12345678901234567890}'), ...useTool(1, '{"path":"a","row')],
     'max_tokens',
@@ -64,12 +64,12 @@ it('an answer that was cut off is marked so, whatever its last call holds', asyn
 });
 
 it.each([
-  ['a bracket too many', '{"a": 1}}'],
-  ['a number that is none', '{"a": NaN}'],
-  ['a line break inside of a text', '{"a": "one\ntwo"}'],
-  ['no object', '[1]'],
-  ['half a character', '{"a": "\\ud83d"}'],
-])('the model reads back invalid input as it wrote it, and the answer counts: %s', async (_, written) => {
+  ['one bracket too many', '{"a": 1}}'],
+  ['NaN as a number', '{"a": NaN}'],
+  ['a line break inside a string', '{"a": "one\ntwo"}'],
+  ['a list in place of an object', '[1]'],
+  ['a lone surrogate', '{"a": "\\ud83d"}'],
+])('Anthropic gets invalid arguments back as the model wrote them, and the answer is kept: %s', async (_, written) => {
   const answer = await hear([...text, ...useTool(1, written.slice(0, 4), written.slice(4))]);
   expect(answer).toMatchObject({ content: 'I look.', usage: { output: 9 }, end: 'complete' });
   expect(answer.toolCalls).toEqual([{ id: 't1', name: 'read', arguments: written }]);
@@ -88,7 +88,7 @@ it.each([
   ]);
 });
 
-it('blocks go back as the provider wrote them, except a number that would lose digits', async () => {
+it('Anthropic gets its blocks back unchanged, except for a number that would lose digits', async () => {
   const { content: said, toolCalls, raw } = await hear([...text, ...useTool(1, '{"row": 12345678901234567890}')]);
   await using provider = await startProvider({ answers: [{ text: 'One.' }], strict: false });
   const history: Message[] = [

@@ -62,7 +62,7 @@ const streams: Readonly<Record<string, readonly object[]>> = {
     end('tool_use'),
     stop,
   ],
-  'a server’s tool, and what it is cited for': [
+  'a server’s tool and citations': [
     start,
     ...say(0, serverUse, input('{"query"'), input(': "so"}')),
     ...say(1, found),
@@ -76,14 +76,14 @@ const streams: Readonly<Record<string, readonly object[]>> = {
     end('pause_turn', { output_tokens: 90, input_tokens: 11, cache_read_input_tokens: null, server_tool_use: {} }),
     stop,
   ],
-  'a compaction that is sent whole': [
+  'a compaction in one event': [
     start,
     ...say(0, { type: 'compaction', content: 'All.', encrypted_content: 'sealed' }),
     ...sayText(1, 'So.'),
     end(),
     stop,
   ],
-  'blocks that overlap': [
+  'blocks whose pieces interleave': [
     start,
     { type: 'content_block_start', index: 0, content_block: { type: 'tool_use', id: 't0', name: 'read', input: {} } },
     { type: 'content_block_start', index: 1, content_block: { type: 'tool_use', id: 't1', name: 'read', input: {} } },
@@ -96,7 +96,7 @@ const streams: Readonly<Record<string, readonly object[]>> = {
     end('tool_use'),
     stop,
   ],
-  'what nobody knows yet': [
+  'unknown events and blocks': [
     start,
     { type: 'message_hint', hint: 1 },
     ...say(0, { type: 'hologram', light: 1 }, { type: 'light_delta', light: 2 }),
@@ -104,7 +104,7 @@ const streams: Readonly<Record<string, readonly object[]>> = {
     end('tired'),
     stop,
   ],
-  'counts that come at the end alone': [
+  'token counts only at the end': [
     { ...start, message: { ...start.message, usage: { input_tokens: 0, output_tokens: 0 } } },
     ...sayText(0, 'So.'),
     end('end_turn', { ...usage, output_tokens: 5 }),
@@ -112,8 +112,8 @@ const streams: Readonly<Record<string, readonly object[]>> = {
   ],
 };
 
-describe('assembles the same message as the SDK', () => {
-  it.each(Object.entries(streams))('%s', async (_, body) => {
+describe('a streamed message', () => {
+  it.each(Object.entries(streams))('we assemble the same Anthropic message as the SDK from %s', async (_, body) => {
     await using server = await serveRaw({ body });
     const client = openAnthropicClient({ apiKey: KEY, baseUrl: server.url });
     const theirTexts: string[] = [];
@@ -127,7 +127,7 @@ describe('assembles the same message as the SDK', () => {
       onText: (text) => void texts.push(text),
       onUsage: (counted) => void counts.push(counted),
     });
-    expect(counts.at(-1), 'told before the end').toEqual(ours.usage);
+    expect(counts.at(-1), 'reported before the end').toEqual(ours.usage);
     expect(counts).toHaveLength(2);
     expect(texts).toEqual(theirTexts);
     expect(ours.stop_reason).toBe(theirs.stop_reason);
@@ -141,19 +141,22 @@ describe('assembles the same message as the SDK', () => {
 const begun = [start, ...sayText(0, 'So.')];
 
 it.each<[string, readonly (object | string)[]]>([
-  ['nothing at all', []],
-  ['a ping alone', [{ type: 'ping' }]],
-  ['an event without words', ['null', {}]],
-  ['a beginning alone', begun],
+  ['an empty stream', []],
+  ['only a ping', [{ type: 'ping' }]],
+  ['events without a type', ['null', {}]],
+  ['a stream without its end', begun],
   ['an end without a reason', [...begun, end(null), stop]],
   ['a reason without an end', [...begun, end()]],
   [
-    'events without what they tell of',
+    'events without their contents',
     [{ type: 'message_start' }, { type: 'content_block_start' }, { type: 'message_delta' }],
   ],
-  ['a piece of nothing', [start, { type: 'content_block_delta', index: 4, delta: { type: 'text_delta', text: 'x' } }]],
-  ['words that are no event', [...begun, '{"type": "content_bl']],
-])('retries %s, which is no answer', async (_, body) => {
+  [
+    'a piece of a block that never started',
+    [start, { type: 'content_block_delta', index: 4, delta: { type: 'text_delta', text: 'x' } }],
+  ],
+  ['an event that is cut JSON', [...begun, '{"type": "content_bl']],
+])('an Anthropic call fails with `retry` if it gets %s', async (_, body) => {
   await using server = await serveRaw({ body });
   const error = await failureOf(connect('anthropic', server).generate(ask([user])));
   expect(error).toMatchObject({ name: 'ModelError', kind: 'retry' });
@@ -164,13 +167,13 @@ it.each([
   ['rate_limit_error', 'retry'],
   ['invalid_request_error', 'retry'],
   ['authentication_error', 'fatal'],
-])('classifies %s in a stream as %s', async (type, kind) => {
+])('an Anthropic stream that ends with %s fails with `%s`', async (type, kind) => {
   const error = { type: 'error', error: { type, message: 'Not now.' } };
   await using server = await serveRaw({ body: [...begun, error] });
   expect(await failureOf(connect('anthropic', server).generate(ask([user])))).toMatchObject({ kind, code: type });
 });
 
-it('accepts an answer without usage', async () => {
+it('an Anthropic answer without usage is accepted', async () => {
   const { usage: _, ...message } = start.message;
   await using server = await serveRaw({
     body: [{ ...start, message }, ...sayText(0, 'So.'), end('end_turn', {}), stop],

@@ -23,42 +23,45 @@ function says(
 }
 
 it.each([new ModelError('retry', 'overloaded'), new ModelError('fatal', 'the key is not accepted')])(
-  'passes over a model that cannot answer now: $message',
+  'a chain asks its next model if the first one fails with: $message',
   async (failure) => {
     const chain = modelChain([says(failure), says('second')]);
     expect((await chain.generate(ask([user]))).content).toBe('second');
   },
 );
 
-it('reports each model that was passed over with the reason, except the last', async () => {
-  const told: (readonly [string, string])[] = [];
-  const onPassedOver = (model: string, why: string): void => void told.push([model, why]);
+it('a chain reports each model that it passes over, with the kind of the error, but not the last model', async () => {
+  const passed: (readonly [string, string])[] = [];
+  const onPassedOver = (model: string, why: string): void => void passed.push([model, why]);
   const limited = says(new ModelError('retry', 'limit'), { id: 'a' });
   const keyless = says(new ModelError('fatal', 'no key'), { id: 'b' });
   const chain = modelChain([limited, modelChain([keyless, says('third', { id: 'c' })])]);
   await chain.generate({ ...ask([user]), onPassedOver });
   await expect(modelChain([limited, keyless]).generate({ ...ask([user]), onPassedOver })).rejects.toThrow('limit');
-  expect(told).toEqual([
+  expect(passed).toEqual([
     ['a', 'retry'],
     ['b', 'fatal'],
     ['a', 'retry'],
   ]);
 });
 
-it('asks the first model first, and no other if it answers', async () => {
+it('a chain asks no other model if the first one answers', async () => {
   const second = says('second');
   expect((await modelChain([says('first'), second]).generate(ask([user]))).content).toBe('first');
   expect(second.callCount).toBe(0);
 });
 
-it.each(['overflow', 'invalid'] as const)('fails with an error about the request itself: %s', async (kind) => {
-  const second = says('second');
-  const chain = modelChain([says(new ModelError(kind, 'no')), second]);
-  await expect(chain.generate(ask([user]))).rejects.toMatchObject({ kind });
-  expect(second.callCount).toBe(0);
-});
+it.each(['overflow', 'invalid'] as const)(
+  'a chain fails without asking the next model if the request itself is refused as %s',
+  async (kind) => {
+    const second = says('second');
+    const chain = modelChain([says(new ModelError(kind, 'no')), second]);
+    await expect(chain.generate(ask([user]))).rejects.toMatchObject({ kind });
+    expect(second.callCount).toBe(0);
+  },
+);
 
-it('fails with the soonest retry time if all models fail', async () => {
+it('a chain whose models all fail names the soonest retry time', async () => {
   const chain = modelChain([
     says(new ModelError('retry', 'limit', { retryAt: 9_000 })),
     says(new ModelError('retry', 'limit', { retryAt: 5_000 })),
@@ -69,7 +72,7 @@ it('fails with the soonest retry time if all models fail', async () => {
   await expect(dead.generate(ask([user]))).rejects.toMatchObject({ kind: 'fatal', message: 'b' });
 });
 
-it('names no retry time if one model names none, because that model may recover first', async () => {
+it('a chain names no retry time if one model names none, because that model may recover first', async () => {
   const overloaded = says(new ModelError('retry', 'overloaded'));
   const limited = says(new ModelError('retry', 'limit', { retryAt: Date.now() + 3_600_000 }));
   for (const models of [[overloaded, limited] as const, [limited, overloaded] as const]) {
@@ -78,14 +81,14 @@ it('names no retry time if one model names none, because that model may recover 
   }
 });
 
-it('names the model that answered, also in a chain of chains', async () => {
+it('the answer of a chain names the model that answered, also in a chain of chains', async () => {
   const failing = says(new ModelError('retry', 'overloaded'), { id: 'a' });
   const inner = modelChain([failing, says('second', { id: 'b' })]);
   expect(await inner.generate(ask([user]))).toMatchObject({ content: 'second', model: 'b' });
   expect(await modelChain([failing, inner]).generate(ask([user]))).toMatchObject({ model: 'b' });
 });
 
-it('has the highest prices of its models, if all have prices', () => {
+it('a chain has the highest prices of its models, if all models have prices', () => {
   const cheap = { input: 1, cachedInput: 0.5, cacheWrite: 1, output: 9 };
   const dear = { input: 2, cachedInput: 0.1, cacheWrite: 3, output: 8 };
   const { profile } = modelChain([says('', { prices: cheap }), says('', { prices: dear })]);
@@ -93,12 +96,12 @@ it('has the highest prices of its models, if all have prices', () => {
   expect(modelChain([says('', { prices: cheap }), says('')]).profile).not.toHaveProperty('prices');
 });
 
-it('rethrows an error that is no model failure', async () => {
+it('a chain rethrows an error that is a bug, without asking the next model', async () => {
   const broken: Model = { profile: SCRIPTED_PROFILE, generate: () => Promise.reject(new TypeError('a bug')) };
   await expect(modelChain([broken, says('second')]).generate(ask([user]))).rejects.toThrow('a bug');
 });
 
-it('promises only limits that every model keeps', () => {
+it('the profile of a chain has only limits that hold for every model', () => {
   const { profile } = modelChain([
     says('', { id: 'a', windowTokens: 200_000, outputCapTokens: 8_000, maxRequestBytes: 9, format: 'anthropic' }),
     says('', { id: 'b', windowTokens: 100_000, outputCapTokens: 9_000, upperBoundFactor: 1.3, format: 'openai-chat' }),
@@ -135,26 +138,26 @@ describe('a model that hangs', () => {
     };
   }
 
-  it('is passed over after the silence limit, and its signal is aborted', async () => {
+  it('a chain passes over a model that is silent for 120 s, and aborts its signal', async () => {
     const [timers, first, { signal }] = [new ManualTimers(), deaf(), new AbortController()];
-    const asked = modelChain([first, says('second')], { timers }).generate(ask([user], { signal }));
+    const answered = modelChain([first, says('second')], { timers }).generate(ask([user], { signal }));
     await timers.advance(119_999);
     expect(first.calls[0]?.request.signal.aborted).toBe(false);
     await timers.advance(1);
-    expect((await asked).content).toBe('second');
+    expect((await answered).content).toBe('second');
     expect(first.calls[0]?.request.signal.aborted).toBe(true);
     expect(signal.aborted).toBe(false);
     expect(timers.pending).toBe(0);
   });
 
-  it("is waited for as long as the chain's option says", async () => {
+  it('a chain waits for a silent model only as long as `firstEventMs` says', async () => {
     const timers = new ManualTimers();
-    const asked = modelChain([deaf(), says('second')], { timers, firstEventMs: 5_000 }).generate(ask([user]));
+    const answered = modelChain([deaf(), says('second')], { timers, firstEventMs: 5_000 }).generate(ask([user]));
     await timers.advance(5_000);
-    expect((await asked).content).toBe('second');
+    expect((await answered).content).toBe('second');
   });
 
-  it('fails with an error that may be retried', async () => {
+  it('a chain whose first model is silent fails with `retry` if the others fail for good', async () => {
     const timers = new ManualTimers();
     const chain = modelChain([deaf(), says(new ModelError('fatal', 'no key'))], { timers });
     const failed = failureOf(chain.generate(ask([user])));
@@ -162,46 +165,46 @@ describe('a model that hangs', () => {
     expect(await failed).toMatchObject({ kind: 'retry', message: 'no event within 120000 ms' });
   });
 
-  it('can no longer report text', async () => {
+  it('a model that was passed over can no longer report text', async () => {
     const [timers, first] = [new ManualTimers(), deaf()];
-    const told: string[] = [];
-    const onText = (piece: string): void => void told.push(piece);
-    const asked = modelChain([first, says('second')], { timers }).generate(ask([user], { onText }));
+    const texts: string[] = [];
+    const onText = (piece: string): void => void texts.push(piece);
+    const answered = modelChain([first, says('second')], { timers }).generate(ask([user], { onText }));
     await timers.advance(120_000);
-    await asked;
+    await answered;
     first.calls[0]?.request.onText?.('late');
-    expect(told.join('')).not.toContain('late');
+    expect(texts.join('')).not.toContain('late');
   });
 
-  it('has the caller’s whole time if it is the last model', async () => {
+  it('the last model of a chain may be silent until the deadline of the caller', async () => {
     const [timers, last, stop] = [new ManualTimers(), deaf(), new AbortController()];
     const chain = modelChain([says(new ModelError('retry', 'overloaded')), last], { timers });
-    const asked = chain.generate(ask([user], { signal: stop.signal }));
+    const answered = chain.generate(ask([user], { signal: stop.signal }));
     await settleTasks();
     expect(timers.pending).toBe(0);
     last.calls[0]?.answer.resolve({ content: 'at last', toolCalls: [] });
-    expect((await asked).content).toBe('at last');
+    expect((await answered).content).toBe('at last');
   });
 
-  it('ends with its caller, and no other model is asked', async () => {
+  it('a chain asks no other model once its caller has aborted the call', async () => {
     const [timers, second, stop] = [new ManualTimers(), says('second'), new AbortController()];
-    const asked = modelChain([deaf(), second], { timers }).generate(ask([user], { signal: stop.signal }));
-    const failed = failureOf(asked);
+    const answered = modelChain([deaf(), second], { timers }).generate(ask([user], { signal: stop.signal }));
+    const failed = failureOf(answered);
     stop.abort(new Error('the lease is lost'));
     expect(await failed).toMatchObject({ message: 'the lease is lost' });
     expect([second.callCount, timers.pending]).toEqual([0, 0]);
   });
 
-  it('is a silent model, not a slow one', async () => {
+  it('a chain waits without a limit for a model that has sent its first text', async () => {
     const [timers, first] = [new ManualTimers(), deaf()];
-    let told = '';
-    const onText = (piece: string): void => void (told += piece);
-    const asked = modelChain([first, says('second')], { timers }).generate(ask([user], { onText }));
+    let text = '';
+    const onText = (piece: string): void => void (text += piece);
+    const answered = modelChain([first, says('second')], { timers }).generate(ask([user], { onText }));
     first.calls[0]?.request.onText?.('So');
     await timers.advance(3_600_000);
     first.calls[0]?.answer.resolve({ content: 'So.', toolCalls: [] });
-    expect((await asked).content).toBe('So.');
-    expect(told).toBe('So');
+    expect((await answered).content).toBe('So.');
+    expect(text).toBe('So');
   });
 
   const usage = { input_tokens: 1, output_tokens: 1 };
@@ -222,16 +225,19 @@ describe('a model that hangs', () => {
       { type: 'response.completed', response: { output: [] } },
     ],
   };
-  it.each(WIRE_FORMATS)('is not a model that thinks without text: %s', async (format) => {
-    const end = Promise.withResolvers<void>();
-    await using server = await serveRaw({ body: streams[format], until: end.promise });
-    const [timers, second] = [new ManualTimers(), says('second')];
-    const asked = modelChain([connect(format, server), second], { timers }).generate(ask([user]));
-    expect(timers.pending).toBe(1);
-    await expect.poll(() => timers.pending).toBe(0);
-    await timers.advance(3_600_000);
-    end.resolve();
-    expect(await asked).toMatchObject({ model: 'model-1', content: '' });
-    expect(second.callCount).toBe(0);
-  });
+  it.each(WIRE_FORMATS)(
+    'a chain waits without a limit for a %s model that thinks before its first text',
+    async (format) => {
+      const end = Promise.withResolvers<void>();
+      await using server = await serveRaw({ body: streams[format], until: end.promise });
+      const [timers, second] = [new ManualTimers(), says('second')];
+      const answered = modelChain([connect(format, server), second], { timers }).generate(ask([user]));
+      expect(timers.pending).toBe(1);
+      await expect.poll(() => timers.pending).toBe(0);
+      await timers.advance(3_600_000);
+      end.resolve();
+      expect(await answered).toMatchObject({ model: 'model-1', content: '' });
+      expect(second.callCount).toBe(0);
+    },
+  );
 });

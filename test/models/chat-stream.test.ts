@@ -21,7 +21,7 @@ async function hear(...said: readonly object[]): Promise<ModelAnswer> {
   return await connect('openai-chat', server).generate(ask([user]));
 }
 
-it('reads calls with one shared index as several calls', async () => {
+it('a Chat stream with one index for several calls is read as several calls', async () => {
   const { toolCalls } = await hear(
     piece(0, { id: 'a', name: 'read', text: '{"path"' }),
     piece(0, { text: ':"a"}' }),
@@ -34,10 +34,10 @@ it('reads calls with one shared index as several calls', async () => {
 });
 
 it.each([
-  ['said again with every piece', ['read', 'read', 'read']],
-  ['said in pieces', ['re', 'ad', '']],
-  ['said late', ['', 'read', '']],
-])('reads a repeated or split name as one name: %s', async (_way, [first = '', second = '', third = '']) => {
+  ['repeats the name in every piece', ['read', 'read', 'read']],
+  ['splits the name', ['re', 'ad', '']],
+  ['sends the name late', ['', 'read', '']],
+])('a Chat stream that %s is read as one call with one name', async (_way, [first = '', second = '', third = '']) => {
   const { toolCalls } = await hear(
     piece(0, { id: 'a', name: first, text: '{"path"' }),
     piece(0, { id: 'a', name: second, text: ':' }),
@@ -46,7 +46,7 @@ it.each([
   expect(toolCalls).toEqual([{ id: 'a', name: 'read', arguments: '{"path":"a"}' }]);
 });
 
-it('reads interleaved pieces of parallel calls', async () => {
+it('a Chat stream with interleaved pieces of parallel calls is read as whole calls', async () => {
   const { toolCalls } = await hear(
     piece(0, { id: 'a', name: 'read', text: '{"path"' }),
     piece(1, { id: 'b', name: 'read', text: '{"path"' }),
@@ -56,7 +56,7 @@ it('reads interleaved pieces of parallel calls', async () => {
   expect(toolCalls.map((call) => call.arguments)).toEqual(['{"path":"a"}', '{"path":"b"}']);
 });
 
-it('sends a server’s own signature back, on the call and on the message', async () => {
+it('a Chat server gets its signatures back, on the call and on the message', async () => {
   const sign = (signature: string): object => ({ extra_content: { google: { thought_signature: signature } } });
   const { content, toolCalls, raw } = await hear(
     chunk({ content: 'I look.', ...sign('on-message') }),
@@ -77,7 +77,7 @@ it('sends a server’s own signature back, on the call and on the message', asyn
   ]);
 });
 
-it('reads the usage from a chunk without choices', async () => {
+it('the usage of a Chat stream is read from a chunk without choices', async () => {
   const usage = { prompt_tokens: 3, completion_tokens: 1, prompt_tokens_details: null };
   await using server = await serveRaw({ body: [chunk({ content: 'Yes.' }, 'stop'), { id: 'c', usage }] });
   const answer = await connect('openai-chat', server).generate(ask([user]));

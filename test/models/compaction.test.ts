@@ -24,7 +24,7 @@ function goOn(raw: unknown): Message[] {
 }
 
 describe.each(FORMATS)('%s', (format) => {
-  it('compacts, and the provider accepts the compaction in place of the messages', async () => {
+  it(`a ${format} compaction is accepted back in place of the messages`, async () => {
     await using provider = await startProvider({ answers: [SUMMARY, { text: 'On.' }] });
     const model = connect(format, provider);
     const { text, raw, usage } = (await model.compact?.(ask(history))) ?? {};
@@ -40,13 +40,13 @@ describe.each(FORMATS)('%s', (format) => {
     expect(provider.requests.map(({ refusal }) => refusal)).toEqual([undefined, undefined]);
   });
 
-  it('compacts a context that ends with the assistant, because no answer is needed', async () => {
+  it(`a ${format} model compacts a context that ends with an assistant message`, async () => {
     await using provider = await startProvider({ answers: [SUMMARY] });
     await connect(format, provider).compact?.(ask([...history, { role: 'assistant', content: 'One.' }]));
     expect(JSON.stringify(provider.requests[0]?.body)).toContain('One.');
   });
 
-  it('compacts a context that starts with an earlier compaction', async () => {
+  it(`a ${format} model compacts a context that starts with an earlier compaction`, async () => {
     await using provider = await startProvider({ answers: [SUMMARY, SUMMARY] });
     const model = connect(format, provider);
     const first = await model.compact?.(ask(history));
@@ -56,7 +56,7 @@ describe.each(FORMATS)('%s', (format) => {
     expect(JSON.stringify(provider.requests[1]?.body)).toContain('"compaction"');
   });
 
-  it('sends the text of another model’s compaction', async () => {
+  it(`a ${format} model gets the text of the summary in place of a compaction by another model`, async () => {
     await using provider = await startProvider({ answers: [SUMMARY, { text: 'On.' }] });
     const compacted = await connect(format, provider).compact?.(ask(history));
     const other = connect(format, provider, { profile: { ...PROFILE, id: 'model-2' } });
@@ -73,7 +73,7 @@ describe.each(FORMATS)('%s', (format) => {
     ['overloaded', 'retry'],
     ['invalid', 'invalid'],
     ['unauthorized', 'fatal'],
-  ] as const)('classifies %s as %s', async (fault, kind) => {
+  ] as const)(`a ${format} compaction that meets the provider error %s fails with %s`, async (fault, kind) => {
     await using provider = await startProvider({ answers: [{ fault }] });
     const error = await failureOf(Promise.resolve(connect(format, provider).compact?.(ask(history))));
     expect(error).toBeInstanceOf(ModelError);
@@ -81,18 +81,18 @@ describe.each(FORMATS)('%s', (format) => {
   });
 
   it.each([
-    ['a page', { fault: 'garbage', as: 'page' }],
-    ['another JSON', { fault: 'garbage', as: 'json' }],
+    ['an HTML page', { fault: 'garbage', as: 'page' }],
+    ['unrelated JSON', { fault: 'garbage', as: 'json' }],
     ['a lost connection', { fault: 'reset' }],
-    ['a cut answer', { fault: 'cut', answer: { parts: [{ compaction: 'Half.' }] } }],
-  ] as const)('retries %s', async (_, fault) => {
+    ['a cut stream', { fault: 'cut', answer: { parts: [{ compaction: 'Half.' }] } }],
+  ] as const)(`a ${format} compaction that gets %s fails with retry`, async (_, fault) => {
     await using provider = await startProvider({ answers: [fault] });
     const error = await failureOf(Promise.resolve(connect(format, provider).compact?.(ask(history))));
     expect(error).toBeInstanceOf(ModelError);
     expect(error.kind).toBe('retry');
   });
 
-  it('ends at once with its signal', async () => {
+  it(`a ${format} compaction rejects as soon as its signal aborts`, async () => {
     await using provider = await startProvider({ answers: [{ fault: 'hang' }] });
     const stop = new AbortController();
     const asked = Promise.resolve(connect(format, provider).compact?.(ask(history, { signal: stop.signal })));
@@ -102,7 +102,7 @@ describe.each(FORMATS)('%s', (format) => {
     expect(await failed).toMatchObject({ message: 'the pass is over' });
   });
 
-  it('does not send an invalid history', async () => {
+  it(`a ${format} compaction of a history above the byte limit is not sent`, async () => {
     await using provider = await startProvider();
     const large = connect(format, provider, { profile: { ...PROFILE, maxRequestBytes: 100 } });
     const error = await failureOf(Promise.resolve(large.compact?.(ask(history))));
@@ -110,7 +110,7 @@ describe.each(FORMATS)('%s', (format) => {
   });
 });
 
-it('Anthropic: sends the same prefix as other requests, so that the cache serves it', async () => {
+it('an Anthropic compaction request starts like an ordinary request, so that the prompt cache serves it', async () => {
   await using provider = await startProvider({ answers: [{ text: 'Two.' }, SUMMARY] });
   const model = connect('anthropic', provider);
   await model.generate(ask(history));
@@ -120,7 +120,7 @@ it('Anthropic: sends the same prefix as other requests, so that the cache serves
   expect(provider.requests.map(({ headers }) => headers['anthropic-beta'])).toEqual([undefined, 'compact-2026-09-04']);
 });
 
-it('Responses: sends only the fields of the endpoint', async () => {
+it('a Responses compaction request has only the fields of its endpoint', async () => {
   await using provider = await startProvider({ answers: [SUMMARY] });
   await connect('openai-responses', provider).compact?.(ask(history, { tools: [READ] }));
   expect(Object.keys(provider.requests[0]?.body ?? {}).toSorted()).toEqual(['input', 'instructions', 'model']);
@@ -130,7 +130,7 @@ it.each([
   ['cut_off', 'max_tokens'],
   ['refusal', 'refusal'],
   ['complete', 'end_turn'],
-] as const)('Anthropic: fails if %s comes in place of a compaction', async (end, code) => {
+] as const)('an Anthropic compaction fails if a %s answer comes in place of the compaction', async (end, code) => {
   await using provider = await startProvider({ answers: [{ text: 'So', end, usage: { input: 900, output: 9 } }] });
   const error = await failureOf(Promise.resolve(connect('anthropic', provider).compact?.(ask(history))));
   expect(error).toMatchObject({ kind: 'fatal', code, usage: { inputTotal: 900, output: 9 } });
@@ -157,14 +157,14 @@ function compactionEvents(content: string | null, usage: object): object[] {
   ];
 }
 
-it('Anthropic: fails if the compaction has no content', async () => {
+it('an Anthropic compaction without content fails', async () => {
   const iterations = [{ type: 'compaction', input_tokens: 700, output_tokens: 50 }];
   await using server = await serveRaw({ body: compactionEvents(null, { output_tokens: 1, iterations }) });
   const error = await failureOf(Promise.resolve(connect('anthropic', server).compact?.(ask(history))));
   expect(error).toMatchObject({ kind: 'fatal', code: 'no_compaction', usage: { inputTotal: 702, output: 51 } });
 });
 
-it('Anthropic: keeps the block as it came, and counts the tokens of its iteration', async () => {
+it('an Anthropic compaction keeps its block unchanged, and its usage includes the tokens of its iteration', async () => {
   const iterations = [
     { type: 'message', input_tokens: 2, output_tokens: 1 },
     { type: 'compaction', input_tokens: 700, cache_read_input_tokens: 200, output_tokens: 50 },
@@ -177,13 +177,13 @@ it('Anthropic: keeps the block as it came, and counts the tokens of its iteratio
   });
 });
 
-it('Responses: fails if the answer holds no compaction', async () => {
+it('a Responses compaction fails if the answer holds no compaction item', async () => {
   const usage = { input_tokens: 900, output_tokens: 9 };
   await using server = await serveRaw({ body: { object: 'response.compaction', output: [], usage } });
   const error = await failureOf(Promise.resolve(connect('openai-responses', server).compact?.(ask(history))));
   expect(error).toMatchObject({ kind: 'fatal', code: 'no_compaction', usage: { inputTotal: 900, output: 9 } });
 });
 
-it('Chat Completions: has no compaction', () => {
+it('a Chat Completions model offers no compaction', () => {
   expect(connect('openai-chat', { url: 'http://127.0.0.1:9' })).not.toHaveProperty('compact');
 });

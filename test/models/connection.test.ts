@@ -8,25 +8,28 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-it('sends a key to no address from the environment', () => {
+it('the provider clients ignore the base URLs of the environment', () => {
   for (const name of ['ANTHROPIC_BASE_URL', 'OPENAI_BASE_URL']) vi.stubEnv(name, 'http://127.0.0.1:9');
   const { baseURL } = anthropic.openAnthropicClient({ apiKey: 'k' });
   expect(baseURL).toBe('https://api.anthropic.com');
   expect(openAi.openOpenAiClient({ apiKey: 'k' }).baseURL).toBe('https://api.openai.com/v1');
 });
 
-it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)('%s: sends the given key', async (format) => {
-  for (const name of ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'OPENAI_API_KEY', 'OPENAI_ADMIN_KEY'])
-    vi.stubEnv(name, 'of-somebody-else');
-  await using server = await serveRaw({ status: 500, body: {} });
-  await failureOf(connect(format, server).generate(ask([{ role: 'user', content: 'Hi' }])));
-  const sent = JSON.stringify(server.requests[0]?.headers);
-  expect(sent).toContain('sk-test-0000');
-  expect(sent).not.toContain('of-somebody-else');
-});
+it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
+  'a %s request carries the given key, not a key of the environment',
+  async (format) => {
+    for (const name of ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'OPENAI_API_KEY', 'OPENAI_ADMIN_KEY'])
+      vi.stubEnv(name, 'of-somebody-else');
+    await using server = await serveRaw({ status: 500, body: {} });
+    await failureOf(connect(format, server).generate(ask([{ role: 'user', content: 'Hi' }])));
+    const sent = JSON.stringify(server.requests[0]?.headers);
+    expect(sent).toContain('sk-test-0000');
+    expect(sent).not.toContain('of-somebody-else');
+  },
+);
 
 it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
-  '%s: retries if no server answers',
+  'a %s request fails with `retry` if no server answers',
   async (format) => {
     const server = await serveRaw({ body: {} });
     await server[Symbol.asyncDispose]();
@@ -45,7 +48,7 @@ const foreign = {
 };
 
 it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
-  '%s: sends the same request with and without the environment',
+  'a %s request has the same headers with and without settings of the SDK in the environment',
   async (format) => {
     await using server = await serveRaw({ status: 500, body: {} });
     const send = () => failureOf(connect(format, server).generate(ask([{ role: 'user', content: 'Hi' }])));
@@ -59,15 +62,15 @@ it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
 );
 
 it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
-  '%s: repeats the idempotency key for a repeated request only',
+  'a %s request has the idempotency key of an earlier request only if both are equal',
   async (format) => {
     await using server = await serveRaw({ status: 500, body: {} });
     const model = connect(format, server);
     const user = { role: 'user', content: 'Hi' } as const;
-    const asked = { idempotencyKey: 'разговор/t1/model-1' };
-    await failureOf(model.generate(ask([user], asked)));
-    await failureOf(model.generate(ask([user], asked)));
-    await failureOf(model.generate(ask([{ ...user, content: 'Hi, after a pass' }], asked)));
+    const step = { idempotencyKey: 'разговор/t1/model-1' };
+    await failureOf(model.generate(ask([user], step)));
+    await failureOf(model.generate(ask([user], step)));
+    await failureOf(model.generate(ask([{ ...user, content: 'Hi, after a pass' }], step)));
     await failureOf(model.generate(ask([user], { idempotencyKey: 'talk/t1/model-2' })));
     const keys = server.requests.map(({ headers }) => headers['idempotency-key']);
     expect(keys[0]).toMatch(/^[0-9a-f]{64}$/);

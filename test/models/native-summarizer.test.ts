@@ -51,7 +51,7 @@ function open(compact: (request: ModelRequest) => Promise<ModelCompaction>, call
 }
 
 describe('a provider’s compaction', () => {
-  it('covers the request that the model has read', async () => {
+  it('the native summarizer asks for a compaction of the request that the model has read', async () => {
     const { asked, summarizer } = open(async () => ({ text: block.content, raw }));
     await summarizer.summarize(request);
     expect(asked[0]).toMatchObject({
@@ -62,7 +62,7 @@ describe('a provider’s compaction', () => {
     });
   });
 
-  it('has the provider’s text and token count', async () => {
+  it('the native summary has the text and the token count of the provider', async () => {
     const usage = { inputTotal: 30, output: 12, outputKept: 12 };
     const { summarizer } = open(async () => ({ text: block.content, raw, usage }));
     expect(await summarizer.summarize(request)).toEqual({
@@ -73,7 +73,7 @@ describe('a provider’s compaction', () => {
     });
   });
 
-  it('counts the messages that the provider keeps beside its own item', async () => {
+  it('the native summary counts the messages that the provider keeps beside its compaction', async () => {
     const sealed = { type: 'compaction', encrypted_content: 'sealed' };
     const kept = { type: 'message', role: 'user', content: 'Find the key.' };
     const responses = { format: 'openai-responses', model: 'm', items: [kept, sealed] };
@@ -84,7 +84,7 @@ describe('a provider’s compaction', () => {
     expect(answer).toMatchObject({ text: 'outline', own: { raw: responses, tokens: 12 + keptTokens } });
   });
 
-  it('continues from the earlier compaction and the messages behind it', async () => {
+  it('the native summarizer continues from an earlier compaction and the messages behind it', async () => {
     const { asked, summarizer } = open(async () => ({ text: 'more', raw }));
     const earlier = [{ text: 'before', covers: { from: 1, to: 2 }, raw: { ...raw, format: 'anthropic' as const } }];
     expect(await summarizer.summarize({ ...request, earlier })).toMatchObject({ isUpdate: true });
@@ -94,7 +94,7 @@ describe('a provider’s compaction', () => {
     ]);
   });
 
-  it('is refused without a call if another item stands before it, so that a fallback may write', async () => {
+  it('the native summarizer refuses a range that does not open the context, without a call', async () => {
     const { asked, summarizer } = open(async () => ({ text: 'x', raw }));
     const { opensVersion: _, ...behind } = request;
     expect(await summarizer.summarize(behind)).toMatchObject({ status: 'refused' });
@@ -102,24 +102,24 @@ describe('a provider’s compaction', () => {
   });
 
   it.each([
-    ['is refused where the context is larger than the window', new ModelError('overflow', 'too long'), 'refused'],
-    ['fails where the provider declines', new ModelError('fatal', 'no such model'), 'failed'],
-  ])('%s', async (_, error, status) => {
+    ['refuses a context that is larger than the window', new ModelError('overflow', 'too long'), 'refused'],
+    ['fails if the provider declines', new ModelError('fatal', 'no such model'), 'failed'],
+  ])('the native summarizer %s', async (_, error, status) => {
     const { summarizer } = open(() => Promise.reject(error));
     expect(await summarizer.summarize(request)).toMatchObject({ status });
   });
 
-  it('fails if its format is unknown', async () => {
+  it('the native summarizer fails if the compaction has an unknown format', async () => {
     const { summarizer } = open(async () => ({ text: 'x', raw: 'sealed' }));
     expect(await summarizer.summarize(request)).toMatchObject({ status: 'failed' });
   });
 
-  it('is retried later if the provider is rate limited', async () => {
+  it('the native summarizer throws a `retry` error if the provider is rate limited', async () => {
     const { summarizer } = open(() => Promise.reject(new ModelError('retry', 'a rate limit')));
     await expect(summarizer.summarize(request)).rejects.toMatchObject({ kind: 'retry' });
   });
 
-  it('fails after its timeout', async () => {
+  it('the native summarizer fails after its timeout', async () => {
     const { summarizer } = open(() => new Promise(() => undefined), 5);
     expect(await summarizer.summarize(request)).toMatchObject({ status: 'failed', why: 'no answer within 5 ms' });
   });

@@ -15,14 +15,14 @@ type Seen = [name: string, ModelErrorKind, WireFormat, status: number, body: obj
 const overflows = (
   [
     [
-      'OpenAI: more messages than it takes',
+      'OpenAI: too many messages',
       openAiError(
         "Invalid 'messages': array too long. Expected an array with maximum length 2048, but got an array with length 2939 instead.",
         'array_above_max_length',
       ),
     ],
     [
-      'OpenAI: a longer text than it takes',
+      'OpenAI: a text that is too long',
       openAiError(
         "Invalid 'input[0].content[0].text': string too long. Expected a string with maximum length 10485760, but got a string with length 11000000 instead.",
         'string_above_max_length',
@@ -124,14 +124,14 @@ const seen: Seen[] = [
     ),
   ],
   [
-    'Anthropic: an output cap that the model has not',
+    'Anthropic: an output cap above the limit of the model',
     'fatal',
     anthropic,
     400,
     anthropicError('max_tokens: 64000 > 32000, which is the maximum allowed number of output tokens for claude-x'),
   ],
   [
-    'Anthropic: a thinking budget where it wants `adaptive`',
+    'Anthropic: a thinking budget for a model with adaptive thinking',
     'fatal',
     anthropic,
     400,
@@ -144,7 +144,7 @@ const seen: Seen[] = [
     400,
     anthropicError('messages.2: `tool_use` ids were found without `tool_result` blocks immediately after: toolu_1'),
   ],
-  ['a page with 529', 'retry', anthropic, 529, '<html>busy</html>'],
+  ['an HTML page with status 529', 'retry', anthropic, 529, '<html>busy</html>'],
   [
     'llama.cpp: too long',
     'overflow',
@@ -159,7 +159,7 @@ const seen: Seen[] = [
     },
   ],
   [
-    'llama.cpp: too long, as its own failure',
+    'llama.cpp: too long, with status 500',
     'overflow',
     chat,
     500,
@@ -195,7 +195,7 @@ const seen: Seen[] = [
     openAiError("An assistant message with 'tool_calls' must be followed by tool messages responding to each call"),
   ],
   [
-    'OpenAI: a setting that the model has not',
+    'OpenAI: a parameter that the model does not support',
     'fatal',
     chat,
     400,
@@ -204,15 +204,15 @@ const seen: Seen[] = [
   ['OpenAI: flagged', 'fatal', 'openai-responses', 400, openAiError('Your prompt was flagged', 'invalid_prompt')],
   ['Azure: filtered', 'fatal', chat, 400, openAiError('The response was filtered', 'content_filter')],
   ['Azure: slow down', 'retry', chat, 429, openAiError('Requests have exceeded call rate limit', '429')],
-  ['a picture that is none', 'fatal', 'openai-responses', 400, openAiError('No image', 'invalid_image_format')],
-  ['out of credits', 'fatal', chat, 402, openAiError('Insufficient credits')],
-  ['a model that is gone', 'fatal', chat, 410, openAiError('The model has been retired')],
-  ['Cloudflare has no answer', 'retry', chat, 524, '<html>timeout</html>'],
-  ['a proxy: the client closed', 'retry', chat, 499, ''],
+  ['OpenAI: an unreadable picture', 'fatal', 'openai-responses', 400, openAiError('No image', 'invalid_image_format')],
+  ['an account without credit', 'fatal', chat, 402, openAiError('Insufficient credits')],
+  ['a retired model', 'fatal', chat, 410, openAiError('The model has been retired')],
+  ['Cloudflare: a timeout of the server', 'retry', chat, 524, '<html>timeout</html>'],
+  ['a proxy: a closed client (499)', 'retry', chat, 499, ''],
   ...overflows,
   ...fatals,
   [
-    'Responses: an item that nobody keeps',
+    'Responses: an id of an item that was never stored',
     'invalid',
     'openai-responses',
     404,
@@ -230,9 +230,9 @@ const seen: Seen[] = [
       'string_above_max_length',
     ),
   ],
-  ['OpenAI: a model that is not there', 'fatal', chat, 404, openAiError('The model `x` does not exist')],
+  ['OpenAI: an unknown model', 'fatal', chat, 404, openAiError('The model `x` does not exist')],
   [
-    'OpenAI: an account that is switched off',
+    'OpenAI: a disabled account',
     'fatal',
     chat,
     429,
@@ -243,7 +243,7 @@ const seen: Seen[] = [
     ),
   ],
   [
-    'Gemini: a quota of this minute',
+    'Gemini: a quota per minute',
     'retry',
     chat,
     429,
@@ -256,7 +256,7 @@ const seen: Seen[] = [
     },
   ],
   [
-    'Bedrock: a rate limit that speaks of tokens',
+    'Bedrock: a rate limit whose text says "too many tokens"',
     'retry',
     chat,
     400,
@@ -272,7 +272,7 @@ function openAiError(message: string, code: string | null = null, type = 'invali
   return { error: { message, type, param: null, code } };
 }
 
-it.each(seen)('classifies %s as %s', async (...[, kind, format, status, body]) => {
+it.each(seen)('the provider error "%s" is classified as %s', async (...[, kind, format, status, body]) => {
   await using server = await serveRaw({ status, body });
   const error = await failureOf(connect(format, server).generate(ask([{ role: 'user', content: 'Hi' }])));
   expect(error).toBeInstanceOf(ModelError);
@@ -282,7 +282,7 @@ it.each(seen)('classifies %s as %s', async (...[, kind, format, status, body]) =
 });
 
 it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
-  '%s: shows nothing of the request, its key or the reply',
+  'a %s error quotes neither the request, nor its key, nor the response',
   async (format) => {
     const secret = 'the launch code is 0000';
     const message = `messages.0.content: ${secret} ${KEY}`;
@@ -304,19 +304,23 @@ it.each<[ModelErrorKind, string, string]>([
     'messages.0.content.1.image.source.base64: image exceeds 5 MB maximum',
     'messages.0.content.1.image.source',
   ],
-])('describes a request that is %s by its place: %s', (kind, message, place) => {
+])('an error of kind %s names the path in the request from the message "%s"', (kind, message, place) => {
   const error = classifyFailure({ status: 400, type: 'invalid_request_error', message }, NOW);
   expect(error.kind).toBe(kind);
   expect(error.message).toContain(` at ${place}`);
 });
 
 it.each<[string, ModelErrorKind, object]>([
-  ['a key that is refused', 'fatal', { code: 401, message: 'User not found.' }],
-  ['a key that is refused, in words', 'fatal', { code: '401', message: 'User not found.' }],
+  ['a refused key', 'fatal', { code: 401, message: 'User not found.' }],
+  ['a refused key with a textual code', 'fatal', { code: '401', message: 'User not found.' }],
   ['a rate limit', 'retry', { code: 429, message: 'Rate limit exceeded' }],
-  ['too long', 'overflow', { code: 400, message: "This endpoint's maximum context length is 1000 tokens." }],
-  ['a refusal that came late', 'invalid', { code: 400, message: 'Provider returned error' }],
-])('classifies an error of OpenRouter in a stream: %s as %s', async (_name, kind, error) => {
+  [
+    'a request that is too long',
+    'overflow',
+    { code: 400, message: "This endpoint's maximum context length is 1000 tokens." },
+  ],
+  ['a request that the provider refused', 'invalid', { code: 400, message: 'Provider returned error' }],
+])('an OpenRouter stream that reports %s fails with %s', async (_name, kind, error) => {
   await using server = await serveRaw({ body: [{ id: 'c', choices: [], error }] });
   const failed = await failureOf(connect(chat, server).generate(ask([{ role: 'user', content: 'Hi' }])));
   expect(failed).toBeInstanceOf(ModelError);
@@ -348,20 +352,20 @@ const responseFailures: Readonly<Record<OpenAI.Responses.ResponseError['code'], 
   image_file_not_found: 'fatal',
 };
 
-describe('classifies an error of Responses in a stream', () => {
+describe('an error inside a Responses stream', () => {
   const fail = async (...events: readonly object[]) => {
     await using server = await serveRaw({ body: events });
     return await failureOf(connect('openai-responses', server).generate(ask([{ role: 'user', content: 'Hi' }])));
   };
 
-  it.each(Object.entries(responseFailures))('classifies %s as %s', async (code, kind) => {
+  it.each(Object.entries(responseFailures))('a Responses stream that reports %s fails with %s', async (code, kind) => {
     const failed = await fail({ type: 'response.failed', response: { error: { code, message: 'No.' } } });
     expect(failed).toMatchObject({ kind, code });
     expect(failed.message).not.toContain('the answer did not arrive completely');
     expect(await fail({ type: 'error', code, message: 'No.' })).toMatchObject({ kind, code });
   });
 
-  it('classifies an unknown code by its type', async () => {
+  it('a Responses stream that reports an unknown code is classified by its type', async () => {
     const error = { code: 'something_new', type: 'authentication_error', message: 'No.' };
     expect(await fail({ type: 'response.failed', response: { error } })).toMatchObject({ kind: 'fatal' });
   });
@@ -378,15 +382,15 @@ describe('the retry time', () => {
   };
 
   it.each<[string, Record<string, string>, number | undefined]>([
-    ['ms', { 'retry-after-ms': '1500', 'retry-after': '2' }, 1_500],
+    ['milliseconds', { 'retry-after-ms': '1500', 'retry-after': '2' }, 1_500],
     ['seconds', { 'retry-after': '20' }, 20_000],
     ['half a second', { 'retry-after': '0.5' }, 500],
     ['a date', { 'retry-after': 'Sat, 21 Nov 2026 00:00:30 GMT' }, 30_000],
-    ['a date that is over', { 'retry-after': 'Fri, 20 Nov 2026 00:00:00 GMT' }, 0],
-    ['a day: an hour', { 'retry-after': '86400' }, 3_600_000],
-    ['two limits: the later', { 'x-ratelimit-reset-requests': '120ms', 'x-ratelimit-reset-tokens': '6m0s' }, 360_000],
+    ['a past date', { 'retry-after': 'Fri, 20 Nov 2026 00:00:00 GMT' }, 0],
+    ['a day, cut to an hour', { 'retry-after': '86400' }, 3_600_000],
+    ['the later of two limits', { 'x-ratelimit-reset-requests': '120ms', 'x-ratelimit-reset-tokens': '6m0s' }, 360_000],
     [
-      'of two limits the one that was met',
+      'the limit that was reached',
       {
         'x-ratelimit-remaining-requests': '0',
         'x-ratelimit-reset-requests': '1s',
@@ -396,7 +400,7 @@ describe('the retry time', () => {
       1_000,
     ],
     [
-      'Anthropic: the limit that was met',
+      'the limit of Anthropic that was reached',
       {
         'anthropic-ratelimit-requests-remaining': '49',
         'anthropic-ratelimit-requests-reset': '2026-11-21T00:10:00Z',
@@ -407,14 +411,18 @@ describe('the retry time', () => {
       },
       5_000,
     ],
-    ['no limit that was met', { 'x-ratelimit-remaining-tokens': '9', 'x-ratelimit-reset-tokens': '6m0s' }, undefined],
-    ['nonsense', { 'retry-after': 'soon', 'x-ratelimit-reset-tokens': '?' }, undefined],
-    ['nothing', {}, undefined],
-  ])('%s', (_name, headers, expected) => {
+    [
+      'no limit that was reached',
+      { 'x-ratelimit-remaining-tokens': '9', 'x-ratelimit-reset-tokens': '6m0s' },
+      undefined,
+    ],
+    ['unreadable values', { 'retry-after': 'soon', 'x-ratelimit-reset-tokens': '?' }, undefined],
+    ['no headers', {}, undefined],
+  ])('the retry time is read from headers with %s', (_name, headers, expected) => {
     expect(wait(headers)).toBe(expected);
   });
 
-  it('is read from the message in a stream', () => {
+  it('the retry time is read from the message of an error inside a stream', () => {
     expect(wait({}, 'Limit 30000, Used 14567. Please try again in 18.642s. Visit us.')).toBe(18_642);
     expect(wait({}, 'Please try again in 1m2.5s.')).toBe(62_500);
     expect(wait({}, 'You exceeded your current quota. Please retry in 34.074824224s.')).toBe(34_075); // Gemini
@@ -423,7 +431,7 @@ describe('the retry time', () => {
     expect(wait({}, 'Please try again in 3 steps.')).toBeUndefined();
   });
 
-  it('ignores the reset of a limit that was not reached', () => {
+  it('the retry time ignores the reset of a limit unless the status is 429', () => {
     expect(wait({ 'x-ratelimit-reset-tokens': '6m0s' }, '', 500)).toBeUndefined();
     expect(wait({ 'retry-after': '5' }, '', 503)).toBe(5_000);
   });

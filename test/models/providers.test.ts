@@ -18,7 +18,7 @@ async function failureOf(promise: Promise<unknown>): Promise<ModelError> {
 }
 
 describe.each(WIRE_FORMATS)('%s', (format) => {
-  it('answers with text and its usage', async () => {
+  it(`a ${format} model answers with its text and usage`, async () => {
     await using provider = await startProvider({
       answers: [{ text: 'Two.', usage: { input: 1_000, cachedInput: 600, cacheWrite: 0, output: 7 } }],
     });
@@ -28,7 +28,7 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     expect(provider.requests[0]).toMatchObject({ isStream: true, body: { model: 'model-1' } });
   });
 
-  it('gets its thinking back with the results of parallel calls', async () => {
+  it(`a ${format} model gets its thinking back with the results of parallel calls`, async () => {
     await using provider = await startProvider({
       answers: [
         {
@@ -62,7 +62,7 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
   });
 
   // Reasoning of an open model is bound to nothing, so it stays inside its loop.
-  it.skipIf(format === 'openai-chat')('gets no thinking of another version', async () => {
+  it.skipIf(format === 'openai-chat')(`a ${format} model gets no thinking of another version`, async () => {
     await using provider = await startProvider({
       answers: [{ thinking: 'Hm.', calls: [{ name: 'read', arguments: {} }] }, { text: 'Done.' }],
     });
@@ -81,7 +81,7 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
   it.each([
     ['cut_off', 'cut_off'],
     ['refusal', 'refusal'],
-  ] as const)('reports how it ended: %s', async (end, expected) => {
+  ] as const)(`a ${format} answer that the provider ends as %s is reported as %s`, async (end, expected) => {
     await using provider = await startProvider({ answers: [{ text: 'I can', end }] });
     expect((await connect(format, provider).generate(ask([user]))).end).toBe(expected);
   });
@@ -103,7 +103,7 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     unknown_model: 'fatal',
     invalid: 'invalid',
   };
-  it.each(ERROR_NAMES)('classifies %s', async (fault) => {
+  it.each(ERROR_NAMES)(`a ${format} model classifies the provider error %s`, async (fault) => {
     await using provider = await startProvider({ answers: [{ fault }] });
     const error = await failureOf(connect(format, provider).generate(ask([user])));
     expect(error.kind).toBe(decisions[fault]);
@@ -112,17 +112,20 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     if (error.kind === 'invalid') expect(error.form).toContain('"role"');
   });
 
-  it.each(ERROR_NAMES)('classifies %s in the middle of an answer', async (error) => {
-    await using provider = await startProvider({
-      answers: [{ fault: 'stream_error', error, answer: { text: 'This will not be whole.' }, afterEvents: 2 }],
-    });
-    const failed = await failureOf(connect(format, provider).generate(ask([user])));
-    // An error page inside a stream has no status.
-    const isUnnamed = error === 'invalid' || (error === 'too_many_bytes' && format !== 'anthropic');
-    expect(failed.kind).toBe(isUnnamed ? 'retry' : decisions[error]);
-  });
+  it.each(ERROR_NAMES)(
+    `a ${format} model classifies the provider error %s in the middle of an answer`,
+    async (error) => {
+      await using provider = await startProvider({
+        answers: [{ fault: 'stream_error', error, answer: { text: 'This will not be whole.' }, afterEvents: 2 }],
+      });
+      const failed = await failureOf(connect(format, provider).generate(ask([user])));
+      // An error page inside a stream has no status.
+      const isUnnamed = error === 'invalid' || (error === 'too_many_bytes' && format !== 'anthropic');
+      expect(failed.kind).toBe(isUnnamed ? 'retry' : decisions[error]);
+    },
+  );
 
-  it('reads the retry time', async () => {
+  it(`a ${format} rate limit carries the retry time of the provider`, async () => {
     await using provider = await startProvider({ answers: [{ fault: 'rate_limit', retryAfterMs: 42_000 }] });
     const before = Date.now();
     const { retryAt = 0 } = await failureOf(connect(format, provider).generate(ask([user])));
@@ -132,34 +135,34 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
 
   const answer = { text: 'A sentence in several pieces, so that it can be cut.' };
   it.each<[string, Fault]>([
-    ['a page', { fault: 'garbage', as: 'page' }],
-    ['another JSON', { fault: 'garbage', as: 'json' }],
-    ['an event that is no JSON', { fault: 'garbage', as: 'event' }],
+    ['an HTML page', { fault: 'garbage', as: 'page' }],
+    ['unrelated JSON', { fault: 'garbage', as: 'json' }],
+    ['an event that is not JSON', { fault: 'garbage', as: 'event' }],
     ['a lost connection', { fault: 'reset' }],
     ['a cut stream', { fault: 'cut', answer, afterEvents: 3 }],
-    ['a stream that ends as if it were whole', { fault: 'cut', answer, afterEvents: 3, isOrderly: true }],
-  ])('retries %s, and shows nothing of it', async (_, fault) => {
+    ['a stream that ends early without an error', { fault: 'cut', answer, afterEvents: 3, isOrderly: true }],
+  ])(`a ${format} call that gets %s fails with retry, and its error quotes nothing`, async (_, fault) => {
     await using provider = await startProvider({ answers: [fault] });
     const error = await failureOf(connect(format, provider).generate(ask([user])));
     expect(error.kind).toBe('retry');
     expect(error.message).not.toMatch(/html|sentence/);
   });
 
-  it('waits for a slow answer', async () => {
+  it(`a ${format} model reads an answer whose pieces come slowly`, async () => {
     await using provider = await startProvider({ answers: [{ fault: 'slow', answer, delayMs: 5 }] });
     expect((await connect(format, provider).generate(ask([user]))).content).toBe(answer.text);
   });
 
-  it('ends at once with its signal, and leaves no request open', async () => {
+  it(`a ${format} call rejects as soon as its signal aborts`, async () => {
     await using provider = await startProvider({ answers: [{ fault: 'hang', answer, afterEvents: 2 }] });
     const stop = new AbortController();
-    const asked = connect(format, provider).generate(ask([user], { signal: stop.signal }));
+    const answered = connect(format, provider).generate(ask([user], { signal: stop.signal }));
     await expect.poll(() => provider.requests.length).toBe(1);
     stop.abort(new Error('the lease is lost'));
-    await expect(asked).rejects.toThrow('the lease is lost');
+    await expect(answered).rejects.toThrow('the lease is lost');
   });
 
-  it('does not send what its provider would refuse', async () => {
+  it(`a ${format} model does not send a request that breaks a rule of its format`, async () => {
     await using provider = await startProvider({ answers: [] });
     const model = connect(format, provider);
     const error = await failureOf(model.generate(ask([user, { role: 'assistant', content: 'So.' }])));
@@ -170,7 +173,7 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     expect(provider.requests).toHaveLength(0);
   });
 
-  it('asks for no longer an answer than fits', async () => {
+  it(`a ${format} request caps its output at the room that is left in the window`, async () => {
     await using provider = await startProvider({ answers: () => ({ text: 'Yes.' }) });
     const model = connect(format, provider, { profile: { ...PROFILE, windowTokens: 20_000, outputCapTokens: 64_000 } });
     const caps: unknown[] = [];

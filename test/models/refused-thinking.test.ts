@@ -24,13 +24,13 @@ function goOn({ content, toolCalls, raw }: ModelAnswer): Message[] {
 const REFUSALS: readonly (readonly [WireFormat, string, number, object])[] = [
   [
     'anthropic',
-    'a seal',
+    'the signature',
     400,
     { type: 'invalid_request_error', message: 'messages.1.content.0: Invalid `signature` in `thinking` block' },
   ],
   [
     'anthropic',
-    'a change',
+    'a changed block',
     400,
     {
       type: 'invalid_request_error',
@@ -40,7 +40,7 @@ const REFUSALS: readonly (readonly [WireFormat, string, number, object])[] = [
   ],
   [
     'openai-responses',
-    'a seal',
+    'the signature',
     400,
     {
       type: 'invalid_request_error',
@@ -50,7 +50,7 @@ const REFUSALS: readonly (readonly [WireFormat, string, number, object])[] = [
   ],
   [
     'openai-responses',
-    'what nobody keeps',
+    'an unknown item id',
     404,
     {
       type: 'invalid_request_error',
@@ -66,27 +66,30 @@ describe.each(['anthropic', 'openai-responses'] as const)('%s', (format) => {
     { role: 'user', content: 'Sure?' },
   ];
   it.each<[number | undefined, string, readonly Message[]]>([
-    [0, 'inside of the tool loop', []],
-    [0, 'behind it', closed],
-    [3, 'behind it', closed],
-    [undefined, 'behind it', closed],
-  ])('answers under version %s without the refused thinking: %s', async (version, _where, rest) => {
-    await using provider = await startProvider({ answers: [THINKS, { text: 'Done.' }] });
-    const model = connect(format, provider);
-    const { version: _, ...asked } = ask([user]);
-    const request = { ...asked, ...(version === undefined ? {} : { version }) };
-    const messages = [...goOn(await model.generate(request)), ...rest];
-    expect((await model.generate({ ...request, messages })).content).toBe('Done.');
-    const [, refused, mended] = provider.requests;
-    expect(refused?.refusal?.rule).toBe(format === 'openai-responses' ? 'R6' : rest === closed ? 'A8' : 'A7');
-    expect(JSON.stringify(refused?.body)).toMatch(SENT_THINKING);
-    expect(mended?.refusal).toBeUndefined();
-    expect(JSON.stringify(mended?.body)).not.toMatch(SENT_THINKING);
-    expect(mended?.headers['idempotency-key']).not.toBe(refused?.headers['idempotency-key']);
-    expect(provider.requests).toHaveLength(3);
-  });
+    [0, 'inside the tool loop', []],
+    [0, 'behind the tool loop', closed],
+    [3, 'behind the tool loop', closed],
+    [undefined, 'behind the tool loop', closed],
+  ])(
+    `a ${format} model whose thinking is refused under version %s %s answers a second request without thinking`,
+    async (version, _where, rest) => {
+      await using provider = await startProvider({ answers: [THINKS, { text: 'Done.' }] });
+      const model = connect(format, provider);
+      const { version: _, ...unversioned } = ask([user]);
+      const request = { ...unversioned, ...(version === undefined ? {} : { version }) };
+      const messages = [...goOn(await model.generate(request)), ...rest];
+      expect((await model.generate({ ...request, messages })).content).toBe('Done.');
+      const [, refused, mended] = provider.requests;
+      expect(refused?.refusal?.rule).toBe(format === 'openai-responses' ? 'R6' : rest === closed ? 'A8' : 'A7');
+      expect(JSON.stringify(refused?.body)).toMatch(SENT_THINKING);
+      expect(mended?.refusal).toBeUndefined();
+      expect(JSON.stringify(mended?.body)).not.toMatch(SENT_THINKING);
+      expect(mended?.headers['idempotency-key']).not.toBe(refused?.headers['idempotency-key']);
+      expect(provider.requests).toHaveLength(3);
+    },
+  );
 
-  it('answers several steps in a row', async () => {
+  it(`a ${format} model whose thinking is refused answers several steps in a row`, async () => {
     const answers = [THINKS, THINKS, { text: 'Done.' }];
     await using provider = await startProvider({ answers });
     const model = connect(format, provider);
@@ -97,14 +100,14 @@ describe.each(['anthropic', 'openai-responses'] as const)('%s', (format) => {
     expect((await model.generate(ask(history))).content).toBe('Done.');
   });
 
-  it('compacts', async () => {
+  it(`a ${format} model whose thinking is refused can still compact`, async () => {
     await using provider = await startProvider({ answers: [THINKS, { parts: [{ compaction: 'All.' }] }] });
     const model = connect(format, provider);
     const messages = goOn(await model.generate(ask([user])));
     expect(await model.compact?.(ask(messages))).toMatchObject({ raw: { format } });
   });
 
-  it('is still watched by a chain, which asks no other model', async () => {
+  it(`a chain asks no other model if the ${format} model answers without its refused thinking`, async () => {
     await using provider = await startProvider({ answers: [THINKS, { text: 'Done.' }] });
     const model = connect(format, provider);
     const chain = modelChain([model, model]);
@@ -115,7 +118,7 @@ describe.each(['anthropic', 'openai-responses'] as const)('%s', (format) => {
 });
 
 it.each(REFUSALS)(
-  '%s refuses %s: one second attempt without thinking, and no third',
+  'a %s request that is refused for %s is sent once more without thinking, and never a third time',
   async (format, _what, status, error) => {
     await using provider = await startProvider({ answers: [THINKS] });
     const messages = goOn(await connect(format, provider).generate(ask([user])));
@@ -127,7 +130,7 @@ it.each(REFUSALS)(
   },
 );
 
-it('is asked once if something else is refused', async () => {
+it('a request that is refused for another reason than thinking is sent only once', async () => {
   await using provider = await startProvider({ answers: [THINKS, { fault: 'invalid' }, { fault: 'unauthorized' }] });
   const model = connect('anthropic', provider);
   const { content, toolCalls, raw } = await model.generate(ask([user]));

@@ -49,7 +49,7 @@ const STREAMS: Readonly<Record<WireFormat, readonly object[]>> = {
   ],
 };
 
-it('a connection with the package’s default agent ends in silence', async () => {
+it('a connection of undici’s default agent ends in five minutes of silence, which this test simulates', async () => {
   const end = Promise.withResolvers<void>();
   await using server = await serveRaw({ body: STREAMS['openai-chat'], until: end.promise });
   const { body } = await fetch(server.url, { dispatcher: new Agent() });
@@ -61,7 +61,7 @@ it('a connection with the package’s default agent ends in silence', async () =
   end.resolve();
 });
 
-it.each(WIRE_FORMATS)('%s: waits for a model that thinks silently', async (format) => {
+it.each(WIRE_FORMATS)('a %s call outlasts five minutes of silence in the middle of an answer', async (format) => {
   const end = Promise.withResolvers<void>();
   await using server = await serveRaw({ body: STREAMS[format], until: end.promise });
   const begun = Promise.withResolvers<void>();
@@ -72,21 +72,24 @@ it.each(WIRE_FORMATS)('%s: waits for a model that thinks silently', async (forma
   expect(await answer).toMatchObject({ content: 'So.' });
 });
 
-it.each(['anthropic', 'openai-responses'] as const)('%s: waits before the first byte', async (format) => {
-  const end = Promise.withResolvers<void>();
-  const reply = () => end.promise.then(() => ({ parts: [{ compaction: 'All.' }] }));
-  await using provider = await startProvider({ answers: [reply] });
-  const compacted = connect(format, provider).compact?.(ask([user]));
-  await expect.poll(() => provider.requests.length).toBe(1);
-  passSilence();
-  end.resolve();
-  expect(await compacted).toMatchObject({ raw: { format } });
-});
+it.each(['anthropic', 'openai-responses'] as const)(
+  'a %s compaction outlasts five minutes of silence before the first byte',
+  async (format) => {
+    const end = Promise.withResolvers<void>();
+    const reply = () => end.promise.then(() => ({ parts: [{ compaction: 'All.' }] }));
+    await using provider = await startProvider({ answers: [reply] });
+    const compacted = connect(format, provider).compact?.(ask([user]));
+    await expect.poll(() => provider.requests.length).toBe(1);
+    passSilence();
+    end.resolve();
+    expect(await compacted).toMatchObject({ raw: { format } });
+  },
+);
 
-it('a silent answer ends with its caller', async () => {
+it('a call whose answer is silent rejects as soon as its signal aborts', async () => {
   await using server = await serveRaw({ body: STREAMS.anthropic, until: new Promise(() => {}) });
   const stop = new AbortController();
   const onText = (): void => stop.abort(new Error('the lease is lost'));
-  const asked = connect('anthropic', server).generate(ask([user], { signal: stop.signal, onText }));
-  expect(await failureOf(asked)).toMatchObject({ message: 'the lease is lost' });
+  const answered = connect('anthropic', server).generate(ask([user], { signal: stop.signal, onText }));
+  expect(await failureOf(answered)).toMatchObject({ message: 'the lease is lost' });
 });

@@ -11,7 +11,7 @@ const user: Message = { role: 'user', content: 'Which files?' };
 const text = 'A sentence in several pieces, as a model says it.';
 
 describe.each(WIRE_FORMATS)('%s', (format) => {
-  it('streams the answer’s text as it comes, and nothing else', async () => {
+  it(`a ${format} model streams the text of its answer in pieces, without thinking and arguments`, async () => {
     const calls = [{ name: 'read', arguments: { path: 'secret' } }];
     await using provider = await startProvider({ answers: [{ thinking: 'Hm, hidden.', text, calls }] });
     const told: string[] = [];
@@ -23,7 +23,7 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     expect(told).not.toContain('');
   });
 
-  it('streams several texts as the answer holds them', async () => {
+  it(`a ${format} model streams several texts exactly as its answer joins them`, async () => {
     const parts = [{ text: 'One.' }, { call: { name: 'read', arguments: {} } }, { text: 'Two.' }];
     await using provider = await startProvider({ answers: [{ parts }] });
     let told = '';
@@ -33,7 +33,7 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     expect(told).toMatch(/^One\..*Two\.$/s);
   });
 
-  it('streams the words of a refusal', async () => {
+  it(`a ${format} model streams the words of a refusal`, async () => {
     await using provider = await startProvider({ answers: [{ text: 'I cannot do that.', end: 'refusal' }] });
     let told = '';
     const onText = (piece: string): void => void (told += piece);
@@ -61,7 +61,7 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     expect(pieces).toBeGreaterThan(2);
   });
 
-  it('streams the text that arrived before an answer breaks off', async () => {
+  it(`a ${format} model streams the text that arrived before its answer broke off`, async () => {
     const fault = { fault: 'cut', answer: { text }, afterEvents: 5 } as const;
     await using provider = await startProvider({ answers: [fault] });
     let told = '';
@@ -73,15 +73,18 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
   });
 });
 
-it.each(['openai-chat', 'openai-responses'] as const)('%s: passes over an event without contents', async (format) => {
-  const response = {
-    output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'So.' }] }],
-  };
-  const said = { id: 'c', choices: [{ index: 0, delta: { content: 'So.' }, finish_reason: 'stop' }] };
-  const body = ['null', {}, format === 'openai-chat' ? said : { type: 'response.completed', response }];
-  await using server = await serveRaw({ body });
-  expect(await connect(format, server).generate(ask([user]))).toMatchObject({ content: 'So.' });
-});
+it.each(['openai-chat', 'openai-responses'] as const)(
+  'a %s stream may hold events without contents',
+  async (format) => {
+    const response = {
+      output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'So.' }] }],
+    };
+    const said = { id: 'c', choices: [{ index: 0, delta: { content: 'So.' }, finish_reason: 'stop' }] };
+    const body = ['null', {}, format === 'openai-chat' ? said : { type: 'response.completed', response }];
+    await using server = await serveRaw({ body });
+    expect(await connect(format, server).generate(ask([user]))).toMatchObject({ content: 'So.' });
+  },
+);
 
 describe('a stream that fails', () => {
   const coded = new ModelError('retry', 'the answer did not arrive completely');
@@ -92,7 +95,7 @@ describe('a stream that fails', () => {
     throw new TypeError('terminated');
   }
 
-  it('fails with a coded error if the provider or the network failed', async () => {
+  it('a stream fails with a coded error if the provider or the network fails', async () => {
     const read: number[] = [];
     const reading = (async () => {
       for await (const event of streamEvents(
@@ -106,7 +109,7 @@ describe('a stream that fails', () => {
     expect(read).toEqual([1]);
   });
 
-  it('fails with the original error if its consumer has a bug', async () => {
+  it('a stream fails with the original error if its consumer has a bug', async () => {
     const bug = new TypeError('x is not a function');
     const reading = (async () => {
       for await (const _ of streamEvents(
@@ -119,7 +122,7 @@ describe('a stream that fails', () => {
     await expect(reading).rejects.toBe(bug);
   });
 
-  it('fails with the reason of its caller, not as a complete answer', async () => {
+  it('a stream fails with the reason of its signal, even if it ends as if it were complete', async () => {
     const stop = new AbortController();
     async function* endQuietly(): AsyncGenerator<number> {
       yield await Promise.resolve(1);

@@ -31,7 +31,7 @@ function manyMessages(): Message[] {
   ]).flat();
 }
 
-test('summarizes 5,000 messages of 2 MB within a second, in slices below 50 ms', async () => {
+test('the structural summarizer summarizes 5,000 messages of 2 MB within a second, in slices below 50 ms', async () => {
   const messages = manyMessages();
   expect(messages).toHaveLength(5_000);
   expect(JSON.stringify(messages).length).toBeGreaterThan(2_000_000);
@@ -62,8 +62,11 @@ test.each([
   '😀',
   'exit code ',
   'a. ',
-])('blocks the event loop for at most 50 ms on 256 KiB of %j as call, result and text', async (unit) => {
-  const text = unit.repeat(Math.floor(HUGE_CHARS / unit.length));
-  const messages = [...round({ id: 'c1', given: { command: text, path: 'src/a.ts' }, result: text }), say(text)];
-  expect(await holdsShortly(() => summarize(messages))).toMatchObject({ isShort: true });
-});
+])(
+  'the structural summarizer blocks the event loop for at most 50 ms on 256 KiB of %j as call, result and text',
+  async (unit) => {
+    const text = unit.repeat(Math.floor(HUGE_CHARS / unit.length));
+    const messages = [...round({ id: 'c1', given: { command: text, path: 'src/a.ts' }, result: text }), say(text)];
+    expect(await holdsShortly(() => summarize(messages))).toMatchObject({ isShort: true });
+  },
+);

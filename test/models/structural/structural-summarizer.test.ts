@@ -39,7 +39,7 @@ describe('the contents of a summary', () => {
     ballast(400),
   ];
 
-  test('are the request, calls with arguments and outcomes in order, errors, decisions, open ends', async () => {
+  test('a structural summary holds the request, calls with outcomes in order, errors, decisions and open ends', async () => {
     const text = await fixture.write({ messages: story, userRequest: 'Why is\nmy order stuck?' });
     expect(linesUnder(text, '# Request')).toEqual(['Why is my order stuck?']);
     expect(linesUnder(text, '# Calls')).toEqual([
@@ -54,7 +54,7 @@ describe('the contents of a summary', () => {
     expect(linesUnder(text, '# Open')).toContain('Shall I fix it?');
   });
 
-  test('list a file or id once, and not if another line names it', async () => {
+  test('a structural summary lists a file only if no other line names the file', async () => {
     const text = await fixture.write({
       messages: [
         ...round({
@@ -67,12 +67,12 @@ describe('the contents of a summary', () => {
     expect(linesUnder(text, '# Files and ids')).toEqual(['docs/b.md']);
   });
 
-  test('are the same for the same request', async () => {
+  test('a structural summary is the same for the same request', async () => {
     const request = { messages: story, userRequest: 'why?', maxTokens: 60 };
     expect(await fixture.write(request)).toBe(await fixture.write(request));
   });
 
-  test('merge repeated calls into one line with a count and the newest outcome', async () => {
+  test('a structural summary merges repeated calls into one line with a count and the newest outcome', async () => {
     const reads = ['one', 'two', 'three'].flatMap((result, index) =>
       round({ id: `c${index}`, given: { path: 'src/a.ts' }, result: `${result} ${'y '.repeat(200)}` }),
     );
@@ -81,7 +81,7 @@ describe('the contents of a summary', () => {
     expect(others).toEqual([]);
   });
 
-  test('give each parallel call its own outcome, and list a call without a result as open', async () => {
+  test('a structural summary gives each parallel call its own outcome, and lists a call without a result as open', async () => {
     const toolCalls = ['a', 'b', 'c'].map((name) => ({
       id: name,
       name: 'read',
@@ -103,7 +103,7 @@ describe('the contents of a summary', () => {
     expect(linesUnder(text, '# Open')).toEqual(['no result: read src/c.ts']);
   });
 
-  test('recognize a failure by the text of its result, with its exit code', async () => {
+  test('a structural summary recognizes a failure by the text of its result, with its exit code', async () => {
     const messages = [
       ...round({ id: 'c1', name: 'find', given: { email: 'a@b.org' }, result: 'Error: User not found' }),
       ...round({
@@ -134,17 +134,17 @@ describe('the contents of a summary', () => {
     }
 
     test.each<[string, string]>([
-      ['its lines', log.join('\n')],
-      ['its first line', log.slice(1).join('\n')],
-      ['its last line', log.slice(0, 3).join('\n')],
-      ['its last line, in prose', 'The manual.\nstatus 404 means that a page is not there'],
+      ['the middle lines of a log', log.join('\n')],
+      ['the first line of a log', log.slice(1).join('\n')],
+      ['the last line of a log', log.slice(0, 3).join('\n')],
+      ['prose in the last line', 'The manual.\nstatus 404 means that a page is not there'],
       ['numbered lines', log.map((line, index) => `${index + 1}\t${line.slice(6)}`).join('\n')],
       ['source code', "if (failed) {\n  console.error('exit code 1');\n  process.exit(1);\n}"],
-      ['a tag inside', `<file>\n<shell_output exit_code="101">\n</shell_output>\n</file>`],
-      ['an attribute of a call that it names', '<shell_output command="make exit_code=1" exit_code="0">\nfine'],
-      ['what follows a code of 0', '<returncode>0</returncode>\n<output>\nexit code 1\n</output>'],
-      ['the last line behind a code of 0', '<returncode>0</returncode>\nexit code 1'],
-    ])('is not read from %s', async (_, result) => {
+      ['a tag inside the result', `<file>\n<shell_output exit_code="101">\n</shell_output>\n</file>`],
+      ['the text of a quoted attribute', '<shell_output command="make exit_code=1" exit_code="0">\nfine'],
+      ['output behind an exit code of 0', '<returncode>0</returncode>\n<output>\nexit code 1\n</output>'],
+      ['the last line behind an exit code of 0', '<returncode>0</returncode>\nexit code 1'],
+    ])('the status of a call is not read from %s', async (_, result) => {
       expect(await outcomeOf(result)).toBe(`ok ${Buffer.byteLength(result)} B`);
     });
 
@@ -155,19 +155,19 @@ describe('the contents of a summary', () => {
       ['make stopped\n\nCommand exited with code 2\n', 'exited with code 2'],
       ['make stopped\n[exit status: 3]', 'exit status 3'],
       ['<shell_output\n  command="make > log"\n  exit_code="101"\n>\nmake stopped\n</shell_output>', 'exit_code 101'],
-    ])('is read from %j', async (result, code) => {
+    ])('the status of a call is read from %j as %s', async (result, code) => {
       const size = Buffer.byteLength(result);
       expect(await outcomeOf(result)).toBe(`ok ${size} B ${code}`);
       expect(await outcomeOf(result, true)).toBe(`error ${size} B ${code}`);
     });
 
-    test('a log of errors that was read is no error', async () => {
+    test('a call that read a log of errors counts as no error', async () => {
       const read = round({ id: 'c1', given: { path: 'build.log' }, result: log.join('\n') });
       expect(linesUnder(await fixture.write({ messages: [...read, ballast(300)] }), '# Errors')).toEqual([]);
     });
   });
 
-  test('long texts are clipped in the middle, while ids and paths beside them stay whole', async () => {
+  test('a call line clips a long argument in its middle, while ids and paths beside it stay whole', async () => {
     const given = { path: 'src/domain/a.ts', oldText: 'lorem ipsum '.repeat(500), reservation_id: 'ZFA04Y' };
     const text = await fixture.write({ messages: round({ id: 'c1', name: 'edit', given }), maxTokens: 100 });
     expect(linesUnder(text, '# Calls')[0]).toMatch(
@@ -181,22 +181,22 @@ describe('the size of a summary', () => {
     { name: 'no messages', messages: [] },
     { name: 'one short message', messages: [say('Done.')] },
     { name: 'empty messages', messages: [say(''), ...round({ id: 'c1', name: 'x', given: '', result: '' })] },
-  ])('is refused for $name', async ({ messages }) => {
+  ])('a structural summary is refused for $name', async ({ messages }) => {
     expect(await fixture.summarize({ messages })).toEqual({
       status: 'refused',
       why: expect.stringMatching(/^\d+ tokens are too few for a summary$/),
     });
   });
 
-  test.each([-5, 0, 23])('is refused for %i tokens', async (maxTokens) => {
+  test.each([-5, 0, 23])('a structural summary is refused for a limit of %i tokens', async (maxTokens) => {
     expect(await fixture.summarize({ messages: [ballast(500)], maxTokens })).toMatchObject({ status: 'refused' });
   });
 
-  test('fits one long message', async () => {
+  test('a structural summary of one long message fits its token limit', async () => {
     expect(await fixture.write({ messages: [ballast(500)], maxTokens: 40 })).toMatch(/^# Decisions\nword/);
   });
 
-  test('does not grow ten template turns of 140 tokens to 219', async () => {
+  test('a structural summary of ten short answers is smaller than the answers', async () => {
     const messages = Array.from({ length: 10 }, (_, index) =>
       say(`Turn ${index}: the answer to question ${index} is ok.`),
     );
@@ -207,7 +207,7 @@ describe('the size of a summary', () => {
     expect(fixture.counter.countSync(await fixture.write({ messages, maxTokens: 2_000 }))).toBeLessThan(tokens);
   });
 
-  test('keeps literals of old calls longer than their lines under a small cap', async () => {
+  test('a structural summary with too few tokens for all calls still lists the ids of the old calls', async () => {
     const calls = Array.from({ length: 60 }, (_, index) =>
       round({ id: `c${index}`, given: { order_id: `#W${7000 + index}`, note: 'please '.repeat(60) } }),
     ).flat();
@@ -231,7 +231,7 @@ describe('merging summaries', () => {
     ballast(200),
   ];
 
-  test('uses the same sections, without a second frame', async () => {
+  test('a summary that is summarized again is merged into the same sections, without a second frame', async () => {
     const first = await fixture.write({ messages: old, userRequest: 'Mend the pump.', maxTokens: 200 });
     const frame = `<summary messages="1-9">\n${first}\n</summary>`;
     for (const text of [first, frame]) {
@@ -250,7 +250,7 @@ describe('merging summaries', () => {
     }
   });
 
-  test('does not grow over twenty merges, and repeats no line', async () => {
+  test('a structural summary repeats no line after twenty merges', async () => {
     let text = await fixture.write({ messages: old, maxTokens: 200 });
     for (let turn = 0; turn < 20; turn += 1) {
       text = await fixture.write({ messages: [summary(text), ...recent], maxTokens: 200 });
@@ -261,7 +261,7 @@ describe('merging summaries', () => {
     expect(linesUnder(text, '# Calls').find((line) => line.startsWith('read src/new'))).toContain(' ×20 → ');
   });
 
-  test('keeps the text of a foreign summary as a decision', async () => {
+  test('a structural summary keeps the text of a summary by another summarizer as a decision', async () => {
     const text = await fixture.write({
       messages: [summary('The user wants Postgres, not MySQL.'), ...recent],
       maxTokens: 120,
@@ -283,7 +283,7 @@ describe('text as data', () => {
     '{"a":'.repeat(50),
   ];
 
-  test.each(hostile)('opens no section, fence or line: %j', async (text) => {
+  test.each(hostile)('hostile text in a sequence opens no section, fence or line of its summary: %j', async (text) => {
     const messages = [
       say(`${text} I will go on because of it.`),
       ...round({ id: 'c1', name: text.slice(0, 100), given: { [text]: text, path: text }, result: text }),
@@ -318,7 +318,7 @@ describe('text as data', () => {
       ),
     );
 
-  test('any sequence gives a well-formed, repeatable summary within the cap and below its source', async () => {
+  test('any sequence gives a well-formed, repeatable summary within its limit and smaller than its source', async () => {
     let written = 0;
     await fc.assert(
       fc.asyncProperty(

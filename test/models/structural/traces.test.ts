@@ -40,7 +40,7 @@ describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/t
   });
 
   test.each(CAPS)(
-    'are summarized in at most %i tokens, and fewer than the source',
+    'recorded conversations are summarized in at most %i tokens, and fewer than their source',
     async (maxTokens) => {
       expect(sequences.length).toBeGreaterThan(400);
       for (const { sequence, tokens } of sequences) {
@@ -57,7 +57,7 @@ describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/t
     60_000,
   );
 
-  test('fill 95 % of the cap and keep 95 % of the literals in arguments at min(2,000, ¼ of the source)', async () => {
+  test('structural summaries fill 95 % of a quarter of their source, and keep 95 % of the literals in arguments', async () => {
     let fill = 0;
     let kept = 0;
     let literals = 0;
@@ -75,7 +75,7 @@ describe.skipIf(!hasTraces)('recorded conversations (skipped without ../shared/t
     expect(kept / literals).toBeGreaterThan(0.95);
   }, 60_000);
 
-  test('keep most literals of a first summary in a second one with twice the source', async () => {
+  test('a second structural summary over twice the source keeps 90 % of the literals of the first', async () => {
     let kept = 0;
     let literals = 0;
     for (const { sequence, tokens } of sequences) {

@@ -2,7 +2,7 @@ import { expect, it } from 'vitest';
 import type { ModelAnswer } from '../../../src/domain/model.ts';
 import { openWorld } from './fixture.ts';
 
-it('an answer without a required field fails with that field', async () => {
+it('a summary fails with the field if the answer of its model lacks a required field', async () => {
   const world = await openWorld({
     wrap: (model) => ({ ...model, generate: async () => ({ content: 'private' }) as ModelAnswer }),
   });

@@ -16,7 +16,7 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
     return summarizer.summarize({ range: { from: 11, to: 16 }, messages: HISTORY, maxTokens: 400, signal });
   }
 
-  it('writes a record', async () => {
+  it(`a ${format} model writes a record for the summarizer`, async () => {
     await using provider = await startProvider({ answers: [{ thinking: 'Let me see.', text: RECORD }] });
     expect(await summarize(provider)).toMatchObject({ status: 'written', text: expect.stringContaining('## Goal') });
     expect(provider.requests.map(({ refusal }) => refusal)).toEqual([undefined]);
@@ -30,12 +30,12 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
     await expect(summarize(provider)).rejects.toMatchObject({ kind });
   });
 
-  it.each(['unauthorized', 'quota'] as const)('fails without refusing the source for %s', async (fault) => {
+  it.each(['unauthorized', 'quota'] as const)(`a summary by a ${format} model fails, but is not refused, for the provider error %s`, async (fault) => {
     await using provider = await startProvider({ answers: [{ fault }] });
     expect(await summarize(provider)).toMatchObject({ status: 'failed' });
   });
 
-  it('ends a silent call', async () => {
+  it(`a summary by a silent ${format} model ends at its timeout`, async () => {
     const silent: Fault = { fault: 'hang' };
     await using provider = await startProvider({ answers: [silent] });
     expect(await summarize(provider)).toMatchObject({
@@ -44,7 +44,7 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
     });
   });
 
-  it('splits a request that the provider refuses as too long', async () => {
+  it(`a summary by a ${format} model is split into parts if the provider refuses the request as too long`, async () => {
     let asked = 0;
     await using provider = await startProvider({
       answers: () => {
