@@ -8,6 +8,7 @@ import { createPassHandler } from '../workers/compaction/pass-delivery.ts';
 import type { CompactionPorts } from '../workers/compaction/ports.ts';
 import { recountContext } from '../workers/compaction/recount.ts';
 import type { Refusal } from '../workers/compaction/settle-sendable.ts';
+import type { TrialOutcome } from '../workers/compaction/trial-pass.ts';
 import type { PreparedAgent } from '../workers/prepared-agent.ts';
 import { Shutdown } from '../workers/shutdown.ts';
 import type { SummarizationPorts } from '../workers/summarization/ports.ts';
@@ -16,15 +17,6 @@ import { systemTimers } from '../workers/timers.ts';
 import { EvaluatedConversation } from './evaluated-conversation.ts';
 
 export type SummarizerChain = SummarizationPorts['summarizers'];
-
-/** How an evaluated pass ended, and the reasons that its evaluation gave. */
-export type EvaluatedOutcome = { readonly reasons: readonly Reason[] } & (
-  | { readonly kind: 'no_reason' | 'thinking' | 'none' | 'no_gain' }
-  | { readonly kind: 'version'; readonly settled: SettledContext }
-  | { readonly kind: 'infeasible'; readonly details: BudgetInfeasible }
-  /** the settled version breaks a rule of a format, and was not committed */
-  | { readonly kind: 'refused'; readonly refusal: Refusal }
-);
 
 interface PassReport {
   ended?: Extract<WorkerEvent, { type: 'pass_ended' }>;
@@ -60,7 +52,7 @@ export class EvaluatedPasses {
   }
 
   /** Requests one pass and delivers it to its end, with one summarization after the other. */
-  async run(requested: readonly Reason[]): Promise<EvaluatedOutcome> {
+  async run(requested: readonly Reason[]): Promise<TrialOutcome> {
     const { ref: conversation, store, state } = this.conversation;
     const report: PassReport = {};
     const deliver = createPassHandler({
@@ -89,7 +81,7 @@ export class EvaluatedPasses {
     { ended, settled, refusal }: PassReport,
     requested: readonly Reason[],
     before: ConversationState,
-  ): Promise<EvaluatedOutcome> {
+  ): Promise<TrialOutcome> {
     if (ended === undefined) throw new Error('the pass did not end');
     const { outcome, reasons } = ended;
     switch (outcome) {

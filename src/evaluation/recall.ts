@@ -28,7 +28,7 @@ export class RecallMeter {
   readonly #seqsOf = new Map<string, number[]>();
   /** Seqs in every sliding window: system messages, pins, and the first user message if the policy keeps it. */
   readonly #keptSeqs = new Set<number>();
-  /** 0 if the policy does not keep it. */
+  /** Seq of the first user message, or 0 if the policy does not keep that message. */
   readonly #firstUserSeq: number;
   #shown: Shown | undefined;
   #head = 0;

@@ -18,7 +18,6 @@ export interface ReplayFigures {
   readonly overLimit: number;
   /** Checked requests that break a rule of a format. */
   readonly invalid: number;
-  /** Committed versions. */
   readonly compactions: number;
   readonly tokensSent: number;
   readonly tokensPeak: number;

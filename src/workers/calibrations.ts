@@ -29,7 +29,6 @@ export class Calibrations {
     this.#options = options;
   }
 
-  /** Factors by model. */
   get factors(): ReadonlyMap<string, number> {
     return this.#factors;
   }

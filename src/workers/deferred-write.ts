@@ -1,6 +1,7 @@
 import { findWriteRefusal } from '../domain/errors.ts';
 import type { DeferredWrite, EventListener, EventScope } from '../domain/events.ts';
 import type { Clock } from '../domain/ports/clock.ts';
+import { unlessAborted } from './shutdown.ts';
 import type { Timers } from './timers.ts';
 
 /** ms between two tries of a write that Redis refuses. */
@@ -14,7 +15,6 @@ export interface DeferredWritePorts {
 
 export interface DeferredWriteOptions {
   readonly write: DeferredWrite;
-  /** Owner of the write. */
   readonly scope: EventScope;
   /** Ends the retries. */
   readonly signal: AbortSignal;
@@ -51,14 +51,11 @@ export async function deferWrite<T>(
 }
 
 async function pause({ timers }: DeferredWritePorts, signal: AbortSignal): Promise<void> {
-  const { promise, resolve, reject } = Promise.withResolvers<void>();
+  const { promise, resolve } = Promise.withResolvers<void>();
   const timer = timers.after(TRY_AGAIN_MS, resolve);
-  const stop = (): void => reject(signal.reason);
-  signal.addEventListener('abort', stop, { once: true });
   try {
-    await promise;
+    await unlessAborted(signal, () => promise);
   } finally {
     timer.stop();
-    signal.removeEventListener('abort', stop);
   }
 }

@@ -1,8 +1,8 @@
 import { beforeAll, describe, expect, test } from 'vitest';
 import type { ContextItem } from '../../src/domain/context.ts';
 import type { Message } from '../../src/domain/message.ts';
-import type { EvaluatedOutcome } from '../../src/evaluation/evaluated-passes.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
+import type { TrialOutcome } from '../../src/workers/compaction/trial-pass.ts';
 import { callTools } from '../domain/messages.ts';
 import { findBreaches } from './checks.ts';
 import { findEndBreaches } from './ends.ts';
@@ -183,7 +183,7 @@ describe('the checks find a mutated end', () => {
   const reasons = ['manual'] as const;
   const details = { fixed: 10, pinned: 0, open: 0, floor: 0, max: 300 };
 
-  test.each<[string, EvaluatedOutcome]>([
+  test.each<[string, TrialOutcome]>([
     ['a pass that was requested as manual or overflow takes place', { kind: 'no_reason', reasons: [] }],
     ['a hard pass above the budget never ends as none or no_gain', { kind: 'none', reasons }],
     ['a hard pass above the budget never ends as none or no_gain', { kind: 'no_gain', reasons }],

@@ -5,10 +5,10 @@ import { isTurnfoldError } from '../../src/domain/errors.ts';
 import { adoptMessages } from '../../src/domain/history.ts';
 import type { Message } from '../../src/domain/message.ts';
 import type { EvictionStrategy, PolicyInput } from '../../src/domain/policy.ts';
-import type { EvaluatedOutcome } from '../../src/evaluation/evaluated-passes.ts';
 import { EvaluatedPasses } from '../../src/evaluation/evaluated-passes.ts';
 import { SCRIPTED_PROFILE, scriptedModel } from '../../src/models/scripted.ts';
 import type { BpeTokenCounter } from '../../src/tokens/token-counter.ts';
+import type { TrialOutcome } from '../../src/workers/compaction/trial-pass.ts';
 import { type PreparedAgent, prepareAgent } from '../../src/workers/prepared-agent.ts';
 import { findBreaches } from './checks.ts';
 import { findEndBreaches } from './ends.ts';
@@ -95,7 +95,7 @@ export const scenarios = scenariosOver(chunks);
 export const longScenarios = scenariosOver(longChunks);
 
 export interface Played {
-  readonly outcomes: readonly EvaluatedOutcome[];
+  readonly outcomes: readonly TrialOutcome[];
   readonly versions: readonly SeenPass[];
   /** Broken checks, with the number of the pass. */
   readonly breaches: readonly string[];
@@ -108,7 +108,7 @@ export async function play(scenario: Scenario, counter: BpeTokenCounter): Promis
   const passes = new EvaluatedPasses(prepared, () => openChain(scenario.summarizer, scenario.isBacked, counter));
   const messages = adopt(scenario.chunks);
   if (messages === undefined) return undefined;
-  const outcomes: EvaluatedOutcome[] = [];
+  const outcomes: TrialOutcome[] = [];
   const versions: SeenPass[] = [];
   const breaches: string[] = [];
   for (const [index, given] of messages.entries()) {

@@ -4,11 +4,11 @@ import { type Context, weighItems } from '../../src/domain/context.ts';
 import { type Limits, limitsAfterOverflow } from '../../src/domain/limits.ts';
 import type { Message, Weight } from '../../src/domain/message.ts';
 import { upperBoundTokens } from '../../src/domain/size.ts';
-import type { EvaluatedOutcome } from '../../src/evaluation/evaluated-passes.ts';
+import type { TrialOutcome } from '../../src/workers/compaction/trial-pass.ts';
 import type { PreparedAgent } from '../../src/workers/prepared-agent.ts';
 
 /** A pass as it ended, over the context that it found. */
-export interface SeenEnd<Outcome extends EvaluatedOutcome = EvaluatedOutcome> {
+export interface SeenEnd<Outcome extends TrialOutcome = TrialOutcome> {
   readonly prepared: PreparedAgent;
   readonly before: Context;
   readonly outcome: Outcome;
@@ -19,7 +19,7 @@ export interface SeenEnd<Outcome extends EvaluatedOutcome = EvaluatedOutcome> {
 }
 
 /** A pass that made a version, and the context after it. */
-export interface SeenPass extends SeenEnd<Extract<EvaluatedOutcome, { kind: 'version' }>> {
+export interface SeenPass extends SeenEnd<Extract<TrialOutcome, { kind: 'version' }>> {
   readonly after: Context;
 }
 

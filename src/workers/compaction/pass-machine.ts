@@ -81,12 +81,12 @@ import type {
 } from './pass-states.ts';
 
 /** Replans of one delivery, after which the pass fails as a conflict. */
-const MAX_TRIES = 5;
+const MAX_REPLANS = 5;
 
 /** The first state of a delivery. */
 export function startPass(pass: ClaimedPass, fanning: Fanning): PassState<WorkStep> {
   const { review, plan } = pass;
-  const progress = { fanning, claimed: pass.reasons, tries: 0, head: pass.conversation.head, review };
+  const progress = { fanning, claimed: pass.reasons, replans: 0, head: pass.conversation.head, review };
   if (review !== undefined) return { step: 'review', progress, review };
   if (plan === undefined) return { step: 'evaluate', progress, why: 'claimed' };
   return fanOut({ progress, plan, conversation: pass.conversation }, fanning.plans === 'any');
@@ -208,7 +208,7 @@ function decideReview(progress: PassProgress, { proposal, verdict }: PassReview,
 
 /** Goes on as a pass without a proposal. */
 function dropProposal(progress: PassProgress): PassState {
-  return { step: 'evaluate', progress: { ...progress, tries: 0, review: undefined }, why: 'proposal_dropped' };
+  return { step: 'evaluate', progress: { ...progress, replans: 0, review: undefined }, why: 'proposal_dropped' };
 }
 
 /** Looks for missing summaries if this delivery may ask for them, else settles with those that exist. */
@@ -244,7 +244,7 @@ function afterSettling(
   return { step, ...evaluated, plan, settled, source, texts };
 }
 
-/** Ends the pass, or tries again if the write found another live version or new reasons and wrote nothing. */
+/** Ends the pass, or replans if the write found another live version or new reasons and wrote nothing. */
 function afterWrite(
   { progress, snapshot, measured }: Seen & { readonly measured?: Measured | undefined },
   outcome: PassOutcome['kind'],
@@ -263,8 +263,8 @@ function wasVoid<Result extends { readonly status: string }>(
 }
 
 function replan({ progress, snapshot }: Seen, why: ReplanCause): PassState {
-  const next = { ...progress, tries: progress.tries + 1 };
-  if (next.tries === MAX_TRIES)
+  const next = { ...progress, replans: progress.replans + 1 };
+  if (next.replans === MAX_REPLANS)
     return { step: 'fail', progress, snapshot, reasons: progress.claimed, code: 'conflict' };
   if (next.review !== undefined) return { step: 'review', progress: next, review: next.review };
   return { step: 'evaluate', progress: next, why };

@@ -34,10 +34,9 @@ type Children = Extract<PassDeliveryResult, { readonly status: 'parked' }>['chil
 /** State that every step of one delivery carries on. */
 export interface PassProgress {
   readonly fanning: Fanning;
-  /** Reasons at the claim. */
+  /** Reasons at the claim. A replan may add others. */
   readonly claimed: readonly Reason[];
-  /** Replans so far. */
-  readonly tries: number;
+  readonly replans: number;
   /** Last seq that was planned or settled. Later messages may need a pass of their own. */
   readonly head: number;
   /** Proposal that this delivery concludes. */

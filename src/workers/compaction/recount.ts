@@ -4,7 +4,7 @@ import { buildInSlices } from '../../domain/context.ts';
 import type { ConversationRef } from '../../domain/ids.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 import { prepareAsLastTurn } from '../prepared-agent.ts';
-import type { PassAsked, Recount } from '../turn/turn-ports.ts';
+import type { PassNeed, Recount } from '../turn/turn-ports.ts';
 import { findFirstUser } from '../user-messages.ts';
 import { planRequest } from './pass-snapshot.ts';
 import type { CompactionPorts } from './ports.ts';
@@ -15,7 +15,7 @@ import { tryPass } from './trial-pass.ts';
 export async function recountContext(
   { contexts, summaries, agents }: Pick<CompactionPorts, 'contexts' | 'summaries' | 'agents'>,
   conversation: ConversationRef,
-  { reasons, refusedTokens }: PassAsked,
+  { reasons, refusedTokens }: PassNeed,
 ): Promise<Recount> {
   const state = await contexts.readConversation(conversation);
   const source = await contexts.readContext(conversation);

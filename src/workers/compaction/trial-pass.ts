@@ -4,7 +4,6 @@ import type { SettledContext } from '../../domain/compaction/settle.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';
 import type { Context, ContextSource } from '../../domain/context.ts';
 import type { ConversationState } from '../../domain/conversation.ts';
-import type { Summary } from '../../domain/version.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 import { evaluateRequest, type PassFindings } from './pass-snapshot.ts';
 import { planContext, settleContext } from './plan-and-settle.ts';
@@ -25,15 +24,10 @@ export interface TrialRequest extends PassFindings {
   readonly complete: (plan: PassPlan) => Promise<AcceptedSummaries>;
 }
 
-/** End of the trial, with the reasons for which it ran. */
+/** End of a pass that was tried or evaluated, with the reasons that its evaluation gave. */
 export type TrialOutcome = { readonly reasons: readonly Reason[] } & (
   | { readonly kind: 'no_reason' | 'thinking' | 'none' | 'no_gain' }
-  | {
-      readonly kind: 'version';
-      readonly settled: SettledContext;
-      /** Summaries that the version uses, by key. */
-      readonly summaries: ReadonlyMap<string, Summary>;
-    }
+  | { readonly kind: 'version'; readonly settled: SettledContext }
   | { readonly kind: 'infeasible'; readonly details: BudgetInfeasible }
   /** The version would break a rule of a format. */
   | { readonly kind: 'refused'; readonly refusal: Refusal }
@@ -53,14 +47,6 @@ export async function tryPass(trial: TrialRequest): Promise<TrialOutcome> {
   if (plan.kind === 'none' || plan.kind === 'infeasible') return { kind: 'none', reasons };
   const accepted = await trial.complete(plan);
   const settled = await settleContext({ ...input, plan, accepted }, { isUnchecked: trial.isUnchecked === true });
-  switch (settled.kind) {
-    case 'version': {
-      const used = new Map([...accepted.texts].filter(([key]) => settled.summaryKeys.includes(key)));
-      return { kind: 'version', settled, summaries: used, reasons };
-    }
-    case 'no_gain':
-      return { kind: settled.kind, reasons };
-    default:
-      return { ...settled, reasons };
-  }
+  if (settled.kind === 'version') return { kind: 'version', settled, reasons };
+  return settled.kind === 'no_gain' ? { kind: 'no_gain', reasons } : { ...settled, reasons };
 }

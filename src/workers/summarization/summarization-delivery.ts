@@ -80,7 +80,7 @@ async function runTask(ports: SummarizationPorts, delivery: SummarizationDeliver
   }
 }
 
-/** Tells if the task is older than a rollback. Only code summarizes since, and its text would be kept under a model's key. */
+/** True if the task is older than a rollback. Since then only code summarizes, and its text must not get the key of a model's. */
 function isOutdated({ sequence, hash }: SummarizationDelivery['task'], state: ConversationState): boolean {
   return isRolledBack(state) && hash !== summaryKey(sequence, { summarizer: 'structural' });
 }
@@ -149,7 +149,7 @@ function handBack(ports: SummarizationPorts, { conversation, passId }: SummaryLe
   return postpone(ports);
 }
 
-/** The chain as one job asks it. Parts that were paid for are kept for the next attempt. */
+/** The summarizers for one job. They keep the parts of a summary that were paid for, so that the next attempt reuses them. */
 function prepareChain(
   ports: SummarizationPorts,
   { askedAt }: SummarizationDelivery,

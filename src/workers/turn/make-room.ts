@@ -8,7 +8,7 @@ import type { RunningTurn } from './running-turn.ts';
 import { waitForPass, waitForRetry } from './step-waits.ts';
 import { failTurn, type TurnEnd } from './turn-end.ts';
 import { LostTurn } from './turn-errors.ts';
-import type { PassAsked, Recount } from './turn-ports.ts';
+import type { PassNeed, Recount } from './turn-ports.ts';
 
 /** Passes that may end without settling the size. After them the turn settles the context itself. */
 const MAX_UNSETTLED = 3;
@@ -24,13 +24,13 @@ const AGAIN: DecideAgain = { kind: 'again' };
  * Suspends a step until a pass has ended. After several passes that did not settle the size, the turn settles the context
  * itself without summaries. That uses up the step's wait.
  */
-export async function waitForRoom(run: RunningTurn, step: string, asked: PassAsked): Promise<TurnEnd | DecideAgain> {
+export async function waitForRoom(run: RunningTurn, step: string, need: PassNeed): Promise<TurnEnd | DecideAgain> {
   const { journal } = run;
   // Asked for under the lease: if the pass ends before the suspension, the store reports that.
   if (journal.waitsOf(step).unsettledPasses < MAX_UNSETTLED) {
-    return { kind: 'suspended', wait: waitForPass(step, await askForPass(run, asked)) };
+    return { kind: 'suspended', wait: waitForPass(step, await requestUnderLease(run, need)) };
   }
-  await settleHere(run, asked);
+  await settleHere(run, need);
   await journal.recordWait(step, 'pass_settled');
   return AGAIN;
 }
@@ -49,10 +49,10 @@ export async function failIfInfeasible(
   if (!prepared.policy.enabled) return failAsTooLarge(run, { tokens });
   await refresh(run);
   if (doesFit()) return AGAIN;
-  const asked: PassAsked = { reasons: ['hard_limit'] };
-  const recount = await recountNow(run, asked);
+  const need: PassNeed = { reasons: ['hard_limit'] };
+  const recount = await recountNow(run, need);
   if (recount.status === 'too_large') return failAsTooLarge(run, { tokens, recount });
-  await settleHere(run, asked);
+  await settleHere(run, need);
   if (doesFit()) return AGAIN;
   const why = { message: 'a pass could make room for the request, and did not' };
   return { kind: 'suspended', wait: waitForRetry(journal.waitsOf(step)), why };
@@ -67,20 +67,20 @@ export async function failAsRefused(run: RunningTurn, tokens: number, refusal: M
   return failAsTooLarge(run, { tokens, refusal, recount });
 }
 
-export async function askForPass({ keeper, ports, prepared }: RunningTurn, asked: PassAsked): Promise<string> {
+export async function requestUnderLease({ keeper, ports, prepared }: RunningTurn, need: PassNeed): Promise<string> {
   keeper.signal.throwIfAborted();
   const { calibration } = prepared.overhead;
   const passes: PassIntake = {
     requestPass: (request) => writeUnderLease({ ...ports, keeper }, 'request', () => ports.passes.requestPass(request)),
   };
-  const answer = await requestPass({ ...ports, passes }, keeper.lease.conversation, { ...asked, calibration });
+  const answer = await requestPass({ ...ports, passes }, keeper.lease.conversation, { ...need, calibration });
   if (answer.status === 'gone') throw new LostTurn('gone');
   return answer.passId;
 }
 
 /** Joins the open pass or requests one, takes that pass over and settles it now. */
-async function settleHere(run: RunningTurn, asked: PassAsked): Promise<void> {
-  await askForPass(run, asked);
+async function settleHere(run: RunningTurn, need: PassNeed): Promise<void> {
+  await requestUnderLease(run, need);
   await run.ports.takeover.settleNow(run.keeper.lease.conversation);
   await refresh(run);
 }
@@ -89,8 +89,8 @@ async function refresh({ journal, ports, keeper }: RunningTurn): Promise<void> {
   journal.adopt(await ports.contexts.readConversation(keeper.lease.conversation));
 }
 
-async function recountNow({ ports, keeper }: RunningTurn, asked: PassAsked): Promise<Recount> {
-  const recount = await ports.takeover.recount(keeper.lease.conversation, asked);
+async function recountNow({ ports, keeper }: RunningTurn, need: PassNeed): Promise<Recount> {
+  const recount = await ports.takeover.recount(keeper.lease.conversation, need);
   if (recount.status === 'gone') throw new LostTurn('gone');
   return recount;
 }

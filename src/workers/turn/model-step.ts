@@ -6,7 +6,7 @@ import { countPictures } from '../../tokens/message-tokens.ts';
 import { reportBackoff } from '../pass-request.ts';
 import { waitsForAnswer } from '../thinking-loop.ts';
 import type { SentContext } from './context-cache.ts';
-import { askForPass, failAsRefused, failIfInfeasible, waitForRoom } from './make-room.ts';
+import { failAsRefused, failIfInfeasible, requestUnderLease, waitForRoom } from './make-room.ts';
 import { type AnsweredRequest, readAnswer } from './model-answer.ts';
 import { callModel, type ModelCallResult, type ModelFailure } from './model-call.ts';
 import { rollBackRefused } from './refused-version.ts';
@@ -46,7 +46,7 @@ export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEn
   }
 
   const sent = await run.context.read(journal.conversation);
-  await askForSoftPass(run, decision, sent.messages);
+  await requestSoftPass(run, decision, sent.messages);
   const { version } = sent;
   const result = await sendRequest(run, { ...sent, number, tokens });
   if (result.status === 'failed') return continueAfterFailure(run, { step, version, tokens }, result.failure);
@@ -73,14 +73,14 @@ function failUnlessSmaller(run: RunningTurn, step: string, tokens: number): Retu
 }
 
 /** Asks for no pass inside a thinking loop, because the pass could only end. The turn's end asks for it. */
-async function askForSoftPass(
+async function requestSoftPass(
   run: RunningTurn,
   { reasons, backoff }: SoftPass,
   messages: readonly Message[],
 ): Promise<void> {
   const cause = reasons.length > 0 && waitsForAnswer(reasons, messages) ? 'thinking' : backoff;
   if (cause !== undefined) reportBackoff(run.ports, run.keeper.lease.conversation, cause);
-  else if (reasons.length > 0) await askForPass(run, { reasons });
+  else if (reasons.length > 0) await requestUnderLease(run, { reasons });
 }
 
 interface SentRequest extends SentContext {

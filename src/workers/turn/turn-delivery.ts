@@ -129,7 +129,7 @@ export class TurnDelivery {
     }
     const { run, end } = await runTurn(this.#openTurn(claimed, keeper, prepared));
     const next = await endTurn(this.#ports, { claimed, keeper, startedAt, end, mayClaimNext: this.#hasShareLeft() });
-    return end.kind === 'completed' ? await this.#askForPass(run, next) : next;
+    return end.kind === 'completed' ? await this.#requestPass(run, next) : next;
   }
 
   /** Waits until nothing else runs in this process (I10). False: not in time, or the process stops. @throws LostTurn */
@@ -160,7 +160,7 @@ export class TurnDelivery {
    * check of the next turn.
    * @returns the next turn with the id of that pass, because the turn was claimed before the pass was asked for
    */
-  async #askForPass(
+  async #requestPass(
     { prepared, journal }: RunningTurn,
     next: ClaimedTurn | undefined,
   ): Promise<ClaimedTurn | undefined> {

@@ -14,7 +14,7 @@ import type { SoloLock } from '../solo-lock.ts';
 import type { WorkerPorts } from '../worker-ports.ts';
 
 /** Why a turn needs a smaller context. */
-export interface PassAsked {
+export interface PassNeed {
   readonly reasons: readonly Reason[];
   /** Upper bound of the request that a provider refused as too long. */
   readonly refusedTokens?: number | undefined;
@@ -43,7 +43,7 @@ export interface PassTakeover {
   /** Takes the open pass over and settles it without the missing summaries. */
   settleNow(conversation: ConversationRef): Promise<TakeoverResult>;
   /** Counts on a fresh snapshot and writes nothing. */
-  recount(conversation: ConversationRef, asked: PassAsked): Promise<Recount>;
+  recount(conversation: ConversationRef, need: PassNeed): Promise<Recount>;
 }
 
 export interface TurnSettings {

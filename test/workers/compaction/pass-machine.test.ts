@@ -73,7 +73,7 @@ const ANY: Fanning = { plans: 'any', job: 'job' };
 const NEW: Fanning = { plans: 'new', job: 'job' };
 const NEVER: Fanning = { plans: 'none' };
 
-const progress: PassProgress = { fanning: ANY, claimed: ['token_threshold'], tries: 0, head: 5, review: undefined };
+const progress: PassProgress = { fanning: ANY, claimed: ['token_threshold'], replans: 0, head: 5, review: undefined };
 const approving = { proposal: PROPOSAL, verdict: { kind: 'approve', edits: {} } } as const;
 const reviewing: PassProgress = { ...progress, review: approving };
 const snapshot = snapshotOf();
@@ -103,7 +103,7 @@ const at = {
 } as const;
 
 function replanned(why: 'reasons_added' | 'version_changed') {
-  return { step: 'evaluate', why, progress: { tries: 1 } };
+  return { step: 'evaluate', why, progress: { replans: 1 } };
 }
 
 /** A transition: from a state and its facts to what the next state holds. */
@@ -290,7 +290,7 @@ const ROWS: readonly Row[] = [
   ['propose replans for added reasons', at.propose, { status: 'reasons_added' }, replanned('reasons_added')],
   [
     'commit fails as a conflict after five replans',
-    { step: 'commit', ...made, progress: { ...progress, tries: 4 } },
+    { step: 'commit', ...made, progress: { ...progress, replans: 4 } },
     { status: 'version_changed', version: 1 },
     { step: 'fail', code: 'conflict', reasons: progress.claimed },
   ],
@@ -310,7 +310,7 @@ const ROWS: readonly Row[] = [
     'end reads a rejected proposal again for added reasons',
     { step: 'end', ...evaluated, progress: reviewing, outcome: { kind: 'rejected' }, sizes: {} },
     { status: 'reasons_added' },
-    { step: 'review', review: approving, progress: { tries: 1 } },
+    { step: 'review', review: approving, progress: { replans: 1 } },
   ],
   ['fail ends the pass as failed', at.fail, { status: 'ended' }, { step: 'ended', outcome: 'failed' }],
   ['fail never replans', at.fail, { status: 'reasons_added' }, { step: 'lost', why: 'superseded' }],
@@ -329,9 +329,9 @@ const ROWS: readonly Row[] = [
   ],
   [
     'review drops the proposal for a hard reason',
-    { step: 'review', progress: { ...reviewing, tries: 2 }, review: approving },
+    { step: 'review', progress: { ...reviewing, replans: 2 }, review: approving },
     { status: 'read', snapshot: snapshotOf(STATE, ['hard_limit']) },
-    { step: 'evaluate', why: 'proposal_dropped', progress: { ...progress, tries: 0 } },
+    { step: 'evaluate', why: 'proposal_dropped', progress: { ...progress, replans: 0 } },
   ],
   [
     'review drops the proposal for a new live version',
@@ -355,7 +355,7 @@ const ROWS: readonly Row[] = [
     'check_approval reads the proposal again over a changed version',
     at.check,
     { status: 'version_changed' },
-    { step: 'review', progress: { tries: 1 } },
+    { step: 'review', progress: { replans: 1 } },
   ],
   ['check_approval loses an erased conversation', at.check, { status: 'gone' }, { step: 'lost', why: 'gone' }],
   [
@@ -368,7 +368,7 @@ const ROWS: readonly Row[] = [
     'commit_approved reads the proposal again for added reasons',
     at.commitApproved,
     { status: 'reasons_added' },
-    { step: 'review', review: approving, progress: { tries: 1 } },
+    { step: 'review', review: approving, progress: { replans: 1 } },
   ],
   ['refuse_approval lets the proposal wait on', at.refuse, { status: 'refused' }, { step: 'waiting' }],
   [
@@ -427,7 +427,7 @@ it.each([
   ['settles a recorded plan for a turn that took the pass over', { ...claimed, plan: PLAN }, NEVER, 'rebase'],
   ['reviews a proposal before its plan', { ...claimed, plan: PLAN, review: approving }, ANY, 'review'],
 ] as const)('startPass %s', (_, pass, fanning, first) => {
-  expect(startPass(pass, fanning)).toMatchObject({ step: first, progress: { fanning, tries: 0 } });
+  expect(startPass(pass, fanning)).toMatchObject({ step: first, progress: { fanning, replans: 0 } });
 });
 
 it.each([

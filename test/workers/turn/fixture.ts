@@ -62,7 +62,7 @@ export class Fixture {
   /** Observed counts of providers. */
   readonly observed: { readonly model: string; readonly providerTokens: number; readonly counted: number }[] = [];
   /** Published text deltas. */
-  readonly told: TextDelta[] = [];
+  readonly published: TextDelta[] = [];
   readonly ports: TurnPorts;
   #ids = 0;
 
@@ -96,7 +96,7 @@ export class Fixture {
       },
       texts: {
         publishText: async (_, delta) => {
-          this.told.push(delta);
+          this.published.push(delta);
         },
       },
       wakes: {

@@ -178,7 +178,7 @@ it('a worker streams a model’s text without its other values, and ignores unkn
     },
   });
   expect(view).toMatchObject({ state: 'completed', answer: { content: 'b' } });
-  expect(world.told.map(({ piece }) => piece)).toEqual(['a', '', 'b']);
+  expect(world.published.map(({ piece }) => piece)).toEqual(['a', '', 'b']);
   expect(world.eventsOf('model_passed_over')).toMatchObject([{ model: 'unknown', outcome: 'fatal' }]);
 });
 

@@ -17,18 +17,18 @@ import { ManualTimers, settleTasks } from './manual-timers.ts';
 
 const lease = { conversation: ref, turn: 't1', owner: 'o', epoch: 7 };
 
-function openTeller(publish: () => Promise<void> = async () => undefined) {
+function openStream(publish: () => Promise<void> = async () => undefined) {
   const timers = new ManualTimers();
-  const told: TextDelta[] = [];
+  const published: TextDelta[] = [];
   const events: WorkerEvent[] = [];
   const publishText = (_: unknown, delta: TextDelta): Promise<void> => {
-    told.push(delta);
+    published.push(delta);
     return publish();
   };
   const onEvent = (event: WorkerEvent): void => void events.push(event);
-  const teller = new TextStream({ texts: { publishText }, timers, lease, step: 2, onEvent });
+  const stream = new TextStream({ texts: { publishText }, timers, lease, step: 2, onEvent });
   onTestFinished(() => expect(timers.pending, 'timers left behind').toBe(0));
-  return { teller, timers, told, events, pieces: () => told.map(({ piece }) => piece) };
+  return { stream, timers, published, events, pieces: () => published.map(({ piece }) => piece) };
 }
 
 async function* breakOff(): AsyncGenerator<string> {
@@ -37,32 +37,32 @@ async function* breakOff(): AsyncGenerator<string> {
 }
 
 /** Deltas of one turn, as a listener gets them. */
-async function hearTurn(world: Fixture): Promise<TextProgress[]> {
+async function listenToTurn(world: Fixture): Promise<TextProgress[]> {
   await world.accept('t1', 'hello');
   await world.deliver();
-  const heard = new TextAssembler('t1');
-  for (const delta of world.told) heard.add(delta);
-  return heard.take();
+  const assembler = new TextAssembler('t1');
+  for (const delta of world.published) assembler.add(delta);
+  return assembler.take();
 }
 
 it('a text stream is published at once, then every 50 ms, and at its end', async () => {
-  const { teller, timers, told, pieces } = openTeller();
-  teller.add('a');
+  const { stream, timers, published, pieces } = openStream();
+  stream.add('a');
   expect(pieces()).toEqual(['a']);
-  for (const piece of ['b', '', 'c']) teller.add(piece);
+  for (const piece of ['b', '', 'c']) stream.add(piece);
   await timers.advance(PUBLISH_EVERY_MS - 1);
   expect(pieces()).toEqual(['a']);
   await timers.advance(1);
   expect(pieces()).toEqual(['a', 'bc']);
   await timers.advance(10 * PUBLISH_EVERY_MS);
-  expect(pieces(), 'nothing new, nothing told').toEqual(['a', 'bc']);
-  teller.add('d');
+  expect(pieces(), 'nothing new, nothing published').toEqual(['a', 'bc']);
+  stream.add('d');
   expect(pieces(), 'after a rest at once').toEqual(['a', 'bc', 'd']);
-  teller.add('e');
-  teller.end();
-  teller.end();
-  teller.add('too late');
-  expect(told).toEqual(
+  stream.add('e');
+  stream.end();
+  stream.end();
+  stream.add('too late');
+  expect(published).toEqual(
     ['a', 'bc', 'd', 'e'].map((piece, index) => ({
       turn: 't1',
       step: 2,
@@ -74,24 +74,24 @@ it('a text stream is published at once, then every 50 ms, and at its end', async
 });
 
 it('a text stream is published as soon as it is long', () => {
-  const { teller, pieces } = openTeller();
-  teller.add('a');
-  teller.add('x'.repeat(PUBLISH_CHARACTERS - 1));
+  const { stream, pieces } = openStream();
+  stream.add('a');
+  stream.add('x'.repeat(PUBLISH_CHARACTERS - 1));
   expect(pieces()).toHaveLength(1);
-  teller.add('yz');
+  stream.add('yz');
   expect(pieces()).toEqual(['a', `${'x'.repeat(PUBLISH_CHARACTERS - 1)}yz`]);
-  teller.end();
+  stream.end();
 });
 
 it('a text stream begins again if another model answers, and unpublished text of the first is dropped', async () => {
-  const { teller, timers, told } = openTeller();
-  teller.add('I have ');
-  teller.add('deleted');
-  teller.restart();
-  teller.add('Nothing');
+  const { stream, timers, published } = openStream();
+  stream.add('I have ');
+  stream.add('deleted');
+  stream.restart();
+  stream.add('Nothing');
   await timers.advance(PUBLISH_EVERY_MS);
-  teller.end();
-  expect(told.map(({ offset, piece }) => [offset, piece])).toEqual([
+  stream.end();
+  expect(published.map(({ offset, piece }) => [offset, piece])).toEqual([
     [0, 'I have '],
     [0, ''],
     [0, 'Nothing'],
@@ -99,43 +99,43 @@ it('a text stream begins again if another model answers, and unpublished text of
 });
 
 it('a text stream is not withdrawn if none was published or if the stream has ended', () => {
-  const { teller, pieces } = openTeller();
-  teller.restart();
-  teller.add('a');
-  teller.end();
-  teller.restart();
+  const { stream, pieces } = openStream();
+  stream.restart();
+  stream.add('a');
+  stream.end();
+  stream.restart();
   expect(pieces()).toEqual(['a']);
 });
 
 it('a text stream is dropped if Redis does not answer, and the offsets show the gap', async () => {
   const answered = Promise.withResolvers<void>();
-  const { teller, timers, told } = openTeller(() => answered.promise);
+  const { stream, timers, published } = openStream(() => answered.promise);
   const tell = async (): Promise<void> => {
-    teller.add('x');
+    stream.add('x');
     await timers.advance(PUBLISH_EVERY_MS);
   };
   for (let count = 0; count < 2 * MAX_IN_FLIGHT; count += 1) await tell();
-  expect(told).toHaveLength(MAX_IN_FLIGHT);
+  expect(published).toHaveLength(MAX_IN_FLIGHT);
   answered.resolve();
   await settleTasks();
   await tell();
-  expect(told.at(-1)).toMatchObject({ offset: 2 * MAX_IN_FLIGHT });
-  teller.end();
+  expect(published.at(-1)).toMatchObject({ offset: 2 * MAX_IN_FLIGHT });
+  stream.end();
 });
 
 it.each(['before', 'after'])(
   'a text stream stops after a failed publication, noticed %s the end of the text, and reports the failure once',
   async (when) => {
     const error = new Error('NOPERM');
-    const { teller, timers, told, events } = openTeller(() => Promise.reject(error));
-    teller.add('x');
-    teller.add('x'.repeat(PUBLISH_CHARACTERS));
-    if (when === 'after') teller.end();
+    const { stream, timers, published, events } = openStream(() => Promise.reject(error));
+    stream.add('x');
+    stream.add('x'.repeat(PUBLISH_CHARACTERS));
+    if (when === 'after') stream.end();
     await settleTasks();
-    teller.add('y');
+    stream.add('y');
     await timers.advance(PUBLISH_EVERY_MS);
-    teller.end();
-    expect(told).toHaveLength(2);
+    stream.end();
+    expect(published).toHaveLength(2);
     expect(events).toEqual([{ type: 'worker_failed', where: 'text', ...nameConversation(ref), turn: 't1', error }]);
   },
 );
@@ -156,12 +156,12 @@ it('a turn streams the text of each of its model steps', async () => {
   await world.accept('t1', 'hello');
   await world.deliver();
   const textOf = (step: number): string =>
-    world.told
+    world.published
       .filter((delta) => delta.step === step)
       .map(({ piece }) => piece)
       .join('');
   expect([textOf(1), textOf(2)]).toEqual(['Let me see.', 'It is blue.']);
-  expect(new Set(world.told.map(({ turn }) => turn))).toEqual(new Set(['t1']));
+  expect(new Set(world.published.map(({ turn }) => turn))).toEqual(new Set(['t1']));
   expect(await world.countTimers()).toBe(0);
 });
 
@@ -202,9 +202,9 @@ it('a turn streams a repeated step from its beginning, under a higher epoch', as
   world.db.advance(120_000);
   await world.deliver();
   expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'It is red.' } });
-  const [first, second] = [...new Set(world.told.map(({ epoch }) => epoch))];
+  const [first, second] = [...new Set(world.published.map(({ epoch }) => epoch))];
   expect(second).toBeGreaterThan(first ?? Number.POSITIVE_INFINITY);
-  expect(world.told.map(({ epoch: _, turn: __, ...told }) => told)).toEqual([
+  expect(world.published.map(({ epoch: _, turn: __, ...delta }) => delta)).toEqual([
     { step: 1, offset: 0, piece: 'It is bl' },
     { step: 1, offset: 0, piece: 'It is ' },
     { step: 1, offset: 6, piece: 'red.' },
@@ -219,7 +219,7 @@ it('a turn withdraws the text of the first model at once if another model of the
     steps: [{ answer: { content: '', toolCalls: [call] } }, { answer: { content: 'Done.' } }],
   });
   const world = await Fixture.open({ model: modelChain([first, second]) });
-  expect(await hearTurn(world)).toEqual([
+  expect(await listenToTurn(world)).toEqual([
     { type: 'text', step: 1, piece: 'I have deleted the fi' },
     { type: 'restart', step: 1 },
     { type: 'text', step: 2, piece: 'Done.' },
@@ -231,7 +231,7 @@ it('a turn withdraws the text of the first model if another model of the chain a
     scriptedModel({ decide: () => answer }),
   );
   const world = await Fixture.open({ model: modelChain([first as Model, second as Model]) });
-  expect(await hearTurn(world)).toEqual([
+  expect(await listenToTurn(world)).toEqual([
     { type: 'text', step: 1, piece: 'I have deleted the fi' },
     { type: 'restart', step: 1 },
     { type: 'text', step: 1, piece: 'Nothing was deleted.' },
