@@ -22,7 +22,7 @@ export interface AllInOne {
   readonly redis: LocalRedis;
   readonly workers: Workers;
   readonly client: OpenClient;
-  /** Aborts at SIGTERM or SIGINT. Nothing waits for `use` after that. */
+  /** Aborts at SIGTERM or SIGINT. Then `withAllInOne` closes everything without waiting for `use`. */
   readonly interrupted: AbortSignal;
   /** Passes SIGINT to a handler instead of stopping. `undefined` restores the default. */
   readonly takeInterrupts: (handler: (() => void) | undefined) => void;
@@ -63,10 +63,10 @@ export async function withAllInOne<T>(options: AllInOneOptions, use: (all: AllIn
     );
     closers.unshift(() => client.close());
     const result = await unlessInterrupted(use({ redis, workers, client, interrupted, takeInterrupts }), interruption);
-    interrupted.throwIfAborted(); // a signal closes the prompt, which then returns as at its last line
+    interrupted.throwIfAborted(); // a signal closes the prompt, and `use` then returns as at the end of the input
     return result;
   } finally {
-    // A failed close must not keep the next one from running.
+    // If one close fails, the other closers still run.
     for (const close of closers) await close().catch((error: unknown) => reportError(output, error));
     await flushSpans();
     stopListening();

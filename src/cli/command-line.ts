@@ -7,6 +7,14 @@ import { readPackageFacts } from './package-facts.ts';
 import { addRedisCommands } from './redis-commands.ts';
 import { CommandRunner } from './run-command.ts';
 
+const ABOUT = [
+  'Durable turns for LLM agents on Node and Redis, with compaction of long conversations.',
+  '',
+  'A turn is one message to an agent and its answer.',
+  'The context is what the model gets of a conversation: its messages, older ones summarized or left out.',
+  'Each compaction of the context makes a new version.',
+].join('\n');
+
 const MORE_HELP = [
   '',
   'Start here:',
@@ -44,7 +52,7 @@ export async function runCommandLine(args: readonly string[], output: Output): P
   program
     .exitOverride()
     .configureOutput({ writeOut: output.text, writeErr })
-    .description('Durable turns for LLM agents on Node and Redis, with compaction of long conversations.')
+    .description(ABOUT)
     .version(readPackageFacts().version)
     .enablePositionalOptions() // `show --version 3` is an option of show
     .showHelpAfterError('(see --help)')
@@ -67,7 +75,7 @@ export function addCommands(program: Command, runner: CommandRunner): void {
   addCheckCommands(program, runner);
 }
 
-/** True if the arguments hold `--json`. Works on a command line that does not parse, too. */
+/** True if the arguments hold `--json`. The command line need not parse. */
 export function asksJson(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return args.slice(0, end === -1 ? undefined : end).includes('--json');

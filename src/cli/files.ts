@@ -12,7 +12,7 @@ interface NumberedLine {
   readonly line: string;
 }
 
-/** The lines of a file, or of standard input for `-`, without blank ones. @throws not_found */
+/** Reads the lines of a file, or of standard input for `-`. Skips blank lines. @throws not_found */
 export async function* readLines(path: string): AsyncGenerator<NumberedLine> {
   if (path === STDIN) {
     yield* numberLines(createInterface({ input: process.stdin, crlfDelay: Number.POSITIVE_INFINITY }));
@@ -34,12 +34,11 @@ async function* numberLines(lines: AsyncIterable<string>): AsyncGenerator<Number
   }
 }
 
-/** Name of a file in errors. */
 export function nameFile(path: string): string {
   return path === STDIN ? 'standard input' : path;
 }
 
-/** The text of a file, or of standard input for `-`. @throws not_found */
+/** Reads a file, or standard input for `-`. @throws not_found */
 export async function readTextFile(path: string): Promise<string> {
   try {
     return path === STDIN ? await text(process.stdin) : await readFile(path, 'utf8');
@@ -48,7 +47,7 @@ export async function readTextFile(path: string): Promise<string> {
   }
 }
 
-/** Opening a folder succeeds and reading it fails, so a folder is rejected here. */
+/** Rejects a folder, which can be opened but not read. */
 async function openFile(path: string): Promise<FileHandle> {
   let file: FileHandle | undefined;
   try {
@@ -61,7 +60,14 @@ async function openFile(path: string): Promise<FileHandle> {
   throw unreadable(path, Object.assign(new Error('a folder'), { code: 'EISDIR' }));
 }
 
+const FILE_ERRORS: Readonly<Record<string, string>> = {
+  ENOENT: 'no such file',
+  EACCES: 'permission denied',
+  EISDIR: 'it is a folder',
+};
+
 function unreadable(path: string, cause: unknown): TurnfoldError {
-  const why = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unreadable';
-  return new TurnfoldError('not_found', `${nameFile(path)}: cannot be read (${why})`, { field: path, cause });
+  const code = cause instanceof Error && 'code' in cause ? String(cause.code) : 'unknown error';
+  const why = FILE_ERRORS[code] === undefined ? code : `${FILE_ERRORS[code]} (${code})`;
+  return new TurnfoldError('not_found', `${nameFile(path)}: cannot be read: ${why}`, { field: path, cause });
 }

@@ -19,7 +19,6 @@ export class Interruption extends Error {
 
 export interface SignalListener {
   readonly interruption: Promise<Interruption>;
-  /** Aborts with the interruption as its reason. */
   readonly interrupted: AbortSignal;
   /** Passes SIGINT to a handler instead of stopping. `undefined` restores the default. */
   readonly takeInterrupts: (handler: (() => void) | undefined) => void;
@@ -49,12 +48,12 @@ export function listenForSignals(): SignalListener {
   return { interruption, interrupted: interrupting.signal, takeInterrupts, stopListening };
 }
 
-/** The result of `work`, unless the interruption comes first. `work` then continues unobserved. @throws Interruption */
+/** Awaits `work`. An interruption ends the wait, but not `work` itself. @throws Interruption */
 export async function unlessInterrupted<T>(work: Promise<T>, interruption: Promise<Interruption>): Promise<T> {
   return await Promise.race([work, interruption.then((reason) => Promise.reject(reason))]);
 }
 
-/** A readline interface consumes Ctrl-C, so this sends the signal that Ctrl-C stands for. */
+/** Sends SIGINT for Ctrl-C, which a readline interface would swallow. */
 export function forwardInterrupt(terminal: Interface): void {
   terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
 }

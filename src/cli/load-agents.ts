@@ -9,7 +9,7 @@ import { type Output, processOutput } from './output.ts';
 import { recordAgentsModule } from './process-exit.ts';
 import { renameField } from './typed-errors.ts';
 
-/** Enough for a module that fetches its settings at import. */
+/** Time limit of an import. A module may fetch its settings over the network at import. */
 const LOAD_MS = 30_000;
 
 /** Loads the `agents` of a module and prints the warnings of their policies. @throws invalid_config, invalid_policy */
@@ -20,10 +20,7 @@ export async function loadAgents(path: string, output: Pick<Output, 'note'>): Pr
   return agents;
 }
 
-/**
- * Loads a module and returns every problem of its `agents`.
- * @throws invalid_config if the module cannot be loaded
- */
+/** Loads a module and returns every problem of its `agents`. @throws invalid_config if the module cannot be loaded */
 export async function examineModule(path: string, loadMs = LOAD_MS): Promise<ReadAgents> {
   const agents = await loadModule(path, loadMs);
   const { problems, ...read } = readAgents(agents);
@@ -50,8 +47,8 @@ async function loadModule(path: string, loadMs: number): Promise<unknown> {
 }
 
 /**
- * Waits for an import, up to `loadMs` or until nothing is left that could settle it. A module that ends the process
- * meanwhile is reported, and the exit code is not 0.
+ * Waits for an import, up to `loadMs` or until the event loop is empty. If the module ends the process, this function
+ * reports the module and sets an exit code other than 0.
  */
 async function untilSettled<T>(path: string, loading: Promise<T>, loadMs: number): Promise<T> {
   const { promise: abandoned, reject } = Promise.withResolvers<never>();

@@ -4,7 +4,7 @@ import { processOutput, reportError } from './output.ts';
 import { explainOldNode, readPackageFacts } from './package-facts.ts';
 import { exitAfterCommand } from './process-exit.ts';
 
-// A reader such as `head` may close the pipe early, which is no failure.
+// A reader such as `head` may close the pipe early. That is not an error.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;

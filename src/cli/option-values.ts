@@ -21,7 +21,6 @@ export function readRoles(list: string): WorkerRole[] {
 }
 
 const CONTEXT_OPTION = '--context';
-/** Prefix of a path. */
 const FILE_MARK = '@';
 
 /**

@@ -8,7 +8,6 @@ import { isRefusal } from '../redis/errors.ts';
 /** `line` and `text` write results to standard output, `note` writes everything else to standard error. */
 export interface Output {
   readonly line: (text: string, tone?: Tone) => void;
-  /** Part of a line. */
   readonly text: (text: string, tone?: Tone) => void;
   readonly note: (text: string, tone?: Tone) => void;
 }
@@ -33,19 +32,19 @@ export function openOutput(stdout: Stream, stderr: Stream): Output {
   };
 }
 
-/** Adds our colours after escaping, so that no text can add its own. */
+/** Colours a text after escaping it, so that a text cannot bring colours of its own. */
 function paint(stream: Stream, text: string, tone: Tone | undefined): string {
   const escaped = escapeActing(text);
   if (tone === undefined || stream.hasColors?.() !== true) return escaped;
   return styleText(STYLES[tone], escaped, { validateStream: false });
 }
 
-/** The terminal behind standard output, for its size only. Commands write through `Output`. */
+/** The terminal behind standard output. Commands read its size, and write through `Output`. */
 export const terminal: Pick<NodeJS.WriteStream, 'columns' | 'isTTY'> = process.stdout;
 
 export const processOutput = openOutput(process.stdout, process.stderr);
 
-/** Exit codes for an error with a code, a defect (EX_SOFTWARE of sysexits) and a Redis that refuses us (EX_CONFIG). */
+/** Exit codes: an error with a code, a defect (EX_SOFTWARE of sysexits), a Redis that refuses the client (EX_CONFIG). */
 const FAILED = 1;
 const BROKEN = 70;
 export const MISCONFIGURED = 78;

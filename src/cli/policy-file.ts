@@ -8,7 +8,6 @@ import { parseYaml } from '../runtime/yaml-document.ts';
 import { nameFile, readTextFile } from './files.ts';
 import type { Output } from './output.ts';
 
-/** A policy and its origin. */
 export interface PolicySource {
   readonly policy: PolicyInput;
   /** Adds file and line to an error about this policy. */
@@ -55,7 +54,6 @@ export async function examinePolicyFile(path: string | undefined): Promise<Exami
   }
 }
 
-/** Reads a trial policy and returns all problems. */
 export async function examineTrialPolicy(path: string | undefined): Promise<ExaminedPolicy> {
   const examined = await examinePolicyFile(path);
   const { summarizer = 'structural' } = examined.policy;
@@ -113,7 +111,7 @@ export function placeAgentError(error: unknown, agents: readonly Agent[], { poli
   return source.place(fieldError(code, field, `agent ${agent.name}: ${reason}`, { details, cause: error }));
 }
 
-/** The error of the policy itself. The errors around it add the agent's name and `shadow` to its message. */
+/** Finds the error of the policy itself. The errors that wrap it add the agent's name and `shadow` to the message. */
 function findInnermost(error: TurnfoldError): TurnfoldError {
   return isTurnfoldError(error.cause, 'invalid_policy') ? findInnermost(error.cause) : error;
 }

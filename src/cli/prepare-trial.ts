@@ -6,25 +6,25 @@ import { completeAlone, type PolicySource } from './policy-file.ts';
 import { renameField } from './typed-errors.ts';
 
 export interface TrialPolicy extends PolicySource {
-  /** the option that says the window it is tried in, where one does */
+  /** Option that sets the window. Absent: the window follows from the policy. */
   readonly windowOption?: '--window' | '--model' | undefined;
   readonly counts?: RememberedCounts;
 }
 
-/** Prepares an agent for passes offline. @throws invalid_policy, by the option whose window is too small, else with the file */
+/** Prepares an agent for offline passes. @throws invalid_policy, naming the window option or the policy file */
 export async function prepareTrial(tried: TrialPolicy, window: OfflineWindow): Promise<EvaluatedAgent> {
   const { policy, place, windowOption, counts } = tried;
   try {
     return await prepareOfflineAgent(policy, window, counts);
   } catch (error) {
     if (!isTurnfoldError(error, 'invalid_policy')) throw error;
-    // A fault that occurs in every window belongs to the policy.
+    // A policy that fails without a window, too, is at fault itself. Then this call throws.
     completeAlone(tried);
     throw windowOption === undefined ? place(error) : renameField(error, windowOption);
   }
 }
 
-/** The summarizers that a policy names. @throws invalid_policy with the file and the field */
+/** Creates the summarizers that a policy names. @throws invalid_policy with the file and the field */
 export async function createTrialSummarizers(
   prepared: EvaluatedAgent,
   { place }: Pick<PolicySource, 'place'>,
@@ -33,7 +33,7 @@ export async function createTrialSummarizers(
     return await createSummarizers([prepared], []);
   } catch (error) {
     if (!isTurnfoldError(error, 'invalid_policy')) throw error;
-    // The user never named this internal agent.
+    // The error names an internal agent, which the user does not know.
     const own = `agents.${prepared.agent.name}.policy.`;
     throw place(renameField(error, error.field?.replace(own, '') ?? ''));
   }

@@ -12,7 +12,7 @@ export function recordAgentsModule(path: string, isUsable: boolean): void {
   loaded = { path, isUsable };
 }
 
-/** Time after which the command itself has closed everything. */
+/** A command closes its own connections within this time. */
 const GRACE_MS = 200;
 
 /** Ends the process after its command, even if an agents module keeps the event loop alive. */
@@ -25,6 +25,6 @@ export function exitAfterCommand(output: Output): void {
     output.note(`turnfold: ${path} left a timer, server or connection open. The process was stopped.`);
     process.exit();
   };
-  // The timer fires only if another handle keeps the process alive.
+  // The timer is unreferenced, so it fires only if a handle of the module keeps the process alive.
   setTimeout(end, GRACE_MS).unref();
 }

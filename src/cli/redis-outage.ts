@@ -8,13 +8,13 @@ import { isRefusal, nameRedisError, refusalError } from '../redis/errors.ts';
 import { findRefusal } from '../redis/find-refusal.ts';
 import type { Output } from './output.ts';
 
-/** Reports that Redis refuses this client, with the remedy. */
+/** Finds out whether Redis refuses this client. @returns the error with a remedy, or undefined */
 export async function explainRefusal(location: RedisLocation): Promise<TurnfoldError | undefined> {
   const refusal = await findRefusal(location);
   return refusal && refusalError(refusal);
 }
 
-/** Turns an outage into the refusal behind it, or adds the names of the nodes. Other errors stay unchanged. */
+/** Replaces `redis_unavailable` by the refusal that caused it, or adds the names of the nodes. Other errors stay unchanged. */
 export async function explainError(error: unknown, location: RedisLocation): Promise<unknown> {
   if (!isTurnfoldError(error, 'redis_unavailable')) return error;
   return (await explainRefusal(location)) ?? nameNodes(error, location.url);
@@ -29,7 +29,7 @@ function nameNodes(error: TurnfoldError, url: string): TurnfoldError {
 
 /** Default deadline of a client. A restart of Redis takes a second or two. */
 export const COMMAND_WAIT_MS = 5_000;
-/** Wait of a long-running process. Sentinels may take this long to replace a master. */
+/** A long-running process waits this long for Redis. Sentinels may take as long to replace a master. */
 export const PROCESS_WAIT_MS = 30_000;
 const PAUSE_MS = 250;
 

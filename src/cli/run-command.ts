@@ -77,7 +77,7 @@ export class CommandRunner {
     try {
       this.exitCode = await run({ output: this.#output, wordError }, typed.slice(0, -1) as never[]);
     } catch (error) {
-      // Interrupted work may still be in flight. It must not keep the process alive.
+      // Interrupted work in flight must not keep the process alive.
       if (error instanceof Interruption) process.exit(error.exitCode);
       this.exitCode = reportError(this.#output, wordError(error), command.getOptionValue('json') === true);
     }
@@ -91,7 +91,8 @@ async function openCommandClient(output: Output): Promise<TurnfoldClient & { clo
   const location = { url, tls: redisTls };
   const open = () => openClientAtOnce({ redisUrl: url, redisTls, shards, queueShards, durability });
   return await waitForRedis({ location, waitMs: COMMAND_WAIT_MS, output }, open).catch(async (error: unknown) => {
-    if (redisUrl === undefined) output.note(`REDIS_URL is not set, so ${DEFAULT_REDIS_URL} was tried`);
+    if (redisUrl === undefined)
+      output.note(`REDIS_URL is not set, so ${DEFAULT_REDIS_URL} was tried (turnfold dev needs no Redis)`);
     throw await explainError(error, location);
   });
 }

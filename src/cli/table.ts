@@ -1,7 +1,7 @@
 import type { Output } from './output.ts';
 
 const GAP = '  ';
-/** Columns of a terminal or a page of documentation. */
+/** Widest table, in columns of a terminal or of a documentation page. */
 const TABLE_WIDTH = 100;
 /** Columns below which a wide column is not shrunk. */
 const LEAST_WIDTH = 12;
@@ -54,12 +54,12 @@ export function writeTable(output: Output, [heading = '', ...lines]: readonly st
   for (const line of lines) output.line(line);
 }
 
-/** A text of at most `most` characters, with an ellipsis for the rest. */
+/** Cuts a text to `most` characters, with an ellipsis at the cut. */
 export function clipCell(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
 }
 
-/** A time to the minute, in UTC. */
+/** Formats a time in UTC, to the minute. */
 export function formatMinute(ms: number): string {
   return new Date(ms).toISOString().slice(0, 16).replace('T', ' ');
 }

@@ -5,7 +5,7 @@ import type { Output } from './output.ts';
 
 type DescribedTurn = Pick<TurnView, 'turn' | 'state' | 'failure' | 'waiting'>;
 
-/** State of a turn without an answer, then one line per call that the turn waits for. */
+/** Describes a turn without an answer: its state, then one line per call that the turn waits for. */
 export function describeTurn(view: DescribedTurn): string {
   return [describeState(view), ...describeCalls(view.waiting)].join('\n');
 }
@@ -16,7 +16,7 @@ export function describeState({ turn, state, failure, waiting }: DescribedTurn):
   return `${turn}  ${state}  for ${waiting.for}, until ${new Date(waiting.until).toISOString()}`;
 }
 
-/** One line per call of a wait. A call shows its deadline only if it differs from that of the wait. */
+/** Describes each call of a wait in one line. A call shows its deadline only if the wait has another deadline. */
 export function describeCalls(waiting: Waiting | undefined): string[] {
   if (waiting === undefined) return [];
   const { calls, until } = waiting;
@@ -34,7 +34,7 @@ interface TurnName extends NamedConversation {
   readonly turn: string;
 }
 
-/** The commands that answer the calls of a wait. Other waits end by themselves. */
+/** Lists the commands that answer the calls of a wait. A wait for compaction or a retry ends without an answer. */
 export function adviseAnswer({ tenant, conversation, turn }: TurnName, waiting: Waiting | undefined): string[] {
   if (waiting === undefined || !isAnswerKind(waiting.for)) return [];
   const whose = tenant === DEFAULT_TENANT ? '' : ` --tenant ${tenant}`;
@@ -42,7 +42,7 @@ export function adviseAnswer({ tenant, conversation, turn }: TurnName, waiting: 
   return waiting.calls.map((call) => `turnfold answer ${conversation} ${turn} ${call.id}${whose} ${options}`);
 }
 
-/** Prints the text of a turn while the model writes it, one paragraph per step. Remembers what the screen shows of a step. */
+/** Prints the text of a turn while the model writes it, one paragraph per step. */
 export class TurnPage {
   readonly #output: Output;
   #step = 0;

@@ -3,7 +3,7 @@ import { describeShortfall } from '../client/client-errors.ts';
 import type { Shortfall } from '../domain/durability.ts';
 import { fieldError, isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 
-/** API field to the name that a person typed for it. */
+/** Maps an API field to the name that a person typed for it. */
 export type TypedNames = Readonly<Record<string, string>>;
 
 /** Client options that the command line reads from the environment. */
@@ -16,8 +16,8 @@ const VARIABLES: TypedNames = {
 };
 
 /**
- * Words an API error for the person who typed the command: fields get their option's name, an unconfirmed write gets the
- * command that repeats it.
+ * Words an API error for the person who typed the command. A field gets the name of its option. An unconfirmed write
+ * gets the command that repeats the write.
  */
 export function wordTypedError(error: unknown, command: Command, names?: TypedNames): unknown {
   return nameTypedField(isUnconfirmed(error) ? wordUnconfirmedWrite(error, command) : error, command, names);
@@ -31,14 +31,14 @@ export function nameTypedField(error: unknown, command: Command, others: TypedNa
   return name === undefined ? error : renameField(error, name);
 }
 
-/** The same error under another field name. An error whose message does not begin with its field stays unchanged. */
+/** Names another field in an error. An error whose message does not begin with its field stays unchanged. */
 export function renameField(error: TurnfoldError, name: string): TurnfoldError {
   const { code, reason, message, details } = error;
   if (reason === message) return error;
   return fieldError(code, name, reason, { details, cause: error });
 }
 
-/** Options that were typed or have a default. An error must not name an option that the person cannot see. */
+/** Lists options that were typed or have a default. An error must not name an option that the person did not use. */
 function listOptions(command: Command): [string, string][] {
   return command.options
     .filter((option) => command.getOptionValueSource(option.attributeName()) !== undefined)
@@ -49,7 +49,7 @@ function isUnconfirmed(error: unknown): error is TurnfoldError {
   return isTurnfoldError(error, 'accepted_unsure');
 }
 
-/** Names the command that asks again under the same id, and the id itself only if the person typed it. */
+/** Adds the command that repeats the write under its id. The error names the id only if the person typed the id. */
 function wordUnconfirmedWrite(error: TurnfoldError, command: Command): TurnfoldError {
   const { code, field = '', details = {} } = error;
   const id = details[field];
@@ -67,7 +67,8 @@ function isTyped(command: Command, field: string, id: unknown): boolean {
 }
 
 /**
- * The command with the ids under which its write is stored. A command without an option for an id repeats the call by itself.
+ * Writes the typed command with the ids of its write. A command without an option for an id derives the id from its
+ * arguments, so it is repeated as typed.
  * @param ids by option name
  */
 function repeatCommand(command: Command, ids: Readonly<Record<string, unknown>>): string {
@@ -99,7 +100,7 @@ function formatOption({ long, flags }: Option, value: unknown): string {
   return `${long}${text.startsWith('-') ? '=' : ' '}${quote(text)}`;
 }
 
-/** One word for a POSIX shell. */
+/** Quotes a word for a POSIX shell. */
 function quote(word: string): string {
   return /^[\w@%+=:,./-]+$/.test(word) ? word : `'${word.replaceAll("'", String.raw`'\''`)}'`;
 }

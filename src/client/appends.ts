@@ -56,8 +56,8 @@ async function tryAppend(ports: ClientPorts, append: CheckedAppend): Promise<Ack
   try {
     adopted = adoptMessages(messages, expectedHead + 1, before);
   } catch (refusal) {
-    // The messages may be refused because this operation already appended them, or because the log has moved on. An
-    // append of nothing at an impossible head asks the store for the operation, the agent and the head.
+    // This operation may have appended the messages already, or the log may have grown. An empty append at an impossible
+    // head writes nothing, and its answer tells which case applies.
     const probe = { ...target, expectedHead: NO_HEAD, messages: [], opens: [], closes: [] };
     const answer = await ports.contexts.append(probe);
     const isOutrun = append.expectedHead !== undefined && append.expectedHead !== (state?.head ?? 0);
@@ -98,7 +98,7 @@ async function concludeAppend(
       details: { head },
     });
   }
-  // The messages are in the log. A failure of the evaluation must not make the caller append them again.
+  // The messages are in the log. A failed request for an evaluation must not make the caller append them again.
   await requestEvaluation(ports, conversation).catch(ports.onError);
   checkDurability(result, { field: 'operation', id: operation });
   return { from: result.from, to: result.to };

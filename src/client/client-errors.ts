@@ -14,8 +14,8 @@ export interface RepeatableCall {
 }
 
 /**
- * Checks that a write reached the durability that the caller asked for. Call this after the wakes are added: the
- * write goes on in both cases.
+ * Throws if a write did not reach the requested durability. Call this after adding the wakes: the write is in Redis
+ * and must be processed.
  * @throws accepted_unsure
  */
 export function checkDurability({ shortfall }: Acknowledged<unknown>, { field, id, others }: RepeatableCall): void {
@@ -27,8 +27,8 @@ export function checkDurability({ shortfall }: Acknowledged<unknown>, { field, i
 }
 
 /**
- * Runs a write and names its id in the error if Redis goes away. The caller cannot know whether Redis wrote, and can
- * find out by the same call under that id.
+ * Runs a write. If Redis goes away, the error names the id of the write. The caller cannot know whether Redis wrote, and
+ * finds out by repeating the call under that id.
  * @throws redis_unavailable with the id in `details`
  */
 export async function nameRepeatable<T>({ field, id, others }: RepeatableCall, write: () => Promise<T>): Promise<T> {
@@ -44,7 +44,6 @@ export async function nameRepeatable<T>({ field, id, others }: RepeatableCall, w
   }
 }
 
-/** Says which copies of a write exist. */
 export function describeShortfall({ wanted, reached }: Shortfall): string {
   if (reached === undefined) return 'the write succeeded, but Redis did not confirm its durability in time';
   const replicas = `the write succeeded, but ${reached.replicas} of ${wanted.replicas} replicas confirmed it in time`;

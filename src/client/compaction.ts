@@ -4,8 +4,8 @@ import { beingCopied, checkDurability, noConversation } from './client-errors.ts
 import type { ClientPorts } from './ports.ts';
 
 /**
- * Requests an evaluation after an append. Skipped if the last evaluation stored a size that the context has not
- * reached.
+ * Requests an evaluation after an append, unless the context is smaller than the size at which the last evaluation
+ * wants to be repeated.
  */
 export async function requestEvaluation(ports: ClientPorts, conversation: ConversationRef): Promise<void> {
   const state = await ports.contexts.readConversation(conversation);

@@ -28,11 +28,11 @@ export interface EventOptions {
   readonly signal?: AbortSignal;
 }
 
-/** Events of one read: 10 to 30 kB. */
+/** Events per read, which are 10 to 30 kB. */
 const PAGE = 100;
 
 const LARGEST = 2n ** 64n - 1n;
-/** Redis compares ids as two numbers. Leading zeros are dropped here. */
+/** Redis compares event ids as two numbers, so this schema drops leading zeros. */
 const eventIdSchema = z
   .string()
   .regex(/^\d{1,20}(-\d{1,20})?$/, "expected the id of an event, or '0'")
@@ -92,7 +92,7 @@ class Reading {
   /** The caller wants all kept events. Events that expired before the first read are then no loss. */
   #startsAtOldest: boolean;
   #readAllAt = Number.NEGATIVE_INFINITY;
-  /** The conversation at the last read. `lost`: it is missing, and the caller got a `lost` entry for that. */
+  /** State of the conversation at the last read. `lost`: missing, and the caller already got a `lost` entry. */
   #state: 'present' | 'missing' | 'lost' = 'present';
 
   constructor(after: string | undefined) {

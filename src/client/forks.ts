@@ -154,7 +154,7 @@ async function copyTexts(ports: ClientPorts, fork: OpenFork, version: Version): 
   if (missing.size > 0) throw versionGone(fork.plan.source, version.number);
 }
 
-/** @returns the head of the copy. It is below the head of the plan if a failover lost batches */
+/** @returns the head of the copy, which is below the head of the plan if a failover lost batches */
 async function copyLog(ports: ClientPorts, fork: OpenFork, copied: number): Promise<number> {
   const { source, head } = fork.plan;
   let at = copied;

@@ -119,7 +119,7 @@ export function readConversationName(name: ConversationName, at = 'conversation'
   return { id: parseInput(idSchema, id, at), tenant: parseInput(conversationFields.tenant, tenant, 'tenant') };
 }
 
-/** Reads both fields once, so that errors use the names that the caller knows. */
+/** Reads each field once. The fields are validated afterwards, under the names that the caller uses. */
 const nameSchema = z.object({ tenant: z.unknown(), conversation: z.unknown() });
 
 /** @throws invalid_input */
@@ -186,7 +186,7 @@ export async function weighMessage(counter: TokenCounter, message: Message, fiel
 
 /** @throws message_too_large, with the field */
 export function checkMessageBytes(message: Message, field: string): void {
-  // The text is checked first: serializing hundreds of megabytes is wasted work.
+  // The text alone may be too large. Checking it first avoids serializing hundreds of megabytes.
   checkBytes(message.content, field);
   checkBytes(JSON.stringify(message), field);
 }
@@ -200,7 +200,7 @@ function checkBytes(text: string, field: string): void {
   });
 }
 
-/** JavaScript callers can pass any value. */
+/** The types exclude null, but JavaScript callers can pass it. */
 function isMapping(name: ConversationName): name is Exclude<ConversationName, string> {
   return typeof name === 'object' && name !== null;
 }

@@ -11,7 +11,7 @@ import { createClient, type TurnfoldClient } from './client.ts';
 import { type ClientOptions, type ClientSettings, readClientOptions, readEncoding } from './client-options.ts';
 import { storePorts } from './ports.ts';
 
-/** The client and its caller together answer within a second. */
+/** Time limit of one attempt to connect. A caller with `failFast` gets its answer within a second. */
 const OPEN_MS = 900;
 
 /** A client with its connections. */
@@ -108,9 +108,9 @@ async function callUntil<T>(deadlineMs: number, call: () => Promise<T>): Promise
     } catch (error) {
       if (!isTurnfoldError(error, 'redis_unavailable') || isRefusal(error)) throw error;
       const failedAt = performance.now();
-      // A call of many batches may have run for long before Redis went away.
+      // A call of many batches may have run for minutes before Redis went away. The deadline starts at the outage.
       until ??= Math.max(startedAt, failedAt - COMMAND_MS) + deadlineMs;
-      // Jitter: all calls of a service see the outage begin at the same time.
+      // Jitter spreads the retries of all calls of a service, which see the outage begin at the same time.
       const waitMs = pauseMs * (0.5 + Math.random() / 2);
       if (failedAt + waitMs >= until) throw error;
       await delay(waitMs);

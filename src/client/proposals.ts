@@ -102,8 +102,7 @@ export async function readProposal(ports: ClientPorts, name: ConversationName): 
 }
 
 /**
- * A worker repeats all checks over the current log. If a check fails, the
- * proposal keeps waiting.
+ * A worker repeats all checks over the current log. If a check fails, the proposal keeps waiting.
  * @throws invalid_input, not_found, gone, conversation_forking, accepted_unsure
  * @throws proposal_stale if the proposal no longer waits or fits
  * @throws conversation_busy if a model has an open thinking loop over the context

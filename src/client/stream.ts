@@ -29,8 +29,8 @@ export interface StreamOptions {
 }
 
 /**
- * The result is read from Redis as by `result`, so lost text does not affect it. The subscription
- * begins with the first read and ends with the last.
+ * The result is read from Redis as by `result`, so lost text does not affect the result. The subscription begins with
+ * the first read and ends with the last.
  * @throws invalid_input, not_found, the signal's reason
  */
 export function streamTurn(
@@ -91,7 +91,7 @@ async function* followText(
       if (waiting !== undefined) {
         const current = waiting;
         waiting = undefined;
-        // Text from before the wait comes first.
+        // The text from before the wait is delivered before the wait.
         await listening.catchUp();
         yield* text.take();
         yield { type: 'waiting', waiting: current };

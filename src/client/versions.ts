@@ -49,7 +49,7 @@ const restoreSchema = rollbackSchema.extend({
 export type RestoreInput = z.input<typeof restoreSchema>;
 export type RollbackInput = z.input<typeof rollbackSchema>;
 
-/** A concurrent commit or append makes the replacement stale. Then it is computed again. */
+/** A concurrent commit or append makes a computed replacement stale. Then the replacement is computed again. */
 const TRIES = 5;
 
 /** Snapshot that a replacement is computed from. */

@@ -25,7 +25,7 @@ describe('config check', () => {
   test('config check reports valid settings and files, and warns about a missing REDIS_URL', async () => {
     const policy = await writeTemporary('policy.yaml', 'retention_window: 4');
     const args = ['config', 'check', '--policy', policy, '--agents', AGENTS];
-    const ok = `ok       the environment, ${policy}, ${AGENTS} valid\n`;
+    const ok = `ok       valid: the environment, ${policy}, ${AGENTS}\n`;
     const run = await runTurnfold(args, { env: SET });
     expect(run).toMatchObject({ code: 0, stderr: '', stdout: ok });
     // The check may run on a machine without workers, so a missing REDIS_URL is only a warning.

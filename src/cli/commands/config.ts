@@ -45,7 +45,6 @@ export interface CheckOptions {
   readonly policy?: string;
   readonly shadow?: string;
   readonly agents?: string;
-  /** Comma-separated roles of the workers. */
   readonly roles: string;
   readonly json?: boolean;
 }
@@ -69,7 +68,7 @@ export async function checkConfig({ output }: CommandContext, options: CheckOpti
   else {
     for (const { code, message } of errors) writeFinding(output, 'wrong', `${code}: ${message}`);
     for (const warning of warnings) writeFinding(output, 'warning', warning);
-    if (errors.length === 0) writeFinding(output, 'ok', `${listRead(policy, shadow, agents)} valid`);
+    if (errors.length === 0) writeFinding(output, 'ok', `valid: ${listRead(policy, shadow, agents)}`);
   }
   return errors.length === 0 ? 0 : 1;
 }
@@ -89,7 +88,7 @@ function listRead(...files: readonly (string | undefined)[]): string {
   return ['the environment', ...files.filter((file) => file !== undefined)].join(', ');
 }
 
-/** Problems of each file, then of the agents under each policy that could be read. */
+/** Checks each file, then the agents under each policy without problems. */
 async function checkFiles({ policy, shadow, agents, roles }: CheckOptions): Promise<Report[]> {
   const hasSummarizers = readRoles(roles).includes('summarization');
   const base = await examinePolicyFile(policy);

@@ -5,7 +5,6 @@ import type { ClientContext, ConversationOptions } from '../run-command.ts';
 import { describeCall } from '../turn-text.ts';
 import { describeOpen } from './turns.ts';
 
-/** Prints the state of a conversation, without messages. */
 export async function describe(
   { client, output }: ClientContext,
   id: string,
@@ -47,7 +46,7 @@ function describeOpenTurns({ turns: [first], mailbox, scheduled }: OpenTurns): [
   ];
 }
 
-/** Open calls belong to the running or waiting turn. Without one they belong to the caller's own loop. */
+/** Open calls belong to the running or waiting turn. Without such a turn they belong to a caller with its own loop. */
 function describeOpenCall(call: OpenCallView, { turns: [first] }: OpenTurns): string {
   const owner = first?.state === 'running' || first?.state === 'waiting' ? `, of ${first.turn}` : '';
   return `${call.id}  ${describeCall(call)}${owner}`;

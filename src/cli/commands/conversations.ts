@@ -8,7 +8,6 @@ import { describeCall } from '../turn-text.ts';
 interface ListOptions {
   /** Absent: all tenants. */
   readonly tenant?: string;
-  /** Place where an earlier list ended. */
   readonly after?: string;
   readonly limit: number;
   readonly json?: boolean;

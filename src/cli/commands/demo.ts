@@ -82,14 +82,14 @@ function report(
   if (options.json) writeJson(output, summarizeRun(run, usable));
 }
 
-/** Prints commands to look further. At a terminal the temporary Redis stays until Enter, so that they work. */
+/** Prints commands that inspect the run. At a terminal the temporary Redis runs until Enter, so that the commands work. */
 async function inviteToLook(
   output: Output,
   options: DemoOptions,
   { redis, run, interrupted }: { redis: LocalRedis; run: DemoRun; interrupted: AbortSignal },
 ): Promise<void> {
   if (options.json) return;
-  // REDIS_URL may hold a password and is in the environment already.
+  // A configured REDIS_URL is not printed: it may hold a password, and the shell of the user has it.
   const command = `${redis.source === 'configured' ? '' : `REDIS_URL=${redactUrl(redis.url)} `}${nameProgram(ROOT)}`;
   output.line('');
   output.line('To look further:');

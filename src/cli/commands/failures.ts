@@ -39,13 +39,12 @@ export interface RedriveOptions extends ConversationOptions {
   readonly operation?: string;
   /** JSON or `@file`. */
   readonly context?: string;
-  /** Seconds to wait for the answer. */
   readonly wait: number;
 }
 
 /**
  * Enqueues the input of a failed turn as a new turn. Without a turn, requests a pass: a failed pass leaves no turn.
- * @returns the exit code: 1 if it waited without an answer
+ * @returns the exit code: 1 after a wait without an answer
  */
 export async function redrive(
   context: ClientContext,

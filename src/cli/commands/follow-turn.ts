@@ -6,13 +6,12 @@ import type { ClientContext, ConversationOptions } from '../run-command.ts';
 import { adviseAnswer, describeCalls, describeState, describeTurn, TurnPage } from '../turn-text.ts';
 
 export interface FollowOptions extends ConversationOptions {
-  /** Seconds. With 0, show the current state, or stream until the turn settles. */
+  /** Seconds. 0 shows the current state, or streams until the turn settles. */
   readonly wait: number;
-  /** Print the text while the model writes it. */
   readonly stream?: boolean;
 }
 
-/** Prints a turn now or once it settles. @returns the exit code: 1 if it waited without an answer */
+/** Prints a turn now or once the turn settles. @returns the exit code: 1 after a wait without an answer */
 export async function showTurn(
   context: ClientContext,
   id: string,

@@ -72,7 +72,7 @@ function planConversation(
   };
 }
 
-/** A file's first message is index 0 and seq 1. */
+/** Converts seqs to indexes: the first message of a file has seq 1 and index 0. */
 function indexRange({ from, to }: SeqRange): SeqRange {
   return { from: from - 1, to: to - 1 };
 }

@@ -11,9 +11,7 @@ import { renameField } from '../typed-errors.ts';
 interface DecisionOptions extends ConversationOptions {
   /** Absent: the proposal that waits now. */
   readonly proposal?: string;
-  /** The same id again changes nothing and reports the outcome. */
   readonly operation?: string;
-  /** Seconds to wait for a worker. */
   readonly wait: number;
 }
 

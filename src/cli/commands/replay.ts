@@ -53,7 +53,7 @@ export async function replayFile({ output }: CommandContext, path: string, optio
     progress.advance(Buffer.byteLength(line) + 1, 0);
     const weighed = await weighConversation(readMessages(), trial.prepared);
     const [own, other] = await replayAll(weighed, trials, { summarizers, progress });
-    // On one terminal a line of JSON would stand behind the bar.
+    // On a terminal the line of JSON would follow the bar on the same line.
     if (json && isTTY) progress.clear();
     if (json) writeJson(output, { id, ...own?.figures, ...(other && { against: other.figures }) });
     else trials.forEach(({ replayed }, index) => replayed.push({ id, ...([own, other][index] as Replayed) }));

@@ -9,11 +9,9 @@ import { readPolicyFile } from '../policy-file.ts';
 import type { ClientContext, ConversationOptions } from '../run-command.ts';
 
 export interface ReplacementOptions extends ConversationOptions {
-  /** The same id again changes nothing. */
   readonly operation?: string;
   /** Module that exports `agents`. With it, a context over the agent's hard limit is refused. */
   readonly agents?: string;
-  /** Policy file of the workers. */
   readonly policy?: string;
 }
 
@@ -76,7 +74,7 @@ async function readLimit(
 
 interface MadeVersion extends ConversationOptions {
   readonly id: string;
-  /** The context that the version shows. */
+  /** Describes the restored context. */
   readonly what: string;
 }
 

@@ -9,7 +9,6 @@ const PREVIEW_CHARACTERS = 160;
 export interface ContextOptions extends ConversationOptions {
   /** Number of a kept version. Absent: the live one. */
   readonly version?: number;
-  /** Whole messages instead of one line each. */
   readonly full?: boolean;
 }
 
@@ -32,7 +31,7 @@ export async function showContext(
     const columns = [range.padStart(9), role.padEnd(10), tokens.padStart(6)];
     output.line(`${columns.join('  ')}  ${options.full ? text : preview(text)}`.trimEnd());
   };
-  // Redis keeps system prompt and pins as texts only. Their tokens are known to workers, which have the agent's code.
+  // Redis keeps system prompt and pins without their token counts.
   const { system = '', pins = [] } = setup ?? {};
   if (system !== '') print('', 'system', '', system);
   for (const pin of pins) print('', 'pin', '', pin);
@@ -82,7 +81,7 @@ function preview(text: string): string {
 
 const HEADER = ['version', 'strategy', 'reasons', 'archived', 'tokens before → after', 'took', 'notes'];
 
-/** A table of versions. The column of notes is left out if it is empty. */
+/** Formats versions as a table. An empty column of notes is left out. */
 export function describeVersions(versions: readonly Version[]): string[] {
   const rows = versions.map((version) => [
     String(version.number),

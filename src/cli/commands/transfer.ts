@@ -93,7 +93,7 @@ async function appendAll(
   }
 }
 
-/** A person named a conversation, not the head that the append expects. */
+/** Words a conflict about the expected head for a person, who named only a conversation. */
 function nameConflict(cause: unknown, conversation: string, expectedHead: number): unknown {
   if (!isTurnfoldError(cause, 'conflict')) return cause;
   const { details = {} } = cause;
@@ -105,7 +105,7 @@ function nameConflict(cause: unknown, conversation: string, expectedHead: number
   return fieldError('conflict', 'id', why, { details, cause });
 }
 
-/** The id follows from the content, so another text is another operation, which the existing log rejects. */
+/** Derives the operation id from the messages. A repeated import is the same operation, other messages are a conflict. */
 function nameOperation(start: number, batch: readonly Message[]): string {
   const hash = createHash('sha256').update(JSON.stringify(batch)).digest('hex').slice(0, 32);
   return `import-${start}-${hash}`;

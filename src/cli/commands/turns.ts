@@ -43,11 +43,10 @@ export interface AnswerOptions extends ConversationOptions {
   readonly file?: string;
   readonly error?: boolean;
   readonly approve?: boolean;
-  /** True if no reason was given. */
+  /** True if the option has no reason. */
   readonly deny?: string | true;
 }
 
-/** Answers one call that a turn waits for. */
 export async function answer(
   { client, output }: ClientContext,
   ...[id, turn, call, options]: [string, string, string, AnswerOptions]
@@ -109,7 +108,7 @@ export interface EnqueueOptions extends FollowOptions {
   readonly context?: string;
 }
 
-/** Enqueues a turn and may wait for its answer. @returns the exit code: 1 if it waited without an answer */
+/** @returns the exit code: 1 after a wait without an answer */
 export async function enqueue(
   context: ClientContext,
   id: string,

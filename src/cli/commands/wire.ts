@@ -21,7 +21,6 @@ export interface RenderOptions {
   readonly system?: string;
 }
 
-/** Default reserve for an answer. */
 const MAX_OUTPUT_TOKENS = 8_192;
 
 /**

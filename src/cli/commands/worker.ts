@@ -18,7 +18,6 @@ import { explainError, explainRefusal } from '../redis-outage.ts';
 import type { CommandContext } from '../run-command.ts';
 
 export interface WorkerOptions {
-  /** Comma-separated. */
   readonly roles: string;
   readonly agents: string;
   readonly policy?: string;
@@ -64,7 +63,7 @@ export async function runWorker({ output }: CommandContext, options: WorkerOptio
     throw placeAgentError(error, agents, sources);
   });
   void exitRefused(location, started, output);
-  // A start waits for Redis without limit. A signal may abandon the start, which has claimed nothing yet.
+  // A start waits for Redis without limit. A signal ends the wait: a worker that has not started has claimed nothing.
   const workers = await Promise.race([started, interruption.then(() => undefined)]);
   if (workers !== undefined) logger.info({ roles, metrics: workers.metricsUrl }, 'worker started');
   const why = await Promise.race([interruption.then(({ signal }) => signal), denied.promise]);
@@ -82,14 +81,14 @@ export async function runWorker({ output }: CommandContext, options: WorkerOptio
 const SEVERAL_NODES_MS = 10_000;
 
 /**
- * Ends the process if Redis refuses its client. Such a Redis may close connections without an error, and the start would wait
- * silently. The exit is immediate, because nothing is claimed yet and a TLS socket closed amid its handshake fails unheard.
+ * Ends the process if Redis refuses its client. Such a Redis may close connections without an error, and the start would
+ * wait silently. The exit is immediate, because the worker has claimed nothing yet.
  */
 async function exitRefused(location: RedisLocation, started: Promise<Workers>, output: Output): Promise<void> {
   let hasStarted = false;
   started.then(
     () => (hasStarted = true),
-    () => undefined, // the command reports it
+    () => undefined, // runWorker reports the failed start
   );
   const error = await explainRefusal(location);
   if (error === undefined) return;

@@ -4,7 +4,6 @@ export interface PromptOptions {
   readonly input: NodeJS.ReadableStream;
   /** The terminal that echoes the input. Absent: no terminal, so no prompt is shown. */
   readonly output?: NodeJS.WritableStream;
-  /** Closes the prompt. */
   readonly signal?: AbortSignal;
   /** Ctrl-C at the terminal, which readline consumes before it becomes a signal. */
   readonly onInterrupt: () => void;
@@ -13,7 +12,6 @@ export interface PromptOptions {
 interface Question {
   /** A constant, because readline prints it unescaped. */
   readonly prompt: string;
-  /** Withdraws the question. */
   readonly signal?: AbortSignal | undefined;
   /** At a terminal, ignore lines that were typed before the question. */
   readonly isFresh?: boolean;

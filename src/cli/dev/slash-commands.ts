@@ -17,7 +17,6 @@ const OPTIONS = { tenant: DEFAULT_TENANT };
 export const HELP = '/help';
 export const LEAVE = '/quit';
 
-/** Commands at the prompt of `dev`. */
 const COMMANDS: readonly SlashCommand[] = [
   { name: HELP, about: 'list these commands', run: showHelp },
   {
@@ -44,7 +43,6 @@ async function showHelp({ output }: ClientContext): Promise<void> {
   output.line('Ctrl-C cancels the running turn. Any other text is a message to the agent.');
 }
 
-/** Requests a pass, waits for its end and prints the result. */
 async function compact({ client, output }: ClientContext, conversation: string): Promise<void> {
   const before = (await client.versions(conversation)).length;
   const passId = await client.compact(conversation);

@@ -10,7 +10,6 @@ import { findSlashCommand, HELP, LEAVE } from './slash-commands.ts';
 export interface TalkOptions extends ClientContext {
   readonly agent: string;
   readonly conversation: string;
-  /** Context of each turn. */
   readonly context?: TurnContext | undefined;
   /** Aborts at SIGTERM or SIGINT. */
   readonly interrupted: AbortSignal;
@@ -26,10 +25,9 @@ interface OpenTurn {
 export class Talk {
   readonly #options: TalkOptions;
   readonly #output: Output;
-  /** Aborts when the person leaves. */
   readonly #leaving = new AbortController();
   #open: OpenTurn | undefined;
-  /** The next Ctrl-C leaves. */
+  /** True after a first Ctrl-C: the next one leaves. */
   #isWarned = false;
   #prompt: Prompt | undefined;
 
@@ -38,7 +36,6 @@ export class Talk {
     this.#output = options.output;
   }
 
-  /** Answers lines until the person leaves. */
   async run(prompt: Prompt): Promise<void> {
     this.#prompt = prompt;
     const { agent, interrupted } = this.#options;
@@ -51,7 +48,7 @@ export class Talk {
     }
   }
 
-  /** The first Ctrl-C cancels the turn, or warns if there is none. The second one leaves. */
+  /** The first Ctrl-C cancels the running turn, or warns if no turn runs. The second Ctrl-C ends `dev`. */
   interrupt(): void {
     const open = this.#open;
     if (this.#isWarned || (open === undefined && this.#prompt?.isTerminal !== true)) {
@@ -80,7 +77,7 @@ export class Talk {
     return this.#leaving.signal.aborted || this.#options.interrupted.aborted;
   }
 
-  /** Reports an error and goes on. Errors after the person has left are results of leaving. */
+  /** Reports an error and continues the talk. After the person has left, errors are consequences of leaving. */
   async #attempt(work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -101,7 +98,7 @@ export class Talk {
     else await command(this.#options, conversation);
   }
 
-  /** An open turn of an earlier chat would block all later turns without a sign. */
+  /** Follows an open turn of an earlier chat. Otherwise that turn would silently block all new turns. */
   async #resumeOpenTurn(): Promise<void> {
     const { client, conversation } = this.#options;
     const open = await client.openTurns(conversation, { limit: 1 }).catch((error: unknown) => {
@@ -138,7 +135,7 @@ export class Talk {
     }
   }
 
-  /** Asks the person about each call of the wait. Other waits are only shown. */
+  /** Asks the person about each awaited call. A wait for compaction or a retry is only shown. */
   async #askAnswers(waiting: Waiting, { turn, canceling: { signal } }: OpenTurn): Promise<void> {
     const { client, conversation } = this.#options;
     if (!isAnswerKind(waiting.for)) {

@@ -10,17 +10,17 @@ export interface Progress {
 
 const SILENT: Progress = { advance: () => undefined, clear: () => undefined };
 const BAR_WIDTH = 30;
-/** `100%  1000000 messages, 10000/s`, and brackets around the bar */
+/** Width of `100%  1000000 messages, 10000/s` and the brackets around the bar. */
 const TEXT_WIDTH = 36;
 const REDRAW_MS = 100;
 
-/** @param path standard input (`-`) has no known end, so it gets figures without a bar */
+/** @param path for standard input (`-`), whose size is unknown, the progress has no bar */
 export async function openProgress(path: string, terminal: NodeJS.WriteStream): Promise<Progress> {
   if (!terminal.isTTY) return SILENT;
   const size = path === '-' ? 0 : await readSize(path);
   const startMs = performance.now();
   let [bytes, messages, drawnMs, width] = [0, 0, Number.NEGATIVE_INFINITY, 0];
-  // Blanks overwrite the old line, so no escape sequences are needed. A full line would wrap.
+  // Blanks overwrite the previous line, because escape sequences are not printed. A line of full width would wrap.
   const draw = (text: string): void => {
     const line = text.slice(0, Math.max(0, terminal.columns - 1));
     terminal.write(`\r${line.padEnd(width)}${line === '' ? '\r' : ''}`);

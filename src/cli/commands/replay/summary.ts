@@ -9,7 +9,7 @@ const PLOT_WIDTH = 72;
 const PLOT_HEIGHT = 12;
 const MIN_ID_CHARS = 12;
 const MAX_ID_CHARS = 40;
-/** before the line of a plot: its scale */
+/** Columns of the scale to the left of a plot. */
 const SCALE_WIDTH = 11;
 const GAP = '  ';
 /** Width of lines without a terminal. */
@@ -18,7 +18,6 @@ const DEFAULT_COLUMNS = 120;
 const HEADER = ['conversation', 'requests', 'over', 'invalid', 'passes', 'sent', 'peak', 'end', 'recall', 'window'];
 const COST_HEADER = ['$ cached', '$ uncached'];
 
-/** A policy that was tried. */
 export interface TriedPolicy {
   readonly name: string;
   readonly replayed: readonly ReplayedConversation[];
@@ -50,7 +49,7 @@ export function describePolicy({ name, replayed, usableTokens }: TriedPolicy, co
   ];
 }
 
-/** Recall by the number of literals, as over one long conversation. */
+/** Sums figures. Recall is weighted by the literals of each conversation. */
 function sumFigures(all: readonly ReplayFigures[]): ReplayFigures {
   const sum = (valueOf: (figures: ReplayFigures) => number): number =>
     all.reduce((total, figures) => total + valueOf(figures), 0);
@@ -89,7 +88,7 @@ function describeFigures(figures: ReplayFigures): string[] {
   return [...counts, shareOf(recall.compacted), shareOf(recall.evicted), ...costs];
 }
 
-/** Cuts names, never figures. */
+/** Aligns a table. Names are cut to fit the terminal, figures never. */
 function formatTable(rows: readonly (readonly string[])[], columns: number): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const [longest = 0, ...others] = widths;
@@ -100,7 +99,7 @@ function formatTable(rows: readonly (readonly string[])[], columns: number): str
   );
 }
 
-/** Start and end: ids of one recording often differ in their last letters. */
+/** Cuts the middle of a name. Ids of one recording often differ in their last letters. */
 function clipName(name: string, width: number): string {
   if (name.length <= width) return name;
   const end = Math.floor((width - 1) / 2);
