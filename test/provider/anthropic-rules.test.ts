@@ -244,40 +244,43 @@ const broken: readonly BrokenRule[] = [
 const headers = { 'anthropic-beta': 'compact-2026-09-04' };
 
 describe('refusals by Anthropic', () => {
-  it.each(broken)('$rule: $words', async ({ rule, body, words, strict = {}, status = 400 }) => {
-    await using provider = await startProvider({ strict });
-    const reply = await postRaw(provider, 'anthropic', body, headers);
-    const { error } = JSON.parse(reply.text) as { error: { message: string; type: string; details?: JsonObject } };
-    expect(reply.status).toBe(status);
-    expect(error.type).toBe(status === 413 ? 'request_too_large' : 'invalid_request_error');
-    expect(`${error.message} ${String(error.details?.['error_code'])}`).toContain(words);
-    expect(provider.requests[0]?.refusal?.rule).toBe(rule);
-  });
+  it.each(broken)(
+    'the strict Anthropic provider refuses a breach of $rule: $words',
+    async ({ rule, body, words, strict = {}, status = 400 }) => {
+      await using provider = await startProvider({ strict });
+      const reply = await postRaw(provider, 'anthropic', body, headers);
+      const { error } = JSON.parse(reply.text) as { error: { message: string; type: string; details?: JsonObject } };
+      expect(reply.status).toBe(status);
+      expect(error.type).toBe(status === 413 ? 'request_too_large' : 'invalid_request_error');
+      expect(`${error.message} ${String(error.details?.['error_code'])}`).toContain(words);
+      expect(provider.requests[0]?.refusal?.rule).toBe(rule);
+    },
+  );
 
   it.each([
     ['a question', bodyOf(question)],
-    ['a text for short', bodyOf({ role: 'user', content: 'Look.' })],
+    ['a message whose content is a string', bodyOf({ role: 'user', content: 'Look.' })],
     ['a closed round', bodyOf(...round)],
     [
-      'words after the results',
+      'text behind the results',
       bodyOf(...round.slice(0, 2), user(result('toolu_1'), result('toolu_2'), text('Go on.'))),
     ],
-    ['four marks', bodyOf(user(marked('1'), marked('2'), marked('3'), marked('4')))],
+    ['four cache marks', bodyOf(user(marked('1'), marked('2'), marked('3'), marked('4')))],
     ['an image', bodyOf(user({ type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AA==' } }))],
     ['adaptive thinking over a round without any', { ...bodyOf(...round), thinking: { type: 'adaptive' } }],
-  ])('accepts %s', async (_name, body) => {
+  ])('the strict Anthropic provider accepts %s', async (_name, body) => {
     await using provider = await startProvider({ answers: [{ text: 'Yes.' }] });
     const reply = await postRaw(provider, 'anthropic', body);
     expect(reply).toMatchObject({ status: 200 });
   });
 
-  it('refuses a compaction block without its beta header', async () => {
+  it('the strict Anthropic provider refuses a compaction block without its beta header', async () => {
     await using provider = await startProvider();
     const reply = await postRaw(provider, 'anthropic', bodyOf(user(summary, text('On.'))));
     expect(reply.text).toContain("Input tag 'compaction' found using 'type' does not match");
   });
 
-  it('accepts all of it when it is not strict', async () => {
+  it('a lenient Anthropic provider accepts every body that the strict provider refuses', async () => {
     await using provider = await startProvider({ answers: () => ({ text: 'Yes.' }), strict: false });
     for (const { body } of broken) expect((await postRaw(provider, 'anthropic', body)).status).toBe(200);
   });

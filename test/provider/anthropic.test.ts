@@ -29,7 +29,7 @@ function extend(params: Params, message: Anthropic.Message): Params {
 }
 
 describe('Anthropic through its SDK', () => {
-  it('streams the same answer that it returns whole', async () => {
+  it('the Anthropic provider streams the same answer that it returns whole', async () => {
     const answer = {
       thinking: 'Both, I think.',
       text: 'Reading — ✂️.',
@@ -61,7 +61,7 @@ describe('Anthropic through its SDK', () => {
     expect(provider.requests.map(({ isStream }) => isStream)).toEqual([false, true]);
   });
 
-  it('accepts its own thinking over several rounds and with other cache marks', async () => {
+  it('the Anthropic provider accepts its own thinking over several rounds, and with other cache marks', async () => {
     const answers = [
       { thinking: 'One.', calls },
       { parts: [{ thinking: '', isRedacted: true }, { text: 'More.' }, { call: { name: 'read', arguments: {} } }] },
@@ -100,7 +100,7 @@ describe('Anthropic through its SDK', () => {
     await expect(client.messages.create(second)).resolves.toMatchObject({ stop_reason: 'end_turn' });
   });
 
-  it('accepts an edit if only the block itself is signed', async () => {
+  it('the Anthropic provider accepts an edited history if it signs only the thinking block itself', async () => {
     const answers = [{ thinking: 'One.', calls }, { text: 'Done.' }];
     await using provider = await startProvider({ answers, strict: { signatures: 'block' } });
     const client = connectAnthropic(provider);
@@ -108,7 +108,7 @@ describe('Anthropic through its SDK', () => {
     await expect(client.messages.create({ ...second, system: 'Other.' })).resolves.toBeDefined();
   });
 
-  it('refuses a gap between blocks, and accepts a history without the oldest ones', async () => {
+  it('the Anthropic provider refuses a gap between thinking blocks, and accepts a history without the oldest blocks', async () => {
     const answers = [
       { thinking: '1', text: 'a' },
       { thinking: '2', text: 'b' },
@@ -138,7 +138,7 @@ describe('Anthropic through its SDK', () => {
     await expect(client.messages.create(without(1, 3))).resolves.toBeDefined();
   });
 
-  it('refuses an open loop whose thinking is gone or changed (A7)', async () => {
+  it('the Anthropic provider refuses an open tool loop whose thinking is missing or changed (A7)', async () => {
     await using provider = await startProvider({ answers: [{ thinking: 'One.', calls }, { text: 'Without.' }] });
     const client = connectAnthropic(provider);
     const message = await client.messages.create(first);
@@ -150,7 +150,7 @@ describe('Anthropic through its SDK', () => {
     await expect(client.messages.create(off)).resolves.toMatchObject({ stop_reason: 'end_turn' });
   });
 
-  it('compacts, and accepts its compaction only verbatim (A10)', async () => {
+  it('the Anthropic provider compacts, and accepts its compaction back only verbatim (A10)', async () => {
     const answers = [{ parts: [{ compaction: 'They spoke of a.' }] }, { text: 'On.' }];
     await using provider = await startProvider({ answers });
     const betas = ['compact-2026-09-04'];

@@ -70,7 +70,7 @@ async function fail(asked: Promise<unknown>): Promise<Error> {
 }
 
 describe('errors as an SDK sees them', () => {
-  it.each(errors)('$format: $name', async ({ format, name }) => {
+  it.each(errors)('the $format provider returns the error $name as its SDK expects it', async ({ format, name }) => {
     await using provider = await startProvider({ answers: [{ fault: name }, { fault: name }] });
     const { status, name: expected, words = '' } = seenBy[format][name];
     for (const isStream of [true, false]) {
@@ -81,7 +81,7 @@ describe('errors as an SDK sees them', () => {
     }
   });
 
-  it.each(FORMATS)('%s: returns the retry time', async (format) => {
+  it.each(FORMATS)('the %s provider returns the scripted retry time', async (format) => {
     await using provider = await startProvider({ answers: [{ fault: 'rate_limit', retryAfterMs: 1500 }] });
     const error = await fail(ASKINGS[format](provider, true));
     const headers = (error as Error & { headers: Headers }).headers;
@@ -89,7 +89,7 @@ describe('errors as an SDK sees them', () => {
     expect(headers.get('retry-after-ms')).toBe(format === 'anthropic' ? null : '1500');
   });
 
-  it('returns a message of the test', async () => {
+  it('the provider returns an error with the message of the script', async () => {
     const message = 'messages.7: something new';
     await using provider = await startProvider({ answers: [{ fault: 'invalid', message }] });
     expect((await fail(ASKINGS.anthropic(provider, true))).message).toContain(message);
@@ -97,40 +97,49 @@ describe('errors as an SDK sees them', () => {
 });
 
 describe('faults as an SDK sees them', () => {
-  it.each(ways)('$format, streamed: $isStream: drops the connection', async ({ format, isStream }) => {
-    await using provider = await startProvider({ answers: [{ fault: 'reset' }] });
-    expect((await fail(ASKINGS[format](provider, isStream))).message).toBe('Connection error.');
-  });
+  it.each(ways)(
+    'the $format provider drops the connection on request (streamed: $isStream)',
+    async ({ format, isStream }) => {
+      await using provider = await startProvider({ answers: [{ fault: 'reset' }] });
+      expect((await fail(ASKINGS[format](provider, isStream))).message).toBe('Connection error.');
+    },
+  );
 
-  it.each(ways)('$format, streamed: $isStream: stays silent until the client leaves', async ({ format, isStream }) => {
-    const client = new AbortController();
-    const answers = () => {
-      client.abort();
-      return { fault: 'hang' } as const;
-    };
-    await using provider = await startProvider({ answers });
-    const error = await fail(ASKINGS[format](provider, isStream, client.signal));
-    expect(error.constructor.name).toBe('APIUserAbortError');
-  });
+  it.each(ways)(
+    'the $format provider stays silent on request until the client leaves (streamed: $isStream)',
+    async ({ format, isStream }) => {
+      const client = new AbortController();
+      const answers = () => {
+        client.abort();
+        return { fault: 'hang' } as const;
+      };
+      await using provider = await startProvider({ answers });
+      const error = await fail(ASKINGS[format](provider, isStream, client.signal));
+      expect(error.constructor.name).toBe('APIUserAbortError');
+    },
+  );
 
-  it.each(ways)('$format, streamed: $isStream: cuts the answer in the middle', async ({ format, isStream }) => {
-    await using provider = await startProvider({ answers: [{ fault: 'cut', answer }] });
-    expect((await fail(ASKINGS[format](provider, isStream))).message).toMatch(/terminated|Premature close|aborted/i);
-  });
+  it.each(ways)(
+    'the $format provider cuts the answer in the middle on request (streamed: $isStream)',
+    async ({ format, isStream }) => {
+      await using provider = await startProvider({ answers: [{ fault: 'cut', answer }] });
+      expect((await fail(ASKINGS[format](provider, isStream))).message).toMatch(/terminated|Premature close|aborted/i);
+    },
+  );
 
-  it.each(FORMATS)('%s: ends a stream early as if it were whole', async (format) => {
+  it.each(FORMATS)('the %s provider ends a stream early on request, without an error', async (format) => {
     await using provider = await startProvider({ answers: [{ fault: 'cut', answer, isOrderly: true }] });
     const last = await ASKINGS[format](provider, true);
     expect(last).toBeDefined();
     expect(JSON.stringify(last)).not.toMatch(/message_stop|"finish_reason":"stop"|response\.completed/);
   });
 
-  it.each(FORMATS)('%s: ends a body early as if it were whole', async (format) => {
+  it.each(FORMATS)('the %s provider ends a body early on request, without an error', async (format) => {
     await using provider = await startProvider({ answers: [{ fault: 'cut', answer, isOrderly: true }] });
     expect((await fail(ASKINGS[format](provider, false))).name).toBe('SyntaxError');
   });
 
-  it.each(FORMATS)('%s: returns garbage', async (format) => {
+  it.each(FORMATS)('the %s provider returns garbage on request', async (format) => {
     const kinds = ['event', 'page', 'json'] as const;
     await using provider = await startProvider({ answers: kinds.map((as) => ({ fault: 'garbage', as })) });
     await expect(ASKINGS[format](provider, true)).rejects.toThrow(SyntaxError);
@@ -150,7 +159,7 @@ describe('faults as an SDK sees them', () => {
     expect(failed).toMatchObject({ status: undefined, ...seen });
   });
 
-  it('openai-responses: fails a response in the middle of its stream', async () => {
+  it('the Responses provider fails a response in the middle of its stream on request', async () => {
     await using provider = await startProvider({ answers: [{ fault: 'stream_error', error: 'rate_limit', answer }] });
     expect(await ASKINGS['openai-responses'](provider, true)).toMatchObject({
       type: 'response.failed',
@@ -158,9 +167,12 @@ describe('faults as an SDK sees them', () => {
     });
   });
 
-  it.each(ways)('$format, streamed: $isStream: answers slowly, but completely', async ({ format, isStream }) => {
-    await using provider = await startProvider({ answers: [{ fault: 'slow', answer, delayMs: 1 }] });
-    const said = JSON.stringify(await ASKINGS[format](provider, isStream));
-    expect(said).toMatch(isStream ? /message_stop|"finish_reason":"stop"|response\.completed/ : /A sentence/);
-  });
+  it.each(ways)(
+    'the $format provider answers slowly but completely on request (streamed: $isStream)',
+    async ({ format, isStream }) => {
+      await using provider = await startProvider({ answers: [{ fault: 'slow', answer, delayMs: 1 }] });
+      const said = JSON.stringify(await ASKINGS[format](provider, isStream));
+      expect(said).toMatch(isStream ? /message_stop|"finish_reason":"stop"|response\.completed/ : /A sentence/);
+    },
+  );
 });

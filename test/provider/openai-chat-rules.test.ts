@@ -223,18 +223,21 @@ const broken: readonly BrokenRule[] = [
 ];
 
 describe('refusals by servers of Chat Completions', () => {
-  it.each(broken)('$rule: $words', async ({ rule, body, words, code, param, strict = {} }) => {
-    await using provider = await startProvider({ strict });
-    const reply = await postRaw(provider, 'openai-chat', body);
-    const { error } = JSON.parse(reply.text) as { error: { message: string; code: unknown; param: unknown } };
-    expect(error.message).toContain(words);
-    expect(reply.status).toBe(400);
-    if (code !== undefined) expect(error.code).toBe(code);
-    if (param !== undefined) expect(error.param).toBe(param);
-    expect(provider.requests[0]?.refusal?.rule).toBe(rule);
-  });
+  it.each(broken)(
+    'the strict Chat provider refuses a breach of $rule: $words',
+    async ({ rule, body, words, code, param, strict = {} }) => {
+      await using provider = await startProvider({ strict });
+      const reply = await postRaw(provider, 'openai-chat', body);
+      const { error } = JSON.parse(reply.text) as { error: { message: string; code: unknown; param: unknown } };
+      expect(error.message).toContain(words);
+      expect(reply.status).toBe(400);
+      if (code !== undefined) expect(error.code).toBe(code);
+      if (param !== undefined) expect(error.param).toBe(param);
+      expect(provider.requests[0]?.refusal?.rule).toBe(rule);
+    },
+  );
 
-  it('answers with a page if the body is too large', async () => {
+  it('the strict Chat provider answers a body that is too large with an HTML page', async () => {
     await using provider = await startProvider({ strict: { maxBytes: 100 } });
     expect(await postRaw(provider, 'openai-chat', bodyOf(question))).toMatchObject({
       status: 413,
@@ -247,12 +250,12 @@ describe('refusals by servers of Chat Completions', () => {
     ['parallel results in any order', bodyOf(question, assistant(call('a'), call('b')), result('b'), result('a'))],
     ['neighbours of one role', bodyOf(question, question)],
     ['an image of the user', bodyOf(user([image]))],
-  ])('accepts %s', async (_name, body) => {
+  ])('the strict Chat provider accepts %s', async (_name, body) => {
     await using provider = await startProvider({ answers: [{ text: 'Yes.' }] });
     expect(await postRaw(provider, 'openai-chat', body)).toMatchObject({ status: 200 });
   });
 
-  it('requires alternating roles with a strict template', async () => {
+  it('the Chat provider with a strict template accepts alternating roles', async () => {
     await using provider = await startProvider({ answers: [{ text: 'Yes.' }], strict: { hasStrictTemplate: true } });
     const body = bodyOf(question, assistant(call('a')), result('a'), said('So.'), question);
     expect(await postRaw(provider, 'openai-chat', body)).toMatchObject({ status: 200 });

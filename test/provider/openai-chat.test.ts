@@ -29,7 +29,7 @@ function extend(params: Params, message: Message): Params {
 }
 
 describe('Chat Completions through OpenAI’s SDK', () => {
-  it('streams the same answer that it returns whole', async () => {
+  it('the Chat provider streams the same answer that it returns whole', async () => {
     const answer = {
       thinking: 'Both.',
       text: 'Reading — ✂️.',
@@ -65,14 +65,14 @@ describe('Chat Completions through OpenAI’s SDK', () => {
     expect(choice?.finish_reason).toBe('tool_calls');
   });
 
-  it('streams its usage only on request', async () => {
+  it('the Chat provider streams its usage only on request', async () => {
     await using provider = await startProvider({ answers: [{ text: 'Yes.' }] });
     const stream = await connectOpenAi(provider).chat.completions.create({ ...first, stream: true });
     const chunks = await collect(stream);
     expect(chunks.every(({ usage }) => usage === undefined)).toBe(true);
   });
 
-  it('accepts its own calls, with reasoning verbatim or without (C7)', async () => {
+  it('the Chat provider accepts its own calls back, with verbatim reasoning or without reasoning (C7)', async () => {
     await using provider = await startProvider({
       answers: [{ thinking: 'Both.', calls }, { text: '1' }, { text: '2' }],
     });

@@ -186,30 +186,33 @@ const broken: readonly BrokenRule[] = [
 ];
 
 describe('refusals by the Responses API', () => {
-  it.each(broken)('$rule: $words', async ({ rule, body, words, code, status = 400, strict = {} }) => {
-    await using provider = await startProvider({ strict });
-    const reply = await postRaw(provider, 'openai-responses', body);
-    const { error } = JSON.parse(reply.text) as { error: { message: string; code: unknown } };
-    expect(error.message).toContain(words);
-    expect(reply.status).toBe(status);
-    if (code !== undefined) expect(error.code).toBe(code);
-    expect(provider.requests[0]?.refusal?.rule).toBe(rule);
-  });
+  it.each(broken)(
+    'the strict Responses provider refuses a breach of $rule: $words',
+    async ({ rule, body, words, code, status = 400, strict = {} }) => {
+      await using provider = await startProvider({ strict });
+      const reply = await postRaw(provider, 'openai-responses', body);
+      const { error } = JSON.parse(reply.text) as { error: { message: string; code: unknown } };
+      expect(error.message).toContain(words);
+      expect(reply.status).toBe(status);
+      if (code !== undefined) expect(error.code).toBe(code);
+      expect(provider.requests[0]?.refusal?.rule).toBe(rule);
+    },
+  );
 
   it.each([
-    ['a text for short', { ...bodyOf(), input: 'Look.' }],
+    ['an input that is a string', { ...bodyOf(), input: 'Look.' }],
     ['parallel calls', bodyOf(question, call('a'), call('b'), output('b'), output('a'))],
     [
       'a developer in the middle',
       bodyOf(question, said('So.', 'msg_1'), { role: 'developer', content: 'Be brief.' }, question),
     ],
     ['an image in an output', bodyOf(question, call('a'), output('a', [{ type: 'input_image', image_url: 'data:,' }]))],
-  ])('accepts %s', async (_name, body) => {
+  ])('the strict Responses provider accepts %s', async (_name, body) => {
     await using provider = await startProvider({ answers: [{ text: 'Yes.' }] });
     expect(await postRaw(provider, 'openai-responses', body)).toMatchObject({ status: 200 });
   });
 
-  it('requires the pairs of a history that it was given (R2, R3)', async () => {
+  it('the strict Responses provider requires the pairs of reasoning and item that it has issued (R2, R3)', async () => {
     const pair = [reasoning('rs_1'), call('a', { id: 'fc_1' }), call('b', { id: 'fc_2' })];
     const outputs = [output('a'), output('b')];
     await using provider = await startProvider({ answers: () => ({ text: 'Yes.' }), strict: unchecked });

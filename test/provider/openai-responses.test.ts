@@ -28,7 +28,7 @@ function extend(output: readonly OpenAI.Responses.ResponseOutputItem[], changes:
 }
 
 describe('Responses through OpenAI’s SDK', () => {
-  it('streams the same answer that it returns whole', async () => {
+  it('the Responses provider streams the same answer that it returns whole', async () => {
     const usage = { input: 100, cachedInput: 60, output: 20, thinking: 7 };
     const answer = { thinking: 'Both.', text: 'Reading — ✂️.', calls, usage };
     await using provider = await startProvider({ answers: [answer, answer] });
@@ -54,7 +54,7 @@ describe('Responses through OpenAI’s SDK', () => {
     ]);
   });
 
-  it('accepts its own items whole, without ids or without their pair (R3)', async () => {
+  it('the Responses provider accepts its own items back whole, without ids, or without their pair (R3)', async () => {
     const answers = [{ thinking: 'Both.', calls }, { text: '1' }, { text: '2' }, { text: '3' }];
     await using provider = await startProvider({ answers });
     const client = connectOpenAi(provider);
@@ -70,7 +70,7 @@ describe('Responses through OpenAI’s SDK', () => {
     expect(provider.requests.at(-1)?.refusal?.rule).toBe('R3');
   });
 
-  it('refuses its reasoning under another model (R6)', async () => {
+  it('the Responses provider refuses its reasoning under another model (R6)', async () => {
     await using provider = await startProvider({ answers: [{ thinking: 'Both.', calls }] });
     const client = connectOpenAi(provider);
     const { output } = await client.responses.create(first);
@@ -80,7 +80,7 @@ describe('Responses through OpenAI’s SDK', () => {
     });
   });
 
-  it('compacts, and accepts the compaction only verbatim (R8)', async () => {
+  it('the Responses provider compacts, and accepts its compaction back only verbatim (R8)', async () => {
     await using provider = await startProvider({ answers: [{ usage: { input: 90, output: 9 } }, { text: 'On.' }] });
     const client = connectOpenAi(provider);
     const { model, input } = first;
@@ -118,7 +118,7 @@ describe('Responses through OpenAI’s SDK', () => {
     expect(events.map((event) => event.sequence_number)).toEqual(events.keys().toArray());
   });
 
-  it('reports in the stream that the request is too long', async () => {
+  it('the Responses provider reports inside the stream that a request is too long', async () => {
     await using provider = await startProvider({ strict: { windowTokens: 10 } });
     const stream = await connectOpenAi(provider).responses.create({ ...first, stream: true });
     await expect(collect(stream)).rejects.toMatchObject({ code: 'context_length_exceeded' });

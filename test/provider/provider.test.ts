@@ -6,7 +6,7 @@ const question = { role: 'user', content: 'Look.' } as const;
 const params = { model: 'claude-opus-5-5', max_tokens: 100, messages: [question] };
 
 describe('the script', () => {
-  it('answers in order, or by a function of the request', async () => {
+  it('the provider answers in the order of its script, or by a function of the request', async () => {
     const answers = [{ text: 'one' }, ({ body }: { body: object }) => ({ text: Object.keys(body).join(' ') })];
     await using provider = await startProvider({ answers });
     provider.respond({ text: 'three' });
@@ -19,14 +19,14 @@ describe('the script', () => {
     ]);
   });
 
-  it('is not consumed by a refused request', async () => {
+  it('a refused request uses up no answer of the script', async () => {
     await using provider = await startProvider({ answers: [{ text: 'one' }] });
     const { messages } = connectAnthropic(provider);
     await expect(messages.create({ ...params, messages: [] })).rejects.toThrow('at least one message');
     await expect(messages.create(params)).resolves.toBeDefined();
   });
 
-  it('fails a test that makes more or fewer requests', async () => {
+  it('the provider fails a test that makes more or fewer requests than the script has answers', async () => {
     const empty = await startProvider();
     await expect(connectAnthropic(empty).messages.create(params)).rejects.toMatchObject({ status: 500 });
     await expect(empty[Symbol.asyncDispose]()).rejects.toThrow('no answer is left for a request to /v1/messages');
@@ -34,7 +34,7 @@ describe('the script', () => {
     await expect(full[Symbol.asyncDispose]()).rejects.toThrow('1 scripted answers were not asked for');
   });
 
-  it('fails a test that leaves a request open', async () => {
+  it('the provider fails a test that leaves a request open', async () => {
     const arrived = Promise.withResolvers<void>();
     const answers = () => {
       arrived.resolve();
@@ -47,7 +47,7 @@ describe('the script', () => {
     expect(await asked).toBeInstanceOf(Error);
   });
 
-  it('fails a test that asks for another path', async () => {
+  it('the provider fails a test that requests an unknown path', async () => {
     const provider = await startProvider();
     await expect(connectOpenAi(provider).models.list()).rejects.toMatchObject({ status: 500 });
     await expect(provider[Symbol.asyncDispose]()).rejects.toThrow('no such path: GET /v1/models');
@@ -55,7 +55,7 @@ describe('the script', () => {
 });
 
 describe('keys', () => {
-  it.each(FORMATS)('%s: are not stored', async (format) => {
+  it.each(FORMATS)('the %s provider does not store API keys', async (format) => {
     await using provider = await startProvider({ answers: [{ text: 'Yes.' }] });
     await ASKINGS[format](provider, false);
     const [request] = provider.requests;
@@ -76,7 +76,7 @@ describe('keys', () => {
   });
 });
 
-it('serves several requests at once', async () => {
+it('the provider serves several requests at once', async () => {
   const waiting: (() => void)[] = [];
   const answers = async () => {
     await new Promise<void>((resolve) => {

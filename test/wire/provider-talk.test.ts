@@ -166,7 +166,7 @@ function countThinking({ body }: { readonly body: JsonObject }): number {
 }
 
 describe.each(ROUTES)('$name', (route) => {
-  test('takes its own thinking back after any change of the context', async () => {
+  test(`the ${route.name} provider accepts the thinking that it gets back after any change of the context`, async () => {
     let sent = 0;
     await fc.assert(
       fc.asyncProperty(talks, async (turns) => {
@@ -182,7 +182,7 @@ describe.each(ROUTES)('$name', (route) => {
     expect(sent).toBeGreaterThan(RUNS.numRuns);
   }, 60_000);
 
-  test('is sent all of its thinking while nothing changes', async () => {
+  test(`the ${route.name} provider gets all of its thinking back while nothing changes`, async () => {
     const taken: Step = { thinking: 'plain', text: '', change: 'none' };
     const round: Round = { ...taken, callNames: ['read', 'read'] };
     await using provider = await startProvider({ strict: { ...route.strict, needsReasoning: true } });

@@ -25,15 +25,18 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
   it.each([
     ['rate_limit', 'retry'],
     ['overloaded', 'retry'],
-  ] as const)('rethrows %s for a retry', async (fault, kind) => {
+  ] as const)(`a summary by a ${format} model throws the provider error %s as %s`, async (fault, kind) => {
     await using provider = await startProvider({ answers: [{ fault }] });
     await expect(summarize(provider)).rejects.toMatchObject({ kind });
   });
 
-  it.each(['unauthorized', 'quota'] as const)(`a summary by a ${format} model fails, but is not refused, for the provider error %s`, async (fault) => {
-    await using provider = await startProvider({ answers: [{ fault }] });
-    expect(await summarize(provider)).toMatchObject({ status: 'failed' });
-  });
+  it.each(['unauthorized', 'quota'] as const)(
+    `a summary by a ${format} model fails, but is not refused, for the provider error %s`,
+    async (fault) => {
+      await using provider = await startProvider({ answers: [{ fault }] });
+      expect(await summarize(provider)).toMatchObject({ status: 'failed' });
+    },
+  );
 
   it(`a summary by a silent ${format} model ends at its timeout`, async () => {
     const silent: Fault = { fault: 'hang' };

@@ -51,7 +51,7 @@ test.each([
       tools: [{ ...tools[0], ...mark }],
     }),
   ],
-  ["a compaction first, before the user's", request([says(compaction, use('a')), user(result('a'))])],
+  ['a compaction in place of the first user message', request([says(compaction, use('a')), user(result('a'))])],
   [
     "the provider's tools",
     request([
@@ -65,11 +65,11 @@ test.each([
     ]),
   ],
   [
-    'a made-up name in the current loop: its stub would cost the model its thinking',
+    'an invented tool name without a stub in the current tool loop',
     request([ask, says(thinking, use('a')), user(result('a')), says(use('b', {}, 'write')), user(result('b'))]),
   ],
-  ['a kind that nobody knows yet', request([user(text('Look.'), { type: 'hologram', id: 'h' })])],
-])('takes %s', (_, body) => {
+  ['a block of an unknown type', request([user(text('Look.'), { type: 'hologram', id: 'h' })])],
+])('an Anthropic body may hold %s', (_, body) => {
   expect(validateAnthropic(body)).toStrictEqual([]);
 });
 
@@ -116,7 +116,7 @@ const broken: BrokenCase[] = [
   ['X5: nothing to answer', request([]), ['X5']],
   ['X5: the assistant speaks first', request([says(text('Hi.')), ask]), ['X5 messages[0]', 'A2 messages[0]']],
   [
-    'X6: a tool that nobody describes',
+    'X6: a call of a tool that is not in tools',
     request([ask, says(use('a', {}, 'write')), user(result('a')), says(text('Done.')), ask]),
     ['X6 messages[1].content[0]'],
   ],
@@ -187,7 +187,7 @@ const broken: BrokenCase[] = [
     ['A7 messages[1].content[0]'],
   ],
   [
-    'A7: a loop that lost its thinking',
+    'A7: a tool loop that lost its thinking',
     request([ask, says(use('a')), user(result('a'))], { thinking: { type: 'enabled' } }),
     ['A7 messages[1].content[0]'],
   ],
@@ -254,11 +254,11 @@ const broken: BrokenCase[] = [
   ['form: a block without its text', request([user(text('Hi.'), { type: 'text' })]), ['form messages[0].content[1]']],
 ];
 
-test.each(broken)('%s', (_, body, expected) => {
+test.each(broken)('an Anthropic body breaks %s', (_, body, expected) => {
   expect(nameViolations(validateAnthropic(body))).toStrictEqual(expected);
 });
 
-test('a body without messages breaks X5, whatever else it holds', () => {
+test('an Anthropic validator reports every malformed body and throws nothing', () => {
   for (const body of garbage('messages')) expect(validateAnthropic(body)).not.toStrictEqual([]);
 });
 
@@ -266,7 +266,7 @@ describe('a body with a probe', () => {
   const probe = user(result('a'), text('Go on.'));
   const open = says(use('a'), use('b'));
 
-  test('may lack results of the last round, which a request may not', () => {
+  test('an Anthropic body with a probe may lack results of the last round, which a request may not', () => {
     const body = request([ask, open, probe]);
     expect(validateAnthropic(body, { isProbed: true })).toStrictEqual([]);
     expect(nameViolations(validateAnthropic(body))).toStrictEqual([
@@ -276,7 +276,7 @@ describe('a body with a probe', () => {
     ]);
   });
 
-  test('may not lack results of an earlier round', () => {
+  test('an Anthropic body with a probe may not lack results of an earlier round', () => {
     const body = request([ask, open, user(result('a')), says(use('c')), user(result('c'), text('Go on.'))]);
     expect(nameViolations(validateAnthropic(body, { isProbed: true }))).toStrictEqual([
       'X1 messages[1].content[1]',
@@ -285,7 +285,7 @@ describe('a body with a probe', () => {
     ]);
   });
 
-  test('may end with any message', () => {
+  test('an Anthropic body with a probe may end with any message', () => {
     const body = request([ask, says(text('<summary messages="1-2">\nWell, '))]);
     expect(validateAnthropic(body, { isProbed: true })).toStrictEqual([]);
     expect(nameViolations(validateAnthropic(body))).toStrictEqual([
@@ -305,7 +305,7 @@ describe('X9', () => {
     [{ tokens: 11, usableTokens: 10 }, ['X9']],
     [{ maxBytes: bytes - 1 }, ['X9']],
     [{ tokens: 11 }, []],
-  ])('%j', (context, expected) => {
+  ])('a body is checked against the limits %j (X9)', (context, expected) => {
     expect(nameViolations(validateAnthropic(body, context))).toStrictEqual(expected);
   });
 });
@@ -314,12 +314,12 @@ test.each([
   [1_024, 4_096, []],
   [1_023, 4_096, ['A7 thinking.budget_tokens']],
   [4_096, 4_096, ['A7 thinking.budget_tokens']],
-])('A7: a budget of %i of %i', (budget_tokens, max_tokens, expected) => {
+])('a thinking budget of %i tokens below an output cap of %i breaks %j (A7)', (budget_tokens, max_tokens, expected) => {
   const body = request([ask], { max_tokens, thinking: { type: 'enabled', budget_tokens } });
   expect(nameViolations(validateAnthropic(body))).toStrictEqual(expected);
 });
 
-test('A5: an id of more than 64 characters is illegal', () => {
+test('an Anthropic body with a call id of more than 64 characters breaks A5', () => {
   const long = 'a'.repeat(65);
   expect(nameViolations(validateAnthropic(request([ask, says(use(long)), user(result(long))])))).toStrictEqual([
     'A5 messages[1].content[0]',
@@ -327,7 +327,7 @@ test('A5: an id of more than 64 characters is illegal', () => {
   ]);
 });
 
-test('violations hold no contents', () => {
+test('the violations of an Anthropic body quote no contents', () => {
   const told = broken.flatMap(([, body]) => validateAnthropic(body).map(({ message }) => message)).join();
   for (const content of ['Read it', 'found', 'Done', 'call:1', 'cut', 'Hi.']) expect(told).not.toContain(content);
 });

@@ -49,7 +49,7 @@ test.each([
     }),
   ],
   ['a refusal', request([ask, says([{ type: 'refusal', refusal: 'No.' }]), ask])],
-])('takes %s', (_, body) => {
+])('a Chat body may hold %s', (_, body) => {
   expect(validateChat(body)).toStrictEqual([]);
 });
 
@@ -89,7 +89,7 @@ const broken: BrokenCase[] = [
   ['X5: system alone', request([system]), ['X4 messages[0]', 'X5']],
   ['X5: the assistant speaks first', request([system, says('Hi.'), ask]), ['X5 messages[1]']],
   [
-    'X6: a tool that nobody describes',
+    'X6: a call of a tool that is not in tools',
     request([ask, calls(call('a', '{}', 'write')), result('a')]),
     ['X6 messages[1].tool_calls[0]'],
   ],
@@ -115,7 +115,7 @@ const broken: BrokenCase[] = [
     ['C1 messages[1].tool_calls[0]'],
   ],
   [
-    'C1: a stranger among the results',
+    'C1: a user message among the results',
     request([ask, calls(call('a')), result('a'), ask, calls(call('b'), call('c')), result('b'), ask, result('c')]),
     ['C1 messages[4].tool_calls[1]'],
   ],
@@ -145,14 +145,14 @@ const broken: BrokenCase[] = [
   ['form: a result without id', request([ask, { role: 'tool', content: 'found' }, ask]), ['form messages[1]']],
   ['form: calls of the user', request([{ ...ask, tool_calls: [call('a')] }]), ['form messages[0].tool_calls']],
   ['form: a call without name', request([ask, calls({ id: 'a' }), ask]), ['form messages[1].tool_calls[0]']],
-  ['form: a role that there is not', request([{ role: 'robot', content: 'Hi.' }, ask]), ['form messages[0].role']],
+  ['form: an unknown role', request([{ role: 'robot', content: 'Hi.' }, ask]), ['form messages[0].role']],
 ];
 
-test.each(broken)('%s', (_, body, expected) => {
+test.each(broken)('a Chat body breaks %s', (_, body, expected) => {
   expect(nameViolations(validateChat(body))).toStrictEqual(expected);
 });
 
-test('C5: a strict template requires alternating user and assistant messages', () => {
+test('a strict template requires alternating user and assistant messages (C5)', () => {
   const body = request([system, ask, ask, says('Hi.'), says('Well?'), ask]);
   expect(nameViolations(validateChat(body, { hasStrictTemplate: true }))).toStrictEqual([
     'C5 messages[2]',
@@ -161,12 +161,12 @@ test('C5: a strict template requires alternating user and assistant messages', (
   expect(validateChat(body)).toStrictEqual([]);
 });
 
-test('a malformed body breaks rules and throws nothing', () => {
+test('a Chat validator reports every malformed body and throws nothing', () => {
   for (const body of garbage('messages')) expect(validateChat(body, { maxBytes: 1e6 })).not.toStrictEqual([]);
 });
 
 describe('a body with a probe', () => {
-  test('may lack results of the last round, which a request may not', () => {
+  test('a Chat body with a probe may lack results of the last round, which a request may not', () => {
     const body = request([ask, calls(call('a'), call('b')), result('a'), ask]);
     expect(validateChat(body, { isProbed: true })).toStrictEqual([]);
     expect(nameViolations(validateChat(body))).toStrictEqual([
@@ -176,12 +176,12 @@ describe('a body with a probe', () => {
     ]);
   });
 
-  test('reports a misplaced result of the open round', () => {
+  test('a Chat body with a probe may not have a misplaced result in its open round (C1)', () => {
     const body = request([ask, calls(call('a')), ask, result('a')]);
     expect(nameViolations(validateChat(body, { isProbed: true }))).toStrictEqual(['C1 messages[1].tool_calls[0]']);
   });
 
-  test('may not lack results of an earlier round', () => {
+  test('a Chat body with a probe may not lack results of an earlier round', () => {
     const body = request([ask, calls(call('a')), says('Hi.'), ask]);
     expect(nameViolations(validateChat(body, { isProbed: true }))).toStrictEqual([
       'X1 messages[1].tool_calls[0]',
@@ -190,7 +190,7 @@ describe('a body with a probe', () => {
   });
 });
 
-test('X9: limits messages and tools as OpenAI does, unless the provider is unknown', () => {
+test('a Chat body has at most as many messages and tools as OpenAI accepts, unless the provider is unknown (X9)', () => {
   const talk = Array.from({ length: 2_049 }, () => ask);
   const many = Array.from({ length: 129 }, (_, index) => ({ type: 'function', function: { name: `read_${index}` } }));
   expect(nameViolations(validateChat(request(talk.slice(1))))).toStrictEqual([]);
@@ -199,12 +199,12 @@ test('X9: limits messages and tools as OpenAI does, unless the provider is unkno
   expect(validateChat(request(talk, { tools: many }), { isUncapped: true })).toStrictEqual([]);
 });
 
-test.each(['files.read', 'read all', '', 'x'.repeat(65)])('X6: a tool by the name "%s"', (name) => {
+test.each(['files.read', 'read all', '', 'x'.repeat(65)])('a Chat body with a tool named "%s" breaks X6', (name) => {
   const body = request([ask], { tools: [{ type: 'function', function: { name } }] });
   expect(nameViolations(validateChat(body))).toStrictEqual(['X6 tools[0]']);
 });
 
-test('C5: a strict template requires an answer between results and a user message, except in an open round', () => {
+test('a strict template requires an answer between results and a user message, except in an open round (C5)', () => {
   const check = (messages: unknown[], isProbed = false) =>
     nameViolations(validateChat(request(messages), { hasStrictTemplate: true, isProbed }));
   const round = [ask, calls(call('a'), call('b')), result('a'), result('b')];
@@ -214,7 +214,10 @@ test('C5: a strict template requires an answer between results and a user messag
   expect(check([...round.slice(0, 2), ask], true)).toStrictEqual([]);
 });
 
-test.each(['reasoning_content', 'reasoning', 'reasoning_details'])('C7: reports %s of an earlier turn', (field) => {
-  const body = request([ask, says('Done.', { [field]: field.endsWith('s') ? [{}] : 'hm' }), ask]);
-  expect(nameViolations(validateChat(body))).toStrictEqual(['C7 messages[1]']);
-});
+test.each(['reasoning_content', 'reasoning', 'reasoning_details'])(
+  'a Chat body with %s of an earlier turn breaks C7',
+  (field) => {
+    const body = request([ask, says('Done.', { [field]: field.endsWith('s') ? [{}] : 'hm' }), ask]);
+    expect(nameViolations(validateChat(body))).toStrictEqual(['C7 messages[1]']);
+  },
+);

@@ -93,7 +93,7 @@ test.each([
       ask,
     ]),
   ],
-])('takes %s', (_, body) => {
+])('a Responses body may hold %s', (_, body) => {
   expect(validateResponses(body)).toStrictEqual([]);
 });
 
@@ -117,7 +117,11 @@ const broken: BrokenCase[] = [
   ['X4: the assistant speaks last', request([ask, says('Hi.')]), ['X4 input[1]']],
   ['X5: nothing to answer', request([]), ['X5']],
   ['X5: the assistant speaks first', request([says('Hi.'), ask]), ['X5 input[0]']],
-  ['X6: a tool that nobody describes', request([ask, call('a', { name: 'write' }), output('a')]), ['X6 input[1]']],
+  [
+    'X6: a call of a tool that is not in tools',
+    request([ask, call('a', { name: 'write' }), output('a')]),
+    ['X6 input[1]'],
+  ],
   ['X7: arguments that were cut', request([ask, call('a', { arguments: '{"path' }), output('a')]), ['X7 input[1]']],
   ['X7: arguments as an object', request([ask, call('a', { arguments: {} }), output('a')]), ['X7 input[1]']],
   ['X8: half a character', request([ask, call('a'), output('a', '\udc00')]), ['X8 input[2].output']],
@@ -204,15 +208,15 @@ const broken: BrokenCase[] = [
   ],
 ];
 
-test.each(broken)('%s', (_, body, expected) => {
+test.each(broken)('a Responses body breaks %s', (_, body, expected) => {
   expect(nameViolations(validateResponses(body))).toStrictEqual(expected);
 });
 
-test('a malformed body breaks rules and throws nothing', () => {
+test('a Responses validator reports every malformed body and throws nothing', () => {
   for (const body of garbage('input')) expect(validateResponses(body, { maxBytes: 1e6 })).not.toStrictEqual([]);
 });
 
-test('with a probe, the last answer may lack outputs, but no earlier one', () => {
+test('a Responses body with a probe may lack outputs of the last answer, but not of an earlier answer', () => {
   const body = (between: unknown[]) => request([ask, call('a'), call('b'), output('a'), ...between, ask]);
   expect(validateResponses(body([]), { isProbed: true })).toStrictEqual([]);
   expect(nameViolations(validateResponses(body([])))).toStrictEqual(['X1 input[2]', 'X2 input[2]', 'R1 input[2]']);
