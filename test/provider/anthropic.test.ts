@@ -91,7 +91,7 @@ describe('Anthropic through its SDK', () => {
       }),
       'bound to a different conversation',
     ],
-  ])('refuses thinking after an edit of %s (A8)', async (_name, edit, words) => {
+  ])('the Anthropic provider refuses thinking after an edit of %s (A8)', async (_name, edit, words) => {
     await using provider = await startProvider({ answers: [{ thinking: 'One.', calls }, { text: 'Older models.' }] });
     const client = connectAnthropic(provider);
     const second = extend(first, await client.messages.create(first));
@@ -176,7 +176,7 @@ describe('Anthropic through its SDK', () => {
     ['refusal', 'refusal'],
     ['window_full', 'model_context_window_exceeded'],
     ['paused', 'pause_turn'],
-  ] as const)('ends with %s', async (end, reason) => {
+  ] as const)('the Anthropic provider ends a scripted %s answer with the stop reason %s', async (end, reason) => {
     await using provider = await startProvider({ answers: [{ text: 'So', end }] });
     const stream = connectAnthropic(provider).messages.stream(first);
     expect(await stream.finalMessage()).toMatchObject({ stop_reason: reason });

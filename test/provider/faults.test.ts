@@ -153,7 +153,7 @@ describe('faults as an SDK sees them', () => {
     ['anthropic', 'overloaded', { type: 'overloaded_error' }],
     ['openai-chat', 'server_error', { error: { type: 'server_error' } }],
     ['openai-responses', 'overflow', { code: 'context_length_exceeded' }],
-  ] as const)('%s: returns %s in the middle of a stream', async (format, error, seen) => {
+  ] as const)('the %s provider returns the error %s in the middle of a stream', async (format, error, seen) => {
     await using provider = await startProvider({ answers: [{ fault: 'stream_error', error, answer }] });
     const failed = await fail(ASKINGS[format](provider, true));
     expect(failed).toMatchObject({ status: undefined, ...seen });

@@ -98,7 +98,7 @@ describe('Chat Completions through OpenAI’s SDK', () => {
     ],
     [{ end: 'refusal' }, { finish_reason: 'content_filter' }],
     [{ calls: [{ name: 'read', arguments: '{"path' }], end: 'cut_off' }, { finish_reason: 'length' }],
-  ] as const)('ends as scripted: %j', async (answer, choice) => {
+  ] as const)('the Chat provider ends the scripted answer %j with %j', async (answer, choice) => {
     await using provider = await startProvider({ answers: [answer] });
     const { choices } = await connectOpenAi(provider).chat.completions.create(first);
     expect(choices[0]).toMatchObject(choice);

@@ -109,7 +109,7 @@ describe('Responses through OpenAI’s SDK', () => {
       { status: 'completed', output: [{ content: [{ type: 'refusal', refusal: 'I cannot.' }] }] },
     ],
     [{ end: 'refusal' }, { status: 'incomplete', incomplete_details: { reason: 'content_filter' } }],
-  ] as const)('ends as scripted: %j', async (answer, response) => {
+  ] as const)('the Responses provider ends the scripted answer %j with %j', async (answer, response) => {
     await using provider = await startProvider({ answers: [answer, answer] });
     const client = connectOpenAi(provider);
     expect(await client.responses.create(first)).toMatchObject(response);

@@ -67,7 +67,7 @@ describe('keys', () => {
     ['anthropic', 'x-api-key header is required', 'invalid x-api-key'],
     ['openai-chat', "You didn't provide an API key.", 'Incorrect API key provided'],
     ['openai-responses', "You didn't provide an API key.", 'Incorrect API key provided'],
-  ] as const)('%s: are required and checked', async (format, missing, wrong) => {
+  ] as const)('the %s provider requires an API key and checks it', async (format, missing, wrong) => {
     await using provider = await startProvider({ apiKey: 'sk-right', strict: false });
     const none = await postRaw(provider, format, params, { 'x-api-key': '', authorization: '' });
     expect(none).toMatchObject({ status: 401, text: expect.stringContaining(missing) });
