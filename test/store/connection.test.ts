@@ -3,7 +3,7 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { callRedis, openConnection } from '../../src/redis/connection.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
 
-test('reports an outage once, even after many reconnects', async () => {
+test('a connection reports an outage once, even after several failed reconnects', async () => {
   const errors: Error[] = [];
   const redis = openConnection({
     url: `redis://127.0.0.1:${await findClosedPort()}`,
@@ -14,7 +14,7 @@ test('reports an outage once, even after many reconnects', async () => {
   expect(errors).toMatchObject([{ code: 'redis_unavailable' }]);
 });
 
-test('sends a command of a partly answered pipeline again once the connection is back', async () => {
+test('after a reconnect, the unanswered command of a pipeline is sent again', async () => {
   const url = inject('redisUrl');
   const redis = openConnection({ url });
   const other = new Redis(url);

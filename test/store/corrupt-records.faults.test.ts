@@ -126,7 +126,7 @@ test.each([
   ['works', makeLive],
   ['waits', makeWaiting],
 ])(
-  'whatever is corrupt of a conversation that %s, calls are refused by a code, write nothing, and its neighbour is served',
+  'with any record of a conversation that %s corrupt, calls fail by code without a write, and its neighbour is served',
   async (_, make) => {
     const { redis, keyspace } = suite;
     const store = openStore(redis, keyspace);

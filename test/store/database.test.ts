@@ -9,13 +9,13 @@ const redis = openConnection({ url: inject('redisUrl') }).duplicate({ keyPrefix:
 afterEach(() => redis.unlink('{tf}:database'));
 afterAll(() => redis.quit());
 
-test('creates a database once, even if many processes open it at a time', async () => {
+test('many processes that open a new database at once create it once', async () => {
   const opened = await Promise.all([1, 2, 3].map(() => openDatabase(redis, { shards: 64 })));
   expect(opened.map(({ shards }) => shards)).toEqual([64, 64, 64]);
   expect(await redis.hgetall('{tf}:database')).toEqual({ schema: String(STORE_SCHEMA), shards: '64' });
 });
 
-test('refuses another number of shards and says what to do', async () => {
+test('openDatabase refuses another number of shards and names the right one', async () => {
   await openDatabase(redis, { shards: 64 });
   await expect(openDatabase(redis, { shards: 256 })).rejects.toMatchObject({
     code: 'incompatible_store',
@@ -40,7 +40,7 @@ function sayVersion(version: string): typeof redis {
   });
 }
 
-test('refuses a Redis that is too old before it gets a script', async () => {
+test('openDatabase refuses a Redis that is too old, before it sends a script', async () => {
   await expect(openDatabase(sayVersion('6.2.14'), { shards: 64 })).rejects.toMatchObject({
     code: 'incompatible_store',
     field: 'redis_version',
@@ -51,7 +51,7 @@ test('refuses a Redis that is too old before it gets a script', async () => {
   await openDatabase(sayVersion('7.0.0'), { shards: 64 });
 });
 
-test('refuses a database of a newer turnfold and says what to do', async () => {
+test('openDatabase refuses a database of a newer schema and asks for an update', async () => {
   await redis.hset('{tf}:database', 'schema', STORE_SCHEMA + 1);
   await expect(openDatabase(redis, { shards: 64 })).rejects.toMatchObject({
     code: 'incompatible_store',
@@ -64,7 +64,7 @@ test('refuses a database of a newer turnfold and says what to do', async () => {
   expect(await redis.hget('{tf}:database', 'schema'), 'left as it is').toBe(String(STORE_SCHEMA + 1));
 });
 
-test('raises an older database to this schema, but not one with other shards', async () => {
+test('openDatabase raises the schema of an older database, unless the shards differ', async () => {
   await redis.hset('{tf}:database', { schema: STORE_SCHEMA - 1, shards: 64 });
   await expect(openDatabase(redis, { shards: 256 })).rejects.toMatchObject({ field: 'shards' });
   expect(await redis.hget('{tf}:database', 'schema')).toBe(String(STORE_SCHEMA - 1));
@@ -72,14 +72,14 @@ test('raises an older database to this schema, but not one with other shards', a
   expect(await redis.hgetall('{tf}:database')).toEqual({ schema: String(STORE_SCHEMA), shards: '64' });
 });
 
-test('refuses an address with a missing database', async () => {
+test('openDatabase refuses an address whose database number does not exist', async () => {
   const elsewhere = openConnection({ url: new URL('/99', inject('redisUrl')).href });
   const refusal = expect.objectContaining({ code: 'invalid_config', field: 'redisUrl' }) as Error;
   await expect(openDatabase(elsewhere, { shards: 64 })).rejects.toThrow(refusal);
   await elsewhere.quit();
 });
 
-test.each(['/one', '/-1', '/1/2'])('an address with the path %s is refused before it is tried', (path) => {
+test.each(['/one', '/-1', '/1/2'])('openConnection refuses a Redis URL with the path %s', (path) => {
   const refusal = expect.objectContaining({ code: 'invalid_config', field: 'redisUrl' }) as Error;
   expect(() => openConnection({ url: `redis://:s3cret@127.0.0.1${path}` })).toThrow(refusal);
 });

@@ -10,7 +10,7 @@ import { openMemoryStoreHarness, openRedisStoreHarness } from './store-harness.t
 describeStore('events', 'memory', openMemoryStoreHarness);
 describeStore('events', 'Redis', openRedisStoreHarness);
 
-test('keeps about 500 events in Redis and reports missing ones to a slow reader', async () => {
+test('Redis keeps about 500 events, and a slow reader learns that events are missing', async () => {
   const { redis, keyspace, close } = openSuiteRedis();
   const store = openStore(redis, keyspace);
   const conversation = newConversation();

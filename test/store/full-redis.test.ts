@@ -23,7 +23,7 @@ describe.skipIf(!hasServer)('a Redis that is full (skipped where PATH has none)'
     await server.stop();
   });
 
-  test('expires idle conversations, while turns keep their due times because none could be woken', async () => {
+  test('on a full Redis, idle conversations expire and turns keep their due times', async () => {
     const { redis } = server;
     const { store } = connected;
     const keyspace = new Keyspace(SHARDS);
@@ -60,7 +60,7 @@ describe.skipIf(!hasServer)('a Redis that is full (skipped where PATH has none)'
     await expect(sweeper.sweepOnce()).rejects.toMatchObject({ code: 'redis_full' });
   });
 
-  test('leases the measuring of shared state, because gauges must report a full Redis', async () => {
+  test('on a full Redis, a worker still gets the lease for measuring', async () => {
     const { redis } = server;
     const { measures, store } = connected;
     await redis.config('SET', 'maxmemory', 1);

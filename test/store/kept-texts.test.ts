@@ -68,7 +68,7 @@ describe('texts that versions leave behind', () => {
     return (await suite.redis.hkeys(suite.keyspace.key(conversation, 'txt'))).map((field) => field.slice('k:'.length));
   }
 
-  test('a search ends even if each version is larger than the limit of a commit', async () => {
+  test('a loose text is removed even if each version is larger than the search limit of a commit', async () => {
     const conversation = await makeConversation(store, HEAD);
     const [first = ''] = await commitVersions(conversation);
     for (let number = 1; number <= VERSIONS; number += 1) await swellOne(conversation, number);
@@ -80,7 +80,7 @@ describe('texts that versions leave behind', () => {
     expect(await readKeys(conversation)).not.toContain(first);
   });
 
-  test('each commit searches some large versions, and removes a text that no version shows', async () => {
+  test('commits search a few large versions each until a text that no version shows is removed', async () => {
     const conversation = await makeConversation(store, HEAD);
     const keys = await commitVersions(conversation);
     await swell(conversation);
@@ -101,7 +101,7 @@ describe('texts that versions leave behind', () => {
     ).toEqual([second]);
   });
 
-  test('loose texts are removed with the next dropped version', async () => {
+  test('a text that no version shows is removed with the next dropped version', async () => {
     const conversation = await makeConversation(store, HEAD);
     const keys = await commitVersions(conversation);
     await suite.redis.hset(suite.keyspace.key(conversation, 'txt'), 'k:left', JSON.stringify(summaryOf(2).summary));
@@ -133,14 +133,14 @@ describe('a version whose texts are read', () => {
     return bindReadContext(acting, suite.keyspace);
   }
 
-  test('is not found if it is dropped meanwhile', async () => {
+  test('readContext returns undefined if the version is dropped while its texts are read', async () => {
     const conversation = await makeConversation(redis.store, HEAD);
     await commitNext(conversation, 0);
     const read = readBehind(() => commitNext(conversation, 1));
     expect(await read(conversation, { version: 1 })).toBeUndefined();
   });
 
-  test('is read without a missing text, because a damaged version still exists', async () => {
+  test('readContext returns a version without its missing text', async () => {
     const conversation = await makeConversation(redis.store, HEAD);
     await commitNext(conversation, 0);
     const read = readBehind(() => suite.redis.del(suite.keyspace.key(conversation, 'txt')));

@@ -71,7 +71,7 @@ test.each<[Query, number, number]>([
   [{ limit: 3, code: 'poison' }, 1_600, 6],
   [{ limit: 5_000, code: 'poison' }, TURNS, 10],
   [{ limit: 5_000 }, TURNS, 10],
-])('lists the newest of all shards for %j, reading %i failures at most in %i rounds', async (query, most, rounds) => {
+])('listFailed for %j reads at most %i turns in %i rounds', async (query, most, rounds) => {
   const { redis, reads } = countReads(suite.redis);
   const found = await listFailed(redis, suite.keyspace, { since: 0, ...query });
   const wanted = turns.filter(
@@ -86,7 +86,7 @@ test.each<[Query, number, number]>([
   expect(reads.rounds).toBeLessThanOrEqual(rounds);
 });
 
-test('leaves out turns that failed before `since`', async () => {
+test('listFailed leaves out turns that failed before `since`', async () => {
   const since = SINCE + TURNS - 20;
   const found = await listFailed(suite.redis, suite.keyspace, { since, limit: 100 });
   expect(idsOf(found.map(({ conversation: id }) => ({ id })))).toEqual(
@@ -94,7 +94,7 @@ test('leaves out turns that failed before `since`', async () => {
   );
 });
 
-test('does not read expired turns, whose entries stay until another turn of the shard fails', async () => {
+test('listFailed reads no turn whose retention has ended', async () => {
   const stale = openSuiteRedis();
   const { keyspace } = stale;
   try {

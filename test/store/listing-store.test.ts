@@ -14,7 +14,7 @@ describe('lists in Redis', () => {
   const store = openStore(redis, keyspace);
   afterAll(close);
 
-  test('a page without a match examines a bounded number of conversations, and the next page continues there', async () => {
+  test('a page of conversations without a match ends after about 2,000 names, and the next page continues', async () => {
     const ids = Array.from({ length: 6_000 }, (_, index) => `c-${index}`);
     const adding = redis.pipeline();
     for (const id of ids) {
@@ -64,7 +64,7 @@ describe('lists in Redis', () => {
     expect(await count()).toEqual([0, 0]);
   });
 
-  test('a page ends early if the arguments of its calls are large', async () => {
+  test('a page of waiting turns ends early if the arguments of the calls are large', async () => {
     const large = JSON.stringify({ text: 'x'.repeat(700_000) });
     for (const id of ['w-1', 'w-2', 'w-3']) {
       const { lease, conversation } = await acceptAndClaim(store, { tenant: 'large', id }, 't1');
@@ -83,7 +83,7 @@ describe('lists in Redis', () => {
     expect(found.toSorted()).toEqual(['w-1', 'w-2', 'w-3']);
   });
 
-  test('an event of a wait cuts long arguments and marks them', async () => {
+  test('the event of a wait cuts long arguments and marks the cut', async () => {
     const conversation = { tenant: 'large', id: 'told' };
     const { lease } = await acceptAndClaim(store, conversation, 't1');
     await store.recordStep(lease, callsStep('model-1', 1, 1));

@@ -14,7 +14,7 @@ afterAll(async () => {
   await close();
 });
 
-test('a signal ends its own wait alone, and the last wait leaves the channel', async () => {
+test('an aborted signal ends its own wait only, and the channel is left after the last wait', async () => {
   const conversation = newConversation();
   const channel = keyspace.key(conversation, 'ev');
   const count = async (): Promise<number> => ((await redis.pubsub('CHANNELS', channel)) as string[]).length;

@@ -86,7 +86,7 @@ describe.each([
   ['of calls that its worker runs', openCalls],
   ['of calls that it waited for', openAwaitedCalls],
 ])('a turn records results %s', (_name, open) => {
-  test(`at the same cost to Redis with ${MANY} open calls as with ${FEW}`, async () => {
+  test(`a result costs Redis the same with ${MANY} open calls as with ${FEW}`, async () => {
     const few = await countResults(open, FEW);
     const many = await countResults(open, MANY);
     // Counts with more digits alone.
@@ -95,7 +95,7 @@ describe.each([
 });
 
 describe('open calls', () => {
-  test('are read in the order of their creation, even if some were answered meanwhile', async () => {
+  test('open calls are read in the order of their creation, also after some were answered', async () => {
     const { lease, ids } = await openCalls(200);
     for (const id of [ids[3], ids[150], ids[0]]) await store.recordStep(lease, resultStep(`t:${id}`, id as string));
     const state = await store.readConversation(lease.conversation);
@@ -103,7 +103,7 @@ describe('open calls', () => {
     expect(state?.openCalls).toEqual(left.map((id) => ({ id, providerId: `call_${id}` })));
   });
 
-  test('are answered in the order of their creation if their turn fails', async () => {
+  test('open calls of a failed turn get results in the order of their creation', async () => {
     const { lease, ids } = await openCalls(200);
     await store.settle(lease, { state: 'failed', failure: { code: 'model_failed', message: 'm' } }, 'wake');
     const entries = await store.readLog(lease.conversation, [{ from: 3, to: 202 }]);

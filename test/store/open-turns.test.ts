@@ -8,7 +8,7 @@ const store = openStore(redis, keyspace);
 afterAll(close);
 
 describe('open turns in Redis', () => {
-  test('lists a turn once if it falls due during the read', async () => {
+  test('listOpen lists a turn once if the turn falls due during the read', async () => {
     const conversation = newConversation();
     for (const turn of ['due', 'later']) await store.accept(turnFor(conversation, turn, { delayMs: 60_000 }));
     await store.accept(turnFor(conversation, 'first'));
@@ -30,7 +30,7 @@ describe('open turns in Redis', () => {
     expect(open?.turns[1]).not.toHaveProperty('dueAt');
   });
 
-  test('finds scheduled turns among more entries than one command reads', async () => {
+  test('listOpen finds scheduled turns among 3,000 entries of other conversations', async () => {
     const conversation = newConversation();
     const ready = keyspace.ready(keyspace.shardOf(conversation));
     const others = Array.from({ length: 3_000 }, (_, index) => [Date.now() + index, `d|_|other|t${index}`]).flat();

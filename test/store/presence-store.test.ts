@@ -29,7 +29,7 @@ const stores: Record<string, () => PresenceStore> = {
 };
 
 describe.each(Object.entries(stores))('presence in %s', (_, open) => {
-  it('reports a silent worker to one caller, once', async () => {
+  it('renewPresence reports a silent worker once, to one caller', async () => {
     const store = open();
     const [silent, one, other] = [nameWorker('silent'), nameWorker('one'), nameWorker('other')];
     await store.renewPresence(silent);
@@ -45,7 +45,7 @@ describe.each(Object.entries(stores))('presence in %s', (_, open) => {
     expect(await store.renewPresence(one, 60_000)).toEqual([]);
   });
 
-  it('reports no worker that has stopped', async () => {
+  it('renewPresence does not report a worker that ended its presence', async () => {
     const store = open();
     const [stopped, one] = [nameWorker('stopped'), nameWorker('one')];
     await store.renewPresence(stopped);
@@ -58,7 +58,7 @@ describe.each(Object.entries(stores))('presence in %s', (_, open) => {
     expect(lost.map(({ worker }) => worker)).toEqual(['silent']);
   });
 
-  it('removes no other worker unless asked to', async () => {
+  it('renewPresence without a limit removes no other worker', async () => {
     const store = open();
     await store.renewPresence({ ...nameWorker('silent') });
     expect(await store.renewPresence(nameWorker('one'))).toEqual([]);

@@ -32,7 +32,7 @@ test.each([
   ['idle', 'idle'],
   ['openPasses', 'passes'],
   ['failed', 'failed'],
-] as const)('sets garbage members of %s aside, each under its name, and answers what is due', async (keyOf, set) => {
+] as const)('a sweep sets unknown members of %s aside and returns the due entries', async (keyOf, set) => {
   const { redis, keyspace } = suite;
   const { shard, id } = await makeDue();
   // Tenant, id and turn may have any of these names.
@@ -63,7 +63,7 @@ test.each([
 });
 
 test.each(['ready', 'idle', 'openPasses', 'failed', 'quarantined'] as const)(
-  'keeps a set %s of another type under another name, and sweeps on',
+  'a sweep renames the key %s of another type, and continues',
   async (keyOf) => {
     const { redis, keyspace } = suite;
     const { shard, id } = await makeDue();
@@ -85,8 +85,8 @@ test.each(['ready', 'idle', 'openPasses', 'failed', 'quarantined'] as const)(
 
 test.each([
   ['another type', (key: string) => suite.redis.unlink(key).then(async () => void (await suite.redis.set(key, 'x')))],
-  ['a count that is none', (key: string) => suite.redis.hset(key, 'sweeps', 'x').then(() => undefined)],
-])('sets the entry of a record with %s aside alone', async (_, corrupt) => {
+  ['a count that is no number', (key: string) => suite.redis.hset(key, 'sweeps', 'x').then(() => undefined)],
+])('a sweep sets aside the entry of a record that has %s', async (_, corrupt) => {
   const { redis, keyspace } = suite;
   const bad = newConversation();
   await acceptAndClaim(store, bad, 't1');
@@ -100,7 +100,7 @@ test.each([
   expect(setAside).toEqual([{ shard, set: 'ready', name: `t|_|${bad.id}`, why }]);
 });
 
-test('sweeps a shard whose claim has no end or another type', async () => {
+test('a sweep ignores the claim of a shard that has another type', async () => {
   const { redis, keyspace } = suite;
   const { shard, id } = await makeDue();
   await redis.rpush(keyspace.sweep(shard), 'x');
@@ -108,14 +108,14 @@ test('sweeps a shard whose claim has no end or another type', async () => {
   expect(due.map(({ conversation }) => conversation.id)).toEqual([id]);
 });
 
-test('reads no more entries than the log has, even if a range goes on', async () => {
+test('readLog of a range up to 9e15 stops at the end of the log', async () => {
   const conversation = newConversation();
   await acceptAndClaim(store, conversation, 't1');
   const entries = await store.readLog(conversation, [{ from: 1, to: 9e15 }]);
   expect(entries.map(({ seq }) => seq)).toEqual([1]);
 });
 
-test('refuses a head of 9e15 and a missing entry, naming key and field', async () => {
+test('readContext names the key and field of a wrong head and of a missing entry', async () => {
   const { redis, keyspace } = suite;
   const conversation = newConversation();
   await acceptAndClaim(store, conversation, 't1');

@@ -41,7 +41,7 @@ async function askDoctor({ url }: Server): Promise<Finding | undefined> {
 }
 
 describe.skipIf(!hasServer)('a Redis that answers and refuses writes (skipped where PATH has none)', () => {
-  test('holds writes while replicas are missing', async () => {
+  test('writes fail as redis_unavailable while replicas are missing, and succeed afterwards', async () => {
     const { server, client, store, isBack } = await open();
     await server.redis.config('SET', 'min-replicas-to-write', 1);
     const refusal = {
@@ -60,7 +60,7 @@ describe.skipIf(!hasServer)('a Redis that answers and refuses writes (skipped wh
     expect(await client.enqueueTurn(turn)).toMatchObject({ isNew: true });
   });
 
-  test('holds writes while its disk is full or gone', async () => {
+  test('writes fail as redis_unavailable while Redis cannot save to its disk', async () => {
     const dir = await mkdtemp(join(tmpdir(), 'turnfold-no-disk-'));
     const { server, client, store } = await open(['--save', '1 1', '--dbfilename', 'dump.rdb'], dir);
     await rm(dir, { recursive: true });
@@ -73,7 +73,7 @@ describe.skipIf(!hasServer)('a Redis that answers and refuses writes (skipped wh
     await expect(store.checkServer()).rejects.toMatchObject(refusal);
   });
 
-  test('reports full memory as redis_full and not as an outage', async () => {
+  test('full memory is reported as redis_full, and is no outage', async () => {
     const { server, store, isBack } = await open();
     await server.redis.config('SET', 'maxmemory', 1);
     await expect(store.checkServer()).rejects.toMatchObject({ code: 'redis_full' });

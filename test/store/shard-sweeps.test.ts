@@ -28,7 +28,7 @@ const entryOf = (id: string): DueEntry => ({ kind: 'turn', conversation: { tenan
 const FULL = new TurnfoldError('redis_full', 'full');
 const AWAY = new TurnfoldError('redis_unavailable', 'away');
 
-test('returns entries of other shards beside a silent one, whose reply comes with a later sweep', async () => {
+test('a sweep returns the entries of other shards beside a silent shard, whose reply comes with a later sweep', async () => {
   const { asked, look, answer } = openShards();
   const first = look();
   answer(0);
@@ -43,7 +43,7 @@ test('returns entries of other shards beside a silent one, whose reply comes wit
   expect(asked.slice(5)).toEqual([0, 2]);
 });
 
-test('reports a failed shard once, beside the replies of the others', async () => {
+test('a sweep reports a failed shard once, beside the replies of the other shards', async () => {
   const { look, answer, fail } = openShards();
   const first = look();
   fail(0, AWAY);
@@ -55,7 +55,7 @@ test('reports a failed shard once, beside the replies of the others', async () =
   expect(await second).toEqual({ due: ['c0', 'c1', 'c2'].map(entryOf), quarantined: [] });
 });
 
-test('expires idle conversations on a full Redis', async () => {
+test('a sweep of a full shard returns its idle conversations', async () => {
   const { look, answer, fail } = openShards((shard) => [entryOf(`room-${shard}`)]);
   const sweep = look();
   fail(0, FULL);
@@ -64,7 +64,7 @@ test('expires idle conversations on a full Redis', async () => {
   expect(await sweep).toEqual({ due: [entryOf('c1'), entryOf('c2'), entryOf('room-0')], quarantined: [] });
 });
 
-test('reports a full Redis once if no conversation can be expired', async () => {
+test('a sweep reports a full Redis once if no conversation can expire', async () => {
   const { look, answer, fail } = openShards();
   const first = look();
   fail(0, FULL);

@@ -80,7 +80,7 @@ describe('lifetimes of keys', () => {
     expect(await readTtl(keyspace.summary(conversation, 'refused'))).toBe(PASS_LIMITS.refusalTtlMs);
   });
 
-  test('a heartbeat extends a claim', async () => {
+  test('heartbeatSummary extends the TTL of its claim', async () => {
     const conversation = await makeConversation(store);
     const key = keyspace.summary(conversation, 'h');
     await store.claimSummary(conversation, 'h', 'owner');
@@ -105,7 +105,7 @@ describe('lifetimes of keys', () => {
     expect(await readTtl(keyspace.key(conversation, 'gone'))).toBe(DAY_MS);
   });
 
-  test('the index forgets names whose keys have expired', async () => {
+  test('the index forgets the names of summaries that have expired', async () => {
     const conversation = await makeConversation(store);
     const hashes = Array.from({ length: 40 }, () => randomUUID());
     for (const hash of hashes) await store.claimSummary(conversation, hash, 'owner');
@@ -119,7 +119,7 @@ describe('lifetimes of keys', () => {
 });
 
 describe('erase', () => {
-  test('leaves the mark and nothing else', async () => {
+  test('an erase leaves its mark and no other key', async () => {
     const conversation = await fillConversation();
     expect((await keysOf(conversation)).length).toBe(13);
     expect(await readyOf(conversation)).toHaveLength(3);
@@ -128,7 +128,7 @@ describe('erase', () => {
     expect(await readyOf(conversation)).toEqual([]);
   });
 
-  test('the next erase resumes an interrupted one', async () => {
+  test('the next erase finishes an interrupted erase', async () => {
     const conversation = await fillConversation();
     await redis.set(keyspace.key(conversation, 'gone'), 0, 'PX', DAY_MS);
     await redis.unlink(keyspace.key(conversation, 'c'), keyspace.key(conversation, 'mb'));
@@ -154,7 +154,7 @@ describe('erase', () => {
     expect(await redis.zscore(idle, idleMember(conversation))).toBeNull();
   });
 
-  test('an earlier erase removes no key of a conversation created again', async () => {
+  test('an erase removes no key of a conversation that was created again between its batches', async () => {
     const conversation = newConversation();
     for (let turn = 0; turn < 450; turn += 1) {
       await store.accept(turnFor(conversation, `t${turn}`, { maxQueuedTurns: 1_000 }));
@@ -197,7 +197,7 @@ describe('a conversation that has been idle enough', () => {
     return { conversation, keys: (await keysOf(conversation)).length - 1 };
   }
 
-  test('is erased a few batches a call, and the last call reports all removed keys', async () => {
+  test('expire removes a few batches a call, and the last call reports all removed keys', async () => {
     const { conversation, keys } = await makeLarge();
     expect(await store.expire(conversation, 'who dies then')).toEqual({ status: 'more' });
     expect(await store.readConversation(conversation)).toBeUndefined();
@@ -209,7 +209,7 @@ describe('a conversation that has been idle enough', () => {
     expect(await idleOf(conversation)).toBeNull();
   });
 
-  test('is reported to a caller that erases it meanwhile', async () => {
+  test('an erase during an expiry reports all removed keys, and the expiry reports none', async () => {
     const { conversation, keys } = await makeLarge();
     const expire = scriptBinder(redis, keyspace)(expireScript);
     expect(await expire(conversation, 'one')).toEqual({ status: 'more' });
@@ -218,7 +218,7 @@ describe('a conversation that has been idle enough', () => {
     expect(await keysOf(conversation)).toEqual([keyspace.key(conversation, 'gone')]);
   });
 
-  test('loses all old keys if it is created again meanwhile', async () => {
+  test('a conversation that is created again during its expiry has no old keys', async () => {
     const { conversation } = await makeLarge();
     expect(await store.expire(conversation, 'one')).toEqual({ status: 'more' });
     await store.accept(turnFor(conversation, 'anew'));
@@ -227,7 +227,7 @@ describe('a conversation that has been idle enough', () => {
     expect(kinds).toEqual(['c', 'ix', 'mb', 't', 'txt']);
   });
 
-  test('leaves the mark and, for a minute, the owner of the last batch', async () => {
+  test('an expiry leaves the mark of the erase and, for a minute, the owner of its last batch', async () => {
     const conversation = await makeConversation(store, 4);
     await store.commitVersion((await claimPass(store, conversation)).lease, commitOf(0, 2));
     for (let summary = 0; summary < 450; summary += 1) {
@@ -245,7 +245,7 @@ describe('a conversation that has been idle enough', () => {
     expect(await idleOf(conversation)).toBeNull();
   });
 
-  test('is kept if its last log entry is younger than the TTL', async () => {
+  test('expire keeps a conversation whose last log entry is younger than the TTL', async () => {
     const conversation = newConversation();
     await settleWithTtl(conversation, 3_600_000);
     await redis.hset(keyspace.key(conversation, 'c'), 'ttl', '3600000 1');
@@ -254,7 +254,7 @@ describe('a conversation that has been idle enough', () => {
   });
 });
 
-test('one call reads every shard', async () => {
+test('one sweepShards call returns the due entries of every shard', async () => {
   const conversations = Array.from({ length: 20 }, () => newConversation());
   for (const conversation of conversations) {
     await store.accept(turnFor(conversation, 't1'));
@@ -265,7 +265,7 @@ test('one call reads every shard', async () => {
   expect(ids).toEqual(expect.arrayContaining(conversations.map(({ id }) => id)));
 });
 
-test('appends 20,000 messages in one call, without 80,000 arguments on the stack', async () => {
+test('one append takes 20,000 messages', async () => {
   const conversation = await makeConversation(store, 20_000);
   expect(await store.readConversation(conversation)).toMatchObject({ head: 20_000, turns: 10_000 });
 });

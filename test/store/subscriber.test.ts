@@ -27,7 +27,7 @@ async function openSubscriber() {
 }
 
 /** ioredis subscribes again by itself without looking at how that ends: a process would die of it. */
-test('subscribes again after a failed first attempt, without an unhandled rejection', async () => {
+test('a subscriber subscribes again after two failed attempts, without an unhandled rejection', async () => {
   const unheard: unknown[] = [];
   const note = (reason: unknown): void => void unheard.push(reason);
   process.on('unhandledRejection', note);
@@ -57,7 +57,7 @@ test('subscribes again after a failed first attempt, without an unhandled reject
   expect(unheard).toEqual([]);
 });
 
-test('repeats a subscription that began while Redis was silent', async () => {
+test('a subscriber repeats a subscription that Redis did not answer', async () => {
   const { redis, proxy, subscriber } = await openSubscriber();
   await subscriber.join('first', () => undefined);
   proxy.swallow();
@@ -73,7 +73,7 @@ test('repeats a subscription that began while Redis was silent', async () => {
   );
 });
 
-test('opens no connection after it was closed', async () => {
+test('a closed subscriber opens no connection', async () => {
   const { redis, subscriber } = await openSubscriber();
   const connections = async (): Promise<number> => ((await redis.client('LIST')) as string).trim().split('\n').length;
   const before = await connections();

@@ -21,7 +21,7 @@ const publisher = openTextPublisher(redis, keyspace);
 describeTextDeltas('memory', () => ({ publisher: memory, listener: memory }));
 describeTextDeltas('Redis', () => ({ publisher, listener }));
 
-test('a channel lies in the conversation’s slot and is left with its last listener', async () => {
+test('the channel of text deltas is in the slot of its conversation, and the last listener leaves it', async () => {
   const conversation = newConversation();
   const channels = (): Promise<unknown> => redis.pubsub('CHANNELS', `*${conversation.id}*`);
   const listenings = await Promise.all(Array.from({ length: 20 }, () => hearFrom(listener, conversation)));
@@ -33,7 +33,7 @@ test('a channel lies in the conversation’s slot and is left with its last list
   expect(await channels()).toEqual([]);
 });
 
-test('keeps conversations of two databases of a server apart', async () => {
+test('text deltas of the same conversation in another database are not heard', async () => {
   const conversation = newConversation();
   const here = await hearFrom(listener, conversation);
   await openTextPublisher(otherDatabase, keyspace).publishText(conversation, delta('there'));
@@ -41,7 +41,7 @@ test('keeps conversations of two databases of a server apart', async () => {
   expect(here.heard).toEqual([]);
 });
 
-test('skips a delta that it cannot read', async () => {
+test('a listener skips text deltas that it cannot read', async () => {
   const conversation = newConversation();
   const here = await hearFrom(listener, conversation);
   const [channel] = (await redis.pubsub('CHANNELS', `*${conversation.id}*`)) as string[];

@@ -46,7 +46,7 @@ describe('keys of turns', () => {
     expect(ttl).toBeLessThanOrEqual(TURN_LIMITS.turnRetentionMs);
   });
 
-  test('all keys lie in one slot, and erase finds the turns in the index', async () => {
+  test('all keys of a conversation lie in one slot, and the index names its turns', async () => {
     const conversation = newConversation();
     await runTurn(conversation, 'turn.1');
     const keys = await keysOf(conversation);
@@ -57,7 +57,7 @@ describe('keys of turns', () => {
     expect(await redis.hget(keyspace.key(conversation, 'c'), 'schema')).toBe(String(STORE_SCHEMA));
   });
 
-  test('an input has its own field until it is in the log or its turn is settled', async () => {
+  test('the input of a turn has its own field until it is in the log or the turn is settled', async () => {
     const conversation = newConversation();
     for (const turn of ['turn.1', 'turn.2']) await store.accept(turnFor(conversation, turn));
     const texts = keyspace.key(conversation, 'txt');
@@ -103,7 +103,7 @@ describe('keys of turns', () => {
     expect(await indexed(), 'nothing that is there is forgotten').toHaveLength(1 + accepted);
   });
 
-  test('the event of a settled turn is published, and kept for a day', async () => {
+  test('the event of a settled turn is published and kept for a day', async () => {
     const conversation = newConversation();
     const channel = keyspace.key(conversation, 'ev');
     const listener = redis.duplicate();
@@ -121,7 +121,7 @@ describe('keys of turns', () => {
     expect(ttl).toBeLessThanOrEqual(DAY_MS);
   });
 
-  test('a conversation created again has no keys of an interrupted erase', async () => {
+  test('an accept after an interrupted erase removes the remaining keys', async () => {
     const conversation = newConversation();
     for (const turn of ['turn.1', 'turn.2']) await store.accept(turnFor(conversation, turn));
     await redis.set(keyspace.key(conversation, 'gone'), '1', 'PX', DAY_MS);
@@ -133,7 +133,7 @@ describe('keys of turns', () => {
     expect((await claimHead(store, conversation)).lease.turn).toBe('turn.3');
   });
 
-  test('sends the text of a script that a server does not know', async () => {
+  test('a script that the server does not know is sent as text', async () => {
     const lua = `return '${randomUUID()}'`;
     const definition = { file: 'unread', keys: () => [], args: () => [], decode: (reply: unknown) => reply };
     const unknown = new Script<[], unknown>(definition, keyspace, lua);
@@ -143,7 +143,7 @@ describe('keys of turns', () => {
     expect(`return '${String(await unknown.run(redis, []))}'`).toBe(lua);
   });
 
-  test('the closing result has the size that its constants say', async () => {
+  test('the constants of the closing result equal its counted size', async () => {
     const message = { content: CLOSING_RESULT.content };
     const counted = await Promise.all(
       (['o200k_base', 'cl100k_base'] as const).map(async (encoding) =>

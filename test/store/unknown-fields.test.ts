@@ -13,7 +13,7 @@ afterAll(() => suite.close());
 /** Fields that a newer program may keep beside ours under the same schema. */
 const LATER = { 'later.note': '{"list":[]}' };
 
-test('unknown fields survive every write', async () => {
+test('fields of a newer program survive every write', async () => {
   const { redis, keyspace } = suite;
   const store = openStore(redis, keyspace);
   const conversation = await makeConversation(store, 4);
@@ -40,7 +40,7 @@ test('unknown fields survive every write', async () => {
   for (const key of [record, turn]) expect(await redis.hgetall(key)).toMatchObject(LATER);
 });
 
-test('an ended pass left in the open passes is not measured as open', async () => {
+test('measureShards ignores an ended pass in the set of open passes', async () => {
   const { redis, keyspace } = suite;
   const store = openStore(redis, keyspace);
   const conversation = await makeConversation(store, 4);

@@ -4,7 +4,7 @@ import type { Given } from './fixture.ts';
 
 export function describeCalibrationStore(given: Given): void {
   describe('observeCalibration', () => {
-    test('starts as the mean of the first ratios', async () => {
+    test('the first calibrations of a model are the mean of the observed ratios', async () => {
       const { store } = given.harness();
       const model = `m.${randomUUID()}`;
       expect(await store.observeCalibration(model, 1.2)).toBe(1.2);
@@ -13,7 +13,7 @@ export function describeCalibrationStore(given: Given): void {
       expect((await store.readCalibrations()).get(model)).toBe(1.2);
     });
 
-    test('moves by a twentieth after the first ratios', async () => {
+    test('after 20 ratios, each new ratio moves a calibration by a twentieth of the difference', async () => {
       const { store } = given.harness();
       const model = `m/with: signs ${randomUUID()}`;
       for (let count = 0; count < 20; count += 1) await store.observeCalibration(model, 1);
@@ -21,7 +21,7 @@ export function describeCalibrationStore(given: Given): void {
       expect(await store.observeCalibration(model, 2)).toBe(1.0975);
     });
 
-    test('keeps models apart', async () => {
+    test('each model has a calibration of its own', async () => {
       const { store } = given.harness();
       const [one, other] = [`m.${randomUUID()}`, `m.${randomUUID()}`];
       await store.observeCalibration(one, 0.5);

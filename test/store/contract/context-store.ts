@@ -14,7 +14,7 @@ import type { Given } from './fixture.ts';
 
 export function describeContextStore(given: Given): void {
   describe('append', () => {
-    test('creates the conversation and numbers its messages', async () => {
+    test('the first append creates the conversation, and messages are numbered from 1', async () => {
       const { store, conversation } = given.nothing();
       expect(await store.readConversation(conversation)).toBeUndefined();
       expect(await store.readContext(conversation)).toBeUndefined();
@@ -41,7 +41,7 @@ export function describeContextStore(given: Given): void {
       });
     });
 
-    test('a repeated operation changes nothing and gets the same reply', async () => {
+    test('a repeated append changes nothing and gets the same reply', async () => {
       const { store, conversation } = given.nothing();
       const request = appendOf(conversation, 0, 3);
       await store.append(request);
@@ -50,7 +50,7 @@ export function describeContextStore(given: Given): void {
       expect((await store.readConversation(conversation))?.head).toBe(5);
     });
 
-    test('another head than expected is a conflict and creates nothing', async () => {
+    test('an append over another head than expected is a conflict and creates nothing', async () => {
       const { store, conversation } = given.nothing();
       expect(await store.append(appendOf(conversation, 2, 1))).toEqual({ status: 'conflict', head: 0 });
       expect(await store.readConversation(conversation)).toBeUndefined();
@@ -60,7 +60,7 @@ export function describeContextStore(given: Given): void {
       expect(await store.append({ ...stale, expectedHead: 3 }), 'the id is free again').toMatchObject({ from: 4 });
     });
 
-    test('refuses another agent than the conversation’s, even while it is busy', async () => {
+    test('an append by another agent is refused, even while a turn runs', async () => {
       const { store, conversation } = given.nothing();
       const first = appendOf(conversation, 0, 3);
       await store.append(first);
@@ -77,7 +77,7 @@ export function describeContextStore(given: Given): void {
       expect(await store.readConversation(conversation)).toMatchObject({ agent: 'other', head: 1 });
     });
 
-    test('refuses while turns wait or run, but not for a scheduled turn', async () => {
+    test('an append is refused while a turn is queued or runs, but not while one is scheduled', async () => {
       const { store, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
       expect(await store.append(appendOf(conversation, 0, 2))).toMatchObject({ status: 'appended' });
@@ -88,7 +88,7 @@ export function describeContextStore(given: Given): void {
       expect(await store.append(appendOf(conversation, 4, 1))).toMatchObject({ status: 'appended', from: 5 });
     });
 
-    test('keeps the open calls and refuses a result over a stale head', async () => {
+    test('an append keeps its open calls, and a result over a stale head is a conflict', async () => {
       const { store, conversation } = given.nothing();
       const toolCalls = [0, 1].map((index) => ({ id: `c1_${index}`, name: 'read', arguments: '{"a":[]}' }));
       const call = {
@@ -118,7 +118,7 @@ export function describeContextStore(given: Given): void {
   });
 
   describe('reads', () => {
-    test('reads 5,000 entries whole and in order', async () => {
+    test('a context of 5,000 entries is read whole and in order', async () => {
       const { store } = given.harness();
       const conversation = await makeConversation(store, 5_000);
       const source = await store.readContext(conversation);
@@ -126,7 +126,7 @@ export function describeContextStore(given: Given): void {
       expect(source?.entries.map(({ message }) => message)).toEqual(messagesOf(5_000).map(({ message }) => message));
     });
 
-    test('reads several ranges, ranges beyond the end and no range', async () => {
+    test('readLog accepts several ranges, a range beyond the end of the log, and no range', async () => {
       const { store } = given.harness();
       const conversation = await makeConversation(store, 10);
       const ranges = [
@@ -138,7 +138,7 @@ export function describeContextStore(given: Given): void {
       expect(await store.readLog(newConversation(), [{ from: 1, to: 5 }])).toEqual([]);
     });
 
-    test('reads whole texts by hash, and no versions of an unknown conversation', async () => {
+    test('a whole text is read by its hash, and a conversation without commits has no version', async () => {
       const { store, conversation, lease } = await given.running();
       await store.recordStep(lease, {
         ...textStep('model.1', 1),
@@ -152,7 +152,7 @@ export function describeContextStore(given: Given): void {
   });
 
   describe('erase', () => {
-    test('removes and counts every key, and gives a repeated call the same reply', async () => {
+    test('an erase removes and counts every key, and a repeated erase gets the same reply', async () => {
       const { store, dueIn } = given.harness();
       const conversation = await makeConversation(store, 4);
       await store.claimSummary(conversation, 'hash', 'owner');
@@ -175,7 +175,7 @@ export function describeContextStore(given: Given): void {
       }
     });
 
-    test('answers later writes with gone, and they leave no key', async () => {
+    test('a worker of an erased conversation gets gone, and its writes leave no key', async () => {
       const { store } = given.harness();
       const conversation = await makeConversation(store, 4);
       const { lease } = await acceptAndClaim(store, conversation, 't1');
@@ -192,7 +192,7 @@ export function describeContextStore(given: Given): void {
       expect(await store.readConversation(conversation)).toBeUndefined();
     });
 
-    test('an append creates the conversation again, without past operations and without the mark', async () => {
+    test('an append creates an erased conversation again, without its past operations', async () => {
       const { store, conversation } = given.nothing();
       const request = appendOf(conversation, 0, 3);
       await store.append(request);
@@ -202,7 +202,7 @@ export function describeContextStore(given: Given): void {
       await claimPass(store, conversation);
     });
 
-    test('an accept creates the conversation again and a frozen worker stays fenced', async () => {
+    test('an accept creates an erased conversation again, and a worker of the old one is fenced', async () => {
       const { store, conversation, lease } = await given.running();
       await store.erase(conversation);
       const next = await acceptAndClaim(store, conversation, 't1');
@@ -223,7 +223,7 @@ export function describeContextStore(given: Given): void {
       expect(await store.readTurn(conversation, 't449')).toBeUndefined();
     });
 
-    test('removes nothing of an unknown conversation', async () => {
+    test('an erase of an unknown conversation removes nothing', async () => {
       const { store } = given.harness();
       expect(await store.erase(newConversation())).toEqual({ removedKeys: 0 });
     });

@@ -30,7 +30,7 @@ export function describeEventStore(given: Given): void {
   }
 
   describe('readEvents', () => {
-    test('returns all kept events, oldest first, and the next position', async () => {
+    test('readEvents returns all kept events, oldest first, and the next position', async () => {
       const { conversation } = given.nothing();
       await settle(conversation, 't1', 't2', 't3');
       const page = await read(conversation, FIRST_POSITION);
@@ -39,7 +39,7 @@ export function describeEventStore(given: Given): void {
       for (const { id, at } of page.events) expect(id).toMatch(new RegExp(`^${at}-\\d+$`));
     });
 
-    test('returns pages behind an event', async () => {
+    test('readEvents returns page after page from a position on', async () => {
       const { conversation } = given.nothing();
       const turns = ['t1', 't2', 't3', 't4', 't5'];
       await settle(conversation, ...turns);
@@ -55,7 +55,7 @@ export function describeEventStore(given: Given): void {
       expect(told).toEqual(turns);
     });
 
-    test('without a position returns no event, and the present end', async () => {
+    test('readEvents without a position returns no event, only the present end', async () => {
       const { conversation } = given.nothing();
       await settle(conversation, 't1');
       const { position, ...page } = await read(conversation);
@@ -64,7 +64,7 @@ export function describeEventStore(given: Given): void {
       expect(turnsOf((await read(conversation, position)).events)).toEqual(['t2']);
     });
 
-    test('finds a conversation without events, but not an unknown one', async () => {
+    test('readEvents tells a conversation without events from an unknown conversation', async () => {
       const { store, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       const nothing = { events: [], start: 'kept', position: FIRST_POSITION };
@@ -73,7 +73,7 @@ export function describeEventStore(given: Given): void {
       expect(await read(newConversation(), FIRST_POSITION)).toEqual({ ...nothing, exists: false });
     });
 
-    test('returns every event as it was written', async () => {
+    test('events of commits, reviews and turns come back with the fields that were written', async () => {
       const { store, conversation, claimed: first } = await given.pass();
       await store.commitVersion(first.lease, commitOf(0, 4));
       const second = await claimPass(store, conversation);
@@ -117,7 +117,7 @@ export function describeEventStore(given: Given): void {
       ]);
     });
 
-    test('leaves out unknown fields and returns unknown types as they are', async () => {
+    test('an event with an unknown field loses the field, and an unknown type comes back as unknown', async () => {
       const { store, addEvents, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       await addEvents(conversation, [
@@ -135,7 +135,7 @@ export function describeEventStore(given: Given): void {
   });
 
   describe('events after one that is not kept', () => {
-    test('may be missing, so the page starts with the oldest kept event', async () => {
+    test('after a position that was trimmed, a page starts with the oldest kept event and says missing', async () => {
       const { conversation } = given.nothing();
       await settle(conversation, 't1', 't2', 't3', 't4');
       const [first = '', second = ''] = await readIds(conversation);
@@ -147,7 +147,7 @@ export function describeEventStore(given: Given): void {
       expect(turnsOf((await read(conversation, page.position)).events)).toEqual(['t4']);
     });
 
-    test('may be missing before the first event once the stream was trimmed', async () => {
+    test('a full stream may have been trimmed, so reading from the beginning says missing', async () => {
       const { store, addEvents, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       const events = Array.from({ length: EVENT_LIMITS.kept - 1 }, () => ({ type: 'x' }));
@@ -157,7 +157,7 @@ export function describeEventStore(given: Given): void {
       expect(await read(conversation, FIRST_POSITION)).toMatchObject({ start: 'missing' });
     });
 
-    test('are missing if the conversation was created again, even if ids are smaller now', async () => {
+    test('events are missing for a reader of a conversation that was created again', async () => {
       const { store, conversation } = given.nothing();
       await settle(conversation, 't1', 't2', 't3');
       const { position } = await read(conversation);
@@ -172,7 +172,7 @@ export function describeEventStore(given: Given): void {
       }
     });
 
-    test('are expired if the event is old and none is kept, and missing otherwise', async () => {
+    test('without kept events, an old position says expired and a young position says missing', async () => {
       const { conversation } = given.nothing();
       await settle(conversation, 't1');
       await given.harness().trimEvents(conversation, 0);

@@ -49,7 +49,7 @@ export function describeIdleTtl(given: Given): void {
   }
 
   describe('an idle TTL', () => {
-    test('starts when a turn is settled and restarts with all activity', async () => {
+    test('an idle TTL starts when a turn is settled and restarts with all activity', async () => {
       const { store, makeOverdue, conversation } = given.nothing();
       await answerTurn(conversation, 't1', HOUR_MS);
       await expectIdleTtl(conversation, HOUR_MS);
@@ -88,7 +88,7 @@ export function describeIdleTtl(given: Given): void {
       }
     });
 
-    test('has no entry without a TTL in a policy', async () => {
+    test('a policy without a TTL leaves no idle entry', async () => {
       const { store, dueIn, conversation } = await given.log();
       await store.commitVersion((await claimPass(store, conversation)).lease, commitOf(0, 2, { conversationTtl: 0 }));
       await answerTurn(conversation, 't1', 0);
@@ -97,7 +97,7 @@ export function describeIdleTtl(given: Given): void {
       expect(await store.readConversation(conversation)).not.toHaveProperty('conversationTtl');
     });
 
-    test('follows the last policy, and ends with a policy that has none', async () => {
+    test('an idle TTL follows the last policy, and ends with a policy that has none', async () => {
       const { store, dueIn, conversation, lease } = await given.pass();
       await store.commitVersion(lease, commitOf(0, 2, { conversationTtl: HOUR_MS }));
       await expectIdleTtl(conversation, HOUR_MS);
@@ -108,7 +108,7 @@ export function describeIdleTtl(given: Given): void {
       expect(await store.readConversation(conversation)).not.toHaveProperty('conversationTtl');
     });
 
-    test('restarts for a client that keeps reading, if the conversation has a TTL', async () => {
+    test('startIdleTtl restarts an idle TTL, but neither starts one nor creates a conversation', async () => {
       const { store, makeOverdue, endIdleTtl, dueIn } = given.harness();
       const [conversation, other] = [newConversation(), await makeConversation(store)];
       await answerTurn(conversation, 't1', HOUR_MS);
@@ -124,7 +124,7 @@ export function describeIdleTtl(given: Given): void {
       expect(await store.readConversation(conversation)).toBeUndefined();
     });
 
-    test('starts at the end of a fork with the TTL of its source', async () => {
+    test('a fork starts the idle TTL of its source at its end, or once the fork is abandoned', async () => {
       const { store, endIdleTtl, makeOverdue, abandonFork } = given.harness();
       const plan = { source: await makeConversation(store, 2), version: 0, head: 0 };
       const begin = async (): Promise<ConversationRef> => {
@@ -147,7 +147,7 @@ export function describeIdleTtl(given: Given): void {
   });
 
   describe('expire', () => {
-    test('erases a conversation after its idle TTL, once', async () => {
+    test('expire erases a conversation after its idle TTL, once', async () => {
       const { store, dueIn, events } = given.harness();
       const [conversation, other] = [await makeRested(), newConversation()];
       await answerTurn(other, 't1', HOUR_MS);
@@ -160,7 +160,7 @@ export function describeIdleTtl(given: Given): void {
       expect(await store.readConversation(other)).toMatchObject({ head: 2 });
     });
 
-    test('removes as many keys as erase does', async () => {
+    test('expire removes as many keys as erase does', async () => {
       const { store } = given.harness();
       const [one, other] = [await makeRested(), await makeRested()];
       const { removedKeys } = await store.erase(one);
@@ -170,7 +170,7 @@ export function describeIdleTtl(given: Given): void {
       });
     });
 
-    test('reports the expiry again to the same call, but not to another call', async () => {
+    test('expire reports the expiry again to the same call, but not to another call', async () => {
       const conversation = await makeRested();
       const told = await expire(conversation, 'one');
       expect(told).toMatchObject({ status: 'expired' });
@@ -182,7 +182,7 @@ export function describeIdleTtl(given: Given): void {
       expect(await expire(conversation, 'one'), 'somebody asked for that').toEqual({ status: 'kept' });
     });
 
-    test('keeps a conversation within its TTL and schedules the next check at its end', async () => {
+    test('expire keeps a conversation within its idle TTL and schedules the next check at the end of the TTL', async () => {
       const { store, makeOverdue, conversation } = given.nothing();
       await answerTurn(conversation, 't1', HOUR_MS);
       await makeOverdue(conversation, 'r', 1);
@@ -193,24 +193,24 @@ export function describeIdleTtl(given: Given): void {
     });
 
     test.each<readonly [string, (conversation: ConversationRef) => Promise<unknown>]>([
-      ['a turn is queued', (ref) => given.harness().store.accept(turnFor(ref, 't2'))],
-      ['a turn is at work', (ref) => acceptAndClaim(given.harness().store, ref, 't2')],
-      ['a turn is suspended', (ref) => waitForPass(given.harness().store, ref, 't2')],
-      ['a turn is scheduled', (ref) => given.harness().store.accept(turnFor(ref, 't2', { delayMs: HOUR_MS }))],
+      ['a turn was queued', (ref) => given.harness().store.accept(turnFor(ref, 't2'))],
+      ['a turn was claimed', (ref) => acceptAndClaim(given.harness().store, ref, 't2')],
+      ['a turn was suspended', (ref) => waitForPass(given.harness().store, ref, 't2')],
+      ['a turn was scheduled', (ref) => given.harness().store.accept(turnFor(ref, 't2', { delayMs: HOUR_MS }))],
       [
-        'a pass is requested',
+        'a pass was requested',
         (ref) => given.harness().store.requestPass({ conversation: ref, reasons: ['ratio'], passId: 'p', wake: 'w' }),
       ],
-      ['a pass is at work', (ref) => claimPass(given.harness().store, ref)],
+      ['a pass was claimed', (ref) => claimPass(given.harness().store, ref)],
       [
-        'a proposal waits',
+        'a version was proposed',
         async (ref) => {
           const { lease } = await claimPass(given.harness().store, ref);
           const waits = { proposal: proposalOf(0, 2), seenReasons: ['ratio'] as const, reviewMs: HOUR_MS };
           expect(await given.harness().store.proposeVersion(lease, waits)).toEqual({ status: 'proposed' });
         },
       ],
-    ])('keeps a conversation if %s since the sweep', async (_, happen) => {
+    ])('expire keeps a conversation if, since the sweep, %s', async (_, happen) => {
       const { store, dueIn } = given.harness();
       const conversation = await makeRested();
       expect(await sweep()).toEqual([{ kind: 'idle', conversation }]);
@@ -237,7 +237,7 @@ export function describeIdleTtl(given: Given): void {
       expect(await dueIn(conversation, 'r')).toBeUndefined();
     });
 
-    test('later writes create the conversation again, without past operations', async () => {
+    test('writes after an expiry create the conversation again, without its past operations', async () => {
       const { store, dueIn, makeOverdue } = given.harness();
       const conversation = await makeConversation(store, 1);
       await answerTurn(conversation, 't1', HOUR_MS);
@@ -255,7 +255,7 @@ export function describeIdleTtl(given: Given): void {
       expect(await store.readTurn(conversation, 't1')).toMatchObject({ state: 'running' });
     });
 
-    test('counts a turn that was settled before a frozen sweeper continued', async () => {
+    test('a turn that is settled between sweep and expire restarts the idle TTL', async () => {
       const conversation = await makeRested();
       expect(await sweep()).toEqual([{ kind: 'idle', conversation }]);
       await answerTurn(conversation, 't2', HOUR_MS);
@@ -263,7 +263,7 @@ export function describeIdleTtl(given: Given): void {
       await expectIdleTtl(conversation, HOUR_MS);
     });
 
-    test('creates nothing for an unknown conversation', async () => {
+    test('expire creates nothing for an unknown conversation', async () => {
       const { store, makeOverdue, dueIn, conversation } = given.nothing();
       await makeOverdue(conversation, 'r', 1);
       expect(await expire(conversation)).toEqual({ status: 'kept' });
@@ -271,7 +271,7 @@ export function describeIdleTtl(given: Given): void {
       expect(await store.append(appendOf(conversation, 0, 1)), 'not marked as erased').toMatchObject({ from: 1 });
     });
 
-    test('an erase removes the entry', async () => {
+    test('an erase removes the idle entry of the conversation', async () => {
       const { store, dueIn } = given.harness();
       const conversation = await makeRested();
       await store.erase(conversation);
@@ -280,7 +280,7 @@ export function describeIdleTtl(given: Given): void {
   });
 
   describe('sweepShards and measureShards', () => {
-    test('returns turns first, then a few idle conversations, pushed out by 5 s', async () => {
+    test('a sweep returns due turns and a few idle conversations, which it pushes out by 5 s', async () => {
       const { store, shards, makeOverdue, dueIn, allowSweep } = given.harness();
       const rested = await makeRested();
       const conversation = newConversation();
@@ -298,7 +298,7 @@ export function describeIdleTtl(given: Given): void {
       expect((await store.sweepShards(shards, 100)).due.length).toBeLessThanOrEqual(10 * shards.length);
     });
 
-    test('counts idle conversations apart from turns', async () => {
+    test('measureShards counts idle conversations apart from turns', async () => {
       const { store, makeOverdue, conversation } = given.nothing();
       await answerTurn(conversation, 't1', HOUR_MS);
       expect(await store.measureShards()).toMatchObject({ overdue: { idle: 0 }, oldestIdleMs: 0 });

@@ -53,7 +53,7 @@ export function describeListings(given: Given): void {
     found.map(({ conversation }) => conversation).toSorted();
 
   describe('listConversations', () => {
-    test('lists a conversation from its first turn or message on, until an erase', async () => {
+    test('listConversations lists a conversation from its first turn or message on, until an erase', async () => {
       const { store } = given.harness();
       const tenant = newTenant();
       await store.accept(turnFor({ tenant, id: 'accepted' }, 't1'));
@@ -66,7 +66,7 @@ export function describeListings(given: Given): void {
       expect(idsOf(await listConversations({ tenant }))).toEqual(['accepted', 'appended', 'scheduled']);
     });
 
-    test('lists a fork from its begin on', async () => {
+    test('listConversations lists a fork before its end, marked as forking', async () => {
       const { store } = given.harness();
       const tenant = newTenant();
       await store.append(appendOf({ tenant, id: 'source' }, 0, 2));
@@ -76,7 +76,7 @@ export function describeListings(given: Given): void {
       expect(copy).toMatchObject({ conversation: 'copy', agent: 'agent', isForking: true });
     });
 
-    test('lists no conversation whose idle TTL has ended', async () => {
+    test('listConversations leaves out a conversation that expired', async () => {
       const { store, endIdleTtl } = given.harness();
       const conversation = { tenant: newTenant(), id: 'c' };
       const { lease, inputSeq } = await acceptAndClaim(store, conversation, 't1');
@@ -87,7 +87,7 @@ export function describeListings(given: Given): void {
       expect(await listConversations({ tenant: conversation.tenant })).toEqual([]);
     });
 
-    test('reports agent, length, mailbox and how the last turn ended', async () => {
+    test('listConversations reports agent, length, mailbox and how the last turn ended', async () => {
       const { store } = given.harness();
       const conversation = { tenant: newTenant(), id: 'c' };
       const { lease, inputSeq } = await acceptAndClaim(store, conversation, 't1');
@@ -109,7 +109,7 @@ export function describeListings(given: Given): void {
       ]);
     });
 
-    test('filters by state and by agent', async () => {
+    test('listConversations filters by state and by agent', async () => {
       const { store } = given.harness();
       const tenant = newTenant();
       const named = (id: string): ConversationRef => ({ tenant, id });
@@ -132,7 +132,7 @@ export function describeListings(given: Given): void {
       expect(await listConversations({ tenant, state: 'failed' }), 'a new turn has come').toEqual([]);
     });
 
-    test('pages in one order, which neither new nor erased conversations change', async () => {
+    test('pages of conversations keep one order while conversations are created and erased', async () => {
       const { store } = given.harness();
       const tenant = newTenant();
       const ids = Array.from({ length: 30 }, (_, index) => `c-${index}`);
@@ -152,7 +152,7 @@ export function describeListings(given: Given): void {
       expect(rest.filter((id) => id !== 'd-new')).toEqual(expected.filter((id) => id !== later).toSorted());
     });
 
-    test('lists other tenants only if all are asked for', async () => {
+    test('listConversations lists other tenants only if the query names no tenant', async () => {
       const { store } = given.harness();
       const tenant = newTenant();
       const like = `${tenant}.x`;
@@ -174,7 +174,7 @@ export function describeListings(given: Given): void {
   }
 
   describe('listWaiting', () => {
-    test('lists turns that wait for answers, with their calls, and no other waits', async () => {
+    test('listWaiting lists turns that wait for answers, with their calls, and no other waits', async () => {
       const { store } = given.harness();
       const tenant = newTenant();
       await wait({ tenant, id: 'approval' });
@@ -192,7 +192,7 @@ export function describeListings(given: Given): void {
       expect(everywhere.filter(({ waiting: { for: kind } }) => kind !== 'approval')).toEqual([]);
     });
 
-    test('pages in one order', async () => {
+    test('pages of waiting turns keep one order', async () => {
       const tenant = newTenant();
       const ids = Array.from({ length: 12 }, (_, index) => `w-${index}`);
       for (const [index, id] of ids.entries())
@@ -237,7 +237,7 @@ export function describeListings(given: Given): void {
         expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ status: 'poison' });
       },
     };
-    test.each(Object.keys(ends))('forgets a turn whose wait ends by %s', async (name) => {
+    test.each(Object.keys(ends))('listWaiting leaves out a turn whose wait was ended by %s', async (name) => {
       const conversation = { tenant: newTenant(), id: 'c' };
       const lease = await wait(conversation);
       expect(await listWaiting({ tenant: conversation.tenant })).toHaveLength(1);
@@ -245,7 +245,7 @@ export function describeListings(given: Given): void {
       expect(await listWaiting({ tenant: conversation.tenant })).toEqual([]);
     });
 
-    test('does not list a turn whose answers came before it was suspended', async () => {
+    test('listWaiting leaves out a turn whose answers came before its suspension', async () => {
       const { store, passDeadline } = given.harness();
       const conversation = { tenant: newTenant(), id: 'c' };
       await wait(conversation);

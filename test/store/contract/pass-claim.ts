@@ -10,7 +10,7 @@ const SLACK_MS = 2_000;
 
 export function describePassClaim(given: Given): void {
   describe('requestPass', () => {
-    test('creates a pass with an entry that is due after the grace of its wake', async () => {
+    test('requestPass creates a pass whose entry is due 5 s later, in case the wake is lost', async () => {
       const { store, dueIn, conversation } = await given.log();
       const request = { conversation, reasons: ['ratio', 'turn_end'], passId: 'p1', wake: 'w1' } as const;
       expect(await store.requestPass(request)).toEqual({ status: 'requested', passId: 'p1', needsWake: true });
@@ -19,7 +19,7 @@ export function describePassClaim(given: Given): void {
       expect(await dueIn(conversation, 'p')).toBeLessThanOrEqual(5_000);
     });
 
-    test('a repeated request gets the same reply, even after the end of the pass', async () => {
+    test('a repeated requestPass gets the same reply, even after the end of the pass', async () => {
       const { store, conversation } = await given.log();
       const request = { conversation, reasons: ['ratio'], passId: 'p1', wake: 'w1' } as const;
       const first = await store.requestPass(request);
@@ -31,7 +31,7 @@ export function describePassClaim(given: Given): void {
       expect((await store.readConversation(conversation))?.passId, 'no pass is made of it').toBeUndefined();
     });
 
-    test('adds its reasons once to the pass in progress, without another wake', async () => {
+    test('requestPass adds its reasons once to the pass in progress, without another wake', async () => {
       const { store, dueIn, conversation } = await given.log();
       const { lease } = await claimPass(store, conversation, { reasons: ['ratio'] });
       const before = (await dueIn(conversation, 'p')) ?? 0;
@@ -73,13 +73,13 @@ export function describePassClaim(given: Given): void {
       expect(await store.readReasons(next), 'of this pass alone').toEqual({ status: 'held', reasons: ['ratio'] });
     });
 
-    test('may have no reason, and then its worker evaluates', async () => {
+    test('a pass may be requested without a reason', async () => {
       const { store, conversation } = await given.log();
       await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });
       expect(await store.claimPass(conversation, 'o', 'job', 'w2')).toMatchObject({ pass: { reasons: [] } });
     });
 
-    test('needs a conversation', async () => {
+    test('requestPass needs a conversation that exists and is not erased', async () => {
       const { store, markGone, conversation } = given.nothing();
       const request = { conversation, reasons: [], passId: 'p', wake: 'w' };
       expect(await store.requestPass(request)).toEqual({ status: 'not_found' });
@@ -89,7 +89,7 @@ export function describePassClaim(given: Given): void {
   });
 
   describe('claimPass', () => {
-    test('returns the pass with its reasons, attempt and conversation', async () => {
+    test('claimPass returns the pass with its reasons, attempt and conversation, also if repeated', async () => {
       const { store, dueIn, conversation } = await given.log();
       await store.requestPass({ conversation, reasons: ['ratio'], passId: 'p1', wake: 'w1' });
       const claim = await store.claimPass(conversation, 'owner', 'job', 'w');
@@ -108,7 +108,7 @@ export function describePassClaim(given: Given): void {
       expect(await store.claimPass(conversation, 'owner', 'job', 'w'), 'I5').toEqual(claim);
     });
 
-    test('replies empty without a pass or after its end', async () => {
+    test('claimPass replies empty without a pass or after its end', async () => {
       const { store, dueIn, conversation } = await given.log();
       expect(await store.claimPass(conversation, 'o', 'job', 'w')).toEqual({ status: 'empty' });
       await store.endPass((await claimPass(store, conversation)).lease, endOf());
@@ -117,7 +117,7 @@ export function describePassClaim(given: Given): void {
       expect(await store.claimPass(newConversation(), 'o', 'job', 'w')).toEqual({ status: 'empty' });
     });
 
-    test('is refused under another lease, and fences the former owner after its lapse', async () => {
+    test('claimPass is refused during a lease, and after the lease it fences the former owner', async () => {
       const { store, lapseLease, conversation, lease } = await given.pass();
       const held = await store.claimPass(conversation, 'other', 'job', 'w');
       expect(held).toEqual({ status: 'held', untilMs: expect.any(Number) });
@@ -133,7 +133,7 @@ export function describePassClaim(given: Given): void {
       expect(await store.endPass(lease, endOf())).toEqual(fenced);
     });
 
-    test('a former owner stays fenced after another owner ends the pass', async () => {
+    test('an owner that lost a pass stays fenced after the next owner ends the pass', async () => {
       const { store, lapseLease, conversation, lease } = await given.pass();
       await lapseLease('pass', conversation);
       const claim = await store.claimPass(conversation, 'other', 'job', 'w');
@@ -145,7 +145,7 @@ export function describePassClaim(given: Given): void {
       expect(await store.heartbeatPass(lease), 'another that has ended, too').toEqual({ status: 'fenced' });
     });
 
-    test('a former owner stays fenced after a turn takes the pass over', async () => {
+    test('an owner that lost a pass stays fenced after a turn takes the pass over', async () => {
       const { store, lapseLease, conversation, lease } = await given.pass();
       await lapseLease('pass', conversation);
       const { lease: other } = await claimPass(store, conversation);
@@ -154,7 +154,7 @@ export function describePassClaim(given: Given): void {
       expect(await store.heartbeatPass(other)).toEqual({ status: 'superseded' });
     });
 
-    test('a fourth claim without a plan ends it as failed, which wakes the waiting turn and does not fulfil its wait', async () => {
+    test('a fourth claim without a plan ends the pass as failed, and wakes the waiting turn without fulfilling its wait', async () => {
       const { store, lapseLease, events, dueIn } = given.harness();
       const conversation = await makeConversation(store, 0);
       await waitForPass(store, conversation, 't1');
@@ -176,7 +176,7 @@ export function describePassClaim(given: Given): void {
       expect(turn).toMatchObject({ status: 'claimed', turn: { waited: { for: 'compaction', isFulfilled: false } } });
     });
 
-    test('hands on a recorded plan, and attempts count from the claim that recorded it', async () => {
+    test('the next claim of a pass gets the recorded plan, and attempts count from the claim that recorded the plan', async () => {
       const { store, lapseLease, conversation } = await given.log();
       await claimPass(store, conversation);
       await lapseLease('pass', conversation);
@@ -188,7 +188,7 @@ export function describePassClaim(given: Given): void {
       expect(await store.claimPass(conversation, 'o', 'job', 'w')).toMatchObject({ pass: { plan, attempt: 2 } });
     });
 
-    test('a later plan does not reset the attempts', async () => {
+    test('a second plan of a pass does not reset the attempts', async () => {
       const { store, lapseLease, conversation, claimed: first } = await given.pass();
       await store.recordPlan(first.lease, planOf(2));
       await lapseLease('pass', conversation);
@@ -201,7 +201,7 @@ export function describePassClaim(given: Given): void {
   });
 
   describe('releasePass', () => {
-    test('returns the lease, counts no attempt, and makes the pass due at once', async () => {
+    test('releasePass ends the lease, counts no attempt, and makes the pass due at once', async () => {
       const { store, dueIn, conversation } = await given.log();
       for (let stops = 0; stops <= PASS_LIMITS.maxAttempts; stops += 1) {
         const { lease, attempt } = await claimPass(store, conversation);
@@ -213,7 +213,7 @@ export function describePassClaim(given: Given): void {
       }
     });
 
-    test('is refused to an owner that has lost the pass', async () => {
+    test('releasePass is refused to an owner that has lost the pass', async () => {
       const { store, lapseLease, conversation, lease } = await given.pass();
       await lapseLease('pass', conversation);
       await claimPass(store, conversation);
@@ -222,7 +222,7 @@ export function describePassClaim(given: Given): void {
   });
 
   describe('parkPass', () => {
-    test('gives the lease back, and only its job may claim before the deadline', async () => {
+    test('parkPass ends the lease, and before the deadline only the named job may claim the pass', async () => {
       const { store, dueIn, endParking, conversation } = await given.log();
       const { lease } = await claimPass(store, conversation, { job: 'parent' });
       const { parkMs } = PASS_LIMITS;
@@ -239,7 +239,7 @@ export function describePassClaim(given: Given): void {
       expect(await store.parkPass(lease, 'parent', parkMs)).toEqual({ status: 'fenced' });
     });
 
-    test('is fenced if sent again after a later delivery of its job parked the pass', async () => {
+    test('parkPass is fenced after a later delivery of its job parked the pass', async () => {
       const { store, conversation } = await given.log();
       const first = await claimPass(store, conversation, { job: 'parent' });
       await store.parkPass(first.lease, 'parent', PASS_LIMITS.parkMs);
@@ -248,7 +248,7 @@ export function describePassClaim(given: Given): void {
       expect(await store.parkPass(first.lease, 'parent', PASS_LIMITS.parkMs)).toEqual({ status: 'fenced' });
     });
 
-    test('its own job claims at any time, which ends the parking', async () => {
+    test('the job of a parked pass claims at any time, which ends the parking', async () => {
       const { store, lapseLease, conversation } = await given.log();
       const { lease } = await claimPass(store, conversation, { job: 'parent' });
       await store.parkPass(lease, 'parent', PASS_LIMITS.parkMs);
@@ -259,7 +259,7 @@ export function describePassClaim(given: Given): void {
   });
 
   describe('takeOverPass', () => {
-    test('continues under a new id, with its reasons and without its plan', async () => {
+    test('takeOverPass continues the pass under a new id, with its reasons and without its plan', async () => {
       const { store, conversation } = await given.log();
       const former = await claimPass(store, conversation, { reasons: ['ratio'] });
       await store.recordPlan(former.lease, planOf(2));
@@ -283,7 +283,7 @@ export function describePassClaim(given: Given): void {
       expect(await store.endPass(former.lease, endOf()), 'and stays so').toEqual({ status: 'superseded' });
     });
 
-    test('replies empty without a pass, and gone after an erase', async () => {
+    test('takeOverPass replies empty without a pass, and gone after an erase', async () => {
       const { store, markGone, conversation } = await given.log();
       expect(await store.takeOverPass(conversation, 'o', 'p')).toEqual({ status: 'empty' });
       await markGone(conversation);

@@ -20,7 +20,7 @@ const SETTLED: readonly string[] = ['none', 'no_gain', 'infeasible'];
 
 export function describePassEnd(given: Given): void {
   describe('endPass', () => {
-    test('moves backoff and thresholds, removes the entry and emits an event', async () => {
+    test('endPass stores backoff and thresholds, removes the entry of the pass and emits an event', async () => {
       const { store, dueIn, events, conversation, lease } = await given.pass();
       await store.append(appendOf(conversation, 8, 2));
       expect(await store.endPass(lease, endOf({ backoff: GATE }))).toEqual({ status: 'ended' });
@@ -32,7 +32,7 @@ export function describePassEnd(given: Given): void {
     });
 
     test.each(['no_reason', 'thinking'] as const)(
-      '%s does not count as a pass: turns and messages count on, and no event is published',
+      'a pass that ends as %s moves no thresholds and emits no event',
       async (kind) => {
         const { store, events, conversation } = await given.log();
         const before = (await store.readConversation(conversation))?.passed;
@@ -45,7 +45,7 @@ export function describePassEnd(given: Given): void {
       },
     );
 
-    test('does not end a pass whose reasons were added to since they were read', async () => {
+    test('a pass with reasons that its owner has not read is neither ended nor committed', async () => {
       const { store, events, conversation } = await given.log();
       const { lease, reasons } = await claimPass(store, conversation, { reasons: ['ratio'] });
       await store.requestPass({ conversation, reasons: ['hard_limit'], passId: 'another', wake: 'w' });
@@ -62,7 +62,7 @@ export function describePassEnd(given: Given): void {
       expect(await store.endPass(lease, endOf({ seenReasons: reasons })), 'sent again').toEqual({ status: 'ended' });
     });
 
-    test('notices a reason added to a pass without reasons', async () => {
+    test('endPass is refused if a pass without reasons got one', async () => {
       const { store, conversation } = await given.log();
       const { lease } = await claimPass(store, conversation, { reasons: [] });
       await store.requestPass({ conversation, reasons: ['hard_limit'], passId: 'another', wake: 'w' });
@@ -70,7 +70,7 @@ export function describePassEnd(given: Given): void {
       expect(await store.endPass(lease, endOf())).toEqual({ status: 'ended' });
     });
 
-    test('a repeated call changes nothing and gets the same reply, even during the next pass', async () => {
+    test('a repeated endPass changes nothing and gets the same reply, even during the next pass', async () => {
       const { store, events, conversation } = await given.log();
       await waitForPass(store, conversation, 't1');
       const { lease } = await claimPass(store, conversation);
@@ -86,7 +86,7 @@ export function describePassEnd(given: Given): void {
     });
 
     test.each(OUTCOMES)(
-      'wakes the head turn, and fulfils its wait only if it settled the size: $kind',
+      'a pass that ends as $kind wakes the waiting turn, and fulfils the wait only if the size is settled',
       async (outcome) => {
         const { store, conversation } = await given.log();
         await waitForPass(store, conversation, 't1');
@@ -120,7 +120,7 @@ export function describePassEnd(given: Given): void {
       expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ turn: { waited: { isFulfilled: false } } });
     });
 
-    test('a commit fulfils the wait', async () => {
+    test('a commit fulfils the wait of the turn that waits for compaction', async () => {
       const { store, conversation } = await given.log();
       await waitForPass(store, conversation, 't1');
       const { lease } = await claimPass(store, conversation);
@@ -129,7 +129,7 @@ export function describePassEnd(given: Given): void {
       expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ turn: { waited: { isFulfilled: true } } });
     });
 
-    test('wakes no turn that runs or waits for something else', async () => {
+    test('the end of a pass wakes no turn that runs or waits for something else', async () => {
       const { store, conversation } = await given.log();
       const { lease: turn } = await acceptAndClaim(store, conversation, 't1');
       expect(await store.endPass((await claimPass(store, conversation)).lease, endOf())).toEqual({ status: 'ended' });
@@ -137,7 +137,7 @@ export function describePassEnd(given: Given): void {
       expect(await store.endPass((await claimPass(store, conversation)).lease, endOf())).toEqual({ status: 'ended' });
     });
 
-    test('replies fenced for another pass or none, and gone after an erase', async () => {
+    test('writes for another pass are fenced, and writes for an erased pass get gone', async () => {
       const { store, markGone, conversation, lease } = await given.pass();
       const foreign = { ...lease, passId: 'another' };
       expect(await store.endPass(foreign, endOf())).toEqual({ status: 'fenced' });

@@ -40,7 +40,7 @@ export function describePassReview(given: Given): void {
   }
 
   describe('a proposal', () => {
-    test('waits unclaimed until it expires, with its entry at that time (I6)', async () => {
+    test('a proposed version waits unclaimed until its review expires, when its entry is due (I6)', async () => {
       const { store, dueIn, events } = given.harness();
       const { conversation, lease, proposal, request } = await propose();
       const waiting = await store.readProposal(conversation);
@@ -72,7 +72,7 @@ export function describePassReview(given: Given): void {
       expect(await store.measureShards()).toMatchObject({ openPasses: 1 });
     });
 
-    test('is claimed without a decision after it expired', async () => {
+    test('after the review expired, the pass is claimed without a decision', async () => {
       const { store, expireProposal } = given.harness();
       const { conversation, proposal } = await propose();
       await expireProposal(conversation);
@@ -85,7 +85,7 @@ export function describePassReview(given: Given): void {
       });
     });
 
-    test('is refused over another version, with new reasons, or to another owner', async () => {
+    test('proposeVersion is refused over another version, with new reasons, or to another owner', async () => {
       const { store, conversation, lease } = await given.pass();
       const request = { proposal: proposalOf(1, 4), seenReasons: ['ratio'] as const, reviewMs: REVIEW_MS };
       expect(await store.proposeVersion(lease, request)).toEqual({ status: 'version_changed', version: 0 });
@@ -96,7 +96,7 @@ export function describePassReview(given: Given): void {
       expect(await store.readProposal(conversation)).toBeUndefined();
     });
 
-    test('stays if a soft reason is added', async () => {
+    test('a proposal stays under review if a soft reason is added', async () => {
       const { store } = given.harness();
       const { conversation, lease } = await propose();
       const asked = await store.requestPass({ conversation, reasons: ['turn_end'], passId: 'p2', wake: 'w2' });
@@ -106,7 +106,7 @@ export function describePassReview(given: Given): void {
     });
 
     test.each(['hard_limit', 'overflow', 'manual'] as const)(
-      '%s takes it away: the pass goes on without',
+      'the hard reason %s removes the proposal, and the pass starts again',
       async (hard) => {
         const { store } = given.harness();
         const { conversation, lease, proposal } = await propose();
@@ -124,7 +124,7 @@ export function describePassReview(given: Given): void {
       },
     );
 
-    test('is dropped if a waiting turn takes the pass over', async () => {
+    test('a proposal is dropped if a waiting turn takes the pass over', async () => {
       const { store } = given.harness();
       const { conversation } = await propose();
       const taken = await store.takeOverPass(conversation, 'turn', 'p3');
@@ -133,7 +133,7 @@ export function describePassReview(given: Given): void {
       expect(await store.readProposal(conversation)).toBeUndefined();
     });
 
-    test('is removed by an erase', async () => {
+    test('an erase removes a proposal and its decision', async () => {
       const { store } = given.harness();
       const { conversation, proposal } = await approve();
       await store.erase(conversation);
@@ -144,7 +144,7 @@ export function describePassReview(given: Given): void {
   });
 
   describe('a decision', () => {
-    test('stores the decision with the pass, makes the pass claimable, and gives a repeated call the same reply', async () => {
+    test('a decision makes the pass claimable, and a repeated decision gets the same reply', async () => {
       const { store, events } = given.harness();
       const { conversation, proposal } = await propose();
       const decision = decisionOf(conversation, proposal.id);
@@ -163,7 +163,7 @@ export function describePassReview(given: Given): void {
       });
     });
 
-    test('is stale for an unknown or decided proposal and changes nothing', async () => {
+    test('a decision on an unknown or decided proposal is stale and changes nothing', async () => {
       const { store, events } = given.harness();
       const { conversation, proposal } = await propose();
       const unknown = await store.decideProposal(decisionOf(conversation, 'another'));
@@ -178,7 +178,7 @@ export function describePassReview(given: Given): void {
       expect(await store.decideProposal(decisionOf(nowhere, 'x'))).toEqual({ status: 'not_found' });
     });
 
-    test('is answered with the approved version once that is live', async () => {
+    test('an approval is answered with the version once that version is live', async () => {
       const { store } = given.harness();
       const { conversation, proposal, pass } = await approve();
       const { version } = proposal;
@@ -195,7 +195,7 @@ export function describePassReview(given: Given): void {
       ['rejected', 'rejected'],
       ['failed', 'superseded'],
       ['no_gain', 'superseded'],
-    ] as const)('answers an end as %s with %s', async (kind, status) => {
+    ] as const)('a pass that ends as %s answers the decision with %s', async (kind, status) => {
       const { store } = given.harness();
       const { conversation, pass } = await approve();
       const outcome = kind === 'failed' ? { kind, code: 'conflict' } : { kind };
@@ -203,7 +203,7 @@ export function describePassReview(given: Given): void {
       expect(await store.readDecision(conversation, 'op')).toEqual({ status });
     });
 
-    test('is answered if it cannot be carried out, and the proposal stays under review', async () => {
+    test('an approval that cannot be carried out is answered as refused, and the review continues', async () => {
       const { store, dueIn } = given.harness();
       const { conversation, proposal, pass } = await approve();
       expect(await store.refuseApproval(pass.lease, REFUSAL)).toEqual({ status: 'refused' });
@@ -220,7 +220,7 @@ export function describePassReview(given: Given): void {
       }
     });
 
-    test('is superseded by a hard reason before a worker carries it out', async () => {
+    test('a hard reason supersedes an approval that no worker has carried out', async () => {
       const { store } = given.harness();
       const { conversation, pass } = await approve();
       await store.requestPass({ conversation, reasons: ['hard_limit'], passId: 'p2', wake: 'w2' });
@@ -231,7 +231,7 @@ export function describePassReview(given: Given): void {
       expect(await store.heartbeatPass(pass.lease), 'the pass is its still').toEqual({ status: 'held' });
     });
 
-    test('is superseded if a restore ends the pass', async () => {
+    test('a restore ends the pass and supersedes the decision on its proposal', async () => {
       const { store } = given.harness();
       const { conversation, proposal } = await propose();
       await store.decideProposal(decisionOf(conversation, proposal.id));
@@ -253,7 +253,7 @@ export function describePassReview(given: Given): void {
       expect(await store.readProposal(conversation)).toBeUndefined();
     });
 
-    test('is superseded if a provider refuses the version under its proposal', async () => {
+    test('a rollback of the version under a proposal removes the proposal', async () => {
       const { store, dueIn, conversation, lease: first } = await given.pass();
       await store.commitVersion(first, commitOf(0, 2));
       const turn = await waitForPass(store, conversation, 't1');

@@ -12,7 +12,7 @@ const REFUSED: SummaryRecord = { status: 'refused', why: 'not smaller' };
 
 export function describeSummaryStore(given: Given): void {
   describe('summaries', () => {
-    test('a source is claimed by one owner at a time', async () => {
+    test('the source of a summary is claimed by one owner at a time', async () => {
       const { store, expireSummary, conversation } = await given.log();
       expect(await store.claimSummary(conversation, 'h', 'a')).toEqual({ status: 'claimed' });
       expect(await store.claimSummary(conversation, 'h', 'a'), 'I5').toEqual({ status: 'claimed' });
@@ -26,7 +26,7 @@ export function describeSummaryStore(given: Given): void {
       expect(await store.heartbeatSummary(conversation, 'h', 'a')).toBe(false);
     });
 
-    test('only its owner gives a claim back', async () => {
+    test('only the owner of a summary claim releases it', async () => {
       const { store, conversation } = await given.log();
       await store.claimSummary(conversation, 'h', 'a');
       await store.releaseSummary(conversation, 'h', 'b');
@@ -36,7 +36,7 @@ export function describeSummaryStore(given: Given): void {
       expect(await store.claimSummary(conversation, 'h', 'b')).toEqual({ status: 'claimed' });
     });
 
-    test('a record answers every later claim and cannot be renewed or released', async () => {
+    test('a recorded summary answers every later claim, and cannot be renewed or released', async () => {
       const { store, conversation } = await given.log();
       const record = accepted();
       const { lease: pass } = await claimPass(store, conversation);
@@ -49,7 +49,7 @@ export function describeSummaryStore(given: Given): void {
       expect(await store.readSummaries(conversation, ['h'])).toEqual([record]);
     });
 
-    test('keeps the first accepted text, and replaces a refusal', async () => {
+    test('the first accepted summary stays, and replaces a refusal', async () => {
       const { store, expireSummary, conversation } = await given.log();
       const first = accepted('first');
       const { lease: pass } = await claimPass(store, conversation);
@@ -62,7 +62,7 @@ export function describeSummaryStore(given: Given): void {
       expect(await store.readSummaries(conversation, ['h'])).toEqual([undefined]);
     });
 
-    test('keeps the first part of an unfinished summary by its key, apart from summaries', async () => {
+    test('the first text of each part of a summary stays, apart from the summaries', async () => {
       const { store, expireSummary, conversation } = await given.log();
       const lease = await claimSummary(store, conversation, 'h');
       expect(await store.readPart(conversation, 'k')).toBeUndefined();
@@ -78,7 +78,7 @@ export function describeSummaryStore(given: Given): void {
       expect(await store.readPart(conversation, 'k')).toBe('third');
     });
 
-    test('an erase removes parts, and none is kept afterwards', async () => {
+    test('an erase removes the parts of summaries, and refuses later parts', async () => {
       const { store, conversation } = await given.log();
       const lease = await claimSummary(store, conversation, 'h');
       await store.recordPart(lease, 'k', 'text');
@@ -88,7 +88,7 @@ export function describeSummaryStore(given: Given): void {
       expect(await store.readPart(conversation, 'k')).toBeUndefined();
     });
 
-    test('a job without its claim, and of neither the present nor the last pass, records nothing', async () => {
+    test('a job without its claim records nothing, unless its pass is the present or the last one', async () => {
       const { store, expireSummary, conversation, lease: pass } = await given.pass();
       const lease = await claimSummary(store, conversation, 'h', pass.passId);
       await expireSummary(conversation, 'h');
@@ -107,7 +107,7 @@ export function describeSummaryStore(given: Given): void {
       expect(await store.readSummaries(conversation, ['h'])).toEqual([accepted('in time')]);
     });
 
-    test('a late job of an erased conversation cannot write into the next one of that id', async () => {
+    test('a late job of an erased conversation records nothing in a new conversation of that id', async () => {
       const { store, conversation, lease: pass } = await given.pass();
       const lease = await claimSummary(store, conversation, 'h', pass.passId);
       await store.erase(conversation);
@@ -120,7 +120,7 @@ export function describeSummaryStore(given: Given): void {
       expect(await store.claimSummary(conversation, 'h', 'of the new one')).toEqual({ status: 'claimed' });
     });
 
-    test('reads many summaries in order, and a claim as none', async () => {
+    test('readSummaries returns records in the order of the hashes, and undefined for a claim', async () => {
       const { store, conversation } = await given.log();
       const record = accepted();
       await store.recordSummary(await claimSummary(store, conversation, 'b'), record);

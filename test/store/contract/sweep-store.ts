@@ -34,7 +34,7 @@ export function describeSweepStore(given: Given): void {
   }
 
   describe('sweepShards', () => {
-    test('returns due entries of every kind, and no others', async () => {
+    test('a sweep returns due entries of every kind, and no others', async () => {
       const { store, makeOverdue, conversation } = await given.log();
       await store.accept(turnFor(conversation, 't1'));
       await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });
@@ -51,7 +51,7 @@ export function describeSweepStore(given: Given): void {
       expect(await sweep(), 'each was pushed out').toEqual([]);
     });
 
-    test('sweeps a shard once a second, even if many workers ask', async () => {
+    test('a shard is swept once a second, even if many workers sweep', async () => {
       const { store, shards, makeOverdue, allowSweep, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       await allowSweep();
@@ -61,7 +61,7 @@ export function describeSweepStore(given: Given): void {
       expect(await sweep()).toEqual([{ kind: 'turn', conversation }]);
     });
 
-    test('pushes entries out by 1 s, doubling to 60 s, until a claim resets the count', async () => {
+    test('a sweep pushes an entry out by 1 s, doubling to 60 s, until a claim resets the count', async () => {
       const { store, lapseLease, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });
@@ -76,7 +76,7 @@ export function describeSweepStore(given: Given): void {
       for (const entry of ['t', 'p'] as const) expectAbout(await pushOut(conversation, entry), 1_000);
     });
 
-    test('returns at most `limit` entries, longest overdue first', async () => {
+    test('a sweep returns at most `limit` entries, longest overdue first', async () => {
       const { store, shards, makeOverdue, allowSweep, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 'a', { delayMs: 60_000 }));
       await store.accept(turnFor(conversation, 'b', { delayMs: 60_000 }));
@@ -88,7 +88,7 @@ export function describeSweepStore(given: Given): void {
       expect(await sweep(1)).toEqual([{ kind: 'scheduled', conversation, turn: 'a' }]);
     });
 
-    test('removes an entry without a record and creates nothing', async () => {
+    test('a sweep removes an entry without a record and creates nothing', async () => {
       const { store, makeOverdue, dueIn, conversation } = given.nothing();
       const entries = ['t', 'p', { scheduled: 'x' }] as const;
       for (const entry of entries) await makeOverdue(conversation, entry, 1);
@@ -99,7 +99,7 @@ export function describeSweepStore(given: Given): void {
   });
 
   describe('inspectTurn and inspectPass', () => {
-    test('reports the recorded wake if no worker has the lease', async () => {
+    test('inspectTurn and inspectPass report the recorded wake if no worker has the lease', async () => {
       const { store, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1', { wake: 'w1' }));
       await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w2' });
@@ -107,7 +107,7 @@ export function describeSweepStore(given: Given): void {
       expect(await store.inspectPass(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w2' });
     });
 
-    test('is quiet under a valid lease, and lapsed after its end', async () => {
+    test('inspectTurn and inspectPass are quiet during a lease, and lapsed after the lease', async () => {
       const { store, makeOverdue, dueIn, lapseLease, conversation } = given.nothing();
       await acceptAndClaim(store, conversation, 't1');
       await claimPass(store, conversation);
@@ -125,7 +125,7 @@ export function describeSweepStore(given: Given): void {
       }
     });
 
-    test('a waiting head is left alone until its deadline', async () => {
+    test('inspectTurn is quiet for a waiting turn until its deadline', async () => {
       const { store, makeOverdue, dueIn, passDeadline, conversation } = given.nothing();
       await waitForPass(store, conversation, 't1');
       await makeOverdue(conversation, 't', 1);
@@ -137,7 +137,7 @@ export function describeSweepStore(given: Given): void {
       expect(await store.recordWake({ kind: 'turn', conversation }, 'w')).toBe(true);
     });
 
-    test('a parked pass is left alone until its time', async () => {
+    test('inspectPass is quiet for a parked pass until the end of its parking', async () => {
       const { store, endParking, conversation, lease } = await given.pass();
       await store.parkPass(lease, 'parent', 60_000);
       expect(await store.inspectPass(conversation)).toEqual({ status: 'quiet' });
@@ -145,7 +145,7 @@ export function describeSweepStore(given: Given): void {
       expect(await store.inspectPass(conversation)).toMatchObject({ status: 'lapsed' });
     });
 
-    test('a pass whose worker died is found though no turn waits', async () => {
+    test('a sweep finds a pass whose worker died, even if no turn waits', async () => {
       const { store, lapseLease, makeOverdue, conversation } = await given.log();
       await claimPass(store, conversation);
       await lapseLease('pass', conversation);
@@ -157,7 +157,7 @@ export function describeSweepStore(given: Given): void {
       expect(await store.claimPass(conversation, 'o', 'w9', 'w')).toMatchObject({ pass: { attempt: 2 } });
     });
 
-    test('is quiet without work or after an erase, and removes the entry', async () => {
+    test('inspectTurn and inspectPass remove an entry without work or after an erase', async () => {
       const { store, makeOverdue, dueIn, markGone, conversation } = await given.log();
       for (const entry of ['t', 'p'] as const) await makeOverdue(conversation, entry, 1);
       expect(await store.inspectTurn(conversation)).toEqual({ status: 'quiet' });
@@ -171,7 +171,7 @@ export function describeSweepStore(given: Given): void {
   });
 
   describe('recordWake', () => {
-    test('records the wake and leaves the entry where the sweep pushed it', async () => {
+    test('recordWake records the wake and leaves the entry where the sweep pushed it', async () => {
       const { store, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       await pushOut(conversation, 't');
@@ -183,7 +183,7 @@ export function describeSweepStore(given: Given): void {
       expectAbout((await given.harness().dueIn(conversation, 't')) ?? 0, 2_000);
     });
 
-    test('records nothing if a lease was taken meanwhile', async () => {
+    test('recordWake records nothing if a worker took the lease meanwhile', async () => {
       const { store, conversation } = given.nothing();
       await acceptAndClaim(store, conversation, 't1');
       await claimPass(store, conversation);
@@ -194,7 +194,7 @@ export function describeSweepStore(given: Given): void {
   });
 
   describe('promoteScheduled', () => {
-    test('moves a due turn to the tail, with a wake if the mailbox was empty', async () => {
+    test('promoteScheduled moves a due turn to the tail of the mailbox, with a wake if the mailbox was empty', async () => {
       const { store, passDueTime, dueIn, conversation } = given.nothing();
       for (const turn of ['a', 'b']) {
         await store.accept(turnFor(conversation, turn, { delayMs: 60_000 }));
@@ -214,7 +214,7 @@ export function describeSweepStore(given: Given): void {
       expect(await store.claim(conversation, 'o2', 'w')).toMatchObject({ turn: { lease: { turn: 'b' } } });
     });
 
-    test('reports the due time at the claim, because the turn has waited since then', async () => {
+    test('the claim of a scheduled turn reports its due time', async () => {
       const { store, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 'now'));
       await store.accept(turnFor(conversation, 'later', { delayMs: 50 }));
@@ -233,7 +233,7 @@ export function describeSweepStore(given: Given): void {
       expect(claimed).toEqual([0, 50]);
     });
 
-    test('moves no turn before its due time', async () => {
+    test('promoteScheduled moves no turn before its due time', async () => {
       const { store, makeOverdue, dueIn, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 'a', { delayMs: 60_000 }));
       await makeOverdue(conversation, { scheduled: 'a' }, 1);
@@ -242,7 +242,7 @@ export function describeSweepStore(given: Given): void {
       expectAbout((await dueIn(conversation, { scheduled: 'a' })) ?? 0, 60_000);
     });
 
-    test('moves no canceled or erased turn', async () => {
+    test('promoteScheduled moves no canceled or erased turn', async () => {
       const { store, passDueTime, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 'a', { delayMs: 60_000 }));
       await passDueTime(conversation, 'a');
@@ -265,7 +265,7 @@ export function describeSweepStore(given: Given): void {
       quarantined: 0,
     };
 
-    test('counts overdue entries and reports the age of the oldest', async () => {
+    test('measureShards counts overdue entries and reports the age of the oldest entry', async () => {
       const { store, makeOverdue } = given.harness();
       expect(await store.measureShards()).toEqual(nothing);
       const conversations = [newConversation(), newConversation(), newConversation()];
@@ -279,7 +279,7 @@ export function describeSweepStore(given: Given): void {
       expect(oldestOverdueMs).toBeLessThan(60_000 + SLACK_MS);
     });
 
-    test('a pass is open from its first request to its end', async () => {
+    test('measureShards counts a pass from its first request to its end', async () => {
       const { store, conversation } = await given.log();
       for (const passId of ['p1', 'p2']) {
         await store.requestPass({ conversation, passId, reasons: ['ratio'], wake: passId });
@@ -293,7 +293,7 @@ export function describeSweepStore(given: Given): void {
       expect(await store.measureShards()).toEqual(nothing);
     });
 
-    test('an erased pass is not open', async () => {
+    test('measureShards does not count an erased pass', async () => {
       const { store, conversation } = await given.log();
       await store.requestPass({ conversation, passId: 'p1', reasons: ['ratio'], wake: 'w' });
       await store.erase(conversation);

@@ -6,7 +6,7 @@ const HOUR_MS = 3_600_000;
 
 export function describeAccept(given: Given): void {
   describe('accept', () => {
-    test('the first turn of an empty mailbox needs a wake, those behind it none', async () => {
+    test('the first turn of an empty mailbox needs a wake, and the turns behind it need none', async () => {
       const { store, observe, conversation } = given.nothing();
       const accepted = { status: 'accepted', state: 'queued' };
       expect(await store.accept(turnFor(conversation, 't1'))).toEqual({ ...accepted, needsWake: true });
@@ -15,7 +15,7 @@ export function describeAccept(given: Given): void {
       expect([shape.mailbox, shape.wake, shape.ready]).toEqual([['t1', 't2'], 'wake-t1', ['t']]);
     });
 
-    test('a repeated turn is known, and still needs the wake of the first reply', async () => {
+    test('a repeated accept is known, and still needs the wake of the first reply', async () => {
       const { store, observe, conversation } = given.nothing();
       const request = turnFor(conversation, 't1');
       await store.accept(request);
@@ -25,7 +25,7 @@ export function describeAccept(given: Given): void {
       expect((await observe(conversation)).shape).toEqual(before.shape);
     });
 
-    test('a known turn gets its present state as reply', async () => {
+    test('a repeated accept gets the present state of its turn', async () => {
       const { store, conversation } = given.nothing();
       const request = turnFor(conversation, 't1');
       await store.accept(request);
@@ -35,7 +35,7 @@ export function describeAccept(given: Given): void {
       expect(await store.accept(request)).toEqual({ status: 'known', state: 'completed', needsWake: false });
     });
 
-    test('the same id with another payload is a conflict and changes nothing', async () => {
+    test('an accept of a known turn id with another payload is a conflict and changes nothing', async () => {
       const { store, observe, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       const before = await observe(conversation);
@@ -43,7 +43,7 @@ export function describeAccept(given: Given): void {
       expect((await observe(conversation)).shape).toEqual(before.shape);
     });
 
-    test('a full mailbox refuses, and takes a turn again once there is room', async () => {
+    test('a full mailbox refuses a turn, and accepts it after another turn is canceled', async () => {
       const { store, conversation } = given.nothing();
       for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
       const third = turnFor(conversation, 't3', { maxQueuedTurns: 2 });
@@ -76,12 +76,12 @@ export function describeAccept(given: Given): void {
       expect(await store.accept(later)).toMatchObject({ state: 'scheduled' });
     });
 
-    test('a turn without a delay is queued at once', async () => {
+    test('a turn with a delay of 0 ms is queued at once', async () => {
       const { store, conversation } = given.nothing();
       expect(await store.accept(turnFor(conversation, 't1', { delayMs: 0 }))).toMatchObject({ state: 'queued' });
     });
 
-    test('creates an erased conversation again, without anything of the old one', async () => {
+    test('an accept after an erase finds neither turns nor messages of the erased conversation', async () => {
       const { store, observe, markGone, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 'old'));
       const old = await claimHead(store, conversation);

@@ -6,7 +6,7 @@ const context = '{"plan":"pro","user":"u1"}';
 
 export function describeBriefing(given: Given): void {
   describe('briefing', () => {
-    test('answers the context of an open turn, and nothing once the turn is settled', async () => {
+    test('readBriefing returns the context of an open turn, and nothing once the turn is settled', async () => {
       const { store, conversation } = given.nothing();
       await store.accept({ ...turnFor(conversation, 't1'), context });
       const claimed = await claimHead(store, conversation);
@@ -17,27 +17,27 @@ export function describeBriefing(given: Given): void {
       expect(await store.readBriefing(conversation, 't1')).toStrictEqual({});
     });
 
-    test('erases the context of a turn that is canceled before it began', async () => {
+    test('a cancel removes the context of a queued turn', async () => {
       const { store, conversation } = given.nothing();
       await store.accept({ ...turnFor(conversation, 't1'), context });
       await store.cancel(conversation, 't1', 'w1');
       expect(await store.readBriefing(conversation, 't1')).toStrictEqual({});
     });
 
-    test('is empty for a turn without a context', async () => {
+    test('readBriefing returns nothing for a turn without a context', async () => {
       const { store, conversation, claimed } = await given.running();
       expect(claimed.hasContext).toBeUndefined();
       expect(await store.readBriefing(conversation, 't1')).toStrictEqual({});
     });
 
-    test('keeps the first system prompt of a turn, and answers it when another is brought', async () => {
+    test('keepSystem returns the first system prompt of a turn, even for another prompt', async () => {
       const { store, conversation, lease } = await given.running();
       expect(await store.keepSystem(lease, 'You help\nu1.')).toStrictEqual({ status: 'kept', system: 'You help\nu1.' });
       expect(await store.keepSystem(lease, 'other')).toStrictEqual({ status: 'kept', system: 'You help\nu1.' });
       expect(await store.readBriefing(conversation, 't1')).toStrictEqual({ system: 'You help\nu1.' });
     });
 
-    test('replaces the system prompt with that of the next turn', async () => {
+    test('the system prompt of the next turn replaces the prompt of the last turn', async () => {
       const { store, conversation, claimed: first } = await given.running();
       await store.keepSystem(first.lease, 'one');
       await store.accept(turnFor(conversation, 't2'));
@@ -49,7 +49,7 @@ export function describeBriefing(given: Given): void {
       expect(await store.keepSystem(first.lease, 'one')).toStrictEqual({ status: 'fenced' });
     });
 
-    test('keeps an empty system prompt', async () => {
+    test('keepSystem keeps an empty system prompt', async () => {
       const { store, conversation, lease } = await given.running();
       expect(await store.keepSystem(lease, '')).toStrictEqual({ status: 'kept', system: '' });
       expect(await store.readBriefing(conversation, 't1')).toStrictEqual({ system: '' });

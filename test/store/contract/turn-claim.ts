@@ -7,20 +7,20 @@ import type { Given } from './fixture.ts';
 
 export function describeClaim(given: Given): void {
   describe('claim', () => {
-    test('replies empty for an empty mailbox and removes its entry', async () => {
+    test('claim replies empty for an empty mailbox and removes its entry', async () => {
       const { store, observe, conversation } = given.nothing();
       expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'empty' });
       expect((await observe(conversation)).shape.ready).toEqual([]);
     });
 
-    test('replies gone for an erased conversation', async () => {
+    test('claim replies gone for an erased conversation', async () => {
       const { store, markGone, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       await markGone(conversation);
       expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'gone' });
     });
 
-    test('hands out the head and appends its user message once', async () => {
+    test('claim hands out the head of the mailbox and appends its user message once', async () => {
       const { store, observe, lapseLease, conversation } = given.nothing();
       const request = turnFor(conversation, 't1');
       const claimed = await acceptAndClaim(store, conversation, 't1');
@@ -47,7 +47,7 @@ export function describeClaim(given: Given): void {
       expect(second).toMatchObject({ attempt: 2, inputSeq: 1, conversation: { head: 1 } });
     });
 
-    test('says which claim is the first since the turn was accepted or last suspended', async () => {
+    test('isFirstClaim marks the first claim since the turn was accepted or last suspended', async () => {
       const {
         store,
         conversation,
@@ -69,7 +69,7 @@ export function describeClaim(given: Given): void {
       expect(settled).toMatchObject({ next: { isFirstClaim: true } });
     });
 
-    test('is refused while another owner holds the lease', async () => {
+    test('claim is refused while another owner has the lease', async () => {
       const { store, observe, conversation } = given.nothing();
       await acceptAndClaim(store, conversation, 't1');
       const before = await observe(conversation);
@@ -78,14 +78,14 @@ export function describeClaim(given: Given): void {
       expect((await observe(conversation)).shape).toEqual(before.shape);
     });
 
-    test('sent again by its owner answers the same turn under the same epoch', async () => {
+    test('a repeated claim gets the same turn under the same epoch', async () => {
       const { store, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       const first = await store.claim(conversation, 'o', 'w');
       expect(await store.claim(conversation, 'o', 'w')).toEqual(first);
     });
 
-    test('after a lapsed lease raises the epoch and fences the owner before', async () => {
+    test('a claim after a lapsed lease raises the epoch and fences the former owner', async () => {
       const { store, lapseLease, conversation, claimed: first } = await given.running();
       await lapseLease('turn', conversation);
       const second = await claimHead(store, conversation);
@@ -98,7 +98,7 @@ export function describeClaim(given: Given): void {
       expect(await store.settle(first.lease, { state: 'completed', answerSeq: 1 }, 'w')).toEqual(fenced);
     });
 
-    test('by the same owner again, after a suspension, fences the lease before', async () => {
+    test('a claim by the same owner after a suspension fences its former lease', async () => {
       const { store, passDeadline, conversation, lease } = await given.running();
       await store.suspend(lease, { for: 'retry', step: 's', waitMs: 60_000, calls: [] });
       await passDeadline(conversation, 't1');
@@ -106,7 +106,7 @@ export function describeClaim(given: Given): void {
       expect(await store.heartbeat(lease)).toEqual({ status: 'fenced' });
     });
 
-    test('gives a lease on the head alone', async () => {
+    test('a lease covers the head turn, not the turn behind it', async () => {
       const { store, conversation } = given.nothing();
       for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
       const { lease } = await claimHead(store, conversation);
@@ -115,7 +115,7 @@ export function describeClaim(given: Given): void {
       expect(await store.settle(other, { state: 'completed', answerSeq: 1 }, 'w')).toEqual({ status: 'fenced' });
     });
 
-    test('continues from the recorded steps', async () => {
+    test('the next claim of a turn gets the recorded steps and open calls', async () => {
       const { store, lapseLease, conversation, lease } = await given.running();
       await store.recordStep(lease, callsStep('model.1', 1, 1));
       await store.startSteps(lease, ['tool:c2_0']);
@@ -142,7 +142,7 @@ export function describeClaim(given: Given): void {
   });
 
   describe('poison', () => {
-    test('settles a turn after three dead claims without blocking the next', async () => {
+    test('a turn whose owner dies three times is settled as poison, and the next turn runs', async () => {
       const { store, observe, lapseLease, conversation } = given.nothing();
       for (const turn of ['bad', 'good']) await store.accept(turnFor(conversation, turn));
       const first = await claimHead(store, conversation);
@@ -165,7 +165,7 @@ export function describeClaim(given: Given): void {
       expect(await claimHead(store, conversation)).toMatchObject({ lease: { turn: 'good' }, attempt: 1 });
     });
 
-    test('needs no wake without a next turn', async () => {
+    test('a poison turn without a turn behind it needs no wake', async () => {
       const { store, lapseLease, observe, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 'bad'));
       for (let attempt = 1; attempt <= TURN_LIMITS.maxAttempts; attempt += 1) {
@@ -180,7 +180,7 @@ export function describeClaim(given: Given): void {
       expect((await observe(conversation)).shape.ready).toEqual([]);
     });
 
-    test('answers the open calls', async () => {
+    test('the open calls of a poison turn get error results', async () => {
       const { store, lapseLease, observe, conversation } = given.nothing();
       const { lease } = await acceptAndClaim(store, conversation, 'bad');
       await store.recordStep(lease, callsStep('model.1', 1, 2));
@@ -197,7 +197,7 @@ export function describeClaim(given: Given): void {
       expect(openCalls).toEqual({});
     });
 
-    test('an outcome leaves one claim counted, because its worker may still die', async () => {
+    test('a recorded step resets the attempts to 1, because its worker may still die', async () => {
       const { store, lapseLease, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       const { lease: first } = await claimHead(store, conversation);

@@ -8,7 +8,7 @@ const FAILURE: TurnFailure = { code: 'model_failed', message: 'it broke: "[]"', 
 
 export function describeEnd(given: Given): void {
   describe('settle', () => {
-    test('a completed turn shows its answer and wakes the next turn in order', async () => {
+    test('completed turns show their answers and wake the next turn, in order', async () => {
       const { store, observe, conversation } = given.nothing();
       for (const turn of ['t1', 't2', 't3']) await store.accept(turnFor(conversation, turn));
       const order: string[] = [];
@@ -35,7 +35,7 @@ export function describeEnd(given: Given): void {
       expect(shape.log).toHaveLength(6);
     });
 
-    test('the time of a settlement is never before the previous one or the acceptance', async () => {
+    test('the time of a settlement is never before the last settlement or the acceptance of the turn', async () => {
       const { store, turnClockBack, conversation } = given.nothing();
       const settled = { state: 'completed', answerSeq: 1 } as const;
       for (const turn of ['t1', 't2', 't3']) await store.accept(turnFor(conversation, turn));
@@ -50,7 +50,7 @@ export function describeEnd(given: Given): void {
       for (const view of views) expect(view?.settledAt).toBeGreaterThanOrEqual(view?.acceptedAt ?? Infinity);
     });
 
-    test('a repeated settlement gets the same reply, even after the next claim', async () => {
+    test('a repeated settle gets the same reply, even after the next claim', async () => {
       const { store, observe, conversation } = given.nothing();
       for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
       const { lease } = await claimHead(store, conversation);
@@ -63,7 +63,7 @@ export function describeEnd(given: Given): void {
       expect((await observe(conversation)).shape).toEqual(before.shape);
     });
 
-    test('without a wake claims the next turn in the same write, and again if repeated', async () => {
+    test('settle without a wake claims the next turn in the same write, also if repeated', async () => {
       const { store, observe, conversation } = given.nothing();
       for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
       const { lease } = await claimHead(store, conversation);
@@ -80,7 +80,7 @@ export function describeEnd(given: Given): void {
       expect((await observe(conversation)).shape).toEqual(shape);
     });
 
-    test('without a wake and without a next turn takes nothing', async () => {
+    test('settle without a wake claims nothing if no turn is queued', async () => {
       const { store, observe, conversation, lease } = await given.running();
       const settlement = { state: 'completed', answerSeq: 1 } as const;
       expect(await store.settle(lease, settlement, undefined)).toEqual({ status: 'settled', hasNext: false });
@@ -88,7 +88,7 @@ export function describeEnd(given: Given): void {
       expect((await observe(conversation)).shape.owner).toBeUndefined();
     });
 
-    test('a failed turn shows its failure, answers open calls and raises the epoch', async () => {
+    test('a turn that fails shows its failure, answers its open calls and raises the epoch', async () => {
       const { store, observe, conversation, lease } = await given.running();
       await store.recordStep(lease, callsStep('model.1', 1, 12));
       await store.recordStep(lease, resultStep('tool:c2_1', 'c2_1'));
@@ -106,7 +106,7 @@ export function describeEnd(given: Given): void {
       expect(times.epoch).toBeGreaterThan(lease.epoch);
     });
 
-    test('drops the fields of an unsettled turn, and leaves the previous turn unchanged', async () => {
+    test('a settled turn loses its answers, suspensions and wait, and keeps its steps', async () => {
       const { store, observe, conversation, lease } = await given.running();
       await store.recordStep(lease, callsStep('model.1', 1, 1));
       await store.suspend(lease, { for: 'tools', step: 's', waitMs: 60_000, calls: toWaitFor(['c2_0']) });
@@ -121,7 +121,7 @@ export function describeEnd(given: Given): void {
   });
 
   describe('cancel', () => {
-    test('removes a scheduled turn', async () => {
+    test('cancel removes a scheduled turn', async () => {
       const { store, observe, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
       expect(await store.cancel(conversation, 'later', 'w')).toEqual({ status: 'canceled' });
@@ -129,7 +129,7 @@ export function describeEnd(given: Given): void {
       expect(await store.readTurn(conversation, 'later')).toMatchObject({ state: 'canceled' });
     });
 
-    test('removes a queued turn without touching the running one', async () => {
+    test('cancel removes a queued turn, and the running turn continues', async () => {
       const { store, observe, conversation } = given.nothing();
       for (const turn of ['t1', 't2', 't3']) await store.accept(turnFor(conversation, turn));
       const { lease } = await claimHead(store, conversation);
@@ -138,7 +138,7 @@ export function describeEnd(given: Given): void {
       expect(await store.heartbeat(lease)).toEqual({ status: 'held' });
     });
 
-    test('wakes the next turn after a queued head', async () => {
+    test('cancel of a queued head wakes the next turn', async () => {
       const { store, observe, conversation } = given.nothing();
       for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
       expect(await store.cancel(conversation, 't1', 'w')).toEqual({ status: 'canceled', wake: 'w' });
@@ -146,7 +146,7 @@ export function describeEnd(given: Given): void {
       expect([shape.mailbox, shape.wake, shape.log]).toEqual([['t2'], 'w', []]);
     });
 
-    test('answers open calls of a running head, fences its worker and wakes the next turn', async () => {
+    test('cancel of a running turn answers its open calls, fences its worker and wakes the next turn', async () => {
       const { store, observe, conversation } = given.nothing();
       for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
       const { lease } = await claimHead(store, conversation);
@@ -169,7 +169,7 @@ export function describeEnd(given: Given): void {
       expect(await store.readTurn(conversation, 't1')).toMatchObject({ state: 'canceled' });
     });
 
-    test('ends the wait of a waiting head', async () => {
+    test('cancel ends the wait of a waiting turn', async () => {
       const { store, conversation } = given.nothing();
       for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
       const { lease } = await claimHead(store, conversation);
@@ -178,7 +178,7 @@ export function describeEnd(given: Given): void {
       expect((await claimHead(store, conversation)).lease.turn).toBe('t2');
     });
 
-    test('reports the end of a settled turn, and not_found for an unknown one', async () => {
+    test('cancel reports the state of a settled turn, and not_found for an unknown turn', async () => {
       const { store, conversation, lease } = await given.running();
       await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w');
       expect(await store.cancel(conversation, 't1', 'w')).toEqual({ status: 'settled', state: 'completed' });
@@ -187,7 +187,7 @@ export function describeEnd(given: Given): void {
   });
 
   describe('readTurn', () => {
-    test('shows every state, and nothing of a turn that is not there', async () => {
+    test('readTurn shows every state, and undefined for an unknown turn', async () => {
       const { store, conversation } = given.nothing();
       const seen = new Set<string>();
       const look = async (turn: string): Promise<void> => {
@@ -214,7 +214,7 @@ export function describeEnd(given: Given): void {
       expect(await store.readTurn(newConversation(), 't1')).toBeUndefined();
     });
 
-    test('shows times and usage', async () => {
+    test('readTurn shows the usage and the time of the settlement', async () => {
       const { store, conversation, lease } = await given.running();
       await store.recordStep(lease, { ...textStep('s', 1), usage: { inputTokens: 9, outputTokens: 0 } });
       await store.settle(lease, { state: 'completed', answerSeq: 2 }, 'w');

@@ -12,7 +12,7 @@ function statesOf(open: OpenTurns | undefined): string[] {
 
 export function describeOpenTurns(given: Given): void {
   describe('listOpen', () => {
-    test('lists the mailbox in order, then scheduled turns by due time, without settled turns', async () => {
+    test('listOpen lists the mailbox in order, then scheduled turns by due time, without settled turns', async () => {
       const { store, conversation } = given.nothing();
       const first = await acceptAndClaim(store, conversation, 'done');
       await store.settle(first.lease, { state: 'completed', answerSeq: 1 }, 'w');
@@ -28,7 +28,7 @@ export function describeOpenTurns(given: Given): void {
       expect(open).toMatchObject({ mailbox: 2, scheduled: 2 });
     });
 
-    test('reports the time of acceptance, and the due time of a scheduled turn', async () => {
+    test('listOpen reports when a turn was accepted, and when a scheduled turn is due', async () => {
       const { store, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 'now'));
       await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
@@ -43,7 +43,7 @@ export function describeOpenTurns(given: Given): void {
       });
     });
 
-    test('reports the wait of the head until it continues', async () => {
+    test('listOpen reports the wait of the head until the turn continues', async () => {
       const { store, conversation, lease } = await given.running();
       await store.suspend(lease, {
         for: 'approval',
@@ -75,7 +75,7 @@ export function describeOpenTurns(given: Given): void {
       expect(running).not.toHaveProperty('waiting');
     });
 
-    test('lists at most `limit` turns and counts all', async () => {
+    test('listOpen lists at most `limit` turns and counts all', async () => {
       const { store, conversation } = given.nothing();
       for (const turn of ['t1', 't2', 't3']) await store.accept(turnFor(conversation, turn));
       for (const turn of ['s1', 's2']) await store.accept(turnFor(conversation, turn, { delayMs: 60_000 }));
@@ -88,7 +88,7 @@ export function describeOpenTurns(given: Given): void {
       expect(statesOf(four)).toEqual(['t1 queued', 't2 queued', 't3 queued', 's1 scheduled']);
     });
 
-    test('lists no turn of a conversation whose name has the same beginning', async () => {
+    test('listOpen lists no turn of a conversation whose id has the same beginning', async () => {
       const { store, conversation } = given.nothing();
       const others = [
         { ...conversation, id: `${conversation.id}.x` },
@@ -100,7 +100,7 @@ export function describeOpenTurns(given: Given): void {
       expect(statesOf(await store.listOpen(conversation, ALL))).toEqual(['ours scheduled']);
     });
 
-    test('lists no turn of an erased conversation, even if it was created again', async () => {
+    test('listOpen lists no turn of an erased conversation, even if the conversation was created again', async () => {
       const { store, markGone, conversation } = given.nothing();
       for (const turn of ['old', 'same']) await store.accept(turnFor(conversation, turn, { delayMs: 60_000 }));
       await markGone(conversation);
@@ -113,7 +113,7 @@ export function describeOpenTurns(given: Given): void {
       });
     });
 
-    test('a conversation without an open turn has none, which is no error', async () => {
+    test('listOpen returns an empty list for a conversation without open turns', async () => {
       const { store, conversation, lease } = await given.running();
       await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w');
       expect(await store.listOpen(conversation, ALL)).toEqual({ turns: [], mailbox: 0, scheduled: 0 });

@@ -15,7 +15,7 @@ export function describeRedrive(given: Given): void {
   }
 
   describe('a re-drive', () => {
-    test('appends the new turn to the mailbox, and each turn names the other', async () => {
+    test('a re-drive appends a new turn to the mailbox, and each turn names the other', async () => {
       const { store, conversation } = given.nothing();
       await fail(conversation, 't1');
       await store.accept(turnFor(conversation, 't2'));
@@ -31,7 +31,7 @@ export function describeRedrive(given: Given): void {
       expect(await store.readTurn(conversation, 'again')).toMatchObject({ redriveOf: 't1' });
     });
 
-    test('is known if sent again, in any state', async () => {
+    test('a repeated re-drive is known in any state', async () => {
       const { store, observe, conversation } = given.nothing();
       await fail(conversation, 't1');
       const again = turnFor(conversation, 'again', { redriveOf: 't1' });
@@ -44,7 +44,7 @@ export function describeRedrive(given: Given): void {
       expect(await store.accept(again)).toEqual({ status: 'known', state: 'failed', needsWake: false });
     });
 
-    test('refuses a turn that has not failed or is unknown', async () => {
+    test('a re-drive is refused for a turn that has not failed or is unknown', async () => {
       const { store, observe, markGone, conversation } = given.nothing();
       const again = turnFor(conversation, 'again', { redriveOf: 't1' });
       expect(await store.accept(again)).toEqual({ status: 'not_failed' });
@@ -69,7 +69,7 @@ export function describeRedrive(given: Given): void {
       return { tenant: id, id };
     }
 
-    test('lists failed turns and their failures, newest first', async () => {
+    test('listFailed lists failed turns with their failures, newest first', async () => {
       const { store, lapseLease } = given.harness();
       const conversation = newTenant();
       const { tenant } = conversation;
@@ -101,7 +101,7 @@ export function describeRedrive(given: Given): void {
       expect(await store.listFailed({ ...query, tenant: 'nobody' })).toEqual([]);
     });
 
-    test('says which were re-driven, and forgets those of an erased conversation', async () => {
+    test('listFailed names the turn of a re-drive, and forgets the turns of an erased conversation', async () => {
       const { store, markGone } = given.harness();
       const conversation = newTenant();
       const query = { since: 0, tenant: conversation.tenant, limit: 10 };

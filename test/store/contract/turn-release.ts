@@ -20,7 +20,7 @@ export function describeRelease(given: Given): void {
   }
 
   describe('release', () => {
-    test('returns the lease, counts no attempt, and makes the turn due at once', async () => {
+    test('release ends the lease, counts no attempt, and makes the turn due at once', async () => {
       const { store, observe, conversation, lease } = await given.running();
       expect(await store.release(lease, 'back')).toEqual({ status: 'released' });
       const { shape, times } = await observe(conversation);
@@ -30,7 +30,7 @@ export function describeRelease(given: Given): void {
       expect(await claimHead(store, conversation)).toMatchObject({ attempt: 1, lease: { turn: 't1' } });
     });
 
-    test('sent again answers the same and changes nothing', async () => {
+    test('a repeated release gets the same reply and changes nothing', async () => {
       const { store, observe, conversation, lease } = await given.running();
       await store.release(lease, 'back');
       const { shape } = await observe(conversation);
@@ -38,7 +38,7 @@ export function describeRelease(given: Given): void {
       expect((await observe(conversation)).shape).toEqual(shape);
     });
 
-    test('fences its owner, which writes nothing more', async () => {
+    test('an owner that released its turn is fenced', async () => {
       const { store, lease } = await given.running();
       await store.release(lease, 'back');
       expect(await store.recordStep(lease, textStep('s', 1))).toEqual({ status: 'fenced' });
@@ -46,7 +46,7 @@ export function describeRelease(given: Given): void {
       expect(await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w')).toEqual({ status: 'fenced' });
     });
 
-    test('is refused to an owner that has lost the turn', async () => {
+    test('release is refused to an owner that has lost the turn', async () => {
       const { store, lapseLease, observe, conversation, lease } = await given.running();
       await lapseLease('turn', conversation);
       await claimHead(store, conversation);
@@ -57,7 +57,7 @@ export function describeRelease(given: Given): void {
       expect(await store.release(lease, 'back')).toEqual({ status: 'canceled' });
     });
 
-    test('keeps the deaths before its claim counted', async () => {
+    test('release keeps the count of deaths before its claim', async () => {
       const { store, lapseLease, conversation } = given.nothing();
       await acceptAndClaim(store, conversation, 't1');
       for (let stops = 0; stops < 3; stops += 1) {
@@ -69,7 +69,7 @@ export function describeRelease(given: Given): void {
       expect(await claimHead(store, conversation)).toMatchObject({ attempt: 2 });
     });
 
-    test('never makes a turn poison', async () => {
+    test('a turn that is released four times is not poison', async () => {
       const { store, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       for (let stops = 0; stops <= TURN_LIMITS.maxAttempts; stops += 1) {
@@ -82,7 +82,7 @@ export function describeRelease(given: Given): void {
   });
 
   describe('startAlone', () => {
-    test('a last attempt that dies before it ran alone is given again', async () => {
+    test('a last attempt that dies beside other turns is repeated', async () => {
       const { store, lapseLease, conversation } = given.nothing();
       await claimLast(conversation);
       await lapseLease('turn', conversation);
@@ -100,7 +100,7 @@ export function describeRelease(given: Given): void {
       expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'poison', turn: 'bad' });
     });
 
-    test('does not count for a later claim', async () => {
+    test('startAlone counts for its own claim, not for a later claim', async () => {
       const { store, lapseLease, conversation } = given.nothing();
       const lease = await claimLast(conversation);
       await store.startAlone(lease);
@@ -110,7 +110,7 @@ export function describeRelease(given: Given): void {
       expect(await claimHead(store, conversation)).toMatchObject({ attempt: TURN_LIMITS.maxAttempts });
     });
 
-    test('is refused to an owner that has lost the turn', async () => {
+    test('startAlone is refused to an owner that has lost the turn', async () => {
       const { store, lapseLease, conversation } = given.nothing();
       const lease = await claimLast(conversation);
       await lapseLease('turn', conversation);
@@ -118,7 +118,7 @@ export function describeRelease(given: Given): void {
       expect(await store.startAlone(lease)).toEqual({ status: 'fenced' });
     });
 
-    test('an outcome of a turn that runs alone gives it two more deaths', async () => {
+    test('a turn that records a step while it runs alone gets two more attempts', async () => {
       const { store, lapseLease, conversation } = given.nothing();
       const lease = await claimLast(conversation);
       await store.startAlone(lease);

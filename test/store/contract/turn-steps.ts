@@ -4,7 +4,7 @@ import type { Given } from './fixture.ts';
 
 export function describeSteps(given: Given): void {
   describe('startSteps', () => {
-    test('records started steps and leaves known steps unchanged', async () => {
+    test('startSteps records started steps and leaves known steps unchanged', async () => {
       const { store, observe, conversation, lease } = await given.running();
       await store.recordStep(lease, textStep('done', 1));
       const before = await observe(conversation);
@@ -22,7 +22,7 @@ export function describeSteps(given: Given): void {
   });
 
   describe('recordStep', () => {
-    test('appends to the log when the step is recorded, and once', async () => {
+    test('recordStep appends its messages once, also if repeated', async () => {
       const { store, observe, conversation, lease } = await given.running();
       const step = callsStep('model.1', 1);
       const recorded = await store.recordStep(lease, step);
@@ -33,7 +33,7 @@ export function describeSteps(given: Given): void {
       expect((await observe(conversation)).shape).toEqual(before.shape);
     });
 
-    test('a known step gets the present state of the conversation as reply', async () => {
+    test('a repeated recordStep gets the present state of the conversation', async () => {
       const { store, observe, conversation, lease } = await given.running();
       const step = callsStep('model.1', 1, 1);
       await store.recordStep(lease, step);
@@ -45,7 +45,7 @@ export function describeSteps(given: Given): void {
       expect((await observe(conversation)).shape.openCalls).toEqual({});
     });
 
-    test('a step of many messages and one of none are recorded with their seqs', async () => {
+    test('recordStep accepts several messages, or none, and keeps their seqs', async () => {
       const { store, observe, conversation, lease } = await given.running();
       await store.recordStep(lease, callsStep('model.1', 1, 3));
       const results = ['c2_0', 'c2_1', 'c2_2'].map((call) => resultStep('', call));
@@ -61,14 +61,14 @@ export function describeSteps(given: Given): void {
       expect(steps?.['none']).toEqual({ status: 'done' });
     });
 
-    test('is fenced where the head moved under its call ids, and writes nothing', async () => {
+    test('recordStep over another head than expected is fenced and writes nothing', async () => {
       const { store, observe, conversation, lease } = await given.running();
       const before = await observe(conversation);
       expect(await store.recordStep(lease, callsStep('model.1', 7))).toEqual({ status: 'fenced' });
       expect((await observe(conversation)).shape).toEqual(before.shape);
     });
 
-    test('extends the lease and schedules the next check', async () => {
+    test('recordStep extends the lease and moves the entry with it', async () => {
       const { store, observe, lapseLease, conversation, lease } = await given.running();
       await lapseLease('turn', conversation);
       await store.recordStep(lease, textStep('s', 1));
@@ -77,7 +77,7 @@ export function describeSteps(given: Given): void {
       expect(times.ready['t']).toBe(times.lease);
     });
 
-    test('adds up usage, keeps the anchor and the whole texts', async () => {
+    test('recordStep adds up usage, and keeps the anchor and the whole texts', async () => {
       const { store, observe, conversation, lease } = await given.running();
       const usage = { inputTokens: 100, outputTokens: 7 };
       await store.recordStep(lease, {
@@ -102,7 +102,7 @@ export function describeSteps(given: Given): void {
       expect(headTotal.tokens - (anchor?.total.tokens ?? 0), 'what came after the anchor').toBe('answer'.length + 4);
     });
 
-    test('keeps the newest answered version, with or without usage', async () => {
+    test('recordStep keeps the newest version that a model answered', async () => {
       const { store } = given.harness();
       const { lease, conversation } = await acceptAndClaim(store, newConversation(), 't1');
       expect(conversation).not.toHaveProperty('answeredVersion');
@@ -116,7 +116,7 @@ export function describeSteps(given: Given): void {
       expect(tool).toMatchObject({ status: 'recorded', conversation: { answeredVersion: 3 } });
     });
 
-    test('an anchor without a fingerprint comes back without one', async () => {
+    test('an anchor without a fingerprint is read back without a fingerprint', async () => {
       const { store } = given.harness();
       const { lease } = await acceptAndClaim(store, newConversation(), 't1');
       const reply = await store.recordStep(lease, { ...textStep('s1', 1), anchor: { tokens: 107, version: 0 } });
@@ -125,7 +125,7 @@ export function describeSteps(given: Given): void {
       expect(reply.conversation.size.anchor).toHaveProperty('isWhole', true);
     });
 
-    test('how an answer ended is kept with its step and shown with its turn', async () => {
+    test('an answer that was cut off is marked in its step and in its turn', async () => {
       const { store, observe, lapseLease, conversation, lease } = await given.running();
       await store.recordStep(lease, { ...textStep('s1', 1, 'Half an ans'), end: 'cut_off' });
       await store.recordStep(lease, textStep('s2', 2));
@@ -139,7 +139,7 @@ export function describeSteps(given: Given): void {
       expect((await observe(conversation)).shape.turns['t1']).toMatchObject({ state: 'completed', answerSeq: 2 });
     });
 
-    test('JSON comes back as it was given', async () => {
+    test('JSON in a message is read back byte for byte', async () => {
       const { store, conversation, lease } = await given.running();
       const content = '{"empty":[],"object":{},"big":12345678901234567890,"text":"a\\nb ü 🙂 \\u0000"}';
       await store.recordStep(lease, textStep('s', 1, content));
@@ -147,7 +147,7 @@ export function describeSteps(given: Given): void {
       expect((await store.readTurn(conversation, 't1'))?.answer).toEqual({ seq: 2, content });
     });
 
-    test('a turn of 100 calls is in the log call by call', async () => {
+    test('a turn of 100 tool calls has each call and result in the log', async () => {
       const { store, observe, conversation, lease } = await given.running();
       for (let round = 0; round < 100; round += 1) {
         const head = 1 + 2 * round;
@@ -161,7 +161,7 @@ export function describeSteps(given: Given): void {
   });
 
   describe('heartbeat', () => {
-    test('extends the lease of its owner and moves the entry with it', async () => {
+    test('heartbeat extends the lease and moves the entry with it', async () => {
       const { store, observe, lapseLease, conversation, lease } = await given.running();
       await lapseLease('turn', conversation);
       expect(await store.heartbeat(lease)).toEqual({ status: 'held' });
@@ -173,7 +173,7 @@ export function describeSteps(given: Given): void {
     });
   });
 
-  test('answers writes to an erased conversation with gone', async () => {
+  test('the owner of a turn of an erased conversation gets gone', async () => {
     const { store, markGone, conversation, lease } = await given.running();
     await markGone(conversation);
     const gone = { status: 'gone' };

@@ -10,7 +10,7 @@ export function describeTraces(given: Given): void {
   describe('spans', () => {
     const wait: WaitRequest = { for: 'retry', step: 'model-1', waitMs: 0, calls: [] };
 
-    test('reports the span of the caller at every claim, but not to readers', async () => {
+    test('every claim gets the span of the caller, and readers do not', async () => {
       const { store, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1', { askedIn: ASKED_IN }));
       const first = await claimHead(store, conversation);
@@ -20,7 +20,7 @@ export function describeTraces(given: Given): void {
       expect(JSON.stringify(await store.readTurn(conversation, 't1'))).not.toContain(ASKED_IN);
     });
 
-    test('reports the span of a turn claimed by the previous settlement', async () => {
+    test('a turn that is claimed by the settlement before it gets the span of its caller', async () => {
       const { store, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       await store.accept(turnFor(conversation, 't2', { askedIn: ASKED_IN }));
@@ -30,7 +30,7 @@ export function describeTraces(given: Given): void {
       expect(settled).toMatchObject({ next: { askedIn: ASKED_IN } });
     });
 
-    test('reports the span of the last suspension to the next claim alone', async () => {
+    test('the span of a suspension is reported to the next claim only', async () => {
       const { store, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       const first = await claimHead(store, conversation);

@@ -45,7 +45,7 @@ export function describeWaits(given: Given): void {
   }
 
   describe('suspend', () => {
-    test('gives the lease back, keeps the head and leaves it alone until the deadline', async () => {
+    test('suspend ends the lease and keeps the turn at the head, unclaimed until its deadline', async () => {
       const { store, observe } = given.harness();
       const { conversation, lease, waiting } = await waitForTools();
       await store.accept(turnFor(conversation, 't2'));
@@ -58,7 +58,7 @@ export function describeWaits(given: Given): void {
       expect(await store.heartbeat(lease), 'its owner has left').toEqual({ status: 'fenced' });
     });
 
-    test('counts the wait from its own clock: no time of the caller is in the deadline', async () => {
+    test('the deadline of a wait follows from the clock of the store', async () => {
       const { store, observe, conversation, lease } = await given.running();
       const before = (await observe(conversation)).times.now;
       await store.suspend(lease, waitFor('retry'));
@@ -68,7 +68,7 @@ export function describeWaits(given: Given): void {
       expect(waiting?.until).toBeLessThanOrEqual(after + DAY_MS);
     });
 
-    test('a claim before the deadline puts the entry back to it, wherever a sweep pushed it', async () => {
+    test('a claim before the deadline moves the entry back to the deadline', async () => {
       const { store, observe, makeOverdue } = given.harness();
       const { conversation, waiting } = await waitForTools();
       await makeOverdue(conversation, 't', -60_000);
@@ -77,7 +77,7 @@ export function describeWaits(given: Given): void {
       expect((await observe(conversation)).times.ready['t']).toBe(waiting.until);
     });
 
-    test('a wait after a fulfilled one starts unfulfilled', async () => {
+    test('a wait after a fulfilled wait starts unfulfilled', async () => {
       const { store } = given.harness();
       const { conversation } = await waitForTools();
       await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w' });
@@ -86,7 +86,7 @@ export function describeWaits(given: Given): void {
       expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ status: 'waiting' });
     });
 
-    test('a repeated call changes nothing, and is fenced after the next claim', async () => {
+    test('a repeated suspend changes nothing, and is fenced after the next claim', async () => {
       const { store, observe, passDeadline } = given.harness();
       const { conversation, lease, wait, waiting } = await waitForTools();
       const before = await observe(conversation);
@@ -98,7 +98,7 @@ export function describeWaits(given: Given): void {
       expect(await store.suspend(lease, wait)).toEqual({ status: 'fenced' });
     });
 
-    test('a suspension is no attempt: four rate limits are not poison', async () => {
+    test('a suspension counts no attempt, so a turn with four rate limits is not poison', async () => {
       const { store, passDeadline, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       for (let count = 0; count < TURN_LIMITS.maxAttempts + 1; count += 1) {
@@ -109,7 +109,7 @@ export function describeWaits(given: Given): void {
       }
     });
 
-    test('suspends a step 20 times and refuses the 21st', async () => {
+    test('a step is suspended 20 times, and the 21st suspension is refused', async () => {
       const { store, observe, passDeadline, conversation } = given.nothing();
       await store.accept(turnFor(conversation, 't1'));
       for (let count = 0; count < TURN_LIMITS.maxSuspensions; count += 1) {
@@ -138,7 +138,7 @@ export function describeWaits(given: Given): void {
       return waiting;
     }
 
-    test('the turn goes on at the earliest deadline, and each call has its own', async () => {
+    test('a turn continues at the earliest deadline of its calls', async () => {
       const { store, observe } = given.harness();
       const { conversation, waiting } = await waitForTwo();
       const { since, until } = waiting;
@@ -148,7 +148,7 @@ export function describeWaits(given: Given): void {
       expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'waiting', untilMs: until });
     });
 
-    test('an answer to the call with the earliest deadline moves the turn to the next one', async () => {
+    test('an answer to the call with the earliest deadline moves the turn to the next deadline', async () => {
       const { store, observe } = given.harness();
       const { conversation, waiting } = await waitForTwo();
       await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0']), wake: 'w' });
@@ -157,7 +157,7 @@ export function describeWaits(given: Given): void {
       expect((await observe(conversation)).times.ready['t']).toBe(next);
     });
 
-    test('a call keeps its deadline when the turn is suspended again for it alone', async () => {
+    test('a call keeps its deadline if the turn is suspended again for that call', async () => {
       const { store, passDeadline } = given.harness();
       const { conversation, wait, waiting } = await waitForTwo();
       await passDeadline(conversation, 't1');
@@ -170,7 +170,7 @@ export function describeWaits(given: Given): void {
       expect(await readWaiting(conversation)).toMatchObject({ until, calls: [{ id: 'c2_1', until }] });
     });
 
-    test('an answer that comes while a worker answers another call past its deadline is taken', async () => {
+    test('an answer is accepted while a worker answers another call that is overdue', async () => {
       const { store, passDeadline } = given.harness();
       const { conversation, wait } = await waitForTwo();
       await passDeadline(conversation, 't1');
@@ -186,7 +186,7 @@ export function describeWaits(given: Given): void {
       expect([...answers.keys()]).toEqual(['c2_1']);
     });
 
-    test('an answer is taken while a worker that stopped has handed the turn back past another deadline', async () => {
+    test('an answer is accepted after a worker released the turn past the deadline of another call', async () => {
       const { store, passDeadline } = given.harness();
       const { conversation, wait } = await waitForTwo();
       await passDeadline(conversation, 't1');
@@ -201,7 +201,7 @@ export function describeWaits(given: Given): void {
       expect((await claimHead(store, conversation)).waited).toMatchObject({ isFulfilled: true });
     });
 
-    test('waits for answers do not count as suspensions: 25 deadlines may pass one after the other', async () => {
+    test('waits for answers do not count as suspensions, so 25 deadlines may pass', async () => {
       const { store, passDeadline } = given.harness();
       const { conversation, wait } = await waitForTwo();
       for (let count = 0; count < TURN_LIMITS.maxSuspensions + 5; count += 1) {
@@ -213,7 +213,7 @@ export function describeWaits(given: Given): void {
   });
 
   describe('the event of a wait', () => {
-    test('reports the awaited calls and their deadlines once per wait', async () => {
+    test('one event per wait reports the calls and their deadlines', async () => {
       const { store, observe, passDeadline } = given.harness();
       const { conversation, lease, wait } = await waitForTools([60_000, DAY_MS]);
       await store.suspend(lease, wait);
@@ -227,7 +227,7 @@ export function describeWaits(given: Given): void {
       expect((await observe(conversation)).shape.events.slice(1)).toEqual([told('c2_1')]);
     });
 
-    test('is not written if the answers came before', async () => {
+    test('a wait whose answers came before it emits no event', async () => {
       const { store, observe, passDeadline } = given.harness();
       const { conversation, wait } = await waitForTools();
       await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0']), wake: 'w' });
@@ -239,7 +239,7 @@ export function describeWaits(given: Given): void {
   });
 
   describe('continuing', () => {
-    test('past the deadline the claim says that nothing came, also when it is sent again', async () => {
+    test('a claim past the deadline reports an unfulfilled wait, also if repeated', async () => {
       const { store, passDeadline } = given.harness();
       const { conversation } = await waitForTools();
       await passDeadline(conversation, 't1');
@@ -257,7 +257,7 @@ export function describeWaits(given: Given): void {
       expect(await store.answerTurn(late), 'too late').toEqual({ status: 'not_waiting', call: 'c2_0' });
     });
 
-    test('answers stay for the next worker if a worker dies before it used them', async () => {
+    test('a wait stays for the next worker until each of its calls has a result', async () => {
       const { store, passDeadline, lapseLease, conversation, claimed: first } = await given.running();
       await store.recordStep(first.lease, callsStep('model.1', 1, 2));
       await store.suspend(first.lease, waitFor('approval', ['c2_0', 'c2_1'], 'tool:c2_0'));
@@ -277,7 +277,7 @@ export function describeWaits(given: Given): void {
   });
 
   describe('resume', () => {
-    test('all answers fulfil the wait and wake the turn', async () => {
+    test('the last answer fulfils the wait and wakes the turn', async () => {
       const { store, observe } = given.harness();
       const { conversation } = await waitForTools();
       const first = { conversation, turn: 't1', answers: bring(['c2_1']), wake: 'w1' };
@@ -298,7 +298,7 @@ export function describeWaits(given: Given): void {
       expect(await store.answerTurn(second), 'after the claim: no wake any more').toEqual({ status: 'answered' });
     });
 
-    test('repeated answers are known after the turn has continued, waits again or is settled', async () => {
+    test('repeated answers are known after the turn continued, waits again or is settled', async () => {
       const { store, observe } = given.harness();
       const { conversation } = await waitForTools();
       const known = { conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w1' };
@@ -327,7 +327,7 @@ export function describeWaits(given: Given): void {
       await check();
     });
 
-    test('the first answer to a call counts', async () => {
+    test('the first answer to a call stays', async () => {
       const { store } = given.harness();
       const { conversation } = await waitForTools();
       await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0'], 'tools', () => '1'), wake: 'w' });
@@ -340,7 +340,7 @@ export function describeWaits(given: Given): void {
       expect((await claimHead(store, conversation)).answers.get('c2_0')).toBe('1');
     });
 
-    test('refuses answers to calls that are not awaited', async () => {
+    test('an answer to a call that the turn does not wait for is refused', async () => {
       const { store, observe } = given.harness();
       const { conversation } = await waitForTools();
       const stranger = { conversation, turn: 't1', answers: bring(['c9_0']), wake: 'w' };
@@ -348,7 +348,7 @@ export function describeWaits(given: Given): void {
       expect((await observe(conversation)).shape.turns['t1']?.answers).toEqual({});
     });
 
-    test('keeps no answer if one of the calls is not awaited, in any order', async () => {
+    test('no answer is kept if the turn does not wait for one of the calls', async () => {
       const { store, observe } = given.harness();
       const { conversation } = await waitForTools();
       const before = await observe(conversation);
@@ -362,7 +362,7 @@ export function describeWaits(given: Given): void {
       expect((await observe(conversation)).shape).toEqual(before.shape);
     });
 
-    test('accepts an answer beside one that an earlier wait accepted', async () => {
+    test('an answer is accepted beside an answer that an earlier wait accepted', async () => {
       const { store } = given.harness();
       const { conversation } = await waitForTools();
       await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w' });
@@ -378,7 +378,7 @@ export function describeWaits(given: Given): void {
     });
 
     test.each(['tools', 'approval'] as const)(
-      'an answer of the other kind than %s is refused, and none is kept',
+      'a turn that waits for %s refuses answers of the other kind, and keeps none',
       async (kind) => {
         const { store, observe, conversation, lease } = await given.running();
         await store.recordStep(lease, callsStep('model.1', 1, 2));
@@ -399,7 +399,7 @@ export function describeWaits(given: Given): void {
       },
     );
 
-    test('a turn that does not wait for answers, or is not there, says so', async () => {
+    test('answerTurn replies not_found for an unknown turn, and not_waiting for a turn that does not wait', async () => {
       const { store, conversation } = given.nothing();
       const request = { conversation, turn: 't1', answers: bring(['c1_0']), wake: 'w' };
       expect(await store.answerTurn(request)).toEqual({ status: 'not_found' });
@@ -409,7 +409,7 @@ export function describeWaits(given: Given): void {
       expect(await store.answerTurn(request)).toEqual({ status: 'not_waiting', call: 'c1_0' });
     });
 
-    test('answers that are there already do not make the turn wait again', async () => {
+    test('a wait for calls whose answers exist is fulfilled at once', async () => {
       const { store } = given.harness();
       const { conversation } = await waitForTools();
       await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w' });
@@ -447,28 +447,31 @@ export function describeWaits(given: Given): void {
       ],
     ];
 
-    test.each(ENDINGS)('is in the log of a turn that is %s, beside the error for the other call', async (_, end) => {
-      const { store, observe } = given.harness();
-      const suspended = await waitForTools();
-      const { conversation } = suspended;
-      const json = '{"content":"the \\"list\\" is [] and {}\\n"}';
-      const answers = new Map([['c2_1', { for: 'tools' as const, json, unused: { tokens: 31, bytes: 27 } }]]);
-      expect(await store.answerTurn({ conversation, turn: 't1', answers, wake: 'w' })).toEqual({
-        status: 'still_waiting',
-      });
-      await end(suspended);
-      const { shape } = await observe(conversation);
-      expect(shape.turns['t1']?.state).toMatch(/canceled|failed/);
-      expect(shape.log.slice(2)).toMatchObject([
-        { toolCallId: 'c2_0', content: CLOSING_RESULT.content },
-        { toolCallId: 'c2_1', content: 'the "list" is [] and {}\n' },
-      ]);
-      const [error, result] = shape.log.slice(2);
-      expect((result?.totalTokens ?? 0) - (error?.totalTokens ?? 0)).toBe(31);
-      expect((result?.totalBytes ?? 0) - (error?.totalBytes ?? 0)).toBe(27);
-    });
+    test.each(ENDINGS)(
+      'an accepted answer is in the log of a turn that ends as %s, beside the error for the other call',
+      async (_, end) => {
+        const { store, observe } = given.harness();
+        const suspended = await waitForTools();
+        const { conversation } = suspended;
+        const json = '{"content":"the \\"list\\" is [] and {}\\n"}';
+        const answers = new Map([['c2_1', { for: 'tools' as const, json, unused: { tokens: 31, bytes: 27 } }]]);
+        expect(await store.answerTurn({ conversation, turn: 't1', answers, wake: 'w' })).toEqual({
+          status: 'still_waiting',
+        });
+        await end(suspended);
+        const { shape } = await observe(conversation);
+        expect(shape.turns['t1']?.state).toMatch(/canceled|failed/);
+        expect(shape.log.slice(2)).toMatchObject([
+          { toolCallId: 'c2_0', content: CLOSING_RESULT.content },
+          { toolCallId: 'c2_1', content: 'the "list" is [] and {}\n' },
+        ]);
+        const [error, result] = shape.log.slice(2);
+        expect((result?.totalTokens ?? 0) - (error?.totalTokens ?? 0)).toBe(31);
+        expect((result?.totalBytes ?? 0) - (error?.totalBytes ?? 0)).toBe(27);
+      },
+    );
 
-    test('returns the decisions on approvals', async () => {
+    test('an accepted decision is in the log of a turn that is canceled before it used the decision', async () => {
       const { store, observe, conversation, lease } = await given.running();
       await store.recordStep(lease, callsStep('model.1', 1, 1));
       await store.suspend(lease, waitFor('approval', ['c2_0']));

@@ -15,7 +15,7 @@ export function describeVersionCommit(given: Given): void {
   }
 
   describe('commitVersion', () => {
-    test('makes the version the live one and ends the pass', async () => {
+    test('commitVersion makes the version the live one and ends the pass', async () => {
       const { store, events, conversation, lease } = await given.pass();
       const commit = commitOf(0, 4, {
         backoff: { nothingBelowTokens: 5, gainlessPasses: 0, noGainBelowTokens: 0, appendsBelowMessageTokens: 3 },
@@ -49,7 +49,7 @@ export function describeVersionCommit(given: Given): void {
       ]);
     });
 
-    test('a repeated commit gets the same reply and commits once', async () => {
+    test('a repeated commitVersion gets the same reply and commits once', async () => {
       const { store, events, conversation, lease } = await given.pass();
       const commit = commitOf(0, 4);
       await store.commitVersion(lease, commit);
@@ -59,7 +59,7 @@ export function describeVersionCommit(given: Given): void {
       expect(await events(conversation)).toHaveLength(4);
     });
 
-    test('writes nothing over another live version, and the pass continues', async () => {
+    test('commitVersion over another live version writes nothing, and the pass continues', async () => {
       const { store, events, conversation } = await given.log();
       await commitNext(conversation, commitOf(0, 2));
       const { lease } = await claimPass(store, conversation);
@@ -70,7 +70,7 @@ export function describeVersionCommit(given: Given): void {
       expect(await store.commitVersion(lease, commitOf(1, 4))).toEqual({ status: 'ended' });
     });
 
-    test('refuses a number that does not follow', async () => {
+    test('commitVersion refuses a version number that leaves a gap', async () => {
       const { store, lease } = await given.pass();
       const commit = commitOf(0, 4);
       const gap = { ...commit, version: { ...commit.version, number: 3 } };
@@ -81,7 +81,7 @@ export function describeVersionCommit(given: Given): void {
       expect(await store.heartbeatPass(lease)).toEqual({ status: 'held' });
     });
 
-    test('keeps `keepVersions` versions and the live one, with all their texts', async () => {
+    test('commitVersion keeps `keepVersions` versions and the live one, with all their texts', async () => {
       const { store, conversation } = await given.log();
       for (let live = 0; live < 5; live += 1) await commitNext(conversation, commitOf(live, 4, { keepVersions: 3 }));
       const kept = await store.listVersions(conversation);
@@ -96,7 +96,7 @@ export function describeVersionCommit(given: Given): void {
       expect((await store.listVersions(conversation)).map(({ number }) => number)).toEqual([6]);
     });
 
-    test('a text that a version names stays as it was, though a later version brings another under its key', async () => {
+    test('a later commit cannot change a text that a version shows', async () => {
       const { store, conversation } = await given.log();
       const first = commitOf(0, 4);
       await commitNext(conversation, first);
@@ -108,7 +108,7 @@ export function describeVersionCommit(given: Given): void {
       expect(await store.readContext(conversation, { version: 1, head: 8 })).toEqual(before);
     });
 
-    test('turns append while a pass commits: neither hinders the other', async () => {
+    test('a turn appends messages before and after a commit', async () => {
       const { store, conversation, lease } = await given.pass();
       const { lease: turn } = await acceptAndClaim(store, conversation, 't1');
       await store.recordStep(turn, { ...textStep('model.1', 9), anchor: { tokens: 500, version: 0 } });
@@ -123,7 +123,7 @@ export function describeVersionCommit(given: Given): void {
   });
 
   describe('versions shown again', () => {
-    test('an old version at an old head is the same byte for byte after more appends and versions', async () => {
+    test('an old version at an old head renders byte for byte as before', async () => {
       const { store, conversation } = await given.log();
       await commitNext(conversation, commitOf(0, 4));
       const start = JSON.stringify(await store.readContext(conversation, { version: 0, head: 6 }));
@@ -137,7 +137,7 @@ export function describeVersionCommit(given: Given): void {
       expect([live?.version.number, live?.head, live?.entries.length]).toEqual([2, 30, 6]);
     });
 
-    test('a head that a version cannot be shown at is refused by name', async () => {
+    test('readContext refuses a head that the version cannot have', async () => {
       const { store, conversation } = await given.log();
       await commitNext(conversation, commitOf(0, 4));
       const refused = { code: 'invalid_input', field: 'head' };

@@ -29,7 +29,7 @@ export function describeVersionFork(given: Given): void {
   }
 
   describe('forks', () => {
-    test('have the log, version and context of their source', async () => {
+    test('a fork has the log, version and context of its source', async () => {
       const { store, events } = given.harness();
       const source = await makeConversation(store, 8);
       const commit = commitOf(0, 4);
@@ -62,7 +62,7 @@ export function describeVersionFork(given: Given): void {
       expect((await events(fork)).map(({ cause }) => cause)).toEqual(['fork']);
     });
 
-    test('accept nothing else before their end', async () => {
+    test('a fork accepts no other write before its end', async () => {
       const { store } = given.harness();
       const source = await makeConversation(store, 4);
       const fork = await beginFork(source, 4);
@@ -78,7 +78,7 @@ export function describeVersionFork(given: Given): void {
       expect(inputSeq).toBe(5);
     });
 
-    test('a repeated or misplaced batch writes nothing', async () => {
+    test('a repeated or misplaced batch of a fork writes nothing', async () => {
       const { store } = given.harness();
       const source = await makeConversation(store, 6);
       const fork = await beginFork(source, 6);
@@ -91,7 +91,7 @@ export function describeVersionFork(given: Given): void {
       expect(await store.readConversation(fork)).toMatchObject({ head: 3, turns: 2 });
     });
 
-    test('the same operation continues with its first plan, and another is refused', async () => {
+    test('a fork continues with the first plan of its operation, and refuses another operation', async () => {
       const { store } = given.harness();
       const source = await makeConversation(store, 6);
       const conversation = await beginFork(source, 6);
@@ -119,7 +119,7 @@ export function describeVersionFork(given: Given): void {
       expect(await store.endFork(conversation, OPERATION, firstVersion(START_VERSION))).toEqual({ status: 'done' });
     });
 
-    test('a fork shorter than its plan is not opened', async () => {
+    test('endFork refuses a fork that is shorter than its plan', async () => {
       const { store } = given.harness();
       const source = await makeConversation(store, 4);
       const fork = await beginFork(source, 4);
@@ -131,7 +131,7 @@ export function describeVersionFork(given: Given): void {
       expect(await store.endFork(fork, OPERATION, firstVersion(START_VERSION))).toEqual({ status: 'done' });
     });
 
-    test('a fork whose summary was lost in a failover is not opened', async () => {
+    test('endFork refuses a fork that lost a summary in a failover', async () => {
       const { store } = given.harness();
       const source = await makeConversation(store, 4);
       const fork = await beginFork(source, 4);
@@ -144,7 +144,7 @@ export function describeVersionFork(given: Given): void {
       expect(await store.endFork(fork, OPERATION, version)).toEqual({ status: 'done' });
     });
 
-    test('calls that are open in the log are open in the fork until a turn answers them', async () => {
+    test('a fork keeps the open calls of its source until a turn answers them', async () => {
       const { store } = given.harness();
       const source = await makeConversation(store, 2);
       const { messages, opens } = callsStep('s', 2, 2);
@@ -159,7 +159,7 @@ export function describeVersionFork(given: Given): void {
       expect(conversation).toMatchObject({ head: 6, openCalls: [] });
     });
 
-    test('accepts writes of its own operation alone, until its end', async () => {
+    test('a fork accepts batches of its own operation only, and none after its end', async () => {
       const { store } = given.harness();
       const source = await makeConversation(store, 2);
       const fork = await beginFork(source, 2);
@@ -173,7 +173,7 @@ export function describeVersionFork(given: Given): void {
       expect(await store.readConversation(fork)).toMatchObject({ head: 2 });
     });
 
-    test('has no agent before its end, and is marked as incomplete', async () => {
+    test('a fork is marked as forking until its end, and then belongs to its agent', async () => {
       const { store } = given.harness();
       const source = await makeConversation(store, 2);
       const fork = await beginFork(source, 2);
@@ -185,7 +185,7 @@ export function describeVersionFork(given: Given): void {
       expect(other).toEqual({ status: 'other_agent', agent: 'agent' });
     });
 
-    test('reports an abandoned fork to all callers until its operation continues', async () => {
+    test('writers to an abandoned fork learn that it is abandoned, until its operation continues', async () => {
       const { store, abandonFork } = given.harness();
       const source = await makeConversation(store, 4);
       const fork = await beginFork(source, 4);

@@ -53,7 +53,7 @@ export function describeVersionReplacement(given: Given): void {
   }
 
   describe('replaceVersion', () => {
-    test('puts the version over the live one, starts the backoff and emits an event', async () => {
+    test('replaceVersion puts a version over the live one, starts the backoff and emits an event', async () => {
       const { store, events } = given.harness();
       const conversation = await makeCompacted();
       const replacement = replacementOver(conversation, 1, 8);
@@ -71,7 +71,7 @@ export function describeVersionReplacement(given: Given): void {
       ]);
     });
 
-    test('a repeated call is known and writes nothing, even after the next version', async () => {
+    test('a repeated replaceVersion is known and writes nothing, even after the next version', async () => {
       const { store, events } = given.harness();
       const conversation = await makeCompacted();
       const replacement = replacementOver(conversation, 1, 8);
@@ -82,7 +82,7 @@ export function describeVersionReplacement(given: Given): void {
       expect([await store.readConversation(conversation), await events(conversation)]).toEqual(before);
     });
 
-    test('writes nothing over another live version or head', async () => {
+    test('replaceVersion over another live version or head writes nothing', async () => {
       const { store } = given.harness();
       const conversation = await makeCompacted();
       await store.append(appendOf(conversation, 8, 1));
@@ -93,7 +93,7 @@ export function describeVersionReplacement(given: Given): void {
       expect(await store.readConversation(conversation)).toEqual(before);
     });
 
-    test('is refused during a running turn, even after its lease, but not during a queued one', async () => {
+    test('replaceVersion is refused while a turn runs, even after its lease, but not while a turn is queued', async () => {
       const { store, lapseLease } = given.harness();
       const conversation = await makeCompacted();
       await store.accept(turnFor(conversation, 't1'));
@@ -104,7 +104,7 @@ export function describeVersionReplacement(given: Given): void {
       expect(await store.replaceVersion(replacementOver(conversation, 2, 9))).toEqual({ status: 'busy' });
     });
 
-    test('a waiting turn and open calls allow only a version that keeps their messages', async () => {
+    test('during a wait, replaceVersion accepts only a version that keeps the newest messages', async () => {
       const { store } = given.harness();
       const conversation = await makeCompacted();
       const { lease } = await acceptAndClaim(store, conversation, 't1');
@@ -116,7 +116,7 @@ export function describeVersionReplacement(given: Given): void {
       expect(await store.replaceVersion(replacementOver(conversation, 1, 10))).toMatchObject({ status: 'replaced' });
     });
 
-    test('open calls of a caller’s own loop are kept', async () => {
+    test('replaceVersion refuses to drop open calls of a caller’s own loop', async () => {
       const { store } = given.harness();
       const conversation = await makeConversation(store, 2);
       const { messages, opens } = callsStep('s', 2, 1);
@@ -129,7 +129,7 @@ export function describeVersionReplacement(given: Given): void {
       expect(await store.replaceVersion(after)).toMatchObject({ status: 'replaced' });
     });
 
-    test('ends the pass in progress and supersedes its owner', async () => {
+    test('replaceVersion ends the pass in progress and supersedes its owner', async () => {
       const { store, dueIn, events } = given.harness();
       const conversation = await makeCompacted();
       const { lease } = await claimPass(store, conversation);
@@ -152,7 +152,7 @@ export function describeVersionReplacement(given: Given): void {
       expect(await claimPass(store, conversation)).toMatchObject({ attempt: 1 });
     });
 
-    test('an owner that lost the pass earlier is fenced and not superseded', async () => {
+    test('replaceVersion supersedes the present owner of a pass, and an earlier owner stays fenced', async () => {
       const { store, lapseLease } = given.harness();
       const conversation = await makeCompacted();
       const { lease } = await claimPass(store, conversation);
@@ -164,7 +164,7 @@ export function describeVersionReplacement(given: Given): void {
       expect(await store.heartbeatPass(next)).toEqual({ status: 'superseded' });
     });
 
-    test('wakes the turn that waits for the pass without fulfilling its wait', async () => {
+    test('replaceVersion wakes the turn that waits for the pass without fulfilling its wait', async () => {
       const { store } = given.harness();
       const conversation = await makeCompacted();
       await waitForPass(store, conversation, 't1');
@@ -175,7 +175,7 @@ export function describeVersionReplacement(given: Given): void {
       expect((await claimHead(store, conversation)).waited).toMatchObject({ for: 'compaction', isFulfilled: false });
     });
 
-    test('refuses a version with a missing text', async () => {
+    test('replaceVersion refuses a version with a missing text', async () => {
       const { store } = given.harness();
       const conversation = await makeCompacted();
       const before = await store.readConversation(conversation);
@@ -186,7 +186,7 @@ export function describeVersionReplacement(given: Given): void {
       expect(await store.readConversation(conversation)).toEqual(before);
     });
 
-    test('keeps restore points and the versions under them besides the others', async () => {
+    test('restore points, and the versions that they replaced, are kept besides the newest versions', async () => {
       const { store } = given.harness();
       const conversation = await makeCompacted();
       for (let live = 1; live <= 8; live += 1) {
@@ -200,7 +200,7 @@ export function describeVersionReplacement(given: Given): void {
       expect(kept).toEqual([3, 4, 8, 9]);
     });
 
-    test('needs a conversation', async () => {
+    test('replaceVersion needs a conversation that exists and is not erased', async () => {
       const { store } = given.harness();
       expect(await store.replaceVersion(replacementOver(newConversation(), 0, 0))).toEqual({ status: 'not_found' });
       const conversation = await makeCompacted();
@@ -209,7 +209,7 @@ export function describeVersionReplacement(given: Given): void {
       expect(await store.replaceVersion(replacementOver(conversation, 1, 8))).toEqual({ status: 'gone' });
     });
 
-    test('refuses a number that leaves a gap', async () => {
+    test('replaceVersion refuses a version number that leaves a gap', async () => {
       const { store } = given.harness();
       const conversation = await makeCompacted();
       const { version } = replacementOver(conversation, 4, 8);

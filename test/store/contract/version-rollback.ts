@@ -25,7 +25,7 @@ export function describeVersionRollback(given: Given): void {
   }
 
   describe('rollBackVersion', () => {
-    test('puts the version over the refused one, quarantines it, and continues the turn', async () => {
+    test('rollBackVersion puts a version over the refused one, quarantines the refused segments, and the turn continues', async () => {
       const { store, events } = given.harness();
       const { conversation, lease } = await runTurn();
       const rollback = rollbackOver(1);
@@ -48,9 +48,9 @@ export function describeVersionRollback(given: Given): void {
     });
 
     test.each<[string, Partial<StepOutcome>]>([
-      ['the provider told its usage', { anchor: { tokens: 107, version: 1 } }],
-      ['the provider told no usage', {}],
-    ])('keeps a version that a model answered: %s', async (_, counted) => {
+      ['the provider reported usage', { anchor: { tokens: 107, version: 1 } }],
+      ['the provider reported no usage', {}],
+    ])('rollBackVersion keeps a version that a model answered, if %s', async (_, counted) => {
       const { store, events } = given.harness();
       const { conversation, lease } = await runTurn();
       await store.recordStep(lease, { ...textStep('model.1', 9), answeredVersion: 1, ...counted });
@@ -61,7 +61,7 @@ export function describeVersionRollback(given: Given): void {
       expect(await events(conversation)).toEqual(told);
     });
 
-    test('a pass parked on its children plans again, because its plan was made over the refused version', async () => {
+    test('rollBackVersion makes a parked pass plan again, because its plan is over the refused version', async () => {
       const { store, dueIn } = given.harness();
       const { conversation, lease } = await runTurn();
       const parked = await claimPass(store, conversation, { job: 'parent' });
@@ -74,7 +74,7 @@ export function describeVersionRollback(given: Given): void {
       expect(claim).not.toHaveProperty('pass.plan');
     });
 
-    test('a pass with a worker continues', async () => {
+    test('rollBackVersion does not interrupt a pass that a worker has claimed', async () => {
       const { store } = given.harness();
       const { conversation, lease } = await runTurn();
       const { lease: pass } = await claimPass(store, conversation);
@@ -82,7 +82,7 @@ export function describeVersionRollback(given: Given): void {
       expect(await store.heartbeatPass(pass)).toEqual({ status: 'held' });
     });
 
-    test('keeps a version that shows an answered one again', async () => {
+    test('rollBackVersion keeps a version that shows the segments of an answered version', async () => {
       const { store } = given.harness();
       const { conversation, lease } = await runTurn();
       await store.recordStep(lease, { ...textStep('model.1', 9), answeredVersion: 1 });
@@ -94,7 +94,7 @@ export function describeVersionRollback(given: Given): void {
       expect(await store.readConversation(conversation)).toMatchObject({ size: { version: 3 } });
     });
 
-    test('a repeated call is known and writes nothing', async () => {
+    test('a repeated rollBackVersion is known and writes nothing', async () => {
       const { store, events } = given.harness();
       const { conversation, lease } = await runTurn();
       await store.rollBackVersion(lease, rollbackOver(1));
@@ -106,7 +106,7 @@ export function describeVersionRollback(given: Given): void {
       expect(await events(conversation)).toEqual(told);
     });
 
-    test('writes nothing over another live version', async () => {
+    test('rollBackVersion over another live version writes nothing', async () => {
       const { store } = given.harness();
       const { conversation, lease } = await runTurn();
       const { lease: pass } = await claimPass(store, conversation);
@@ -116,7 +116,7 @@ export function describeVersionRollback(given: Given): void {
       expect(await store.readConversation(conversation)).toEqual(before);
     });
 
-    test('replies fenced to an owner that lost the turn', async () => {
+    test('rollBackVersion is fenced for an owner that lost the turn', async () => {
       const { store } = given.harness();
       const { conversation, lease } = await runTurn();
       expect(await store.rollBackVersion({ ...lease, owner: 'another' }, rollbackOver(1))).toEqual({
@@ -129,7 +129,7 @@ export function describeVersionRollback(given: Given): void {
       expect(await store.rollBackVersion(lease, rollbackOver(1))).toEqual({ status: 'gone' });
     });
 
-    test('refuses a number that leaves a gap', async () => {
+    test('rollBackVersion refuses a version number that leaves a gap', async () => {
       const { store } = given.harness();
       const { lease } = await runTurn();
       const gap = { ...rollbackOver(1), version: { ...rollbackOver(1).version, number: 5 } };
