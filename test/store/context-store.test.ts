@@ -1,5 +1,3 @@
-import { describeStore } from './contract/store.ts';
-import { openMemoryStoreHarness, openRedisStoreHarness } from './store-harness.ts';
+import { describeBothStores } from './contract/store.ts';
 
-describeStore('contexts', 'memory', openMemoryStoreHarness);
-describeStore('contexts', 'Redis', openRedisStoreHarness);
+describeBothStores('contexts');

@@ -1,18 +1,11 @@
-import type { Redis } from 'ioredis';
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import type { Store } from '../../src/domain/ports/store.ts';
-import { openStore } from '../../src/store/open-store.ts';
 import { ACTS, type KeptKey, KeptKeys, type LiveConversation, makeLive, makeWaiting } from './live-conversation.ts';
-import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
+import { openSuiteStore } from './open-redis.ts';
 import { acceptAndClaim, newConversation, textStep } from './samples.ts';
 
-let suite: SuiteRedis;
-beforeAll(() => {
-  suite = openSuiteRedis();
-});
-afterAll(() => suite.close());
+const { redis, keyspace, store } = openSuiteStore();
 
 /** A number that is no seq, no number, JSON of another form: one for each value in turn. */
 const GARBAGE = ['9e15', 'x', '[{"kind":"raw"}]'];
@@ -24,7 +17,7 @@ interface Corruption {
 }
 
 /** Each key as another type, and each value of each key as garbage. */
-async function listCorruptions(redis: Redis, keys: readonly string[]): Promise<Corruption[]> {
+async function listCorruptions(keys: readonly string[]): Promise<Corruption[]> {
   const perKey = await Promise.all(
     keys.map(async (key) => {
       const type = await redis.type(key);
@@ -33,13 +26,13 @@ async function listCorruptions(redis: Redis, keys: readonly string[]): Promise<C
         await (type === 'string' ? redis.rpush(key, 'x') : redis.set(key, 'x'));
       };
       const retyped = { name: `${key} has another type`, corrupt: retype };
-      return [retyped, ...(await listValues(redis, key, type))];
+      return [retyped, ...(await listValues(key, type))];
     }),
   );
   return perKey.flat();
 }
 
-async function listValues(redis: Redis, key: string, type: string): Promise<Corruption[]> {
+async function listValues(key: string, type: string): Promise<Corruption[]> {
   const value = (name: string, corrupt: (garbage: string) => Promise<unknown>): Corruption[] => {
     values += 1;
     const garbage = GARBAGE[values % GARBAGE.length] ?? '';
@@ -66,13 +59,12 @@ async function listValues(redis: Redis, key: string, type: string): Promise<Corr
 function neighbourOf(conversation: ConversationRef): ConversationRef {
   for (;;) {
     const candidate = newConversation();
-    if (suite.keyspace.shardOf(candidate) === suite.keyspace.shardOf(conversation)) return candidate;
+    if (keyspace.shardOf(candidate) === keyspace.shardOf(conversation)) return candidate;
   }
 }
 
 /** A turn of the neighbour is found by a sweep, claimed, answered and settled. */
-async function serve(store: Store, neighbour: ConversationRef, turn: string): Promise<void> {
-  const { redis, keyspace } = suite;
+async function serve(neighbour: ConversationRef, turn: string): Promise<void> {
   const shard = keyspace.shardOf(neighbour);
   const { lease, conversation } = await acceptAndClaim(store, neighbour, turn);
   await redis.zadd(keyspace.ready(shard), 1, `t|${neighbour.tenant}|${neighbour.id}`);
@@ -89,7 +81,7 @@ async function serve(store: Store, neighbour: ConversationRef, turn: string): Pr
 const HANDING_OUT = new Set(['claim', 'completeAndTake', 'claimPass', 'takeOverPass']);
 
 /** Runs every act over one corrupt record. @returns how many were refused for it */
-async function runActs(store: Store, live: LiveConversation, keys: KeptKeys, sets: readonly string[]): Promise<number> {
+async function runActs(live: LiveConversation, keys: KeptKeys, sets: readonly string[]): Promise<number> {
   let refusals = 0;
   let before = await keys.read(...sets);
   for (const [name, act] of Object.entries(ACTS)) {
@@ -128,27 +120,25 @@ test.each([
 ])(
   'with any record of a conversation that %s corrupt, calls fail by code without a write, and its neighbour is served',
   async (_, make) => {
-    const { redis, keyspace } = suite;
-    const store = openStore(redis, keyspace);
     const live = await make(store, newConversation());
     const neighbour = neighbourOf(live.conversation);
     const shard = keyspace.shardOf(live.conversation);
     const keys = new KeptKeys(redis, live.conversation, keyspace.shardPrefix(shard));
     const sets = [keyspace.ready(shard), keyspace.idle(shard), keyspace.openPasses(shard), keyspace.failed(shard)];
     const sound = await keys.read(...sets);
-    expect(await runActs(store, live, keys, sets), 'sound records are not refused').toBe(0);
+    expect(await runActs(live, keys, sets), 'sound records are not refused').toBe(0);
     await keys.restore(sound);
     let refused = 0;
-    const corruptions = await listCorruptions(redis, await keys.list());
+    const corruptions = await listCorruptions(await keys.list());
     for (const [at, { name, corrupt }] of corruptions.entries()) {
       await corrupt();
-      await runActs(store, live, keys, sets).then(
+      await runActs(live, keys, sets).then(
         (refusals) => void (refused += refusals),
         (cause: unknown) => {
           throw new Error(name, { cause });
         },
       );
-      await serve(store, neighbour, `n${at}`);
+      await serve(neighbour, `n${at}`);
       await redis.zadd(keyspace.ready(shard), 1, `t|_|${live.conversation.id}`);
       await store.erase(live.conversation);
       await keys.restore(sound);

@@ -2,13 +2,11 @@ import { expect, test } from 'vitest';
 import { EVENT_LIMITS } from '../../src/domain/conversation-event.ts';
 import { FIRST_POSITION } from '../../src/domain/ports/event-store.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import { describeStore } from './contract/store.ts';
+import { describeBothStores } from './contract/store.ts';
 import { openSuiteRedis } from './open-redis.ts';
 import { newConversation, turnFor } from './samples.ts';
-import { openMemoryStoreHarness, openRedisStoreHarness } from './store-harness.ts';
 
-describeStore('events', 'memory', openMemoryStoreHarness);
-describeStore('events', 'Redis', openRedisStoreHarness);
+describeBothStores('events');
 
 test('Redis keeps about 500 events, and a slow reader learns that events are missing', async () => {
   const { redis, keyspace, close } = openSuiteRedis();

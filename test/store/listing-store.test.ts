@@ -1,18 +1,13 @@
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
-import { openStore } from '../../src/store/open-store.ts';
-import { describeStore } from './contract/store.ts';
-import { openSuiteRedis } from './open-redis.ts';
+import { describeBothStores } from './contract/store.ts';
+import { openSuiteStore } from './open-redis.ts';
 import { acceptAndClaim, callsStep } from './samples.ts';
-import { openMemoryStoreHarness, openRedisStoreHarness } from './store-harness.ts';
 
-describeStore('listings', 'memory', openMemoryStoreHarness);
-describeStore('listings', 'Redis', openRedisStoreHarness);
+describeBothStores('listings');
 
 describe('lists in Redis', () => {
-  const { redis, keyspace, close } = openSuiteRedis();
-  const store = openStore(redis, keyspace);
-  afterAll(close);
+  const { redis, keyspace, store } = openSuiteStore();
 
   test('a page of conversations without a match ends after about 2,000 names, and the next page continues', async () => {
     const ids = Array.from({ length: 6_000 }, (_, index) => `c-${index}`);

@@ -1,10 +1,8 @@
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
-import type { Store } from '../../src/domain/ports/store.ts';
+import { describe, expect, test } from 'vitest';
 import type { StepOutcome, TurnLease } from '../../src/domain/ports/turn-store.ts';
-import { openStore } from '../../src/store/open-store.ts';
 import { Script } from '../../src/store/script.ts';
 import { recordStepScript } from '../../src/store/turn-steps.ts';
-import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
+import { openSuiteStore } from './open-redis.ts';
 import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, toWaitFor } from './samples.ts';
 
 const FEW = 10;
@@ -12,13 +10,7 @@ const FEW = 10;
 const MANY = 1_000;
 const RESULTS = 8;
 
-let suite: SuiteRedis;
-let store: Store;
-beforeAll(() => {
-  suite = openSuiteRedis();
-  store = openStore(suite.redis, suite.keyspace);
-});
-afterAll(() => suite.close());
+const { redis, keyspace, store } = openSuiteStore();
 
 async function openCalls(count: number): Promise<{ readonly lease: TurnLease; readonly ids: readonly string[] }> {
   const conversation = newConversation();
@@ -66,10 +58,10 @@ local string = { find = searched(text.find), match = searched(text.match), gmatc
 
 /** Records a step as the store does, and counts the work of its script and the characters of its reply. */
 async function countRecord(lease: TurnLease, outcome: StepOutcome): Promise<number> {
-  const script = new Script(recordStepScript, suite.keyspace);
+  const script = new Script(recordStepScript, keyspace);
   const counting = `${COUNTER}local function run()\n${script.lua}\nend\nlocal reply = run()\nreturn { work, reply }`;
   const args = script.encode([lease, outcome]);
-  const [work, reply] = (await suite.redis.call('eval', [counting, ...args])) as [number, readonly string[]];
+  const [work, reply] = (await redis.call('eval', [counting, ...args])) as [number, readonly string[]];
   expect(reply[0]).toBe('recorded');
   return work + JSON.stringify(reply).length;
 }

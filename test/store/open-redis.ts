@@ -1,9 +1,10 @@
 import { randomInt } from 'node:crypto';
 import type { Redis } from 'ioredis';
-import { inject } from 'vitest';
+import { afterAll, inject } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import { openConnection } from '../../src/redis/connection.ts';
 import { Keyspace } from '../../src/store/keys.ts';
+import { openStore } from '../../src/store/open-store.ts';
 
 const SUITE_SHARDS = 4;
 
@@ -30,11 +31,11 @@ export class SuiteKeyspace extends Keyspace {
 export interface SuiteRedis {
   readonly redis: Redis;
   readonly keyspace: SuiteKeyspace;
-  /** removes what the suite made, and nothing else */
+  /** Removes the keys of the suite, and no other key. */
   readonly close: () => Promise<void>;
 }
 
-/** The run's Redis, with keys of this suite's own. */
+/** Opens the Redis of the test run, with keys of the suite's own. */
 export function openSuiteRedis(): SuiteRedis {
   const redis = openConnection({ url: inject('redisUrl') });
   const keyspace = new SuiteKeyspace();
@@ -50,4 +51,19 @@ export function openSuiteRedis(): SuiteRedis {
       await redis.quit();
     },
   };
+}
+
+/** Opens a store with keys of its own, which are removed after the tests of the file or block. */
+export function openSuiteStore() {
+  const { redis, keyspace, close } = openSuiteRedis();
+  afterAll(close);
+  return { redis, keyspace, store: openStore(redis, keyspace) };
+}
+
+/** Reads the names of all keys of a conversation, sorted. */
+export async function readKeys(redis: Redis, keyspace: Keyspace, { id, tenant }: ConversationRef): Promise<string[]> {
+  const found: string[] = [];
+  const match = `{tf${keyspace.shardOf({ id, tenant })}}:*${id}*`;
+  for await (const keys of redis.scanStream({ match, count: 1_000 })) found.push(...(keys as string[]));
+  return found.toSorted();
 }

@@ -1,11 +1,8 @@
-import { afterAll, describe, expect, test, vi } from 'vitest';
-import { openStore } from '../../src/store/open-store.ts';
-import { openSuiteRedis } from './open-redis.ts';
+import { describe, expect, test, vi } from 'vitest';
+import { openSuiteStore } from './open-redis.ts';
 import { newConversation, turnFor } from './samples.ts';
 
-const { redis, keyspace, close } = openSuiteRedis();
-const store = openStore(redis, keyspace);
-afterAll(close);
+const { redis, keyspace, store } = openSuiteStore();
 
 describe('open turns in Redis', () => {
   test('listOpen lists a turn once if the turn falls due during the read', async () => {

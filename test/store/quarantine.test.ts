@@ -1,24 +1,15 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { isTurnfoldError } from '../../src/domain/errors.ts';
-import type { Store } from '../../src/domain/ports/store.ts';
-import { openStore } from '../../src/store/open-store.ts';
-import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
+import { openSuiteStore } from './open-redis.ts';
 import { acceptAndClaim, newConversation } from './samples.ts';
 
-let suite: SuiteRedis;
-let store: Store;
-beforeAll(() => {
-  suite = openSuiteRedis();
-  store = openStore(suite.redis, suite.keyspace);
-});
-afterAll(() => suite.close());
+const { redis, keyspace, store } = openSuiteStore();
 
 /** Ids have no blank, kinds are `t`, `p`, `d` and `r`, and a scheduled turn names its turn. */
 const GARBAGE = ['', 'x', 't|_', 't|a b|c', 'z|_|c1', 'd|_|c1', 't|_|c1|t1', `t|_|${'c'.repeat(500)}`, '\u0000\n{}'];
 
 /** A conversation whose turn is due, alone in its shard but for what a test adds. */
 async function makeDue(): Promise<{ shard: number; id: string }> {
-  const { redis, keyspace } = suite;
   const conversation = newConversation();
   await acceptAndClaim(store, conversation, 't1');
   const shard = keyspace.shardOf(conversation);
@@ -33,7 +24,6 @@ test.each([
   ['openPasses', 'passes'],
   ['failed', 'failed'],
 ] as const)('a sweep sets unknown members of %s aside and returns the due entries', async (keyOf, set) => {
-  const { redis, keyspace } = suite;
   const { shard, id } = await makeDue();
   // Tenant, id and turn may have any of these names.
   const garbage = GARBAGE.filter((member) => keyOf !== 'failed' || !/^[dz]\|/.test(member));
@@ -65,7 +55,6 @@ test.each([
 test.each(['ready', 'idle', 'openPasses', 'failed', 'quarantined'] as const)(
   'a sweep renames the key %s of another type, and continues',
   async (keyOf) => {
-    const { redis, keyspace } = suite;
     const { shard, id } = await makeDue();
     const key = keyspace[keyOf](shard);
     await redis.unlink(key);
@@ -84,10 +73,9 @@ test.each(['ready', 'idle', 'openPasses', 'failed', 'quarantined'] as const)(
 );
 
 test.each([
-  ['another type', (key: string) => suite.redis.unlink(key).then(async () => void (await suite.redis.set(key, 'x')))],
-  ['a count that is no number', (key: string) => suite.redis.hset(key, 'sweeps', 'x').then(() => undefined)],
+  ['another type', (key: string) => redis.unlink(key).then(async () => void (await redis.set(key, 'x')))],
+  ['a count that is no number', (key: string) => redis.hset(key, 'sweeps', 'x').then(() => undefined)],
 ])('a sweep sets aside the entry of a record that has %s', async (_, corrupt) => {
-  const { redis, keyspace } = suite;
   const bad = newConversation();
   await acceptAndClaim(store, bad, 't1');
   const shard = keyspace.shardOf(bad);
@@ -101,7 +89,6 @@ test.each([
 });
 
 test('a sweep ignores the claim of a shard that has another type', async () => {
-  const { redis, keyspace } = suite;
   const { shard, id } = await makeDue();
   await redis.rpush(keyspace.sweep(shard), 'x');
   const { due } = await store.sweepShards([shard], 100);
@@ -116,7 +103,6 @@ test('readLog of a range up to 9e15 stops at the end of the log', async () => {
 });
 
 test('readContext names the key and field of a wrong head and of a missing entry', async () => {
-  const { redis, keyspace } = suite;
   const conversation = newConversation();
   await acceptAndClaim(store, conversation, 't1');
   const [record, log] = [keyspace.key(conversation, 'c'), keyspace.key(conversation, 'log')];

@@ -1,13 +1,12 @@
 import { randomUUID } from 'node:crypto';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import { PASS_LIMITS } from '../../src/domain/pass.ts';
 import { eraseScript } from '../../src/store/contexts.ts';
 import { idleMember } from '../../src/store/keys.ts';
-import { openStore } from '../../src/store/open-store.ts';
 import { scriptBinder } from '../../src/store/script.ts';
 import { expireScript } from '../../src/store/sweep.ts';
-import { openSuiteRedis } from './open-redis.ts';
+import { openSuiteStore, readKeys } from './open-redis.ts';
 import {
   appendOf,
   claimPass,
@@ -20,17 +19,7 @@ import {
 import { acceptAndClaim, newConversation, turnFor } from './samples.ts';
 
 const DAY_MS = 86_400_000;
-const { redis, keyspace, close } = openSuiteRedis();
-const store = openStore(redis, keyspace);
-afterAll(close);
-
-/** every key of the conversation, as Redis names them */
-async function keysOf(conversation: ConversationRef): Promise<string[]> {
-  const found: string[] = [];
-  const match = `{tf${keyspace.shardOf(conversation)}}:*${conversation.id}*`;
-  for await (const keys of redis.scanStream({ match, count: 1_000 })) found.push(...(keys as string[]));
-  return found.toSorted();
-}
+const { redis, keyspace, store } = openSuiteStore();
 
 async function readyOf(conversation: ConversationRef): Promise<string[]> {
   const members = await redis.zrange(keyspace.ready(keyspace.shardOf(conversation)), 0, '-1');
@@ -121,10 +110,10 @@ describe('lifetimes of keys', () => {
 describe('erase', () => {
   test('an erase leaves its mark and no other key', async () => {
     const conversation = await fillConversation();
-    expect((await keysOf(conversation)).length).toBe(13);
+    expect((await readKeys(redis, keyspace, conversation)).length).toBe(13);
     expect(await readyOf(conversation)).toHaveLength(3);
     await store.erase(conversation);
-    expect(await keysOf(conversation)).toEqual([keyspace.key(conversation, 'gone')]);
+    expect(await readKeys(redis, keyspace, conversation)).toEqual([keyspace.key(conversation, 'gone')]);
     expect(await readyOf(conversation)).toEqual([]);
   });
 
@@ -133,7 +122,7 @@ describe('erase', () => {
     await redis.set(keyspace.key(conversation, 'gone'), 0, 'PX', DAY_MS);
     await redis.unlink(keyspace.key(conversation, 'c'), keyspace.key(conversation, 'mb'));
     await store.erase(conversation);
-    expect(await keysOf(conversation)).toEqual([keyspace.key(conversation, 'gone')]);
+    expect(await readKeys(redis, keyspace, conversation)).toEqual([keyspace.key(conversation, 'gone')]);
   });
 
   test('a sweep finishes an interrupted erase', async () => {
@@ -150,7 +139,7 @@ describe('erase', () => {
     // Without its mark, the rest belongs to no conversation.
     await redis.unlink(keyspace.key(conversation, 'gone'));
     expect(await store.expire(conversation, randomUUID())).toEqual({ status: 'resumed' });
-    expect(await keysOf(conversation)).toEqual([keyspace.key(conversation, 'gone')]);
+    expect(await readKeys(redis, keyspace, conversation)).toEqual([keyspace.key(conversation, 'gone')]);
     expect(await redis.zscore(idle, idleMember(conversation))).toBeNull();
   });
 
@@ -194,7 +183,7 @@ describe('a conversation that has been idle enough', () => {
     await Promise.all(hashes.map(record));
     await redis.hset(keyspace.key(conversation, 'c'), 'ttl', '0 1');
     // All but `ix`, which holds their names.
-    return { conversation, keys: (await keysOf(conversation)).length - 1 };
+    return { conversation, keys: (await readKeys(redis, keyspace, conversation)).length - 1 };
   }
 
   test('expire removes a few batches a call, and the last call reports all removed keys', async () => {
@@ -215,7 +204,7 @@ describe('a conversation that has been idle enough', () => {
     expect(await expire(conversation, 'one')).toEqual({ status: 'more' });
     expect(await store.erase(conversation)).toEqual({ removedKeys: keys });
     expect(await expire(conversation, 'one')).toEqual({ status: 'kept' });
-    expect(await keysOf(conversation)).toEqual([keyspace.key(conversation, 'gone')]);
+    expect(await readKeys(redis, keyspace, conversation)).toEqual([keyspace.key(conversation, 'gone')]);
   });
 
   test('a conversation that is created again during its expiry has no old keys', async () => {
@@ -223,7 +212,7 @@ describe('a conversation that has been idle enough', () => {
     expect(await store.expire(conversation, 'one')).toEqual({ status: 'more' });
     await store.accept(turnFor(conversation, 'anew'));
     expect(await store.expire(conversation, 'one')).toEqual({ status: 'kept' });
-    const kinds = (await keysOf(conversation)).map((key) => key.split(':')[2]);
+    const kinds = (await readKeys(redis, keyspace, conversation)).map((key) => key.split(':')[2]);
     expect(kinds).toEqual(['c', 'ix', 'mb', 't', 'txt']);
   });
 
@@ -239,7 +228,7 @@ describe('a conversation that has been idle enough', () => {
     await redis.hset(keyspace.key(conversation, 'c'), 'ttl', '0 1');
     expect(await store.expire(conversation, randomUUID())).toMatchObject({ status: 'expired' });
     const gone = keyspace.key(conversation, 'gone');
-    expect(await keysOf(conversation)).toEqual([gone, `${gone}:expiry`]);
+    expect(await readKeys(redis, keyspace, conversation)).toEqual([gone, `${gone}:expiry`]);
     expect(await readTtl(gone)).toBe(DAY_MS);
     expect(await readTtl(`${gone}:expiry`)).toBe(60_000);
     expect(await idleOf(conversation)).toBeNull();

@@ -1,35 +1,23 @@
 import { randomUUID } from 'node:crypto';
 import { ulid } from 'ulidx';
-import { afterAll, describe, expect, test } from 'vitest';
+import { describe, expect, test } from 'vitest';
 import type { ConversationRef } from '../../src/domain/ids.ts';
 import { CLOSING_RESULT } from '../../src/domain/message.ts';
 import { TURN_LIMITS } from '../../src/domain/turn.ts';
-import { openContextStore } from '../../src/store/contexts.ts';
 import { STORE_SCHEMA } from '../../src/store/keys.ts';
 import { Script } from '../../src/store/script.ts';
-import { openTurnStore } from '../../src/store/turns.ts';
 import { bytesOfMessage, countMessage } from '../../src/tokens/message-tokens.ts';
 import { loadTokenCounter } from '../../src/tokens/token-counter.ts';
-import { openSuiteRedis } from './open-redis.ts';
+import { openSuiteStore, readKeys } from './open-redis.ts';
 import { acceptAndClaim, claimHead, newConversation, textStep, turnFor } from './samples.ts';
 
 const DAY_MS = 86_400_000;
-const { redis, keyspace, close } = openSuiteRedis();
-const store = openTurnStore(redis, keyspace);
-afterAll(close);
+const { redis, keyspace, store } = openSuiteStore();
 
 async function runTurn(conversation: ConversationRef, turn: string): Promise<void> {
   const { lease, conversation: state } = await acceptAndClaim(store, conversation, turn, 'f'.repeat(32));
   await store.recordStep(lease, textStep('model.1', state.head));
   await store.settle(lease, { state: 'completed', answerSeq: state.head + 1 }, 'w');
-}
-
-/** every key of the conversation, as Redis names them */
-async function keysOf(conversation: ConversationRef): Promise<string[]> {
-  const found: string[] = [];
-  const match = `{tf${keyspace.shardOf(conversation)}}:*${conversation.id}*`;
-  for await (const keys of redis.scanStream({ match, count: 1_000 })) found.push(...(keys as string[]));
-  return found.toSorted();
 }
 
 describe('keys of turns', () => {
@@ -49,7 +37,7 @@ describe('keys of turns', () => {
   test('all keys of a conversation lie in one slot, and the index names its turns', async () => {
     const conversation = newConversation();
     await runTurn(conversation, 'turn.1');
-    const keys = await keysOf(conversation);
+    const keys = await readKeys(redis, keyspace, conversation);
     const base = `{tf${keyspace.shardOf(conversation)}}:_:`;
     const names = ['c', 'ev', 'ix', 'log'].map((kind) => `${base}${kind}:${conversation.id}`);
     expect(keys).toEqual([...names, keyspace.turn(conversation, 'turn.1')]);
@@ -81,7 +69,7 @@ describe('keys of turns', () => {
     const members = async (): Promise<string[]> => redis.zrange(failed, 0, '-1');
     expect(await members()).toEqual(expect.arrayContaining(['kept', member('turn.1'), member('turn.2')]));
     expect(await members()).not.toContain('expired');
-    await openContextStore(redis, keyspace).erase(conversation);
+    await store.erase(conversation);
     expect((await members()).filter((name) => name.includes(conversation.id))).toEqual([]);
     await redis.zrem(failed, 'kept');
   });
@@ -158,7 +146,7 @@ describe('keys of turns', () => {
     const conversation = { tenant: '_', id: ulid() };
     for (let turn = 0; turn < 10; turn += 1) await runTurn(conversation, ulid());
     const costs: Record<string, number> = {};
-    for (const key of await keysOf(conversation)) {
+    for (const key of await readKeys(redis, keyspace, conversation)) {
       const kind = key.split(':')[2] ?? '';
       costs[kind] = (costs[kind] ?? 0) + Number(await redis.memory('USAGE', key, 'SAMPLES', 0));
     }

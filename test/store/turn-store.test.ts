@@ -1,5 +1,3 @@
-import { describeStore } from './contract/store.ts';
-import { openMemoryStoreHarness, openRedisStoreHarness } from './store-harness.ts';
+import { describeBothStores } from './contract/store.ts';
 
-describeStore('turns', 'memory', openMemoryStoreHarness);
-describeStore('turns', 'Redis', openRedisStoreHarness);
+describeBothStores('turns');

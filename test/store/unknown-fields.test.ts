@@ -1,21 +1,14 @@
-import { afterAll, beforeAll, expect, test } from 'vitest';
-import { openStore } from '../../src/store/open-store.ts';
-import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
+import { expect, test } from 'vitest';
+import { openSuiteStore } from './open-redis.ts';
 import { claimPass, commitOf, makeConversation } from './pass-samples.ts';
 import { acceptAndClaim, bring, callsStep, resultStep, textStep, toWaitFor } from './samples.ts';
 
-let suite: SuiteRedis;
-beforeAll(() => {
-  suite = openSuiteRedis();
-});
-afterAll(() => suite.close());
+const { redis, keyspace, store } = openSuiteStore();
 
 /** Fields that a newer program may keep beside ours under the same schema. */
 const LATER = { 'later.note': '{"list":[]}' };
 
 test('fields of a newer program survive every write', async () => {
-  const { redis, keyspace } = suite;
-  const store = openStore(redis, keyspace);
   const conversation = await makeConversation(store, 4);
   const record = keyspace.key(conversation, 'c');
   await redis.hset(record, LATER);
@@ -41,8 +34,6 @@ test('fields of a newer program survive every write', async () => {
 });
 
 test('measureShards ignores an ended pass in the set of open passes', async () => {
-  const { redis, keyspace } = suite;
-  const store = openStore(redis, keyspace);
   const conversation = await makeConversation(store, 4);
   const { lease } = await claimPass(store, conversation);
   await store.commitVersion(lease, commitOf(0, 2));

@@ -4,13 +4,11 @@ import { FORK_LEASE_MS } from '../../src/domain/ports/version-store.ts';
 import { MemoryDatabase } from '../../src/memory-store/database.ts';
 import { openMemoryStore } from '../../src/memory-store/open-memory-store.ts';
 import { openStore } from '../../src/store/open-store.ts';
-import { describeStore } from './contract/store.ts';
+import { describeBothStores } from './contract/store.ts';
 import { openSuiteRedis } from './open-redis.ts';
 import { newConversation, turnFor } from './samples.ts';
-import { openMemoryStoreHarness, openRedisStoreHarness } from './store-harness.ts';
 
-describeStore('versions', 'memory', openMemoryStoreHarness);
-describeStore('versions', 'Redis', openRedisStoreHarness);
+describeBothStores('versions');
 
 const EMPTY = {
   expectedHead: 0,

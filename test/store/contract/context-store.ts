@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { START_VERSION } from '../../../src/domain/version.ts';
 import {
   appendOf,
@@ -13,219 +13,203 @@ import { acceptAndClaim, newConversation, textStep, turnFor, weigh } from '../sa
 import type { Given } from './fixture.ts';
 
 export function describeContextStore(given: Given): void {
-  describe('append', () => {
-    test('the first append creates the conversation, and messages are numbered from 1', async () => {
-      const { store, conversation } = given.nothing();
-      expect(await store.readConversation(conversation)).toBeUndefined();
-      expect(await store.readContext(conversation)).toBeUndefined();
-      expect(await store.append(appendOf(conversation, 0, 3))).toEqual({ status: 'appended', from: 1, to: 3 });
-      expect(await store.append(appendOf(conversation, 3, 2))).toEqual({ status: 'appended', from: 4, to: 5 });
-      const entries = await store.readLog(conversation, [{ from: 1, to: 5 }]);
-      expect(entries.map(({ message, tokens, bytes }) => ({ message, tokens, bytes }))).toEqual(messagesOf(5));
-      expect(entries.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
-      const headTotal = entries.at(-1)?.total;
-      expect(headTotal?.tokens).toBe(entries.reduce((sum, { tokens }) => sum + tokens, 0));
-      expect(await store.readConversation(conversation)).toMatchObject({
-        agent: 'agent',
-        head: 5,
-        turns: 3,
-        openCalls: [],
-        passed: { head: 0, turns: 0 },
-        size: { version: 0, headTotal },
-      });
-      expect(await store.readContext(conversation)).toEqual({
-        version: START_VERSION,
-        head: 5,
-        entries,
-        summaries: new Map(),
-      });
+  test('the first append creates the conversation, and messages are numbered from 1', async () => {
+    const { store, conversation } = given.nothing();
+    expect(await store.readConversation(conversation)).toBeUndefined();
+    expect(await store.readContext(conversation)).toBeUndefined();
+    expect(await store.append(appendOf(conversation, 0, 3))).toEqual({ status: 'appended', from: 1, to: 3 });
+    expect(await store.append(appendOf(conversation, 3, 2))).toEqual({ status: 'appended', from: 4, to: 5 });
+    const entries = await store.readLog(conversation, [{ from: 1, to: 5 }]);
+    expect(entries.map(({ message, tokens, bytes }) => ({ message, tokens, bytes }))).toEqual(messagesOf(5));
+    expect(entries.map(({ seq }) => seq)).toEqual([1, 2, 3, 4, 5]);
+    const headTotal = entries.at(-1)?.total;
+    expect(headTotal?.tokens).toBe(entries.reduce((sum, { tokens }) => sum + tokens, 0));
+    expect(await store.readConversation(conversation)).toMatchObject({
+      agent: 'agent',
+      head: 5,
+      turns: 3,
+      openCalls: [],
+      passed: { head: 0, turns: 0 },
+      size: { version: 0, headTotal },
     });
-
-    test('a repeated append changes nothing and gets the same reply', async () => {
-      const { store, conversation } = given.nothing();
-      const request = appendOf(conversation, 0, 3);
-      await store.append(request);
-      await store.append(appendOf(conversation, 3, 2));
-      expect(await store.append(request)).toEqual({ status: 'known', from: 1, to: 3 });
-      expect((await store.readConversation(conversation))?.head).toBe(5);
-    });
-
-    test('an append over another head than expected is a conflict and creates nothing', async () => {
-      const { store, conversation } = given.nothing();
-      expect(await store.append(appendOf(conversation, 2, 1))).toEqual({ status: 'conflict', head: 0 });
-      expect(await store.readConversation(conversation)).toBeUndefined();
-      await store.append(appendOf(conversation, 0, 3));
-      const stale = appendOf(conversation, 2, 1);
-      expect(await store.append(stale)).toEqual({ status: 'conflict', head: 3 });
-      expect(await store.append({ ...stale, expectedHead: 3 }), 'the id is free again').toMatchObject({ from: 4 });
-    });
-
-    test('an append by another agent is refused, even while a turn runs', async () => {
-      const { store, conversation } = given.nothing();
-      const first = appendOf(conversation, 0, 3);
-      await store.append(first);
-      const refused = { status: 'other_agent', agent: 'agent' };
-      expect(await store.append({ ...appendOf(conversation, 3, 1), agent: 'other' })).toEqual(refused);
-      expect(await store.append({ ...appendOf(conversation, 0, 1), agent: 'other' })).toEqual(refused);
-      expect((await store.readConversation(conversation))?.head).toBe(3);
-      await store.accept(turnFor(conversation, 't1'));
-      expect(await store.append({ ...appendOf(conversation, 3, 1), agent: 'other' })).toEqual(refused);
-      expect(await store.append(first), 'I5').toMatchObject({ status: 'known' });
-      await store.erase(conversation);
-      const anew = { ...appendOf(conversation, 0, 1), agent: 'other' };
-      expect(await store.append(anew), 'an erased one is nobody’s').toMatchObject({ status: 'appended' });
-      expect(await store.readConversation(conversation)).toMatchObject({ agent: 'other', head: 1 });
-    });
-
-    test('an append is refused while a turn is queued or runs, but not while one is scheduled', async () => {
-      const { store, conversation } = given.nothing();
-      await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
-      expect(await store.append(appendOf(conversation, 0, 2))).toMatchObject({ status: 'appended' });
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
-      expect(await store.append(appendOf(conversation, 3, 1))).toEqual({ status: 'busy' });
-      await store.recordStep(lease, textStep('model.1', 3));
-      await store.settle(lease, { state: 'completed', answerSeq: 4 }, undefined);
-      expect(await store.append(appendOf(conversation, 4, 1))).toMatchObject({ status: 'appended', from: 5 });
-    });
-
-    test('an append keeps its open calls, and a result over a stale head is a conflict', async () => {
-      const { store, conversation } = given.nothing();
-      const toolCalls = [0, 1].map((index) => ({ id: `c1_${index}`, name: 'read', arguments: '{"a":[]}' }));
-      const call = {
-        ...appendOf(conversation, 0, 0),
-        messages: [weigh({ role: 'assistant', content: '', toolCalls })],
-        opens: [{ id: 'c1_0', providerId: 'call:x y' }, { id: 'c1_1' }],
-      };
-      await store.append(call);
-      const { openCalls } = (await store.readConversation(conversation)) ?? {};
-      expect(openCalls?.toSorted((a, b) => a.id.localeCompare(b.id))).toEqual(call.opens);
-      const result = {
-        ...appendOf(conversation, 1, 0),
-        messages: [weigh({ role: 'tool', content: 'found', toolCallId: 'c1_0' })],
-        closes: ['c1_0'],
-      };
-      expect(await store.append(result)).toEqual({ status: 'appended', from: 2, to: 2 });
-      const orphan = await store.append({ ...result, operation: 'second' });
-      expect(orphan, 'the call is answered: its head has moved').toEqual({ status: 'conflict', head: 2 });
-      expect((await store.readConversation(conversation))?.openCalls).toEqual([{ id: 'c1_1' }]);
-    });
-
-    test('accepts an append without messages', async () => {
-      const { store, conversation } = given.nothing();
-      expect(await store.append(appendOf(conversation, 0, 0))).toEqual({ status: 'appended', from: 1, to: 0 });
-      expect(await store.readContext(conversation)).toMatchObject({ head: 0, entries: [] });
+    expect(await store.readContext(conversation)).toEqual({
+      version: START_VERSION,
+      head: 5,
+      entries,
+      summaries: new Map(),
     });
   });
 
-  describe('reads', () => {
-    test('a context of 5,000 entries is read whole and in order', async () => {
-      const { store } = given.harness();
-      const conversation = await makeConversation(store, 5_000);
-      const source = await store.readContext(conversation);
-      expect(source?.entries.map(({ seq }) => seq)).toEqual(Array.from({ length: 5_000 }, (_, index) => index + 1));
-      expect(source?.entries.map(({ message }) => message)).toEqual(messagesOf(5_000).map(({ message }) => message));
-    });
-
-    test('readLog accepts several ranges, a range beyond the end of the log, and no range', async () => {
-      const { store } = given.harness();
-      const conversation = await makeConversation(store, 10);
-      const ranges = [
-        { from: 2, to: 3 },
-        { from: 9, to: 400 },
-      ];
-      expect((await store.readLog(conversation, ranges)).map(({ seq }) => seq)).toEqual([2, 3, 9, 10]);
-      expect(await store.readLog(conversation, [])).toEqual([]);
-      expect(await store.readLog(newConversation(), [{ from: 1, to: 5 }])).toEqual([]);
-    });
-
-    test('a whole text is read by its hash, and a conversation without commits has no version', async () => {
-      const { store, conversation, lease } = await given.running();
-      await store.recordStep(lease, {
-        ...textStep('model.1', 1),
-        fullTexts: new Map([['hash1', 'the whole text: []']]),
-      });
-      expect(await store.readText(conversation, 'hash1')).toBe('the whole text: []');
-      expect(await store.readText(conversation, 'hash2')).toBeUndefined();
-      expect(await store.listVersions(conversation)).toEqual([]);
-      expect(await store.readVersion(conversation, 0), 'never stored').toBeUndefined();
-    });
+  test('a repeated append changes nothing and gets the same reply', async () => {
+    const { store, conversation } = given.nothing();
+    const request = appendOf(conversation, 0, 3);
+    await store.append(request);
+    await store.append(appendOf(conversation, 3, 2));
+    expect(await store.append(request)).toEqual({ status: 'known', from: 1, to: 3 });
+    expect((await store.readConversation(conversation))?.head).toBe(5);
   });
 
-  describe('erase', () => {
-    test('an erase removes and counts every key, and a repeated erase gets the same reply', async () => {
-      const { store, dueIn } = given.harness();
-      const conversation = await makeConversation(store, 4);
-      await store.claimSummary(conversation, 'hash', 'owner');
-      const { lease } = await claimPass(store, conversation);
-      await store.commitVersion(lease, commitOf(0, 2));
-      await waitForPass(store, conversation, 't1');
-      await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
-      // c log mb ver txt pass ev, two turns, a summary and an operation
-      const removed = { removedKeys: 11 };
-      expect(await store.erase(conversation)).toEqual(removed);
-      expect(await store.erase(conversation)).toEqual(removed);
-      expect(await store.readConversation(conversation)).toBeUndefined();
-      expect(await store.readContext(conversation)).toBeUndefined();
-      expect(await store.readLog(conversation, [{ from: 1, to: 4 }])).toEqual([]);
-      expect(await store.listVersions(conversation)).toEqual([]);
-      expect(await store.readSummaries(conversation, ['hash'])).toEqual([undefined]);
-      expect(await store.readTurn(conversation, 't1')).toBeUndefined();
-      for (const entry of ['t', 'p', { scheduled: 'later' }] as const) {
-        expect(await dueIn(conversation, entry)).toBeUndefined();
-      }
-    });
+  test('an append over another head than expected is a conflict and creates nothing', async () => {
+    const { store, conversation } = given.nothing();
+    expect(await store.append(appendOf(conversation, 2, 1))).toEqual({ status: 'conflict', head: 0 });
+    expect(await store.readConversation(conversation)).toBeUndefined();
+    await store.append(appendOf(conversation, 0, 3));
+    const stale = appendOf(conversation, 2, 1);
+    expect(await store.append(stale)).toEqual({ status: 'conflict', head: 3 });
+    expect(await store.append({ ...stale, expectedHead: 3 }), 'the id is free again').toMatchObject({ from: 4 });
+  });
 
-    test('a worker of an erased conversation gets gone, and its writes leave no key', async () => {
-      const { store } = given.harness();
-      const conversation = await makeConversation(store, 4);
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
-      const pass = await claimPass(store, conversation);
-      const summary = await claimSummary(store, conversation, 'hash', pass.lease.passId);
-      await store.erase(conversation);
-      const gone = { status: 'gone' };
-      expect(await store.recordStep(lease, textStep('model.1', 5))).toEqual(gone);
-      expect(await store.heartbeat(lease)).toEqual(gone);
-      expect(await store.commitVersion(pass.lease, commitOf(0, 2))).toEqual(gone);
-      expect(await store.claimSummary(conversation, 'hash', 'owner')).toEqual(gone);
-      expect(await store.recordSummary(summary, { status: 'refused', why: 'w' })).toBe('gone');
-      expect(await store.heartbeatSummary(conversation, 'hash', summary.owner)).toBe(false);
-      expect(await store.readConversation(conversation)).toBeUndefined();
-    });
+  test('an append by another agent is refused, even while a turn runs', async () => {
+    const { store, conversation } = given.nothing();
+    const first = appendOf(conversation, 0, 3);
+    await store.append(first);
+    const refused = { status: 'other_agent', agent: 'agent' };
+    expect(await store.append({ ...appendOf(conversation, 3, 1), agent: 'other' })).toEqual(refused);
+    expect(await store.append({ ...appendOf(conversation, 0, 1), agent: 'other' })).toEqual(refused);
+    expect((await store.readConversation(conversation))?.head).toBe(3);
+    await store.accept(turnFor(conversation, 't1'));
+    expect(await store.append({ ...appendOf(conversation, 3, 1), agent: 'other' })).toEqual(refused);
+    expect(await store.append(first), 'I5').toMatchObject({ status: 'known' });
+    await store.erase(conversation);
+    const anew = { ...appendOf(conversation, 0, 1), agent: 'other' };
+    expect(await store.append(anew), 'an erased one is nobody’s').toMatchObject({ status: 'appended' });
+    expect(await store.readConversation(conversation)).toMatchObject({ agent: 'other', head: 1 });
+  });
 
-    test('an append creates an erased conversation again, without its past operations', async () => {
-      const { store, conversation } = given.nothing();
-      const request = appendOf(conversation, 0, 3);
-      await store.append(request);
-      await store.erase(conversation);
-      expect(await store.append(request), 'not known: those messages are gone').toMatchObject({ status: 'appended' });
-      expect(await store.readConversation(conversation)).toMatchObject({ head: 3, size: { version: 0 } });
-      await claimPass(store, conversation);
-    });
+  test('an append is refused while a turn is queued or runs, but not while one is scheduled', async () => {
+    const { store, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
+    expect(await store.append(appendOf(conversation, 0, 2))).toMatchObject({ status: 'appended' });
+    const { lease } = await acceptAndClaim(store, conversation, 't1');
+    expect(await store.append(appendOf(conversation, 3, 1))).toEqual({ status: 'busy' });
+    await store.recordStep(lease, textStep('model.1', 3));
+    await store.settle(lease, { state: 'completed', answerSeq: 4 }, undefined);
+    expect(await store.append(appendOf(conversation, 4, 1))).toMatchObject({ status: 'appended', from: 5 });
+  });
 
-    test('an accept creates an erased conversation again, and a worker of the old one is fenced', async () => {
-      const { store, conversation, lease } = await given.running();
-      await store.erase(conversation);
-      const next = await acceptAndClaim(store, conversation, 't1');
-      expect(next.lease.epoch, 'equal only within one ms, where the owner tells them apart').toBeGreaterThanOrEqual(
-        lease.epoch,
-      );
-      expect(await store.recordStep(lease, textStep('model.1', 1))).toEqual({ status: 'fenced' });
-      expect(await store.recordStep(next.lease, textStep('model.1', 1))).toMatchObject({ status: 'recorded' });
-    });
+  test('an append keeps its open calls, and a result over a stale head is a conflict', async () => {
+    const { store, conversation } = given.nothing();
+    const toolCalls = [0, 1].map((index) => ({ id: `c1_${index}`, name: 'read', arguments: '{"a":[]}' }));
+    const call = {
+      ...appendOf(conversation, 0, 0),
+      messages: [weigh({ role: 'assistant', content: '', toolCalls })],
+      opens: [{ id: 'c1_0', providerId: 'call:x y' }, { id: 'c1_1' }],
+    };
+    await store.append(call);
+    const { openCalls } = (await store.readConversation(conversation)) ?? {};
+    expect(openCalls?.toSorted((a, b) => a.id.localeCompare(b.id))).toEqual(call.opens);
+    const result = {
+      ...appendOf(conversation, 1, 0),
+      messages: [weigh({ role: 'tool', content: 'found', toolCallId: 'c1_0' })],
+      closes: ['c1_0'],
+    };
+    expect(await store.append(result)).toEqual({ status: 'appended', from: 2, to: 2 });
+    const orphan = await store.append({ ...result, operation: 'second' });
+    expect(orphan, 'the call is answered: its head has moved').toEqual({ status: 'conflict', head: 2 });
+    expect((await store.readConversation(conversation))?.openCalls).toEqual([{ id: 'c1_1' }]);
+  });
 
-    test('removes many turns in batches', async () => {
-      const { store, conversation } = given.nothing();
-      for (let turn = 0; turn < 450; turn += 1) {
-        await store.accept(turnFor(conversation, `t${turn}`, { maxQueuedTurns: 1_000 }));
-      }
-      const { removedKeys } = await store.erase(conversation);
-      expect(removedKeys).toBeGreaterThanOrEqual(452);
-      expect(await store.readTurn(conversation, 't449')).toBeUndefined();
-    });
+  test('accepts an append without messages', async () => {
+    const { store, conversation } = given.nothing();
+    expect(await store.append(appendOf(conversation, 0, 0))).toEqual({ status: 'appended', from: 1, to: 0 });
+    expect(await store.readContext(conversation)).toMatchObject({ head: 0, entries: [] });
+  });
 
-    test('an erase of an unknown conversation removes nothing', async () => {
-      const { store } = given.harness();
-      expect(await store.erase(newConversation())).toEqual({ removedKeys: 0 });
+  test('a context of 5,000 entries is read whole and in order', async () => {
+    const { store } = given.harness();
+    const conversation = await makeConversation(store, 5_000);
+    const source = await store.readContext(conversation);
+    expect(source?.entries.map(({ seq }) => seq)).toEqual(Array.from({ length: 5_000 }, (_, index) => index + 1));
+    expect(source?.entries.map(({ message }) => message)).toEqual(messagesOf(5_000).map(({ message }) => message));
+  });
+
+  test('readLog accepts several ranges, a range beyond the end of the log, and no range', async () => {
+    const { store } = given.harness();
+    const conversation = await makeConversation(store, 10);
+    const ranges = [
+      { from: 2, to: 3 },
+      { from: 9, to: 400 },
+    ];
+    expect((await store.readLog(conversation, ranges)).map(({ seq }) => seq)).toEqual([2, 3, 9, 10]);
+    expect(await store.readLog(conversation, [])).toEqual([]);
+    expect(await store.readLog(newConversation(), [{ from: 1, to: 5 }])).toEqual([]);
+  });
+
+  test('a whole text is read by its hash, and a conversation without commits has no version', async () => {
+    const { store, conversation, lease } = await given.running();
+    await store.recordStep(lease, {
+      ...textStep('model.1', 1),
+      fullTexts: new Map([['hash1', 'the whole text: []']]),
     });
+    expect(await store.readText(conversation, 'hash1')).toBe('the whole text: []');
+    expect(await store.readText(conversation, 'hash2')).toBeUndefined();
+    expect(await store.listVersions(conversation)).toEqual([]);
+    expect(await store.readVersion(conversation, 0), 'never stored').toBeUndefined();
+  });
+
+  test('an erase removes and counts every key, and a repeated erase gets the same reply', async () => {
+    const { store, dueIn } = given.harness();
+    const conversation = await makeConversation(store, 4);
+    await store.claimSummary(conversation, 'hash', 'owner');
+    const { lease } = await claimPass(store, conversation);
+    await store.commitVersion(lease, commitOf(0, 2));
+    await waitForPass(store, conversation, 't1');
+    await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
+    // c log mb ver txt pass ev, two turns, a summary and an operation
+    const removed = { removedKeys: 11 };
+    expect(await store.erase(conversation)).toEqual(removed);
+    expect(await store.erase(conversation)).toEqual(removed);
+    expect(await store.readConversation(conversation)).toBeUndefined();
+    expect(await store.readContext(conversation)).toBeUndefined();
+    expect(await store.readLog(conversation, [{ from: 1, to: 4 }])).toEqual([]);
+    expect(await store.listVersions(conversation)).toEqual([]);
+    expect(await store.readSummaries(conversation, ['hash'])).toEqual([undefined]);
+    expect(await store.readTurn(conversation, 't1')).toBeUndefined();
+    for (const entry of ['t', 'p', { scheduled: 'later' }] as const) {
+      expect(await dueIn(conversation, entry)).toBeUndefined();
+    }
+  });
+
+  test('a worker of an erased conversation gets gone, and its writes leave no key', async () => {
+    const { store } = given.harness();
+    const conversation = await makeConversation(store, 4);
+    const { lease } = await acceptAndClaim(store, conversation, 't1');
+    const pass = await claimPass(store, conversation);
+    const summary = await claimSummary(store, conversation, 'hash', pass.lease.passId);
+    await store.erase(conversation);
+    const gone = { status: 'gone' };
+    expect(await store.recordStep(lease, textStep('model.1', 5))).toEqual(gone);
+    expect(await store.heartbeat(lease)).toEqual(gone);
+    expect(await store.commitVersion(pass.lease, commitOf(0, 2))).toEqual(gone);
+    expect(await store.claimSummary(conversation, 'hash', 'owner')).toEqual(gone);
+    expect(await store.recordSummary(summary, { status: 'refused', why: 'w' })).toBe('gone');
+    expect(await store.heartbeatSummary(conversation, 'hash', summary.owner)).toBe(false);
+    expect(await store.readConversation(conversation)).toBeUndefined();
+  });
+
+  test('an append creates an erased conversation again, without its past operations', async () => {
+    const { store, conversation } = given.nothing();
+    const request = appendOf(conversation, 0, 3);
+    await store.append(request);
+    await store.erase(conversation);
+    expect(await store.append(request), 'not known: those messages are gone').toMatchObject({ status: 'appended' });
+    expect(await store.readConversation(conversation)).toMatchObject({ head: 3, size: { version: 0 } });
+    await claimPass(store, conversation);
+  });
+
+  test('an accept creates an erased conversation again, and a worker of the old one is fenced', async () => {
+    const { store, conversation, lease } = await given.running();
+    await store.erase(conversation);
+    const next = await acceptAndClaim(store, conversation, 't1');
+    expect(next.lease.epoch, 'equal only within one ms, where the owner tells them apart').toBeGreaterThanOrEqual(
+      lease.epoch,
+    );
+    expect(await store.recordStep(lease, textStep('model.1', 1))).toEqual({ status: 'fenced' });
+    expect(await store.recordStep(next.lease, textStep('model.1', 1))).toMatchObject({ status: 'recorded' });
+  });
+
+  test('an erase of an unknown conversation removes nothing', async () => {
+    const { store } = given.harness();
+    expect(await store.erase(newConversation())).toEqual({ removedKeys: 0 });
   });
 }

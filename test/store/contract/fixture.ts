@@ -1,8 +1,9 @@
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { ClaimedPass, PassLease } from '../../../src/domain/ports/pass-store.ts';
 import type { ClaimedTurn, TurnLease } from '../../../src/domain/ports/turn-store.ts';
+import { TURN_LIMITS } from '../../../src/domain/turn.ts';
 import { claimPass, makeConversation } from '../pass-samples.ts';
-import { acceptAndClaim, newConversation } from '../samples.ts';
+import { acceptAndClaim, claimHead, newConversation } from '../samples.ts';
 import type { StoreHarness } from '../store-harness.ts';
 
 type Start = StoreHarness & { readonly conversation: ConversationRef };
@@ -38,5 +39,17 @@ export class Given {
     const start = await this.log();
     const claimed = await claimPass(start.store, start.conversation);
     return { ...start, claimed, lease: claimed.lease };
+  }
+
+  /** Claims the head turn again and again, until its last owner died alone. The next claim settles the turn as poison. */
+  async killOwners(conversation: ConversationRef): Promise<void> {
+    const { store, lapseLease } = this.harness();
+    await lapseLease('turn', conversation);
+    for (let attempts = 0; attempts < TURN_LIMITS.maxAttempts; ) {
+      const { lease, attempt } = await claimHead(store, conversation);
+      attempts = attempt;
+      await store.startAlone(lease);
+      await lapseLease('turn', conversation);
+    }
   }
 }

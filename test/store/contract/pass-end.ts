@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { PassOutcome } from '../../../src/domain/pass.ts';
 import { appendOf, claimPass, commitOf, endOf, planOf, waitForPass } from '../pass-samples.ts';
 import { acceptAndClaim } from '../samples.ts';
@@ -19,142 +19,134 @@ const OUTCOMES: readonly PassOutcome[] = [
 const SETTLED: readonly string[] = ['none', 'no_gain', 'infeasible'];
 
 export function describePassEnd(given: Given): void {
-  describe('endPass', () => {
-    test('endPass stores backoff and thresholds, removes the entry of the pass and emits an event', async () => {
-      const { store, dueIn, events, conversation, lease } = await given.pass();
-      await store.append(appendOf(conversation, 8, 2));
-      expect(await store.endPass(lease, endOf({ backoff: GATE }))).toEqual({ status: 'ended' });
+  test('endPass stores backoff and thresholds, removes the entry of the pass and emits an event', async () => {
+    const { store, dueIn, events, conversation, lease } = await given.pass();
+    await store.append(appendOf(conversation, 8, 2));
+    expect(await store.endPass(lease, endOf({ backoff: GATE }))).toEqual({ status: 'ended' });
+    const state = await store.readConversation(conversation);
+    expect(state).toMatchObject({ backoff: GATE, passed: { head: 10, turns: 5 }, head: 10 });
+    expect(state).not.toHaveProperty('passId');
+    expect(await dueIn(conversation, 'p')).toBeUndefined();
+    expect(await events(conversation)).toEqual([{ type: 'pass_ended', passId: lease.passId, outcome: 'none' }]);
+  });
+
+  test.each(['no_reason', 'thinking'] as const)(
+    'a pass that ends as %s moves no thresholds and emits no event',
+    async (kind) => {
+      const { store, events, conversation } = await given.log();
+      const before = (await store.readConversation(conversation))?.passed;
+      const { lease } = await claimPass(store, conversation);
+      expect(await store.endPass(lease, endOf({ outcome: { kind } }))).toEqual({ status: 'ended' });
       const state = await store.readConversation(conversation);
-      expect(state).toMatchObject({ backoff: GATE, passed: { head: 10, turns: 5 }, head: 10 });
+      expect(state).toMatchObject({ passed: before });
       expect(state).not.toHaveProperty('passId');
-      expect(await dueIn(conversation, 'p')).toBeUndefined();
-      expect(await events(conversation)).toEqual([{ type: 'pass_ended', passId: lease.passId, outcome: 'none' }]);
-    });
-
-    test.each(['no_reason', 'thinking'] as const)(
-      'a pass that ends as %s moves no thresholds and emits no event',
-      async (kind) => {
-        const { store, events, conversation } = await given.log();
-        const before = (await store.readConversation(conversation))?.passed;
-        const { lease } = await claimPass(store, conversation);
-        expect(await store.endPass(lease, endOf({ outcome: { kind } }))).toEqual({ status: 'ended' });
-        const state = await store.readConversation(conversation);
-        expect(state).toMatchObject({ passed: before });
-        expect(state).not.toHaveProperty('passId');
-        expect(await events(conversation)).toEqual([]);
-      },
-    );
-
-    test('a pass with reasons that its owner has not read is neither ended nor committed', async () => {
-      const { store, events, conversation } = await given.log();
-      const { lease, reasons } = await claimPass(store, conversation, { reasons: ['ratio'] });
-      await store.requestPass({ conversation, reasons: ['hard_limit'], passId: 'another', wake: 'w' });
-      const before = await store.readConversation(conversation);
-      expect(await store.endPass(lease, endOf({ seenReasons: reasons }))).toEqual({ status: 'reasons_added' });
-      expect(await store.commitVersion(lease, commitOf(0, 4, { seenReasons: reasons }))).toEqual({
-        status: 'reasons_added',
-      });
-      expect(await store.readConversation(conversation)).toEqual(before);
       expect(await events(conversation)).toEqual([]);
-      const held = await store.readReasons(lease);
-      const seenReasons = held.status === 'held' ? held.reasons : [];
-      expect(await store.endPass(lease, endOf({ seenReasons }))).toEqual({ status: 'ended' });
-      expect(await store.endPass(lease, endOf({ seenReasons: reasons })), 'sent again').toEqual({ status: 'ended' });
+    },
+  );
+
+  test('a pass with reasons that its owner has not read is neither ended nor committed', async () => {
+    const { store, events, conversation } = await given.log();
+    const { lease, reasons } = await claimPass(store, conversation, { reasons: ['ratio'] });
+    await store.requestPass({ conversation, reasons: ['hard_limit'], passId: 'another', wake: 'w' });
+    const before = await store.readConversation(conversation);
+    expect(await store.endPass(lease, endOf({ seenReasons: reasons }))).toEqual({ status: 'reasons_added' });
+    expect(await store.commitVersion(lease, commitOf(0, 4, { seenReasons: reasons }))).toEqual({
+      status: 'reasons_added',
     });
+    expect(await store.readConversation(conversation)).toEqual(before);
+    expect(await events(conversation)).toEqual([]);
+    const held = await store.readReasons(lease);
+    const seenReasons = held.status === 'held' ? held.reasons : [];
+    expect(await store.endPass(lease, endOf({ seenReasons }))).toEqual({ status: 'ended' });
+    expect(await store.endPass(lease, endOf({ seenReasons: reasons })), 'sent again').toEqual({ status: 'ended' });
+  });
 
-    test('endPass is refused if a pass without reasons got one', async () => {
-      const { store, conversation } = await given.log();
-      const { lease } = await claimPass(store, conversation, { reasons: [] });
-      await store.requestPass({ conversation, reasons: ['hard_limit'], passId: 'another', wake: 'w' });
-      expect(await store.endPass(lease, endOf({ seenReasons: [] }))).toEqual({ status: 'reasons_added' });
-      expect(await store.endPass(lease, endOf())).toEqual({ status: 'ended' });
-    });
+  test('endPass is refused if a pass without reasons got one', async () => {
+    const { store, conversation } = await given.log();
+    const { lease } = await claimPass(store, conversation, { reasons: [] });
+    await store.requestPass({ conversation, reasons: ['hard_limit'], passId: 'another', wake: 'w' });
+    expect(await store.endPass(lease, endOf({ seenReasons: [] }))).toEqual({ status: 'reasons_added' });
+    expect(await store.endPass(lease, endOf())).toEqual({ status: 'ended' });
+  });
 
-    test('a repeated endPass changes nothing and gets the same reply, even during the next pass', async () => {
-      const { store, events, conversation } = await given.log();
-      await waitForPass(store, conversation, 't1');
-      const { lease } = await claimPass(store, conversation);
-      const end = endOf({ backoff: GATE });
-      const ended = { status: 'ended', wakeTurn: end.wakeTurn };
-      expect(await store.endPass(lease, end)).toEqual(ended);
-      expect(await store.endPass(lease, end)).toEqual(ended);
-      const next = await claimPass(store, conversation);
-      expect(await store.endPass(lease, end)).toEqual(ended);
-      expect(await store.heartbeatPass(next.lease), 'the next pass goes on').toEqual({ status: 'held' });
-      const ends = (await events(conversation)).filter(({ type }) => type === 'pass_ended');
-      expect(ends).toHaveLength(1);
-    });
+  test('a repeated endPass changes nothing and gets the same reply, even during the next pass', async () => {
+    const { store, events, conversation } = await given.log();
+    await waitForPass(store, conversation, 't1');
+    const { lease } = await claimPass(store, conversation);
+    const end = endOf({ backoff: GATE });
+    const ended = { status: 'ended', wakeTurn: end.wakeTurn };
+    expect(await store.endPass(lease, end)).toEqual(ended);
+    expect(await store.endPass(lease, end)).toEqual(ended);
+    const next = await claimPass(store, conversation);
+    expect(await store.endPass(lease, end)).toEqual(ended);
+    expect(await store.heartbeatPass(next.lease), 'the next pass goes on').toEqual({ status: 'held' });
+    const ends = (await events(conversation)).filter(({ type }) => type === 'pass_ended');
+    expect(ends).toHaveLength(1);
+  });
 
-    test.each(OUTCOMES)(
-      'a pass that ends as $kind wakes the waiting turn, and fulfils the wait only if the size is settled',
-      async (outcome) => {
-        const { store, conversation } = await given.log();
-        await waitForPass(store, conversation, 't1');
-        const { lease } = await claimPass(store, conversation);
-        const end = endOf({ outcome });
-        expect(await store.endPass(lease, end)).toEqual({ status: 'ended', wakeTurn: end.wakeTurn });
-        expect(await store.inspectTurn(conversation)).toEqual({ status: 'lapsed', recordedWake: end.wakeTurn });
-        expect(await store.claim(conversation, 'o', 'w')).toMatchObject({
-          status: 'claimed',
-          turn: { attempt: 1, waited: { for: 'compaction', isFulfilled: SETTLED.includes(outcome.kind) } },
-        });
-      },
-    );
-
-    test('a pass that failed between the request and the suspension does not fulfil the wait', async () => {
-      const { store, conversation } = await given.log();
-      const { lease: turn } = await acceptAndClaim(store, conversation, 't1');
-      const { lease } = await claimPass(store, conversation);
-      await store.endPass(lease, endOf({ outcome: { kind: 'failed', code: 'conflict' } }));
-      await store.suspend(turn, { for: 'compaction', step: 's', waitMs: 60_000, calls: [], passId: lease.passId });
-      expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ turn: { waited: { isFulfilled: false } } });
-    });
-
-    test('a pass other than the requested one does not fulfil the wait', async () => {
-      const { store, conversation } = await given.log();
-      const { lease: turn } = await acceptAndClaim(store, conversation, 't1');
-      const { lease } = await claimPass(store, conversation);
-      await store.endPass(lease, endOf({ outcome: { kind: 'failed', code: 'conflict' } }));
-      await claimPass(store, conversation, { reasons: ['ratio'] });
-      await store.suspend(turn, { for: 'compaction', step: 's', waitMs: 60_000, calls: [], passId: lease.passId });
-      expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ turn: { waited: { isFulfilled: false } } });
-    });
-
-    test('a commit fulfils the wait of the turn that waits for compaction', async () => {
+  test.each(OUTCOMES)(
+    'a pass that ends as $kind wakes the waiting turn, and fulfils the wait only if the size is settled',
+    async (outcome) => {
       const { store, conversation } = await given.log();
       await waitForPass(store, conversation, 't1');
       const { lease } = await claimPass(store, conversation);
-      const commit = commitOf(0, 4);
-      expect(await store.commitVersion(lease, commit)).toEqual({ status: 'ended', wakeTurn: commit.wakeTurn });
-      expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ turn: { waited: { isFulfilled: true } } });
-    });
+      const end = endOf({ outcome });
+      expect(await store.endPass(lease, end)).toEqual({ status: 'ended', wakeTurn: end.wakeTurn });
+      expect(await store.inspectTurn(conversation)).toEqual({ status: 'lapsed', recordedWake: end.wakeTurn });
+      expect(await store.claim(conversation, 'o', 'w')).toMatchObject({
+        status: 'claimed',
+        turn: { attempt: 1, waited: { for: 'compaction', isFulfilled: SETTLED.includes(outcome.kind) } },
+      });
+    },
+  );
 
-    test('the end of a pass wakes no turn that runs or waits for something else', async () => {
-      const { store, conversation } = await given.log();
-      const { lease: turn } = await acceptAndClaim(store, conversation, 't1');
-      expect(await store.endPass((await claimPass(store, conversation)).lease, endOf())).toEqual({ status: 'ended' });
-      await store.suspend(turn, { for: 'retry', step: 's', waitMs: 60_000, calls: [] });
-      expect(await store.endPass((await claimPass(store, conversation)).lease, endOf())).toEqual({ status: 'ended' });
-    });
+  test.each([
+    ['failed between the request and the suspension', false],
+    ['failed, and another pass is open', true],
+  ])('the wait for a pass is not fulfilled if the pass %s', async (_, hasNext) => {
+    const { store, conversation } = await given.log();
+    const { lease: turn } = await acceptAndClaim(store, conversation, 't1');
+    const { lease } = await claimPass(store, conversation);
+    await store.endPass(lease, endOf({ outcome: { kind: 'failed', code: 'conflict' } }));
+    if (hasNext) await claimPass(store, conversation);
+    await store.suspend(turn, { for: 'compaction', step: 's', waitMs: 60_000, calls: [], passId: lease.passId });
+    expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ turn: { waited: { isFulfilled: false } } });
+  });
 
-    test('writes for another pass are fenced, and writes for an erased pass get gone', async () => {
-      const { store, markGone, conversation, lease } = await given.pass();
-      const foreign = { ...lease, passId: 'another' };
-      expect(await store.endPass(foreign, endOf())).toEqual({ status: 'fenced' });
-      expect(await store.commitVersion(foreign, commitOf(0, 4))).toEqual({ status: 'fenced' });
-      expect(await store.readVersion(conversation, 1)).toBeUndefined();
-      await markGone(conversation);
-      for (const answer of [
-        await store.endPass(lease, endOf()),
-        await store.commitVersion(lease, commitOf(0, 4)),
-        await store.heartbeatPass(lease),
-        await store.readReasons(lease),
-        await store.recordPlan(lease, planOf(2)),
-        await store.parkPass(lease, 'job', 1),
-        await store.claimPass(conversation, 'o', 'job', 'w'),
-      ]) {
-        expect(answer).toEqual({ status: 'gone' });
-      }
-    });
+  test('a commit fulfils the wait of the turn that waits for compaction', async () => {
+    const { store, conversation } = await given.log();
+    await waitForPass(store, conversation, 't1');
+    const { lease } = await claimPass(store, conversation);
+    const commit = commitOf(0, 4);
+    expect(await store.commitVersion(lease, commit)).toEqual({ status: 'ended', wakeTurn: commit.wakeTurn });
+    expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ turn: { waited: { isFulfilled: true } } });
+  });
+
+  test('the end of a pass wakes no turn that runs or waits for something else', async () => {
+    const { store, conversation } = await given.log();
+    const { lease: turn } = await acceptAndClaim(store, conversation, 't1');
+    expect(await store.endPass((await claimPass(store, conversation)).lease, endOf())).toEqual({ status: 'ended' });
+    await store.suspend(turn, { for: 'retry', step: 's', waitMs: 60_000, calls: [] });
+    expect(await store.endPass((await claimPass(store, conversation)).lease, endOf())).toEqual({ status: 'ended' });
+  });
+
+  test('writes for another pass are fenced, and writes for an erased pass get gone', async () => {
+    const { store, markGone, conversation, lease } = await given.pass();
+    const foreign = { ...lease, passId: 'another' };
+    expect(await store.endPass(foreign, endOf())).toEqual({ status: 'fenced' });
+    expect(await store.commitVersion(foreign, commitOf(0, 4))).toEqual({ status: 'fenced' });
+    expect(await store.readVersion(conversation, 1)).toBeUndefined();
+    await markGone(conversation);
+    for (const answer of [
+      await store.endPass(lease, endOf()),
+      await store.commitVersion(lease, commitOf(0, 4)),
+      await store.heartbeatPass(lease),
+      await store.readReasons(lease),
+      await store.recordPlan(lease, planOf(2)),
+      await store.parkPass(lease, 'job', 1),
+      await store.claimPass(conversation, 'o', 'job', 'w'),
+    ]) {
+      expect(answer).toEqual({ status: 'gone' });
+    }
   });
 }

@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe } from 'vitest';
-import type { StoreHarness } from '../store-harness.ts';
+import { openMemoryStoreHarness, openRedisStoreHarness, type StoreHarness } from '../store-harness.ts';
 import { describeCalibrationStore } from './calibration-store.ts';
 import { describeContextStore } from './context-store.ts';
 import { describeEventStore } from './event-store.ts';
@@ -67,4 +67,10 @@ export function describeStore(room: keyof typeof SUITES, name: string, open: () 
     };
     for (const describeSuite of SUITES[room]) describeSuite(new Given(harness));
   });
+}
+
+/** Runs the contract against the memory store and against Redis. */
+export function describeBothStores(room: keyof typeof SUITES): void {
+  describeStore(room, 'memory', openMemoryStoreHarness);
+  describeStore(room, 'Redis', openRedisStoreHarness);
 }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { SummaryRecord } from '../../../src/domain/ports/summary-store.ts';
 import { appendOf, claimPass, claimSummary, endOf, makeConversation, summaryOf } from '../pass-samples.ts';
 import type { Given } from './fixture.ts';
@@ -11,124 +11,122 @@ function accepted(text = 'a summary: "ü", [] and {}'): SummaryRecord {
 const REFUSED: SummaryRecord = { status: 'refused', why: 'not smaller' };
 
 export function describeSummaryStore(given: Given): void {
-  describe('summaries', () => {
-    test('the source of a summary is claimed by one owner at a time', async () => {
-      const { store, expireSummary, conversation } = await given.log();
-      expect(await store.claimSummary(conversation, 'h', 'a')).toEqual({ status: 'claimed' });
-      expect(await store.claimSummary(conversation, 'h', 'a'), 'I5').toEqual({ status: 'claimed' });
-      expect(await store.claimSummary(conversation, 'h', 'b')).toEqual({ status: 'in_flight' });
-      expect(await store.claimSummary(conversation, 'other', 'b')).toEqual({ status: 'claimed' });
-      expect(await store.heartbeatSummary(conversation, 'h', 'a')).toBe(true);
-      expect(await store.heartbeatSummary(conversation, 'h', 'b')).toBe(false);
-      await expireSummary(conversation, 'h');
-      expect(await store.heartbeatSummary(conversation, 'h', 'a'), 'its claim is lost').toBe(false);
-      expect(await store.claimSummary(conversation, 'h', 'b')).toEqual({ status: 'claimed' });
-      expect(await store.heartbeatSummary(conversation, 'h', 'a')).toBe(false);
-    });
+  test('the source of a summary is claimed by one owner at a time', async () => {
+    const { store, expireSummary, conversation } = await given.log();
+    expect(await store.claimSummary(conversation, 'h', 'a')).toEqual({ status: 'claimed' });
+    expect(await store.claimSummary(conversation, 'h', 'a'), 'I5').toEqual({ status: 'claimed' });
+    expect(await store.claimSummary(conversation, 'h', 'b')).toEqual({ status: 'in_flight' });
+    expect(await store.claimSummary(conversation, 'other', 'b')).toEqual({ status: 'claimed' });
+    expect(await store.heartbeatSummary(conversation, 'h', 'a')).toBe(true);
+    expect(await store.heartbeatSummary(conversation, 'h', 'b')).toBe(false);
+    await expireSummary(conversation, 'h');
+    expect(await store.heartbeatSummary(conversation, 'h', 'a'), 'its claim is lost').toBe(false);
+    expect(await store.claimSummary(conversation, 'h', 'b')).toEqual({ status: 'claimed' });
+    expect(await store.heartbeatSummary(conversation, 'h', 'a')).toBe(false);
+  });
 
-    test('only the owner of a summary claim releases it', async () => {
-      const { store, conversation } = await given.log();
-      await store.claimSummary(conversation, 'h', 'a');
-      await store.releaseSummary(conversation, 'h', 'b');
-      expect(await store.claimSummary(conversation, 'h', 'b')).toEqual({ status: 'in_flight' });
-      await store.releaseSummary(conversation, 'h', 'a');
-      await store.releaseSummary(conversation, 'h', 'a');
-      expect(await store.claimSummary(conversation, 'h', 'b')).toEqual({ status: 'claimed' });
-    });
+  test('only the owner of a summary claim releases it', async () => {
+    const { store, conversation } = await given.log();
+    await store.claimSummary(conversation, 'h', 'a');
+    await store.releaseSummary(conversation, 'h', 'b');
+    expect(await store.claimSummary(conversation, 'h', 'b')).toEqual({ status: 'in_flight' });
+    await store.releaseSummary(conversation, 'h', 'a');
+    await store.releaseSummary(conversation, 'h', 'a');
+    expect(await store.claimSummary(conversation, 'h', 'b')).toEqual({ status: 'claimed' });
+  });
 
-    test('a recorded summary answers every later claim, and cannot be renewed or released', async () => {
-      const { store, conversation } = await given.log();
-      const record = accepted();
-      const { lease: pass } = await claimPass(store, conversation);
-      const lease = await claimSummary(store, conversation, 'h', pass.passId);
-      expect(await store.recordSummary(lease, record)).toBe('recorded');
-      expect(await store.recordSummary(lease, record), 'I5').toBe('recorded');
-      expect(await store.claimSummary(conversation, 'h', lease.owner)).toEqual({ status: 'known', record });
-      expect(await store.heartbeatSummary(conversation, 'h', lease.owner)).toBe(false);
-      await store.releaseSummary(conversation, 'h', lease.owner);
-      expect(await store.readSummaries(conversation, ['h'])).toEqual([record]);
-    });
+  test('a recorded summary answers every later claim, and cannot be renewed or released', async () => {
+    const { store, conversation } = await given.log();
+    const record = accepted();
+    const { lease: pass } = await claimPass(store, conversation);
+    const lease = await claimSummary(store, conversation, 'h', pass.passId);
+    expect(await store.recordSummary(lease, record)).toBe('recorded');
+    expect(await store.recordSummary(lease, record), 'I5').toBe('recorded');
+    expect(await store.claimSummary(conversation, 'h', lease.owner)).toEqual({ status: 'known', record });
+    expect(await store.heartbeatSummary(conversation, 'h', lease.owner)).toBe(false);
+    await store.releaseSummary(conversation, 'h', lease.owner);
+    expect(await store.readSummaries(conversation, ['h'])).toEqual([record]);
+  });
 
-    test('the first accepted summary stays, and replaces a refusal', async () => {
-      const { store, expireSummary, conversation } = await given.log();
-      const first = accepted('first');
-      const { lease: pass } = await claimPass(store, conversation);
-      const lease = await claimSummary(store, conversation, 'h', pass.passId);
-      await store.recordSummary(lease, REFUSED);
-      expect(await store.claimSummary(conversation, 'h', 'a')).toEqual({ status: 'known', record: REFUSED });
-      for (const record of [first, accepted('second'), REFUSED]) await store.recordSummary(lease, record);
-      expect(await store.readSummaries(conversation, ['h'])).toEqual([first]);
-      await expireSummary(conversation, 'h');
-      expect(await store.readSummaries(conversation, ['h'])).toEqual([undefined]);
-    });
+  test('the first accepted summary stays, and replaces a refusal', async () => {
+    const { store, expireSummary, conversation } = await given.log();
+    const first = accepted('first');
+    const { lease: pass } = await claimPass(store, conversation);
+    const lease = await claimSummary(store, conversation, 'h', pass.passId);
+    await store.recordSummary(lease, REFUSED);
+    expect(await store.claimSummary(conversation, 'h', 'a')).toEqual({ status: 'known', record: REFUSED });
+    for (const record of [first, accepted('second'), REFUSED]) await store.recordSummary(lease, record);
+    expect(await store.readSummaries(conversation, ['h'])).toEqual([first]);
+    await expireSummary(conversation, 'h');
+    expect(await store.readSummaries(conversation, ['h'])).toEqual([undefined]);
+  });
 
-    test('the first text of each part of a summary stays, apart from the summaries', async () => {
-      const { store, expireSummary, conversation } = await given.log();
-      const lease = await claimSummary(store, conversation, 'h');
-      expect(await store.readPart(conversation, 'k')).toBeUndefined();
-      expect(await store.recordPart(lease, 'k', '## Goal\n"ü" []')).toBe('recorded');
-      expect(await store.recordPart(lease, 'k', 'second')).toBe('recorded');
-      expect(await store.readPart(conversation, 'k')).toBe('## Goal\n"ü" []');
-      expect(await store.readPart(conversation, 'other')).toBeUndefined();
-      expect(await store.readPart(await makeConversation(store), 'k'), 'of another conversation').toBeUndefined();
-      expect(await store.claimSummary(conversation, 'k', 'a')).toEqual({ status: 'claimed' });
-      expect(await store.readPart(conversation, 'k')).toBe('## Goal\n"ü" []');
-      await expireSummary(conversation, 'part:k');
-      expect(await store.recordPart(lease, 'k', 'third')).toBe('recorded');
-      expect(await store.readPart(conversation, 'k')).toBe('third');
-    });
+  test('the first text of each part of a summary stays, apart from the summaries', async () => {
+    const { store, expireSummary, conversation } = await given.log();
+    const lease = await claimSummary(store, conversation, 'h');
+    expect(await store.readPart(conversation, 'k')).toBeUndefined();
+    expect(await store.recordPart(lease, 'k', '## Goal\n"ü" []')).toBe('recorded');
+    expect(await store.recordPart(lease, 'k', 'second')).toBe('recorded');
+    expect(await store.readPart(conversation, 'k')).toBe('## Goal\n"ü" []');
+    expect(await store.readPart(conversation, 'other')).toBeUndefined();
+    expect(await store.readPart(await makeConversation(store), 'k'), 'of another conversation').toBeUndefined();
+    expect(await store.claimSummary(conversation, 'k', 'a')).toEqual({ status: 'claimed' });
+    expect(await store.readPart(conversation, 'k')).toBe('## Goal\n"ü" []');
+    await expireSummary(conversation, 'part:k');
+    expect(await store.recordPart(lease, 'k', 'third')).toBe('recorded');
+    expect(await store.readPart(conversation, 'k')).toBe('third');
+  });
 
-    test('an erase removes the parts of summaries, and refuses later parts', async () => {
-      const { store, conversation } = await given.log();
-      const lease = await claimSummary(store, conversation, 'h');
-      await store.recordPart(lease, 'k', 'text');
-      await store.erase(conversation);
-      expect(await store.readPart(conversation, 'k')).toBeUndefined();
-      expect(await store.recordPart(lease, 'k', 'late')).toBe('gone');
-      expect(await store.readPart(conversation, 'k')).toBeUndefined();
-    });
+  test('an erase removes the parts of summaries, and refuses later parts', async () => {
+    const { store, conversation } = await given.log();
+    const lease = await claimSummary(store, conversation, 'h');
+    await store.recordPart(lease, 'k', 'text');
+    await store.erase(conversation);
+    expect(await store.readPart(conversation, 'k')).toBeUndefined();
+    expect(await store.recordPart(lease, 'k', 'late')).toBe('gone');
+    expect(await store.readPart(conversation, 'k')).toBeUndefined();
+  });
 
-    test('a job without its claim records nothing, unless its pass is the present or the last one', async () => {
-      const { store, expireSummary, conversation, lease: pass } = await given.pass();
-      const lease = await claimSummary(store, conversation, 'h', pass.passId);
-      await expireSummary(conversation, 'h');
-      expect(await store.recordPart(lease, 'in progress', 'text')).toBe('recorded');
-      await store.endPass(pass, endOf());
-      expect(await store.recordPart(lease, 'ended last', 'text')).toBe('recorded');
-      const { lease: later } = await claimPass(store, conversation);
-      await store.endPass(later, endOf());
-      expect(await store.recordPart(lease, 'k', 'late')).toBe('superseded');
-      expect(await store.recordSummary(lease, accepted('late'))).toBe('superseded');
-      const other = await claimSummary(store, conversation, 'h');
-      expect(await store.recordSummary(lease, accepted('late')), 'the claim is another’s').toBe('superseded');
-      expect(await store.recordPart(lease, 'k', 'late')).toBe('superseded');
-      expect(await store.readPart(conversation, 'k')).toBeUndefined();
-      expect(await store.recordSummary(other, accepted('in time'))).toBe('recorded');
-      expect(await store.readSummaries(conversation, ['h'])).toEqual([accepted('in time')]);
-    });
+  test('a job without its claim records nothing, unless its pass is the present or the last one', async () => {
+    const { store, expireSummary, conversation, lease: pass } = await given.pass();
+    const lease = await claimSummary(store, conversation, 'h', pass.passId);
+    await expireSummary(conversation, 'h');
+    expect(await store.recordPart(lease, 'in progress', 'text')).toBe('recorded');
+    await store.endPass(pass, endOf());
+    expect(await store.recordPart(lease, 'ended last', 'text')).toBe('recorded');
+    const { lease: later } = await claimPass(store, conversation);
+    await store.endPass(later, endOf());
+    expect(await store.recordPart(lease, 'k', 'late')).toBe('superseded');
+    expect(await store.recordSummary(lease, accepted('late'))).toBe('superseded');
+    const other = await claimSummary(store, conversation, 'h');
+    expect(await store.recordSummary(lease, accepted('late')), 'the claim is another’s').toBe('superseded');
+    expect(await store.recordPart(lease, 'k', 'late')).toBe('superseded');
+    expect(await store.readPart(conversation, 'k')).toBeUndefined();
+    expect(await store.recordSummary(other, accepted('in time'))).toBe('recorded');
+    expect(await store.readSummaries(conversation, ['h'])).toEqual([accepted('in time')]);
+  });
 
-    test('a late job of an erased conversation records nothing in a new conversation of that id', async () => {
-      const { store, conversation, lease: pass } = await given.pass();
-      const lease = await claimSummary(store, conversation, 'h', pass.passId);
-      await store.erase(conversation);
-      await store.append(appendOf(conversation, 0, 8));
-      await claimPass(store, conversation);
-      expect(await store.recordPart(lease, 'k', 'erased')).toBe('superseded');
-      expect(await store.recordSummary(lease, accepted('erased'))).toBe('superseded');
-      expect(await store.readPart(conversation, 'k')).toBeUndefined();
-      expect(await store.readSummaries(conversation, ['h'])).toEqual([undefined]);
-      expect(await store.claimSummary(conversation, 'h', 'of the new one')).toEqual({ status: 'claimed' });
-    });
+  test('a late job of an erased conversation records nothing in a new conversation of that id', async () => {
+    const { store, conversation, lease: pass } = await given.pass();
+    const lease = await claimSummary(store, conversation, 'h', pass.passId);
+    await store.erase(conversation);
+    await store.append(appendOf(conversation, 0, 8));
+    await claimPass(store, conversation);
+    expect(await store.recordPart(lease, 'k', 'erased')).toBe('superseded');
+    expect(await store.recordSummary(lease, accepted('erased'))).toBe('superseded');
+    expect(await store.readPart(conversation, 'k')).toBeUndefined();
+    expect(await store.readSummaries(conversation, ['h'])).toEqual([undefined]);
+    expect(await store.claimSummary(conversation, 'h', 'of the new one')).toEqual({ status: 'claimed' });
+  });
 
-    test('readSummaries returns records in the order of the hashes, and undefined for a claim', async () => {
-      const { store, conversation } = await given.log();
-      const record = accepted();
-      await store.recordSummary(await claimSummary(store, conversation, 'b'), record);
-      await store.recordSummary(await claimSummary(store, conversation, 'd'), REFUSED);
-      await store.claimSummary(conversation, 'c', 'owner');
-      const found = await store.readSummaries(conversation, ['a', 'b', 'c', 'd']);
-      expect(found).toEqual([undefined, record, undefined, REFUSED]);
-      expect(await store.readSummaries(conversation, [])).toEqual([]);
-    });
+  test('readSummaries returns records in the order of the hashes, and undefined for a claim', async () => {
+    const { store, conversation } = await given.log();
+    const record = accepted();
+    await store.recordSummary(await claimSummary(store, conversation, 'b'), record);
+    await store.recordSummary(await claimSummary(store, conversation, 'd'), REFUSED);
+    await store.claimSummary(conversation, 'c', 'owner');
+    const found = await store.readSummaries(conversation, ['a', 'b', 'c', 'd']);
+    expect(found).toEqual([undefined, record, undefined, REFUSED]);
+    expect(await store.readSummaries(conversation, [])).toEqual([]);
   });
 }

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { NO_BACKOFF } from '../../../src/domain/conversation.ts';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { DueEntry, SweepDecision } from '../../../src/domain/ports/sweep-store.ts';
@@ -33,271 +33,261 @@ export function describeSweepStore(given: Given): void {
     return (await dueIn(conversation, entry)) ?? 0;
   }
 
-  describe('sweepShards', () => {
-    test('a sweep returns due entries of every kind, and no others', async () => {
-      const { store, makeOverdue, conversation } = await given.log();
-      await store.accept(turnFor(conversation, 't1'));
-      await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });
-      await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
-      expect(await sweep(), 'nothing is due yet').toEqual([]);
-      await makeOverdue(conversation, 't', 30_000);
-      await makeOverdue(conversation, 'p', 20_000);
-      await makeOverdue(conversation, { scheduled: 'later' }, 10_000);
-      expect(await sweep()).toEqual([
-        { kind: 'turn', conversation },
-        { kind: 'pass', conversation },
-        { kind: 'scheduled', conversation, turn: 'later' },
-      ]);
-      expect(await sweep(), 'each was pushed out').toEqual([]);
-    });
-
-    test('a shard is swept once a second, even if many workers sweep', async () => {
-      const { store, shards, makeOverdue, allowSweep, conversation } = given.nothing();
-      await store.accept(turnFor(conversation, 't1'));
-      await allowSweep();
-      await store.sweepShards(shards, 100);
-      await makeOverdue(conversation, 't', 1);
-      expect(await store.sweepShards(shards, 100)).toEqual({ due: [], quarantined: [] });
-      expect(await sweep()).toEqual([{ kind: 'turn', conversation }]);
-    });
-
-    test('a sweep pushes an entry out by 1 s, doubling to 60 s, until a claim resets the count', async () => {
-      const { store, lapseLease, conversation } = given.nothing();
-      await store.accept(turnFor(conversation, 't1'));
-      await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });
-      for (const entry of ['t', 'p'] as const) {
-        const pushes: number[] = [];
-        for (let sweeps = 0; sweeps < 8; sweeps += 1) pushes.push(await pushOut(conversation, entry));
-        expect(pushes.map((ms) => Math.ceil(ms / 1_000))).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
-      }
-      await store.claim(conversation, 'o', 'w');
-      await store.claimPass(conversation, 'o', 'job', 'w');
-      for (const kind of ['turn', 'pass'] as const) await lapseLease(kind, conversation);
-      for (const entry of ['t', 'p'] as const) expectAbout(await pushOut(conversation, entry), 1_000);
-    });
-
-    test('a sweep returns at most `limit` entries, longest overdue first', async () => {
-      const { store, shards, makeOverdue, allowSweep, conversation } = given.nothing();
-      await store.accept(turnFor(conversation, 'a', { delayMs: 60_000 }));
-      await store.accept(turnFor(conversation, 'b', { delayMs: 60_000 }));
-      await makeOverdue(conversation, { scheduled: 'a' }, 10_000);
-      await makeOverdue(conversation, { scheduled: 'b' }, 20_000);
-      await allowSweep();
-      const { due } = await store.sweepShards(shards, 1);
-      expect(due).toEqual([{ kind: 'scheduled', conversation, turn: 'b' }]);
-      expect(await sweep(1)).toEqual([{ kind: 'scheduled', conversation, turn: 'a' }]);
-    });
-
-    test('a sweep removes an entry without a record and creates nothing', async () => {
-      const { store, makeOverdue, dueIn, conversation } = given.nothing();
-      const entries = ['t', 'p', { scheduled: 'x' }] as const;
-      for (const entry of entries) await makeOverdue(conversation, entry, 1);
-      expect(await sweep()).toEqual([]);
-      for (const entry of entries) expect(await dueIn(conversation, entry)).toBeUndefined();
-      expect(await store.readConversation(conversation)).toBeUndefined();
-    });
+  test('a sweep returns due entries of every kind, and no others', async () => {
+    const { store, makeOverdue, conversation } = await given.log();
+    await store.accept(turnFor(conversation, 't1'));
+    await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });
+    await store.accept(turnFor(conversation, 'later', { delayMs: 60_000 }));
+    expect(await sweep(), 'nothing is due yet').toEqual([]);
+    await makeOverdue(conversation, 't', 30_000);
+    await makeOverdue(conversation, 'p', 20_000);
+    await makeOverdue(conversation, { scheduled: 'later' }, 10_000);
+    expect(await sweep()).toEqual([
+      { kind: 'turn', conversation },
+      { kind: 'pass', conversation },
+      { kind: 'scheduled', conversation, turn: 'later' },
+    ]);
+    expect(await sweep(), 'each was pushed out').toEqual([]);
   });
 
-  describe('inspectTurn and inspectPass', () => {
-    test('inspectTurn and inspectPass report the recorded wake if no worker has the lease', async () => {
-      const { store, conversation } = given.nothing();
-      await store.accept(turnFor(conversation, 't1', { wake: 'w1' }));
-      await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w2' });
-      expect(await store.inspectTurn(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w1' });
-      expect(await store.inspectPass(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w2' });
-    });
-
-    test('inspectTurn and inspectPass are quiet during a lease, and lapsed after the lease', async () => {
-      const { store, makeOverdue, dueIn, lapseLease, conversation } = given.nothing();
-      await acceptAndClaim(store, conversation, 't1');
-      await claimPass(store, conversation);
-      for (const [kind, entry] of [
-        ['turn', 't'],
-        ['pass', 'p'],
-      ] as const) {
-        const inspect = (ref: ConversationRef): Promise<SweepDecision> =>
-          kind === 'turn' ? store.inspectTurn(ref) : store.inspectPass(ref);
-        await makeOverdue(conversation, entry, 1);
-        expect(await inspect(conversation)).toEqual({ status: 'quiet' });
-        expectAbout((await dueIn(conversation, entry)) ?? 0, 8_000);
-        await lapseLease(kind, conversation);
-        expect(await inspect(conversation)).toMatchObject({ status: 'lapsed' });
-      }
-    });
-
-    test('inspectTurn is quiet for a waiting turn until its deadline', async () => {
-      const { store, makeOverdue, dueIn, passDeadline, conversation } = given.nothing();
-      await waitForPass(store, conversation, 't1');
-      await makeOverdue(conversation, 't', 1);
-      expect(await store.inspectTurn(conversation)).toEqual({ status: 'quiet' });
-      expect(await dueIn(conversation, 't')).toBeGreaterThan(86_000_000);
-      expect(await store.recordWake({ kind: 'turn', conversation }, 'w')).toBe(false);
-      await passDeadline(conversation, 't1');
-      expect(await store.inspectTurn(conversation)).toMatchObject({ status: 'lapsed' });
-      expect(await store.recordWake({ kind: 'turn', conversation }, 'w')).toBe(true);
-    });
-
-    test('inspectPass is quiet for a parked pass until the end of its parking', async () => {
-      const { store, endParking, conversation, lease } = await given.pass();
-      await store.parkPass(lease, 'parent', 60_000);
-      expect(await store.inspectPass(conversation)).toEqual({ status: 'quiet' });
-      await endParking(conversation);
-      expect(await store.inspectPass(conversation)).toMatchObject({ status: 'lapsed' });
-    });
-
-    test('a sweep finds a pass whose worker died, even if no turn waits', async () => {
-      const { store, lapseLease, makeOverdue, conversation } = await given.log();
-      await claimPass(store, conversation);
-      await lapseLease('pass', conversation);
-      await makeOverdue(conversation, 'p', 1);
-      expect(await sweep()).toEqual([{ kind: 'pass', conversation }]);
-      expect(await store.inspectPass(conversation)).toMatchObject({ status: 'lapsed' });
-      expect(await store.recordWake({ kind: 'pass', conversation }, 'w9')).toBe(true);
-      expect(await store.inspectPass(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w9' });
-      expect(await store.claimPass(conversation, 'o', 'w9', 'w')).toMatchObject({ pass: { attempt: 2 } });
-    });
-
-    test('inspectTurn and inspectPass remove an entry without work or after an erase', async () => {
-      const { store, makeOverdue, dueIn, markGone, conversation } = await given.log();
-      for (const entry of ['t', 'p'] as const) await makeOverdue(conversation, entry, 1);
-      expect(await store.inspectTurn(conversation)).toEqual({ status: 'quiet' });
-      expect(await store.inspectPass(conversation)).toEqual({ status: 'quiet' });
-      for (const entry of ['t', 'p'] as const) expect(await dueIn(conversation, entry)).toBeUndefined();
-      await store.accept(turnFor(conversation, 't1'));
-      await markGone(conversation);
-      expect(await store.inspectTurn(conversation)).toEqual({ status: 'quiet' });
-      expect(await store.recordWake({ kind: 'turn', conversation }, 'w')).toBe(false);
-    });
+  test('a shard is swept once a second, even if many workers sweep', async () => {
+    const { store, shards, makeOverdue, allowSweep, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 't1'));
+    await allowSweep();
+    await store.sweepShards(shards, 100);
+    await makeOverdue(conversation, 't', 1);
+    expect(await store.sweepShards(shards, 100)).toEqual({ due: [], quarantined: [] });
+    expect(await sweep()).toEqual([{ kind: 'turn', conversation }]);
   });
 
-  describe('recordWake', () => {
-    test('recordWake records the wake and leaves the entry where the sweep pushed it', async () => {
-      const { store, conversation } = given.nothing();
-      await store.accept(turnFor(conversation, 't1'));
-      await pushOut(conversation, 't');
-      expectAbout(await pushOut(conversation, 't'), 2_000);
-      for (let sent = 0; sent < 2; sent += 1) {
-        expect(await store.recordWake({ kind: 'turn', conversation }, 'w9')).toBe(true);
-        expect(await store.inspectTurn(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w9' });
-      }
-      expectAbout((await given.harness().dueIn(conversation, 't')) ?? 0, 2_000);
-    });
-
-    test('recordWake records nothing if a worker took the lease meanwhile', async () => {
-      const { store, conversation } = given.nothing();
-      await acceptAndClaim(store, conversation, 't1');
-      await claimPass(store, conversation);
-      expect(await store.recordWake({ kind: 'turn', conversation }, 'w')).toBe(false);
-      expect(await store.recordWake({ kind: 'pass', conversation }, 'w')).toBe(false);
-      expect(await store.recordWake({ kind: 'scheduled', conversation, turn: 't1' }, 'w')).toBe(false);
-    });
+  test('a sweep pushes an entry out by 1 s, doubling to 60 s, until a claim resets the count', async () => {
+    const { store, lapseLease, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 't1'));
+    await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });
+    for (const entry of ['t', 'p'] as const) {
+      const pushes: number[] = [];
+      for (let sweeps = 0; sweeps < 8; sweeps += 1) pushes.push(await pushOut(conversation, entry));
+      expect(pushes.map((ms) => Math.ceil(ms / 1_000))).toEqual([1, 2, 4, 8, 16, 32, 60, 60]);
+    }
+    await store.claim(conversation, 'o', 'w');
+    await store.claimPass(conversation, 'o', 'job', 'w');
+    for (const kind of ['turn', 'pass'] as const) await lapseLease(kind, conversation);
+    for (const entry of ['t', 'p'] as const) expectAbout(await pushOut(conversation, entry), 1_000);
   });
 
-  describe('promoteScheduled', () => {
-    test('promoteScheduled moves a due turn to the tail of the mailbox, with a wake if the mailbox was empty', async () => {
-      const { store, passDueTime, dueIn, conversation } = given.nothing();
-      for (const turn of ['a', 'b']) {
-        await store.accept(turnFor(conversation, turn, { delayMs: 60_000 }));
-        await passDueTime(conversation, turn);
-      }
-      for (let sent = 0; sent < 2; sent += 1) {
-        expect(await store.promoteScheduled(conversation, 'a', 'w1'), 'I5').toEqual({ needsWake: true });
-        expect(await store.readTurn(conversation, 'a')).toMatchObject({ state: 'queued' });
-      }
-      expect(await store.inspectTurn(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w1' });
-      expect(await dueIn(conversation, { scheduled: 'a' })).toBeUndefined();
-      expectAbout((await dueIn(conversation, 't')) ?? 0, 5_000);
-      expect(await store.promoteScheduled(conversation, 'b', 'w2')).toEqual({ needsWake: false });
-      const claim = await store.claim(conversation, 'o', 'w');
-      expect(claim).toMatchObject({ turn: { lease: { turn: 'a' }, inputSeq: 1 } });
-      await store.cancel(conversation, 'a', 'w3');
-      expect(await store.claim(conversation, 'o2', 'w')).toMatchObject({ turn: { lease: { turn: 'b' } } });
-    });
-
-    test('the claim of a scheduled turn reports its due time', async () => {
-      const { store, conversation } = given.nothing();
-      await store.accept(turnFor(conversation, 'now'));
-      await store.accept(turnFor(conversation, 'later', { delayMs: 50 }));
-      await expect
-        .poll(async () => {
-          await store.promoteScheduled(conversation, 'later', 'w');
-          return (await store.readTurn(conversation, 'later'))?.state;
-        })
-        .toBe('queued');
-      const claimed = [];
-      for (const turn of ['now', 'later']) {
-        const claim = await store.claim(conversation, turn, 'w');
-        if (claim.status === 'claimed') claimed.push(claim.turn.dueAt - claim.turn.acceptedAt);
-        await store.cancel(conversation, turn, 'w');
-      }
-      expect(claimed).toEqual([0, 50]);
-    });
-
-    test('promoteScheduled moves no turn before its due time', async () => {
-      const { store, makeOverdue, dueIn, conversation } = given.nothing();
-      await store.accept(turnFor(conversation, 'a', { delayMs: 60_000 }));
-      await makeOverdue(conversation, { scheduled: 'a' }, 1);
-      expect(await store.promoteScheduled(conversation, 'a', 'w')).toEqual({ needsWake: false });
-      expect(await store.readTurn(conversation, 'a')).toMatchObject({ state: 'scheduled' });
-      expectAbout((await dueIn(conversation, { scheduled: 'a' })) ?? 0, 60_000);
-    });
-
-    test('promoteScheduled moves no canceled or erased turn', async () => {
-      const { store, passDueTime, conversation } = given.nothing();
-      await store.accept(turnFor(conversation, 'a', { delayMs: 60_000 }));
-      await passDueTime(conversation, 'a');
-      await store.cancel(conversation, 'a', 'w0');
-      expect(await store.promoteScheduled(conversation, 'a', 'w')).toEqual({ needsWake: false });
-      expect(await store.readTurn(conversation, 'a')).toMatchObject({ state: 'canceled' });
-      await store.erase(conversation);
-      expect(await store.promoteScheduled(conversation, 'a', 'w')).toEqual({ needsWake: false });
-    });
+  test('a sweep returns at most `limit` entries, longest overdue first', async () => {
+    const { store, shards, makeOverdue, allowSweep, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 'a', { delayMs: 60_000 }));
+    await store.accept(turnFor(conversation, 'b', { delayMs: 60_000 }));
+    await makeOverdue(conversation, { scheduled: 'a' }, 10_000);
+    await makeOverdue(conversation, { scheduled: 'b' }, 20_000);
+    await allowSweep();
+    const { due } = await store.sweepShards(shards, 1);
+    expect(due).toEqual([{ kind: 'scheduled', conversation, turn: 'b' }]);
+    expect(await sweep(1)).toEqual([{ kind: 'scheduled', conversation, turn: 'a' }]);
   });
 
-  describe('measureShards', () => {
-    const nothing = {
-      overdue: { turn: 0, pass: 0, scheduled: 0, idle: 0 },
-      oldestOverdueMs: 0,
-      openPasses: 0,
-      oldestOpenPassMs: 0,
-      failedTurns: 0,
-      oldestIdleMs: 0,
-      quarantined: 0,
-    };
+  test('a sweep removes an entry without a record and creates nothing', async () => {
+    const { store, makeOverdue, dueIn, conversation } = given.nothing();
+    const entries = ['t', 'p', { scheduled: 'x' }] as const;
+    for (const entry of entries) await makeOverdue(conversation, entry, 1);
+    expect(await sweep()).toEqual([]);
+    for (const entry of entries) expect(await dueIn(conversation, entry)).toBeUndefined();
+    expect(await store.readConversation(conversation)).toBeUndefined();
+  });
 
-    test('measureShards counts overdue entries and reports the age of the oldest entry', async () => {
-      const { store, makeOverdue } = given.harness();
-      expect(await store.measureShards()).toEqual(nothing);
-      const conversations = [newConversation(), newConversation(), newConversation()];
-      for (const conversation of conversations) await store.accept(turnFor(conversation, 't1'));
-      expect(await store.measureShards()).toEqual(nothing);
-      await makeOverdue(conversations[0] as ConversationRef, 't', 60_000);
-      await makeOverdue(conversations[1] as ConversationRef, 't', 5_000);
-      const { overdue, oldestOverdueMs } = await store.measureShards();
-      expect(overdue).toEqual({ turn: 2, pass: 0, scheduled: 0, idle: 0 });
-      expect(oldestOverdueMs).toBeGreaterThanOrEqual(60_000);
-      expect(oldestOverdueMs).toBeLessThan(60_000 + SLACK_MS);
-    });
+  test('inspectTurn and inspectPass report the recorded wake if no worker has the lease', async () => {
+    const { store, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 't1', { wake: 'w1' }));
+    await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w2' });
+    expect(await store.inspectTurn(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w1' });
+    expect(await store.inspectPass(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w2' });
+  });
 
-    test('measureShards counts a pass from its first request to its end', async () => {
-      const { store, conversation } = await given.log();
-      for (const passId of ['p1', 'p2']) {
-        await store.requestPass({ conversation, passId, reasons: ['ratio'], wake: passId });
-      }
-      const { openPasses, oldestOpenPassMs } = await store.measureShards();
-      expect(openPasses).toBe(1);
-      expect(oldestOpenPassMs).toBeLessThan(SLACK_MS);
-      const { lease } = await claimPass(store, conversation);
-      expect(await store.measureShards()).toMatchObject({ openPasses: 1 });
-      await store.endPass(lease, { outcome: { kind: 'none' }, backoff: NO_BACKOFF, wakeTurn: 'w' });
-      expect(await store.measureShards()).toEqual(nothing);
-    });
+  test('inspectTurn and inspectPass are quiet during a lease, and lapsed after the lease', async () => {
+    const { store, makeOverdue, dueIn, lapseLease, conversation } = given.nothing();
+    await acceptAndClaim(store, conversation, 't1');
+    await claimPass(store, conversation);
+    for (const [kind, entry] of [
+      ['turn', 't'],
+      ['pass', 'p'],
+    ] as const) {
+      const inspect = (ref: ConversationRef): Promise<SweepDecision> =>
+        kind === 'turn' ? store.inspectTurn(ref) : store.inspectPass(ref);
+      await makeOverdue(conversation, entry, 1);
+      expect(await inspect(conversation)).toEqual({ status: 'quiet' });
+      expectAbout((await dueIn(conversation, entry)) ?? 0, 8_000);
+      await lapseLease(kind, conversation);
+      expect(await inspect(conversation)).toMatchObject({ status: 'lapsed' });
+    }
+  });
 
-    test('measureShards does not count an erased pass', async () => {
-      const { store, conversation } = await given.log();
-      await store.requestPass({ conversation, passId: 'p1', reasons: ['ratio'], wake: 'w' });
-      await store.erase(conversation);
-      expect(await store.measureShards()).toEqual(nothing);
-    });
+  test('inspectTurn is quiet for a waiting turn until its deadline', async () => {
+    const { store, makeOverdue, dueIn, passDeadline, conversation } = given.nothing();
+    await waitForPass(store, conversation, 't1');
+    await makeOverdue(conversation, 't', 1);
+    expect(await store.inspectTurn(conversation)).toEqual({ status: 'quiet' });
+    expect(await dueIn(conversation, 't')).toBeGreaterThan(86_000_000);
+    expect(await store.recordWake({ kind: 'turn', conversation }, 'w')).toBe(false);
+    await passDeadline(conversation, 't1');
+    expect(await store.inspectTurn(conversation)).toMatchObject({ status: 'lapsed' });
+    expect(await store.recordWake({ kind: 'turn', conversation }, 'w')).toBe(true);
+  });
+
+  test('inspectPass is quiet for a parked pass until the end of its parking', async () => {
+    const { store, endParking, conversation, lease } = await given.pass();
+    await store.parkPass(lease, 'parent', 60_000);
+    expect(await store.inspectPass(conversation)).toEqual({ status: 'quiet' });
+    await endParking(conversation);
+    expect(await store.inspectPass(conversation)).toMatchObject({ status: 'lapsed' });
+  });
+
+  test('a sweep finds a pass whose worker died, even if no turn waits', async () => {
+    const { store, lapseLease, makeOverdue, conversation } = await given.log();
+    await claimPass(store, conversation);
+    await lapseLease('pass', conversation);
+    await makeOverdue(conversation, 'p', 1);
+    expect(await sweep()).toEqual([{ kind: 'pass', conversation }]);
+    expect(await store.inspectPass(conversation)).toMatchObject({ status: 'lapsed' });
+    expect(await store.recordWake({ kind: 'pass', conversation }, 'w9')).toBe(true);
+    expect(await store.inspectPass(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w9' });
+    expect(await store.claimPass(conversation, 'o', 'w9', 'w')).toMatchObject({ pass: { attempt: 2 } });
+  });
+
+  test('inspectTurn and inspectPass remove an entry without work or after an erase', async () => {
+    const { store, makeOverdue, dueIn, markGone, conversation } = await given.log();
+    for (const entry of ['t', 'p'] as const) await makeOverdue(conversation, entry, 1);
+    expect(await store.inspectTurn(conversation)).toEqual({ status: 'quiet' });
+    expect(await store.inspectPass(conversation)).toEqual({ status: 'quiet' });
+    for (const entry of ['t', 'p'] as const) expect(await dueIn(conversation, entry)).toBeUndefined();
+    await store.accept(turnFor(conversation, 't1'));
+    await markGone(conversation);
+    expect(await store.inspectTurn(conversation)).toEqual({ status: 'quiet' });
+    expect(await store.recordWake({ kind: 'turn', conversation }, 'w')).toBe(false);
+  });
+
+  test('recordWake records the wake and leaves the entry where the sweep pushed it', async () => {
+    const { store, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 't1'));
+    await pushOut(conversation, 't');
+    expectAbout(await pushOut(conversation, 't'), 2_000);
+    for (let sent = 0; sent < 2; sent += 1) {
+      expect(await store.recordWake({ kind: 'turn', conversation }, 'w9')).toBe(true);
+      expect(await store.inspectTurn(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w9' });
+    }
+    expectAbout((await given.harness().dueIn(conversation, 't')) ?? 0, 2_000);
+  });
+
+  test('recordWake records nothing if a worker took the lease meanwhile', async () => {
+    const { store, conversation } = given.nothing();
+    await acceptAndClaim(store, conversation, 't1');
+    await claimPass(store, conversation);
+    expect(await store.recordWake({ kind: 'turn', conversation }, 'w')).toBe(false);
+    expect(await store.recordWake({ kind: 'pass', conversation }, 'w')).toBe(false);
+    expect(await store.recordWake({ kind: 'scheduled', conversation, turn: 't1' }, 'w')).toBe(false);
+  });
+
+  test('promoteScheduled moves a due turn to the tail of the mailbox, with a wake if the mailbox was empty', async () => {
+    const { store, passDueTime, dueIn, conversation } = given.nothing();
+    for (const turn of ['a', 'b']) {
+      await store.accept(turnFor(conversation, turn, { delayMs: 60_000 }));
+      await passDueTime(conversation, turn);
+    }
+    for (let sent = 0; sent < 2; sent += 1) {
+      expect(await store.promoteScheduled(conversation, 'a', 'w1'), 'I5').toEqual({ needsWake: true });
+      expect(await store.readTurn(conversation, 'a')).toMatchObject({ state: 'queued' });
+    }
+    expect(await store.inspectTurn(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w1' });
+    expect(await dueIn(conversation, { scheduled: 'a' })).toBeUndefined();
+    expectAbout((await dueIn(conversation, 't')) ?? 0, 5_000);
+    expect(await store.promoteScheduled(conversation, 'b', 'w2')).toEqual({ needsWake: false });
+    const claim = await store.claim(conversation, 'o', 'w');
+    expect(claim).toMatchObject({ turn: { lease: { turn: 'a' }, inputSeq: 1 } });
+    await store.cancel(conversation, 'a', 'w3');
+    expect(await store.claim(conversation, 'o2', 'w')).toMatchObject({ turn: { lease: { turn: 'b' } } });
+  });
+
+  test('the claim of a scheduled turn reports its due time', async () => {
+    const { store, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 'now'));
+    await store.accept(turnFor(conversation, 'later', { delayMs: 50 }));
+    await expect
+      .poll(async () => {
+        await store.promoteScheduled(conversation, 'later', 'w');
+        return (await store.readTurn(conversation, 'later'))?.state;
+      })
+      .toBe('queued');
+    const claimed = [];
+    for (const turn of ['now', 'later']) {
+      const claim = await store.claim(conversation, turn, 'w');
+      if (claim.status === 'claimed') claimed.push(claim.turn.dueAt - claim.turn.acceptedAt);
+      await store.cancel(conversation, turn, 'w');
+    }
+    expect(claimed).toEqual([0, 50]);
+  });
+
+  test('promoteScheduled moves no turn before its due time', async () => {
+    const { store, makeOverdue, dueIn, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 'a', { delayMs: 60_000 }));
+    await makeOverdue(conversation, { scheduled: 'a' }, 1);
+    expect(await store.promoteScheduled(conversation, 'a', 'w')).toEqual({ needsWake: false });
+    expect(await store.readTurn(conversation, 'a')).toMatchObject({ state: 'scheduled' });
+    expectAbout((await dueIn(conversation, { scheduled: 'a' })) ?? 0, 60_000);
+  });
+
+  test('promoteScheduled moves no canceled or erased turn', async () => {
+    const { store, passDueTime, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 'a', { delayMs: 60_000 }));
+    await passDueTime(conversation, 'a');
+    await store.cancel(conversation, 'a', 'w0');
+    expect(await store.promoteScheduled(conversation, 'a', 'w')).toEqual({ needsWake: false });
+    expect(await store.readTurn(conversation, 'a')).toMatchObject({ state: 'canceled' });
+    await store.erase(conversation);
+    expect(await store.promoteScheduled(conversation, 'a', 'w')).toEqual({ needsWake: false });
+  });
+
+  const nothing = {
+    overdue: { turn: 0, pass: 0, scheduled: 0, idle: 0 },
+    oldestOverdueMs: 0,
+    openPasses: 0,
+    oldestOpenPassMs: 0,
+    failedTurns: 0,
+    oldestIdleMs: 0,
+    quarantined: 0,
+  };
+
+  test('measureShards counts overdue entries and reports the age of the oldest entry', async () => {
+    const { store, makeOverdue } = given.harness();
+    expect(await store.measureShards()).toEqual(nothing);
+    const conversations = [newConversation(), newConversation(), newConversation()];
+    for (const conversation of conversations) await store.accept(turnFor(conversation, 't1'));
+    expect(await store.measureShards()).toEqual(nothing);
+    await makeOverdue(conversations[0] as ConversationRef, 't', 60_000);
+    await makeOverdue(conversations[1] as ConversationRef, 't', 5_000);
+    const { overdue, oldestOverdueMs } = await store.measureShards();
+    expect(overdue).toEqual({ turn: 2, pass: 0, scheduled: 0, idle: 0 });
+    expect(oldestOverdueMs).toBeGreaterThanOrEqual(60_000);
+    expect(oldestOverdueMs).toBeLessThan(60_000 + SLACK_MS);
+  });
+
+  test('measureShards counts a pass from its first request to its end', async () => {
+    const { store, conversation } = await given.log();
+    for (const passId of ['p1', 'p2']) {
+      await store.requestPass({ conversation, passId, reasons: ['ratio'], wake: passId });
+    }
+    const { openPasses, oldestOpenPassMs } = await store.measureShards();
+    expect(openPasses).toBe(1);
+    expect(oldestOpenPassMs).toBeLessThan(SLACK_MS);
+    const { lease } = await claimPass(store, conversation);
+    expect(await store.measureShards()).toMatchObject({ openPasses: 1 });
+    await store.endPass(lease, { outcome: { kind: 'none' }, backoff: NO_BACKOFF, wakeTurn: 'w' });
+    expect(await store.measureShards()).toEqual(nothing);
+  });
+
+  test('measureShards does not count an erased pass', async () => {
+    const { store, conversation } = await given.log();
+    await store.requestPass({ conversation, passId: 'p1', reasons: ['ratio'], wake: 'w' });
+    await store.erase(conversation);
+    expect(await store.measureShards()).toEqual(nothing);
   });
 }

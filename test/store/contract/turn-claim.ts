@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { CLOSING_RESULT } from '../../../src/domain/message.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
 import { appendOf } from '../pass-samples.ts';
@@ -6,208 +6,195 @@ import { acceptAndClaim, callsStep, claimHead, resultStep, textStep, turnFor } f
 import type { Given } from './fixture.ts';
 
 export function describeClaim(given: Given): void {
-  describe('claim', () => {
-    test('claim replies empty for an empty mailbox and removes its entry', async () => {
-      const { store, observe, conversation } = given.nothing();
-      expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'empty' });
-      expect((await observe(conversation)).shape.ready).toEqual([]);
-    });
-
-    test('claim replies gone for an erased conversation', async () => {
-      const { store, markGone, conversation } = given.nothing();
-      await store.accept(turnFor(conversation, 't1'));
-      await markGone(conversation);
-      expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'gone' });
-    });
-
-    test('claim hands out the head of the mailbox and appends its user message once', async () => {
-      const { store, observe, lapseLease, conversation } = given.nothing();
-      const request = turnFor(conversation, 't1');
-      const claimed = await acceptAndClaim(store, conversation, 't1');
-      expect(claimed).toMatchObject({ agent: 'agent', attempt: 1, inputSeq: 1, conversation: { head: 1, turns: 1 } });
-      expect(claimed.lease).toMatchObject({ conversation, turn: 't1' });
-      expect(claimed.waited).toBeUndefined();
-      const { shape, times } = await observe(conversation);
-      expect(shape.log).toEqual([
-        {
-          role: 'user',
-          content: request.input.message.content,
-          turn: 't1',
-          totalTokens: request.input.tokens,
-          totalBytes: request.input.bytes,
-        },
-      ]);
-      expect(shape.turns['t1']).toMatchObject({ state: 'running', hasInput: false });
-      expect(times.lease).toBeGreaterThan(times.now);
-      expect(claimed.claimedAt).toBeGreaterThanOrEqual(claimed.acceptedAt);
-      expect(claimed.claimedAt).toBeLessThanOrEqual(times.now);
-      expect(times.ready['t'], 'looked at again when the lease ends').toBe(times.lease);
-      await lapseLease('turn', conversation);
-      const second = await claimHead(store, conversation);
-      expect(second).toMatchObject({ attempt: 2, inputSeq: 1, conversation: { head: 1 } });
-    });
-
-    test('isFirstClaim marks the first claim since the turn was accepted or last suspended', async () => {
-      const {
-        store,
-        conversation,
-        lease,
-        claimed: { isFirstClaim },
-      } = await given.running();
-      expect(isFirstClaim).toBe(true);
-      const again = await store.claim(conversation, lease.owner, 'w');
-      expect(again, 'I5').toMatchObject({ turn: { isFirstClaim: true } });
-      await store.release(lease, 'back');
-      const second = await claimHead(store, conversation);
-      expect(second).toMatchObject({ attempt: 1, isFirstClaim: false });
-      await store.recordStep(second.lease, textStep('model-1', 1));
-      await store.suspend(second.lease, { for: 'retry', step: 'model-2', waitMs: 0, calls: [] });
-      const third = await claimHead(store, conversation);
-      expect(third).toMatchObject({ isFirstClaim: true, waited: { steps: 1 } });
-      await store.accept(turnFor(conversation, 't2'));
-      const settled = await store.settle(third.lease, { state: 'completed', answerSeq: 2 }, undefined);
-      expect(settled).toMatchObject({ next: { isFirstClaim: true } });
-    });
-
-    test('claim is refused while another owner has the lease', async () => {
-      const { store, observe, conversation } = given.nothing();
-      await acceptAndClaim(store, conversation, 't1');
-      const before = await observe(conversation);
-      const reply = await store.claim(conversation, 'other', 'w');
-      expect(reply).toEqual({ status: 'held', untilMs: before.times.lease });
-      expect((await observe(conversation)).shape).toEqual(before.shape);
-    });
-
-    test('a repeated claim gets the same turn under the same epoch', async () => {
-      const { store, conversation } = given.nothing();
-      await store.accept(turnFor(conversation, 't1'));
-      const first = await store.claim(conversation, 'o', 'w');
-      expect(await store.claim(conversation, 'o', 'w')).toEqual(first);
-    });
-
-    test('a claim after a lapsed lease raises the epoch and fences the former owner', async () => {
-      const { store, lapseLease, conversation, claimed: first } = await given.running();
-      await lapseLease('turn', conversation);
-      const second = await claimHead(store, conversation);
-      expect(second.lease.epoch).toBeGreaterThan(first.lease.epoch);
-      const fenced = { status: 'fenced' };
-      expect(await store.heartbeat(first.lease)).toEqual(fenced);
-      expect(await store.startSteps(first.lease, ['s'])).toEqual(fenced);
-      expect(await store.recordStep(first.lease, textStep('s', 1))).toEqual(fenced);
-      expect(await store.suspend(first.lease, { for: 'retry', step: 's', waitMs: 1_000, calls: [] })).toEqual(fenced);
-      expect(await store.settle(first.lease, { state: 'completed', answerSeq: 1 }, 'w')).toEqual(fenced);
-    });
-
-    test('a claim by the same owner after a suspension fences its former lease', async () => {
-      const { store, passDeadline, conversation, lease } = await given.running();
-      await store.suspend(lease, { for: 'retry', step: 's', waitMs: 60_000, calls: [] });
-      await passDeadline(conversation, 't1');
-      expect(await store.claim(conversation, lease.owner, 'w')).toMatchObject({ status: 'claimed' });
-      expect(await store.heartbeat(lease)).toEqual({ status: 'fenced' });
-    });
-
-    test('a lease covers the head turn, not the turn behind it', async () => {
-      const { store, conversation } = given.nothing();
-      for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
-      const { lease } = await claimHead(store, conversation);
-      const other = { ...lease, turn: 't2' };
-      expect(await store.heartbeat(other)).toEqual({ status: 'fenced' });
-      expect(await store.settle(other, { state: 'completed', answerSeq: 1 }, 'w')).toEqual({ status: 'fenced' });
-    });
-
-    test('the next claim of a turn gets the recorded steps and open calls', async () => {
-      const { store, lapseLease, conversation, lease } = await given.running();
-      await store.recordStep(lease, callsStep('model.1', 1, 1));
-      await store.startSteps(lease, ['tool:c2_0']);
-      await lapseLease('turn', conversation);
-      const { steps, conversation: state } = await claimHead(store, conversation);
-      expect(steps.get('model.1')).toMatchObject({ status: 'done', seqs: { from: 2, to: 2 } });
-      expect(steps.get('tool:c2_0')).toMatchObject({ status: 'started' });
-      expect(state.openCalls).toEqual([{ id: 'c2_0', providerId: 'call_c2_0' }]);
-    });
-
-    test('a claim answers the calls that a caller’s own loop left open, before the user message of the turn', async () => {
-      const { store, observe, conversation } = given.nothing();
-      const { messages, opens } = callsStep('', 0, 1);
-      await store.append({ ...appendOf(conversation, 0, 0), messages, opens });
-      await acceptAndClaim(store, conversation, 't1');
-      const { log, openCalls } = (await observe(conversation)).shape;
-      expect(log.map(({ role, toolCallId }) => [role, toolCallId])).toEqual([
-        ['assistant', undefined],
-        ['tool', 'c1_0'],
-        ['user', undefined],
-      ]);
-      expect(openCalls).toEqual({});
-    });
+  test('claim replies empty for an empty mailbox and removes its entry', async () => {
+    const { store, observe, conversation } = given.nothing();
+    expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'empty' });
+    expect((await observe(conversation)).shape.ready).toEqual([]);
   });
 
-  describe('poison', () => {
-    test('a turn whose owner dies three times is settled as poison, and the next turn runs', async () => {
-      const { store, observe, lapseLease, conversation } = given.nothing();
-      for (const turn of ['bad', 'good']) await store.accept(turnFor(conversation, turn));
-      const first = await claimHead(store, conversation);
-      await store.startSteps(first.lease, ['s']);
-      for (let attempt = 2; attempt <= TURN_LIMITS.maxAttempts; attempt += 1) {
-        await lapseLease('turn', conversation);
-        const { lease, attempt: counted } = await claimHead(store, conversation);
-        expect(counted).toBe(attempt);
-        await store.startAlone(lease);
-      }
+  test('claim replies gone for an erased conversation', async () => {
+    const { store, markGone, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 't1'));
+    await markGone(conversation);
+    expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'gone' });
+  });
+
+  test('claim hands out the head of the mailbox and appends its user message once', async () => {
+    const { store, observe, lapseLease, conversation } = given.nothing();
+    const request = turnFor(conversation, 't1');
+    const claimed = await acceptAndClaim(store, conversation, 't1');
+    expect(claimed).toMatchObject({ agent: 'agent', attempt: 1, inputSeq: 1, conversation: { head: 1, turns: 1 } });
+    expect(claimed.lease).toMatchObject({ conversation, turn: 't1' });
+    expect(claimed.waited).toBeUndefined();
+    const { shape, times } = await observe(conversation);
+    expect(shape.log).toEqual([
+      {
+        role: 'user',
+        content: request.input.message.content,
+        turn: 't1',
+        totalTokens: request.input.tokens,
+        totalBytes: request.input.bytes,
+      },
+    ]);
+    expect(shape.turns['t1']).toMatchObject({ state: 'running', hasInput: false });
+    expect(times.lease).toBeGreaterThan(times.now);
+    expect(claimed.claimedAt).toBeGreaterThanOrEqual(claimed.acceptedAt);
+    expect(claimed.claimedAt).toBeLessThanOrEqual(times.now);
+    expect(times.ready['t'], 'looked at again when the lease ends').toBe(times.lease);
+    await lapseLease('turn', conversation);
+    const second = await claimHead(store, conversation);
+    expect(second).toMatchObject({ attempt: 2, inputSeq: 1, conversation: { head: 1 } });
+  });
+
+  test('isFirstClaim marks the first claim since the turn was accepted or last suspended', async () => {
+    const {
+      store,
+      conversation,
+      lease,
+      claimed: { isFirstClaim },
+    } = await given.running();
+    expect(isFirstClaim).toBe(true);
+    const again = await store.claim(conversation, lease.owner, 'w');
+    expect(again, 'I5').toMatchObject({ turn: { isFirstClaim: true } });
+    await store.release(lease, 'back');
+    const second = await claimHead(store, conversation);
+    expect(second).toMatchObject({ attempt: 1, isFirstClaim: false });
+    await store.recordStep(second.lease, textStep('model-1', 1));
+    await store.suspend(second.lease, { for: 'retry', step: 'model-2', waitMs: 0, calls: [] });
+    const third = await claimHead(store, conversation);
+    expect(third).toMatchObject({ isFirstClaim: true, waited: { steps: 1 } });
+    await store.accept(turnFor(conversation, 't2'));
+    const settled = await store.settle(third.lease, { state: 'completed', answerSeq: 2 }, undefined);
+    expect(settled).toMatchObject({ next: { isFirstClaim: true } });
+  });
+
+  test('claim is refused while another owner has the lease', async () => {
+    const { store, observe, conversation } = given.nothing();
+    await acceptAndClaim(store, conversation, 't1');
+    const before = await observe(conversation);
+    const reply = await store.claim(conversation, 'other', 'w');
+    expect(reply).toEqual({ status: 'held', untilMs: before.times.lease });
+    expect((await observe(conversation)).shape).toEqual(before.shape);
+  });
+
+  test('a repeated claim gets the same turn under the same epoch', async () => {
+    const { store, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 't1'));
+    const first = await store.claim(conversation, 'o', 'w');
+    expect(await store.claim(conversation, 'o', 'w')).toEqual(first);
+  });
+
+  test('a claim after a lapsed lease raises the epoch and fences the former owner', async () => {
+    const { store, lapseLease, conversation, claimed: first } = await given.running();
+    await lapseLease('turn', conversation);
+    const second = await claimHead(store, conversation);
+    expect(second.lease.epoch).toBeGreaterThan(first.lease.epoch);
+    const fenced = { status: 'fenced' };
+    expect(await store.heartbeat(first.lease)).toEqual(fenced);
+    expect(await store.startSteps(first.lease, ['s'])).toEqual(fenced);
+    expect(await store.recordStep(first.lease, textStep('s', 1))).toEqual(fenced);
+    expect(await store.suspend(first.lease, { for: 'retry', step: 's', waitMs: 1_000, calls: [] })).toEqual(fenced);
+    expect(await store.settle(first.lease, { state: 'completed', answerSeq: 1 }, 'w')).toEqual(fenced);
+  });
+
+  test('a claim by the same owner after a suspension fences its former lease', async () => {
+    const { store, passDeadline, conversation, lease } = await given.running();
+    await store.suspend(lease, { for: 'retry', step: 's', waitMs: 60_000, calls: [] });
+    await passDeadline(conversation, 't1');
+    expect(await store.claim(conversation, lease.owner, 'w')).toMatchObject({ status: 'claimed' });
+    expect(await store.heartbeat(lease)).toEqual({ status: 'fenced' });
+  });
+
+  test('a lease covers the head turn, not the turn behind it', async () => {
+    const { store, conversation } = given.nothing();
+    for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
+    const { lease } = await claimHead(store, conversation);
+    const other = { ...lease, turn: 't2' };
+    expect(await store.heartbeat(other)).toEqual({ status: 'fenced' });
+    expect(await store.settle(other, { state: 'completed', answerSeq: 1 }, 'w')).toEqual({ status: 'fenced' });
+  });
+
+  test('the next claim of a turn gets the recorded steps and open calls', async () => {
+    const { store, lapseLease, conversation, lease } = await given.running();
+    await store.recordStep(lease, callsStep('model.1', 1, 1));
+    await store.startSteps(lease, ['tool:c2_0']);
+    await lapseLease('turn', conversation);
+    const { steps, conversation: state } = await claimHead(store, conversation);
+    expect(steps.get('model.1')).toMatchObject({ status: 'done', seqs: { from: 2, to: 2 } });
+    expect(steps.get('tool:c2_0')).toMatchObject({ status: 'started' });
+    expect(state.openCalls).toEqual([{ id: 'c2_0', providerId: 'call_c2_0' }]);
+  });
+
+  test('a claim answers the calls that a caller’s own loop left open, before the user message of the turn', async () => {
+    const { store, observe, conversation } = given.nothing();
+    const { messages, opens } = callsStep('', 0, 1);
+    await store.append({ ...appendOf(conversation, 0, 0), messages, opens });
+    await acceptAndClaim(store, conversation, 't1');
+    const { log, openCalls } = (await observe(conversation)).shape;
+    expect(log.map(({ role, toolCallId }) => [role, toolCallId])).toEqual([
+      ['assistant', undefined],
+      ['tool', 'c1_0'],
+      ['user', undefined],
+    ]);
+    expect(openCalls).toEqual({});
+  });
+
+  test('a turn whose owner dies three times is settled as poison, and the next turn runs', async () => {
+    const { store, observe, lapseLease, conversation } = given.nothing();
+    for (const turn of ['bad', 'good']) await store.accept(turnFor(conversation, turn));
+    const first = await claimHead(store, conversation);
+    await store.startSteps(first.lease, ['s']);
+    for (let attempt = 2; attempt <= TURN_LIMITS.maxAttempts; attempt += 1) {
       await lapseLease('turn', conversation);
-      const before = await observe(conversation);
-      const poison = await store.claim(conversation, 'last', 'next');
-      expect(poison).toEqual({ status: 'poison', turn: 'bad', wake: 'next' });
-      expect(await store.claim(conversation, 'last', 'next'), 'sent again').toEqual(poison);
-      expect(await store.readTurn(conversation, 'bad')).toMatchObject({ state: 'failed', failure: { code: 'poison' } });
-      const after = await observe(conversation);
-      expect(after.times.epoch, 'I4').toBeGreaterThan(before.times.epoch);
-      expect(after.shape.wake).toBe('next');
-      expect(await claimHead(store, conversation)).toMatchObject({ lease: { turn: 'good' }, attempt: 1 });
-    });
+      const { lease, attempt: counted } = await claimHead(store, conversation);
+      expect(counted).toBe(attempt);
+      await store.startAlone(lease);
+    }
+    await lapseLease('turn', conversation);
+    const before = await observe(conversation);
+    const poison = await store.claim(conversation, 'last', 'next');
+    expect(poison).toEqual({ status: 'poison', turn: 'bad', wake: 'next' });
+    expect(await store.claim(conversation, 'last', 'next'), 'sent again').toEqual(poison);
+    expect(await store.readTurn(conversation, 'bad')).toMatchObject({ state: 'failed', failure: { code: 'poison' } });
+    const after = await observe(conversation);
+    expect(after.times.epoch, 'I4').toBeGreaterThan(before.times.epoch);
+    expect(after.shape.wake).toBe('next');
+    expect(await claimHead(store, conversation)).toMatchObject({ lease: { turn: 'good' }, attempt: 1 });
+  });
 
-    test('a poison turn without a turn behind it needs no wake', async () => {
-      const { store, lapseLease, observe, conversation } = given.nothing();
-      await store.accept(turnFor(conversation, 'bad'));
-      for (let attempt = 1; attempt <= TURN_LIMITS.maxAttempts; attempt += 1) {
-        const { lease } = await claimHead(store, conversation);
-        await store.startAlone(lease);
-        await lapseLease('turn', conversation);
-      }
-      const poison = { status: 'poison', turn: 'bad' };
-      expect(await store.claim(conversation, 'o', 'w')).toEqual(poison);
-      expect(await store.claim(conversation, 'o', 'w')).toEqual(poison);
-      expect(await store.claim(conversation, 'o', 'other')).toEqual({ status: 'empty' });
-      expect((await observe(conversation)).shape.ready).toEqual([]);
-    });
+  test('a poison turn without a turn behind it needs no wake', async () => {
+    const { store, observe, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 'bad'));
+    await given.killOwners(conversation);
+    const poison = { status: 'poison', turn: 'bad' };
+    expect(await store.claim(conversation, 'o', 'w')).toEqual(poison);
+    expect(await store.claim(conversation, 'o', 'w')).toEqual(poison);
+    expect(await store.claim(conversation, 'o', 'other')).toEqual({ status: 'empty' });
+    expect((await observe(conversation)).shape.ready).toEqual([]);
+  });
 
-    test('the open calls of a poison turn get error results', async () => {
-      const { store, lapseLease, observe, conversation } = given.nothing();
-      const { lease } = await acceptAndClaim(store, conversation, 'bad');
-      await store.recordStep(lease, callsStep('model.1', 1, 2));
-      await store.recordStep(lease, resultStep('tool:c2_0', 'c2_0'));
-      for (let attempt = 2; attempt <= TURN_LIMITS.maxAttempts; attempt += 1) {
-        await lapseLease('turn', conversation);
-        const { lease: next } = await claimHead(store, conversation);
-        await store.startAlone(next);
-      }
+  test('the open calls of a poison turn get error results', async () => {
+    const { store, observe, conversation } = given.nothing();
+    const { lease } = await acceptAndClaim(store, conversation, 'bad');
+    await store.recordStep(lease, callsStep('model.1', 1, 2));
+    await store.recordStep(lease, resultStep('tool:c2_0', 'c2_0'));
+    await given.killOwners(conversation);
+    expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ status: 'poison' });
+    const { log, openCalls } = (await observe(conversation)).shape;
+    expect(log.at(-1)).toMatchObject({ role: 'tool', toolCallId: 'c2_1', content: CLOSING_RESULT.content });
+    expect(openCalls).toEqual({});
+  });
+
+  test('a recorded step resets the attempts to 1, because its worker may still die', async () => {
+    const { store, lapseLease, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 't1'));
+    const { lease: first } = await claimHead(store, conversation);
+    await store.recordStep(first, { key: 'step', messages: [], opens: [], closes: [] });
+    for (let round = 0; round < 3; round += 1) {
       await lapseLease('turn', conversation);
-      expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ status: 'poison' });
-      const { log, openCalls } = (await observe(conversation)).shape;
-      expect(log.at(-1)).toMatchObject({ role: 'tool', toolCallId: 'c2_1', content: CLOSING_RESULT.content });
-      expect(openCalls).toEqual({});
-    });
-
-    test('a recorded step resets the attempts to 1, because its worker may still die', async () => {
-      const { store, lapseLease, conversation } = given.nothing();
-      await store.accept(turnFor(conversation, 't1'));
-      const { lease: first } = await claimHead(store, conversation);
-      await store.recordStep(first, { key: 'step', messages: [], opens: [], closes: [] });
-      for (let round = 0; round < 3; round += 1) {
-        await lapseLease('turn', conversation);
-        const { lease, attempt } = await claimHead(store, conversation);
-        expect(attempt).toBe(2);
-        await store.recordStep(lease, { key: `step.${round}`, messages: [], opens: [], closes: [] });
-      }
-    });
+      const { lease, attempt } = await claimHead(store, conversation);
+      expect(attempt).toBe(2);
+      await store.recordStep(lease, { key: `step.${round}`, messages: [], opens: [], closes: [] });
+    }
   });
 }

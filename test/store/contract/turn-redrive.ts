@@ -1,7 +1,6 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ErrorCode } from '../../../src/domain/errors.ts';
 import { type ConversationRef, nameConversation } from '../../../src/domain/ids.ts';
-import { TURN_LIMITS } from '../../../src/domain/turn.ts';
 import { acceptAndClaim, claimHead, newConversation, turnFor } from '../samples.ts';
 import type { Given } from './fixture.ts';
 
@@ -14,103 +13,95 @@ export function describeRedrive(given: Given): void {
     await store.settle(lease, { state: 'failed', failure: { ...FAILURE, code } }, `w-${turn}`);
   }
 
-  describe('a re-drive', () => {
-    test('a re-drive appends a new turn to the mailbox, and each turn names the other', async () => {
-      const { store, conversation } = given.nothing();
-      await fail(conversation, 't1');
-      await store.accept(turnFor(conversation, 't2'));
-      const again = turnFor(conversation, 'again', { redriveOf: 't1' });
-      expect(await store.accept(again)).toEqual({ status: 'accepted', state: 'queued', needsWake: false });
-      expect(await store.readTurn(conversation, 't1')).toMatchObject({ state: 'failed', redrivenAs: 'again' });
-      expect(await store.readTurn(conversation, 'again')).toMatchObject({ state: 'queued', redriveOf: 't1' });
-      expect(await store.readTurn(conversation, 't2')).not.toHaveProperty('redriveOf');
-      const { lease } = await claimHead(store, conversation);
-      expect(lease.turn).toBe('t2');
-      await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w');
-      expect((await claimHead(store, conversation)).lease.turn).toBe('again');
-      expect(await store.readTurn(conversation, 'again')).toMatchObject({ redriveOf: 't1' });
-    });
-
-    test('a repeated re-drive is known in any state', async () => {
-      const { store, observe, conversation } = given.nothing();
-      await fail(conversation, 't1');
-      const again = turnFor(conversation, 'again', { redriveOf: 't1' });
-      await store.accept(again);
-      const before = await observe(conversation);
-      expect(await store.accept(again)).toEqual({ status: 'known', state: 'queued', needsWake: true });
-      expect((await observe(conversation)).shape).toEqual(before.shape);
-      const { lease } = await claimHead(store, conversation);
-      await store.settle(lease, { state: 'failed', failure: FAILURE }, 'w');
-      expect(await store.accept(again)).toEqual({ status: 'known', state: 'failed', needsWake: false });
-    });
-
-    test('a re-drive is refused for a turn that has not failed or is unknown', async () => {
-      const { store, observe, markGone, conversation } = given.nothing();
-      const again = turnFor(conversation, 'again', { redriveOf: 't1' });
-      expect(await store.accept(again)).toEqual({ status: 'not_failed' });
-      await store.accept(turnFor(conversation, 't1'));
-      const queued = await observe(conversation);
-      expect(await store.accept(again)).toEqual({ status: 'not_failed', state: 'queued' });
-      expect((await observe(conversation)).shape).toEqual(queued.shape);
-      const { lease } = await claimHead(store, conversation);
-      await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w');
-      expect(await store.accept(again)).toEqual({ status: 'not_failed', state: 'completed' });
-      await fail(conversation, 't2');
-      await markGone(conversation);
-      expect(await store.accept({ ...again, redriveOf: 't2' }), 'an erased one').toEqual({ status: 'not_failed' });
-      expect(await store.readTurn(conversation, 'again')).toBeUndefined();
-    });
+  test('a re-drive appends a new turn to the mailbox, and each turn names the other', async () => {
+    const { store, conversation } = given.nothing();
+    await fail(conversation, 't1');
+    await store.accept(turnFor(conversation, 't2'));
+    const again = turnFor(conversation, 'again', { redriveOf: 't1' });
+    expect(await store.accept(again)).toEqual({ status: 'accepted', state: 'queued', needsWake: false });
+    expect(await store.readTurn(conversation, 't1')).toMatchObject({ state: 'failed', redrivenAs: 'again' });
+    expect(await store.readTurn(conversation, 'again')).toMatchObject({ state: 'queued', redriveOf: 't1' });
+    expect(await store.readTurn(conversation, 't2')).not.toHaveProperty('redriveOf');
+    const { lease } = await claimHead(store, conversation);
+    expect(lease.turn).toBe('t2');
+    await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w');
+    expect((await claimHead(store, conversation)).lease.turn).toBe('again');
+    expect(await store.readTurn(conversation, 'again')).toMatchObject({ redriveOf: 't1' });
   });
 
-  describe('listFailed', () => {
-    /** A tenant of its own: others fail, too. */
-    function newTenant(): ConversationRef {
-      const { id } = newConversation();
-      return { tenant: id, id };
-    }
+  test('a repeated re-drive is known in any state', async () => {
+    const { store, observe, conversation } = given.nothing();
+    await fail(conversation, 't1');
+    const again = turnFor(conversation, 'again', { redriveOf: 't1' });
+    await store.accept(again);
+    const before = await observe(conversation);
+    expect(await store.accept(again)).toEqual({ status: 'known', state: 'queued', needsWake: true });
+    expect((await observe(conversation)).shape).toEqual(before.shape);
+    const { lease } = await claimHead(store, conversation);
+    await store.settle(lease, { state: 'failed', failure: FAILURE }, 'w');
+    expect(await store.accept(again)).toEqual({ status: 'known', state: 'failed', needsWake: false });
+  });
 
-    test('listFailed lists failed turns with their failures, newest first', async () => {
-      const { store, lapseLease } = given.harness();
-      const conversation = newTenant();
-      const { tenant } = conversation;
-      await fail(conversation, 't1');
-      const { lease } = await acceptAndClaim(store, conversation, 'done');
-      await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w');
-      await store.accept(turnFor(conversation, 'canceled'));
-      await store.cancel(conversation, 'canceled', 'w');
-      const failedAt = Date.now();
-      await expect.poll(() => Date.now(), { interval: 1 }).toBeGreaterThan(failedAt + 1);
-      await store.accept(turnFor(conversation, 'poisoned'));
-      for (let attempt = 1; attempt <= TURN_LIMITS.maxAttempts; attempt += 1) {
-        const claimed = await claimHead(store, conversation);
-        await store.startAlone(claimed.lease);
-        await lapseLease('turn', conversation);
-      }
-      await store.claim(conversation, 'o', 'w');
-      const query = { since: 0, tenant, limit: 10 };
-      const listed = await store.listFailed(query);
-      expect(listed).toMatchObject([
-        { ...nameConversation(conversation), turn: 'poisoned', agent: 'agent', failure: { code: 'poison' } },
-        { ...nameConversation(conversation), turn: 't1', agent: 'agent', failure: FAILURE },
-      ]);
-      const [latest, first] = listed.map((turn) => turn.failedAt);
-      expect(latest).toBeGreaterThan(first ?? Number.POSITIVE_INFINITY);
-      expect(await store.listFailed({ ...query, code: 'poison' })).toMatchObject([{ turn: 'poisoned' }]);
-      expect(await store.listFailed({ ...query, limit: 1 })).toMatchObject([{ turn: 'poisoned' }]);
-      expect(await store.listFailed({ ...query, since: (latest ?? 0) + 1 })).toEqual([]);
-      expect(await store.listFailed({ ...query, tenant: 'nobody' })).toEqual([]);
-    });
+  test('a re-drive is refused for a turn that has not failed or is unknown', async () => {
+    const { store, observe, markGone, conversation } = given.nothing();
+    const again = turnFor(conversation, 'again', { redriveOf: 't1' });
+    expect(await store.accept(again)).toEqual({ status: 'not_failed' });
+    await store.accept(turnFor(conversation, 't1'));
+    const queued = await observe(conversation);
+    expect(await store.accept(again)).toEqual({ status: 'not_failed', state: 'queued' });
+    expect((await observe(conversation)).shape).toEqual(queued.shape);
+    const { lease } = await claimHead(store, conversation);
+    await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w');
+    expect(await store.accept(again)).toEqual({ status: 'not_failed', state: 'completed' });
+    await fail(conversation, 't2');
+    await markGone(conversation);
+    expect(await store.accept({ ...again, redriveOf: 't2' }), 'an erased one').toEqual({ status: 'not_failed' });
+    expect(await store.readTurn(conversation, 'again')).toBeUndefined();
+  });
 
-    test('listFailed names the turn of a re-drive, and forgets the turns of an erased conversation', async () => {
-      const { store, markGone } = given.harness();
-      const conversation = newTenant();
-      const query = { since: 0, tenant: conversation.tenant, limit: 10 };
-      await fail(conversation, 't1');
-      await store.accept(turnFor(conversation, 'again', { redriveOf: 't1' }));
-      expect(await store.listFailed(query)).toMatchObject([{ turn: 't1', redrivenAs: 'again' }]);
-      await markGone(conversation);
-      await store.accept(turnFor(conversation, 't1'));
-      expect(await store.listFailed(query), 'it was made anew').toEqual([]);
-    });
+  /** A tenant of its own: others fail, too. */
+  function newTenant(): ConversationRef {
+    const { id } = newConversation();
+    return { tenant: id, id };
+  }
+
+  test('listFailed lists failed turns with their failures, newest first', async () => {
+    const { store } = given.harness();
+    const conversation = newTenant();
+    const { tenant } = conversation;
+    await fail(conversation, 't1');
+    const { lease } = await acceptAndClaim(store, conversation, 'done');
+    await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w');
+    await store.accept(turnFor(conversation, 'canceled'));
+    await store.cancel(conversation, 'canceled', 'w');
+    const failedAt = Date.now();
+    await expect.poll(() => Date.now(), { interval: 1 }).toBeGreaterThan(failedAt + 1);
+    await store.accept(turnFor(conversation, 'poisoned'));
+    await given.killOwners(conversation);
+    await store.claim(conversation, 'o', 'w');
+    const query = { since: 0, tenant, limit: 10 };
+    const listed = await store.listFailed(query);
+    expect(listed).toMatchObject([
+      { ...nameConversation(conversation), turn: 'poisoned', agent: 'agent', failure: { code: 'poison' } },
+      { ...nameConversation(conversation), turn: 't1', agent: 'agent', failure: FAILURE },
+    ]);
+    const [latest, first] = listed.map((turn) => turn.failedAt);
+    expect(latest).toBeGreaterThan(first ?? Number.POSITIVE_INFINITY);
+    expect(await store.listFailed({ ...query, code: 'poison' })).toMatchObject([{ turn: 'poisoned' }]);
+    expect(await store.listFailed({ ...query, limit: 1 })).toMatchObject([{ turn: 'poisoned' }]);
+    expect(await store.listFailed({ ...query, since: (latest ?? 0) + 1 })).toEqual([]);
+    expect(await store.listFailed({ ...query, tenant: 'nobody' })).toEqual([]);
+  });
+
+  test('listFailed names the turn of a re-drive, and forgets the turns of an erased conversation', async () => {
+    const { store, markGone } = given.harness();
+    const conversation = newTenant();
+    const query = { since: 0, tenant: conversation.tenant, limit: 10 };
+    await fail(conversation, 't1');
+    await store.accept(turnFor(conversation, 'again', { redriveOf: 't1' }));
+    expect(await store.listFailed(query)).toMatchObject([{ turn: 't1', redrivenAs: 'again' }]);
+    await markGone(conversation);
+    await store.accept(turnFor(conversation, 't1'));
+    expect(await store.listFailed(query), 'it was made anew').toEqual([]);
   });
 }

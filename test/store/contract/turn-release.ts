@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { TurnLease } from '../../../src/domain/ports/turn-store.ts';
 import { TURN_LIMITS } from '../../../src/domain/turn.ts';
@@ -19,114 +19,110 @@ export function describeRelease(given: Given): void {
     return lease;
   }
 
-  describe('release', () => {
-    test('release ends the lease, counts no attempt, and makes the turn due at once', async () => {
-      const { store, observe, conversation, lease } = await given.running();
-      expect(await store.release(lease, 'back')).toEqual({ status: 'released' });
-      const { shape, times } = await observe(conversation);
-      expect([shape.owner, shape.attempts, shape.mailbox, shape.wake]).toEqual([undefined, 0, ['t1'], 'back']);
-      expect(shape.turns['t1']).toMatchObject({ state: 'queued', hasInput: false });
-      expect(times.ready['t'], 'I3: due').toBeLessThanOrEqual(times.now);
-      expect(await claimHead(store, conversation)).toMatchObject({ attempt: 1, lease: { turn: 't1' } });
-    });
-
-    test('a repeated release gets the same reply and changes nothing', async () => {
-      const { store, observe, conversation, lease } = await given.running();
-      await store.release(lease, 'back');
-      const { shape } = await observe(conversation);
-      expect(await store.release(lease, 'back')).toEqual({ status: 'released' });
-      expect((await observe(conversation)).shape).toEqual(shape);
-    });
-
-    test('an owner that released its turn is fenced', async () => {
-      const { store, lease } = await given.running();
-      await store.release(lease, 'back');
-      expect(await store.recordStep(lease, textStep('s', 1))).toEqual({ status: 'fenced' });
-      expect(await store.heartbeat(lease)).toEqual({ status: 'fenced' });
-      expect(await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w')).toEqual({ status: 'fenced' });
-    });
-
-    test('release is refused to an owner that has lost the turn', async () => {
-      const { store, lapseLease, observe, conversation, lease } = await given.running();
-      await lapseLease('turn', conversation);
-      await claimHead(store, conversation);
-      const { shape } = await observe(conversation);
-      expect(await store.release(lease, 'back')).toEqual({ status: 'fenced' });
-      expect((await observe(conversation)).shape).toEqual(shape);
-      await store.cancel(conversation, 't1', 'w');
-      expect(await store.release(lease, 'back')).toEqual({ status: 'canceled' });
-    });
-
-    test('release keeps the count of deaths before its claim', async () => {
-      const { store, lapseLease, conversation } = given.nothing();
-      await acceptAndClaim(store, conversation, 't1');
-      for (let stops = 0; stops < 3; stops += 1) {
-        await lapseLease('turn', conversation);
-        const { lease, attempt } = await claimHead(store, conversation);
-        expect(attempt).toBe(2);
-        await store.release(lease, 'back');
-      }
-      expect(await claimHead(store, conversation)).toMatchObject({ attempt: 2 });
-    });
-
-    test('a turn that is released four times is not poison', async () => {
-      const { store, conversation } = given.nothing();
-      await store.accept(turnFor(conversation, 't1'));
-      for (let stops = 0; stops <= TURN_LIMITS.maxAttempts; stops += 1) {
-        const { lease, attempt } = await claimHead(store, conversation);
-        expect(attempt).toBe(1);
-        await store.recordStep(lease, { key: `step.${stops}`, messages: [], opens: [], closes: [] });
-        await store.release(lease, 'back');
-      }
-    });
+  test('release ends the lease, counts no attempt, and makes the turn due at once', async () => {
+    const { store, observe, conversation, lease } = await given.running();
+    expect(await store.release(lease, 'back')).toEqual({ status: 'released' });
+    const { shape, times } = await observe(conversation);
+    expect([shape.owner, shape.attempts, shape.mailbox, shape.wake]).toEqual([undefined, 0, ['t1'], 'back']);
+    expect(shape.turns['t1']).toMatchObject({ state: 'queued', hasInput: false });
+    expect(times.ready['t'], 'I3: due').toBeLessThanOrEqual(times.now);
+    expect(await claimHead(store, conversation)).toMatchObject({ attempt: 1, lease: { turn: 't1' } });
   });
 
-  describe('startAlone', () => {
-    test('a last attempt that dies beside other turns is repeated', async () => {
-      const { store, lapseLease, conversation } = given.nothing();
-      await claimLast(conversation);
-      await lapseLease('turn', conversation);
-      expect(await claimHead(store, conversation)).toMatchObject({ attempt: TURN_LIMITS.maxAttempts });
-      await lapseLease('turn', conversation);
-      expect(await claimHead(store, conversation)).toMatchObject({ attempt: TURN_LIMITS.maxAttempts });
-    });
+  test('a repeated release gets the same reply and changes nothing', async () => {
+    const { store, observe, conversation, lease } = await given.running();
+    await store.release(lease, 'back');
+    const { shape } = await observe(conversation);
+    expect(await store.release(lease, 'back')).toEqual({ status: 'released' });
+    expect((await observe(conversation)).shape).toEqual(shape);
+  });
 
-    test('a last attempt that dies alone settles the turn as poison', async () => {
-      const { store, lapseLease, conversation } = given.nothing();
-      const lease = await claimLast(conversation);
-      expect(await store.startAlone(lease)).toEqual({ status: 'recorded' });
-      expect(await store.startAlone(lease), 'sent again').toEqual({ status: 'recorded' });
-      await lapseLease('turn', conversation);
-      expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'poison', turn: 'bad' });
-    });
+  test('an owner that released its turn is fenced', async () => {
+    const { store, lease } = await given.running();
+    await store.release(lease, 'back');
+    expect(await store.recordStep(lease, textStep('s', 1))).toEqual({ status: 'fenced' });
+    expect(await store.heartbeat(lease)).toEqual({ status: 'fenced' });
+    expect(await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w')).toEqual({ status: 'fenced' });
+  });
 
-    test('startAlone counts for its own claim, not for a later claim', async () => {
-      const { store, lapseLease, conversation } = given.nothing();
-      const lease = await claimLast(conversation);
-      await store.startAlone(lease);
+  test('release is refused to an owner that has lost the turn', async () => {
+    const { store, lapseLease, observe, conversation, lease } = await given.running();
+    await lapseLease('turn', conversation);
+    await claimHead(store, conversation);
+    const { shape } = await observe(conversation);
+    expect(await store.release(lease, 'back')).toEqual({ status: 'fenced' });
+    expect((await observe(conversation)).shape).toEqual(shape);
+    await store.cancel(conversation, 't1', 'w');
+    expect(await store.release(lease, 'back')).toEqual({ status: 'canceled' });
+  });
+
+  test('release keeps the count of deaths before its claim', async () => {
+    const { store, lapseLease, conversation } = given.nothing();
+    await acceptAndClaim(store, conversation, 't1');
+    for (let stops = 0; stops < 3; stops += 1) {
+      await lapseLease('turn', conversation);
+      const { lease, attempt } = await claimHead(store, conversation);
+      expect(attempt).toBe(2);
       await store.release(lease, 'back');
-      expect(await claimHead(store, conversation)).toMatchObject({ attempt: TURN_LIMITS.maxAttempts });
-      await lapseLease('turn', conversation);
-      expect(await claimHead(store, conversation)).toMatchObject({ attempt: TURN_LIMITS.maxAttempts });
-    });
+    }
+    expect(await claimHead(store, conversation)).toMatchObject({ attempt: 2 });
+  });
 
-    test('startAlone is refused to an owner that has lost the turn', async () => {
-      const { store, lapseLease, conversation } = given.nothing();
-      const lease = await claimLast(conversation);
-      await lapseLease('turn', conversation);
-      await claimHead(store, conversation);
-      expect(await store.startAlone(lease)).toEqual({ status: 'fenced' });
-    });
+  test('a turn that is released four times is not poison', async () => {
+    const { store, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 't1'));
+    for (let stops = 0; stops <= TURN_LIMITS.maxAttempts; stops += 1) {
+      const { lease, attempt } = await claimHead(store, conversation);
+      expect(attempt).toBe(1);
+      await store.recordStep(lease, { key: `step.${stops}`, messages: [], opens: [], closes: [] });
+      await store.release(lease, 'back');
+    }
+  });
 
-    test('a turn that records a step while it runs alone gets two more attempts', async () => {
-      const { store, lapseLease, conversation } = given.nothing();
-      const lease = await claimLast(conversation);
-      await store.startAlone(lease);
-      await store.recordStep(lease, textStep('s', 1));
-      for (const expected of [2, 3]) {
-        await lapseLease('turn', conversation);
-        expect(await claimHead(store, conversation)).toMatchObject({ attempt: expected });
-      }
-    });
+  test('a last attempt that dies beside other turns is repeated', async () => {
+    const { store, lapseLease, conversation } = given.nothing();
+    await claimLast(conversation);
+    await lapseLease('turn', conversation);
+    expect(await claimHead(store, conversation)).toMatchObject({ attempt: TURN_LIMITS.maxAttempts });
+    await lapseLease('turn', conversation);
+    expect(await claimHead(store, conversation)).toMatchObject({ attempt: TURN_LIMITS.maxAttempts });
+  });
+
+  test('a last attempt that dies alone settles the turn as poison', async () => {
+    const { store, lapseLease, conversation } = given.nothing();
+    const lease = await claimLast(conversation);
+    expect(await store.startAlone(lease)).toEqual({ status: 'recorded' });
+    expect(await store.startAlone(lease), 'sent again').toEqual({ status: 'recorded' });
+    await lapseLease('turn', conversation);
+    expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'poison', turn: 'bad' });
+  });
+
+  test('startAlone counts for its own claim, not for a later claim', async () => {
+    const { store, lapseLease, conversation } = given.nothing();
+    const lease = await claimLast(conversation);
+    await store.startAlone(lease);
+    await store.release(lease, 'back');
+    expect(await claimHead(store, conversation)).toMatchObject({ attempt: TURN_LIMITS.maxAttempts });
+    await lapseLease('turn', conversation);
+    expect(await claimHead(store, conversation)).toMatchObject({ attempt: TURN_LIMITS.maxAttempts });
+  });
+
+  test('startAlone is refused to an owner that has lost the turn', async () => {
+    const { store, lapseLease, conversation } = given.nothing();
+    const lease = await claimLast(conversation);
+    await lapseLease('turn', conversation);
+    await claimHead(store, conversation);
+    expect(await store.startAlone(lease)).toEqual({ status: 'fenced' });
+  });
+
+  test('a turn that records a step while it runs alone gets two more attempts', async () => {
+    const { store, lapseLease, conversation } = given.nothing();
+    const lease = await claimLast(conversation);
+    await store.startAlone(lease);
+    await store.recordStep(lease, textStep('s', 1));
+    for (const expected of [2, 3]) {
+      await lapseLease('turn', conversation);
+      expect(await claimHead(store, conversation)).toMatchObject({ attempt: expected });
+    }
   });
 }

@@ -1,176 +1,170 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, textStep } from '../samples.ts';
 import type { Given } from './fixture.ts';
 
 export function describeSteps(given: Given): void {
-  describe('startSteps', () => {
-    test('startSteps records started steps and leaves known steps unchanged', async () => {
-      const { store, observe, conversation, lease } = await given.running();
-      await store.recordStep(lease, textStep('done', 1));
-      const before = await observe(conversation);
-      expect(await store.startSteps(lease, ['done', 'a', 'b'])).toEqual({ status: 'recorded' });
-      const after = await observe(conversation);
-      expect(after.shape.turns['t1']?.steps).toEqual({
-        done: { status: 'done', seqs: { from: 2, to: 2 } },
-        a: { status: 'started' },
-        b: { status: 'started' },
-      });
-      expect(after.times.lease, 'extends nothing').toBe(before.times.lease);
-      expect(await store.startSteps(lease, ['done', 'a', 'b'])).toEqual({ status: 'recorded' });
-      expect((await observe(conversation)).shape).toEqual(after.shape);
+  test('startSteps records started steps and leaves known steps unchanged', async () => {
+    const { store, observe, conversation, lease } = await given.running();
+    await store.recordStep(lease, textStep('done', 1));
+    const before = await observe(conversation);
+    expect(await store.startSteps(lease, ['done', 'a', 'b'])).toEqual({ status: 'recorded' });
+    const after = await observe(conversation);
+    expect(after.shape.turns['t1']?.steps).toEqual({
+      done: { status: 'done', seqs: { from: 2, to: 2 } },
+      a: { status: 'started' },
+      b: { status: 'started' },
     });
+    expect(after.times.lease, 'extends nothing').toBe(before.times.lease);
+    expect(await store.startSteps(lease, ['done', 'a', 'b'])).toEqual({ status: 'recorded' });
+    expect((await observe(conversation)).shape).toEqual(after.shape);
   });
 
-  describe('recordStep', () => {
-    test('recordStep appends its messages once, also if repeated', async () => {
-      const { store, observe, conversation, lease } = await given.running();
-      const step = callsStep('model.1', 1);
-      const recorded = await store.recordStep(lease, step);
-      expect(recorded).toMatchObject({ status: 'recorded', conversation: { head: 2 } });
-      expect((await observe(conversation)).shape.openCalls).toEqual({ c2_0: 'call_c2_0', c2_1: 'call_c2_1' });
-      const before = await observe(conversation);
-      expect(await store.recordStep(lease, step)).toEqual({ ...recorded, status: 'known' });
-      expect((await observe(conversation)).shape).toEqual(before.shape);
-    });
-
-    test('a repeated recordStep gets the present state of the conversation', async () => {
-      const { store, observe, conversation, lease } = await given.running();
-      const step = callsStep('model.1', 1, 1);
-      await store.recordStep(lease, step);
-      await store.recordStep(lease, resultStep('tool:c2_0', 'c2_0'));
-      expect(await store.recordStep(lease, step)).toMatchObject({
-        status: 'known',
-        conversation: { head: 3 },
-      });
-      expect((await observe(conversation)).shape.openCalls).toEqual({});
-    });
-
-    test('recordStep accepts several messages, or none, and keeps their seqs', async () => {
-      const { store, observe, conversation, lease } = await given.running();
-      await store.recordStep(lease, callsStep('model.1', 1, 3));
-      const results = ['c2_0', 'c2_1', 'c2_2'].map((call) => resultStep('', call));
-      await store.recordStep(lease, {
-        key: 'tools',
-        messages: results.flatMap(({ messages }) => messages),
-        opens: [],
-        closes: results.flatMap(({ closes }) => closes),
-      });
-      await store.recordStep(lease, { key: 'none', messages: [], opens: [], closes: [] });
-      const { steps } = (await observe(conversation)).shape.turns['t1'] ?? {};
-      expect(steps?.['tools']).toEqual({ status: 'done', seqs: { from: 3, to: 5 } });
-      expect(steps?.['none']).toEqual({ status: 'done' });
-    });
-
-    test('recordStep over another head than expected is fenced and writes nothing', async () => {
-      const { store, observe, conversation, lease } = await given.running();
-      const before = await observe(conversation);
-      expect(await store.recordStep(lease, callsStep('model.1', 7))).toEqual({ status: 'fenced' });
-      expect((await observe(conversation)).shape).toEqual(before.shape);
-    });
-
-    test('recordStep extends the lease and moves the entry with it', async () => {
-      const { store, observe, lapseLease, conversation, lease } = await given.running();
-      await lapseLease('turn', conversation);
-      await store.recordStep(lease, textStep('s', 1));
-      const { times } = await observe(conversation);
-      expect(times.lease).toBeGreaterThan(times.now);
-      expect(times.ready['t']).toBe(times.lease);
-    });
-
-    test('recordStep adds up usage, and keeps the anchor and the whole texts', async () => {
-      const { store, observe, conversation, lease } = await given.running();
-      const usage = { inputTokens: 100, outputTokens: 7 };
-      await store.recordStep(lease, {
-        ...textStep('s1', 1),
-        usage,
-        requestTokens: 90,
-        anchor: { tokens: 107, version: 0, fingerprint: 'a1b2' },
-      });
-      const texts = new Map([
-        ['h1', '{"whole":[]}'],
-        ['h2', 'line\nline'],
-      ]);
-      const reply = await store.recordStep(lease, { ...textStep('s2', 2), usage, requestTokens: 95, fullTexts: texts });
-      const { turns, texts: kept } = (await observe(conversation)).shape;
-      expect(turns['t1']).toMatchObject({ inputTokens: 200, outputTokens: 14, requestTokens: [90, 95] });
-      expect(kept).toEqual(Object.fromEntries(texts));
-      expect(reply).toMatchObject({
-        conversation: { size: { anchor: { seq: 2, tokens: 107, version: 0, fingerprint: 'a1b2', isWhole: true } } },
-      });
-      if (reply.status !== 'recorded') throw new Error(reply.status);
-      const { anchor, headTotal } = reply.conversation.size;
-      expect(headTotal.tokens - (anchor?.total.tokens ?? 0), 'what came after the anchor').toBe('answer'.length + 4);
-    });
-
-    test('recordStep keeps the newest version that a model answered', async () => {
-      const { store } = given.harness();
-      const { lease, conversation } = await acceptAndClaim(store, newConversation(), 't1');
-      expect(conversation).not.toHaveProperty('answeredVersion');
-      const first = await store.recordStep(lease, { ...textStep('s1', 1), answeredVersion: 0 });
-      expect(first).toMatchObject({ status: 'recorded', conversation: { answeredVersion: 0 } });
-      const newer = await store.recordStep(lease, { ...textStep('s2', 2), answeredVersion: 3 });
-      expect(newer).toMatchObject({ conversation: { answeredVersion: 3 } });
-      const older = await store.recordStep(lease, { ...textStep('s3', 3), answeredVersion: 2 });
-      expect(older).toMatchObject({ conversation: { answeredVersion: 3 } });
-      const tool = await store.recordStep(lease, textStep('s4', 4));
-      expect(tool).toMatchObject({ status: 'recorded', conversation: { answeredVersion: 3 } });
-    });
-
-    test('an anchor without a fingerprint is read back without a fingerprint', async () => {
-      const { store } = given.harness();
-      const { lease } = await acceptAndClaim(store, newConversation(), 't1');
-      const reply = await store.recordStep(lease, { ...textStep('s1', 1), anchor: { tokens: 107, version: 0 } });
-      if (reply.status !== 'recorded') throw new Error(reply.status);
-      expect(reply.conversation.size.anchor).not.toHaveProperty('fingerprint');
-      expect(reply.conversation.size.anchor).toHaveProperty('isWhole', true);
-    });
-
-    test('an answer that was cut off is marked in its step and in its turn', async () => {
-      const { store, observe, lapseLease, conversation, lease } = await given.running();
-      await store.recordStep(lease, { ...textStep('s1', 1, 'Half an ans'), end: 'cut_off' });
-      await store.recordStep(lease, textStep('s2', 2));
-      await lapseLease('turn', conversation);
-      const { lease: again, steps } = await claimHead(store, conversation);
-      expect(steps.get('s1')).toMatchObject({ status: 'done', seqs: { from: 2, to: 2 }, end: 'cut_off' });
-      expect(steps.get('s2')).not.toHaveProperty('end');
-      await store.settle(again, { state: 'completed', answerSeq: 2, end: 'cut_off' }, 'w');
-      const view = await store.readTurn(conversation, 't1');
-      expect(view?.answer).toEqual({ seq: 2, content: 'Half an ans', end: 'cut_off' });
-      expect((await observe(conversation)).shape.turns['t1']).toMatchObject({ state: 'completed', answerSeq: 2 });
-    });
-
-    test('JSON in a message is read back byte for byte', async () => {
-      const { store, conversation, lease } = await given.running();
-      const content = '{"empty":[],"object":{},"big":12345678901234567890,"text":"a\\nb ü 🙂 \\u0000"}';
-      await store.recordStep(lease, textStep('s', 1, content));
-      await store.settle(lease, { state: 'completed', answerSeq: 2 }, 'w');
-      expect((await store.readTurn(conversation, 't1'))?.answer).toEqual({ seq: 2, content });
-    });
-
-    test('a turn of 100 tool calls has each call and result in the log', async () => {
-      const { store, observe, conversation, lease } = await given.running();
-      for (let round = 0; round < 100; round += 1) {
-        const head = 1 + 2 * round;
-        await store.recordStep(lease, callsStep(`model.${round}`, head, 1));
-        const reply = await store.recordStep(lease, resultStep(`tool.${round}`, `c${head + 1}_0`));
-        expect(reply).toMatchObject({ status: 'recorded', conversation: { head: head + 2 } });
-      }
-      expect((await observe(conversation)).shape.openCalls).toEqual({});
-      expect((await observe(conversation)).shape.log).toHaveLength(201);
-    });
+  test('recordStep appends its messages once, also if repeated', async () => {
+    const { store, observe, conversation, lease } = await given.running();
+    const step = callsStep('model.1', 1);
+    const recorded = await store.recordStep(lease, step);
+    expect(recorded).toMatchObject({ status: 'recorded', conversation: { head: 2 } });
+    expect((await observe(conversation)).shape.openCalls).toEqual({ c2_0: 'call_c2_0', c2_1: 'call_c2_1' });
+    const before = await observe(conversation);
+    expect(await store.recordStep(lease, step)).toEqual({ ...recorded, status: 'known' });
+    expect((await observe(conversation)).shape).toEqual(before.shape);
   });
 
-  describe('heartbeat', () => {
-    test('heartbeat extends the lease and moves the entry with it', async () => {
-      const { store, observe, lapseLease, conversation, lease } = await given.running();
-      await lapseLease('turn', conversation);
-      expect(await store.heartbeat(lease)).toEqual({ status: 'held' });
-      const { shape, times } = await observe(conversation);
-      expect(times.lease).toBeGreaterThan(times.now);
-      expect(times.ready['t']).toBe(times.lease);
-      expect(await store.heartbeat(lease)).toEqual({ status: 'held' });
-      expect((await observe(conversation)).shape).toEqual(shape);
+  test('a repeated recordStep gets the present state of the conversation', async () => {
+    const { store, observe, conversation, lease } = await given.running();
+    const step = callsStep('model.1', 1, 1);
+    await store.recordStep(lease, step);
+    await store.recordStep(lease, resultStep('tool:c2_0', 'c2_0'));
+    expect(await store.recordStep(lease, step)).toMatchObject({
+      status: 'known',
+      conversation: { head: 3 },
     });
+    expect((await observe(conversation)).shape.openCalls).toEqual({});
+  });
+
+  test('recordStep accepts several messages, or none, and keeps their seqs', async () => {
+    const { store, observe, conversation, lease } = await given.running();
+    await store.recordStep(lease, callsStep('model.1', 1, 3));
+    const results = ['c2_0', 'c2_1', 'c2_2'].map((call) => resultStep('', call));
+    await store.recordStep(lease, {
+      key: 'tools',
+      messages: results.flatMap(({ messages }) => messages),
+      opens: [],
+      closes: results.flatMap(({ closes }) => closes),
+    });
+    await store.recordStep(lease, { key: 'none', messages: [], opens: [], closes: [] });
+    const { steps } = (await observe(conversation)).shape.turns['t1'] ?? {};
+    expect(steps?.['tools']).toEqual({ status: 'done', seqs: { from: 3, to: 5 } });
+    expect(steps?.['none']).toEqual({ status: 'done' });
+  });
+
+  test('recordStep over another head than expected is fenced and writes nothing', async () => {
+    const { store, observe, conversation, lease } = await given.running();
+    const before = await observe(conversation);
+    expect(await store.recordStep(lease, callsStep('model.1', 7))).toEqual({ status: 'fenced' });
+    expect((await observe(conversation)).shape).toEqual(before.shape);
+  });
+
+  test('recordStep extends the lease and moves the entry with it', async () => {
+    const { store, observe, lapseLease, conversation, lease } = await given.running();
+    await lapseLease('turn', conversation);
+    await store.recordStep(lease, textStep('s', 1));
+    const { times } = await observe(conversation);
+    expect(times.lease).toBeGreaterThan(times.now);
+    expect(times.ready['t']).toBe(times.lease);
+  });
+
+  test('recordStep adds up usage, and keeps the anchor and the whole texts', async () => {
+    const { store, observe, conversation, lease } = await given.running();
+    const usage = { inputTokens: 100, outputTokens: 7 };
+    await store.recordStep(lease, {
+      ...textStep('s1', 1),
+      usage,
+      requestTokens: 90,
+      anchor: { tokens: 107, version: 0, fingerprint: 'a1b2' },
+    });
+    const texts = new Map([
+      ['h1', '{"whole":[]}'],
+      ['h2', 'line\nline'],
+    ]);
+    const reply = await store.recordStep(lease, { ...textStep('s2', 2), usage, requestTokens: 95, fullTexts: texts });
+    const { turns, texts: kept } = (await observe(conversation)).shape;
+    expect(turns['t1']).toMatchObject({ inputTokens: 200, outputTokens: 14, requestTokens: [90, 95] });
+    expect(kept).toEqual(Object.fromEntries(texts));
+    expect(reply).toMatchObject({
+      conversation: { size: { anchor: { seq: 2, tokens: 107, version: 0, fingerprint: 'a1b2', isWhole: true } } },
+    });
+    if (reply.status !== 'recorded') throw new Error(reply.status);
+    const { anchor, headTotal } = reply.conversation.size;
+    expect(headTotal.tokens - (anchor?.total.tokens ?? 0), 'what came after the anchor').toBe('answer'.length + 4);
+  });
+
+  test('recordStep keeps the newest version that a model answered', async () => {
+    const { store } = given.harness();
+    const { lease, conversation } = await acceptAndClaim(store, newConversation(), 't1');
+    expect(conversation).not.toHaveProperty('answeredVersion');
+    const first = await store.recordStep(lease, { ...textStep('s1', 1), answeredVersion: 0 });
+    expect(first).toMatchObject({ status: 'recorded', conversation: { answeredVersion: 0 } });
+    const newer = await store.recordStep(lease, { ...textStep('s2', 2), answeredVersion: 3 });
+    expect(newer).toMatchObject({ conversation: { answeredVersion: 3 } });
+    const older = await store.recordStep(lease, { ...textStep('s3', 3), answeredVersion: 2 });
+    expect(older).toMatchObject({ conversation: { answeredVersion: 3 } });
+    const tool = await store.recordStep(lease, textStep('s4', 4));
+    expect(tool).toMatchObject({ status: 'recorded', conversation: { answeredVersion: 3 } });
+  });
+
+  test('an anchor without a fingerprint is read back without a fingerprint', async () => {
+    const { store } = given.harness();
+    const { lease } = await acceptAndClaim(store, newConversation(), 't1');
+    const reply = await store.recordStep(lease, { ...textStep('s1', 1), anchor: { tokens: 107, version: 0 } });
+    if (reply.status !== 'recorded') throw new Error(reply.status);
+    expect(reply.conversation.size.anchor).not.toHaveProperty('fingerprint');
+    expect(reply.conversation.size.anchor).toHaveProperty('isWhole', true);
+  });
+
+  test('an answer that was cut off is marked in its step and in its turn', async () => {
+    const { store, observe, lapseLease, conversation, lease } = await given.running();
+    await store.recordStep(lease, { ...textStep('s1', 1, 'Half an ans'), end: 'cut_off' });
+    await store.recordStep(lease, textStep('s2', 2));
+    await lapseLease('turn', conversation);
+    const { lease: again, steps } = await claimHead(store, conversation);
+    expect(steps.get('s1')).toMatchObject({ status: 'done', seqs: { from: 2, to: 2 }, end: 'cut_off' });
+    expect(steps.get('s2')).not.toHaveProperty('end');
+    await store.settle(again, { state: 'completed', answerSeq: 2, end: 'cut_off' }, 'w');
+    const view = await store.readTurn(conversation, 't1');
+    expect(view?.answer).toEqual({ seq: 2, content: 'Half an ans', end: 'cut_off' });
+    expect((await observe(conversation)).shape.turns['t1']).toMatchObject({ state: 'completed', answerSeq: 2 });
+  });
+
+  test('JSON in a message is read back byte for byte', async () => {
+    const { store, conversation, lease } = await given.running();
+    const content = '{"empty":[],"object":{},"big":12345678901234567890,"text":"a\\nb ü 🙂 \\u0000"}';
+    await store.recordStep(lease, textStep('s', 1, content));
+    await store.settle(lease, { state: 'completed', answerSeq: 2 }, 'w');
+    expect((await store.readTurn(conversation, 't1'))?.answer).toEqual({ seq: 2, content });
+  });
+
+  test('a turn of 100 tool calls has each call and result in the log', async () => {
+    const { store, observe, conversation, lease } = await given.running();
+    for (let round = 0; round < 100; round += 1) {
+      const head = 1 + 2 * round;
+      await store.recordStep(lease, callsStep(`model.${round}`, head, 1));
+      const reply = await store.recordStep(lease, resultStep(`tool.${round}`, `c${head + 1}_0`));
+      expect(reply).toMatchObject({ status: 'recorded', conversation: { head: head + 2 } });
+    }
+    expect((await observe(conversation)).shape.openCalls).toEqual({});
+    expect((await observe(conversation)).shape.log).toHaveLength(201);
+  });
+
+  test('heartbeat extends the lease and moves the entry with it', async () => {
+    const { store, observe, lapseLease, conversation, lease } = await given.running();
+    await lapseLease('turn', conversation);
+    expect(await store.heartbeat(lease)).toEqual({ status: 'held' });
+    const { shape, times } = await observe(conversation);
+    expect(times.lease).toBeGreaterThan(times.now);
+    expect(times.ready['t']).toBe(times.lease);
+    expect(await store.heartbeat(lease)).toEqual({ status: 'held' });
+    expect((await observe(conversation)).shape).toEqual(shape);
   });
 
   test('the owner of a turn of an erased conversation gets gone', async () => {

@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { WaitRequest } from '../../../src/domain/turn.ts';
 import { claimHead, turnFor } from '../samples.ts';
 import type { Given } from './fixture.ts';
@@ -7,43 +7,41 @@ const ASKED_IN = '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01';
 const FIRST_RUN = '00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01';
 
 export function describeTraces(given: Given): void {
-  describe('spans', () => {
-    const wait: WaitRequest = { for: 'retry', step: 'model-1', waitMs: 0, calls: [] };
+  const wait: WaitRequest = { for: 'retry', step: 'model-1', waitMs: 0, calls: [] };
 
-    test('every claim gets the span of the caller, and readers do not', async () => {
-      const { store, conversation } = given.nothing();
-      await store.accept(turnFor(conversation, 't1', { askedIn: ASKED_IN }));
-      const first = await claimHead(store, conversation);
-      await store.suspend(first.lease, wait);
-      const second = await claimHead(store, conversation);
-      expect([first.askedIn, second.askedIn]).toEqual([ASKED_IN, ASKED_IN]);
-      expect(JSON.stringify(await store.readTurn(conversation, 't1'))).not.toContain(ASKED_IN);
-    });
+  test('every claim gets the span of the caller, and readers do not', async () => {
+    const { store, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 't1', { askedIn: ASKED_IN }));
+    const first = await claimHead(store, conversation);
+    await store.suspend(first.lease, wait);
+    const second = await claimHead(store, conversation);
+    expect([first.askedIn, second.askedIn]).toEqual([ASKED_IN, ASKED_IN]);
+    expect(JSON.stringify(await store.readTurn(conversation, 't1'))).not.toContain(ASKED_IN);
+  });
 
-    test('a turn that is claimed by the settlement before it gets the span of its caller', async () => {
-      const { store, conversation } = given.nothing();
-      await store.accept(turnFor(conversation, 't1'));
-      await store.accept(turnFor(conversation, 't2', { askedIn: ASKED_IN }));
-      const { lease, ...first } = await claimHead(store, conversation);
-      expect(first).not.toHaveProperty('askedIn');
-      const settled = await store.settle(lease, { state: 'completed', answerSeq: 1 }, undefined);
-      expect(settled).toMatchObject({ next: { askedIn: ASKED_IN } });
-    });
+  test('a turn that is claimed by the settlement before it gets the span of its caller', async () => {
+    const { store, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 't1'));
+    await store.accept(turnFor(conversation, 't2', { askedIn: ASKED_IN }));
+    const { lease, ...first } = await claimHead(store, conversation);
+    expect(first).not.toHaveProperty('askedIn');
+    const settled = await store.settle(lease, { state: 'completed', answerSeq: 1 }, undefined);
+    expect(settled).toMatchObject({ next: { askedIn: ASKED_IN } });
+  });
 
-    test('the span of a suspension is reported to the next claim only', async () => {
-      const { store, conversation } = given.nothing();
-      await store.accept(turnFor(conversation, 't1'));
-      const first = await claimHead(store, conversation);
-      expect(first.waited).toBeUndefined();
-      await store.suspend(first.lease, { ...wait, suspendedIn: FIRST_RUN });
-      const { waiting } = (await store.readTurn(conversation, 't1')) ?? {};
-      expect(JSON.stringify(waiting)).not.toContain(FIRST_RUN);
-      const second = await claimHead(store, conversation);
-      expect(second.waited).toMatchObject({ for: 'retry', suspendedIn: FIRST_RUN });
-      await store.suspend(second.lease, wait);
-      const third = await claimHead(store, conversation);
-      expect(third.waited).toMatchObject({ for: 'retry' });
-      expect(third.waited).not.toHaveProperty('suspendedIn');
-    });
+  test('the span of a suspension is reported to the next claim only', async () => {
+    const { store, conversation } = given.nothing();
+    await store.accept(turnFor(conversation, 't1'));
+    const first = await claimHead(store, conversation);
+    expect(first.waited).toBeUndefined();
+    await store.suspend(first.lease, { ...wait, suspendedIn: FIRST_RUN });
+    const { waiting } = (await store.readTurn(conversation, 't1')) ?? {};
+    expect(JSON.stringify(waiting)).not.toContain(FIRST_RUN);
+    const second = await claimHead(store, conversation);
+    expect(second.waited).toMatchObject({ for: 'retry', suspendedIn: FIRST_RUN });
+    await store.suspend(second.lease, wait);
+    const third = await claimHead(store, conversation);
+    expect(third.waited).toMatchObject({ for: 'retry' });
+    expect(third.waited).not.toHaveProperty('suspendedIn');
   });
 }

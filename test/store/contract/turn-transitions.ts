@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { TurnLease } from '../../../src/domain/ports/turn-store.ts';
 import { TURN_STATES, type TurnState, type WaitRequest } from '../../../src/domain/turn.ts';
@@ -73,17 +73,15 @@ export function describeTransitions(given: Given): void {
     }
   }
 
-  describe('the state machine', () => {
-    for (const state of ['none', ...TURN_STATES] as const) {
-      for (const event of EVENTS) {
-        const expected = TRANSITIONS[state][event] ?? state;
-        test(`the event ${event} leaves a turn in state ${expected} if its state was ${state}`, async () => {
-          const { store, conversation } = given.nothing();
-          const lease = await bring(conversation, state);
-          await act(conversation, lease, event);
-          expect((await store.readTurn(conversation, 't1'))?.state ?? 'none').toBe(expected);
-        });
-      }
+  for (const state of ['none', ...TURN_STATES] as const) {
+    for (const event of EVENTS) {
+      const expected = TRANSITIONS[state][event] ?? state;
+      test(`the event ${event} leaves a turn in state ${expected} if its state was ${state}`, async () => {
+        const { store, conversation } = given.nothing();
+        const lease = await bring(conversation, state);
+        await act(conversation, lease, event);
+        expect((await store.readTurn(conversation, 't1'))?.state ?? 'none').toBe(expected);
+      });
     }
-  });
+  }
 }

@@ -1,5 +1,5 @@
 import { randomUUID } from 'node:crypto';
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import type { ConversationRef } from '../../../src/domain/ids.ts';
 import type { VersionReplacement } from '../../../src/domain/ports/version-store.ts';
 import { START_VERSION, type Version } from '../../../src/domain/version.ts';
@@ -52,170 +52,168 @@ export function describeVersionReplacement(given: Given): void {
     return conversation;
   }
 
-  describe('replaceVersion', () => {
-    test('replaceVersion puts a version over the live one, starts the backoff and emits an event', async () => {
-      const { store, events } = given.harness();
-      const conversation = await makeCompacted();
-      const replacement = replacementOver(conversation, 1, 8);
-      expect(await store.replaceVersion(replacement)).toEqual({ status: 'replaced', version: 2 });
-      const state = await store.readConversation(conversation);
-      expect(state).toMatchObject({
-        size: { version: 2, weight: { tokens: 77, bytes: 88 }, baseTotal: { tokens: 90, bytes: 91 } },
-        backoff: GATE,
-      });
-      expect(await store.readVersion(conversation, 2)).toEqual(replacement.version);
-      expect(await store.readVersion(conversation, 1)).toBeDefined();
-      expect((await events(conversation)).map(({ type, cause }) => [type, cause])).toContainEqual([
-        'version_committed',
-        'restore',
-      ]);
+  test('replaceVersion puts a version over the live one, starts the backoff and emits an event', async () => {
+    const { store, events } = given.harness();
+    const conversation = await makeCompacted();
+    const replacement = replacementOver(conversation, 1, 8);
+    expect(await store.replaceVersion(replacement)).toEqual({ status: 'replaced', version: 2 });
+    const state = await store.readConversation(conversation);
+    expect(state).toMatchObject({
+      size: { version: 2, weight: { tokens: 77, bytes: 88 }, baseTotal: { tokens: 90, bytes: 91 } },
+      backoff: GATE,
     });
+    expect(await store.readVersion(conversation, 2)).toEqual(replacement.version);
+    expect(await store.readVersion(conversation, 1)).toBeDefined();
+    expect((await events(conversation)).map(({ type, cause }) => [type, cause])).toContainEqual([
+      'version_committed',
+      'restore',
+    ]);
+  });
 
-    test('a repeated replaceVersion is known and writes nothing, even after the next version', async () => {
-      const { store, events } = given.harness();
-      const conversation = await makeCompacted();
-      const replacement = replacementOver(conversation, 1, 8);
-      await store.replaceVersion(replacement);
-      await store.replaceVersion(replacementOver(conversation, 2, 8));
-      const before = [await store.readConversation(conversation), await events(conversation)];
-      expect(await store.replaceVersion(replacement)).toEqual({ status: 'known', version: 2 });
-      expect([await store.readConversation(conversation), await events(conversation)]).toEqual(before);
+  test('a repeated replaceVersion is known and writes nothing, even after the next version', async () => {
+    const { store, events } = given.harness();
+    const conversation = await makeCompacted();
+    const replacement = replacementOver(conversation, 1, 8);
+    await store.replaceVersion(replacement);
+    await store.replaceVersion(replacementOver(conversation, 2, 8));
+    const before = [await store.readConversation(conversation), await events(conversation)];
+    expect(await store.replaceVersion(replacement)).toEqual({ status: 'known', version: 2 });
+    expect([await store.readConversation(conversation), await events(conversation)]).toEqual(before);
+  });
+
+  test('replaceVersion over another live version or head writes nothing', async () => {
+    const { store } = given.harness();
+    const conversation = await makeCompacted();
+    await store.append(appendOf(conversation, 8, 1));
+    const before = await store.readConversation(conversation);
+    const changed = { status: 'changed', version: 1, head: 9 };
+    expect(await store.replaceVersion(replacementOver(conversation, 0, 9))).toEqual(changed);
+    expect(await store.replaceVersion(replacementOver(conversation, 1, 8))).toEqual(changed);
+    expect(await store.readConversation(conversation)).toEqual(before);
+  });
+
+  test('replaceVersion is refused while a turn runs, even after its lease, but not while a turn is queued', async () => {
+    const { store, lapseLease } = given.harness();
+    const conversation = await makeCompacted();
+    await store.accept(turnFor(conversation, 't1'));
+    expect(await store.replaceVersion(replacementOver(conversation, 1, 8))).toMatchObject({ status: 'replaced' });
+    await claimHead(store, conversation);
+    expect(await store.replaceVersion(replacementOver(conversation, 2, 9))).toEqual({ status: 'busy' });
+    await lapseLease('turn', conversation);
+    expect(await store.replaceVersion(replacementOver(conversation, 2, 9))).toEqual({ status: 'busy' });
+  });
+
+  test('during a wait, replaceVersion accepts only a version that keeps the newest messages', async () => {
+    const { store } = given.harness();
+    const conversation = await makeCompacted();
+    const { lease } = await acceptAndClaim(store, conversation, 't1');
+    await store.recordStep(lease, callsStep('model.1', 9, 1));
+    await store.suspend(lease, { for: 'tools', step: 'model.1', waitMs: 60_000, calls: toWaitFor(['c10_0']) });
+    expect(await store.replaceVersion(replacementOver(conversation, 1, 10, { keepsNewer: false }))).toEqual({
+      status: 'busy',
     });
+    expect(await store.replaceVersion(replacementOver(conversation, 1, 10))).toMatchObject({ status: 'replaced' });
+  });
 
-    test('replaceVersion over another live version or head writes nothing', async () => {
-      const { store } = given.harness();
-      const conversation = await makeCompacted();
-      await store.append(appendOf(conversation, 8, 1));
-      const before = await store.readConversation(conversation);
-      const changed = { status: 'changed', version: 1, head: 9 };
-      expect(await store.replaceVersion(replacementOver(conversation, 0, 9))).toEqual(changed);
-      expect(await store.replaceVersion(replacementOver(conversation, 1, 8))).toEqual(changed);
-      expect(await store.readConversation(conversation)).toEqual(before);
+  test('replaceVersion refuses to drop open calls of a caller’s own loop', async () => {
+    const { store } = given.harness();
+    const conversation = await makeConversation(store, 2);
+    const { messages, opens } = callsStep('s', 2, 1);
+    await store.append({ ...appendOf(conversation, 2, 1), messages, opens });
+    const dropping = replacementOver(conversation, 0, 3, { keepsNewer: false });
+    expect(await store.replaceVersion(dropping)).toEqual({ status: 'busy' });
+    const closing = callsStep('s', 2, 1).opens.map(({ id }) => id);
+    await store.append({ ...appendOf(conversation, 3, 1), closes: closing });
+    const after = replacementOver(conversation, 0, 4, { keepsNewer: false });
+    expect(await store.replaceVersion(after)).toMatchObject({ status: 'replaced' });
+  });
+
+  test('replaceVersion ends the pass in progress and supersedes its owner', async () => {
+    const { store, dueIn, events } = given.harness();
+    const conversation = await makeCompacted();
+    const { lease } = await claimPass(store, conversation);
+    expect(await store.replaceVersion(replacementOver(conversation, 1, 8))).toEqual({
+      status: 'replaced',
+      version: 2,
     });
-
-    test('replaceVersion is refused while a turn runs, even after its lease, but not while a turn is queued', async () => {
-      const { store, lapseLease } = given.harness();
-      const conversation = await makeCompacted();
-      await store.accept(turnFor(conversation, 't1'));
-      expect(await store.replaceVersion(replacementOver(conversation, 1, 8))).toMatchObject({ status: 'replaced' });
-      await claimHead(store, conversation);
-      expect(await store.replaceVersion(replacementOver(conversation, 2, 9))).toEqual({ status: 'busy' });
-      await lapseLease('turn', conversation);
-      expect(await store.replaceVersion(replacementOver(conversation, 2, 9))).toEqual({ status: 'busy' });
+    expect(await store.readConversation(conversation)).toMatchObject({ passed: { head: 8 } });
+    expect((await store.readConversation(conversation))?.passId).toBeUndefined();
+    expect(await dueIn(conversation, 'p')).toBeUndefined();
+    expect(await store.commitVersion(lease, commitOf(2, 6))).toEqual({ status: 'superseded' });
+    expect(await store.endPass(lease, endOf())).toEqual({ status: 'superseded' });
+    expect(await store.heartbeatPass(lease)).toEqual({ status: 'superseded' });
+    expect(await events(conversation)).toContainEqual({
+      type: 'pass_ended',
+      passId: lease.passId,
+      outcome: 'superseded',
     });
+    expect((await store.readConversation(conversation))?.backoff).toEqual(GATE);
+    expect(await claimPass(store, conversation)).toMatchObject({ attempt: 1 });
+  });
 
-    test('during a wait, replaceVersion accepts only a version that keeps the newest messages', async () => {
-      const { store } = given.harness();
-      const conversation = await makeCompacted();
-      const { lease } = await acceptAndClaim(store, conversation, 't1');
-      await store.recordStep(lease, callsStep('model.1', 9, 1));
-      await store.suspend(lease, { for: 'tools', step: 'model.1', waitMs: 60_000, calls: toWaitFor(['c10_0']) });
-      expect(await store.replaceVersion(replacementOver(conversation, 1, 10, { keepsNewer: false }))).toEqual({
-        status: 'busy',
-      });
-      expect(await store.replaceVersion(replacementOver(conversation, 1, 10))).toMatchObject({ status: 'replaced' });
+  test('replaceVersion supersedes the present owner of a pass, and an earlier owner stays fenced', async () => {
+    const { store, lapseLease } = given.harness();
+    const conversation = await makeCompacted();
+    const { lease } = await claimPass(store, conversation);
+    await lapseLease('pass', conversation);
+    await store.endPass((await claimPass(store, conversation)).lease, endOf());
+    const { lease: next } = await claimPass(store, conversation);
+    await store.replaceVersion(replacementOver(conversation, 1, 8));
+    expect(await store.heartbeatPass(lease)).toEqual({ status: 'fenced' });
+    expect(await store.heartbeatPass(next)).toEqual({ status: 'superseded' });
+  });
+
+  test('replaceVersion wakes the turn that waits for the pass without fulfilling its wait', async () => {
+    const { store } = given.harness();
+    const conversation = await makeCompacted();
+    await waitForPass(store, conversation, 't1');
+    const replacement = replacementOver(conversation, 1, 9);
+    const { wakeTurn } = replacement;
+    expect(await store.replaceVersion(replacement)).toEqual({ status: 'replaced', version: 2, wakeTurn });
+    expect(await store.replaceVersion(replacement)).toEqual({ status: 'known', version: 2, wakeTurn });
+    expect((await claimHead(store, conversation)).waited).toMatchObject({ for: 'compaction', isFulfilled: false });
+  });
+
+  test('replaceVersion refuses a version with a missing text', async () => {
+    const { store } = given.harness();
+    const conversation = await makeCompacted();
+    const before = await store.readConversation(conversation);
+    const { version } = commitOf(1, 8);
+    expect(await store.replaceVersion(replacementOver(conversation, 1, 8, { version }))).toEqual({
+      status: 'text_gone',
     });
+    expect(await store.readConversation(conversation)).toEqual(before);
+  });
 
-    test('replaceVersion refuses to drop open calls of a caller’s own loop', async () => {
-      const { store } = given.harness();
-      const conversation = await makeConversation(store, 2);
-      const { messages, opens } = callsStep('s', 2, 1);
-      await store.append({ ...appendOf(conversation, 2, 1), messages, opens });
-      const dropping = replacementOver(conversation, 0, 3, { keepsNewer: false });
-      expect(await store.replaceVersion(dropping)).toEqual({ status: 'busy' });
-      const closing = callsStep('s', 2, 1).opens.map(({ id }) => id);
-      await store.append({ ...appendOf(conversation, 3, 1), closes: closing });
-      const after = replacementOver(conversation, 0, 4, { keepsNewer: false });
-      expect(await store.replaceVersion(after)).toMatchObject({ status: 'replaced' });
-    });
-
-    test('replaceVersion ends the pass in progress and supersedes its owner', async () => {
-      const { store, dueIn, events } = given.harness();
-      const conversation = await makeCompacted();
-      const { lease } = await claimPass(store, conversation);
-      expect(await store.replaceVersion(replacementOver(conversation, 1, 8))).toEqual({
-        status: 'replaced',
-        version: 2,
-      });
-      expect(await store.readConversation(conversation)).toMatchObject({ passed: { head: 8 } });
-      expect((await store.readConversation(conversation))?.passId).toBeUndefined();
-      expect(await dueIn(conversation, 'p')).toBeUndefined();
-      expect(await store.commitVersion(lease, commitOf(2, 6))).toEqual({ status: 'superseded' });
-      expect(await store.endPass(lease, endOf())).toEqual({ status: 'superseded' });
-      expect(await store.heartbeatPass(lease)).toEqual({ status: 'superseded' });
-      expect(await events(conversation)).toContainEqual({
-        type: 'pass_ended',
-        passId: lease.passId,
-        outcome: 'superseded',
-      });
-      expect((await store.readConversation(conversation))?.backoff).toEqual(GATE);
-      expect(await claimPass(store, conversation)).toMatchObject({ attempt: 1 });
-    });
-
-    test('replaceVersion supersedes the present owner of a pass, and an earlier owner stays fenced', async () => {
-      const { store, lapseLease } = given.harness();
-      const conversation = await makeCompacted();
-      const { lease } = await claimPass(store, conversation);
-      await lapseLease('pass', conversation);
-      await store.endPass((await claimPass(store, conversation)).lease, endOf());
-      const { lease: next } = await claimPass(store, conversation);
-      await store.replaceVersion(replacementOver(conversation, 1, 8));
-      expect(await store.heartbeatPass(lease)).toEqual({ status: 'fenced' });
-      expect(await store.heartbeatPass(next)).toEqual({ status: 'superseded' });
-    });
-
-    test('replaceVersion wakes the turn that waits for the pass without fulfilling its wait', async () => {
-      const { store } = given.harness();
-      const conversation = await makeCompacted();
-      await waitForPass(store, conversation, 't1');
-      const replacement = replacementOver(conversation, 1, 9);
-      const { wakeTurn } = replacement;
-      expect(await store.replaceVersion(replacement)).toEqual({ status: 'replaced', version: 2, wakeTurn });
-      expect(await store.replaceVersion(replacement)).toEqual({ status: 'known', version: 2, wakeTurn });
-      expect((await claimHead(store, conversation)).waited).toMatchObject({ for: 'compaction', isFulfilled: false });
-    });
-
-    test('replaceVersion refuses a version with a missing text', async () => {
-      const { store } = given.harness();
-      const conversation = await makeCompacted();
-      const before = await store.readConversation(conversation);
-      const { version } = commitOf(1, 8);
-      expect(await store.replaceVersion(replacementOver(conversation, 1, 8, { version }))).toEqual({
-        status: 'text_gone',
-      });
-      expect(await store.readConversation(conversation)).toEqual(before);
-    });
-
-    test('restore points, and the versions that they replaced, are kept besides the newest versions', async () => {
-      const { store } = given.harness();
-      const conversation = await makeCompacted();
-      for (let live = 1; live <= 8; live += 1) {
-        if (live === 3) await store.replaceVersion(replacementOver(conversation, live, 8, { keepVersions: 2 }));
-        else {
-          const { lease } = await claimPass(store, conversation);
-          await store.commitVersion(lease, commitOf(live, 4, { keepVersions: 2 }));
-        }
+  test('restore points, and the versions that they replaced, are kept besides the newest versions', async () => {
+    const { store } = given.harness();
+    const conversation = await makeCompacted();
+    for (let live = 1; live <= 8; live += 1) {
+      if (live === 3) await store.replaceVersion(replacementOver(conversation, live, 8, { keepVersions: 2 }));
+      else {
+        const { lease } = await claimPass(store, conversation);
+        await store.commitVersion(lease, commitOf(live, 4, { keepVersions: 2 }));
       }
-      const kept = (await store.listVersions(conversation)).map(({ number }) => number);
-      expect(kept).toEqual([3, 4, 8, 9]);
-    });
+    }
+    const kept = (await store.listVersions(conversation)).map(({ number }) => number);
+    expect(kept).toEqual([3, 4, 8, 9]);
+  });
 
-    test('replaceVersion needs a conversation that exists and is not erased', async () => {
-      const { store } = given.harness();
-      expect(await store.replaceVersion(replacementOver(newConversation(), 0, 0))).toEqual({ status: 'not_found' });
-      const conversation = await makeCompacted();
-      await store.replaceVersion(replacementOver(conversation, 1, 8));
-      await store.erase(conversation);
-      expect(await store.replaceVersion(replacementOver(conversation, 1, 8))).toEqual({ status: 'gone' });
-    });
+  test('replaceVersion needs a conversation that exists and is not erased', async () => {
+    const { store } = given.harness();
+    expect(await store.replaceVersion(replacementOver(newConversation(), 0, 0))).toEqual({ status: 'not_found' });
+    const conversation = await makeCompacted();
+    await store.replaceVersion(replacementOver(conversation, 1, 8));
+    await store.erase(conversation);
+    expect(await store.replaceVersion(replacementOver(conversation, 1, 8))).toEqual({ status: 'gone' });
+  });
 
-    test('replaceVersion refuses a version number that leaves a gap', async () => {
-      const { store } = given.harness();
-      const conversation = await makeCompacted();
-      const { version } = replacementOver(conversation, 4, 8);
-      await expect(async () =>
-        store.replaceVersion(replacementOver(conversation, 1, 8, { version })),
-      ).rejects.toMatchObject({ code: 'conflict' });
-    });
+  test('replaceVersion refuses a version number that leaves a gap', async () => {
+    const { store } = given.harness();
+    const conversation = await makeCompacted();
+    const { version } = replacementOver(conversation, 4, 8);
+    await expect(async () =>
+      store.replaceVersion(replacementOver(conversation, 1, 8, { version })),
+    ).rejects.toMatchObject({ code: 'conflict' });
   });
 }

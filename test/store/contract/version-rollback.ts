@@ -1,4 +1,4 @@
-import { describe, expect, test } from 'vitest';
+import { expect, test } from 'vitest';
 import { PASS_LIMITS } from '../../../src/domain/pass.ts';
 import type { StepOutcome } from '../../../src/domain/ports/turn-store.ts';
 import { START_VERSION, type Version } from '../../../src/domain/version.ts';
@@ -24,116 +24,114 @@ export function describeVersionRollback(given: Given): void {
     return { conversation, lease };
   }
 
-  describe('rollBackVersion', () => {
-    test('rollBackVersion puts a version over the refused one, quarantines the refused segments, and the turn continues', async () => {
-      const { store, events } = given.harness();
-      const { conversation, lease } = await runTurn();
-      const rollback = rollbackOver(1);
-      const result = await store.rollBackVersion(lease, rollback);
-      const state = await store.readConversation(conversation);
-      expect(result).toEqual({ status: 'rolled_back', conversation: state });
-      expect(state).toMatchObject({
-        head: 9,
-        size: { version: 2, weight: { tokens: 0, bytes: 0 }, baseTotal: { tokens: 0, bytes: 0 } },
-        quarantine: { version: 2, segments: 'hash-of-1' },
-      });
-      expect(await store.readVersion(conversation, 2)).toEqual(rollback.version);
-      expect(await store.readVersion(conversation, 1), 'is kept, to be looked at').toBeDefined();
-      expect((await store.readContext(conversation))?.entries).toHaveLength(9);
-      expect(await store.recordStep(lease, textStep('s', 9))).toMatchObject({ status: 'recorded' });
-      expect((await events(conversation)).map(({ type, cause }) => [type, cause])).toContainEqual([
-        'version_committed',
-        'rollback',
-      ]);
+  test('rollBackVersion puts a version over the refused one, quarantines the refused segments, and the turn continues', async () => {
+    const { store, events } = given.harness();
+    const { conversation, lease } = await runTurn();
+    const rollback = rollbackOver(1);
+    const result = await store.rollBackVersion(lease, rollback);
+    const state = await store.readConversation(conversation);
+    expect(result).toEqual({ status: 'rolled_back', conversation: state });
+    expect(state).toMatchObject({
+      head: 9,
+      size: { version: 2, weight: { tokens: 0, bytes: 0 }, baseTotal: { tokens: 0, bytes: 0 } },
+      quarantine: { version: 2, segments: 'hash-of-1' },
     });
+    expect(await store.readVersion(conversation, 2)).toEqual(rollback.version);
+    expect(await store.readVersion(conversation, 1), 'is kept, to be looked at').toBeDefined();
+    expect((await store.readContext(conversation))?.entries).toHaveLength(9);
+    expect(await store.recordStep(lease, textStep('s', 9))).toMatchObject({ status: 'recorded' });
+    expect((await events(conversation)).map(({ type, cause }) => [type, cause])).toContainEqual([
+      'version_committed',
+      'rollback',
+    ]);
+  });
 
-    test.each<[string, Partial<StepOutcome>]>([
-      ['the provider reported usage', { anchor: { tokens: 107, version: 1 } }],
-      ['the provider reported no usage', {}],
-    ])('rollBackVersion keeps a version that a model answered, if %s', async (_, counted) => {
-      const { store, events } = given.harness();
-      const { conversation, lease } = await runTurn();
-      await store.recordStep(lease, { ...textStep('model.1', 9), answeredVersion: 1, ...counted });
-      const [before, told] = [await store.readConversation(conversation), await events(conversation)];
-      expect(before).toMatchObject({ answeredVersion: 1 });
-      expect(await store.rollBackVersion(lease, rollbackOver(1))).toEqual({ status: 'answered' });
-      expect(await store.readConversation(conversation)).toEqual(before);
-      expect(await events(conversation)).toEqual(told);
-    });
+  test.each<[string, Partial<StepOutcome>]>([
+    ['the provider reported usage', { anchor: { tokens: 107, version: 1 } }],
+    ['the provider reported no usage', {}],
+  ])('rollBackVersion keeps a version that a model answered, if %s', async (_, counted) => {
+    const { store, events } = given.harness();
+    const { conversation, lease } = await runTurn();
+    await store.recordStep(lease, { ...textStep('model.1', 9), answeredVersion: 1, ...counted });
+    const [before, told] = [await store.readConversation(conversation), await events(conversation)];
+    expect(before).toMatchObject({ answeredVersion: 1 });
+    expect(await store.rollBackVersion(lease, rollbackOver(1))).toEqual({ status: 'answered' });
+    expect(await store.readConversation(conversation)).toEqual(before);
+    expect(await events(conversation)).toEqual(told);
+  });
 
-    test('rollBackVersion makes a parked pass plan again, because its plan is over the refused version', async () => {
-      const { store, dueIn } = given.harness();
-      const { conversation, lease } = await runTurn();
-      const parked = await claimPass(store, conversation, { job: 'parent' });
-      await store.recordPlan(parked.lease, planOf(2));
-      await store.parkPass(parked.lease, 'parent', PASS_LIMITS.parkMs);
-      await store.rollBackVersion(lease, rollbackOver(1));
-      expect(await dueIn(conversation, 'p'), 'the sweeper wakes it').toBeLessThanOrEqual(0);
-      const claim = await store.claimPass(conversation, 'owner', 'another', 'w');
-      expect(claim).toMatchObject({ pass: { lease: { passId: parked.lease.passId }, attempt: 1 } });
-      expect(claim).not.toHaveProperty('pass.plan');
-    });
+  test('rollBackVersion makes a parked pass plan again, because its plan is over the refused version', async () => {
+    const { store, dueIn } = given.harness();
+    const { conversation, lease } = await runTurn();
+    const parked = await claimPass(store, conversation, { job: 'parent' });
+    await store.recordPlan(parked.lease, planOf(2));
+    await store.parkPass(parked.lease, 'parent', PASS_LIMITS.parkMs);
+    await store.rollBackVersion(lease, rollbackOver(1));
+    expect(await dueIn(conversation, 'p'), 'the sweeper wakes it').toBeLessThanOrEqual(0);
+    const claim = await store.claimPass(conversation, 'owner', 'another', 'w');
+    expect(claim).toMatchObject({ pass: { lease: { passId: parked.lease.passId }, attempt: 1 } });
+    expect(claim).not.toHaveProperty('pass.plan');
+  });
 
-    test('rollBackVersion does not interrupt a pass that a worker has claimed', async () => {
-      const { store } = given.harness();
-      const { conversation, lease } = await runTurn();
-      const { lease: pass } = await claimPass(store, conversation);
-      await store.rollBackVersion(lease, rollbackOver(1));
-      expect(await store.heartbeatPass(pass)).toEqual({ status: 'held' });
-    });
+  test('rollBackVersion does not interrupt a pass that a worker has claimed', async () => {
+    const { store } = given.harness();
+    const { conversation, lease } = await runTurn();
+    const { lease: pass } = await claimPass(store, conversation);
+    await store.rollBackVersion(lease, rollbackOver(1));
+    expect(await store.heartbeatPass(pass)).toEqual({ status: 'held' });
+  });
 
-    test('rollBackVersion keeps a version that shows the segments of an answered version', async () => {
-      const { store } = given.harness();
-      const { conversation, lease } = await runTurn();
-      await store.recordStep(lease, { ...textStep('model.1', 9), answeredVersion: 1 });
-      const { lease: pass } = await claimPass(store, conversation);
-      await store.commitVersion(pass, commitOf(1, 6));
-      expect(await store.rollBackVersion(lease, rollbackOver(2))).toMatchObject({ status: 'rolled_back' });
-      const again = { ...rollbackOver(3), shownVersion: 1 };
-      expect(await store.rollBackVersion(lease, again)).toEqual({ status: 'answered' });
-      expect(await store.readConversation(conversation)).toMatchObject({ size: { version: 3 } });
-    });
+  test('rollBackVersion keeps a version that shows the segments of an answered version', async () => {
+    const { store } = given.harness();
+    const { conversation, lease } = await runTurn();
+    await store.recordStep(lease, { ...textStep('model.1', 9), answeredVersion: 1 });
+    const { lease: pass } = await claimPass(store, conversation);
+    await store.commitVersion(pass, commitOf(1, 6));
+    expect(await store.rollBackVersion(lease, rollbackOver(2))).toMatchObject({ status: 'rolled_back' });
+    const again = { ...rollbackOver(3), shownVersion: 1 };
+    expect(await store.rollBackVersion(lease, again)).toEqual({ status: 'answered' });
+    expect(await store.readConversation(conversation)).toMatchObject({ size: { version: 3 } });
+  });
 
-    test('a repeated rollBackVersion is known and writes nothing', async () => {
-      const { store, events } = given.harness();
-      const { conversation, lease } = await runTurn();
-      await store.rollBackVersion(lease, rollbackOver(1));
-      const told = await events(conversation);
-      expect(await store.rollBackVersion(lease, rollbackOver(1))).toEqual({
-        status: 'known',
-        conversation: await store.readConversation(conversation),
-      });
-      expect(await events(conversation)).toEqual(told);
+  test('a repeated rollBackVersion is known and writes nothing', async () => {
+    const { store, events } = given.harness();
+    const { conversation, lease } = await runTurn();
+    await store.rollBackVersion(lease, rollbackOver(1));
+    const told = await events(conversation);
+    expect(await store.rollBackVersion(lease, rollbackOver(1))).toEqual({
+      status: 'known',
+      conversation: await store.readConversation(conversation),
     });
+    expect(await events(conversation)).toEqual(told);
+  });
 
-    test('rollBackVersion over another live version writes nothing', async () => {
-      const { store } = given.harness();
-      const { conversation, lease } = await runTurn();
-      const { lease: pass } = await claimPass(store, conversation);
-      await store.commitVersion(pass, commitOf(1, 6));
-      const before = await store.readConversation(conversation);
-      expect(await store.rollBackVersion(lease, rollbackOver(1))).toEqual({ status: 'version_changed', version: 2 });
-      expect(await store.readConversation(conversation)).toEqual(before);
-    });
+  test('rollBackVersion over another live version writes nothing', async () => {
+    const { store } = given.harness();
+    const { conversation, lease } = await runTurn();
+    const { lease: pass } = await claimPass(store, conversation);
+    await store.commitVersion(pass, commitOf(1, 6));
+    const before = await store.readConversation(conversation);
+    expect(await store.rollBackVersion(lease, rollbackOver(1))).toEqual({ status: 'version_changed', version: 2 });
+    expect(await store.readConversation(conversation)).toEqual(before);
+  });
 
-    test('rollBackVersion is fenced for an owner that lost the turn', async () => {
-      const { store } = given.harness();
-      const { conversation, lease } = await runTurn();
-      expect(await store.rollBackVersion({ ...lease, owner: 'another' }, rollbackOver(1))).toEqual({
-        status: 'fenced',
-      });
-      expect(await store.rollBackVersion({ ...lease, epoch: lease.epoch - 1 }, rollbackOver(1))).toEqual({
-        status: 'fenced',
-      });
-      await store.erase(conversation);
-      expect(await store.rollBackVersion(lease, rollbackOver(1))).toEqual({ status: 'gone' });
+  test('rollBackVersion is fenced for an owner that lost the turn', async () => {
+    const { store } = given.harness();
+    const { conversation, lease } = await runTurn();
+    expect(await store.rollBackVersion({ ...lease, owner: 'another' }, rollbackOver(1))).toEqual({
+      status: 'fenced',
     });
+    expect(await store.rollBackVersion({ ...lease, epoch: lease.epoch - 1 }, rollbackOver(1))).toEqual({
+      status: 'fenced',
+    });
+    await store.erase(conversation);
+    expect(await store.rollBackVersion(lease, rollbackOver(1))).toEqual({ status: 'gone' });
+  });
 
-    test('rollBackVersion refuses a version number that leaves a gap', async () => {
-      const { store } = given.harness();
-      const { lease } = await runTurn();
-      const gap = { ...rollbackOver(1), version: { ...rollbackOver(1).version, number: 5 } };
-      await expect(async () => store.rollBackVersion(lease, gap)).rejects.toMatchObject({ code: 'conflict' });
-    });
+  test('rollBackVersion refuses a version number that leaves a gap', async () => {
+    const { store } = given.harness();
+    const { lease } = await runTurn();
+    const gap = { ...rollbackOver(1), version: { ...rollbackOver(1).version, number: 5 } };
+    await expect(async () => store.rollBackVersion(lease, gap)).rejects.toMatchObject({ code: 'conflict' });
   });
 }
