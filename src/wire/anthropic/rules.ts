@@ -50,11 +50,11 @@ function* alternates({ turns }: AnthropicView): Generator<Breach> {
 
 /** A4: the turn behind calls starts with one result for each of them, before any other content. */
 function* answersCallsAtOnce(view: AnthropicView, context: RuleContext): Generator<Breach | undefined> {
-  const asked = yield* collectPlaces(view.calls);
-  const answered = yield* collectPlaces(view.results.map(({ position, callId }) => ({ position, id: callId })));
+  const callsAt = yield* collectPlaces(view.calls);
+  const resultsAt = yield* collectPlaces(view.results.map(({ position, callId }) => ({ position, id: callId })));
   const openable = findOpenable(view, context);
   for (const [index, call] of view.calls.entries()) {
-    if (answered.get(call.position + 1)?.has(call.id) !== true && !openable.has(call)) {
+    if (resultsAt.get(call.position + 1)?.has(call.id) !== true && !openable.has(call)) {
       yield { path: call.path, message: 'the next message has no result for this call' };
     }
     if (endsSlice(index)) yield undefined;
@@ -64,7 +64,7 @@ function* answersCallsAtOnce(view: AnthropicView, context: RuleContext): Generat
     let isBehindOther = false;
     for (const block of blocks) {
       if (block.type !== 'tool_result') isBehindOther = true;
-      else if (asked.get(position - 1)?.has(block.tool_use_id) !== true) {
+      else if (callsAt.get(position - 1)?.has(block.tool_use_id) !== true) {
         yield { path: block.path, message: 'the previous message has no call with the id of this result' };
       } else if (isBehindOther) yield { path: block.path, message: 'a result behind other content of its message' };
     }

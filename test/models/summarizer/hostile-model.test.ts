@@ -5,6 +5,7 @@ import { modelChain } from '../../../src/models/chain.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
 import { callSummaryModel } from '../../../src/models/summarizer/model-call.ts';
 import { HOSTILE_JSON, HOSTILE_THROWN } from '../../fakes/hostile-values.ts';
+import { openWorld } from './fixture.ts';
 
 const { profile } = scriptedModel({ decide: () => ({}) });
 const input = { system: '', content: 'text', tokens: 1, maxOutputTokens: 100 };
@@ -33,4 +34,14 @@ test.each(HOSTILE_JSON)('a summary fails with the field if raw of the answer is 
     const { result } = await ask(async () => ({ content: '', toolCalls: [], raw: make() }), isChain);
     expect(result).toMatchObject({ status: 'failed', why: expect.stringMatching(/^fatal: answer\.raw.{1,500}$/) });
   }
+});
+
+test('a summary fails with the field if the answer of its model lacks a required field', async () => {
+  const world = await openWorld({
+    wrap: (model) => ({ ...model, generate: async () => ({ content: 'private' }) as ModelAnswer }),
+  });
+  const summary = await world.summarize();
+  expect(summary).toMatchObject({ status: 'failed', why: expect.stringContaining('answer.toolCalls') });
+  expect(JSON.stringify(summary)).not.toContain('private');
+  expect(world.calls.map(({ outcome }) => outcome)).toEqual(['fatal']);
 });
