@@ -76,7 +76,6 @@ export interface MemoryPass {
   review?: MemoryReview | undefined;
 }
 
-/** A proposal in review, and the decision on it. */
 export interface MemoryReview {
   readonly proposal: Proposal;
   readonly proposedAt: number;
@@ -84,7 +83,6 @@ export interface MemoryReview {
   decision?: { readonly operation: string; readonly verdict: Verdict } | undefined;
 }
 
-/** All records of one conversation. */
 export interface MemoryConversation {
   readonly ref: ConversationRef;
   readonly agent: string;
@@ -139,7 +137,8 @@ export interface MemoryConversation {
   readonly operations: Map<string, { readonly from: number; readonly to: number }>;
   /** Replacements of the live version, by operation. */
   readonly replacements: Map<string, { readonly version: number; readonly wakeTurn?: string }>;
-  /** Versions that are never dropped. */ readonly points: Set<number>;
+  /** Restore points: versions that are never dropped. */
+  readonly points: Set<number>;
   /** The fork that made the conversation. It is open while its batches are copied. */
   fork?: { readonly operation: string; readonly plan: ForkPlan; readonly isOpen: boolean; readonly until: number };
   readonly events: MemoryEvent[];
@@ -163,7 +162,7 @@ export class MemoryDatabase {
   readonly conversations = new Map<string, MemoryConversation>();
   /** Erased conversation → end of its mark, in ms. */
   readonly gone = new Map<string, number>();
-  /** Due entry (members.ts) → time of the sweeper's next look, in ms. */
+  /** Due entry (members.ts) → next time at which the sweeper inspects it, in ms. */
   readonly ready = new Map<string, number>();
   /** Due entry → number of sweeps without progress. */
   readonly sweeps = new Map<string, number>();

@@ -7,8 +7,8 @@ import { idleEntry } from './members.ts';
 const BUSY_MS = 60_000;
 
 /** Mirrors start_idle_ttl of lua/shared/idle-ttl.lua. */
-export function restartIdleTtl(db: MemoryDatabase, conversation: MemoryConversation, given?: number): void {
-  const ms = given ?? conversation.ttl?.ms ?? 0;
+export function restartIdleTtl(db: MemoryDatabase, conversation: MemoryConversation, newMs?: number): void {
+  const ms = newMs ?? conversation.ttl?.ms ?? 0;
   if (ms === 0) {
     if (conversation.ttl !== undefined) db.ready.delete(idleEntry(conversation.ref));
     conversation.ttl = undefined;

@@ -41,8 +41,8 @@ export function closeOpenCalls(conversation: MemoryConversation, turn: string, n
     const unused = record?.unused.get(toolCallId);
     const result = { role: 'tool' as const, toolCallId };
     if (unused === undefined) return { message: { ...result, content, isError: true }, tokens, bytes };
-    const said = JSON.parse(unused.json ?? record?.answers.get(toolCallId) ?? '') as ToolOutput;
-    return { message: { ...result, ...said }, tokens: unused.tokens, bytes: unused.bytes };
+    const output = JSON.parse(unused.json ?? record?.answers.get(toolCallId) ?? '') as ToolOutput;
+    return { message: { ...result, ...output }, tokens: unused.tokens, bytes: unused.bytes };
   });
   appendToLog(conversation, messages, now, turn);
   conversation.openCalls.clear();

@@ -32,15 +32,15 @@ export function openMemoryPassStore(db: MemoryDatabase): PassStore {
     claimPass: async (ref, owner, job, wakeTurn) => claimPass(db, ref, { owner, job, wakeTurn }),
     takeOverPass: async (ref, owner, passId) => takeOverPass(db, { conversation: ref, owner, passId }),
     heartbeatPass: async (lease) => {
-      const held = hold(db, lease);
-      if ('status' in held) return held;
-      leasePass(db, held.conversation, held.pass, lease.owner);
+      const owned = findOwned(db, lease);
+      if ('status' in owned) return owned;
+      leasePass(db, owned.conversation, owned.pass, lease.owner);
       return { status: 'held' };
     },
     readReasons: async (lease) => {
-      const held = hold(db, lease);
-      if ('status' in held) return held;
-      const { reasons, refusedTokens, calibration } = held.pass;
+      const owned = findOwned(db, lease);
+      if ('status' in owned) return owned;
+      const { reasons, refusedTokens, calibration } = owned.pass;
       return {
         status: 'held',
         reasons: [...reasons],
@@ -49,10 +49,10 @@ export function openMemoryPassStore(db: MemoryDatabase): PassStore {
       };
     },
     recordPlan: async (lease, plan) => {
-      const held = hold(db, lease);
-      if ('status' in held) return held;
-      if (held.pass.plan === undefined) held.pass.attempts = 1;
-      held.pass.plan = plan;
+      const owned = findOwned(db, lease);
+      if ('status' in owned) return owned;
+      if (owned.pass.plan === undefined) owned.pass.attempts = 1;
+      owned.pass.plan = plan;
       return { status: 'recorded' };
     },
     releasePass: async (lease) => releasePass(db, lease),
@@ -64,9 +64,9 @@ export function openMemoryPassStore(db: MemoryDatabase): PassStore {
     },
     proposeVersion: async (lease, proposal) => proposeVersion(db, lease, proposal),
     refuseApproval: async (lease, refusal) => {
-      const held = hold(db, lease);
-      if ('status' in held) return isLeftToReview(db, lease, held) ? { status: 'refused' } : held;
-      const { conversation, pass } = held;
+      const owned = findOwned(db, lease);
+      if ('status' in owned) return isLeftToReview(db, lease, owned) ? { status: 'refused' } : owned;
+      const { conversation, pass } = owned;
       if (pass.review === undefined) return { status: 'dropped' };
       answerDecision(conversation, { status: 'refused', refusal: structuredClone(refusal) });
       awaitReview(db, conversation, lease.owner);
@@ -158,13 +158,13 @@ function takeOverPass(db: MemoryDatabase, { conversation: ref, owner, passId }: 
 
 /** Mirrors lua/release-pass.lua. */
 function releasePass(db: MemoryDatabase, lease: PassLease): { readonly status: 'released' } | PassLost {
-  const held = hold(db, lease);
-  if ('status' in held) {
+  const owned = findOwned(db, lease);
+  if ('status' in owned) {
     const pass = db.find(lease.conversation)?.pass;
     const isReleased = pass?.passId === lease.passId && pass.releasedBy === lease.owner;
-    return held.status === 'fenced' && isReleased ? { status: 'released' } : held;
+    return owned.status === 'fenced' && isReleased ? { status: 'released' } : owned;
   }
-  const { pass } = held;
+  const { pass } = owned;
   const attempts = Math.max(pass.attempts - 1, 0);
   Object.assign(pass, { owner: undefined, leaseUntil: undefined, attempts, releasedBy: lease.owner });
   db.ready.set(readyEntry('p', lease.conversation), db.now());
@@ -176,34 +176,34 @@ function parkPass(
   lease: PassLease,
   { job, parkMs }: { readonly job: string; readonly parkMs: number },
 ): { readonly status: 'parked' } | PassLost {
-  const held = hold(db, lease);
-  if ('status' in held) {
+  const owned = findOwned(db, lease);
+  if ('status' in owned) {
     const pass = db.find(lease.conversation)?.pass;
     const isSame = pass?.parked?.job === job && pass.parked.by === lease.owner;
     const isUnclaimed = pass?.passId === lease.passId && pass.owner === undefined;
-    return held.status === 'fenced' && isUnclaimed && isSame ? { status: 'parked' } : held;
+    return owned.status === 'fenced' && isUnclaimed && isSame ? { status: 'parked' } : owned;
   }
   const untilMs = db.now() + parkMs;
-  Object.assign(held.pass, { owner: undefined, leaseUntil: undefined, parked: { job, by: lease.owner, untilMs } });
+  Object.assign(owned.pass, { owner: undefined, leaseUntil: undefined, parked: { job, by: lease.owner, untilMs } });
   db.ready.set(readyEntry('p', lease.conversation), untilMs);
   return { status: 'parked' };
 }
 
 function endPass(db: MemoryDatabase, lease: PassLease, end: PassEnd): PassEndResult {
-  const held = hold(db, lease);
-  if ('status' in held) return held.status === 'gone' ? held : (findEnd(db, lease) ?? held);
-  if (hasNewReasons(held.pass, end)) return { status: 'reasons_added' };
-  held.conversation.backoff = end.backoff;
-  const isAwaited = finishPass(db, held.conversation, end.outcome.kind, end.wakeTurn);
-  restartIdleTtl(db, held.conversation, end.conversationTtl);
+  const owned = findOwned(db, lease);
+  if ('status' in owned) return owned.status === 'gone' ? owned : (findEnd(db, lease) ?? owned);
+  if (hasNewReasons(owned.pass, end)) return { status: 'reasons_added' };
+  owned.conversation.backoff = end.backoff;
+  const isAwaited = finishPass(db, owned.conversation, end.outcome.kind, end.wakeTurn);
+  restartIdleTtl(db, owned.conversation, end.conversationTtl);
   return { status: 'ended', ...(isAwaited && { wakeTurn: end.wakeTurn }) };
 }
 
 function commitVersion(db: MemoryDatabase, lease: PassLease, commit: VersionCommit): VersionCommitResult {
-  const held = hold(db, lease);
-  if ('status' in held) return held.status === 'gone' ? held : (findEnd(db, lease) ?? held);
-  const { conversation } = held;
-  if (hasNewReasons(held.pass, commit)) return { status: 'reasons_added' };
+  const owned = findOwned(db, lease);
+  if ('status' in owned) return owned.status === 'gone' ? owned : (findEnd(db, lease) ?? owned);
+  const { conversation } = owned;
+  if (hasNewReasons(owned.pass, commit)) return { status: 'reasons_added' };
   const { version, summaries, byHash, expectedVersion, keepVersions } = commit;
   if (conversation.version !== expectedVersion) return { status: 'version_changed', version: conversation.version };
   for (const [key, summary] of summaries) {
@@ -219,9 +219,9 @@ function proposeVersion(
   lease: PassLease,
   { proposal, seenReasons, reviewMs }: VersionProposal,
 ): VersionProposalResult {
-  const held = hold(db, lease);
-  if ('status' in held) return isLeftToReview(db, lease, held) ? { status: 'proposed' } : held;
-  const { conversation, pass } = held;
+  const owned = findOwned(db, lease);
+  if ('status' in owned) return isLeftToReview(db, lease, owned) ? { status: 'proposed' } : owned;
+  const { conversation, pass } = owned;
   if (hasNewReasons(pass, { seenReasons })) return { status: 'reasons_added' };
   if (conversation.version !== proposal.version.number - 1) {
     return { status: 'version_changed', version: conversation.version };
@@ -239,7 +239,10 @@ function hasNewReasons({ reasons }: MemoryPass, { seenReasons }: Pick<PassEnd, '
 }
 
 /** Mirrors find_pass_loss of lua/shared/pass-fence.lua. */
-function hold(db: MemoryDatabase, lease: PassLease): { conversation: MemoryConversation; pass: MemoryPass } | PassLost {
+function findOwned(
+  db: MemoryDatabase,
+  lease: PassLease,
+): { conversation: MemoryConversation; pass: MemoryPass } | PassLost {
   if (db.isGone(lease.conversation)) return { status: 'gone' };
   const conversation = db.find(lease.conversation);
   const pass = conversation?.pass;

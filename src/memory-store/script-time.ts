@@ -1,17 +1,17 @@
 /**
- * A clock that stands still while synchronous code runs, as TIME does inside a script of Redis. An operation that reads the time
- * twice then gets the same value.
+ * A clock that does not advance while synchronous code runs, like TIME inside a script of Redis. An operation that reads the
+ * time twice gets the same value.
  * @param read returns ms since epoch
  */
 export function scriptTime(read: () => number): () => number {
-  let held: number | undefined;
+  let current: number | undefined;
   return () => {
-    if (held === undefined) {
-      held = read();
+    if (current === undefined) {
+      current = read();
       queueMicrotask(() => {
-        held = undefined;
+        current = undefined;
       });
     }
-    return held;
+    return current;
   };
 }

@@ -114,12 +114,12 @@ function inspect(db: MemoryDatabase, kind: 'turn' | 'pass', ref: ConversationRef
   return { status: 'lapsed', ...(found.wake !== undefined && { recordedWake: found.wake }) };
 }
 
-interface Held {
+interface Deadline {
   readonly untilMs: number;
   readonly wake: string | undefined;
 }
 
-function findTurn(db: MemoryDatabase, ref: ConversationRef): Held | undefined {
+function findTurn(db: MemoryDatabase, ref: ConversationRef): Deadline | undefined {
   const conversation = db.find(ref);
   const head = conversation && headTurn(conversation);
   if (conversation === undefined || head === undefined) return undefined;
@@ -128,7 +128,7 @@ function findTurn(db: MemoryDatabase, ref: ConversationRef): Held | undefined {
   return { untilMs: Math.max(conversation.leaseUntil ?? 0, waitsUntil), wake: conversation.wake };
 }
 
-function findPass(db: MemoryDatabase, ref: ConversationRef): Held | undefined {
+function findPass(db: MemoryDatabase, ref: ConversationRef): Deadline | undefined {
   const pass = db.find(ref)?.pass;
   return pass && { untilMs: Math.max(pass.leaseUntil ?? 0, pass.parked?.untilMs ?? 0), wake: pass.wake };
 }

@@ -5,7 +5,7 @@ import { headTurn } from './mailbox.ts';
 import { readyEntry } from './members.ts';
 
 /** Mirrors lua/shared/fence.lua: the record of the lease, or why the lease was lost. */
-export function hold(
+export function findOwned(
   db: MemoryDatabase,
   lease: TurnLease,
 ): { conversation: MemoryConversation; record: MemoryTurn } | Lost {

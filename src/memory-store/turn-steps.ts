@@ -3,13 +3,13 @@ import { isAnswerKind, TURN_LIMITS, type WaitRequest } from '../domain/turn.ts';
 import { type MemoryConversation, type MemoryDatabase, type MemoryTurn, toStepState } from './database.ts';
 import { appendToLog, moveCalls } from './log.ts';
 import { readyEntry } from './members.ts';
-import { extendLease, hold } from './turn-lease.ts';
+import { extendLease, findOwned } from './turn-lease.ts';
 import { emitWait, makeWait } from './waiting.ts';
 
 export function addStep(db: MemoryDatabase, lease: TurnLease, outcome: StepOutcome): StepResult {
-  const held = hold(db, lease);
-  if ('status' in held) return held;
-  const { conversation, record } = held;
+  const owned = findOwned(db, lease);
+  if ('status' in owned) return owned;
+  const { conversation, record } = owned;
   const { key, messages, usage, anchor, end } = outcome;
   if (record.steps.get(key)?.status === 'done') {
     return { status: 'known', conversation: toStepState(conversation) };
@@ -55,15 +55,15 @@ export function suspend(
   lease: TurnLease,
   request: WaitRequest,
 ): { status: 'suspended' | 'exhausted' } | Lost {
-  const held = hold(db, lease);
-  if ('status' in held) {
+  const owned = findOwned(db, lease);
+  if ('status' in owned) {
     const conversation = db.find(lease.conversation);
     const record = conversation?.turnRecords.get(lease.turn);
     const isOfLease = conversation?.owner === undefined && conversation?.epoch === lease.epoch;
     const isSame = record?.state === 'waiting' && record.waiting?.step === request.step;
-    return held.status === 'fenced' && isOfLease && isSame ? { status: 'suspended' } : held;
+    return owned.status === 'fenced' && isOfLease && isSame ? { status: 'suspended' } : owned;
   }
-  const { conversation, record } = held;
+  const { conversation, record } = owned;
   const { passId } = request;
   const waiting = makeWait(db, record, request);
   const count = (record.suspensions.get(waiting.step) ?? 0) + 1;

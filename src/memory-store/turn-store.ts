@@ -21,7 +21,7 @@ import { readyEntry } from './members.ts';
 import { dropProposal } from './proposal-store.ts';
 import { putVersion } from './put-version.ts';
 import { openMemoryTurnIntake } from './turn-intake.ts';
-import { extendLease, hold } from './turn-lease.ts';
+import { extendLease, findOwned } from './turn-lease.ts';
 import { addStep, suspend } from './turn-steps.ts';
 
 /** Turns in memory, under the contract suite of test/store. */
@@ -30,10 +30,10 @@ export function openMemoryTurnStore(db: MemoryDatabase): TurnStore & TurnIntake 
     ...openMemoryTurnIntake(db),
     claim: async (ref, owner, wake) => claim(db, ref, owner, wake),
     startSteps: async (lease, keys) => {
-      const held = hold(db, lease);
-      if ('status' in held) return held;
+      const owned = findOwned(db, lease);
+      if ('status' in owned) return owned;
       for (const key of keys) {
-        if (!held.record.steps.has(key)) held.record.steps.set(key, { status: 'started', at: db.now() });
+        if (!owned.record.steps.has(key)) owned.record.steps.set(key, { status: 'started', at: db.now() });
       }
       return { status: 'recorded' };
     },
@@ -44,25 +44,25 @@ export function openMemoryTurnStore(db: MemoryDatabase): TurnStore & TurnIntake 
       return { ...(context !== undefined && { context }), ...(system !== undefined && { system }) };
     },
     keepSystem: async (lease, text) => {
-      const held = hold(db, lease);
-      if ('status' in held) return held;
-      const { conversation } = held;
+      const owned = findOwned(db, lease);
+      if ('status' in owned) return owned;
+      const { conversation } = owned;
       if (conversation.system?.turn !== lease.turn) conversation.system = { turn: lease.turn, text };
       return { status: 'kept', system: conversation.system?.text ?? text };
     },
     recordStep: async (lease, outcome) => addStep(db, lease, outcome),
     suspend: async (lease, wait) => suspend(db, lease, wait),
     heartbeat: async (lease) => {
-      const held = hold(db, lease);
-      if ('status' in held) return held;
-      extendLease(db, held.conversation);
+      const owned = findOwned(db, lease);
+      if ('status' in owned) return owned;
+      extendLease(db, owned.conversation);
       return { status: 'held' };
     },
     release: async (lease, wake) => release(db, lease, wake),
     startAlone: async (lease) => {
-      const held = hold(db, lease);
-      if ('status' in held) return held;
-      held.conversation.isAlone = true;
+      const owned = findOwned(db, lease);
+      if ('status' in owned) return owned;
+      owned.conversation.isAlone = true;
       return { status: 'recorded' };
     },
     rollBackVersion: async (lease, rollback) => rollBackVersion(db, lease, rollback),
@@ -133,13 +133,13 @@ function poison(db: MemoryDatabase, conversation: MemoryConversation, record: Me
 
 /** Mirrors lua/release-turn.lua. */
 function release(db: MemoryDatabase, lease: TurnLease, wake: string): { readonly status: 'released' } | Lost {
-  const held = hold(db, lease);
-  if ('status' in held) {
+  const owned = findOwned(db, lease);
+  if ('status' in owned) {
     const conversation = db.find(lease.conversation);
     const isReleased = conversation?.owner === undefined && conversation?.epoch === lease.epoch;
-    return held.status === 'fenced' && isReleased && isRecorded(conversation, wake) ? { status: 'released' } : held;
+    return owned.status === 'fenced' && isReleased && isRecorded(conversation, wake) ? { status: 'released' } : owned;
   }
-  const { conversation, record } = held;
+  const { conversation, record } = owned;
   record.state = 'queued';
   conversation.attempts = Math.max(conversation.attempts - 1, 0);
   conversation.owner = undefined;
@@ -151,9 +151,9 @@ function release(db: MemoryDatabase, lease: TurnLease, wake: string): { readonly
 
 function rollBackVersion(db: MemoryDatabase, lease: TurnLease, rollback: VersionRollback): RollbackResult {
   checkNumber(rollback);
-  const held = hold(db, lease);
-  if ('status' in held) return held;
-  const { conversation } = held;
+  const owned = findOwned(db, lease);
+  if ('status' in owned) return owned;
+  const { conversation } = owned;
   const { version, expectedVersion, shownVersion, refusedSegments, keepVersions } = rollback;
   const live = conversation.versions.get(version.number);
   if (conversation.version === version.number && isDeepStrictEqual(live, version)) {
@@ -191,19 +191,19 @@ function settle(
       ...(wake === undefined && next && isTaken && { next: claimedTurn(conversation, next) }),
     };
   }
-  const held = hold(db, lease);
-  if ('status' in held) return held;
+  const owned = findOwned(db, lease);
+  if ('status' in owned) return owned;
   if (settlement.state === 'failed') {
-    closeOpenCalls(held.conversation, lease.turn, db.now());
-    raiseEpoch(db, held.conversation);
+    closeOpenCalls(owned.conversation, lease.turn, db.now());
+    raiseEpoch(db, owned.conversation);
   }
-  settleRecord(db, held.conversation, held.record, settlement);
-  const hasNext = popHead(db, held.conversation, wake);
-  const next = headTurn(held.conversation);
+  settleRecord(db, owned.conversation, owned.record, settlement);
+  const hasNext = popHead(db, owned.conversation, wake);
+  const next = headTurn(owned.conversation);
   if (next === undefined || wake !== undefined) {
     return { status: 'settled', hasNext, ...(hasNext && wake !== undefined && { wake }) };
   }
-  return { status: 'settled', hasNext, next: takeHead(db, held.conversation, next, lease.owner) };
+  return { status: 'settled', hasNext, next: takeHead(db, owned.conversation, next, lease.owner) };
 }
 
 function waitedFor({

@@ -54,7 +54,7 @@ function replaceVersion(db: MemoryDatabase, replacement: VersionReplacement): Ve
   if (conversation.version !== expectedVersion || head !== expectedHead) {
     return { status: 'changed', version: conversation.version, head };
   }
-  if (!holdsTexts(conversation, version)) return { status: 'text_gone' };
+  if (!hasTexts(conversation, version)) return { status: 'text_gone' };
   const isAwaited = endOpenPass(db, conversation, replacement.wakeTurn);
   for (const number of [expectedVersion, version.number]) if (number > 0) conversation.points.add(number);
   putVersion(db, conversation, version, keepVersions);
@@ -67,8 +67,8 @@ function replaceVersion(db: MemoryDatabase, replacement: VersionReplacement): Ve
 
 function isBusy(conversation: MemoryConversation, { keepsNewer }: VersionReplacement): boolean {
   if (conversation.owner !== undefined) return true;
-  const isUnderWay = headTurn(conversation)?.state === 'waiting' || conversation.openCalls.size > 0;
-  return isUnderWay && !keepsNewer;
+  const isInFlight = headTurn(conversation)?.state === 'waiting' || conversation.openCalls.size > 0;
+  return isInFlight && !keepsNewer;
 }
 
 function endOpenPass(db: MemoryDatabase, conversation: MemoryConversation, wakeTurn: string): boolean {
@@ -105,7 +105,7 @@ function copyToFork(
   ref: ConversationRef,
   { operation, batch }: { readonly operation: string; readonly batch: ForkBatch },
 ): { readonly status: 'copied'; readonly head: number } | ForkLost {
-  const conversation = holdFork(db, ref, operation);
+  const conversation = findOpenFork(db, ref, operation);
   if ('status' in conversation) return conversation;
   const { log, summaries, texts, fork } = conversation;
   if (fork !== undefined) conversation.fork = { ...fork, until: db.now() + FORK_LEASE_MS };
@@ -127,13 +127,13 @@ function endFork(
   ref: ConversationRef,
   { operation, version }: { readonly operation: string; readonly version: Version },
 ): ForkEndResult {
-  const conversation = holdFork(db, ref, operation);
+  const conversation = findOpenFork(db, ref, operation);
   if ('status' in conversation) {
     const isDone = conversation.status === 'superseded' && db.find(ref)?.fork?.operation === operation;
     return isDone ? { status: 'done' } : conversation;
   }
   const head = conversation.log.length;
-  const isComplete = head >= (conversation.fork?.plan.head ?? 0) && holdsTexts(conversation, version);
+  const isComplete = head >= (conversation.fork?.plan.head ?? 0) && hasTexts(conversation, version);
   if (!isComplete) return { status: 'incomplete', head };
   putVersion(db, conversation, version, PASS_LIMITS.keepVersions);
   conversation.passed = { head, turns: conversation.turns };
@@ -142,12 +142,12 @@ function endFork(
   return { status: 'done' };
 }
 
-function holdsTexts({ summaries }: MemoryConversation, version: Version): boolean {
+function hasTexts({ summaries }: MemoryConversation, version: Version): boolean {
   return shownKeys(version).every((key) => summaries.has(key));
 }
 
 /** Mirrors lua/shared/fork-fence.lua. */
-function holdFork(db: MemoryDatabase, ref: ConversationRef, operation: string): MemoryConversation | ForkLost {
+function findOpenFork(db: MemoryDatabase, ref: ConversationRef, operation: string): MemoryConversation | ForkLost {
   if (db.isGone(ref)) return { status: 'gone' };
   const conversation = db.find(ref);
   if (conversation?.fork?.operation !== operation || !conversation.fork.isOpen) return { status: 'superseded' };

@@ -46,10 +46,10 @@ export interface TestWorkers<Agents extends AnyAgents = AnyAgents> {
  * @throws invalid_config, invalid_policy
  */
 export async function openTestWorkers<const Agents extends readonly Agent[]>({
-  agents: given,
+  agents: agentsToTest,
   policy = {},
 }: TestWorkersOptions<Agents>): Promise<TestWorkers<Agents>> {
-  const { agents: read, problems } = readAgents(given);
+  const { agents: read, problems } = readAgents(agentsToTest);
   if (problems[0] !== undefined) throw problems[0];
   const agents = await prepareAgents(read, policy, () => 1);
   const database = new MemoryDatabase();

@@ -80,7 +80,7 @@ function openWorld() {
 }
 
 test.each(Object.entries(ARGUMENTS))(
-  '%s answers any input with success or a coded error, and writes nothing that it refused',
+  'client.%s succeeds or fails with a coded error for any arguments, and a failed call writes nothing',
   async (method, valid) => {
     const world = openWorld();
     await tryBatch({
@@ -100,7 +100,7 @@ test.each(Object.entries(ARGUMENTS))(
 );
 
 test(
-  'a conversation’s name may be any value',
+  'methods of the client accept any value as a conversation name: they fail with a coded error and write nothing',
   async () => {
     const world = openWorld();
     await tryBatch({

@@ -23,7 +23,7 @@ import { createMemoryClient } from '../client/memory-client.ts';
 import { badJson, badValue, codedError, countCases, type Make, spoiled, tryBatch } from './cases.ts';
 
 const TIMEOUT_MS = 600_000;
-/** Characters on which a terminal acts. */
+/** Control characters, which a terminal would execute. */
 const ACTS = /(?!\n|\t)\p{Cc}|[\u061C\u200E\u200F\u202A-\u202E\u2066-\u2069]/u;
 
 const message = record(
@@ -89,7 +89,7 @@ async function serveNeighbour(): Promise<void> {
 }
 
 test(
-  'a line of a conversation file is read, or refused with a coded error',
+  'the reader of conversation files returns a conversation or a coded error for any line',
   async () => {
     const run = async (line: string): Promise<void> => void (await codedError(() => readConversationLine(line, 7)));
     expect(await tryBatch({ cases: 4_000, input: badLine(), run, serveNeighbour })).toBe(countCases(4_000));
@@ -98,7 +98,7 @@ test(
 );
 
 test(
-  'commands take any line of a file: the lines around it are done, and nothing acts on the terminal',
+  'plan, compact and render process the lines around any bad line, and print no control characters',
   async () => {
     const run = async (line: string): Promise<void> => {
       const path = await writeTemporary('file.jsonl', [healthy, line.replaceAll('\n', ' '), healthy].join('\n'));
@@ -119,7 +119,7 @@ test(
 );
 
 test(
-  'an import takes a conversation whole or not at all',
+  'turnfold import writes a conversation whole or not at all',
   async () => {
     const run = async (line: string): Promise<void> => {
       const path = await writeTemporary('file.jsonl', line.replaceAll('\n', ' '));
@@ -158,7 +158,7 @@ const policy = record(
 );
 
 test(
-  'a policy is read, or refused with a coded error',
+  'the policy reader returns a policy or a coded error for any value',
   async () => {
     const run = async (given: unknown): Promise<void> => void (await codedError(() => readPolicy(given, 'policy')));
     expect(await tryBatch({ cases: 1_500, input: spoiled(policy), run, serveNeighbour })).toBe(countCases(1_500));
@@ -168,7 +168,7 @@ test(
 );
 
 test(
-  'a policy file of any text or bytes is read, or refused with a coded error',
+  'the policy file reader returns a policy or a coded error for any text or bytes',
   async () => {
     const text = tuple(
       spoiled(policy, badJson()),
@@ -234,7 +234,7 @@ const agent = record(
 );
 
 test(
-  'agents of a module are read, or each is refused with coded errors',
+  'the agents reader returns each agent of a module or coded errors about it',
   async () => {
     const run = async (given: unknown): Promise<void> => {
       try {

@@ -23,7 +23,7 @@ const payload = record({
 });
 
 test(
-  'a payload is read, or refused with a coded error',
+  'every reader of job payloads returns a value or throws a coded error for any JSON',
   async () => {
     const run = async (data: unknown): Promise<void> => {
       for (const read of [wakeTurnJob.read, wakePassJob.read, summarizeJob.read, isNewerPayload]) {
@@ -71,7 +71,7 @@ function plain(value: unknown): unknown {
 }
 
 test(
-  'workers go on behind any job, and answer a neighbour',
+  'workers still answer turns after jobs with any payload',
   async () => {
     const connection = new Redis(fixture.url, { maxRetriesPerRequest: null });
     const queues = new Map(

@@ -40,7 +40,7 @@ const WAYS = ['field', 'field', 'field', 'remove field', 'type', 'remove key', '
 
 interface Damage {
   readonly way: (typeof WAYS)[number];
-  /** which of the conversation's keys, and which of that one's fields */
+  /** Numbers that select a key of the conversation and a field of this key. */
   readonly key: number;
   readonly field: number;
   readonly garbage: string;
@@ -78,7 +78,7 @@ async function spoilRecord(id: string, { way, key: place, field: which, garbage 
 }
 
 test.runIf(KEEPS_RULE)(
-  'a damaged record is answered with success or a coded error, and the conversations beside it are served',
+  'client calls on a damaged record succeed or fail with a coded error, and other conversations are served',
   async () => {
     const { client } = fixture;
     let made = 0;

@@ -44,7 +44,7 @@ async function serveNeighbour(): Promise<void> {
 }
 
 test(
-  'a call is answered once, whatever its tool throws',
+  'a tool call runs once and gets an error result, whatever the tool throws',
   async () => {
     const run = async (thrown: unknown): Promise<void> => {
       let runs = 0;
@@ -63,7 +63,7 @@ test(
 );
 
 test(
-  'a call is answered once, whatever its tool gives back',
+  'a turn completes, whatever a tool returns',
   async () => {
     const valid = record({ content: string(), isError: constantFrom(true, false) });
     const run = async (given: unknown): Promise<void> => {
@@ -77,7 +77,7 @@ test(
 );
 
 test(
-  'a call is answered, whatever arguments its model writes and its schema does',
+  'a turn settles, whatever arguments the model writes and whatever the schema of the tool throws',
   async () => {
     const run = async (given: unknown): Promise<void> => {
       const text = typeof given === 'string' ? given : JSON.stringify(given);
@@ -102,7 +102,7 @@ function checkEnd(view: Awaited<ReturnType<typeof answer>>['view']): void {
 }
 
 test(
-  'a turn ends, whatever its model throws',
+  'a turn settles or waits for a retry, whatever its model throws',
   async () => {
     const valid = record({
       kind: constantFrom('retry', 'invalid', 'fatal'),
@@ -153,7 +153,7 @@ function badPlain(): ReturnType<typeof badValue> {
 }
 
 test(
-  'a turn ends, whatever its model answers, alone or in a chain',
+  'a turn settles or waits for a retry, whatever its model answers, alone or in a chain',
   async () => {
     const valid = record(
       {
@@ -186,7 +186,7 @@ test(
 );
 
 test(
-  'a turn ends, whatever its model streams',
+  'a turn completes, whatever its model streams',
   async () => {
     const run = async (piece: unknown): Promise<void> => {
       const model: Model = {
@@ -209,7 +209,7 @@ test(
 );
 
 test(
-  'a summarizer’s call ends, whatever its model throws or answers',
+  'a summary call ends with a known status, whatever its model throws or answers',
   async () => {
     const request = { system: '', content: 'text', tokens: 1, maxOutputTokens: 100 };
     const ask = async (generate: () => Promise<ModelAnswer>): Promise<void> => {

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { listNodes, readRedisAddress, showAddress } from '../../src/redis/address.ts';
 
-test('keeps the URL of one server', () => {
+test('the address of one server keeps its URL', () => {
   expect(readRedisAddress('rediss://u:p@host:6380/2')).toEqual({ kind: 'single', url: 'rediss://u:p@host:6380/2' });
 });
 
-test('reads the master, database and login of Sentinels', () => {
+test('the address of Sentinels has their nodes, the master, the database and the login', () => {
   expect(readRedisAddress('redis+sentinel://u:p%40s:x@one:1,two:80,[::1]:3,four/main.one/4')).toEqual({
     kind: 'sentinel',
     nodes: [
@@ -23,7 +23,7 @@ test('reads the master, database and login of Sentinels', () => {
   });
 });
 
-test('reads a login for Sentinels', () => {
+test('the query of an address holds another login for Sentinels', () => {
   expect(
     readRedisAddress('redis+sentinel://:p@one/main/1?sentinelUsername=look&sentinelPassword=a+b%40'),
   ).toMatchObject({
@@ -33,7 +33,7 @@ test('reads a login for Sentinels', () => {
   });
 });
 
-test('reads nodes and login of a Cluster', () => {
+test('the address of a Cluster has its nodes and the login', () => {
   expect(readRedisAddress('rediss+cluster://:secret@one,two:7000')).toEqual({
     kind: 'cluster',
     nodes: [
@@ -52,7 +52,7 @@ test.each([
   ['redis+sentinel://one/main?sentinelPassword=hush', 'redis+sentinel://***@one:26379/main/0'],
   ['redis+cluster://one', 'redis+cluster://one:6379'],
   ['redis://me@one/2?password=hush', 'redis://***@one/2'],
-])('%s is shown as %s', (text, shown) => {
+])('showAddress hides the secrets of %s as %s', (text, shown) => {
   const address = readRedisAddress(text);
   expect(address && showAddress(address)).toBe(shown);
 });
@@ -67,7 +67,7 @@ test.each([
       { host: 'two', port: 2 },
     ],
   ],
-])('%s is asked at its nodes', (text, nodes) => {
+])('listNodes returns the servers of %s', (text, nodes) => {
   const address = readRedisAddress(text);
   expect(address && listNodes(address)).toEqual(nodes);
 });
@@ -90,6 +90,6 @@ test.each([
   'redis+clusters://one',
   'http://one',
   'redis://one,two',
-])('%s is no address', (text) => {
+])('readRedisAddress rejects %s', (text) => {
   expect(readRedisAddress(text)).toBeUndefined();
 });

@@ -5,7 +5,7 @@ import { isOutage, nameRedisError, outage, outageBecause, reportOutages } from '
 const AWAY = new Error('connect ECONNREFUSED 127.0.0.1:6379');
 const REFUSED = new Error('WRONGPASS invalid username-password pair or user is disabled.');
 
-describe('the failure of a call', () => {
+describe('nameRedisError', () => {
   test.each([
     'connect ECONNREFUSED 127.0.0.1:6379',
     'read ECONNRESET',
@@ -23,7 +23,7 @@ describe('the failure of a call', () => {
     'None of startup nodes is available',
     'All sentinels are unreachable. Retrying from scratch after 50ms.',
     'Failed to refresh slots cache.',
-  ])('%s: Redis is away', (message) => {
+  ])('the error "%s" is coded as redis_unavailable', (message) => {
     const cause = new Error(message);
     expect(isOutage(cause)).toBe(true);
     expect(nameRedisError(cause)).toMatchObject({
@@ -43,7 +43,7 @@ describe('the failure of a call', () => {
     ['LOADING Redis is loading the dataset in memory', 'it is loading its data (LOADING)'],
     ['CLUSTERDOWN The cluster is down', 'the Cluster does not serve now (CLUSTERDOWN)'],
     ['UNBLOCKED force unblock from blocking operation', 'it changed its role meanwhile (UNBLOCKED)'],
-  ])('%s: is reported in our words alone', (message, words) => {
+  ])('the message for "%s" names the cause without words of the library', (message, words) => {
     expect(nameRedisError(new Error(message))).toMatchObject({ message: `Redis does not answer: ${words}` });
   });
 
@@ -72,14 +72,14 @@ describe('the failure of a call', () => {
       'All sentinels are unreachable. Last error: DENIED Redis is running in protected mode',
       /protected mode.*sentinelPassword/,
     ],
-  ])('%s: Redis refuses us, and the error says what to do', (message, words) => {
+  ])('the error "%s" is coded as redis_denied and says what to do', (message, words) => {
     const cause = new Error(message);
     for (const error of [nameRedisError(cause), outage(cause)]) {
       expect(error).toMatchObject({ code: 'redis_denied', message: expect.stringMatching(words), cause });
     }
   });
 
-  test('reports a code without a message', () => {
+  test('an error with a code and without a message is named by its code', () => {
     const cause = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' });
     expect(nameRedisError(cause)).toMatchObject({
       message: 'Redis does not answer: nothing accepts connections there (ECONNREFUSED)',
@@ -100,7 +100,7 @@ describe('the failure of a call', () => {
     [{ code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED' }, 'tlsv13 alert certificate required', 'requires'],
     [{ code: 'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA' }, 'tlsv1 alert unknown ca', 'does not accept our certificate'],
     [{ code: 'ERR_SSL_WRONG_VERSION_NUMBER' }, 'wrong version number', 'speaks no TLS'],
-  ])('%j %s: Redis is there, and there is no TLS with it', (code, said, words) => {
+  ])('the TLS error %j "%s" says that Redis cannot be used, and why', (code, said, words) => {
     const cause = Object.assign(new Error(said), code);
     expect(isOutage(cause)).toBe(true);
     expect(nameRedisError(cause)).toMatchObject({
@@ -110,34 +110,34 @@ describe('the failure of a call', () => {
     });
   });
 
-  test('reports an outage of a Cluster with the error of its last node', () => {
+  test('an outage of a Cluster is reported with the error of its last node', () => {
     const cause = Object.assign(new Error('Failed to refresh slots cache.'), { lastNodeError: AWAY });
     expect(nameRedisError(cause)).toMatchObject({
       message: 'Redis does not answer: nothing accepts connections there (ECONNREFUSED) at 127.0.0.1:6379',
     });
   });
 
-  test('a full Redis is no outage', () => {
+  test('a full Redis is coded as redis_full and is no outage', () => {
     const cause = new Error("OOM command not allowed when used memory > 'maxmemory'.");
     expect(isOutage(cause)).toBe(false);
     expect(nameRedisError(cause)).toMatchObject({ code: 'redis_full', cause });
   });
 
-  // Taken for an outage it would not be reported: the connection reports those.
+  // An outage is reported only by the connection, so a wrong match would hide these errors.
   test.each([
     new Error('uploading the file failed'),
     new Error('BUSYGROUP Consumer Group name already exists'),
     new Error('a readonly field'),
     'LOADING',
     undefined,
-  ])('%s is left as it is', (cause) => {
+  ])('the value %s is no outage and is returned unchanged', (cause) => {
     expect(isOutage(cause)).toBe(false);
     expect(nameRedisError(cause)).toBe(cause);
   });
 });
 
-describe('an outage', () => {
-  test('is reported once, and the next one again', () => {
+describe('reportOutages', () => {
+  test('reportOutages reports each outage once, although ioredis emits an error per reconnect', () => {
     const report = vi.fn<(error: Error) => void>();
     const outages = reportOutages(report);
     for (const _ of [1, 2, 3]) outages.onError(AWAY);
@@ -147,7 +147,7 @@ describe('an outage', () => {
     expect(report).toHaveBeenCalledTimes(2);
   });
 
-  test('an error other than an outage is reported once, under its own code', () => {
+  test('reportOutages reports an error other than an outage once, with its own code', () => {
     const report = vi.fn<(error: Error) => void>();
     const outages = reportOutages(report);
     for (const _ of [1, 2]) outages.onError(REFUSED);
@@ -155,7 +155,7 @@ describe('an outage', () => {
   });
 });
 
-describe('a refusal of writes', () => {
+describe('findWriteRefusal', () => {
   const named = (message: string): unknown => nameRedisError(new Error(message));
 
   test.each([
@@ -164,18 +164,18 @@ describe('a refusal of writes', () => {
     ['MISCONF Redis is configured to save RDB snapshots.', 'redis_unavailable'],
     ['connect ECONNREFUSED 127.0.0.1:6379', undefined],
     ['ERR unknown command', undefined],
-  ])('%s: %s', (message, code) => {
+  ])('findWriteRefusal classifies "%s" as %s', (message, code) => {
     expect(findWriteRefusal(named(message))).toBe(code);
   });
 
-  test('no other coded error and no other value', () => {
+  test('findWriteRefusal ignores errors that turnfold coded itself, and other values', () => {
     expect(findWriteRefusal(new TurnfoldError('redis_unavailable', 'away'))).toBeUndefined();
     expect(findWriteRefusal('OOM')).toBeUndefined();
     expect(nameRedisError('OOM')).toBe('OOM');
   });
 });
 
-test('an outage that we detected says why', () => {
+test('outageBecause puts the cause into the message', () => {
   expect(outageBecause('its master is silent')).toMatchObject({
     code: 'redis_unavailable',
     message: 'Redis does not answer: its master is silent',

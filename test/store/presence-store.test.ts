@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished, vi } from 'vitest';
 import type { PresenceStore, WorkerPresence } from '../../src/domain/ports/presence-store.ts';
-import { openMemoryPresenceStore } from '../../src/memory-store/presence-store.ts';
 import { openPresence } from '../../src/store/presence.ts';
+import { openMemoryPresenceStore } from './memory-presence-store.ts';
 import { openSuiteRedis } from './open-redis.ts';
 
 /** Short, since the time in Redis cannot be moved by hand. */

@@ -42,7 +42,7 @@ let workers: Pick<TestWorkers, 'close'> | undefined;
 afterEach(() => workers?.close());
 
 describe('openTestWorkers', () => {
-  it('answers a turn with the results of its tools', async () => {
+  it('test workers answer a turn with the results of its tools', async () => {
     const test = await openTestWorkers({ agents: [supportAgent('look_up_order')] });
     workers = test;
     await test.client.enqueueTurn({ conversation: 'c1', agent: 'support', turn: 't1', input: 'Where is A-17?' });
@@ -55,7 +55,7 @@ describe('openTestWorkers', () => {
     expect(log.map(({ message }) => message.role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
   });
 
-  it('suspends a turn for an approval, and continues it with the answer of the service', async () => {
+  it('test workers suspend a turn for an approval, and continue after the service approves', async () => {
     const test = await openTestWorkers({ agents: [supportAgent('refund')] });
     workers = test;
     await test.client.enqueueTurn({ conversation: 'c1', agent: 'support', turn: 't1', input: 'Refund A-17.' });
@@ -68,7 +68,7 @@ describe('openTestWorkers', () => {
     expect(await test.client.result('c1', 't1')).toMatchObject({ answer: { content: 'Done: Refunded A-17.' } });
   });
 
-  it('runs a scheduled turn when the clock reaches its time', async () => {
+  it('test workers run a scheduled turn once advance reaches its time', async () => {
     const test = await openTestWorkers({ agents: [supportAgent('look_up_order')] });
     workers = test;
     const turn = {
@@ -85,7 +85,7 @@ describe('openTestWorkers', () => {
     expect(await test.client.result('c1', 't1')).toMatchObject({ state: 'completed' });
   });
 
-  it('compacts a long conversation by the policy under test', async () => {
+  it('test workers compact a long conversation by the policy under test', async () => {
     const model = scriptedModel({ decide: () => ({ content: ' word'.repeat(300) }) });
     const policy = { maxTokens: 1_500, tokenThreshold: 2_000, retentionWindow: 2 };
     const agent = defineAgent({ name: 'writer', system: 'You write.', model, tools: [], policy });
@@ -107,7 +107,7 @@ describe('openTestWorkers', () => {
     expect(await test.client.log('c1')).toHaveLength(24);
   });
 
-  it('refuses a policy that cannot work', async () => {
+  it('openTestWorkers refuses a policy whose maxTokens is too small', async () => {
     const agent = { ...supportAgent('refund'), policy: { maxTokens: 10 } };
     await expect(openTestWorkers({ agents: [agent] })).rejects.toMatchObject({ code: 'invalid_policy' });
   });

@@ -1,7 +1,7 @@
-import type { Clock } from '../domain/ports/clock.ts';
-import type { PresenceStore, WorkerPresence } from '../domain/ports/presence-store.ts';
+import type { Clock } from '../../src/domain/ports/clock.ts';
+import type { PresenceStore, WorkerPresence } from '../../src/domain/ports/presence-store.ts';
 
-/** Presence in memory, under the contract suite of test/store. */
+/** Presence in memory, for tests of the workers. The contract suite checks it against Redis. */
 export function openMemoryPresenceStore(clock: Clock): PresenceStore {
   const renewals = new Map<string, { readonly presence: WorkerPresence; readonly at: number }>();
   return {
