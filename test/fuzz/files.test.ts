@@ -20,7 +20,7 @@ import { examineAgents } from '../../src/runtime/agents.ts';
 import { readConversationLine } from '../../src/wire/conversation-line.ts';
 import { writeTemporary } from '../cli/run-turnfold.ts';
 import { createMemoryClient } from '../client/memory-client.ts';
-import { badJson, badValue, codedError, countCases, type Make, spoiled, tryBatch } from './cases.ts';
+import { badJson, badValue, codedError, keep, type Make, spoiled, tryBatch } from './cases.ts';
 
 const TIMEOUT_MS = 600_000;
 /** Control characters, which a terminal would execute. */
@@ -92,7 +92,7 @@ test(
   'the reader of conversation files returns a conversation or a coded error for any line',
   async () => {
     const run = async (line: string): Promise<void> => void (await codedError(() => readConversationLine(line, 7)));
-    expect(await tryBatch({ cases: 4_000, input: badLine(), run, serveNeighbour })).toBe(countCases(4_000));
+    await tryBatch({ cases: 4_000, input: badLine(), run, serveNeighbour });
   },
   TIMEOUT_MS,
 );
@@ -113,7 +113,7 @@ test(
         expect(said().split('\n').length).toBeGreaterThanOrEqual(2);
       }
     };
-    expect(await tryBatch({ cases: 300, input: badLine(), run, serveNeighbour })).toBe(countCases(300));
+    await tryBatch({ cases: 300, input: badLine(), run, serveNeighbour });
   },
   TIMEOUT_MS,
 );
@@ -135,7 +135,7 @@ test(
       expect(said()).not.toMatch(ACTS);
       if (code !== 0) expect(inspect(db.conversations)).toBe('Map(0) {}');
     };
-    expect(await tryBatch({ cases: 600, input: badLine(), run, serveNeighbour })).toBe(countCases(600));
+    await tryBatch({ cases: 600, input: badLine(), run, serveNeighbour });
   },
   TIMEOUT_MS,
 );
@@ -161,8 +161,8 @@ test(
   'the policy reader returns a policy or a coded error for any value',
   async () => {
     const run = async (given: unknown): Promise<void> => void (await codedError(() => readPolicy(given, 'policy')));
-    expect(await tryBatch({ cases: 1_500, input: spoiled(policy), run, serveNeighbour })).toBe(countCases(1_500));
-    expect(await tryBatch({ cases: 500, input: badValue(), run, serveNeighbour })).toBe(countCases(500));
+    await tryBatch({ cases: 1_500, input: spoiled(policy), run, serveNeighbour });
+    await tryBatch({ cases: 500, input: badValue(), run, serveNeighbour });
   },
   TIMEOUT_MS,
 );
@@ -181,11 +181,7 @@ test(
           return at < 0 ? yaml : yaml.slice(0, at) + wrong + yaml.slice(at + 1);
         },
     );
-    const bytes = uint8Array({ maxLength: 200 }).map(
-      (given): Make<string | Uint8Array> =>
-        () =>
-          given,
-    );
+    const bytes = uint8Array({ maxLength: 200 }).map((given) => keep<string | Uint8Array>(given));
     const byHand = constantFrom(
       '['.repeat(5_000),
       '&a [*a]',
@@ -195,11 +191,7 @@ test(
       '? '.repeat(2_000),
       '!!js/function "x"',
       'a: !!binary "x"',
-    ).map(
-      (given): Make<string | Uint8Array> =>
-        () =>
-          given,
-    );
+    ).map((given) => keep<string | Uint8Array>(given));
     const run = async (given: string | Uint8Array): Promise<void> => {
       const path = await writeTemporary('policy.yaml', '');
       await writeFile(path, given);
@@ -211,7 +203,7 @@ test(
       [bytes, 200],
       [byHand, 40],
     ] as const) {
-      expect(await tryBatch({ cases, input, run, serveNeighbour })).toBe(countCases(cases));
+      await tryBatch({ cases, input, run, serveNeighbour });
     }
   },
   TIMEOUT_MS,
@@ -247,10 +239,8 @@ test(
       expect(agents.length + problems.length).toBeGreaterThan(0);
       for (const problem of await examineAgents(agents, {}, true)) await codedError(() => Promise.reject(problem));
     };
-    expect(await tryBatch({ cases: 1_500, input: spoiled(agent), run, serveNeighbour })).toBe(countCases(1_500));
-    expect(
-      await tryBatch({ cases: 500, input: badValue(), run: async (value) => void readAgents(value), serveNeighbour }),
-    ).toBe(countCases(500));
+    await tryBatch({ cases: 1_500, input: spoiled(agent), run, serveNeighbour });
+    await tryBatch({ cases: 500, input: badValue(), run: async (value) => void readAgents(value), serveNeighbour });
   },
   TIMEOUT_MS,
 );

@@ -2,7 +2,7 @@ import { type Arbitrary, constantFrom, nat, record } from 'fast-check';
 import { afterAll, beforeAll, expect, test } from 'vitest';
 import { isErrorCode } from '../../src/domain/errors.ts';
 import { type Fixture, openFixture } from '../client/fixture.ts';
-import { codedError, countCases, type Make, tryBatch } from './cases.ts';
+import { codedError, keep, type Make, tryBatch } from './cases.ts';
 
 const TIMEOUT_MS = 600_000;
 const CASES = 400;
@@ -51,7 +51,7 @@ const damages: Arbitrary<Make<Damage>> = record({
   key: nat(),
   field: nat(),
   garbage: constantFrom(...GARBAGE),
-}).map((damage) => () => damage);
+}).map(keep);
 
 /** A conversation with a settled turn, appended messages and a turn that waits. */
 async function makeConversation(id: string): Promise<void> {
@@ -117,7 +117,7 @@ test.runIf(KEEPS_RULE)(
       const view = await client.result('neighbour', turn, { waitMs: 60_000 });
       expect(view).toMatchObject({ state: 'completed', answer: { content: `heard hello ${turns}` } });
     };
-    expect(await tryBatch({ cases: CASES, input: damages, run, serveNeighbour })).toBe(countCases(CASES));
+    await tryBatch({ cases: CASES, input: damages, run, serveNeighbour });
     await serveNeighbour();
   },
   TIMEOUT_MS,
