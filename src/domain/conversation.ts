@@ -6,7 +6,10 @@ export interface ConversationState {
   readonly agent: string;
   /** Seq of the last log entry. 0 for an empty log. */
   readonly head: number;
-  /** User messages in the log. */
+  /**
+   * User messages in the log, appended ones included. A turn counts once its first claim writes its user message.
+   * `turnThreshold` compares this count with that of the last pass.
+   */
   readonly turns: number;
   /** Tool calls that have no result yet. */
   readonly openCalls: readonly OpenCall[];
@@ -16,7 +19,7 @@ export interface ConversationState {
   readonly passed: {
     /** Seq of the last log entry at that time. */
     readonly head: number;
-    /** User messages up to that time. */
+    /** `turns` at that time. */
     readonly turns: number;
   };
   /** Sizes below which no soft pass is requested. */
@@ -25,7 +28,7 @@ export interface ConversationState {
   readonly passId?: string;
   /** Version that a provider refused. No pass commits its segments again. */
   readonly quarantine?: Quarantine;
-  /** Set while a fork copies the conversation: it is incomplete. */
+  /** Set while a fork copies messages into this conversation, which is incomplete until then. */
   readonly isForking?: true;
   /**
    * Newest version over which a model answered, with or without a usage report. A refusal never rolls back this
@@ -39,7 +42,7 @@ export interface ConversationState {
 /** Snapshot without open calls. A worker knows these calls, and a turn may have 1,000 of them. */
 export type StepState = Omit<ConversationState, 'openCalls'>;
 
-/** A version whose form a provider refused. */
+/** Marks a version that a provider refused, so that no later pass makes the same version again. */
 export interface Quarantine {
   /** Number of the version that replaced the refused one. While it is live, passes use no model. */
   readonly version: number;
@@ -47,7 +50,7 @@ export interface Quarantine {
   readonly segments: string;
 }
 
-/** When a soft pass is not requested again until the context has grown. Sizes are in tokens. */
+/** Sizes in tokens below which no soft pass is requested, because the last passes gained nothing or too little. */
 export interface Backoff {
   /** Size below which the last evaluation would find nothing to do again. 0: no such limit. */
   readonly nothingBelowTokens: number;

@@ -1,95 +1,88 @@
 import { brandErrors, hasBrand } from './thrown.ts';
 
 /**
- * All error codes of the project. No other error leaves its borders. The code tells programs what happened, the message
- * tells people, and `field` names the input or setting at fault.
+ * Every error that leaves the project has one of these codes, so that programs can react to it. The value names who has to
+ * act: the caller, a worker, the agent of a turn, or the operator of the service.
  */
 export const ERROR_CODES = {
-  /** Input that does not match its schema. `field` is its path. */
+  /** The input does not match its schema. `field` is the path of the wrong value. */
   invalid_input: 'caller',
-  /** A policy that cannot work, found when it is loaded. `details` holds the sum. */
+  /** The policy cannot work, e.g. its budget is below its fixed parts. Found at load. `details` holds the sum. */
   invalid_policy: 'caller',
-  /** A tool result that answers no earlier call. */
+  /** A tool result answers a call that no earlier message made. */
   orphan_result: 'caller',
-  /** A call id that is used twice, or a call that is answered twice. */
+  /** A call id is used twice, or a call is answered twice. */
   duplicate_call: 'caller',
-  /** A message above the limit of 1 MiB. */
+  /** A message is larger than 1 MiB. */
   message_too_large: 'caller',
-  /** A known turn id with another payload. */
+  /** The turn id is known with another payload. Use a new id for a new turn. */
   turn_conflict: 'caller',
-  /** A turn or an append for an agent that does not own the conversation. */
+  /** The conversation belongs to another agent than the turn or append names. */
   agent_conflict: 'caller',
-  /** A mailbox that already holds `maxQueuedTurns` turns. */
+  /** The mailbox already holds `maxQueuedTurns` turns. Try again once some are settled. */
   mailbox_full: 'caller',
-  /** An append while turns wait or run, or a restore during a turn. */
+  /** A turn waits or runs, so the conversation accepts no append and no restore. */
   conversation_busy: 'caller',
-  /** An append or a commit for another head or version, or an answer to a call that the turn does not wait for. */
+  /** The log or the live version changed since the caller read it, or the turn does not wait for the answered call. */
   conflict: 'caller',
-  /** A decision on a proposal that is superseded or no longer fits. Read the current proposal first. */
+  /** The proposal was superseded or no longer fits the log. Read the current proposal first. */
   proposal_stale: 'caller',
-  /** Only a failed turn can be redriven. */
+  /** The turn has not failed, so it cannot be redriven. */
   turn_not_failed: 'caller',
-  /**
-   * A compacted context that would break a rule of its model's format. `details` holds the rules. Nothing was changed.
-   */
+  /** The compacted context would break a rule of its model's format, so nothing was changed. `details` holds the rules. */
   invalid_context: 'caller',
-  /** A rollback needs a settled turn. */
+  /** The turn is not settled, so it cannot be rolled back. */
   turn_running: 'caller',
-  /** A restore that would exceed the agent's hard limit. `details` holds the sum. */
+  /** The restored version would exceed the agent's hard limit. `details` holds the sum. */
   over_hard_limit: 'caller',
-  /** A version that is no longer kept, or that lacks one of its texts. */
+  /** The version is no longer kept, or one of its texts is lost. */
   version_gone: 'caller',
-  /** A conversation that is being copied and accepts nothing before the fork ends. */
+  /** A fork is copying the conversation. The conversation accepts nothing before the fork ends. */
   conversation_forking: 'caller',
-  /** A fork that stopped before its end. Fork again, or erase the conversation. */
+  /** The fork stopped half-way: the copy is incomplete. Fork again, or erase the copy. */
   fork_abandoned: 'caller',
-  /** A conversation, turn, version or agent that does not exist. */
+  /** The named conversation, turn, version or agent does not exist. */
   not_found: 'caller',
-  /** A conversation that was erased. */
+  /** The conversation was erased. */
   gone: 'caller',
-  /** The worker lost the turn or the pass, so its write was not made. */
+  /** Another worker owns the turn or the pass, so the write was not made. */
   fenced: 'worker',
-  /** A turn whose agent is not registered at the worker that claimed it. */
+  /** The worker that claimed the turn has no agent of that name. */
   unknown_agent: 'turn',
-  /** Three claims in a row that ended without an outcome. */
+  /** Three workers in a row claimed the turn and died or failed without an outcome. */
   poison: 'turn',
-  /** A turn that needs more steps than its agent allows. */
+  /** The turn needs more steps than its agent allows. */
   step_limit: 'turn',
-  /** A step that was suspended more often than allowed. */
+  /** One step was suspended more often than allowed. */
   retries_exhausted: 'turn',
-  /** A context above the window from which nothing more may be removed. `details` holds the arithmetic (I14). */
+  /** The context exceeds the window, and nothing more may be removed. `details` holds the arithmetic (I14). */
   budget_infeasible: 'turn',
-  /** A request above the window while compaction is off. */
+  /** The request exceeds the window, and compaction is off. */
   context_overflow: 'turn',
-  /** A model that refused the request or broke its contract. A retry would not help. */
+  /** The model refused the request or broke its contract. A retry would not help. */
   model_failed: 'turn',
-  /** A system prompt function that threw, took too long or returned no text. */
+  /** The system prompt function threw, took too long or returned no text. */
   system_failed: 'turn',
-  /** A turn that took more time than its agent allows, waits included. */
+  /** The turn took more time than its agent allows, waits included. */
   turn_timeout: 'turn',
-  /** A step or a wait that exceeded its time limit. */
+  /** A step or a wait exceeded its time limit. */
   timeout: 'turn',
   /**
-   * A write that succeeded without reaching the requested durability in time. `details` names both. Repeating the call
-   * with the same id is safe, and succeeds once the durability is reached.
+   * The write succeeded but did not reach the requested durability in time. `details` names both. Repeat the call with the
+   * same id: it succeeds once the durability is reached.
    */
   accepted_unsure: 'service',
-  /** A Redis that does not answer or accepts no writes now: its disk is full, or required replicas are missing. */
+  /** Redis does not answer or accepts no writes now: its disk is full, or required replicas are missing. */
   redis_unavailable: 'service',
-  /**
-   * A Redis that refuses our login, or whose ACL forbids a needed command. Waiting does not help: correct the address
-   * or the ACL.
-   */
+  /** Redis refuses our login, or its ACL forbids a needed command. Correct the address or the ACL. */
   redis_denied: 'service',
-  /** A Redis that refuses writes because its memory limit is reached. */
+  /** Redis refuses writes because its memory limit is reached. */
   redis_full: 'service',
-  /** A record in Redis that cannot be read. `details` names its key and field. Repair or erase it. */
+  /** A record in Redis cannot be read. `details` names its key and field. Repair or erase the record. */
   corrupt_record: 'service',
-  /** A database with other settings or a newer schema, or a server that may evict keys or is too old. */
+  /** The database has other settings or a newer schema, or the server may evict keys or is too old. */
   incompatible_store: 'service',
-  /**
-   * A setting of the environment that does not parse, or an invalid option of `startWorkers`, `openClient` or an agent.
-   */
+  /** A setting of the environment does not parse, or an option of `startWorkers`, `openClient` or an agent is invalid. */
   invalid_config: 'service',
 } as const;
 

@@ -125,9 +125,7 @@ type ModelEvent =
       readonly outcome: ModelErrorKind;
     };
 
-/**
- * Work that stopped without an outcome: another worker owns it, the conversation was erased, or the turn was canceled.
- */
+/** A worker dropped its work because another worker owns the work, the conversation was erased or the turn was canceled. */
 type LossEvent = {
   readonly type: 'lease_lost';
   readonly what: 'turn' | 'pass';
@@ -135,21 +133,18 @@ type LossEvent = {
   readonly why?: 'fenced' | 'gone' | 'canceled' | 'expired';
 };
 
-/**
- * Writes that a worker holds and repeats while Redis accepts none: those of a claimed turn, and the summaries of a
- * pass.
- */
+/** Writes whose finished result a worker keeps and repeats while Redis refuses writes. */
 export const DEFERRED_WRITES = ['start', 'step', 'suspend', 'settle', 'rollback', 'request', 'summary'] as const;
 export type DeferredWrite = (typeof DEFERRED_WRITES)[number];
 
 type HoldEvent =
-  /** Redis refused a write. The worker holds the finished result and repeats the write while it owns the work. */
+  /** Redis refused a write. The worker keeps the finished result and repeats the write while the worker owns the work. */
   | {
       readonly type: 'write_held';
       readonly write: DeferredWrite;
       readonly code: 'redis_full' | 'redis_unavailable';
     }
-  /** Redis accepted a write that was held. */
+  /** Redis accepted a write that it had refused before. */
   | {
       readonly type: 'write_taken';
       readonly write: DeferredWrite;
@@ -157,9 +152,7 @@ type HoldEvent =
       readonly heldMs: number;
     };
 
-/**
- * Unfinished work that a worker handed back, because it stops or because another turn must run alone in its process.
- */
+/** A worker handed back unfinished work, because the worker stops or another turn must run alone in its process. */
 type ReturnEvent = {
   readonly type: 'lease_returned';
   readonly what: 'turn' | 'pass' | 'summary';
@@ -167,13 +160,10 @@ type ReturnEvent = {
   readonly isCutOff: boolean;
 };
 
-/**
- * A job that waits again, because its worker died, hung, lost Redis or stopped before the end. Reported by the process
- * that finds it.
- */
+/** A job is queued again, because its worker died, hung, lost Redis or stopped. The process that finds the job reports it. */
 type ReclaimEvent = { readonly type: 'job_reclaimed'; readonly queue: string };
 
-/** A worker that went silent without a stop: it died, hangs, or lost Redis. One other worker reports it, once. */
+/** A worker went silent without a stop: it died, hangs, or lost Redis. One other worker reports the loss, once. */
 type LostWorkerEvent = {
   readonly type: 'worker_lost';
   readonly worker: string;
@@ -182,21 +172,19 @@ type LostWorkerEvent = {
   readonly livedMs: number;
 };
 
-/** A conversation that was erased after its idle TTL. Reported once, by the worker that removed the last keys. */
+/** A conversation was erased after its idle TTL. The worker that removed the last keys reports the erase, once. */
 type ExpiryEvent = { readonly type: 'conversation_expired'; readonly removedKeys: number };
 
-/** A Redis that is so full at a worker's start that it will soon refuse writes. */
+/** Redis was so full at the start of a worker that it may soon refuse writes. */
 type MemoryEvent = { readonly type: 'redis_nearly_full'; readonly usedBytes: number; readonly limitBytes: number };
 
-/** A warning about a policy that is used nevertheless, e.g. for a retired key. Reported at a worker's start. */
+/** A worker started with a policy that has a flaw, e.g. a retired key. The worker uses the policy nevertheless. */
 type PolicyEvent = { readonly type: 'policy_warned'; readonly message: string };
 
-/**
- * An unreadable record that was set aside, so that the sweep of its shard continues. Its names are ids, never contents.
- */
+/** The sweeper set an unreadable record aside, so that the sweep of the shard continues. The event has ids, no contents. */
 type QuarantineEvent = { readonly type: 'record_quarantined' } & QuarantineEntry;
 
-/** A job with unreadable data that was removed from its queue. */
+/** A worker removed a job from its queue, because the data of the job cannot be read. */
 type DroppedJobEvent = {
   readonly type: 'job_dropped';
   readonly queue: string;

@@ -14,7 +14,7 @@ import { clipText, describeThrown, readSafely } from './thrown.ts';
 
 const MODEL_NAME_CHARACTERS = 256;
 
-/** Fields of an answer. A user's own model may have been written without our types. */
+/** Checks answers at run time, because a user's own model may be written without our types. */
 const answerSchema = z
   .object({
     content: z.string(),
@@ -65,9 +65,9 @@ function readFields<Fields>(schema: z.ZodType<Fields>, value: unknown, at: strin
 }
 
 const ERROR_CODE_CHARACTERS = 200;
-/** Characters of a form, which shows only the few entries that a refusal names. */
+/** Most characters of a refused request's form. Only the few entries that the refusal names are kept. */
 const ERROR_FORM_CHARACTERS = 64 * 1024;
-/** Ten years. No provider asks for more, and dates far beyond cannot be displayed. */
+/** Ten years in ms. A retry time further away is ignored as a mistake of the provider. */
 const MAX_RETRY_MS = 315_360_000_000;
 
 /**

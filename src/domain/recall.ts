@@ -6,7 +6,7 @@ import type { Segment } from './version.ts';
 /** Name of the tool by which an agent searches and reads its log. */
 export const RECALL = 'recall';
 
-/** More than all words of a query weigh together. A message with the exact query comes first. */
+/** Weight of the exact query: more than all its words together, so that a message with the exact query comes first. */
 const PHRASE_WEIGHT = 10_000;
 
 /** Terms of a query that a text contains: one bit per term. Bit 0 is the whole query, the other bits are its words. */
@@ -76,10 +76,10 @@ export class RecallSearch {
     const weights = this.#weighTerms();
     const byWeight = new Map<number, number[]>();
     const { hasArchived } = this;
-    for (const { found: held, alone, isArchived, seqs } of this.#buckets.values()) {
+    for (const { found, alone, isArchived, seqs } of this.#buckets.values()) {
       if (isArchived !== hasArchived) continue;
       const sum = weights.reduce(
-        (all, weight, term) => all + (weight * (bitOf(held, term) + bitOf(alone, term))) / 2,
+        (all, weight, term) => all + (weight * (bitOf(found, term) + bitOf(alone, term))) / 2,
         0,
       );
       // Rounded, because the order of the additions must not change the sum.
@@ -108,7 +108,7 @@ export class RecallSearch {
   #weighTerms(): number[] {
     return this.#terms.map((_, term) => {
       if (term === 0) return PHRASE_WEIGHT;
-      const holding = [...this.#buckets.values()].filter(({ found: held }) => bitOf(held, term) === 1);
+      const holding = [...this.#buckets.values()].filter(({ found }) => bitOf(found, term) === 1);
       const count = holding.reduce((sum, { seqs }) => sum + seqs.length, 0);
       return Math.log2(1 + this.#scanned / Math.max(1, count));
     });
@@ -125,15 +125,15 @@ export class RecallSearch {
 /** @returns undefined if the text contains none of the terms */
 function* matchText(terms: readonly string[], text: string): Generator<void, RecallMatch | undefined> {
   const folded = fold(canonical(text));
-  let held = 0;
+  let found = 0;
   let alone = 0;
   for (const [index, term] of terms.entries()) {
     yield;
     const place = findTerm(folded, term);
-    if (place !== undefined) held |= 1 << index;
+    if (place !== undefined) found |= 1 << index;
     if (place?.isAlone === true) alone |= 1 << index;
   }
-  return held === 0 ? undefined : { found: held, alone };
+  return found === 0 ? undefined : { found, alone };
 }
 
 function bitOf(bits: number, index: number): 0 | 1 {
@@ -152,10 +152,10 @@ function isInsidePair(text: string, at: number): boolean {
   return at > 0 && (text.codePointAt(at - 1) ?? 0) > 0xffff;
 }
 
-/** Words of a query that are used, the first ones. A match keeps a bit for each. */
+/** Most words of a query that are used. A match keeps one bit of a 32-bit number for each. */
 const MAX_WORDS = 24;
 
-/** Places of a term that are examined, the first ones. A megabyte of one letter has a place per character. */
+/** Most places of a term that are examined. A megabyte of one letter has a million places. */
 const MOST_PLACES = 1_000;
 
 const LETTER = /^[\p{L}\p{N}]/u;
@@ -172,23 +172,23 @@ export interface TermPlace {
   readonly isAlone: boolean;
 }
 
-/** @param given not blank */
-export function readQuery(given: string): RecallQuery {
-  const phrase = fold(canonical(given.trim()));
+/** @param query not blank */
+export function readQuery(query: string): RecallQuery {
+  const phrase = fold(canonical(query.trim()));
   const pieces = phrase.split(/\s+/u).map((piece) => /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/u.exec(piece)?.[0] ?? '');
   // The segmenter also finds words of scripts without spaces.
   const segments = [...new Intl.Segmenter('und', { granularity: 'word' }).segment(phrase)];
   const inner = segments.flatMap(({ segment, isWordLike }) => (isWordLike === true ? [segment] : []));
   const all = [...new Set([...pieces, ...inner])].filter((word) => word !== '');
-  const telling = all.filter((word) => !/^[a-z]{1,2}$/.test(word));
-  const words = [telling, all, [phrase]].find(({ length }) => length > 0) ?? [];
+  const longer = all.filter((word) => !/^[a-z]{1,2}$/.test(word));
+  const words = [longer, all, [phrase]].find(({ length }) => length > 0) ?? [];
   return { phrase, words: words.slice(0, MAX_WORDS) };
 }
 
 /** Finds the first place where the term is a word by itself, or else its first place. */
 function findTerm(text: string, term: string): TermPlace | undefined {
   const first = text.indexOf(term);
-  for (let at = first, looked = 0; at !== -1 && looked < MOST_PLACES; at = text.indexOf(term, at + 1), looked += 1) {
+  for (let at = first, places = 0; at !== -1 && places < MOST_PLACES; at = text.indexOf(term, at + 1), places += 1) {
     if (!isWordAcross(text, at) && !isWordAcross(text, at + term.length)) return { at, isAlone: true };
   }
   return first === -1 ? undefined : { at: first, isAlone: false };

@@ -4,7 +4,7 @@
  */
 export type Sliced<Result> = Generator<void, Result>;
 
-/** Items between two yields. The slowest work, parsing and checking messages, then takes about 10 ms. */
+/** Items between two yields. The slowest work per item, parsing and checking messages, then runs about 10 ms at a time. */
 const SLICE_ITEMS = 512;
 
 /** Runs the work without interruption. */

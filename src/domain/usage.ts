@@ -14,12 +14,12 @@ export interface UsageFigures {
 
 /** @returns undefined if a count is missing or invalid. The other counts of such a usage mean nothing */
 export function checkUsage(usage: ModelUsage | undefined): ModelUsage | undefined {
-  if (!usage) return undefined; // some adapters send null
+  if (!usage) return undefined; // some adapters return null
   const { inputTotal, output, outputKept, cachedInput = 0, cacheWrite = 0 } = usage;
   return [inputTotal, output, outputKept, cachedInput, cacheWrite].every(isCount) ? usage : undefined;
 }
 
-/** More tokens than any request has. Sums of such counts stay exact. */
+/** Largest count that is accepted. Sums of a thousand such counts are still exact numbers. */
 const MAX_COUNT = 1e12;
 
 /** Checks the value in spite of its type, because adapters may pass on a provider's value unchanged. */

@@ -23,9 +23,9 @@ export interface JobDefinition<Task> {
  */
 export const PAYLOAD_VERSION = 1;
 
-/** Deliveries after which a job of a newer program is dropped: about a minute, in which a newer worker would take it. */
+/** Deliveries of a job of a newer program before the job is dropped. They take about a minute: time for a newer worker. */
 export const NEWER_PAYLOAD_TRIES = 6;
-/** First delay of a job of a newer program. It doubles with each delivery. */
+/** First delay of a job of a newer program. The delay doubles with each delivery. */
 export const NEWER_PAYLOAD_DELAY_MS = 1_000;
 
 const versionSchema = z.object({ v: z.number().gt(PAYLOAD_VERSION) });
@@ -42,7 +42,7 @@ export const payloadFields = {
   askedIn: traceParentSchema.optional().catch(undefined),
 };
 
-/** The conversation that a worker shall look at, and nothing else. */
+/** Asks a worker to claim the turn or pass of a conversation. The state itself is in Redis. */
 export interface WakeTask {
   readonly conversation: ConversationRef;
   /** Span of the caller. */

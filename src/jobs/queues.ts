@@ -17,5 +17,5 @@ export const DEFAULT_PRIORITY = 10;
 /** The largest number that BullMQ accepts. */
 export const LOWEST_PRIORITY = 2_097_151;
 
-/** Times in ms. The job of a killed worker is found within lock + stalled check. */
+/** Times in ms. The job of a killed worker is delivered again within `lockMs` + `stalledCheckMs`. */
 export const QUEUE_TIMES = { lockMs: 10_000, stalledCheckMs: 5_000 } as const;

@@ -1,6 +1,6 @@
 import { type EncodingTables, tokenize } from './tokenization.ts';
 
-/** Units per token of the first window. Most text has shorter tokens. Runs of blanks have up to 128 units per token. */
+/** UTF-16 units per token in the first window. Most tokens are shorter. A token of blanks may have 128 units. */
 const UNITS_A_TOKEN = 8;
 
 /**
@@ -12,7 +12,7 @@ const MARGIN_TOKENS = 8;
 /** Code points between two yields: about a tenth of a millisecond. */
 const CODE_POINTS_A_SLICE = 16_384;
 
-/** The end of a text that is kept. Both methods keep surrogate pairs whole. */
+/** Which end of a text a clip keeps. `takeUnits` and `takeBytes` keep surrogate pairs whole. */
 interface Side {
   takeUnits(text: string, maxUnits: number): string;
   takeBytes(text: string, maxBytes: number): Generator<void, string>;

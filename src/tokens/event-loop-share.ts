@@ -5,12 +5,13 @@ const SHARE_MS = 8;
 const QUANTUM_MS = 1;
 
 interface Waiting {
-  /** Runs for a quantum. True if the work has ended and its caller has the result. */
+  /** Runs the work for a quantum. Returns true if the work has ended and its caller has the result. */
   serve(): boolean;
 }
 
 /**
- * Limits the share of all sliced work of a process in one turn of the event loop. A limit per piece of work would fail. A loop of 1,000 short counts never leaves the microtask queue, and ten long counts would resume in one turn.
+ * Limits the time that all sliced work of a process takes in one turn of the event loop. A limit per piece of work would
+ * not help. 1,000 short counts in a row never leave the microtask queue. Ten long counts would resume in one turn.
  *
  * Waiting pieces run in rotation, a millisecond each. Every other quantum goes to new work. So a short count does not
  * wait for long ones, and the long ones still continue.

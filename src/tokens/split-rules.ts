@@ -170,7 +170,7 @@ export function compileSplitRules(encoding: Encoding): Uint8Array {
 const END = CHAR_CLASSES.indexOf('end');
 const MOVE_MASK = (1 << MOVE_BITS) - 1;
 
-/** Splits UTF-8 text into the pieces that are merged separately. Keeps its position, so that it can pause anywhere. */
+/** Splits UTF-8 text into the pieces that are merged separately. The splitter can pause and continue anywhere. */
 export class PieceSplitter {
   /** Start of the current piece. Set to its end when the piece is complete. */
   start = 0;
@@ -187,7 +187,7 @@ export class PieceSplitter {
     this.#bytes = bytes;
   }
 
-  /** Returns the end of the next piece in bytes. Returns −1 if it is not within `maxBytes`: call again to continue. */
+  /** Returns the end of the next piece in bytes, or −1 if the piece does not end within `maxBytes`. Then call again. */
   next(maxBytes: number): number {
     const bytes = this.#bytes;
     const classes = this.#chars.classes;

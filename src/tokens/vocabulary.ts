@@ -1,4 +1,5 @@
 import type { Encoding } from '../domain/model.ts';
+
 /** Result for bytes that are no token. Larger than all ranks. */
 export const NO_TOKEN = 0x7fffffff;
 
@@ -6,8 +7,7 @@ export const NO_TOKEN = 0x7fffffff;
  * All tokens of an encoding, found by their bytes. The id of a token is its merge rank.
  *
  * Typed arrays are used instead of a Map from strings, because tokens need not be valid UTF-8 and a lookup allocates
- * nothing. Memory:
- * o200k_base takes 7.0 MB (1.7 bytes, 0.8 offsets, 4.2 slots, 0.3 pairs), cl100k_base 3.6 MB.
+ * nothing. Memory: o200k_base takes 7.0 MB (1.7 bytes, 0.8 offsets, 4.2 slots, 0.3 pairs), cl100k_base 3.6 MB.
  */
 export class Vocabulary {
   #size = 0;
@@ -66,7 +66,7 @@ export class Vocabulary {
     }
   }
 
-  /** Returns the bytes of a token. */
+  /** Returns the number of bytes of a token. */
   lengthOf(id: number): number {
     return (this.#offsets[id + 1] as number) - (this.#offsets[id] as number);
   }
@@ -113,19 +113,19 @@ export function* readVocabulary(ranks: string): Generator<void, Vocabulary> {
   const token = new Uint8Array(256);
   let length = 0;
   let bits = 0;
-  let held = 0;
+  let bitCount = 0;
   for (let index = 0; index <= ranks.length; index++) {
     const char = index < ranks.length ? ranks.charCodeAt(index) : SPACE;
     if (char === SPACE) {
       vocabulary.add(token.subarray(0, length));
-      length = held = 0;
+      length = bitCount = 0;
       if (vocabulary.size % TOKENS_A_SLICE === 0) yield;
     } else if (char !== PADDING) {
       bits = (bits << 6) | sextet(char);
-      held += 6;
-      if (held >= 8) {
-        held -= 8;
-        token[length++] = bits >> held;
+      bitCount += 6;
+      if (bitCount >= 8) {
+        bitCount -= 8;
+        token[length++] = bits >> bitCount;
       }
     }
   }

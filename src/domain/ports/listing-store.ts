@@ -20,7 +20,7 @@ export interface ListedConversation extends NamedConversation {
   readonly state: ListedState;
   /** Seq of the last log entry, which is the number of messages in the log. */
   readonly head: number;
-  /** User messages in the log. */
+  /** User messages in the log, appended ones included. */
   readonly turns: number;
   /** Accepted and unsettled turns, including the running or waiting one, without scheduled turns. */
   readonly mailbox: number;
@@ -32,7 +32,7 @@ export interface ListedConversation extends NamedConversation {
     /** Time of the settlement in ms since epoch, by the store's clock. */
     readonly settledAt: number;
   };
-  /** Set while a fork copies the conversation: it is incomplete. */
+  /** Set while a fork copies messages into this conversation, which is incomplete until then. */
   readonly isForking?: true;
 }
 
