@@ -36,44 +36,24 @@ describe('groups', () => {
     ]);
   });
 
-  test.each<{ name: string; messages: Message[]; code: string; field: string }>([
-    {
-      name: 'a result without a call',
-      messages: [toolResult('x')],
-      code: 'orphan_result',
-      field: 'messages[0].toolCallId',
-    },
-    {
-      name: 'a result that names no call',
-      messages: [callTools('x'), toolResult()],
-      code: 'orphan_result',
-      field: 'messages[1].toolCallId',
-    },
-    {
-      name: 'a result before its call',
-      messages: [toolResult('x'), callTools('x')],
-      code: 'orphan_result',
-      field: 'messages[0].toolCallId',
-    },
-    {
-      name: 'a second result for one call',
-      messages: [callTools('x'), toolResult('x'), toolResult('x')],
-      code: 'duplicate_call',
-      field: 'messages[2].toolCallId',
-    },
-    {
-      name: 'a call id that one message uses twice',
-      messages: [callTools('x', 'x')],
-      code: 'duplicate_call',
-      field: 'messages[0].toolCalls[1].id',
-    },
-    {
-      name: 'a call id that two messages use',
-      messages: [callTools('x'), toolResult('x'), callTools('y', 'x')],
-      code: 'duplicate_call',
-      field: 'messages[2].toolCalls[1].id',
-    },
-  ])('grouping refuses $name with $code at $field', ({ messages, code, field }) => {
+  test.each<[string, string, string, Message[]]>([
+    ['a result without a call', 'orphan_result', 'messages[0].toolCallId', [toolResult('x')]],
+    ['a result that names no call', 'orphan_result', 'messages[1].toolCallId', [callTools('x'), toolResult()]],
+    ['a result before its call', 'orphan_result', 'messages[0].toolCallId', [toolResult('x'), callTools('x')]],
+    [
+      'a second result for one call',
+      'duplicate_call',
+      'messages[2].toolCallId',
+      [callTools('x'), toolResult('x'), toolResult('x')],
+    ],
+    ['a call id that one message uses twice', 'duplicate_call', 'messages[0].toolCalls[1].id', [callTools('x', 'x')]],
+    [
+      'a call id that two messages use',
+      'duplicate_call',
+      'messages[2].toolCalls[1].id',
+      [callTools('x'), toolResult('x'), callTools('y', 'x')],
+    ],
+  ])('grouping refuses %s with %s at %s', (_name, code, field, messages) => {
     const error = errorOf(() => groupMessages(messages));
     expect(error).toMatchObject({ code, field });
     expect(error.message.startsWith(field)).toBe(true);

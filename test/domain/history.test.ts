@@ -65,33 +65,23 @@ describe('messages that enter a log', () => {
     expect(open).toHaveLength(2);
   });
 
-  test.each<{ name: string; messages: Message[]; code: string; field: string; at?: string }>([
-    {
-      name: 'a result without a call',
-      messages: [user, toolResult('x')],
-      code: 'orphan_result',
-      field: 'messages[1].toolCallId',
-    },
-    {
-      name: 'a result that names no call',
-      messages: [callTools('x'), toolResult()],
-      code: 'orphan_result',
-      field: 'messages[1].toolCallId',
-    },
-    {
-      name: 'a second result for one call',
-      messages: [callTools('x'), toolResult('x'), toolResult('x')],
-      code: 'duplicate_call',
-      field: 'body.messages[2].toolCallId',
-      at: 'body.messages',
-    },
-    {
-      name: 'a call id that one message uses twice',
-      messages: [callTools('x', 'y', 'x')],
-      code: 'duplicate_call',
-      field: 'messages[0].toolCalls[2].id',
-    },
-  ])('adoptMessages refuses $name with $code at $field', ({ messages, code, field, at }) => {
+  test.each<[string, string, string, Message[], string?]>([
+    ['a result without a call', 'orphan_result', 'messages[1].toolCallId', [user, toolResult('x')]],
+    ['a result that names no call', 'orphan_result', 'messages[1].toolCallId', [callTools('x'), toolResult()]],
+    [
+      'a second result for one call',
+      'duplicate_call',
+      'body.messages[2].toolCallId',
+      [callTools('x'), toolResult('x'), toolResult('x')],
+      'body.messages',
+    ],
+    [
+      'a call id that one message uses twice',
+      'duplicate_call',
+      'messages[0].toolCalls[2].id',
+      [callTools('x', 'y', 'x')],
+    ],
+  ])('adoptMessages refuses %s with %s at %s', (_name, code, field, messages, at) => {
     const error = errorOf(() => adoptMessages(messages, 1, [], at));
     expect(error).toMatchObject({ code, field });
     expect(error.message.startsWith(field)).toBe(true);

@@ -249,38 +249,4 @@ describe('the ladder', () => {
     const shorter = requestAt({ ...before, number: 2, segments: [raw(1, 6), evicted] });
     expect(settlePass({ ...shorter, plan, summaries: [summary] })).toEqual({ kind: 'none' });
   });
-
-  test('each step of the ladder leaves a smaller context than the step before', () => {
-    const texts = fc.string({ minLength: 1, maxLength: 3_000, unit: 'grapheme-ascii' });
-    const message = fc.oneof(
-      texts.map((text) => [user(text)]),
-      texts.map((text) => [{ ...says(text), droppable: true }]),
-      fc.tuple(fc.uuid(), texts).map(([id, text]) => [calls(id), result(id, text)]),
-      texts.map((text) => [says(text)]),
-    );
-    const reasons = fc.constantFrom<Reason>('hard_limit', 'token_threshold', 'turn_end', 'manual');
-    const max = fc.integer({ min: 100, max: 6_000 });
-    fc.assert(
-      fc.property(
-        fc.array(message, { maxLength: 30 }),
-        reasons,
-        max,
-        fc.boolean(),
-        (groups, reason, maxTokens, masks) => {
-          const policy = { maxTokens, maskToolResults: masks, retentionWindow: 4, minGain: 0 };
-          const talk = [user('Go.'), ...groups.flat(), user('And?')];
-          const { settled } = settle(talk, policy, reason);
-          if (settled.kind !== 'version') return;
-          let before = Number.POSITIVE_INFINITY;
-          for (const { tokens } of settled.steps) {
-            expect(tokens).toBeLessThan(before);
-            before = tokens;
-          }
-          expect(settled.steps.at(-1)?.tokens).toBe(settled.weight.tokens);
-          if (reason === 'manual') expect(settled.tokensAfter).toBeLessThanOrEqual(maxTokens);
-        },
-      ),
-      { numRuns: 1_000 },
-    );
-  });
 });

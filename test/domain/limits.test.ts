@@ -99,29 +99,22 @@ describe('a policy that could never work is refused at load', () => {
     checkLimits(policy, resolveLimits(policy, window), fixed);
   };
 
-  test.each<{ input: PolicyInput; fixed?: typeof noFixed; field: string; sum: string }>([
-    {
-      input: { maxTokens: 600 },
-      fixed: { systemTokens: 300, toolTokens: 200, pinTokens: 100 },
-      field: 'maxTokens',
-      sum: 'system 300 + tools 200 + pins 100 = 600 >= maxTokens 600',
-    },
-    {
-      input: { maxTokens: 600, tokenThreshold: 599 },
-      field: 'tokenThreshold',
-      sum: 'tokenThreshold 599 < maxTokens 600',
-    },
-    {
-      input: { tokenThreshold: 9_201 },
-      field: 'tokenThreshold',
-      sum: 'tokenThreshold 9201 > hardRatio 0.92 × usable 10000 = 9200',
-    },
-    {
-      input: { maxTokens: 8_501 },
-      field: 'thresholdRatio',
-      sum: 'thresholdRatio 0.85 × usable 10000 = 8500 < maxTokens 8501',
-    },
-  ])('checkLimits refuses a policy with $sum', ({ input, fixed, field, sum }) => {
+  test.each<[string, string, PolicyInput, typeof noFixed | undefined]>([
+    [
+      'maxTokens',
+      'system 300 + tools 200 + pins 100 = 600 >= maxTokens 600',
+      { maxTokens: 600 },
+      { systemTokens: 300, toolTokens: 200, pinTokens: 100 },
+    ],
+    ['tokenThreshold', 'tokenThreshold 599 < maxTokens 600', { maxTokens: 600, tokenThreshold: 599 }, undefined],
+    [
+      'tokenThreshold',
+      'tokenThreshold 9201 > hardRatio 0.92 × usable 10000 = 9200',
+      { tokenThreshold: 9_201 },
+      undefined,
+    ],
+    ['thresholdRatio', 'thresholdRatio 0.85 × usable 10000 = 8500 < maxTokens 8501', { maxTokens: 8_501 }, undefined],
+  ])('checkLimits refuses %s of a policy with %s', (field, sum, input, fixed) => {
     const error = errorOf(() => load(input, fixed));
     expect(error).toMatchObject({ code: 'invalid_policy', field, details: { sum: expect.stringContaining(sum) } });
     expect(error.message).toContain(`${field}: ${sum}`);

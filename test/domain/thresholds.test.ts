@@ -22,24 +22,14 @@ function evaluate(input: PolicyInput, measures: Partial<ThresholdMeasures>, limi
 }
 
 describe('thresholds', () => {
-  test.each<{ reason: Reason; input: PolicyInput; at: Partial<ThresholdMeasures>; below: Partial<ThresholdMeasures> }>([
-    {
-      reason: 'token_threshold',
-      input: { tokenThreshold: 6_000 },
-      at: { tokens: 6_000 },
-      below: { tokens: 5_999 },
-    },
-    { reason: 'ratio', input: {}, at: { tokens: 8_500 }, below: { tokens: 8_499 } },
-    { reason: 'turn_threshold', input: { turnThreshold: 3 }, at: { turns: 3 }, below: { turns: 2 } },
-    { reason: 'message_threshold', input: { messageThreshold: 9 }, at: { messages: 9 }, below: { messages: 8 } },
-    { reason: 'turn_end', input: { onTurnEnd: true }, at: { hasTurnEnded: true }, below: { hasTurnEnded: false } },
-    {
-      reason: 'hard_limit',
-      input: { mode: 'manual' },
-      at: { tokens: 9_200 },
-      below: { tokens: 9_199 },
-    },
-  ])('the reason $reason holds at its threshold and not below', ({ reason, input, at, below }) => {
+  test.each<[Reason, PolicyInput, Partial<ThresholdMeasures>, Partial<ThresholdMeasures>]>([
+    ['token_threshold', { tokenThreshold: 6_000 }, { tokens: 6_000 }, { tokens: 5_999 }],
+    ['ratio', {}, { tokens: 8_500 }, { tokens: 8_499 }],
+    ['turn_threshold', { turnThreshold: 3 }, { turns: 3 }, { turns: 2 }],
+    ['message_threshold', { messageThreshold: 9 }, { messages: 9 }, { messages: 8 }],
+    ['turn_end', { onTurnEnd: true }, { hasTurnEnded: true }, { hasTurnEnded: false }],
+    ['hard_limit', { mode: 'manual' }, { tokens: 9_200 }, { tokens: 9_199 }],
+  ])('the reason %s holds at its threshold and not below', (reason, input, at, below) => {
     expect(evaluate(input, at)).toStrictEqual([reason]);
     expect(evaluate(input, below)).toStrictEqual([]);
   });

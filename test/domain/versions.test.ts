@@ -137,47 +137,35 @@ describe('rebase', () => {
     explained: [],
   };
 
-  test.each<{ name: string; live: Version; can: boolean }>([
-    { name: 'the planned version itself', live: planned, can: true },
-    {
-      name: 'a version that changed elsewhere',
-      live: versionWith(2, evicted(1, 2), summary(3, 5), raw(6, 10)),
-      can: true,
-    },
-    { name: 'a version with a later base', live: versionWith(2, raw(1, 2), summary(3, 5), raw(6, 18)), can: true },
-    {
-      name: 'a version whose base is the head of the plan',
-      live: versionWith(2, raw(1, 2), summary(3, 5), raw(6, 20)),
-      can: true,
-    },
-    {
-      name: 'a version that a rollback made',
-      live: { ...versionWith(2, raw(1, 2), summary(3, 5), raw(6, 10)), cause: 'rollback' },
-      can: false,
-    },
-    {
-      name: 'a version whose base is after the head of the plan',
-      live: versionWith(2, raw(1, 2), summary(3, 5), raw(6, 21)),
-      can: false,
-    },
-    {
-      name: 'a version with another summary in the range',
-      live: versionWith(2, raw(1, 2), summary(3, 5, 'other'), raw(6, 10)),
-      can: false,
-    },
-    { name: 'a version with raw messages in place of the summary', live: versionWith(2, raw(1, 10)), can: false },
-    {
-      name: 'a version that evicted a part of the range',
-      live: versionWith(2, raw(1, 2), summary(3, 5), evicted(6, 6), raw(7, 10)),
-      can: false,
-    },
-    { name: 'a version that evicted the whole range', live: versionWith(2, raw(1, 2), evicted(3, 10)), can: false },
-    {
-      name: 'a version that summarized the end of the range',
-      live: versionWith(2, raw(1, 2), summary(3, 5), raw(6, 7), summary(8, 10)),
-      can: false,
-    },
-  ])('canRebase answers $can for $name', ({ live, can }) => {
+  test.each<[boolean, string, Version]>([
+    [true, 'the planned version itself', planned],
+    [true, 'a version that changed elsewhere', versionWith(2, evicted(1, 2), summary(3, 5), raw(6, 10))],
+    [true, 'a version with a later base', versionWith(2, raw(1, 2), summary(3, 5), raw(6, 18))],
+    [true, 'a version whose base is the head of the plan', versionWith(2, raw(1, 2), summary(3, 5), raw(6, 20))],
+    [
+      false,
+      'a version that a rollback made',
+      { ...versionWith(2, raw(1, 2), summary(3, 5), raw(6, 10)), cause: 'rollback' },
+    ],
+    [false, 'a version whose base is after the head of the plan', versionWith(2, raw(1, 2), summary(3, 5), raw(6, 21))],
+    [
+      false,
+      'a version with another summary in the range',
+      versionWith(2, raw(1, 2), summary(3, 5, 'other'), raw(6, 10)),
+    ],
+    [false, 'a version with raw messages in place of the summary', versionWith(2, raw(1, 10))],
+    [
+      false,
+      'a version that evicted a part of the range',
+      versionWith(2, raw(1, 2), summary(3, 5), evicted(6, 6), raw(7, 10)),
+    ],
+    [false, 'a version that evicted the whole range', versionWith(2, raw(1, 2), evicted(3, 10))],
+    [
+      false,
+      'a version that summarized the end of the range',
+      versionWith(2, raw(1, 2), summary(3, 5), raw(6, 7), summary(8, 10)),
+    ],
+  ])('canRebase answers %s for %s', (can, _name, live) => {
     expect(canRebase(plan, planned, live)).toBe(can);
   });
 

@@ -31,15 +31,6 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s', (encoding) => {
     expect(counter.encoding).toBe(encoding);
   });
 
-  test('the token ids of a text decode to the same bytes', () => {
-    fc.assert(
-      fc.property(anyText, (text) => {
-        const decoded = Buffer.from(tiktoken.decode(Uint32Array.from(counter.encode(text))));
-        expect(decoded.equals(Buffer.from(text))).toBe(true);
-      }),
-    );
-  });
-
   test('count and countSync return the number of ids of encode', async () => {
     await fc.assert(
       fc.asyncProperty(anyText, async (text) => {
