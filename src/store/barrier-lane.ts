@@ -17,13 +17,13 @@ export interface GuardedReply {
 interface Waiting extends GuardedCall {
   readonly resolve: (reply: GuardedReply) => void;
   readonly reject: (error: Error) => void;
-  /** Refusals before the script ran: the server did not know the script, or the slot had moved. */
+  /** Count of refusals before the script ran: the server did not know the script, or the slot had moved. */
   tries: number;
 }
 
 type Result = readonly [error: Error | null, reply: unknown];
 
-/** Tries with the hash, the text, and the hash again after a moved slot. */
+/** Tries of one call: with the hash, with the text, and with the hash again after the slot moved. */
 const MAX_TRIES = 4;
 /** A SET that a full Redis accepts too, because an erase, which frees memory, waits behind it. */
 const MARK = "#!lua flags=allow-oom\nredis.call('SET', KEYS[1], '')";
@@ -35,10 +35,9 @@ const MAX_BATCH = 200;
  * next wait, like commits that share one fsync.
  *
  * WAIT covers the writes of its own connection. Three rules follow:
- * - B1. Writes, a mark and WAIT go out as one pipeline on one connection, and none is sent again by itself.
- * - B2. The mark is always a write. A known turn was written on another connection, and since Redis 7.2 WAIT ignores it. The
- * mark is
- *   later in the same replication stream, so it covers that turn too.
+ * - B1. Writes, a mark and WAIT go out as one pipeline on one connection. No command of it is sent again alone.
+ * - B2. The mark is always a write. A known turn was written on another connection, and since Redis 7.2 WAIT ignores that
+ *   write. The mark is later in the same replication stream, so the mark covers that turn too.
  * - B3. A demoted master refuses the mark, and then the wait does not count.
  */
 export class BarrierLane {

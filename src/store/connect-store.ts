@@ -19,12 +19,12 @@ import { openTextListener } from './text-deltas.ts';
 export interface StoreOptions extends RedisLocation {
   /** Shards of the database, fixed when it was created. */
   readonly shards: number;
-  /** For services: no call takes longer than a second. Workers wait until Redis is back. */
+  /** True for services: a call fails within a second. Workers leave it out, and their calls wait until Redis is back. */
   readonly failsFast?: boolean;
   readonly onError?: (error: Error) => void;
   /** Replicas and disks that must have a write before the caller is answered. */
   readonly durability?: Durability | undefined;
-  /** Ends an opening that waits for Redis. */
+  /** Aborts `connectStore` while it waits for Redis. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -32,10 +32,10 @@ export interface ConnectedStore {
   readonly store: Store;
   readonly notices: Notices;
   readonly texts: TextListener;
-  /** For gauges. Undefined without a memory limit. */
+  /** Reads the memory use for gauges. Undefined if Redis has no memory limit. */
   readonly readMemory: () => Promise<MemoryUse | undefined>;
   /**
-   * For readiness.
+   * Checks whether Redis accepts calls, for readiness.
    * @throws redis_unavailable, at once without a connection. incompatible_store
    */
   readonly checkServer: () => Promise<void>;
@@ -44,7 +44,7 @@ export interface ConnectedStore {
   readonly close: () => Promise<void>;
 }
 
-/** Limit of a fail-fast call. The rest of a second is left to the caller. */
+/** Limit of a fail-fast call. A caller has a second, and needs the rest for its own work. */
 const FAIL_FAST_MS = 900;
 
 /** @throws invalid_config, incompatible_store, redis_denied, and redis_unavailable if failing fast */

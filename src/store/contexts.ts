@@ -171,8 +171,8 @@ interface EraseProgress {
 }
 
 /**
- * Removes batch after batch, until replicas do not confirm one. The next sweep, the next erase or a new accept finishes an
- * interrupted erase.
+ * Removes batch after batch, and stops if replicas do not confirm a batch. The next sweep, the next erase or a new accept
+ * finishes an interrupted erase.
  */
 export function bindErase(
   run: (conversation: ConversationRef, isFirst: boolean) => Promise<Acknowledged<EraseProgress>>,

@@ -6,8 +6,7 @@ export const STORE_SCHEMA = 1;
 
 /**
  * Names of all keys. All keys of a conversation lie in one Cluster slot, by the hash tag `{tf<K>}` with K = crc32(tenant/id)
- * mod shards.
- * The sets of the shard lie in the same slot, so one script may use all of them.
+ * mod shards. The sets of the shard lie in the same slot, so one script may use all of them.
  */
 export class Keyspace {
   readonly shards: number;

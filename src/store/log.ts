@@ -123,8 +123,7 @@ const HEADER = /^(\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\S+)$/;
 
 /**
  * Decodes an entry of `log:`: `tokens bytes totalTokens totalBytes at turn`, then the JSON of the message on the next line.
- * Only the script
- * knows the totals, and it must not re-encode JSON, so it writes them as a first line.
+ * Only the script knows the totals. A script must not re-encode JSON, so it writes the totals as a first line.
  * @param key name of the log, for errors
  * @throws corrupt_record
  */

@@ -6,7 +6,7 @@ import type { Keyspace } from './keys.ts';
 export interface Notices {
   /**
    * Resolves at a notice of the conversation, when listening has begun, after `ms`, or when the signal aborts. Listening
-   * counts as a notice, because earlier events were not heard.
+   * counts as a notice, because events before it did not reach the caller.
    */
   wait(conversation: ConversationRef, ms: number, signal?: AbortSignal): Promise<void>;
   close(): void;
@@ -17,7 +17,7 @@ const LINGER_MS = 2_000;
 
 interface Channel {
   readonly waiters: Set<() => void>;
-  readonly hear: () => void;
+  readonly notify: () => void;
   linger?: NodeJS.Timeout;
 }
 
@@ -62,13 +62,13 @@ class RedisNotices implements Notices {
       return known;
     }
     const waiters = new Set([resolve]);
-    const hear = (): void => {
+    const notify = (): void => {
       for (const wake of waiters) wake();
     };
-    const channel: Channel = { waiters, hear };
+    const channel: Channel = { waiters, notify };
     this.#channels.set(name, channel);
     // Not awaited: if the subscription fails, the waiter polls after its timeout.
-    this.#subscriber.join(name, hear).then(resolve, () => undefined);
+    this.#subscriber.join(name, notify).then(resolve, () => undefined);
     return channel;
   }
 
@@ -76,6 +76,6 @@ class RedisNotices implements Notices {
     const channel = this.#channels.get(name);
     if (channel?.waiters.size !== 0) return;
     this.#channels.delete(name);
-    this.#subscriber.leave(name, channel.hear);
+    this.#subscriber.leave(name, channel.notify);
   }
 }

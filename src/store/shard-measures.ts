@@ -30,8 +30,8 @@ export const measureShardScript: ScriptDefinition<[shard: number], ShardMeasure>
  * Awaits the measures of all shards. Silent shards are left out.
  * @throws redis_unavailable if no shard answers
  */
-export async function hearShards(asked: readonly Promise<ShardMeasure>[]): Promise<ShardMeasure[]> {
-  const replies = await Promise.all(asked.map((shard) => answerWithin(shard, MEASURED_MS)));
+export async function awaitShards(measures: readonly Promise<ShardMeasure>[]): Promise<ShardMeasure[]> {
+  const replies = await Promise.all(measures.map((measure) => answerWithin(measure, MEASURED_MS)));
   const answers = replies.flatMap(({ answer }) => (answer === undefined ? [] : [answer]));
   if (answers.length === 0) throw outageBecause('no shard could be measured');
   return answers;

@@ -24,7 +24,7 @@ const SILENT_MS = 1_000;
 export class ShardSweeps {
   readonly #ports: ShardSweepPorts;
   readonly #silentMs: number;
-  readonly #asked = new Set<number>();
+  readonly #pending = new Set<number>();
   #due: DueEntry[] = [];
   #setAside: QuarantineEntry[] = [];
   #failure: Error | undefined;
@@ -36,8 +36,8 @@ export class ShardSweeps {
   }
 
   async sweep(shards: readonly number[], limit: number): Promise<Sweep> {
-    const free = shards.filter((shard) => !this.#asked.has(shard));
-    await inTime(Promise.all(free.map((shard) => this.#ask(shard, limit))), this.#silentMs, undefined);
+    const free = shards.filter((shard) => !this.#pending.has(shard));
+    await inTime(Promise.all(free.map((shard) => this.#sweepShard(shard, limit))), this.#silentMs, undefined);
     const [due, setAside] = [this.#due, this.#setAside];
     // A full Redis is no failure while entries can be expired.
     const failure = this.#failure ?? (due.length === 0 ? this.#fullness : undefined);
@@ -45,8 +45,8 @@ export class ShardSweeps {
     return { due, quarantined: setAside, ...(failure !== undefined && { failure }) };
   }
 
-  async #ask(shard: number, limit: number): Promise<void> {
-    this.#asked.add(shard);
+  async #sweepShard(shard: number, limit: number): Promise<void> {
+    this.#pending.add(shard);
     try {
       const { due, setAside } = await this.#sweepOrMakeRoom(shard, limit);
       // `this.#due.push(...(await …))` would read `this.#due` before the await and add to a list that was already returned.
@@ -55,7 +55,7 @@ export class ShardSweeps {
     } catch (error) {
       this.#failure = error as Error;
     } finally {
-      this.#asked.delete(shard);
+      this.#pending.delete(shard);
     }
   }
 

@@ -12,7 +12,7 @@ import {
 import { ERASE_BATCH, GONE_MS } from './contexts.ts';
 import { idleMember, type Keyspace, readyMember, scheduledMember } from './keys.ts';
 import { type ScriptDefinition, type ScriptOf, scriptBinder } from './script.ts';
-import { hearShards, joinMeasures, measureShardScript } from './shard-measures.ts';
+import { awaitShards, joinMeasures, measureShardScript } from './shard-measures.ts';
 import { type ShardSweep, ShardSweeps } from './shard-sweeps.ts';
 
 /** Due entries in Redis, with one script per shard. */
@@ -37,7 +37,7 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
       (kind === 'turn' || kind === 'pass') && (await record(conversation, kind, wake)),
     promoteScheduled: bind(promoteScheduledScript),
     expire: bindExpire(bind(expireScript)),
-    measureShards: async () => joinMeasures(await hearShards(keyspace.shardNumbers().map((shard) => measure(shard)))),
+    measureShards: async () => joinMeasures(await awaitShards(keyspace.shardNumbers().map((shard) => measure(shard)))),
   };
 }
 

@@ -81,7 +81,7 @@ export function decodeClaimedTurn(
     isFirstClaim: turn.text('firstOwner') === lease.owner,
     acceptedAt,
     dueAt: turn.count('dueAt') ?? acceptedAt,
-    ...(turn.has('trace') && { askedIn: turn.text('trace') as TraceParent }), // read again where a span is made of it
+    ...(turn.has('trace') && { askedIn: turn.text('trace') as TraceParent }), // checked when a span is created from this text
     claimedAt: conversation.needCount('lease') - TURN_LIMITS.leaseMs,
     inputSeq,
     ...(input !== '' && { input: decodeMessage({ key: turn.key, field: 'inputSeq' }, input) }),
@@ -162,7 +162,7 @@ export function decodeTurnView(turn: string, fields: RecordFields, answer?: stri
     requestTokens: fields.counts('requestTokens'),
     ...((fields.has('inputTokens') || fields.has('outputTokens')) && { usage }),
   };
-  return view as unknown as TurnView; // the scripts write with each state what it has
+  return view as unknown as TurnView; // the scripts write the fields of each state
 }
 
 function readAnswer(fields: RecordFields, content: string): NonNullable<TurnView['answer']> {

@@ -26,7 +26,7 @@ export function checkVersionRecord({ key, field }: Place, value: unknown): Versi
   const { base, segments } = shell.data;
   let last = 0;
   for (const segment of segments) {
-    if (!isSegment(segment, last, base)) throw corruptRecord(key, field, 'one of its segments is none');
+    if (!isSegment(segment, last, base)) throw corruptRecord(key, field, 'one of its segments is not valid');
     last = segment.to;
   }
   return value as Version; // checked: all but the segments by the schema, these one by one
