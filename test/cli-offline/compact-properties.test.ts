@@ -7,10 +7,9 @@ import { compactConversation } from '../../src/evaluation/compact.ts';
 import type { SummarizerChain } from '../../src/evaluation/evaluated-passes.ts';
 import { prepareOfflineAgent, weighConversation } from '../../src/evaluation/offline-agent.ts';
 import { createSummarizers } from '../../src/runtime/summarizers.ts';
-import { wireFormats } from '../../src/wire/formats.ts';
 import { countRuns } from '../setup/count-runs.ts';
 import { histories } from '../wire/histories.ts';
-import { toolTurns } from './talks.ts';
+import { toolTurns, violationsOf } from './talks.ts';
 
 const BUDGETS = [60, 200, 900];
 
@@ -64,12 +63,3 @@ test('compactConversation fits any history into the budget or explains the sum, 
     { numRuns: countRuns(300) },
   );
 }, 60_000);
-
-function violationsOf(messages: readonly Message[]): unknown[] {
-  const probed: Message[] = [...messages, { role: 'user', content: 'probe' }];
-  const request = { model: 'm', system: '', tools: [], messages: probed, version: 1, maxOutputTokens: 100 };
-  return WIRE_FORMATS.flatMap((format) => {
-    const { render, validate } = wireFormats[format];
-    return validate(render(request).body, { isProbed: true });
-  });
-}

@@ -1,9 +1,7 @@
 import { describe, expect, test } from 'vitest';
 import type { Message } from '../../src/domain/message.ts';
-import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
-import { wireFormats } from '../../src/wire/formats.ts';
 import { readJsonLines, runTurnfold, writeTemporary } from '../cli/run-turnfold.ts';
-import { calls, result, says, system, toolTurns, user } from './talks.ts';
+import { calls, result, says, system, toolTurns, user, violationsOf } from './talks.ts';
 
 interface Line {
   readonly id: string;
@@ -26,16 +24,6 @@ async function compactOne(messages: readonly unknown[], policy: string): Promise
   const { code, stdout, stderr } = await compact([{ id: 'talk', messages }], policy, '--json');
   expect({ code, stderr }).toStrictEqual({ code: 0, stderr: '' });
   return readJsonLines(stdout)[0] as unknown as Line;
-}
-
-/** Format rules that the messages and one more user message break, in any format. */
-function violationsOf(messages: readonly Message[]): unknown[] {
-  const probed = [...messages, { role: 'user' as const, content: 'probe' }];
-  const request = { model: 'm', system: '', tools: [], messages: probed, version: 1, maxOutputTokens: 100 };
-  return WIRE_FORMATS.flatMap((format) => {
-    const { render, validate } = wireFormats[format];
-    return validate(render(request).body, { isProbed: true });
-  });
 }
 
 describe('a compacted conversation in JSON', () => {

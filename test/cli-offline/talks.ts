@@ -1,3 +1,7 @@
+import type { Message } from '../../src/domain/message.ts';
+import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
+import { wireFormats } from '../../src/wire/formats.ts';
+
 /** Messages of recorded conversations, as a file has them. */
 export const system = { role: 'system', content: 'Be brief.' };
 export const user = (content: string) => ({ role: 'user', content });
@@ -21,4 +25,14 @@ export function toolTurns(turns: number, from = 0): Record<string, unknown>[] {
     result(`x${turn}`),
     says(`answer ${turn}`),
   ]);
+}
+
+/** Format rules that the messages and one more user message break, in any format. */
+export function violationsOf(messages: readonly Message[]): unknown[] {
+  const probed: Message[] = [...messages, { role: 'user', content: 'probe' }];
+  const request = { model: 'm', system: '', tools: [], messages: probed, version: 1, maxOutputTokens: 100 };
+  return WIRE_FORMATS.flatMap((format) => {
+    const { render, validate } = wireFormats[format];
+    return validate(render(request).body, { isProbed: true });
+  });
 }

@@ -1,7 +1,6 @@
-import { once } from 'node:events';
-import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { expect, onTestFinished, test } from 'vitest';
 import { type OpenClient, openClient } from '../../src/client/index.ts';
+import { findClosedPort, listenSilently } from '../local-redis/fixture.ts';
 import { failureOf, startOwnRedis } from './fixture.ts';
 
 const agent = 'talker';
@@ -44,21 +43,6 @@ function failOpening(redisUrl: string): Promise<unknown> {
   return failureOf(() => openClient({ redisUrl, failFast: true }));
 }
 
-async function listenSilently(): Promise<{ port: number; close: () => void }> {
-  const sockets: Socket[] = [];
-  const listener = createServer((socket) => sockets.push(socket));
-  listener.listen(0, '127.0.0.1');
-  await once(listener, 'listening');
-  const { port } = listener.address() as AddressInfo;
-  return {
-    port,
-    close() {
-      listener.close();
-      for (const socket of sockets) socket.destroy();
-    },
-  };
-}
-
 async function openWithTurn(url: string): Promise<OpenClient> {
   const client = await openClient({ redisUrl: url, failFast: true });
   onTestFinished(() => client.close());
@@ -92,13 +76,9 @@ test('every call of a failFast client fails within a second after Redis died', a
 });
 
 test('openClient with failFast fails within a second if no server listens', async () => {
-  const { port, close } = await listenSilently();
-  close();
-  expect(await failOpening(`redis://127.0.0.1:${port}`)).toStrictEqual(UNAVAILABLE);
+  expect(await failOpening(`redis://127.0.0.1:${await findClosedPort()}`)).toStrictEqual(UNAVAILABLE);
 });
 
 test('openClient with failFast fails within a second if the server never answers', async () => {
-  const { port, close } = await listenSilently();
-  onTestFinished(close);
-  expect(await failOpening(`redis://127.0.0.1:${port}`)).toStrictEqual(UNAVAILABLE);
+  expect(await failOpening(`redis://127.0.0.1:${await listenSilently()}`)).toStrictEqual(UNAVAILABLE);
 });
