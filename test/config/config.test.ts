@@ -28,16 +28,16 @@ describe('an environment that says nothing', () => {
     tracesContent: false,
   };
 
-  test('gets the defaults', () => {
+  test('readConfig returns the defaults for an empty environment', () => {
     expect(readConfig({})).toStrictEqual(defaults);
   });
 
-  test('treats blank variables as unset, because compose files write them', () => {
+  test('readConfig treats blank variables as unset, because compose files write them', () => {
     expect(readConfig({ REDIS_URL: '', TURNFOLD_SHARDS: ' ', TURNFOLD_LOG_LEVEL: '' })).toStrictEqual(defaults);
   });
 });
 
-test('every variable is read', () => {
+test('readConfig reads every variable', () => {
   const env = {
     REDIS_URL: 'rediss://user:pass@redis.example:6380/2',
     TURNFOLD_SHARDS: '16',
@@ -98,13 +98,13 @@ describe('refuses an invalid value with the name of its variable and without the
     ['TURNFOLD_SHUTDOWN_MS', 'Infinity'],
     ['TURNFOLD_STUCK_MS', '999'],
     ['TURNFOLD_LOG_LEVEL', 's3cret'],
-  ])('%s=%s', (name, value) => {
+  ])('readConfig refuses %s=%s with the name of the variable and without its value', (name, value) => {
     const refusal = refusalOf({ [name]: value });
     expect(refusal).toMatchObject({ code: 'invalid_config', field: name });
     expect(refusal.message).toMatch(new RegExp(`^${name}: must be `));
     expect(JSON.stringify(refusal)).not.toContain('s3cret');
   });
-  test('the disks of no replica', () => {
+  test('readConfig refuses to wait for disks of replicas without replicas', () => {
     const refusal = refusalOf({ TURNFOLD_DURABLE_FSYNC: 'replica' });
     expect(refusal).toMatchObject({ code: 'invalid_config', field: 'TURNFOLD_DURABLE_REPLICAS' });
   });

@@ -29,12 +29,12 @@ function sourceOf(env: Readonly<Record<string, string>>): SettingSource {
 }
 
 describe('a secret may come from a file', () => {
-  test('and so does an address that holds one', () => {
+  test('readConfig reads an address with a password from a file', () => {
     const { env, readFile } = sourceOf({ REDIS_URL_FILE: '/run/redis' });
     expect(readConfig(env, readFile).redisUrl).toBe('redis://:s3cret@redis:6380/2');
   });
 
-  test('the variable itself wins, and the file is said to be unread', () => {
+  test('a variable wins over its file, and a warning names the ignored file', () => {
     const source = sourceOf({ REDIS_URL: 'redis://other', REDIS_URL_FILE: '/run/nowhere' });
     expect(readConfig(source.env, source.readFile).redisUrl).toBe('redis://other');
     expect(checkSettings(source)).toEqual({
@@ -46,18 +46,18 @@ describe('a secret may come from a file', () => {
   test.each([
     ['/run/nowhere', 'REDIS_URL_FILE: cannot read the file'],
     ['/run/empty', 'REDIS_URL_FILE: the file is empty'],
-  ])('%s', (path, message) => {
+  ])('a setting from the file %s is refused: %s', (path, message) => {
     expect(checkSettings(sourceOf({ REDIS_URL_FILE: path })).errors).toMatchObject([
       { code: 'invalid_config', field: 'REDIS_URL_FILE', message },
     ]);
   });
 
-  test('a setting that is no secret does not', () => {
+  test('readConfig ignores a file for a setting that is no secret', () => {
     expect(readConfig({ TURNFOLD_SHARDS_FILE: '/run/nowhere' }).shards).toBe(256);
   });
 });
 
-test('a check reports all problems and settings without effect, without values', () => {
+test('checkSettings reports all problems and unknown settings, without their values', () => {
   const report = checkSettings(
     sourceOf({
       REDIS_URL: 'http://:s3cret@host',
@@ -72,7 +72,7 @@ test('a check reports all problems and settings without effect, without values',
   expect(JSON.stringify(report)).not.toContain('s3cret');
 });
 
-test('settings are shown with where they are from, and without secrets', () => {
+test('showSettings shows each setting with its origin, and masks secrets', () => {
   const shown = showSettings(
     sourceOf({
       REDIS_URL_FILE: '/run/redis',
@@ -110,11 +110,11 @@ describe('the JSON Schema of the environment', () => {
     [false, { TURNFOLD_SHARDS: 'many' }],
     [false, { TURNFOLD_LOG_LEVEL: 'loud' }],
     [false, { TURNFOLD_TURN_CONCURENCY: 5 }],
-  ])('%s: %j', (isFine, env) => {
+  ])('the JSON Schema of the environment answers %s for %j', (isFine, env) => {
     expect(doesFit(describeSettings(), env)).toBe(isFine);
   });
 
-  test('describes every setting', () => {
+  test('the JSON Schema of the environment describes every setting', () => {
     const { properties = {} } = describeSettings();
     for (const name of SETTING_NAMES) expect(properties[name]).toMatchObject({ description: expect.any(String) });
   });
@@ -132,11 +132,11 @@ describe('the JSON Schema of a policy', () => {
     { strategy: { evict: 2 } },
     { summarizer: { models: ['a'], maxToken: 200 } },
     { mode: 'sometimes' },
-  ])('judges %j as the program does', (policy) => {
+  ])('the JSON Schema of a policy judges %j as the program does', (policy) => {
     expect(doesFit(describePolicySchema(), policy)).toBe(examinePolicy(policy).problems.length === 0);
   });
 
-  test('describes every setting, and names its default', () => {
+  test('the JSON Schema of a policy describes every setting and its default', () => {
     const policy = describePolicySchema().$defs?.['policy'] as JsonSchema;
     const { properties = {} } = policy;
     for (const name of Object.keys(policyInputSchema.shape)) {
@@ -148,7 +148,7 @@ describe('the JSON Schema of a policy', () => {
   });
 });
 
-test('a policy check reports all problems in the order of reading', () => {
+test('examinePolicy reports all problems of a policy in the order of reading', () => {
   const { problems } = examinePolicy({
     compact: { max_tokens: 'many', maxTokens: 5, hardRatio: 3, tokens: 1, summarizer: { models: [], model: 'x' } },
     pins: [],
@@ -168,7 +168,7 @@ test('docs/reference/configuration.md has the settings as they are (node scripts
   expect(doc).toContain(tabulateSettings());
 });
 
-test('a key is read from a file by the provider that needs it', () => {
+test('readProviderSettings reads an API key from a file', () => {
   const { env, readFile } = sourceOf({ OPENAI_API_KEY_FILE: '/run/redis' });
   expect(readProviderSettings(env, readFile).openai.apiKey).toContain('s3cret');
 });

@@ -4,7 +4,7 @@ import { listSecrets } from '../../src/config/list-secrets.ts';
 
 const readFile = (path: string): string => `of ${path}\n`;
 
-test('lists keys and passwords from variables and files, and nothing else', () => {
+test('listSecrets lists keys and passwords from variables and files, and nothing else', () => {
   const env = {
     REDIS_URL: 'redis+sentinel://bob:pass-of-redis@one:26379,two:26379/main',
     ANTHROPIC_API_KEY: 'key-of-anthropic',
@@ -27,7 +27,7 @@ test.each([
   ['100%-of-redis', ['100%-of-redis']],
   ['hunter@2024secret', ['hunter@2024secret']],
   ['of:redis@and@more', ['of:redis@and@more']],
-])('the password %s, whole and as it is meant', (password, secrets) => {
+])('listSecrets lists the password %s as written and decoded', (password, secrets) => {
   expect(listSecrets({ env: { REDIS_URL: `redis://bob:${password}@127.0.0.1:6379` }, readFile })).toEqual(secrets);
 });
 
@@ -36,7 +36,7 @@ test.each([
   ['redis://bob@corp:pass-of-redis@one', ['pass-of-redis']],
   ['redis://one:6379/0?password=pass%20of@redis', ['pass%20of@redis', 'pass of@redis']],
   ['redis://:pass-of-redis@one?password=another-one', ['pass-of-redis', 'another-one']],
-])('lists the secrets of the address %s', (address, secrets) => {
+])('listSecrets lists the secrets of the address %s', (address, secrets) => {
   expect(listSecrets({ env: { REDIS_URL: address }, readFile })).toEqual(secrets);
 });
 
@@ -46,7 +46,7 @@ test.each([
   ['key-of-proxy', ['key-of-proxy']],
   ['a=one+two#here', ['one+two']],
   ['a=&&b', ['b']],
-])('values of the query %s, which `config print` masks', (query, secrets) => {
+])('listSecrets lists the values of the query %s, which showSettings masks', (query, secrets) => {
   const env = { OPENAI_BASE_URL: `https://proxy.local:8443/v1?${query}` };
   expect(listSecrets({ env, readFile })).toEqual(secrets);
   expect(showSettings({ env, readFile }).find(({ name }) => name === 'OPENAI_BASE_URL')?.value).toBe(
@@ -54,11 +54,11 @@ test.each([
   );
 });
 
-test('a key with a question mark is no address', () => {
+test('listSecrets takes a key with a question mark as a key, not as an address', () => {
   expect(listSecrets({ env: { OPENAI_API_KEY: 'key-of?proxy=1' }, readFile })).toEqual(['key-of?proxy=1']);
 });
 
-test('an address without a password, and nothing, hold none', () => {
+test('listSecrets finds nothing in an address without a password', () => {
   expect(listSecrets({ env: { REDIS_URL: 'redis://127.0.0.1:6379' }, readFile })).toEqual([]);
   expect(listSecrets({ env: {}, readFile })).toEqual([]);
 });

@@ -20,12 +20,12 @@ function sourceOf(env: Record<string, string>, files: Record<string, string> = {
   };
 }
 
-test('nothing is said of it by default', () => {
+test('readConfig returns no TLS settings by default', () => {
   expect(readConfig({}).redisTls).toBeUndefined();
 });
 
 describe.skipIf(obstacle !== undefined)(`certificates (${obstacle ?? 'they can be made here'})`, () => {
-  test('are read from files or as they are, and trusted ones may be several', async () => {
+  test('readConfig reads certificates from variables or files, and several trusted ones', async () => {
     const [one, other] = [await createAuthority(), await createAuthority()];
     const { cert, key } = await one.issue('DNS:worker');
     const both = `${one.cert}${other.cert}`;
@@ -38,7 +38,7 @@ describe.skipIf(obstacle !== undefined)(`certificates (${obstacle ?? 'they can b
     expect(checkSettings(source)).toEqual({ errors: [], warnings: [] });
   });
 
-  test('certificates show subject and expiry, and the key is masked as a secret', async () => {
+  test('showSettings shows subject and expiry of a certificate, and masks its key', async () => {
     const authority = await createAuthority();
     const { cert, key } = await authority.issue('DNS:worker');
     const source = sourceOf({ ...URL, REDIS_CA: authority.cert, REDIS_CERT: cert, REDIS_KEY: key });
@@ -68,7 +68,7 @@ describe.skipIf(obstacle !== undefined)(`certificates (${obstacle ?? 'they can b
       'is not the key of the certificate',
       ({ cert, other }) => ({ REDIS_CERT: cert, REDIS_KEY_FILE: '/it', it: other }),
     ],
-  ])('that cannot be used are refused as %s: %s', async (field, message, make) => {
+  ])('unusable TLS settings are refused as %s: %s', async (field, message, make) => {
     const authority = await createAuthority();
     const { cert, key } = await authority.issue('DNS:worker');
     const { it, ...env } = make({ cert, key, other: authority.key });
@@ -79,15 +79,18 @@ describe.skipIf(obstacle !== undefined)(`certificates (${obstacle ?? 'they can b
     expect(() => readConfig(source.env, source.readFile)).toThrow(message);
   });
 
-  test.each([{ REDIS_URL: 'redis://redis.example' }, {}])('warns about settings without effect: %j', async (env) => {
-    const { cert } = await createAuthority();
-    const source = sourceOf({ ...env, REDIS_CA: cert, REDIS_SERVER_NAME: 'redis' });
-    expect(checkSettings(source)).toEqual({
-      errors: [],
-      warnings: [
-        'REDIS_CA: no effect, because REDIS_URL does not begin with rediss',
-        'REDIS_SERVER_NAME: no effect, because REDIS_URL does not begin with rediss',
-      ],
-    });
-  });
+  test.each([{ REDIS_URL: 'redis://redis.example' }, {}])(
+    'checkSettings warns about TLS settings without effect beside %j',
+    async (env) => {
+      const { cert } = await createAuthority();
+      const source = sourceOf({ ...env, REDIS_CA: cert, REDIS_SERVER_NAME: 'redis' });
+      expect(checkSettings(source)).toEqual({
+        errors: [],
+        warnings: [
+          'REDIS_CA: no effect, because REDIS_URL does not begin with rediss',
+          'REDIS_SERVER_NAME: no effect, because REDIS_URL does not begin with rediss',
+        ],
+      });
+    },
+  );
 });

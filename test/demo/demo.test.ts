@@ -7,20 +7,20 @@ import { readJsonLines, runTurnfold, tracePath, writeTemporary } from '../cli/ru
 
 const KEYS = ['turns', 'versions', 'summarized', 'evicted', 'tokensPeak', 'tokensEnd', 'overLimit'];
 
-/** The last line of standard output, and what a person reads. */
+/** Runs the demo. `lines` are its JSON output, `printed` is the text for people. */
 async function runDemo(...args: string[]) {
   const { code, stdout, stderr } = await runTurnfold(['demo', '--json', ...args]);
-  return { code, lines: readJsonLines(stdout), told: stderr };
+  return { code, lines: readJsonLines(stdout), printed: stderr };
 }
 
-function figureOf(told: string, pattern: RegExp): number {
-  const found = pattern.exec(told)?.[1];
-  if (found === undefined) throw new Error(`${String(pattern)} is not in what was told:\n${told}`);
+function figureOf(printed: string, pattern: RegExp): number {
+  const found = pattern.exec(printed)?.[1];
+  if (found === undefined) throw new Error(`${String(pattern)} is not in the output:\n${printed}`);
   return Number(found);
 }
 
 test('the demo shows both kinds of compaction without a call over the limit', async () => {
-  const { code, lines, told } = await runDemo();
+  const { code, lines, printed } = await runDemo();
   expect(code).toBe(0);
   expect(lines).toHaveLength(1);
   const [summary = {}] = lines;
@@ -30,14 +30,14 @@ test('the demo shows both kinds of compaction without a call over the limit', as
   expect(summary['evicted']).toBeGreaterThanOrEqual(2);
   expect(summary['versions']).toBe(Number(summary['summarized']) + Number(summary['evicted']));
 
-  const usable = figureOf(told, /usable window (\d+)/);
-  expect(usable * 4).toBeLessThanOrEqual(figureOf(told, /(\d+) tokens in the log/));
+  const usable = figureOf(printed, /usable window (\d+)/);
+  expect(usable * 4).toBeLessThanOrEqual(figureOf(printed, /(\d+) tokens in the log/));
   expect(summary['tokensPeak']).toBeLessThanOrEqual(usable);
-  expect(figureOf(told, /without compaction (\d+) calls exceed the window/)).toBeGreaterThanOrEqual(5);
-  expect(told.match(/^turn +\d+\/42 /gm)).toHaveLength(42);
+  expect(figureOf(printed, /without compaction (\d+) calls exceed the window/)).toBeGreaterThanOrEqual(5);
+  expect(printed.match(/^turn +\d+\/42 /gm)).toHaveLength(42);
 });
 
-test('prints the versions and the commands to look further', async () => {
+test('the demo prints its versions and the commands to examine them', async () => {
   const talk = Array.from({ length: 12 }, (_, turn) => [
     { role: 'user', content: `question ${turn}` },
     { role: 'assistant', content: 'and so on '.repeat(100) },
@@ -49,26 +49,26 @@ test('prints the versions and the commands to look further', async () => {
   expect(stdout).toMatch(/REDIS_URL=redis:\/\/127\.0\.0\.1:\d+ npm run -s turnfold -- versions turnfold-demo-/);
 });
 
-test('names the command for a checkout and for an installed package', async () => {
+test('the demo names its commands for a checkout and for an installed package', async () => {
   expect(nameProgram(fileURLToPath(new URL('../..', import.meta.url)))).toBe('npm run -s turnfold --');
   expect(nameProgram(dirname(await writeTemporary('package.json', '{}')))).toBe('npx turnfold');
 });
 
 describe('a playback', () => {
   test.for(['coding_forge', 'chat_aider', 'tau2_retail'])(
-    'runs the recorded conversation %s',
+    'the demo plays back the recorded conversation %s',
     async (name, { skip }) => {
       const path = tracePath(name);
       if (!existsSync(path)) skip(`${path} is not here`);
-      const { code, lines, told } = await runDemo('--file', path);
+      const { code, lines, printed } = await runDemo('--file', path);
       expect(code).toBe(0);
       expect(lines[0]).toMatchObject({ overLimit: 0 });
       expect(lines[0]?.['versions']).toBeGreaterThan(0);
-      expect(told).not.toContain('with compaction on');
+      expect(printed).not.toContain('with compaction on');
     },
   );
 
-  test('runs a conversation that starts with the assistant, calls in parallel and has empty texts', async () => {
+  test('the demo plays back a conversation that starts with the assistant, calls in parallel and has empty texts', async () => {
     const calls = [0, 1, 2].map((n) => ({ id: `x${n}`, name: 'read', arguments: `{"n":${n}}` }));
     const messages = [
       { role: 'assistant', content: 'Welcome.' },
@@ -84,7 +84,7 @@ describe('a playback', () => {
     expect(lines).toMatchObject([{ turns: 2, overLimit: 0 }]);
   });
 
-  test('says so where turns fail', async () => {
+  test('the demo reports turns that fail in spite of compaction, and exits with 1', async () => {
     // One answer larger than any window that it is played back in: nothing that may be removed makes room behind it.
     const calls = Array.from({ length: 12 }, (_, n) => ({ id: `x${n}`, name: 'read', arguments: `{"n":${n}}` }));
     const messages = [
@@ -94,10 +94,10 @@ describe('a playback', () => {
       { role: 'assistant', content: 'done' },
     ];
     const file = await writeTemporary('talk.jsonl', [{ id: 'talk', messages }]);
-    const { code, lines, told } = await runDemo('--file', file);
+    const { code, lines, printed } = await runDemo('--file', file);
     expect(code).toBe(1);
     expect(lines).toMatchObject([{ turns: 1, overLimit: 0 }]);
-    expect(told).toContain('1 of 1 turns fail (1 budget_infeasible) with compaction on');
+    expect(printed).toContain('1 of 1 turns fail (1 budget_infeasible) with compaction on');
   });
 
   test.each([
@@ -105,7 +105,7 @@ describe('a playback', () => {
     ['no question', '{"messages":[{"role":"assistant","content":"hi"}]}', /invalid_input: messages: no user message/],
     ['no JSON', 'hello', /invalid_input: line 1: not JSON/],
     ['no JSON further down', '\n\nhello', /playing back line 3 of [^]*invalid_input: line 3: not JSON/],
-  ])('refuses a file with %s', async (_, content, words) => {
+  ])('the demo refuses a file with %s', async (_, content, words) => {
     const file = await writeTemporary('talk.jsonl', content);
     const { code, stdout, stderr } = await runTurnfold(['demo', '--file', file]);
     expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });

@@ -35,7 +35,7 @@ async function runTool({ tools }: Playback, name: string, input: unknown): Promi
 const play = (...messages: Message[]): Playback => playBack({ id: 'talk', messages });
 
 describe('a recorded conversation becomes turns', () => {
-  test('with the text before a round beside its calls, and the rest as the answer', () => {
+  test('a playback puts text before a round beside its calls, and the rest into the answer', () => {
     const { system, opening, turns } = play(
       { role: 'system', content: 'Be brief.' },
       asks('look'),
@@ -57,13 +57,13 @@ describe('a recorded conversation becomes turns', () => {
     expect(turns.map((turn) => turn.answer([]))).toStrictEqual(['Seen.\n\nAll of it.', '(no answer was recorded)']);
   });
 
-  test('text of the assistant before the first user message becomes the opening', () => {
+  test('a playback starts with the text of the assistant before the first user message', () => {
     const { opening, turns } = play(says('Welcome.'), says('How can I help?'), asks('hi'), says('hello'));
     expect(opening).toStrictEqual([says('Welcome.'), says('How can I help?')]);
     expect(turns).toHaveLength(1);
   });
 
-  test('empty texts are no obstacle', () => {
+  test('a playback replaces empty texts by placeholders', () => {
     const { turns } = play(asks(''), says(''), asks('x'), says(''), says('y'));
     expect(turns.map((turn) => [turn.ask, turn.answer([])])).toStrictEqual([
       ['(empty)', '(no answer was recorded)'],
@@ -71,7 +71,7 @@ describe('a recorded conversation becomes turns', () => {
     ]);
   });
 
-  test('without a question there is no turn', () => {
+  test('a playback without a user message has no turn', () => {
     expect(play(says('Welcome.')).turns).toStrictEqual([]);
     expect(play().turns).toStrictEqual([]);
   });
@@ -88,21 +88,21 @@ describe('its tools answer as recorded', () => {
     result('a', 'second of x'),
   );
 
-  test('each name is one tool', () => {
+  test('a playback has one tool for each recorded name', () => {
     expect(playback.tools.map(({ name }) => name)).toStrictEqual(['read', 'list']);
   });
 
-  test('by name and arguments, white space aside', async () => {
+  test('the tool of a playback finds its result by name and arguments, without regard to white space', async () => {
     expect(await runTool(playback, 'read', { path: 'y' })).toStrictEqual({ content: 'of y', isError: false });
     expect(await runTool(playback, 'list', {})).toStrictEqual({ content: 'no such folder', isError: true });
   });
 
-  test('a call without a recorded result fails', async () => {
+  test('the tool of a playback fails for a call without a recorded result', async () => {
     await expect(runTool(playback, 'read', { path: 'z' })).rejects.toThrow('no result was recorded');
   });
 });
 
-test('the same call again gets the results in their order, then the last again', async () => {
+test('a repeated call in a playback gets the recorded results in order, and then the last one', async () => {
   const again = play(
     asks('poll'),
     calls('', ['a', 'poll', '{}']),
@@ -118,7 +118,7 @@ test('the same call again gets the results in their order, then the last again',
 describe('the window of a playback', () => {
   const line = (...messages: Message[]): string => JSON.stringify({ id: 'talk', messages });
 
-  test('is a quarter of what gets into the log, results clipped', async () => {
+  test('the window of a playback is at most a quarter of its log with clipped results', async () => {
     const rounds = Array.from({ length: 40 }, (_, round) => [
       calls('', [`x${round}`, 'read', '{}']),
       result(`x${round}`, 'word '.repeat(4_000)),
@@ -129,13 +129,13 @@ describe('the window of a playback', () => {
     expect(usable).toBeLessThanOrEqual((40 * (clipped + 20)) / 4);
   });
 
-  test('is never so small that system prompt and question alone exceed what a pass may leave', async () => {
+  test('the window of a playback leaves room for system prompt and question below the target of a pass', async () => {
     const system: Message = { role: 'system', content: 'rule '.repeat(1_000) };
     const { usable } = await loadPlaybackScript(line(system, asks('word '.repeat(500)), says('ok')), 1);
     expect(usable * TARGET_SHARE).toBeGreaterThanOrEqual(1_500);
   });
 
-  test('a conversation without a question cannot be played back', async () => {
+  test('a conversation without a user message is refused for playback', async () => {
     for (const messages of [[], [says('Welcome.')]]) {
       await expect(loadPlaybackScript(line(...messages), 1)).rejects.toMatchObject({
         code: 'invalid_input',

@@ -20,7 +20,7 @@ function run(change: Partial<DemoRun> = {}): DemoRun {
 }
 
 describe('the summary', () => {
-  test('counts passes by kind, and calls over the limit', () => {
+  test('the summary of the demo counts passes by kind, and calls over the limit', () => {
     const versions = [
       version(1, { strategy: 'summarize' }),
       version(2, { strategy: 'evict' }),
@@ -37,12 +37,12 @@ describe('the summary', () => {
     });
   });
 
-  test('a call that fills the window is not over it, and one that was not made is none', () => {
+  test('the summary of the demo counts neither a call that fills the window nor a call that was not sent', () => {
     const requests = [...sent(250), { tokens: 900, isSent: false }];
     expect(summarizeRun(run({ requests }), 250)).toMatchObject({ tokensPeak: 250, overLimit: 0 });
   });
 
-  test('summarizes a run without a call', () => {
+  test('the summary of the demo accepts a run without a call', () => {
     expect(summarizeRun(run({ requests: [] }), 250)).toMatchObject({ tokensPeak: 0, overLimit: 0 });
   });
 });
@@ -50,23 +50,23 @@ describe('the summary', () => {
 describe('the plot', () => {
   const lines = plotRuns(run(), run({ requests: sent(100, 400, 800) }), 350);
 
-  test('names the window, and has the height and the width of a terminal', () => {
+  test('the plot of the demo names the window and fits a terminal', () => {
     expect(lines[0]).toContain('350');
     const drawn = lines.filter((line) => /[┤┼]/.test(line));
     expect(drawn).toHaveLength(15);
     for (const line of drawn) expect(line.length).toBeLessThanOrEqual(90);
   });
 
-  test('its axis reaches from 0 to the largest request of both', () => {
+  test('the axis of the plot reaches from 0 to the largest request of both runs', () => {
     const axis = lines.flatMap((line) => /^ *(\d+) [┤┼]/.exec(line)?.[1] ?? []).map(Number);
     expect([axis[0], axis.at(-1)]).toStrictEqual([800, 0]);
   });
 
-  test('has no colour codes: it is read in files too', () => {
+  test('the plot has no colour codes, because it is also written to files', () => {
     expect(lines.join('')).not.toContain('\u001b');
   });
 
-  test('plots runs without a call', () => {
+  test('the plot accepts runs without a call', () => {
     expect(plotRuns(run({ requests: [] }), run({ requests: [] }), 350).length).toBeGreaterThan(3);
   });
 });
@@ -81,7 +81,7 @@ describe('the table of versions', () => {
     durationMs: 95,
   });
 
-  test('is aligned', () => {
+  test('the table of versions is aligned', () => {
     const second = version(10, {
       strategy: 'evict',
       reasons: ['manual'],
@@ -96,13 +96,13 @@ describe('the table of versions', () => {
     ]);
   });
 
-  test('has notes where a version has something to explain', () => {
+  test('the table of versions has notes if a version has something to explain', () => {
     const noted = describeVersions([{ ...first, explained: ['retention_floor'], floorRelaxed: true }]);
     expect(noted[0]?.endsWith('  notes')).toBe(true);
     expect(noted.slice(1).join(' ')).toMatch(/ {2}retention_floor,.*floor_relaxed/);
   });
 
-  test('an empty table is its header', () => {
+  test('the table of no versions is its header', () => {
     expect(describeVersions([])).toHaveLength(1);
   });
 });
@@ -113,14 +113,14 @@ describe('the sentences', () => {
     requests: [...sent(100), { tokens: 400, isSent: false }, { tokens: 500, isSent: false }],
   });
 
-  test('say what compaction saved', () => {
+  test('the report of the demo compares both runs', () => {
     const [first, second, ...others] = describeRuns(run(), without, 350);
     expect(first).toBe('5000 tokens in the log, at most 300 in a request, 150 at the end, 0 calls over the limit');
     expect(second).toBe('without compaction 2 calls exceed the window, and 2 of 3 turns fail (2 context_overflow)');
     expect(others).toStrictEqual([]);
   });
 
-  test('begin with the turns that failed with compaction on', () => {
+  test('the report of the demo begins with turns that failed in spite of compaction', () => {
     const failures = ['budget_infeasible', 'poison', 'budget_infeasible'];
     expect(describeRuns(run({ failures }), without, 350)[0]).toBe(
       '3 of 3 turns fail (2 budget_infeasible, 1 poison) with compaction on',

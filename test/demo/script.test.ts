@@ -25,14 +25,14 @@ function request(idempotencyKey: string, messages: readonly Message[] = []): Mod
   return { system: '', tools: [], messages, tokens: 0, idempotencyKey, signal: new AbortController().signal };
 }
 
-test('ids of turns sort as the turns do', () => {
+test('the ids of demo turns sort in the order of the turns', () => {
   expect([0, 8, 41].map(turnIdOf)).toStrictEqual(['turn-01', 'turn-09', 'turn-42']);
 });
 
 describe('a script decides', () => {
   const decide = decideFrom(turns);
 
-  test('by turn and step, whatever the context holds', () => {
+  test('the demo script answers by turn and step, at any context', () => {
     expect(decide(request('_/demo/turn-01/1/model-1'))).toStrictEqual({ content: 'hello yourself', toolCalls: [] });
     expect(decide(request('_/demo/turn-02/1/model-1'))).toStrictEqual({
       content: 'First the folder.',
@@ -47,7 +47,7 @@ describe('a script decides', () => {
     });
   });
 
-  test('builds the answer from the tool results since the last question', () => {
+  test('the demo script builds an answer from the tool results since the last user message', () => {
     const messages: Message[] = [
       { role: 'user', content: 'before' },
       tool('old'),
@@ -59,12 +59,15 @@ describe('a script decides', () => {
     expect(decide(request('_/demo/turn-02/1/model-3', messages)).content).toBe('one+two');
   });
 
-  test('the same step again gets the same answer', () => {
+  test('the demo script gives a repeated step the same answer', () => {
     const step = request('_/demo/turn-02/1/model-2');
     expect(decide(step)).toStrictEqual(decide(step));
   });
 
-  test.each(['_/demo/turn-03/1/model-1', '_/demo/other/1/model-1', ''])('and nothing for %j', (key) => {
-    expect(() => decide(request(key))).toThrow('no scripted turn');
-  });
+  test.each(['_/demo/turn-03/1/model-1', '_/demo/other/1/model-1', ''])(
+    'the demo script fails for the unknown step %j',
+    (key) => {
+      expect(() => decide(request(key))).toThrow('no scripted turn');
+    },
+  );
 });

@@ -36,7 +36,7 @@ function listNamed(matchers: readonly string[]): string[] {
 }
 
 describe('alertmanager.yml', () => {
-  test.runIf(amtool !== undefined)(`is accepted by amtool, and routes by severity ${NEEDS}`, async () => {
+  test.runIf(amtool !== undefined)(`amtool accepts alertmanager.yml, which routes by severity ${NEEDS}`, async () => {
     const { stdout } = await run(amtool ?? '', ['check-config', file]);
     expect(stdout).toContain('SUCCESS');
     for (const severity of new Set(ALERTS.map(({ labels }) => labels.severity))) {
@@ -51,14 +51,14 @@ describe('alertmanager.yml', () => {
     }
   });
 
-  test('names only existing alerts', () => {
+  test('alertmanager.yml names only existing alerts', () => {
     const named = inhibit_rules.flatMap((rule) => [rule.source_matchers, rule.target_matchers].flatMap(listNamed));
     expect(named.length).toBeGreaterThan(10);
     expect(named.filter((name) => !ALERTS.some(({ alert }) => alert === name))).toEqual([]);
   });
 
   test.runIf(program !== undefined)(
-    `reports Redis, and suppresses its consequences ${NEEDS}`,
+    `Alertmanager reports an outage of Redis and suppresses its consequences ${NEEDS}`,
     async () => {
       const chat = await openChat();
       const config = source.replaceAll(/group_wait: \w+/g, 'group_wait: 1s');
@@ -82,7 +82,7 @@ describe('alertmanager.yml', () => {
         }),
       );
       await eventually(
-        () => chat.heard.map(({ path, title }) => `${path} ${title}`).toSorted(),
+        () => chat.received.map(({ path, title }) => `${path} ${title}`).toSorted(),
         (titles) =>
           expect(titles).toEqual([
             '/page FIRING TurnfoldProviderErrors (turnfold)',
@@ -94,7 +94,7 @@ describe('alertmanager.yml', () => {
           ]),
       );
       const { summary, runbook } = findAlert('TurnfoldRedisAway').annotations;
-      expect(chat.heard.find(({ title }) => title.includes('RedisAway'))?.text).toBe(`${summary} ${runbook}`);
+      expect(chat.received.find(({ title }) => title.includes('RedisAway'))?.text).toBe(`${summary} ${runbook}`);
       const suppressed = await alertmanager.listSuppressed();
       expect(suppressed.toSorted((one, other) => nameOf(one).localeCompare(nameOf(other)))).toEqual([
         { alertname: 'TurnfoldModelsPassedOver', job: 'turnfold', severity: 'ticket', purpose: 'turn', model: 'a' },
@@ -117,17 +117,17 @@ function nameOf({ alertname = '' }: Readonly<Record<string, string>>): string {
 
 interface Chat {
   readonly url: string;
-  readonly heard: { readonly path: string; readonly title: string; readonly text: string }[];
+  readonly received: { readonly path: string; readonly title: string; readonly text: string }[];
 }
 
 const messageSchema = z.object({ attachments: z.tuple([z.object({ title: z.string(), text: z.string() })]) });
 
 /** Takes messages as a chat's webhooks do. */
 async function openChat(): Promise<Chat> {
-  const heard: Chat['heard'] = [];
+  const received: Chat['received'] = [];
   const hear = async (request: IncomingMessage, response: ServerResponse): Promise<void> => {
     const [message] = messageSchema.parse(JSON.parse(await text(request))).attachments;
-    heard.push({ path: request.url ?? '', title: message.title, text: message.text.trim() });
+    received.push({ path: request.url ?? '', title: message.title, text: message.text.trim() });
     response.end('ok');
   };
   const server = createServer((request, response) => void hear(request, response)).listen(0, '127.0.0.1');
@@ -136,5 +136,5 @@ async function openChat(): Promise<Chat> {
     server.close();
     server.closeAllConnections();
   });
-  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, heard };
+  return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, received };
 }

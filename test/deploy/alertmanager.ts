@@ -12,9 +12,9 @@ import { findPrometheusProgram } from './prometheus.ts';
 
 const run = promisify(execFile);
 
-const LOOK_MS = 50;
+const PAUSE_MS = 50;
 const START_MS = 20_000;
-/** Debian's program reads them there and nowhere else. */
+/** The program of Debian reads its templates only below /usr/share. */
 const TEMPLATES = 'prometheus/alertmanager/default.tmpl';
 
 /** The unpacked binary does not find its templates, so it runs in a mount namespace with the package's /usr/share. */
@@ -39,22 +39,22 @@ const alertsSchema = z.array(
 type Labels = Readonly<Record<string, string>>;
 
 export interface Alertmanager {
-  /** as Prometheus does once they fire */
+  /** Sends alerts as Prometheus does once they fire. */
   send(alerts: readonly { readonly labels: Labels; readonly annotations: Labels }[]): Promise<void>;
-  /** labels of what is inhibited now */
+  /** Labels of the alerts that are inhibited now. */
   listSuppressed(): Promise<Labels[]>;
   stop(): Promise<void>;
 }
 
 export interface AlertmanagerOptions {
   readonly command: readonly string[];
-  /** its file, of which /run/secrets is another folder here */
+  /** Text of the configuration. Its /run/secrets is replaced by a temporary folder. */
   readonly config: string;
-  /** name of a file under /run/secrets → its content */
+  /** Contents of the files under /run/secrets, by name. */
   readonly secrets: Labels;
 }
 
-/** An Alertmanager that is gone with its data when this process is. */
+/** Starts an Alertmanager that ends with this process, and leaves no data. */
 export async function startAlertmanager({ command, config, secrets }: AlertmanagerOptions): Promise<Alertmanager> {
   const folder = await mkdtemp(join(tmpdir(), 'turnfold-alertmanager-'));
   for (const [name, content] of Object.entries(secrets)) await writeFile(join(folder, name), content);
@@ -72,7 +72,7 @@ export async function startAlertmanager({ command, config, secrets }: Alertmanag
       await server.stop();
       throw new Error(`Alertmanager does not answer: ${server.lastOutput()}`);
     }
-    await setTimeout(LOOK_MS);
+    await setTimeout(PAUSE_MS);
   }
   return {
     async send(alerts) {

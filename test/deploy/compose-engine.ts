@@ -6,10 +6,10 @@ import { z } from 'zod';
 const run = promisify(execFile);
 const root = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Building the image included: two installations of the packages and a compilation. */
+/** Limit of one docker call. A build of the image takes the longest: two installations and a compilation. */
 const CALL_MS = 420_000;
 
-/** Named, because an image is wanted of a service that is scaled to 0, too. */
+/** Services to start by name, because compose wants the image even of a service that is scaled to 0. */
 const WITHOUT_GRAFANA = [
   'redis',
   'turn-worker',
@@ -19,20 +19,19 @@ const WITHOUT_GRAFANA = [
   'alertmanager',
 ];
 
-/** The fixture of docker-compose.yml under a name of this run's own, on ports that are free. */
+/** The services of docker-compose.yml, under a project name of this run and on free ports. */
 export interface Compose {
-  /** Grafana is left out where its image is not here */
+  /** False if this machine lacks the image of Grafana, which is then not started. */
   readonly hasGrafana: boolean;
-  /** builds the workers' image */
   build(): Promise<void>;
   up(...options: readonly string[]): Promise<void>;
-  /** ids of a service's containers */
+  /** Ids of the containers of a service. */
   list(service: string): Promise<string[]>;
-  /** host:port where a service's port is on this machine */
+  /** The published address of a port, as host:port. */
   findAddress(service: string, port: number): Promise<string>;
   inspect(container: string): Promise<ContainerState>;
   docker(...args: readonly string[]): Promise<string>;
-  /** with all that it wrote */
+  /** Stops all containers and removes their volumes. */
   down(): Promise<void>;
 }
 
@@ -51,9 +50,9 @@ const stateSchema = z
 export type ContainerState = z.infer<typeof stateSchema>[number];
 
 /**
- * Answers why there can be none here, as a text: no engine, no compose, or images that would have to be pulled first. A test
- * neither starts an engine nor waits for a registry.
- * @param images that must be here
+ * Returns a text if compose cannot run here: no engine, no compose, or missing images. A test neither starts an engine nor
+ * waits for a registry.
+ * @param images images that must be on this machine
  */
 export async function openCompose(images: readonly string[]): Promise<Compose | string> {
   const docker = async (...args: readonly string[]): Promise<string> =>

@@ -53,7 +53,7 @@ const PROVIDERS = ['anthropic', 'openai'];
 
 /** These files name options, settings and files that nothing compiles: here they are held to the code. */
 describe('docker-compose.yml', () => {
-  test('has one worker for each role, with agents that load', async () => {
+  test('compose has one worker for each role, with agents that load', async () => {
     expect(workers.flatMap(([, { command }]) => optionOf(command, '--roles').split(',')).toSorted()).toEqual(
       [...ROLES].toSorted(),
     );
@@ -62,7 +62,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  test.each(workers)('sets only settings that %s reads, and gives it time to close', (_, worker) => {
+  test.each(workers)('compose sets only settings that %s reads, and gives it time to close', (_, worker) => {
     expect(listVariables()).toEqual(expect.arrayContaining(Object.keys(worker.environment)));
     const { redisUrl, shutdownMs } = readConfig(givenBy(worker.environment));
     expect(redisUrl).toBe('redis://redis:6379');
@@ -71,7 +71,7 @@ describe('docker-compose.yml', () => {
   });
 
   test.each(workers)(
-    "passes %s every setting of the caller's environment except fixed ones and secrets",
+    "compose passes %s every setting of the caller's environment except fixed ones and secrets",
     (_, worker) => {
       const passed = Object.entries(worker.environment).flatMap(([name, value]) => (value === null ? [name] : []));
       const kept = SETTING_NAMES.filter((name) => FIXED.test(name) || settingOf(name).hasFile);
@@ -79,7 +79,7 @@ describe('docker-compose.yml', () => {
     },
   );
 
-  test('builds each tag by one service, which the other services of the tag wait for, and pulls it from nowhere', () => {
+  test('compose builds the worker image in one service, and the other workers wait for it', () => {
     const builders = Object.entries(services).flatMap(([name, { build }]) => (build === undefined ? [] : [name]));
     expect(builders).toEqual(['turn-worker']);
     expect(workers).toHaveLength(ROLES.length);
@@ -91,7 +91,7 @@ describe('docker-compose.yml', () => {
     }
   });
 
-  test('gives its Redis twice the memory that it may fill, and both can be set', () => {
+  test('compose gives Redis twice the memory that it may fill, and both can be set', () => {
     const { command = [], mem_limit = '' } = redis ?? {};
     const filled = optionOf(command, '--maxmemory');
     expect([filled, mem_limit]).toEqual(['${REDIS_MAXMEMORY:-512mb}', '${REDIS_MEM_LIMIT:-1g}']);
@@ -101,11 +101,11 @@ describe('docker-compose.yml', () => {
     expect(bytesOf(limit)).toBe(2 * bytesOf(more));
   });
 
-  test('uses the Redis image that tests in containers run by default', () => {
+  test('compose uses the Redis image that tests in containers run', () => {
     expect(DEFAULT_IMAGE).toBe(redis?.image);
   });
 
-  test('configures Redis to keep acknowledged writes and accept the workers', () => {
+  test('compose configures Redis to keep acknowledged writes and accept the workers', () => {
     const { command = [] } = redis ?? {};
     expect(optionOf(command, '--appendonly')).toBe('yes');
     expect(optionOf(command, '--maxmemory-policy')).toBe('noeviction');
@@ -113,7 +113,7 @@ describe('docker-compose.yml', () => {
   });
 
   test.each(Object.entries(services))(
-    'limits the privileges and resources of %s, and checks its health',
+    'compose limits the privileges and resources of %s, and checks its health',
     (_, service) => {
       expect(service).toMatchObject({ read_only: true, cap_drop: ['ALL'], security_opt: ['no-new-privileges:true'] });
       expect(byDefault(service.mem_limit ?? '')).toMatch(/^\d+[mg]$/);
@@ -126,7 +126,7 @@ describe('docker-compose.yml', () => {
     },
   );
 
-  test.each(['prometheus', 'alertmanager'])('has %s link to a published or configured address', (name) => {
+  test.each(['prometheus', 'alertmanager'])('compose lets %s link to a published or configured address', (name) => {
     const { command = [], ports = [] } = services[name] ?? {};
     const port = ports[0]?.split(':').at(-1);
     expect(command).toContain(`--web.external-url=\${${name.toUpperCase()}_URL:-http://127.0.0.1:${port}}`);
@@ -134,7 +134,7 @@ describe('docker-compose.yml', () => {
     expect(command).toContain('--web.route-prefix=/');
   });
 
-  test('mounts only existing files read-only', () => {
+  test('compose mounts only existing folders, read-only', () => {
     const mounted = Object.values(services).flatMap(({ volumes }) =>
       volumes.filter((volume) => volume.startsWith('./')).map((volume) => volume.split(':')),
     );
@@ -150,25 +150,25 @@ describe('images', () => {
   test.each([
     ...Object.values(services).flatMap(({ image = '' }) => (image === 'turnfold:local' ? [] : [image])),
     baseImage(),
-  ])('pin the exact version of %s', (image) => {
+  ])('the image %s has an exact version', (image) => {
     expect(image).toMatch(/:v?\d+\.\d+\.\d+(-[\w.-]+)?(@sha256:[0-9a-f]{64})?$/);
   });
 
-  test('have the Node that the tests run on', () => {
+  test('the worker image has the Node that the tests run on', () => {
     const lock = z
       .object({ packages: z.record(z.string(), z.object({ version: z.string().optional() })) })
       .parse(JSON.parse(read('package-lock.json')));
     expect(baseImage()).toContain(`:${lock.packages['node_modules/node']?.version}-`);
   });
 
-  test('run the workers without root, stop them by SIGTERM and check their health', () => {
+  test('the worker image runs without root, stops by SIGTERM and has a health check', () => {
     expect(dockerfile).toMatch(/^USER [1-9]\d*:[1-9]\d*$/m);
     expect(dockerfile).toMatch(/^STOPSIGNAL SIGTERM$/m);
     const [, check = ''] = /^HEALTHCHECK .*CMD \["node", "(.*)"\]$/m.exec(dockerfile) ?? [];
     expect(read(check)).toContain('/health');
   });
 
-  test('have `turnfold` on the path as their command', () => {
+  test('the worker image has `turnfold` on the PATH and as its command', () => {
     const [, target = '', link] = /^RUN ln -s (\S+) (\S+)$/m.exec(dockerfile) ?? [];
     expect(link).toBe('/usr/local/bin/turnfold');
     const { bin } = z.object({ bin: z.object({ turnfold: z.string() }) }).parse(JSON.parse(read('package.json')));
@@ -177,7 +177,7 @@ describe('images', () => {
     expect(dockerfile).toMatch(/^ENTRYPOINT \["turnfold"\]$/m);
   });
 
-  test('have every file that the Dockerfile copies outside of .dockerignore', () => {
+  test('.dockerignore lets through exactly the files that the Dockerfile copies', () => {
     const passed = read('.dockerignore')
       .split('\n')
       .flatMap((line) => (line.startsWith('!') ? [line.slice(1)] : []));
@@ -191,7 +191,7 @@ describe('images', () => {
 describe('deploy/compose/secrets.yml', () => {
   const over = readCompose('deploy/compose/secrets.yml');
 
-  test('names existing services, and secrets that it declares', () => {
+  test('secrets.yml names existing services, and secrets that it declares', () => {
     for (const [name, { secrets }] of Object.entries(over.services)) {
       expect(Object.keys(services)).toContain(name);
       expect(secrets.length).toBeGreaterThan(0);
@@ -199,7 +199,7 @@ describe('deploy/compose/secrets.yml', () => {
     }
   });
 
-  test('has every worker read the address of its Redis from a file', () => {
+  test('secrets.yml lets every worker read the address of Redis from a file', () => {
     expect(workers.map(([name]) => name).filter((name) => over.services[name] === undefined)).toEqual([]);
     for (const [name] of workers) {
       const { environment, secrets } = over.services[name] ?? { environment: {}, secrets: [] };
@@ -209,7 +209,7 @@ describe('deploy/compose/secrets.yml', () => {
     }
   });
 
-  test('runs Redis as without a password, except for the password', () => {
+  test('secrets.yml changes only the password of Redis', () => {
     const options = (command: readonly string[]): readonly string[] => command.slice(command.indexOf('--save'));
     expect(options(over.services['redis']?.command ?? [])).toEqual(options(redis?.command ?? []));
   });
@@ -218,7 +218,7 @@ describe('deploy/compose/secrets.yml', () => {
 describe.each(PROVIDERS)('deploy/compose/%s.yml', (provider) => {
   const over = readCompose(`deploy/compose/${provider}.yml`);
 
-  test('gives the key as a file to workers only', () => {
+  test('the compose file of a provider gives its key as a file to workers only', () => {
     const secret = `${provider}_api_key`;
     expect(over.secrets).toEqual({ [secret]: { file: `./deploy/compose/secrets/${secret}` } });
     expect(Object.keys(over.services).toSorted()).toEqual(workers.map(([name]) => name).toSorted());
@@ -230,15 +230,15 @@ describe.each(PROVIDERS)('deploy/compose/%s.yml', (provider) => {
   });
 });
 
-test("connects Prometheus with Alertmanager, which has its receivers' addresses as files", () => {
-  const toldSchema = z.object({
+test("compose connects Prometheus with Alertmanager, which reads its receivers' addresses from files", () => {
+  const alertingSchema = z.object({
     alerting: z.object({
       alertmanagers: z.array(z.object({ static_configs: z.array(z.object({ targets: z.array(z.string()) })) })),
     }),
   });
-  const { alertmanagers } = toldSchema.parse(parse(read('deploy/prometheus/prometheus.yml'))).alerting;
-  const told = alertmanagers.flatMap(({ static_configs }) => static_configs.flatMap(({ targets }) => targets));
-  expect(told).toEqual(['alertmanager:9093']);
+  const { alertmanagers } = alertingSchema.parse(parse(read('deploy/prometheus/prometheus.yml'))).alerting;
+  const targets = alertmanagers.flatMap(({ static_configs }) => static_configs.flatMap((config) => config.targets));
+  expect(targets).toEqual(['alertmanager:9093']);
   expect(services['alertmanager']?.ports.map((port) => port.split(':').at(-1))).toEqual(['9093']);
 
   const needed = [...read('deploy/prometheus/alertmanager.yml').matchAll(/_file: \/run\/secrets\/(\w+)$/gm)];
@@ -252,13 +252,16 @@ test("connects Prometheus with Alertmanager, which has its receivers' addresses 
 });
 
 /** Compose 1, which takes a default within a default for text, starts these files, too. */
-test.each(['docker-compose.yml', 'deploy/compose/secrets.yml'])('has no nested default in %s', (path) => {
-  const defaults = [...read(path).matchAll(/\$\{\w+:-([^}]*)/g)].map(([, text]) => text);
-  expect(defaults.length).toBeGreaterThan(0);
-  expect(defaults.filter((text) => text?.includes('$'))).toEqual([]);
-});
+test.each(['docker-compose.yml', 'deploy/compose/secrets.yml'])(
+  '%s has no nested default, which Compose 1 would not understand',
+  (path) => {
+    const defaults = [...read(path).matchAll(/\$\{\w+:-([^}]*)/g)].map(([, text]) => text);
+    expect(defaults.length).toBeGreaterThan(0);
+    expect(defaults.filter((text) => text?.includes('$'))).toEqual([]);
+  },
+);
 
-test('lets Prometheus find every worker by the addresses of its service', () => {
+test('Prometheus finds every worker by the addresses of its compose service', () => {
   const configSchema = z.object({
     scrape_configs: z.array(
       z.object({

@@ -38,7 +38,7 @@ const WITHOUT_ZERO: Readonly<Record<string, string>> = {
   'Sizes off by': 'nothing counted',
 };
 
-it('every dashboard has a file, and there is no other file', () => {
+it('each dashboard has a file, and no other file exists', () => {
   expect(readdirSync(new URL('dashboards/', folder)).toSorted()).toEqual(
     names.map((name) => `${name}.json`).toSorted(),
   );
@@ -48,18 +48,18 @@ describe.each(names)('%s', (name) => {
   const dashboard = readDashboard(`dashboards/${name}.json`);
   const panels = listPanels(dashboard);
 
-  it('is the output of `node deploy/grafana/build.ts`', () => {
+  it('a dashboard file is the output of `node deploy/grafana/build.ts`', () => {
     const source = DASHBOARDS.find((candidate) => candidate.name === name);
     expect(source && printDashboard(source)).toBe(read(`dashboards/${name}.json`));
   });
 
-  it('never shows “No data”: a panel without a series shows 0, unless 0 would be false', () => {
-    const said = panels.map(({ title, fieldConfig }) => [title, fieldConfig.defaults.noValue ?? 'No data'] as const);
-    const others = said.filter(([, text]) => text !== '0');
+  it('a panel without a series shows 0, or a text if 0 would be false', () => {
+    const texts = panels.map(({ title, fieldConfig }) => [title, fieldConfig.defaults.noValue ?? 'No data'] as const);
+    const others = texts.filter(([, text]) => text !== '0');
     expect(others.filter(([title, text]) => WITHOUT_ZERO[title] !== text)).toEqual([]);
   });
 
-  it('has unique ids, and panels that do not overlap', () => {
+  it('the panels of a dashboard have unique ids and do not overlap', () => {
     expect(new Set(dashboard.panels.map(({ id }) => id)).size).toBe(dashboard.panels.length);
     const cells = dashboard.panels.flatMap(({ gridPos: { x, y, w, h } }) =>
       Array.from({ length: w * h }, (_, index) => `${x + (index % w)}/${y + Math.floor(index / w)}`),
@@ -68,7 +68,7 @@ describe.each(names)('%s', (name) => {
     for (const { gridPos } of dashboard.panels) expect(gridPos.x + gridPos.w).toBeLessThanOrEqual(24);
   });
 
-  it('opens with one full row of numbers, titled by a question', () => {
+  it('a dashboard opens with one full row of numbers, titled by a question', () => {
     const [row, ...others] = dashboard.panels;
     const end = others.findIndex(({ type }) => type !== 'stat');
     const stats = others.slice(0, end);
@@ -77,7 +77,7 @@ describe.each(names)('%s', (name) => {
     expect(stats.reduce((sum, { gridPos }) => sum + gridPos.w, 0)).toBe(24);
   });
 
-  it('has panels with a description, a unit and a legend', () => {
+  it('each panel of a dashboard has a description, a unit and a legend', () => {
     for (const { title, description, fieldConfig, targets, type, options } of panels) {
       expect(description, title).toMatch(/^.{12,}\.$/);
       expect(type === 'heatmap' ? options['yAxis'] : fieldConfig.defaults, title).toHaveProperty('unit');
@@ -86,7 +86,7 @@ describe.each(names)('%s', (name) => {
     }
   });
 
-  it('queries the chosen data source, by default the provisioned one', () => {
+  it('a dashboard queries the chosen data source, by default the provisioned one', () => {
     const chosen = dashboard.templating.list.find((variable) => variable.name === 'datasource');
     const provisioned = provisionedSchema.parse(parse(read('provisioning/datasources/prometheus.yml')));
     expect(chosen).toMatchObject({ type: 'datasource', current: { value: provisioned.datasources[0].uid } });
@@ -94,7 +94,7 @@ describe.each(names)('%s', (name) => {
     for (const { uid } of asked) expect(uid).toBe('$datasource');
   });
 
-  it('uses only variables that it defines', () => {
+  it('a dashboard uses only variables that it defines', () => {
     const own = dashboard.templating.list.map((variable) => `$${variable.name}`);
     for (const query of listQueries(dashboard)) {
       const used = query.match(/\$\w+/g) ?? [];
@@ -102,13 +102,13 @@ describe.each(names)('%s', (name) => {
     }
   });
 
-  it('names only metrics and labels of the catalogue', () => {
+  it('a dashboard names only metrics and labels of the catalogue', () => {
     const queries = listQueries(dashboard);
     expect(queries.length).toBeGreaterThan(panels.length);
     expect(queries.flatMap((query) => findUnknownNames(query, known))).toEqual([]);
   });
 
-  it('has legends with labels that the query keeps', () => {
+  it('the legends of a dashboard use labels that the query keeps', () => {
     for (const { title, targets } of panels) {
       for (const { expr, legendFormat } of targets) {
         const named = [...legendFormat.matchAll(/\{\{(\w+)\}\}/g)].map(([, label = '']) => label);
@@ -121,7 +121,7 @@ describe.each(names)('%s', (name) => {
     }
   });
 
-  it('takes the max of shared gauges, and the rate of counters', () => {
+  it('a dashboard takes the max of shared gauges, and the rate of counters', () => {
     const shared = new Set<string>(Object.values(SHARED_GAUGES).map((gauge) => gauge.name));
     for (const query of listQueries(dashboard)) {
       for (const { metric, within } of readSelectors(query)) {
@@ -137,13 +137,13 @@ describe.each(names)('%s', (name) => {
   });
 });
 
-it('assumes the provisioned scrape interval', () => {
+it('the data source has the scrape interval of Prometheus', () => {
   const { datasources } = provisionedSchema.parse(parse(read('provisioning/datasources/prometheus.yml')));
   const { global } = scrapeSchema.parse(parse(read('../prometheus/prometheus.yml')));
   expect(datasources[0].jsonData.timeInterval).toBe(global.scrape_interval);
 });
 
-it('counts losses as the alert does, or explains them', () => {
+it('the dashboards count lost leases as the alert does, or show why leases were lost', () => {
   const alert = ALERTS.find((one) => one.alert === 'TurnfoldLeasesLost');
   const [, counted] = /turnfold_leases_lost_total\{(why=~"[^"]+")\}/.exec(alert?.expr ?? '') ?? [];
   if (counted === undefined) throw new Error(`leases lost: ${alert?.expr}`);
@@ -153,7 +153,7 @@ it('counts losses as the alert does, or explains them', () => {
   for (const query of lost) expect(query.includes(counted) || query.includes('by (why)'), query).toBe(true);
 });
 
-it('finds every alert by its name', () => {
+it('the overview dashboard finds every alert by its name', () => {
   expect(ALERTS.length).toBeGreaterThan(0);
   for (const { alert } of ALERTS) expect(alert).toMatch(/^Turnfold.+$/);
   expect(read('dashboards/overview.json')).toContain(String.raw`alertname=~\"Turnfold.+\"`);
@@ -167,7 +167,7 @@ describe('findUnknownNames', () => {
     ['a bucket of a counter', 'sum by (le) (rate(turnfold_turns_total_bucket[5m]))', 'turnfold_turns_total_bucket'],
     ['a histogram without its suffix', 'max (turnfold_turn_wait_seconds)', 'turnfold_turn_wait_seconds'],
     ['the second of two', 'max (turnfold_waiting_turns) / (sum (turnfold_worker_slots) > 0)', 'turnfold_worker_slots'],
-  ])('finds %s', (_what, query, unknown) => {
+  ])('findUnknownNames finds %s', (_what, query, unknown) => {
     expect(findUnknownNames(query, known)).toEqual([`${unknown} in ${query}`]);
   });
 });

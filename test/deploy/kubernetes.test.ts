@@ -122,7 +122,7 @@ const scaled = ofKind('ScaledObject').map((document) => scaledSchema.parse(docum
 const settings = readSettings();
 
 describe('deploy/kubernetes', () => {
-  test('has a deployment, a disruption budget and a scale for each role', () => {
+  test('each role has a Kubernetes deployment, a disruption budget and a scale', () => {
     const names = deployments.map(({ metadata }) => metadata.name).toSorted();
     expect(names).toEqual(ROLES.map((role) => `${role}-worker`).toSorted());
     for (const { metadata, spec } of deployments) {
@@ -135,7 +135,7 @@ describe('deploy/kubernetes', () => {
     expect(scaled.map(({ scaleTargetRef }) => scaleTargetRef.name).toSorted()).toEqual(names);
   });
 
-  test('sets only settings that are read, and gives a worker time to close', () => {
+  test('the Kubernetes manifests set only settings that workers read, and give workers time to close', () => {
     const { shutdownMs, concurrency } = readConfig(settings);
     expect(Object.keys(settings)).toContain('TURNFOLD_SHUTDOWN_MS');
     const variables = [...Object.keys(settings), ...worker.env.map(({ name }) => name)];
@@ -144,7 +144,7 @@ describe('deploy/kubernetes', () => {
     expect(concurrency).toEqual({ turn: 50, compaction: 10, summarization: 10 });
   });
 
-  test('has secrets as files, also in commented parts', () => {
+  test('the Kubernetes manifests pass secrets as files, even in commented parts', () => {
     const text = readFileSync(`${folder}/base/worker.yaml`, 'utf8').replaceAll('# - { name:', '- { name:');
     const [{ env, volumeMounts }] = patchSchema.parse(parse(text)).spec.template.spec.containers;
     const [secrets] = volumeMounts;
@@ -156,7 +156,7 @@ describe('deploy/kubernetes', () => {
     }
   });
 
-  test('probes health and readiness at the port of the metrics', () => {
+  test('Kubernetes probes health and readiness at the metrics port', () => {
     const { metrics } = readConfig({});
     expect(worker.ports).toEqual([{ name: 'metrics', containerPort: metrics.port }]);
     const paths = [worker.startupProbe, worker.livenessProbe, worker.readinessProbe].map(({ httpGet }) => httpGet);
@@ -164,9 +164,9 @@ describe('deploy/kubernetes', () => {
     expect(new Set(paths.map(({ port }) => port))).toEqual(new Set(['metrics']));
   });
 
-  test('scales by metrics and labels of the catalogue, and existing queues and states', () => {
+  test('KEDA scales by metrics and labels of the catalogue, and by existing queues and states', () => {
     const known = new Map(
-      Object.values({ ...GAUGES, ...METRICS }).map(({ name, labels }) => [name as string, labels as readonly string[]]),
+      Object.values({ ...GAUGES, ...METRICS }).map(({ name, labels }) => [name, labels as readonly string[]]),
     );
     for (const { triggers, minReplicaCount, maxReplicaCount } of scaled) {
       expect(minReplicaCount).toBeGreaterThan(0); // the gauges come from the workers
@@ -186,7 +186,7 @@ describe('deploy/kubernetes', () => {
     }
   });
 
-  test('scales by the job of the PodMonitor only', () => {
+  test('KEDA scales by the job of the PodMonitor only', () => {
     const [endpoint] = monitorSchema.parse(ofKind('PodMonitor')[0]).spec.podMetricsEndpoints;
     const job = endpoint.relabelings.find(({ targetLabel }) => targetLabel === 'job')?.replacement;
     expect(job).toMatch(/^turnfold/);
@@ -196,7 +196,7 @@ describe('deploy/kubernetes', () => {
     }
   });
 
-  test('adds a worker before the present ones are at full concurrency', () => {
+  test('KEDA adds a worker before the present workers are at full concurrency', () => {
     const { concurrency } = readConfig(settings);
     for (const { scaleTargetRef, triggers } of scaled) {
       const [work] = triggers.filter(({ metricType }) => metricType === 'AverageValue');
@@ -205,7 +205,7 @@ describe('deploy/kubernetes', () => {
     }
   });
 
-  test('lets workers connect to Redis and its Sentinels, and optionally to a trace collector', () => {
+  test('the network policy lets workers connect to Redis, Sentinels and an optional trace collector', () => {
     const file = readFileSync(`${folder}/base/network-policy.yaml`, 'utf8');
     const portsOf = (text: string): number[] =>
       policySchema.parse(parse(text)).spec.egress.flatMap(({ ports }) => ports.map(({ port }) => port));
@@ -218,7 +218,7 @@ describe('deploy/kubernetes', () => {
     expect(portsOf(file.replaceAll('# - {', '- {'))).toEqual([...portsOf(file), 4_317, 4_318]);
   });
 
-  test('has the rules of deploy/prometheus, as written by `node deploy/kubernetes/build.ts`', () => {
+  test('the PrometheusRule is the output of `node deploy/kubernetes/build.ts`', () => {
     expect(readFileSync(`${folder}/prometheus-operator/prometheus-rule.yaml`, 'utf8')).toBe(printPrometheusRule());
     const [resource] = ofKind('PrometheusRule');
     const { groups } = ruleSchema.parse(resource).spec;
@@ -228,7 +228,7 @@ describe('deploy/kubernetes', () => {
     expect(new Set(groups.map(({ name }) => name)).size).toBe(groups.length);
   });
 
-  test('is built by kustomize (skipped without kubectl)', ({ skip }) => {
+  test('kustomize builds the Kubernetes manifests (skipped without kubectl)', ({ skip }) => {
     const built = buildWithKustomize(folder);
     if (built === undefined) return skip('kubectl is not on PATH');
     expect(built.stderr).toBe('');
@@ -255,7 +255,7 @@ describe('deploy/kubernetes', () => {
     expect(built.stdout).not.toMatch(/image: turnfold$/m);
   });
 
-  test("puts every dashboard into a ConfigMap for Grafana's sidecar (skipped without kubectl)", ({ skip }) => {
+  test("kustomize puts each dashboard into a ConfigMap for Grafana's sidecar (skipped without kubectl)", ({ skip }) => {
     const built = buildWithKustomize(folder);
     if (built === undefined) return skip('kubectl is not on PATH');
     const found = parseAllDocuments(built.stdout).flatMap((document) => {

@@ -47,7 +47,7 @@ function exprOf(name: string): string {
   return found.expr;
 }
 
-it('reports killed workers and no stopped one, and pages for three young deaths', async ({ skip }) => {
+it('alerts report killed workers, not stopped ones, and page after three early deaths', async ({ skip }) => {
   const program = await findPrometheusProgram('prometheus');
   if (program === undefined) return skip('no prometheus on PATH, and no apt that could download it');
   const redis = await openOwnRedis();

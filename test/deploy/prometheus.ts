@@ -12,11 +12,11 @@ import { findFreePort } from '../chaos/ports.ts';
 
 const run = promisify(execFile);
 
-const LOOK_MS = 100;
+const PAUSE_MS = 100;
 const START_MS = 20_000;
 const DOWNLOAD_MS = 120_000;
 
-/** Program → the package of Debian that has it. */
+/** Debian's package of each program. */
 const PACKAGES = {
   prometheus: 'prometheus',
   promtool: 'prometheus',
@@ -25,8 +25,8 @@ const PACKAGES = {
 } as const;
 
 /**
- * A program of Debian's packages: from PATH, else unpacked from the package into the cache folder, where it stays.
- * Undefined where this machine has neither it nor apt.
+ * Finds a program of Debian's packages on PATH. Otherwise the package is unpacked into the cache folder, and stays there.
+ * @returns undefined if this machine has neither the program nor apt
  */
 export async function findPrometheusProgram(name: keyof typeof PACKAGES): Promise<string | undefined> {
   const installed = await findOnPath([name], process.env['PATH'] ?? '');
@@ -46,7 +46,7 @@ async function canRun(program: string): Promise<boolean> {
   );
 }
 
-/** Whole or absent, by one rename. Programs in Go: they need no library of the packages that are named beside them. */
+/** Fills the cache by one rename, so that it is whole or absent. Programs in Go need no further packages. */
 async function fillCache(name: string, folder: string, program: string): Promise<void> {
   const parent = dirname(folder);
   await mkdir(parent, { recursive: true });
@@ -57,7 +57,7 @@ async function fillCache(name: string, folder: string, program: string): Promise
     const [file = ''] = await apt.download([name]);
     const tree = join(staging, 'tree');
     await apt.unpack(file, tree);
-    // Looked at only now: another run may have put it there meanwhile, and may run it.
+    // Another run may have filled the cache meanwhile, and may already use it.
     if (await canRun(program)) return;
     await rename(folder, `${tree}-before`).catch(() => undefined); // The archive is for another system or missing.
     await rename(tree, folder);
@@ -86,24 +86,24 @@ export type Sample = z.infer<typeof vectorSchema>['result'][number];
 
 export interface Prometheus {
   readonly url: string;
-  /** as a discovery does: what is not named any more is no target any more, within some seconds */
+  /** Replaces the scraped targets, as a service discovery does. It takes some seconds. */
   setTargets(targets: readonly string[]): Promise<void>;
-  /** as of now */
+  /** Values of a query now. */
   query(query: string): Promise<Sample[]>;
-  /** each second from `from` to now, in ms since epoch */
+  /** Values for each second from `from`, in ms since epoch, to now. */
   queryRange(query: string, from: number): Promise<Series[]>;
   stop(): Promise<void>;
 }
 
 export interface PrometheusOptions {
   readonly program: string;
-  /** host:port of metrics pages, under the job `turnfold` */
+  /** Metrics pages as host:port, scraped under the job `turnfold`. */
   readonly targets: readonly string[];
-  /** absolute */
+  /** Absolute paths. */
   readonly ruleFiles?: readonly string[];
 }
 
-/** A Prometheus that scrapes each second, and is gone with its data when this process is. */
+/** Starts a Prometheus that scrapes each second, ends with this process, and leaves no data. */
 export async function startPrometheus({ program, targets, ruleFiles = [] }: PrometheusOptions): Promise<Prometheus> {
   const folder = await mkdtemp(join(tmpdir(), 'turnfold-prometheus-'));
   const port = await findFreePort();
@@ -145,7 +145,7 @@ export async function startPrometheus({ program, targets, ruleFiles = [] }: Prom
       await server.stop();
       throw new Error(`Prometheus does not answer: ${server.lastOutput()}`);
     }
-    await setTimeout(LOOK_MS);
+    await setTimeout(PAUSE_MS);
   }
   return {
     url,

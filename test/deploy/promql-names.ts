@@ -3,7 +3,7 @@ export interface Selector {
   readonly metric: string;
   readonly matched: readonly string[];
   readonly grouped: readonly string[];
-  /** functions and aggregations around it, innermost first */
+  /** Functions and aggregations around the selector, innermost first. */
   readonly within: readonly string[];
 }
 
@@ -18,9 +18,9 @@ interface Frame {
 }
 
 /**
- * Reads the selectors of a query, enough of PromQL to tell names apart. Groupings stand before what they group, as in
+ * Reads the selectors of a query, enough of PromQL to tell names apart. Groupings must precede their expression, as in
  * `sum by (label) (…)`.
- * @throws Error where they stand behind it, or where brackets do not meet
+ * @throws Error for a grouping behind its expression, or for unbalanced brackets
  */
 export function readSelectors(query: string): Selector[] {
   const tokens: readonly string[] = query.match(TOKEN) ?? [];

@@ -28,12 +28,12 @@ function recordedSeries(expr: string): KnownSeries {
 }
 
 describe('rules', () => {
-  test.runIf(promtool !== undefined)(`are accepted by promtool ${NEEDS}`, async () => {
+  test.runIf(promtool !== undefined)(`promtool accepts the rules ${NEEDS}`, async () => {
     const { stdout } = await run(promtool ?? '', ['check', 'rules', ...RULE_FILES.map(pathOf)]);
     expect(stdout.match(/SUCCESS/g)).toHaveLength(RULE_FILES.length);
   });
 
-  test.runIf(promtool !== undefined)(`fire when they should, and not before ${NEEDS}`, async () => {
+  test.runIf(promtool !== undefined)(`alerts fire when they should, and not before ${NEEDS}`, async () => {
     const { stdout } = await run(promtool ?? '', [
       'test',
       'rules',
@@ -42,12 +42,12 @@ describe('rules', () => {
     expect(stdout.match(/SUCCESS/g)).toHaveLength(TEST_FILES.length);
   });
 
-  test('exist', () => {
+  test('the rule files have recordings and alerts', () => {
     expect(RECORDINGS.length).toBeGreaterThan(10);
     expect(ALERTS.length).toBeGreaterThan(20);
   });
 
-  test('have unique names', () => {
+  test('rules have unique names in the form of their kind', () => {
     const names = all.map((rule) => ('record' in rule ? rule.record : rule.alert));
     expect(names.filter((name, at) => names.indexOf(name) !== at)).toEqual([]);
     for (const { alert } of ALERTS) expect(alert).toMatch(/^Turnfold[A-Z][A-Za-z]+$/);
@@ -55,14 +55,14 @@ describe('rules', () => {
   });
 
   test.each(all.map((rule) => ['record' in rule ? rule.record : rule.alert, rule.expr] as const))(
-    '%s names no metric and no label that is not there',
+    'the rule %s names only existing metrics and labels',
     (_name, expr) => {
       expect(readSelectors(expr).length).toBeGreaterThan(0);
       expect(findUnknownNames(expr, known)).toEqual([]);
     },
   );
 
-  test('take the max of shared gauges over a minute, and the rate of counters', () => {
+  test('rules take the max of shared gauges over a minute, and the rate of counters', () => {
     for (const { expr } of all) {
       for (const { metric, within } of readSelectors(expr)) {
         if (shared.has(metric)) expect(within.slice(0, 2), expr).toEqual(['max_over_time', 'max']);
@@ -75,24 +75,24 @@ describe('rules', () => {
 
 describe('alerts', () => {
   test.each(ALERTS.map(({ alert }) => alert))(
-    '%s has a test in which it fires and one in which it does not',
+    'the alert %s has a test in which it fires and one in which it does not',
     (alert) => {
       const fires = EXPECTATIONS.filter((expected) => expected.alert === alert).map((expected) => expected.fires);
       expect(new Set(fires)).toEqual(new Set([true, false]));
     },
   );
 
-  test('are defined for every tested name', () => {
+  test('the rule tests name only existing alerts', () => {
     const names = new Set(ALERTS.map(({ alert }) => alert));
     expect(EXPECTATIONS.filter(({ alert }) => !names.has(alert))).toEqual([]);
   });
 
-  test('have tests for every file of rules', () => {
+  test('each rule file has tests', () => {
     const tested = new Set(TEST_FILES.flatMap(ruleFilesOf).map((path) => path.replace('../', '')));
     expect([...tested].toSorted()).toEqual(RULE_FILES.toSorted());
   });
 
-  test('describe the problem in a sentence', () => {
+  test('each alert describes its problem in a sentence', () => {
     for (const { alert, annotations } of ALERTS) expect(annotations.summary, alert).toMatch(/^[A-Z].{15,}\.$/);
   });
 });

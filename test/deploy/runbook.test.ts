@@ -43,32 +43,35 @@ function disarm(command: Command): void {
 }
 
 describe('the runbook', () => {
-  test('has an entry for every alert where the alert links to, and no other entries', () => {
+  test('the runbook has the entry that each alert links to, and no other entries', () => {
     expect([...entries.keys()].toSorted()).toEqual(ALERTS.map(({ alert }) => alert).toSorted());
     for (const { alert, annotations } of ALERTS) {
       expect(annotations.runbook).toBe(`docs/runbook.md#${alert.toLowerCase()}`);
     }
   });
 
-  test.each([...entries])('%s: explains the meaning, what to look at and what to do', (_alert, entry) => {
-    const parts = [...entry.matchAll(/^\*\*(\w+)\.\*\* \S/gm)].map(([, part]) => part);
-    expect(parts).toEqual(['Means', 'Look', 'Do']);
-  });
+  test.each([...entries])(
+    'the runbook entry %s explains the meaning, where to look and what to do',
+    (_alert, entry) => {
+      const parts = [...entry.matchAll(/^\*\*(\w+)\.\*\* \S/gm)].map(([, part]) => part);
+      expect(parts).toEqual(['Means', 'Look', 'Do']);
+    },
+  );
 
-  test('refers only to existing entries', () => {
+  test('the runbook refers only to existing entries', () => {
     const named = [...text.matchAll(/Turnfold[A-Z]\w+/g)].map(([name]) => name);
     expect(named.filter((name) => !entries.has(name))).toEqual([]);
   });
 
-  test('begins with steps for every problem', () => {
+  test('the runbook begins with turnfold doctor', () => {
     expect(preface).toContain('turnfold doctor');
   });
 
-  test.each([...new Set(listCommands())])('names the existing command %s', (line) => {
+  test.each([...new Set(listCommands())])('the runbook names the existing command %s', (line) => {
     expect(() => parseCommand(line)).not.toThrow();
   });
 
-  test('names existing services in commands of compose, with the files from COMPOSE_FILE', () => {
+  test('the runbook names existing services in its compose commands', () => {
     const services = Object.keys((parse(readFile('docker-compose.yml')) as { services: object }).services);
     const commands = [...text.matchAll(/`docker compose (\w+)\s*([^`]*)`/g)];
     expect(commands.length).toBeGreaterThan(5);
@@ -80,7 +83,7 @@ describe('the runbook', () => {
     expect(preface).toContain('`COMPOSE_FILE`');
   });
 
-  test('names commands that Redis accepts', async () => {
+  test('the runbook names commands that Redis accepts', async () => {
     const commands = [...text.matchAll(/`redis-cli (\w[^`]*)`/g)].map(([, command = '']) => command.split(' '));
     expect(commands.length).toBeGreaterThan(3);
     const { url } = await openOwnRedis(); // they change its settings
@@ -94,11 +97,11 @@ describe('the runbook', () => {
     ['turnfold failed --oldest', 'unknown option'],
     ['turnfold redrive', 'missing required argument'],
     ['turnfold validate a.json', 'required option'],
-  ])('would fail for the wrong command %s', (line, why) => {
+  ])('the check of runbook commands rejects %s', (line, why) => {
     expect(() => parseCommand(line)).toThrow(why);
   });
 
-  test('names existing settings, metrics and fields of a policy', async () => {
+  test('the runbook names existing settings, metrics and policy fields', async () => {
     const settings = [...text.matchAll(/\b(TURNFOLD_[A-Z_]+)\b/g)].map(([, name]) => name);
     expect(settings.filter((name) => !SETTING_NAMES.includes(name as never))).toEqual([]);
     const known = await listKnownMetrics();

@@ -10,7 +10,7 @@ import { countSteps, words } from '../runtime/agents.ts';
 
 const PRICES = { input: 3, cachedInput: 0.3, cacheWrite: 3.75, output: 15 };
 const RETRY_MS = 200;
-/** longer than a caller whose connection is cut takes to fetch its answer */
+/** Longer than a caller with a cut connection needs to fetch its answer. */
 const REST_MS = 3_000;
 
 const tool = (name: string, run?: () => Promise<string>, needsApproval = false): Tool =>

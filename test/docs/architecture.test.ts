@@ -13,21 +13,21 @@ function listFiles(line: string): string[] {
   });
 }
 
-test.each(['One turn', 'One compaction'])('%s has at most twelve stops', (heading) => {
+test.each(['One turn', 'One compaction'])('the walk "%s" has at most twelve stops', (heading) => {
   const section = page.split(`## ${heading}`)[1]?.split('\n## ')[0] ?? '';
   const stops = section.split('\n').filter((line) => /^\d+\. /.test(line));
   expect(stops.length).toBeGreaterThan(5);
   expect(stops.length).toBeLessThanOrEqual(12);
 });
 
-test('every file that the walks name exists', () => {
+test('every file that the architecture page names exists', () => {
   const lines = page.split('\n').filter((line) => /^(?:\d+\. |\| )/.test(line));
   const files = lines.flatMap(listFiles).filter((file) => !file.startsWith('src/scripts/'));
   expect(files.length).toBeGreaterThan(30);
   expect(files.filter((file) => !existsSync(new URL(file, ROOT)))).toEqual([]);
 });
 
-test('every function that the walks name is in the file named before it', () => {
+test('every function that the architecture page names is in the file before it', () => {
   const lines = page.split('\n').filter((line) => /^(?:\d+\. |\| )/.test(line));
   const named = lines.flatMap((line) => [...line.matchAll(/`((?:[\w-]+\/)+[\w-]+\.ts)` `(\w+)`/g)]);
   const missing = named.filter(

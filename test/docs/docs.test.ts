@@ -41,36 +41,33 @@ function fieldsOf(path: string, name: string): string[] {
   return lines.flatMap((line) => /^ {2}(?:readonly )?(\w+)\??[:(]/.exec(line)?.[1] ?? []).toSorted();
 }
 
-describe.each(DOCS)('%s', (path) => {
+test.each(DOCS)('the links of %s lead to existing targets', (path) => {
   const links = [...read(path).matchAll(/\]\((?!https?:)([^)#\s]*)(?:#([^)\s]+))?\)/g)];
-
-  test('links lead to existing targets', () => {
-    for (const [link, target = '', anchor] of links) {
-      const url = target === '' ? new URL(path, ROOT) : new URL(target, new URL(path, ROOT));
-      expect(existsSync(url), link).toBe(true);
-      if (anchor !== undefined) expect([...anchorsOf(readFileSync(url, 'utf8'))], link).toContain(anchor);
-    }
-  });
+  for (const [link, target = '', anchor] of links) {
+    const url = target === '' ? new URL(path, ROOT) : new URL(target, new URL(path, ROOT));
+    expect(existsSync(url), link).toBe(true);
+    if (anchor !== undefined) expect([...anchorsOf(readFileSync(url, 'utf8'))], link).toContain(anchor);
+  }
 });
 
 test('docs/reference/cli.md has every command', () => {
   const program = new Command();
   addCommands(program, new CommandRunner(processOutput));
-  const told = firstColumn(read('docs/reference/cli.md'), 'Commands').map((words) => words.split(' ', 1)[0] ?? '');
+  const listed = firstColumn(read('docs/reference/cli.md'), 'Commands').map((words) => words.split(' ', 1)[0] ?? '');
   tab(program);
-  expect(new Set(told)).toEqual(new Set(program.commands.map((command) => command.name())));
+  expect(new Set(listed)).toEqual(new Set(program.commands.map((command) => command.name())));
 });
 
 describe('docs/reference/policy.md', () => {
-  const told = firstColumn(read('docs/reference/policy.md'), 'Settings');
+  const listed = firstColumn(read('docs/reference/policy.md'), 'Settings');
 
-  test('has every setting', () => {
-    expect(told.filter((name) => !name.includes('{')).toSorted()).toEqual(
+  test('docs/reference/policy.md has every setting', () => {
+    expect(listed.filter((name) => !name.includes('{')).toSorted()).toEqual(
       Object.keys(policyInputSchema.shape).toSorted(),
     );
   });
 
-  test.each(Object.entries(POLICY_DEFAULTS))('%s by default %j', (name, value) => {
+  test.each(Object.entries(POLICY_DEFAULTS))('docs/reference/policy.md shows the default of %s: %j', (name, value) => {
     const row = read('docs/reference/policy.md')
       .split('\n')
       .find((line) => line.startsWith('| `') && line.split(' | ')[0]?.includes(`\`${name}\``));
@@ -85,19 +82,19 @@ describe('docs/reference/policy.md', () => {
 });
 
 describe('docs/reference/agents.md', () => {
-  const told = (heading: string): string[] => firstColumn(read('docs/reference/agents.md'), heading).toSorted();
+  const listed = (heading: string): string[] => firstColumn(read('docs/reference/agents.md'), heading).toSorted();
 
-  test('has every field of an agent and of a tool', () => {
-    expect(told('Agent$')).toEqual(fieldsOf('src/domain/agent.ts', 'Agent'));
-    expect(told('Tool$')).toEqual(fieldsOf('src/domain/agent.ts', 'Tool'));
+  test('docs/reference/agents.md has every field of an agent and of a tool', () => {
+    expect(listed('Agent$')).toEqual(fieldsOf('src/domain/agent.ts', 'Agent'));
+    expect(listed('Tool$')).toEqual(fieldsOf('src/domain/agent.ts', 'Tool'));
   });
 
-  test('lists the options of a turn', () => {
+  test('docs/reference/agents.md has every option of a turn', () => {
     const always = ['agent', 'conversation', 'input'];
-    expect([...told('Turns$'), ...always].toSorted()).toEqual(Object.keys(enqueueSchema.shape).toSorted());
+    expect([...listed('Turns$'), ...always].toSorted()).toEqual(Object.keys(enqueueSchema.shape).toSorted());
   });
 
-  test('has every error code and where it occurs', () => {
+  test('docs/reference/errors.md has every error code and where it occurs', () => {
     const kinds = ['caller', 'turn', 'service', 'worker'] as const;
     const [, ...sections] = read('docs/reference/errors.md').split(/^\| \| \*\*/m);
     const codes = sections.map((section) => [...section.matchAll(/^\| `(\w+)` /gm)].map(([, code = '']) => code));

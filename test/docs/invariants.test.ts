@@ -7,11 +7,11 @@ const rows = page.split('\n').filter((line) => /^\| I\d+ \|/.test(line));
 const numbers = rows.map((row) => /I\d+/.exec(row)?.[0] ?? '');
 
 describe('docs/invariants.md', () => {
-  test('numbers the invariants without a gap', () => {
+  test('docs/invariants.md numbers the invariants without a gap', () => {
     expect(numbers).toEqual(numbers.map((_, at) => `I${at + 1}`));
   });
 
-  test.each(rows)('names files that exist: %s', (row) => {
+  test.each(rows)('docs/invariants.md names existing files in the row %s', (row) => {
     const names = [...row.matchAll(/`((?:src|test)\/[\w/.-]+\.ts|(?:shared\/)?[\w-]+\.lua)`/g)].map(
       ([, name = '']) => name,
     );
@@ -22,7 +22,7 @@ describe('docs/invariants.md', () => {
     expect(missing).toEqual([]);
   });
 
-  test('defines every number that a comment of src cites', () => {
+  test('docs/invariants.md defines every invariant that a comment of src cites', () => {
     const files = readdirSync(new URL('src', ROOT), { recursive: true, encoding: 'utf8' });
     const cited = files
       .filter((name) => /\.(?:ts|lua)$/.test(name))

@@ -69,16 +69,16 @@ function compile(files: readonly string[]): ts.Program {
 const paths = ENTRIES.map((file) => resolve(ROOT, file));
 const program = compile(paths);
 
-test.each(ENTRIES)('users of the package can name every type that they meet: %s', { timeout: 60_000 }, (entry) => {
+test.each(ENTRIES)('%s exports every type that its users meet', { timeout: 60_000 }, (entry) => {
   expect(findUnnamed(program, entry)).toEqual([]);
 });
 
 describe('hover text', () => {
-  test.each(paths)('exists for every public field: %s', { timeout: 60_000 }, (path) => {
+  test.each(paths)('every public field of %s has hover text', { timeout: 60_000 }, (path) => {
     expect(findUndocumented(program, path, (file) => file.startsWith(SOURCES))).toEqual([]);
   });
 
-  test('is reported as missing for a field without it', { timeout: 60_000 }, async () => {
+  test('a public field without hover text is reported', { timeout: 60_000 }, async () => {
     const folder = await mkdtemp(join(tmpdir(), 'turnfold-fields-'));
     onTestFinished(() => rm(folder, { recursive: true }));
     const path = join(folder, 'index.ts');

@@ -6,7 +6,7 @@ import { useOwnWorkers } from '../cli/own-workers.ts';
 
 const WAIT = { waitMs: 20_000 };
 
-test('every example is run here', () => {
+test('every example has a test here', () => {
   const examples = readdirSync(new URL('../../examples', import.meta.url)).filter((name) => name.endsWith('.ts'));
   expect(examples.toSorted()).toEqual(['support.ts', 'workspace.ts']);
 });
@@ -40,7 +40,7 @@ describe('the support example', () => {
     await own.client.answer('shop', turn, { [waiting?.calls[0]?.id ?? '']: answer });
   }
 
-  test('looks up an order', async () => {
+  test('the support example looks up an order', async () => {
     const view = await own.client.result('shop', await ask('Where is o-17?'), WAIT);
     expect(view.answer?.content).toContain('"state":"delivered"');
   });
@@ -54,7 +54,7 @@ describe('the support example', () => {
     expect((await own.client.result('shop', turn, WAIT)).answer?.content).toContain(answer);
   });
 
-  test('waits for a person who answers a difficult question', async () => {
+  test('the support example waits for a person who answers a difficult question', async () => {
     const turn = await ask('Is wool warm?');
     await answerCall(turn, { content: 'Very warm.' });
     expect((await own.client.result('shop', turn, WAIT)).answer?.content).toBe('Here is the result: Very warm.');

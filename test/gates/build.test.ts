@@ -5,7 +5,7 @@ import { buildFixture } from './fixture.ts';
 
 const buildConfig = fileURLToPath(new URL('../../tsconfig.build.json', import.meta.url));
 
-test('a build contains the outputs of its sources, and nothing of an earlier build', async () => {
+test('npm run build leaves the outputs of the sources, and nothing of an earlier build', async () => {
   using fixture = buildFixture();
   fixture.write({ 'tsconfig.build.json': readFileSync(buildConfig, 'utf8'), 'dist/cli/gone.js': '' });
   expect(await fixture.run('build')).toEqual({ code: 0, output: '' });

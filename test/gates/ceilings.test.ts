@@ -45,7 +45,7 @@ const violations: ReadonlyArray<{ path: string; text: string; says: string }> = 
   },
 ];
 
-test('ceilings names file, line and reason of each violation', async () => {
+test('the ceilings gate names file, line and reason of each violation', async () => {
   using fixture = buildFixture();
   fixture.write(Object.fromEntries(violations.map(({ path, text }) => [path, text])));
   const { code, output } = await fixture.run('ceilings');
@@ -54,7 +54,7 @@ test('ceilings names file, line and reason of each violation', async () => {
   expect(output).toContain(` ${violations.length} violations`);
 });
 
-test('a file exactly at the ceilings passes, without counting comments of a script and the length of a test', async () => {
+test('the ceilings gate accepts a file exactly at its limits, a long test and comments of a script', async () => {
   using fixture = buildFixture();
   fixture.write({
     'src/domain/long.ts': lines(300, 'export {};'),
@@ -67,14 +67,14 @@ test('a file exactly at the ceilings passes, without counting comments of a scri
   expect(code, output).toBe(0);
 });
 
-test('the .git file of a worktree is not checked', async () => {
+test('the ceilings gate skips the .git file of a worktree', async () => {
   using fixture = buildFixture();
   fixture.write({ '.git': `gitdir: ${slash}root/fixture/.git/worktrees/one\n` });
   const { code, output } = await fixture.run('ceilings');
   expect(code, output).toBe(0);
 });
 
-test('a run that finds nothing to check fails', async () => {
+test('the ceilings gate fails if it finds nothing to check', async () => {
   using fixture = buildFixture();
   const { code, output } = await fixture.run('mkdir -p empty && cd empty && node scripts/check-ceilings.ts');
   expect(code).toBe(1);

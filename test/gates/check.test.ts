@@ -16,7 +16,7 @@ const passing = {
   unused: 'true',
 };
 
-test('check says one line per gate, and shows the output of those that failed', async () => {
+test('npm run check prints one line per gate, and the output of failed gates', async () => {
   using fixture = buildFixture();
   const scripts = { ...passing, lint: 'echo loose promise; exit 3' };
   fixture.write({ 'package.json': JSON.stringify({ type: 'module', engines: { node: '>=22.22.0' }, scripts }) });
@@ -34,7 +34,7 @@ test('check says one line per gate, and shows the output of those that failed', 
   expect(output).toContain('── lint: echo loose promise; exit 3\nloose promise');
 });
 
-test('check refuses a gate that package.json does not know', async () => {
+test('npm run check refuses a gate that package.json does not have', async () => {
   using fixture = buildFixture();
   const { unused: _, ...scripts } = passing;
   fixture.write({ 'package.json': JSON.stringify({ type: 'module', engines: { node: '>=22.22.0' }, scripts }) });
@@ -43,7 +43,7 @@ test('check refuses a gate that package.json does not know', async () => {
   expect(output).toContain('package.json has no script "unused"');
 });
 
-test.each(['>=99.0.0', '>=24.99.0'])('check states first that this Node is not %s', async (node) => {
+test.each(['>=99.0.0', '>=24.99.0'])('npm run check stops first if this Node is not %s', async (node) => {
   using fixture = buildFixture();
   fixture.write({ 'package.json': JSON.stringify({ type: 'module', engines: { node }, scripts: passing }) });
   const { code, output } = await fixture.run('check');
@@ -52,7 +52,7 @@ test.each(['>=99.0.0', '>=24.99.0'])('check states first that this Node is not %
   expect(output).not.toContain('format:check');
 });
 
-test('coverage of the domain below its floor fails the tests', async () => {
+test('the domain tests fail if their branch coverage is below 95 %', async () => {
   using fixture = buildFixture();
   fixture.write({
     'test/domain/turn.test.ts': `import { expect, test } from 'vitest';
@@ -67,12 +67,12 @@ test('a turn is parsed', () => expect(parseTurn('one')).toBe('one'));
   expect(code).not.toBe(0);
 });
 
-test('the files that run first exist', () => {
+test('every test file that vitest runs first exists', () => {
   const there = new Set(globSync('test/**/*.test.ts', { cwd: ROOT }));
   expect(LONGEST.filter((file) => !there.has(file))).toEqual([]);
 });
 
-test('the longest file runs first, whatever its size', async () => {
+test('vitest runs the slowest test files first, at any file size', async () => {
   using fixture = buildFixture();
   const passes = "import { test } from 'vitest';\n\ntest('passes', () => undefined);\n";
   const [longest = '', next = ''] = LONGEST.filter((file) => /^test\/(wire|tokens)\//.test(file));

@@ -13,13 +13,13 @@ const broken: ReadonlyArray<{ line: string; says: string }> = [
 const check = (line: string): string =>
   `printf '%s\\n' progress '${line}' | node scripts/check-demo.ts --summarized 2 --evicted 2`;
 
-test('a demo that kept its promise passes', async () => {
+test('check-demo accepts the summary of a good demo run', async () => {
   using fixture = buildFixture();
   const { code, output } = await fixture.run(check(JSON.stringify(kept)));
   expect(code, output).toBe(0);
 });
 
-test.each(broken)('a demo that broke its promise is reported with the place: $says', async ({ line, says }) => {
+test.each(broken)('check-demo reports what is wrong with a demo summary: $says', async ({ line, says }) => {
   using fixture = buildFixture();
   const { code, output } = await fixture.run(check(line));
   expect(code).toBe(1);

@@ -3,14 +3,14 @@ import { buildFixture } from './fixture.ts';
 
 const gates = ['format:check', 'ceilings', 'imports', 'lint', 'types', 'unused'];
 
-test.each(gates)('%s passes a sound fixture', async (gate) => {
+test.each(gates)('the gate %s accepts a sound project', async (gate) => {
   using fixture = buildFixture();
   const { code, output } = await fixture.run(gate);
   expect(output).not.toContain('nothing-checked');
   expect(code, output).toBe(0);
 });
 
-test('format fires on layout and on the order of imports', async () => {
+test('the format gate reports layout and the order of imports', async () => {
   using fixture = buildFixture();
   fixture.write({
     'src/domain/wide.ts': `export const wide={a:1}\n`,
@@ -23,7 +23,7 @@ test('format fires on layout and on the order of imports', async () => {
   expect(output).toContain('organizeImports');
 });
 
-test('types fires on strictness, enums and unchecked indexes', async () => {
+test('the types gate reports loose types, enums and unchecked indexes', async () => {
   using fixture = buildFixture();
   fixture.write({
     'src/domain/loose.ts': `export function first(list: string[]): string {\n  return list[0];\n}\n`,
@@ -37,7 +37,7 @@ test('types fires on strictness, enums and unchecked indexes', async () => {
   expect(output).toMatch(/test\/loose\.test\.ts\(1,14\): error TS2322/);
 });
 
-test('unused fires on files, exports and packages', async () => {
+test('the unused gate reports unused files, exports and packages', async () => {
   using fixture = buildFixture();
   fixture.write({
     'package.json': JSON.stringify({ name: 'fixture', type: 'module', dependencies: { zod: '*', commander: '*' } }),

@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { owners, rooms } from '../../scripts/rooms.ts';
 import { buildFixture } from './fixture.ts';
 
-test('the rooms form layers: of two rooms at most one may import the other', () => {
+test('no two rooms may import each other', () => {
   const mutual = Object.entries(rooms).flatMap(([room, allowed]) =>
     allowed.filter((other) => rooms[other]?.includes(room)).map((other) => `${room} ⇄ ${other}`),
   );
@@ -11,7 +11,7 @@ test('the rooms form layers: of two rooms at most one may import the other', () 
   expect(unknown).toEqual([]);
 });
 
-test('exactly the pairs of rooms outside the table are named', async () => {
+test('the imports gate names exactly the imports that the table of rooms forbids', async () => {
   using fixture = buildFixture();
   const names = Object.keys(rooms);
   const pairs = names.flatMap((from) => names.filter((to) => to !== from).map((to) => ({ from, to })));
@@ -32,7 +32,7 @@ test('exactly the pairs of rooms outside the table are named', async () => {
   expect(output).toContain(` ${forbidden.length} violations`);
 });
 
-test('a package is open to the rooms that own it', async () => {
+test('the imports gate lets only the owning rooms import a package', async () => {
   using fixture = buildFixture();
   const installed = Object.entries(owners).filter(([name]) => !['openai', '@anthropic-ai'].includes(name));
   const importers = installed.flatMap(([name, allowed]) =>
@@ -113,7 +113,7 @@ const breaches: ReadonlyArray<{ rule: string; path: string; text: string }> = [
   { rule: 'no-room', path: 'src/attic/box.ts', text: `export const box = 1;` },
 ];
 
-test('packages, built-ins, cycles and unknown rooms are named, whatever the form of the import', async () => {
+test('the imports gate names forbidden packages, built-ins, cycles and unknown rooms in every form of import', async () => {
   using fixture = buildFixture();
   fixture.write({
     'src/store/key.ts': `export type Key = string;\n`,
@@ -141,7 +141,7 @@ registerHooks({
 });
 `;
 
-test('a run that reads no module fails even without a violation', async () => {
+test('the imports gate fails if dependency-cruiser reads no module', async () => {
   using fixture = buildFixture();
   fixture.write({ 'unknown-compiler.mjs': unknownCompiler, 'unknown-compiler.json': '{ "version": "7.0.2" }\n' });
   const { code, output } = await fixture.run('imports', { NODE_OPTIONS: '--import ./unknown-compiler.mjs' });

@@ -18,7 +18,7 @@ const violations: Readonly<Record<string, string>> = {
   'consistent-type-imports': `import { Loaded } from './load.ts';\nexport const loaded: Loaded = 1;`,
 };
 
-test('lint names each rule that a file breaks', async () => {
+test('the lint gate names each rule that a file breaks', async () => {
   using fixture = buildFixture();
   const files = Object.entries(violations).map(([rule, text]) => [`src/workers/${rule}.ts`, `${text}\n`]);
   fixture.write({
@@ -32,7 +32,7 @@ test('lint names each rule that a file breaks', async () => {
   }
 });
 
-test('lint fires on tests that are focused or switched off, and fails by its plain command', async () => {
+test('the lint gate reports focused and disabled tests', async () => {
   using fixture = buildFixture();
   fixture.write({
     'test/one.test.ts': `import { expect, test } from 'vitest';\n\ntest.only('one', () => expect(1).toBe(1));\ntest.skip('two', () => expect(2).toBe(2));\n`,
@@ -43,7 +43,7 @@ test('lint fires on tests that are focused or switched off, and fails by its pla
   expect(output).toContain('no-disabled-tests');
 });
 
-test('lint fires on a command that writes past its Output', async () => {
+test('the lint gate reports a command that writes past its Output', async () => {
   using fixture = buildFixture();
   fixture.write({
     'src/cli/one.ts': `export const say = (): void => console.log('said');\n`,
@@ -61,7 +61,7 @@ test('lint fires on a command that writes past its Output', async () => {
   }
 });
 
-test('an unused suppression is a violation', async () => {
+test('the lint gate reports an unused suppression', async () => {
   using fixture = buildFixture();
   fixture.write({
     'src/domain/calm.ts': `// oxlint-disable-next-line no-console -- nothing is said here\nexport const calm = 1;\n`,

@@ -30,7 +30,7 @@ describe('a sentence', () => {
     expect(checkSentence(sentence)).toEqual([]);
   });
 
-  test('ends at a full stop before a capital, and not inside an abbreviation', () => {
+  test('splitSentences ends a sentence before a capital, and not inside an abbreviation', () => {
     expect(splitSentences('A lease, e.g. that of a turn, lapses. Its epoch stays.\nDone.')).toEqual([
       'A lease, eg that of a turn, lapses.',
       'Its epoch stays.',
@@ -40,7 +40,7 @@ describe('a sentence', () => {
 });
 
 describe('the prose of a file', () => {
-  test('is every comment of TypeScript, each tag alone, and each text for people', () => {
+  test('the prose of TypeScript is each comment, each tag alone, and each text for people', () => {
     const text = `/**
  * First sentence.
  * @param at Position in the log.
@@ -56,19 +56,19 @@ const key = 'turn:wake';
     ]);
   });
 
-  test('is every title of a test, with placeholders as one word', () => {
+  test('the prose of a test is its titles, with placeholders as one word', () => {
     const text =
       "describe('a lease', () => {\n  test(`is lost after ${ms} ms`, () => check('any text at all'));\n});\n";
     expect(readTypeScript('test/a.test.ts', text).map((one) => one.text)).toEqual(['a lease', 'is lost after Code ms']);
   });
 
-  test('is every comment of Lua that is not a list of arguments', () => {
+  test('the prose of Lua is each comment that is no list of arguments', () => {
     expect(readLua('-- Renews a lease.\n-- ARGV: turn; owner\nreturn 1\n').map((one) => one.text)).toEqual([
       'Renews a lease.',
     ]);
   });
 
-  test('is every paragraph, item and cell of a page, without headings and code', () => {
+  test('the prose of a page is each paragraph, item and cell, without headings and code', () => {
     const text =
       '# Of a title\n\nOne line\ngoes on.\n\n- An `item`.\n\n```ts\nOf code;\n```\n\n| a | b |\n|---|---|\n| c | d |\n';
     const found = readMarkdown(text).map((one) => one.text.trim());
@@ -76,7 +76,7 @@ const key = 'turn:wake';
   });
 });
 
-test('the gate names file, line and rule of what breaks one, and fails', async () => {
+test('the prose gate names file, line and rule of a violation, and fails', async () => {
   using fixture = buildFixture();
   fixture.write({ 'src/domain/lease.ts': '// Of a lease.\nexport const lease = 1;\n' });
   const { code, output } = await fixture.run('node scripts/check-prose.ts src/domain/lease.ts');
@@ -84,7 +84,7 @@ test('the gate names file, line and rule of what breaks one, and fails', async (
   expect(code).toBe(1);
 });
 
-test('the gate fails if it finds nothing to check', async () => {
+test('the prose gate fails if it finds nothing to check', async () => {
   using fixture = buildFixture();
   const { code, output } = await fixture.run('node scripts/check-prose.ts src/nowhere');
   expect(output).toContain('nothing-checked');

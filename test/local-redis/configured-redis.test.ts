@@ -1,17 +1,14 @@
 import { Redis } from 'ioredis';
-import { afterAll, beforeAll, describe, expect, onTestFinished, test } from 'vitest';
+import { afterAll, describe, expect, onTestFinished, test } from 'vitest';
 import { redactUrl } from '../../src/local-redis/configured-redis.ts';
 import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { findClosedPort, findServerFolder, listenSilently, makeEnv, makeFolder, removeFolder } from './fixture.ts';
 
-let home: string;
-beforeAll(async () => {
-  home = await makeFolder();
-});
+const home = await makeFolder();
 afterAll(() => removeFolder(home));
 
 describe('a given Redis that does not answer', () => {
-  test('is an error, and no other source is tried', async () => {
+  test('provideRedis fails if the Redis at REDIS_URL does not answer, and tries no other source', async () => {
     const lines: string[] = [];
     const redisUrl = `redis://me:hush@127.0.0.1:${await findClosedPort()}/3`;
     const error = await provideRedis({ redisUrl, log: (line) => lines.push(line) }).catch((reason: unknown) => reason);
@@ -22,7 +19,7 @@ describe('a given Redis that does not answer', () => {
     expect(lines).toEqual([]);
   });
 
-  test('gives up a server that accepts connections and stays silent', async () => {
+  test('provideRedis gives up a server at REDIS_URL that accepts connections and never answers', async () => {
     const port = await listenSilently();
 
     await expect(provideRedis({ redisUrl: `redis://127.0.0.1:${port}` })).rejects.toMatchObject({
@@ -38,12 +35,12 @@ describe('an address', () => {
     ['rediss://me:hush@host/2', 'rediss://***@host/2'],
     ['redis://:hush@host', 'redis://***@host'],
     ['redis://host/0?password=hush', 'redis://host/0'],
-  ])('%s is shown as %s', (url, shown) => {
+  ])('the address %s is shown as %s', (url, shown) => {
     expect(redactUrl(url)).toBe(shown);
   });
 
   test.each(['localhost', 'hush@host:6379', 'http://me:hush@host', 'redis://'])(
-    '%s is refused without being repeated',
+    'provideRedis refuses the address %s without repeating it',
     async (redisUrl) => {
       const error = await provideRedis({ redisUrl }).catch((reason: unknown) => reason);
       expect(error).toMatchObject({ code: 'redis_url_invalid' });
@@ -53,7 +50,7 @@ describe('an address', () => {
 });
 
 describe('a given Redis with a password', () => {
-  test('is used and never stopped, and a wrong password is an error without the password', async ({ skip }) => {
+  test('provideRedis uses a Redis with a password, never stops it, and hides a wrong password', async ({ skip }) => {
     const found = await findServerFolder(home);
     if ('obstacle' in found) return skip(found.obstacle);
     const server = await provideRedis({ env: makeEnv(home, found.folder), sources: ['path'] });

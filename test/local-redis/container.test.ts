@@ -4,7 +4,7 @@ import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { readRedisSource } from '../setup/redis-source.ts';
 
 test.skipIf(process.env['TEST_REDIS'] !== 'container')(
-  'a Redis in a container asks for its password and ends with stop (runs with TEST_REDIS=container)',
+  'a Redis in a container requires its password, and stop ends it (runs with TEST_REDIS=container)',
   async () => {
     const redis = await provideRedis({
       serverArgs: ['--maxmemory', '64mb'],

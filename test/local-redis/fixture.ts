@@ -40,8 +40,8 @@ export async function findPackageObstacle(folder: string): Promise<string | unde
 }
 
 /**
- * A folder for PATH with a real server: the installed one's, else one made from the distribution's package.
- * Returns why there is none instead, so that the caller can skip with that text.
+ * Returns a folder for PATH with a real server: the installed one, or one from the distribution's package.
+ * Without a server it returns the obstacle, so that the caller can skip with that text.
  */
 export async function findServerFolder(home: string): Promise<{ folder: string } | { obstacle: string }> {
   const installed = await findOnPath(['redis-server', 'valkey-server'], process.env['PATH'] ?? '');

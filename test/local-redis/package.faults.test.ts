@@ -30,7 +30,7 @@ describe('the package of the distribution', () => {
   }
 
   test(
-    'serves where PATH has no Redis, is kept for the next run, and stops',
+    'the package of the distribution provides Redis, and the next run does not download it again',
     async () => {
       const cacheDir = join(folder, 'kept');
       const [first, second]: [string[], string[]] = [[], []];
@@ -48,7 +48,7 @@ describe('the package of the distribution', () => {
   );
 
   test(
-    'two runs that fill one cache at once both get a server, and nothing half-made stays',
+    'two runs that fill the package cache at once both get a server, and leave no partial folder',
     async () => {
       const cacheDir = join(folder, 'shared');
       const servers = await Promise.all([start(cacheDir), start(cacheDir)]);
@@ -60,7 +60,7 @@ describe('the package of the distribution', () => {
   );
 
   test(
-    'a cached tree that does not run is replaced',
+    'a cached package whose server does not run is replaced',
     async () => {
       const cacheDir = join(folder, 'broken');
       await (await start(cacheDir)).stop();
@@ -75,7 +75,7 @@ describe('the package of the distribution', () => {
   );
 
   test(
-    'fetches package lists of its own where the system has none',
+    'package lists are fetched if the system has none',
     async () => {
       const lists = join(folder, 'no-lists');
       const config = join(folder, 'apt.conf');
@@ -95,6 +95,6 @@ test.each([
   ['Depends: libc6 (>= 2.34), libssl3t64 (>= 3.0.0)', ['libc6', 'libssl3t64']],
   ['Pre-Depends: a\nDepends: b:any | c, d (= 1)\n', ['a', 'b', 'd']],
   ['', []],
-])('dependencies of %j', (fields, names) => {
+])('parseDependencies reads the dependencies of %j', (fields, names) => {
   expect(parseDependencies(fields)).toEqual(names);
 });

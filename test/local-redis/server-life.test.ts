@@ -36,7 +36,7 @@ function connect(url: string): Redis {
 }
 
 describe('a server from PATH', () => {
-  test('answers on 127.0.0.1 only, durable and never evicting, in a folder of its own', async () => {
+  test('a server from PATH listens on 127.0.0.1 only, is durable and evicts nothing', async () => {
     const redis = await startFromPath();
     const settings = await connect(redis.url).config(
       'GET',
@@ -59,7 +59,7 @@ describe('a server from PATH', () => {
     expect(redis.description).toMatch(/^(Redis|Valkey) \d+\.\d+\.\d+ from PATH, port \d+$/);
   });
 
-  test("the caller's arguments win over the defaults, but not over address and folder", async () => {
+  test('arguments of the caller override the defaults of a server, but not its address and folder', async () => {
     const redis = await startFromPath(['--appendonly', 'no', '--bind', '0.0.0.0', '--dir', '/']);
     const client = connect(redis.url);
 
@@ -68,7 +68,7 @@ describe('a server from PATH', () => {
     expect(await client.config('GET', 'dir')).toEqual(['dir', redis.dataDir]);
   });
 
-  test('two at once do not share anything', async () => {
+  test('two servers that start at once share neither data nor folder', async () => {
     const [one, other] = await Promise.all([startFromPath(), startFromPath()]);
     await connect(one.url).set('key', 'one');
 
@@ -77,7 +77,7 @@ describe('a server from PATH', () => {
     expect(one.pid).not.toBe(other.pid);
   });
 
-  test('a server that refuses its arguments is an error in its own words, and leaves nothing behind', async () => {
+  test('provideRedis shows the output of a server that refuses its arguments, and leaves nothing behind', async () => {
     const dataRoot = await useDataRoot('refused');
     const start = provideRedis({ env, sources: ['path'], serverArgs: ['--no-such-setting', 'yes'] });
 
@@ -88,7 +88,7 @@ describe('a server from PATH', () => {
     expect(await readdir(dataRoot)).toEqual([]);
   });
 
-  test('a server that is too old is rejected and leaves nothing behind', async ({ skip }) => {
+  test('provideRedis rejects a server that is too old, and leaves nothing behind', async ({ skip }) => {
     const folder = await makeOldServer();
     skip(folder === undefined, 'the server here is started by a script, or its program must not be changed');
     const dataRoot = await useDataRoot('old');
@@ -103,7 +103,7 @@ describe('a server from PATH', () => {
     expect(await readdir(dataRoot)).toEqual([]);
   });
 
-  test('an abort ends the start and leaves nothing behind', async () => {
+  test('an abort ends the start of a server and leaves nothing behind', async () => {
     const dataRoot = await useDataRoot('aborted');
     const reason = new Error('enough');
     const aborting = new AbortController();
@@ -118,7 +118,7 @@ describe('a server from PATH', () => {
 });
 
 describe('the end of a server', () => {
-  test('stop ends the process and removes its data, and may be called again', async () => {
+  test('stop ends a server and removes its data, and a second stop does nothing', async () => {
     const redis = await startFromPath();
     await connect(redis.url).set('key', 'value');
     expect(isGone(redis)).toBe(false);
@@ -128,7 +128,7 @@ describe('the end of a server', () => {
     await redis.stop();
   });
 
-  test('a frozen server that ignores SIGTERM is killed', async () => {
+  test('stop kills a frozen server that ignores SIGTERM', async () => {
     const redis = await startFromPath();
     process.kill(redis.pid ?? 0, 'SIGSTOP');
 
@@ -136,7 +136,7 @@ describe('the end of a server', () => {
     expect(isGone(redis)).toBe(true);
   });
 
-  test('a server that ends by itself leaves no folder', async () => {
+  test('a server that dies leaves no folder behind', async () => {
     const redis = await startFromPath();
     process.kill(redis.pid ?? 0, 'SIGKILL');
 
@@ -144,15 +144,18 @@ describe('the end of a server', () => {
     await redis.stop();
   });
 
-  test.each(['SIGKILL', 'SIGTERM', 'SIGINT'] as const)('%s for the parent ends the server', async (signal) => {
-    const holder = await spawnHolder(env);
-    expect(isAlive(holder.redis.pid ?? 0)).toBe(true);
-    holder.process.kill(signal);
+  test.each(['SIGKILL', 'SIGTERM', 'SIGINT'] as const)(
+    'a server ends after its parent process gets a %s',
+    async (signal) => {
+      const holder = await spawnHolder(env);
+      expect(isAlive(holder.redis.pid ?? 0)).toBe(true);
+      holder.process.kill(signal);
 
-    await expect.poll(() => isGone(holder.redis), GONE).toBe(true);
-  });
+      await expect.poll(() => isGone(holder.redis), GONE).toBe(true);
+    },
+  );
 
-  test('the exit of the parent ends the server, without a stop', async () => {
+  test('a server ends after its parent process exits without a stop', async () => {
     const holder = await spawnHolder(env);
     expect(isAlive(holder.redis.pid ?? 0)).toBe(true);
     holder.process.stdin?.write('exit\n');

@@ -1,17 +1,14 @@
 import { chmod, mkdir, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
-import { afterAll, beforeAll, describe, expect, test } from 'vitest';
+import { afterAll, describe, expect, test } from 'vitest';
 import { findOnPath } from '../../src/local-redis/local-server.ts';
 import { describeInstallation, provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { makeEnv, makeFolder, removeFolder } from './fixture.ts';
 
-let folder: string;
-beforeAll(async () => {
-  folder = await makeFolder();
-});
+const folder = await makeFolder();
 afterAll(() => removeFolder(folder));
 
-test('without a source the log and the error name every reason, and the error says what to install', async () => {
+test('provideRedis without a working source names each reason and how to install Redis', async () => {
   const log: string[] = [];
   const cacheDir = join(folder, 'a-file', 'cache');
   await writeFile(join(folder, 'a-file'), '');
@@ -43,12 +40,12 @@ describe('the hint to install Redis', () => {
     ['linux', 'ID=alpine\n', 'apk add redis'],
     ['linux', '', 'redis-server is on PATH'],
     ['win32', '', 'WSL'],
-  ] as const)('on %s %j', (platform, osRelease, expected) => {
+  ] as const)('the hint to install Redis on %s with os-release %j contains %s', (platform, osRelease, expected) => {
     expect(describeInstallation(platform, osRelease)).toContain(expected);
   });
 });
 
-test('a search on PATH takes executable files of absolute folders only, redis-server before valkey-server', async () => {
+test('findOnPath takes executable files of absolute folders only, redis-server before valkey-server', async () => {
   const [one, two] = [join(folder, 'one'), join(folder, 'two')];
   await mkdir(join(one, 'redis-server'), { recursive: true }); // a folder
   await mkdir(two);

@@ -28,7 +28,7 @@ function runInstalled(...args: string[]): Promise<{ stdout: string; stderr: stri
   return run(process.execPath, [join(PACKAGE, 'dist/cli/main.js'), ...args], { cwd: PROJECT, env });
 }
 
-it('runs the demo about its own built code', async () => {
+it('an installed turnfold runs the demo about its own built code', async () => {
   const { stdout, stderr } = await runInstalled('demo', '--json');
   const summary = JSON.parse(stdout) as Record<string, number>;
   expect(summary).toMatchObject({ turns: 42, overLimit: 0 });

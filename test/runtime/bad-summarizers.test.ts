@@ -101,7 +101,7 @@ const fixture = await openFixture();
 
 afterAll(() => fixture.close());
 
-describe.each(WIRE_FORMATS)('a summarizer over %s that is', (format) => {
+describe.each(WIRE_FORMATS)('over %s', (format) => {
   let provider: Provider;
   let workers: RunningWorkers;
   let summarizers: Summarizers;
@@ -129,7 +129,7 @@ describe.each(WIRE_FORMATS)('a summarizer over %s that is', (format) => {
   });
 
   it.each(BAD)(
-    '$what loses nothing of the history, and the summary is written by $by',
+    'a summarizer that is $what loses no message, and $by writes the summary',
     async ({ by, outcome, ...bad }) => {
       reply = bad.reply;
       events.length = 0;
@@ -193,9 +193,9 @@ function checkSummaries(
   { version, summaries }: { version: Version; summaries: ReadonlyMap<string, Summary> },
   by: BadSummarizer['by'],
 ): void {
-  const standing = version.segments.filter((segment) => segment.kind === 'summary');
-  expect(standing.map(({ from, to }) => ({ from, to }))).toEqual(SEQUENCES);
-  for (const { summaryKey: key } of standing) {
+  const segments = version.segments.filter((segment) => segment.kind === 'summary');
+  expect(segments.map(({ from, to }) => ({ from, to }))).toEqual(SEQUENCES);
+  for (const { summaryKey: key } of segments) {
     const { model, text = '' } = summaries.get(key) ?? {};
     expect(model).toBe(by);
     // Code lists the actions, from the calls.

@@ -76,16 +76,16 @@ describe('startWorkers names invalid options', () => {
     ...['maxSteps', 'toolResultMaxTokens'].flatMap((field) =>
       NOT_NUMBERS.map((value): [string, object] => [field, { [field]: value }]),
     ),
-  ])('agents.guide.%s: %j', async (field, changes) => {
+  ])('startWorkers names the invalid field agents.guide.%s of %j', async (field, changes) => {
     const error = { name: 'TurnfoldError', code: 'invalid_config', field: `agents.guide.${field}` };
     await expect(startAgent(changes)).rejects.toMatchObject(error);
   });
 
-  it('missing options are refused', async () => {
+  it('startWorkers refuses missing options', async () => {
     await expect(startWorkers(undefined as never)).rejects.toMatchObject({ code: 'invalid_config' });
   });
 
-  it('two agents with one name are refused', async () => {
+  it('startWorkers refuses two agents with one name', async () => {
     await expect(start({ agents: [agentOf(), agentOf()] })).rejects.toMatchObject({ field: 'agents.guide' });
   });
 });
@@ -107,23 +107,23 @@ describe('every policy is validated by one schema, from any source', () => {
     ['agents.guide.policy', (policy) => startAgent({ policy })],
   ];
   test.each(
-    places.flatMap(([place, give]) => wrong.map(([key, policy]) => [`${place}.${key}`, policy, give] as const)),
-  )('%s: %j', async (field, policy, give) => {
-    await expect(give(policy)).rejects.toMatchObject({ name: 'TurnfoldError', code: 'invalid_policy', field });
+    places.flatMap(([place, read]) => wrong.map(([key, policy]) => [`${place}.${key}`, policy, read] as const)),
+  )('startWorkers names the invalid setting %s of %j', async (field, policy, read) => {
+    await expect(read(policy)).rejects.toMatchObject({ name: 'TurnfoldError', code: 'invalid_policy', field });
   });
 
-  test.each(places)('%s is no mapping', async (field, give) => {
-    await expect(give('foo')).rejects.toMatchObject({ name: 'TurnfoldError', field });
+  test.each(places)('startWorkers refuses a text as the policy of %s', async (field, read) => {
+    await expect(read('foo')).rejects.toMatchObject({ name: 'TurnfoldError', field });
   });
 
-  it.each(places)('%s in snake_case is the same policy', async (_, give) => {
-    await expect(give({ max_tokens: 1_000, token_threshold: 10 })).rejects.toMatchObject({
+  it.each(places)('startWorkers reads snake_case settings in %s', async (_, read) => {
+    await expect(read({ max_tokens: 1_000, token_threshold: 10 })).rejects.toMatchObject({
       code: 'invalid_policy',
       field: expect.stringMatching(/(^|\.)tokenThreshold$/),
     });
   });
 
-  it('warns about retired keys', async () => {
+  it('startWorkers warns about retired keys of each policy', async () => {
     const events: WorkerEvent[] = [];
     const ending = new AbortController();
     const onEvent = (event: WorkerEvent): void => {
@@ -135,8 +135,8 @@ describe('every policy is validated by one schema, from any source', () => {
     await expect(start({ agents, policy: retired, shadow: retired, onEvent, signal: ending.signal })).rejects.toThrow(
       'enough',
     );
-    const told = events.flatMap((event) => (event.type === 'policy_warned' ? [event.message] : []));
-    expect(told.map((message) => message.split(' is retired')[0])).toEqual([
+    const warnings = events.flatMap((event) => (event.type === 'policy_warned' ? [event.message] : []));
+    expect(warnings.map((message) => message.split(' is retired')[0])).toEqual([
       'policy: `transforms`',
       'shadow: `transforms`',
       'agents.guide.policy: `transforms`',

@@ -34,7 +34,7 @@ describe('a worker process that is killed', () => {
   ];
 
   it.concurrent.for(deathsInTurns)(
-    'in a turn ($who) is replaced by another worker, and nothing happens twice',
+    'after a worker is killed in a turn ($who), another worker continues, and nothing happens twice',
     async (death, context) => {
       const { expect } = context;
       const fixture = await useFixture(context);
@@ -63,7 +63,7 @@ describe('a worker process that is killed', () => {
   ];
 
   it.concurrent.for(deathsInPasses)(
-    'in a pass ($who) is replaced by another worker, which makes one version',
+    'after a worker is killed in a pass ($who), another worker continues and makes one version',
     async (death, context) => {
       const { expect } = context;
       const fixture = await useFixture(context);

@@ -55,8 +55,8 @@ async function readSummary(conversation: string): Promise<Message | undefined> {
   return items.find(({ message }) => message.role === 'summary')?.message;
 }
 
-describe.each(FORMATS)('the provider’s own compaction over %s', (format) => {
-  it('opens every later request, is compacted again, and leaves the log whole', async () => {
+describe.each(FORMATS)('over %s', (format) => {
+  it('a native summary opens every later request, is compacted again, and leaves the log whole', async () => {
     const answer = { text: 'Here.' };
     await using provider = await startProvider({ answers: [compacted[format], answer, compacted[format], answer] });
     const workers = await startGuide(format, provider);
@@ -80,7 +80,7 @@ describe.each(FORMATS)('the provider’s own compaction over %s', (format) => {
     expect(kept.filter((content) => content.startsWith('I will look.'))).toHaveLength(10);
   });
 
-  it('is replaced by the text beside it for another model', async () => {
+  it('a native summary is sent to another model as its text', async () => {
     await using provider = await startProvider({ answers: [compacted[format], { text: 'Here.' }] });
     await startGuide(format, provider);
     const conversation = `native-other-${format}`;
@@ -93,7 +93,7 @@ describe.each(FORMATS)('the provider’s own compaction over %s', (format) => {
     expect(body).toContain('<summary');
   });
 
-  it('falls back to the structural summary if the provider fails', async () => {
+  it('a structural summary replaces a native one if the provider fails', async () => {
     await using provider = await startProvider({ answers: [{ fault: 'overflow' }] });
     await startGuide(format, provider);
     const conversation = `native-failing-${format}`;

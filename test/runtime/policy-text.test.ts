@@ -28,14 +28,14 @@ describe('a problem of a policy names the setting as the text writes it, with it
     ['max_tokens: 3\ncompact: {}', 'max_tokens', 'policy:1: max_tokens: is beside `compact`'],
     ['max_tokens: [', 'policy', 'policy: '],
     ['- max_tokens', '', 'policy: expected a mapping of settings'],
-  ])('%j', (yaml, field, message) => {
+  ])('an error of the policy text %j names the setting as written: %s', (yaml, field, message) => {
     const error = errorOf(() => parsePolicy(yaml));
     expect(error).toMatchObject({ code: 'invalid_policy' });
     expect(error.message).toContain(message);
     expect(error.field?.startsWith(field)).toBe(true);
   });
 
-  it('settings inside a sum are spelled as in the text', () => {
+  it('an error of a policy spells the settings of a sum as the text does', () => {
     const document = parseYaml('token_threshold: 100\nmax_tokens: 6000', { name: 'policy.yml' });
     const sum = new TurnfoldError('invalid_policy', 'tokenThreshold: tokenThreshold 100 < maxTokens 6000', {
       field: 'tokenThreshold',
@@ -46,7 +46,7 @@ describe('a problem of a policy names the setting as the text writes it, with it
     });
   });
 
-  it('a refused default takes the line of another setting in the sum', () => {
+  it('an error about a default has the line of another setting in the sum', () => {
     const document = parseYaml('# window\nmax_tokens: 9000', { name: 'policy.yml' });
     const sum = new TurnfoldError(
       'invalid_policy',

@@ -18,12 +18,12 @@ test.each([
   expect(profile.windowTokens).toBeGreaterThan(100_000);
 });
 
-test('a dated name has the profile of its family, under its own id', () => {
+test('a dated model name has the profile of its family, under its own id', () => {
   expect(findProfile('anthropic', 'claude-sonnet-4-5-20250929')).toMatchObject({ id: 'claude-sonnet-4-5-20250929' });
   expect(findProfile('openai', 'gpt-4o-2024-08-06').windowTokens).toBe(128_000);
 });
 
-test('a catalogue extends the built-in one, and a profile overrides it', () => {
+test('resolveModel uses an extended catalogue, and a profile overrides it', () => {
   const own = { encoding: 'o200k_base', windowTokens: 32_768, outputCapTokens: 4_096, upperBoundFactor: 1.2 } as const;
   const catalogue = extendCatalogue({ 'openai/qwen': own });
   expect(resolveModel('openai-chat/qwen', { catalogue, settings }).profile).toMatchObject({ windowTokens: 32_768 });
@@ -42,7 +42,7 @@ test.each([
   expect(error.message).toContain(says);
 });
 
-test('thinking is enabled by name', async () => {
+test('resolveModel enables thinking of an Anthropic model', async () => {
   await using provider = await startProvider({ answers: [{ thinking: 'Hm.', text: 'So.' }] });
   const anthropic = { ...settings.anthropic, baseUrl: provider.url };
   const thinking = { type: 'adaptive' } as const;
@@ -53,12 +53,12 @@ test('thinking is enabled by name', async () => {
   expect(error).toMatchObject({ code: 'invalid_config', field: 'thinking' });
 });
 
-test('a missing key is named by its variable', () => {
+test('resolveModel names the variable of a missing key', () => {
   const error = errorOf(() => resolveModel('openai/gpt-5', { settings: readProviderSettings({}) }));
   expect(error).toMatchObject({ code: 'invalid_config', field: 'OPENAI_API_KEY' });
 });
 
-test('a key comes from its variable or a file, with an address', () => {
+test('resolveModel reads a key from its variable or its file, and the address', () => {
   const files: Record<string, string> = { '/run/key': ' k2\n', '/run/empty': '\n' };
   const readFile = (path: string): string => {
     const text = files[path];
