@@ -65,24 +65,23 @@ describe('messages that enter a log', () => {
     expect(open).toHaveLength(2);
   });
 
-  test.each<[string, string, string, Message[], string?]>([
-    ['a result without a call', 'orphan_result', 'messages[1].toolCallId', [user, toolResult('x')]],
-    ['a result that names no call', 'orphan_result', 'messages[1].toolCallId', [callTools('x'), toolResult()]],
+  test.each<[string, string, string, Message[]]>([
+    ['a result without a call', 'orphan_result', 'body.messages[1].toolCallId', [user, toolResult('x')]],
+    ['a result that names no call', 'orphan_result', 'body.messages[1].toolCallId', [callTools('x'), toolResult()]],
     [
       'a second result for one call',
       'duplicate_call',
       'body.messages[2].toolCallId',
       [callTools('x'), toolResult('x'), toolResult('x')],
-      'body.messages',
     ],
     [
       'a call id that one message uses twice',
       'duplicate_call',
-      'messages[0].toolCalls[2].id',
+      'body.messages[0].toolCalls[2].id',
       [callTools('x', 'y', 'x')],
     ],
-  ])('adoptMessages refuses %s with %s at %s', (_name, code, field, messages, at) => {
-    const error = errorOf(() => adoptMessages(messages, 1, [], at));
+  ])('adoptMessages refuses %s with %s at %s', (_name, code, field, messages) => {
+    const error = errorOf(() => adoptMessages(messages, 1, [], 'body.messages'));
     expect(error).toMatchObject({ code, field });
     expect(error.message.startsWith(field)).toBe(true);
   });
