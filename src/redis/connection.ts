@@ -43,6 +43,7 @@ export function duplicateConnection(redis: Redis, options: NodeOptions): Redis {
   return cluster.duplicate(undefined, {
     ...(lazyConnect !== undefined && { lazyConnect }),
     ...(enableOfflineQueue !== undefined && { enableOfflineQueue }),
+    // oxlint-disable-next-line typescript/no-unnecessary-type-assertion -- tsc rejects an undefined replyMapping without it
     redisOptions: {
       ...cluster.options.redisOptions,
       ...redisOptions,

@@ -47,9 +47,9 @@ async function askPlainly(node: RedisNode): Promise<RedisRefusal | undefined> {
 
 async function askOverTls(node: RedisNode, options: TlsOptions): Promise<RedisRefusal | undefined> {
   const [handshake, answer] = await talk(connectTls({ ...node, ...options }), async (line) => {
-    const handshake = await line.next('secureConnect', GREETING_MS);
+    const secured = await line.next('secureConnect', GREETING_MS);
     // In TLS 1.3, a server requests a missing client certificate only after the handshake.
-    return [handshake, handshake.kind === 'received' ? await line.next('data', GREETING_MS) : handshake];
+    return [secured, secured.kind === 'received' ? await line.next('data', GREETING_MS) : secured];
   });
   const refusal = answer.kind === 'failed' ? findTlsFault(answer.error) : findProtectedMode(answer);
   if (refusal !== undefined || handshake.kind === 'received') return refusal;

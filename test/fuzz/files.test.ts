@@ -91,6 +91,7 @@ async function serveNeighbour(): Promise<void> {
 test(
   'the reader of conversation files returns a conversation or a coded error for any line',
   async () => {
+    expect.hasAssertions();
     const run = async (line: string): Promise<void> => void (await codedError(() => readConversationLine(line, 7)));
     await tryBatch({ cases: 4_000, input: badLine(), run, serveNeighbour });
   },
@@ -160,6 +161,7 @@ const policy = record(
 test(
   'the policy reader returns a policy or a coded error for any value',
   async () => {
+    expect.hasAssertions();
     const run = async (given: unknown): Promise<void> => void (await codedError(() => readPolicy(given, 'policy')));
     await tryBatch({ cases: 1_500, input: spoiled(policy), run, serveNeighbour });
     await tryBatch({ cases: 500, input: badValue(), run, serveNeighbour });
@@ -170,6 +172,7 @@ test(
 test(
   'the policy file reader returns a policy or a coded error for any text or bytes',
   async () => {
+    expect.hasAssertions();
     const text = tuple(
       spoiled(policy, badJson()),
       integer({ min: -20, max: 100 }),

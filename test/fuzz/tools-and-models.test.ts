@@ -104,6 +104,7 @@ function checkEnd(view: Awaited<ReturnType<typeof answer>>['view']): void {
 test(
   'a turn settles or waits for a retry, whatever its model throws',
   async () => {
+    expect.hasAssertions();
     const valid = record({
       kind: constantFrom('retry', 'invalid', 'fatal'),
       message: string(),
@@ -153,6 +154,7 @@ function badPlain(): ReturnType<typeof badValue> {
 test(
   'a turn settles or waits for a retry, whatever its model answers, alone or in a chain',
   async () => {
+    expect.hasAssertions();
     const valid = record(
       {
         content: string(),
