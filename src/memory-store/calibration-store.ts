@@ -1,6 +1,9 @@
 import type { CalibrationStore } from '../domain/ports/calibration-store.ts';
 
-/** Calibrations in memory, under the contract suite of test/store. */
+/**
+ * Opens the store of calibrations (token count of the provider divided by ours, per model) in memory. The contract tests in
+ * test/store run against this store and against Redis.
+ */
 export function openMemoryCalibrationStore(): CalibrationStore {
   const known = new Map<string, { factor: number; count: number }>();
   return {

@@ -6,7 +6,10 @@ import { eraseRecords } from './erase.ts';
 import { restartIdleTtl } from './idle-ttl.ts';
 import { appendToLog, moveCalls } from './log.ts';
 
-/** Logs, versions and texts in memory, under the contract suite of test/store. */
+/**
+ * Opens the store of logs, context versions and texts in memory. The contract tests in test/store run against this store
+ * and against Redis.
+ */
 export function openMemoryContextStore(db: MemoryDatabase): ContextStore {
   return {
     readConversation: async (ref) => {

@@ -20,7 +20,7 @@ import type { AnswerEnd, StepRecord, TurnFailure, TurnState, Waiting, WaitReques
 import type { Summary, Version } from '../domain/version.ts';
 import { scriptTime } from './script-time.ts';
 
-/** `t:<id>:<turn>` */
+/** Record of one turn. Redis stores it in the hash `t:<id>:<turn>`. */
 export interface MemoryTurn {
   readonly turn: string;
   readonly agent: string;
@@ -28,20 +28,20 @@ export interface MemoryTurn {
   readonly acceptedAt: number;
   readonly askedIn?: TraceParent | undefined;
   readonly dueAt?: number;
-  /** Dropped when the turn is settled. */
+  /** Context that the caller passed with the turn. Removed when the turn is settled. */
   context?: string | undefined;
-  /** Dropped when the message is in the log. */
+  /** User message of the turn. Removed once the message is in the log. */
   input?: WeighedMessage | undefined;
   state: TurnState;
-  /** Owner of the first claim since the turn was accepted or suspended. */
+  /** Owner of the first claim since the turn was accepted or last suspended. */
   taken?: string | undefined;
   inputSeq?: number;
   readonly steps: Map<string, StepRecord>;
   readonly answers: Map<string, string>;
-  /** By call: the result for the log if the answer is never used. */
+  /** By id of the tool call: the result to log if no step uses the accepted answer. */
   readonly unused: Map<string, UnusedAnswer>;
   readonly suspensions: Map<string, number>;
-  /** Kept after the wait until its step is recorded. */
+  /** The wait of a suspended turn. Kept after the wait ends, until the outcome of the waiting step is recorded. */
   waiting?:
     | (Waiting & Pick<WaitRequest, 'suspendedIn'> & { isOver: boolean; isFulfilled: boolean; readonly steps: number })
     | undefined;
@@ -53,11 +53,11 @@ export interface MemoryTurn {
   readonly redriveOf?: string;
   redrivenAs?: string;
   settledAt?: number;
-  /** Wake of the cancel that settled the turn. */
+  /** Wake (id of a queue job) that the cancel of the turn recorded. */
   canceledBy?: string;
 }
 
-/** `pass:<id>` */
+/** Record of one compaction pass. Redis stores it in the hash `pass:<id>`. */
 export interface MemoryPass {
   passId: string;
   reasons: Reason[];
@@ -71,7 +71,7 @@ export interface MemoryPass {
   plan?: PassPlan | undefined;
   isResumed?: boolean;
   parked?: { readonly job: string; readonly by: string; readonly untilMs: number } | undefined;
-  /** Owner that released the pass at a stop, until the next claim. */
+  /** Worker that handed the pass back when it stopped. Removed at the next claim of the pass. */
   releasedBy?: string | undefined;
   review?: MemoryReview | undefined;
 }
@@ -90,16 +90,16 @@ export interface MemoryConversation {
   owner?: string | undefined;
   leaseUntil?: number | undefined;
   attempts: number;
-  /** The last claim runs alone in its process (I10). */
+  /** The worker runs nothing beside the last claimed turn. If its process dies, that turn is the cause (I10). */
   isAlone?: boolean;
   wake?: string;
-  /** The last poison turn, and the wake of the claim that settled it. */
+  /** The turn that was settled last because its workers kept dying, and the wake of the claim that settled it. */
   poisoned?: { readonly wake: string; readonly turn: string } | undefined;
-  /** Time of the last settlement. */
+  /** Time at which a turn was last settled. */
   settledAt?: number;
   readonly log: LogEntry[];
   turns: number;
-  /** Open call → id of the provider, or empty. */
+  /** Map of open tool calls: our call id → the provider's call id, empty if both are equal. */
   readonly openCalls: Map<string, string>;
   version: number;
   weight: Weight;
@@ -108,44 +108,44 @@ export interface MemoryConversation {
   anchor?: SizeAnchor;
   readonly versions: Map<number, Version>;
   readonly summaries: Map<string, Summary>;
-  /** Whole texts of clipped messages, by hash. */
+  /** Full texts of messages that the context shows clipped, by hash. */
   readonly texts: Map<string, string>;
   passed: { head: number; turns: number };
   backoff: Backoff;
   pass?: MemoryPass | undefined;
   quarantine?: Quarantine;
   answeredVersion?: number;
-  /** The pass that ended last. Answers a repeated end (I5). */
+  /** The compaction pass that ended last. A repeated call that ended it gets its reply from here (I5). */
   lastEnd?: {
     readonly passId: string;
     readonly wakeTurn: string;
     readonly isAwaited: boolean;
     readonly settles: boolean;
   };
-  /** Owner of the pass that a restore ended or a turn took over last. */
+  /** Owner of the pass that was last ended by a restore or taken over by a turn. */
   superseded?: string | undefined;
-  /** Idle TTL and its end, in ms. */
+  /** Idle TTL of the conversation and the time at which it expires, in ms. */
   ttl?: { readonly ms: number; readonly ends: number } | undefined;
-  /** The last written system prompt, and its turn. */
+  /** The last system prompt that an agent's function wrote, and the turn for which it was written. */
   system?: { readonly turn: string; readonly text: string };
   readonly mailbox: string[];
   lastTurn?: NonNullable<ListedConversation['lastTurn']>;
   readonly turnRecords: Map<string, MemoryTurn>;
   readonly summaryRecords: Map<string, MemorySummary>;
-  /** Answers to decisions on proposals, by operation. */
+  /** By operation id: the reply to a decision on a proposal, for a repeated call. */
   readonly decisions: Map<string, DecisionAnswer>;
   readonly operations: Map<string, { readonly from: number; readonly to: number }>;
-  /** Replacements of the live version, by operation. */
+  /** By operation id: the version that a restore or rollback made, for a repeated call. */
   readonly replacements: Map<string, { readonly version: number; readonly wakeTurn?: string }>;
-  /** Restore points: versions that are never dropped. */
+  /** Numbers of versions that are restore points, and so are never dropped. */
   readonly points: Set<number>;
-  /** The fork that made the conversation. It is open while its batches are copied. */
+  /** The fork that created this conversation. `isOpen` is true while log entries are copied from the source. */
   fork?: { readonly operation: string; readonly plan: ForkPlan; readonly isOpen: boolean; readonly until: number };
   readonly events: MemoryEvent[];
 }
 
 export interface MemoryEvent {
-  /** Position among all events of the conversation, from 1. */
+  /** Position among all events of the conversation, counted from 1. */
   readonly nth: number;
   readonly at: number;
   readonly type: string;
@@ -157,26 +157,26 @@ export type MemorySummary =
   | { readonly kind: 'record'; readonly record: SummaryRecord; until: number }
   | { readonly kind: 'part'; readonly text: string; until: number };
 
-/** The records behind the memory stores. Each operation runs synchronously, so it is as atomic as a script of Redis. */
+/** Records behind all memory stores. Each operation is synchronous, so it is as atomic as a Lua script in Redis. */
 export class MemoryDatabase {
   readonly conversations = new Map<string, MemoryConversation>();
-  /** Erased conversation → end of its mark, in ms. */
+  /** Erased conversation → time in ms at which the store forgets that it was erased. */
   readonly gone = new Map<string, number>();
-  /** Due entry (members.ts) → next time at which the sweeper inspects it, in ms. */
+  /** Entry of a turn or pass (name from members.ts) → time in ms at which the sweeper next inspects it. */
   readonly ready = new Map<string, number>();
-  /** Due entry → number of sweeps without progress. */
+  /** Entry of a turn or pass → number of sweeps since a worker last claimed it. */
   readonly sweeps = new Map<string, number>();
-  /** Idle entry → the call that ended its expiry. */
+  /** Name of an idle conversation → the call that finished its erase, and how many keys were removed. */
   readonly expiries = new Map<string, { readonly owner: string; readonly removedKeys: number }>();
   readonly lastSweepMsByShard = new Map<number, number>();
-  /** Due entry set aside → reason. */
+  /** Quarantined entry of a turn or pass → reason for the quarantine. */
   readonly quarantined = new Map<string, string>();
   readonly copy: <Value>(value: Value) => Value;
   readonly #clock: () => number;
   readonly #removedKeys = new Map<string, number>();
   #offsetMs = 0;
 
-  /** @param copy copies contexts and messages on their way in and out, as a database does */
+  /** @param copy copies every context and message that is stored or returned, as a database does */
   constructor(clock = scriptTime(Date.now), copy: <Value>(value: Value) => Value = structuredClone) {
     this.#clock = clock;
     this.copy = copy;
@@ -198,7 +198,7 @@ export class MemoryDatabase {
     return (this.gone.get(nameOf(ref)) ?? 0) > this.now();
   }
 
-  /** Mirrors find_refusal of lua/shared/create.lua, after findFork. */
+  /** Does in memory what `find_refusal` of `lua/shared/create.lua` does in Redis, after `findFork`. */
   findOtherAgent(ref: ConversationRef, agent: string): string | undefined {
     const known = this.isGone(ref) ? undefined : this.find(ref)?.agent;
     return known === agent ? undefined : known;
@@ -220,7 +220,7 @@ export class MemoryDatabase {
     return made;
   }
 
-  /** Removes every record of a conversation. The caller sets the mark `gone`. */
+  /** Removes every record of a conversation. The caller marks the conversation as erased in `gone`. */
   remove(ref: ConversationRef): void {
     this.conversations.delete(nameOf(ref));
     const name = `${ref.tenant}|${ref.id}`;
@@ -231,7 +231,7 @@ export class MemoryDatabase {
     }
   }
 
-  /** @param removedKeys answer to a repeated erase */
+  /** @param removedKeys number of removed keys, which a repeated erase reports again */
   markGone(ref: ConversationRef, removedKeys = 0): void {
     this.gone.set(nameOf(ref), this.now() + 86_400_000);
     this.#removedKeys.set(nameOf(ref), removedKeys);

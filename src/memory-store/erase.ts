@@ -1,7 +1,10 @@
 import type { ConversationRef } from '../domain/ids.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 
-/** Mirrors lua/shared/erase.lua, in one batch. @returns number of removed keys */
+/**
+ * Does in memory what `lua/shared/erase.lua` does in Redis, but in a single batch.
+ * @returns number of removed keys
+ */
 export function eraseRecords(db: MemoryDatabase, ref: ConversationRef): number {
   const removed = (db.isGone(ref) ? db.removedKeys(ref) : 0) + countKeys(db.find(ref));
   db.remove(ref);
@@ -9,7 +12,10 @@ export function eraseRecords(db: MemoryDatabase, ref: ConversationRef): number {
   return removed;
 }
 
-/** Counts keys as Redis has them: one for each kind with content, and one for each turn, summary and operation. */
+/**
+ * Counts the keys that Redis would have: one for each kind of record that exists, and one for each turn, summary and
+ * operation.
+ */
 function countKeys(conversation: MemoryConversation | undefined): number {
   if (conversation === undefined) return 0;
   const { log, mailbox, versions, summaries, texts, pass, events } = conversation;

@@ -3,12 +3,14 @@ import { decodeEvent } from '../domain/event-record.ts';
 import { type EventPage, type EventQuery, type EventStore, FIRST_POSITION } from '../domain/ports/event-store.ts';
 import type { MemoryDatabase, MemoryEvent } from './database.ts';
 
-/** Events in memory, under the contract suite of test/store. */
+/**
+ * Opens the store of durable events in memory. The contract tests in test/store run against this store and against Redis.
+ */
 export function openMemoryEventStore(db: MemoryDatabase): EventStore {
   return { readEvents: async (query) => readEvents(db, query) };
 }
 
-/** Mirrors lua/read-events.lua. */
+/** Does in memory what `lua/read-events.lua` does in Redis. */
 function readEvents(db: MemoryDatabase, { conversation, after, limit }: EventQuery): EventPage {
   const found = db.find(conversation);
   const kept = (found?.events ?? []).map((event) => ({ id: idOf(event), event }));

@@ -14,7 +14,10 @@ import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { headTurn } from './mailbox.ts';
 import { viewWaiting } from './waiting.ts';
 
-/** Lists of one shard in memory, under the contract suite of test/store. */
+/**
+ * Lists conversations and waiting turns in memory, as one shard. The contract tests in test/store run against this store
+ * and against Redis.
+ */
 export function openMemoryListingStore(db: MemoryDatabase): ListingStore {
   return {
     listConversations: async (query) => listConversations(db, query),

@@ -4,7 +4,10 @@ import { indexOfCallId, seqOfCallId } from '../domain/ids.ts';
 import { addWeights, CLOSING_RESULT, NO_WEIGHT, type WeighedMessage } from '../domain/message.ts';
 import type { MemoryConversation } from './database.ts';
 
-/** Mirrors lua/shared/append.lua. @returns the new head */
+/**
+ * Does in memory what `lua/shared/append.lua` does in Redis: appends messages.
+ * @returns the seq of the last message
+ */
 export function appendToLog(
   conversation: MemoryConversation,
   messages: readonly WeighedMessage[],
@@ -20,7 +23,7 @@ export function appendToLog(
   return conversation.log.length;
 }
 
-/** Mirrors lua/shared/calls.lua: adds the opened calls, removes the answered ones. */
+/** Does in memory what `lua/shared/calls.lua` does in Redis: adds newly opened tool calls and removes answered ones. */
 export function moveCalls(
   conversation: MemoryConversation,
   opens: readonly OpenCall[],
@@ -30,7 +33,7 @@ export function moveCalls(
   for (const id of closes) conversation.openCalls.delete(id);
 }
 
-/** Mirrors lua/shared/close.lua. */
+/** Does in memory what `lua/shared/close.lua` does in Redis. */
 export function closeOpenCalls(conversation: MemoryConversation, turn: string, now: number): void {
   const { content, tokens, bytes } = CLOSING_RESULT;
   const ids = [...conversation.openCalls.keys()].toSorted(

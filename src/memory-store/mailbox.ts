@@ -6,13 +6,13 @@ import { readyEntry } from './members.ts';
 
 export const WAKE_GRACE_MS = 5_000;
 
-/** Mirrors lua/shared/wake.lua. */
+/** Does in memory what `lua/shared/wake.lua` does in Redis. */
 export function wakeTurn(db: MemoryDatabase, conversation: MemoryConversation, wake: string): void {
   conversation.wake = wake;
   db.ready.set(readyEntry('t', conversation.ref), db.now() + WAKE_GRACE_MS);
 }
 
-/** Mirrors lua/shared/fulfil.lua. */
+/** Does in memory what `lua/shared/fulfil.lua` does in Redis. */
 export function endWait(
   db: MemoryDatabase,
   conversation: MemoryConversation,
@@ -31,7 +31,7 @@ export function headTurn(conversation: MemoryConversation): MemoryTurn | undefin
   return id === undefined ? undefined : conversation.turnRecords.get(id);
 }
 
-/** Mirrors lua/shared/events.lua. */
+/** Does in memory what `lua/shared/events.lua` does in Redis. */
 export function emit(
   db: MemoryDatabase,
   { events }: MemoryConversation,
@@ -41,7 +41,7 @@ export function emit(
   events.push({ nth: (events.at(-1)?.nth ?? 0) + 1, at: db.now(), type, fields });
 }
 
-/** Mirrors lua/shared/fence.lua. */
+/** Does in memory what `lua/shared/fence.lua` does in Redis. */
 export function raiseEpoch(db: MemoryDatabase, conversation: MemoryConversation): void {
   conversation.epoch = Math.max(conversation.epoch + 1, db.now());
 }
@@ -53,7 +53,7 @@ type End = IdleTtl &
     | { readonly state: 'canceled'; readonly canceledBy: string }
   );
 
-/** Mirrors lua/shared/settle.lua. */
+/** Does in memory what `lua/shared/settle.lua` does in Redis. */
 export function settleRecord(
   db: MemoryDatabase,
   conversation: MemoryConversation,
@@ -74,7 +74,7 @@ export function settleRecord(
   restartIdleTtl(db, conversation, conversationTtl);
 }
 
-/** Mirrors lua/shared/settle.lua. */
+/** Does in memory what `lua/shared/settle.lua` does in Redis. */
 export function popHead(db: MemoryDatabase, conversation: MemoryConversation, wake: string | undefined): boolean {
   conversation.mailbox.shift();
   conversation.owner = undefined;
@@ -89,7 +89,7 @@ export function popHead(db: MemoryDatabase, conversation: MemoryConversation, wa
   return true;
 }
 
-/** Mirrors lua/shared/settle.lua. */
+/** Does in memory what `lua/shared/settle.lua` does in Redis. */
 export function isRecorded(conversation: MemoryConversation, wake: string | undefined): wake is string {
   return wake !== undefined && conversation.wake === wake && conversation.mailbox.length > 0;
 }

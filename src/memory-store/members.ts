@@ -3,7 +3,7 @@ import type { DueEntry } from '../domain/ports/sweep-store.ts';
 
 const KINDS: Readonly<Record<string, DueEntry['kind']>> = { t: 'turn', p: 'pass', d: 'scheduled', r: 'idle' };
 
-/** Name of a mailbox (`t`) or of an open pass (`p`) among the due entries. */
+/** Name under which the sweeper finds a mailbox (`t`) or a compaction pass (`p`). */
 export function readyEntry(kind: 't' | 'p', { tenant, id }: ConversationRef): string {
   return `${kind}|${tenant}|${id}`;
 }

@@ -13,7 +13,7 @@ import { MemoryTextChannel } from './text-channel.ts';
 import { openMemoryTurnStore } from './turn-store.ts';
 import { openMemoryVersionStore } from './version-store.ts';
 
-/** Every storage port, and the listener of published texts. */
+/** All storage ports in memory, and a listener for the text that models publish. */
 export type MemoryStore = Store & TextListener;
 
 export function openMemoryStore(db: MemoryDatabase): MemoryStore {

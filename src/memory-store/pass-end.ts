@@ -7,20 +7,20 @@ import { emit, endWait } from './mailbox.ts';
 import { readyEntry } from './members.ts';
 import { answerDecision } from './proposal-store.ts';
 
-/** Mirrors supersede_owner of lua/shared/pass-fence.lua. */
+/** Does in memory what `supersede_owner` of `lua/shared/pass-fence.lua` does in Redis. */
 export function supersedeOwner(conversation: MemoryConversation): void {
   const { owner, parked, releasedBy } = conversation.pass ?? {};
   conversation.superseded = owner ?? parked?.by ?? releasedBy ?? conversation.superseded;
 }
 
-/** Mirrors find_end of lua/shared/pass-end.lua. */
+/** Does in memory what `find_end` of `lua/shared/pass-end.lua` does in Redis. */
 export function findEnd(db: MemoryDatabase, lease: PassLease): PassEndResult | undefined {
   const last = db.find(lease.conversation)?.lastEnd;
   if (last?.passId !== lease.passId) return undefined;
   return { status: 'ended', ...(last.isAwaited && { wakeTurn: last.wakeTurn }) };
 }
 
-/** Mirrors end_pass of lua/shared/pass-end.lua. */
+/** Does in memory what `end_pass` of `lua/shared/pass-end.lua` does in Redis. */
 export function finishPass(
   db: MemoryDatabase,
   conversation: MemoryConversation,

@@ -25,7 +25,10 @@ import { findEnd, finishPass, supersedeOwner } from './pass-end.ts';
 import { answerDecision, awaitReview, dropProposal, isLeftToReview } from './proposal-store.ts';
 import { putVersion } from './put-version.ts';
 
-/** Passes in memory, under the contract suite of test/store. */
+/**
+ * Opens the store of compaction passes in memory. The contract tests in test/store run against this store and against
+ * Redis.
+ */
 export function openMemoryPassStore(db: MemoryDatabase): PassStore {
   return {
     requestPass: async (request) => requestPass(db, request),
@@ -156,7 +159,7 @@ function takeOverPass(db: MemoryDatabase, { conversation: ref, owner, passId }: 
   return claimed(conversation, pass);
 }
 
-/** Mirrors lua/release-pass.lua. */
+/** Does in memory what `lua/release-pass.lua` does in Redis. */
 function releasePass(db: MemoryDatabase, lease: PassLease): { readonly status: 'released' } | PassLost {
   const owned = findOwned(db, lease);
   if ('status' in owned) {
@@ -233,12 +236,12 @@ function proposeVersion(
   return { status: 'proposed' };
 }
 
-/** Mirrors has_new_reasons of lua/shared/pass-fence.lua. */
+/** Does in memory what `has_new_reasons` of `lua/shared/pass-fence.lua` does in Redis. */
 function hasNewReasons({ reasons }: MemoryPass, { seenReasons }: Pick<PassEnd, 'seenReasons'>): boolean {
   return seenReasons !== undefined && seenReasons.join() !== reasons.join();
 }
 
-/** Mirrors find_pass_loss of lua/shared/pass-fence.lua. */
+/** Does in memory what `find_pass_loss` of `lua/shared/pass-fence.lua` does in Redis. */
 function findOwned(
   db: MemoryDatabase,
   lease: PassLease,

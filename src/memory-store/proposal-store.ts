@@ -7,7 +7,10 @@ import { readyEntry } from './members.ts';
 
 const REVIEW = 'review:';
 
-/** Proposals in memory, under the contract suite of test/store. */
+/**
+ * Opens the store of compaction proposals, which a person approves or rejects, in memory. The contract tests in test/store
+ * run against this store and against Redis.
+ */
 export function openMemoryProposalStore(db: MemoryDatabase): ProposalStore {
   return {
     readProposal: async (ref) => {
@@ -50,7 +53,7 @@ function decideProposal(db: MemoryDatabase, decision: Decision): DecisionResult 
   return { status: 'decided', needsWake: true };
 }
 
-/** Mirrors lua/shared/review.lua. */
+/** Does in memory what `lua/shared/review.lua` does in Redis. */
 export function awaitReview(db: MemoryDatabase, { ref, pass }: MemoryConversation, by: string): void {
   const untilMs = pass?.review?.expiresAt ?? 0;
   Object.assign(pass ?? {}, {

@@ -3,7 +3,7 @@ import { shownKeys, type Version } from '../domain/version.ts';
 import type { MemoryConversation, MemoryDatabase } from './database.ts';
 import { emit } from './mailbox.ts';
 
-/** Mirrors lua/shared/put-version.lua. */
+/** Does in memory what `lua/shared/put-version.lua` does in Redis. */
 export function putVersion(
   db: MemoryDatabase,
   conversation: MemoryConversation,
@@ -20,7 +20,7 @@ export function putVersion(
   emit(db, conversation, 'version_committed', versionEvent(version));
 }
 
-/** Drops versions with their summaries, except the summaries that a kept version shows. */
+/** Drops old context versions and their summaries. A summary that a kept version shows stays. */
 function dropVersions({ versions, summaries }: MemoryConversation, numbers: readonly number[]): void {
   const dropped = numbers.flatMap((number) => versions.get(number) ?? []);
   for (const number of numbers) versions.delete(number);

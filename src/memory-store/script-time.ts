@@ -1,6 +1,6 @@
 /**
- * A clock that does not advance while synchronous code runs, like TIME inside a script of Redis. An operation that reads the
- * time twice gets the same value.
+ * Returns a clock that stands still while synchronous code runs, like TIME inside a Lua script of Redis. An operation that
+ * reads the time twice gets the same value.
  * @param read returns ms since epoch
  */
 export function scriptTime(read: () => number): () => number {

@@ -3,7 +3,7 @@ import { PASS_LIMITS } from '../domain/pass.ts';
 import type { SummaryLease, SummaryStore } from '../domain/ports/summary-store.ts';
 import type { MemoryDatabase, MemorySummary } from './database.ts';
 
-/** Summaries in memory, under the contract suite of test/store. */
+/** Opens the store of summaries in memory. The contract tests in test/store run against this store and against Redis. */
 export function openMemorySummaryStore(db: MemoryDatabase): SummaryStore {
   const find = (ref: ConversationRef, hash: string) => findSummary(db, ref, hash);
   return {
@@ -66,7 +66,7 @@ function findSummary(db: MemoryDatabase, ref: ConversationRef, hash: string): Me
   return found !== undefined && found.until > db.now() ? found : undefined;
 }
 
-/** Mirrors lua/record-summary.lua. */
+/** Does in memory what `lua/record-summary.lua` does in Redis. */
 function findLoss(
   db: MemoryDatabase,
   { conversation: ref, passId, hash, owner }: SummaryLease,

@@ -16,7 +16,10 @@ const LAST_PUSH_MS = 60_000;
 const IDLE_PUSH_MS = 5_000;
 const MAX_IDLE = 10;
 
-/** Due entries of one shard in memory, under the contract suite of test/store. */
+/**
+ * Lets the sweeper find due turns, passes and idle conversations in memory, as one shard. The contract tests in test/store
+ * run against this store and against Redis.
+ */
 export function openMemorySweepStore(db: MemoryDatabase): SweepStore {
   return {
     shards: 1,
@@ -30,7 +33,7 @@ export function openMemorySweepStore(db: MemoryDatabase): SweepStore {
       db.quarantined.set(name, why);
       return { shard: 0, set: entry.kind === 'idle' ? 'idle' : 'ready', name, why };
     },
-    // Records in memory are typed, so none is corrupt.
+    // Records in memory are typed, so none can be corrupt.
     quarantineRecord: async () => undefined,
     inspectTurn: async (ref) => inspect(db, 'turn', ref),
     inspectPass: async (ref) => inspect(db, 'pass', ref),
@@ -99,7 +102,7 @@ function hasRecord(db: MemoryDatabase, member: string): boolean {
   return kind === 'turn' ? conversation !== undefined : conversation?.turnRecords.has(turn) === true;
 }
 
-/** Mirrors lua/shared/lapse.lua. */
+/** Does in memory what `lua/shared/lapse.lua` does in Redis. */
 function inspect(db: MemoryDatabase, kind: 'turn' | 'pass', ref: ConversationRef): SweepDecision {
   const found = kind === 'turn' ? findTurn(db, ref) : findPass(db, ref);
   const member = readyEntry(kind === 'turn' ? 't' : 'p', ref);

@@ -4,7 +4,7 @@ import type { TextDelta, TextListener, TextListening, TextPublisher } from '../d
 
 type Listener = (delta: TextDelta) => void;
 
-/** The channels of all conversations, in memory. */
+/** Delivers text that models are writing to the listeners of its conversation, in memory. */
 export class MemoryTextChannel implements TextPublisher, TextListener {
   readonly #listeners = new Map<string, Set<Listener>>();
 
@@ -13,7 +13,7 @@ export class MemoryTextChannel implements TextPublisher, TextListener {
   }
 
   listen(conversation: ConversationRef, listener: Listener): TextListening {
-    // A new function for each call: a listener that is added twice is called twice.
+    // Wraps the listener in a new function for each call, so that a listener added twice is called twice.
     const once: Listener = (delta) => listener(delta);
     this.#listenersOf(conversation).add(once);
     return {

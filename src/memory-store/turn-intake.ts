@@ -17,7 +17,10 @@ import { endWait, isRecorded, popHead, raiseEpoch, settleRecord, WAKE_GRACE_MS, 
 import { readyEntry, scheduledEntry } from './members.ts';
 import { shortenWait, viewWaiting } from './waiting.ts';
 
-/** The services' side of turns in memory, under the contract suite of test/store. */
+/**
+ * Opens, in memory, the operations on turns that the client uses. The contract tests in test/store run against this store
+ * and against Redis.
+ */
 export function openMemoryTurnIntake(db: MemoryDatabase): TurnIntake {
   return {
     accept: async (request) => accept(db, request),
@@ -164,7 +167,7 @@ function viewTurn(conversation: MemoryConversation, record: MemoryTurn): TurnVie
     ...(usage && { usage }),
     ...(state === 'waiting' && waiting && { waiting: viewWaiting(waiting) }),
   };
-  return view as unknown as TurnView; // a record has with each state what the view of that state needs
+  return view as unknown as TurnView; // the record has all fields that the view of its state needs
 }
 
 function readRedrive({ redriveOf, redrivenAs }: MemoryTurn): Pick<FailedTurn, 'redriveOf' | 'redrivenAs'> {

@@ -4,7 +4,9 @@ import type { MemoryConversation, MemoryDatabase, MemoryTurn } from './database.
 import { headTurn } from './mailbox.ts';
 import { readyEntry } from './members.ts';
 
-/** Mirrors lua/shared/fence.lua: the record of the lease, or why the lease was lost. */
+/**
+ * Does in memory what `lua/shared/fence.lua` does in Redis: returns the leased turn, or the reason why the lease was lost.
+ */
 export function findOwned(
   db: MemoryDatabase,
   lease: TurnLease,

@@ -24,7 +24,7 @@ import { openMemoryTurnIntake } from './turn-intake.ts';
 import { extendLease, findOwned } from './turn-lease.ts';
 import { addStep, suspend } from './turn-steps.ts';
 
-/** Turns in memory, under the contract suite of test/store. */
+/** Opens the store of turns in memory. The contract tests in test/store run against this store and against Redis. */
 export function openMemoryTurnStore(db: MemoryDatabase): TurnStore & TurnIntake {
   return {
     ...openMemoryTurnIntake(db),
@@ -97,7 +97,7 @@ function claim(db: MemoryDatabase, ref: ConversationRef, owner: string, wake: st
   return { status: 'claimed', turn: takeHead(db, conversation, record, owner) };
 }
 
-/** Mirrors lua/shared/take-head.lua. */
+/** Does in memory what `lua/shared/take-head.lua` does in Redis. */
 function takeHead(
   db: MemoryDatabase,
   conversation: MemoryConversation,
@@ -131,7 +131,7 @@ function poison(db: MemoryDatabase, conversation: MemoryConversation, record: Me
   return { status: 'poison', turn, ...(popHead(db, conversation, wake) && { wake }) };
 }
 
-/** Mirrors lua/release-turn.lua. */
+/** Does in memory what `lua/release-turn.lua` does in Redis. */
 function release(db: MemoryDatabase, lease: TurnLease, wake: string): { readonly status: 'released' } | Lost {
   const owned = findOwned(db, lease);
   if ('status' in owned) {

@@ -19,7 +19,10 @@ import { headTurn } from './mailbox.ts';
 import { finishPass, supersedeOwner } from './pass-end.ts';
 import { putVersion } from './put-version.ts';
 
-/** Versions that services ask for, in memory, under the contract suite of test/store. */
+/**
+ * Opens, in memory, the operations on context versions that the client uses. The contract tests in test/store run against
+ * this store and against Redis.
+ */
 export function openMemoryVersionStore(db: MemoryDatabase): VersionStore {
   return {
     replaceVersion: async (replacement) => {
@@ -146,7 +149,7 @@ function hasTexts({ summaries }: MemoryConversation, version: Version): boolean 
   return shownKeys(version).every((key) => summaries.has(key));
 }
 
-/** Mirrors lua/shared/fork-fence.lua. */
+/** Does in memory what `lua/shared/fork-fence.lua` does in Redis. */
 function findOpenFork(db: MemoryDatabase, ref: ConversationRef, operation: string): MemoryConversation | ForkLost {
   if (db.isGone(ref)) return { status: 'gone' };
   const conversation = db.find(ref);

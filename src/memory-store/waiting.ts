@@ -5,7 +5,9 @@ import { emit } from './mailbox.ts';
 
 type Wait = NonNullable<MemoryTurn['waiting']>;
 
-/** Mirrors lua/suspend-turn.lua: each call keeps the deadline of an earlier wait. */
+/**
+ * Does in memory what `lua/suspend-turn.lua` does in Redis: a tool call that was awaited before keeps its earlier deadline.
+ */
 export function makeWait(
   db: MemoryDatabase,
   { waiting: before, steps }: MemoryTurn,
@@ -20,7 +22,7 @@ export function makeWait(
   return { ...wait, since: db.now(), until, calls: dated, steps: steps.size };
 }
 
-/** Mirrors lua/suspend-turn.lua. */
+/** Does in memory what `lua/suspend-turn.lua` does in Redis. */
 export function emitWait(
   db: MemoryDatabase,
   conversation: MemoryConversation,
@@ -37,7 +39,10 @@ export function emitWait(
   });
 }
 
-/** Mirrors lua/answer-turn.lua: the wait ends at the earliest deadline of an open call. */
+/**
+ * Does in memory what `lua/answer-turn.lua` does in Redis: shortens the wait to the earliest deadline of an unanswered tool
+ * call.
+ */
 export function shortenWait(record: MemoryTurn): void {
   const { waiting, answers } = record;
   if (waiting === undefined || !isAnswerKind(waiting.for)) return;

@@ -1,12 +1,13 @@
 import type { Redis } from 'ioredis';
 import { refusalError } from './errors.ts';
 
-/** Placeholder for a key of turnfold in the commands below. */
+/** Placeholder for a key name in the commands below. */
 const KEY = '$key';
 
 /**
- * One call of every command that workers need, directly, in a script or through BullMQ. A test compares this list with all
- * scripts. INFO, CLIENT LIST and CONFIG are absent: managed servers hide them, and workers run without them.
+ * One sample call of every Redis command that workers need, directly, in a script or through BullMQ. A test compares this
+ * list with all scripts. INFO, CLIENT LIST and CONFIG are missing here: managed servers hide them, and workers run without
+ * them.
  */
 const COMMANDS: readonly (readonly string[])[] = [
   'ping / time / client setname x / evalsha x 1 $key / multi / exec / publish {tf0}:x x / subscribe {tf0}:x',
@@ -28,7 +29,10 @@ const COMMANDS: readonly (readonly string[])[] = [
 
 export const NEEDED_COMMANDS: ReadonlySet<string> = new Set(COMMANDS.map(([name = '']) => name.toUpperCase()));
 
-/** A script in Redis 7.0 or later can test whether its caller may run a command. It runs no command. */
+/**
+ * Lua script that asks Redis 7.0 or later whether the current user may run each of the given commands. The script runs none
+ * of these commands.
+ */
 const TEST_SCRIPT = [
   '#!lua flags=no-writes',
   'local refused = {}',
@@ -39,15 +43,18 @@ const TEST_SCRIPT = [
   'return refused',
 ].join('\n');
 
-/** A key of the store and a key of the queues. */
+/**
+ * Two key prefixes to test permissions with: one for the keys of turnfold's store, one for the keys of the BullMQ queues.
+ */
 const ROOTS = [
   { key: '{tf0}:x', rule: '~{tf*' },
   { key: '{tq0}:x', rule: '~{tq*' },
 ] as const;
 
 /**
- * Checks that the user of a connection may run all commands of a worker. A missing permission would stop a turn in the middle.
- * @throws redis_denied, with the missing rules. redis_unavailable
+ * Checks that the Redis user of a connection may run every command that a worker uses. Otherwise a missing permission would
+ * stop a turn halfway.
+ * @throws redis_denied, with the missing ACL rules. redis_unavailable
  */
 export async function checkAccess(redis: Redis): Promise<void> {
   const tested = COMMANDS.flatMap((call) =>
@@ -63,7 +70,7 @@ export async function checkAccess(redis: Redis): Promise<void> {
   const rules = nameRules(refused, tested);
   throw refusalError(
     {
-      message: `its ACL does not allow our user all that a worker does (NOPERM): ${rules.join(' ')} ${rules.length === 1 ? 'is' : 'are'} missing`,
+      message: `the ACL of our user lacks rules that a worker needs (NOPERM): ${rules.join(' ')} ${rules.length === 1 ? 'is' : 'are'} missing`,
       hint: `Add: ACL SETUSER <user> ${rules.join(' ')}. docs/how-to/secure-redis.md lists all rules that turnfold needs.`,
     },
     undefined,
@@ -76,7 +83,10 @@ interface Tested {
   readonly rule: string;
 }
 
-/** Names the key rule if every command on such keys is refused, else the commands. */
+/**
+ * Returns the ACL rules to add. If every command on a key prefix is refused, the rule is for that prefix. Otherwise there
+ * is one rule per refused command.
+ */
 function nameRules(refused: readonly Tested[], tested: readonly Tested[]): string[] {
   const keys = ROOTS.map(({ rule }) => rule).filter((rule) => countOf(refused, rule) === countOf(tested, rule));
   const commands = refused.filter(({ rule }) => !keys.some((key) => key === rule)).map(({ call }) => nameRule(call));

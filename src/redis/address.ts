@@ -1,23 +1,23 @@
 import { z } from 'zod';
 import { PROCESS_DEFAULTS, PROCESS_RANGES, wholeNumber } from '../domain/process-options.ts';
 
-/** TLS settings of the connection to Redis, beside the defaults of Node. Each text is in PEM. */
+/** TLS settings for the connection to Redis. Each text is in PEM. Node's defaults apply to all other settings. */
 export interface RedisTls {
-  /** Trusted authorities, instead of those that Node knows. One certificate or several. */
+  /** Certificates of the authorities to trust, one or several. They replace the authorities that Node trusts by default. */
   readonly ca?: string;
-  /** Client certificate, if Redis requires one, with the certificates up to its authority. */
+  /** Client certificate, if Redis requires one, followed by its intermediate certificates. */
   readonly cert?: string;
   /** Private key of `cert`, without a passphrase. */
   readonly key?: string;
-  /** Name in the servers' certificates, if the address has another host, such as an IP. */
+  /** Host name in the server's certificate, if it differs from the host in the URL, for example if that host is an IP. */
   readonly serverName?: string;
 }
 
-/** Address of a Redis and the TLS settings to reach it. */
+/** URL of Redis and the TLS settings to reach it. */
 export interface RedisLocation {
-  /** URL of one server, of Sentinels or of a Cluster. */
+  /** URL of a single server, of Sentinels or of a Cluster. */
   readonly url: string;
-  /** Ignored unless the URL has the scheme `rediss`. */
+  /** Used only if the URL scheme begins with `rediss`. */
   readonly tls?: RedisTls | undefined;
 }
 
@@ -38,8 +38,8 @@ interface Credentials extends Login {
 export type RedisAddress =
   | { readonly kind: 'single'; readonly url: string }
   /**
-   * Sentinels name the present master. The credentials are the master's. Sentinels use the same password unless `sentinels` has
-   * one.
+   * Sentinels report which server is the master. User and password in the URL are for the master. Sentinels get the same
+   * password unless `sentinels` has one.
    */
   | ({
       readonly kind: 'sentinel';
@@ -48,10 +48,13 @@ export type RedisAddress =
       readonly database: number;
       readonly sentinels: Login;
     } & Credentials)
-  /** Some nodes of a Cluster. They name the other nodes. */
+  /** Some nodes of a Cluster. The client learns the other nodes from these. */
   | ({ readonly kind: 'cluster'; readonly nodes: readonly RedisNode[] } & Credentials);
 
-/** Forms of an address, for error messages. An invalid address is never quoted, because it may hold a password. */
+/**
+ * The accepted forms of a Redis URL, for error messages. An error never quotes an invalid URL, because it may contain a
+ * password.
+ */
 export const REDIS_ADDRESS_FORMS =
   'redis://[user:password@]host[:port][/database], redis+sentinel://[user:password@]host[:port],…/master[/database][?sentinelPassword=…], or redis+cluster://[user:password@]host[:port],… without a database. Use rediss for TLS';
 
@@ -59,7 +62,7 @@ const PORTS = { sentinel: 26_379, cluster: 6_379 } as const;
 const SEVERAL =
   /^(?<scheme>rediss?)\+(?<kind>sentinel|cluster):\/\/(?:(?<login>[^@/]*)@)?(?<hosts>[^@/?]+)(?:\/(?<path>[^?]*))?(?:\?(?<query>.*))?$/;
 
-/** Returns undefined if the text is not an address. */
+/** Parses a Redis URL. Returns undefined if the text is not one. */
 export function readRedisAddress(text: string): RedisAddress | undefined {
   const parts = SEVERAL.exec(text)?.groups;
   if (parts === undefined) return isSingle(text) ? { kind: 'single', url: text } : undefined;
@@ -69,19 +72,20 @@ export function readRedisAddress(text: string): RedisAddress | undefined {
   const credentials = readLogin(login);
   if (credentials === undefined) return undefined;
   const isTls = scheme === 'rediss';
-  // A Cluster has database 0 alone.
+  // A Cluster has no database other than 0.
   if (kind === 'cluster') {
     return path === '' && query === undefined ? { kind: 'cluster', nodes, ...credentials, isTls } : undefined;
   }
   const [, master, database = '0'] = /^([\w.-]+)(?:\/(\d+))?$/.exec(path) ?? [];
-  // Sentinels get the master's password by default, without a user. A Sentinel without a login accepts any password.
+  // By default Sentinels get the master's password, without a user name. A Sentinel that has no password accepts any
+  // password.
   const { password } = credentials;
   const sentinels = query === undefined ? (password === undefined ? {} : { password }) : readSentinelLogin(query);
   if (master === undefined || sentinels === undefined) return undefined;
   return { kind: 'sentinel', nodes, master, database: Number(database), sentinels, ...credentials, isTls };
 }
 
-/** Servers to contact first. */
+/** Returns the servers in the URL, which the client contacts first. */
 export function listNodes(address: RedisAddress): readonly RedisNode[] {
   if (address.kind !== 'single') return address.nodes;
   const node = readNode(new URL(address.url).host, PORTS.cluster);
@@ -92,7 +96,7 @@ export function usesTls(address: RedisAddress): boolean {
   return address.kind === 'single' ? /^rediss:/i.test(address.url) : address.isTls;
 }
 
-/** Address without user, password and query, because the query may hold a password too. */
+/** Formats a Redis URL without user, password and query, because the query may contain a password too. */
 export function showAddress(address: RedisAddress): string {
   if (address.kind === 'single') {
     const { protocol, host, pathname, username, password } = new URL(address.url);
@@ -109,13 +113,13 @@ export function showAddress(address: RedisAddress): string {
 function isSingle(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, pathname } = new URL(text);
-  // A comma separates servers, so it cannot be part of one host.
+  // A comma separates servers in the URL, so a host name cannot contain one.
   return /^rediss?:$/.test(protocol) && /^[^,]+$/.test(hostname) && /^(\/\d*)?$/.test(pathname);
 }
 
 function readNode(text: string, defaultPort: number): RedisNode | undefined {
   if (!URL.canParse(`http://${text}`)) return undefined;
-  // Hosts and ports follow the rules of Node. URL drops port 80, the default of http.
+  // Host and port are parsed by Node's URL, which drops port 80 because that is the default port of http.
   const { hostname, port } = new URL(`http://${text}`);
   return { host: hostname.replace(/^\[|\]$/g, ''), port: Number(port || (text.endsWith(':80') ? 80 : defaultPort)) };
 }
@@ -128,11 +132,14 @@ function readLogin(login: string): Login | undefined {
       ...(rest.length > 0 && { password: decodeURIComponent(rest.join(':')) }),
     };
   } catch {
-    return undefined; // a bare %
+    return undefined; // the text contains a % that starts no valid escape
   }
 }
 
-/** `sentinelPassword=…`, and optionally `sentinelUsername=…`. A `+` is not decoded to a space. */
+/**
+ * Reads the Sentinels' own password from the query: `sentinelPassword=…`, and optionally `sentinelUsername=…`. A `+` is not
+ * decoded to a space.
+ */
 function readSentinelLogin(query: string): Login | undefined {
   const pairs = query.split('&').map((pair) => /^(sentinelUsername|sentinelPassword)=(.*)$/.exec(pair)?.slice(1));
   const values = new Map(pairs.map((pair) => [pair?.[0], pair?.[1]]));
@@ -141,14 +148,17 @@ function readSentinelLogin(query: string): Login | undefined {
 }
 
 const text = z.string().optional();
-/** An undefined field counts as absent. `makeTlsOptions` checks that the texts are PEM. */
+/**
+ * Schema of the TLS settings. A field with the value undefined counts as absent. `makeTlsOptions` checks later that the
+ * texts are PEM.
+ */
 const redisTlsSchema = z.strictObject({ ca: text, cert: text, key: text, serverName: text }) as z.ZodType<RedisTls>;
 
 const addressError = `must be ${REDIS_ADDRESS_FORMS}`;
 
-/** Location of Redis and its shards, for workers and clients. */
+/** Options with which workers and clients find Redis and its shards. */
 export const redisOptions = {
-  // No message quotes the address, because it may hold a password.
+  // Error messages never quote the URL, because it may contain a password.
   redisUrl: z
     .string({ error: addressError })
     .refine((url) => readRedisAddress(url) !== undefined, { error: addressError }),

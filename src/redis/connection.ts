@@ -6,26 +6,26 @@ import { findRefusal } from './find-refusal.ts';
 import { type NodeOptions, openRedis } from './open-redis.ts';
 
 export interface ConnectionOptions extends RedisLocation {
-  /** Milliseconds until a command without an answer fails. Workers wait, clients set a limit. */
+  /** Milliseconds after which a command without an answer fails. Clients set this limit. Workers set none and wait. */
   readonly commandTimeoutMs?: number;
-  /** Commands fail at once while Redis is away, instead of waiting in a queue. */
+  /** While Redis is away, a command fails at once instead of waiting until Redis is back. */
   readonly failsFast?: boolean;
   /** Called once per outage. */
   readonly onError?: (error: Error) => void;
 }
 
 /**
- * Opens a connection for scripts. Unanswered commands are sent again: every script is idempotent, except that an
- * observation of a calibration may count twice.
+ * Opens the connection on which scripts run. If the connection is lost, unanswered commands are sent again. This is safe
+ * because every script is idempotent, except that a calibration may be observed twice.
  * @throws invalid_config
  */
 export function openConnection(options: ConnectionOptions): Redis {
   const { failsFast = false, commandTimeoutMs } = options;
-  // A Cluster has every command of our scripts. Only `duplicateConnection` treats it differently.
+  // A Cluster connection has every method that our scripts use, so only `duplicateConnection` treats a Cluster differently.
   const redis = openRedis(options, {
     failsFast,
     isPipelined: true,
-    // The opener connects a fail-fast connection itself, to learn whether that failed.
+    // On a fail-fast connection the caller connects by itself, to learn whether connecting failed.
     isLazy: failsFast,
     ...(commandTimeoutMs !== undefined && { commandTimeoutMs, connectTimeoutMs: commandTimeoutMs }),
   }) as Redis;
@@ -52,18 +52,21 @@ export function duplicateConnection(redis: Redis, options: NodeOptions): Redis {
   }) as unknown as Redis;
 }
 
-/** The copy may use longer commands, so it tolerates a longer silence. ioredis reads 0 as 0 ms, not as no limit. */
+/**
+ * Computes how long the duplicated connection tolerates silence. Its commands may run longer than those of the original.
+ * ioredis treats 0 as 0 ms, not as no limit.
+ */
 function makeSilence(original: NodeOptions = {}, { commandTimeout = 0 }: NodeOptions) {
   const { socketTimeout } = original;
   return socketTimeout === undefined ? {} : { socketTimeout: Math.max(socketTimeout, commandTimeout) };
 }
 
-/** Limit of `connect` in ms. The rest of a second remains for finding the cause of a failure. */
+/** Limit of `connect` in ms. A caller has one second in total, and the rest is for finding out why connecting failed. */
 const OPEN_MS = 800;
 
 /**
- * Connects a fail-fast connection. ioredis rejects with "Connection is closed" and emits the cause as an event. Over
- * Sentinels it would retry forever.
+ * Connects a fail-fast connection. When connecting fails, ioredis rejects with "Connection is closed" and emits the real
+ * cause as an event. With Sentinels, ioredis would retry forever.
  * @param location absent if TLS was already checked
  * @throws redis_unavailable
  */
@@ -93,25 +96,30 @@ export async function connect(redis: Redis, location?: RedisLocation): Promise<v
 }
 
 /**
- * Finds why TLS failed and disconnects. Sentinels and a Cluster hide the cause. The check of certificates takes milliseconds.
+ * After a failed connect, finds out whether TLS is the cause, and disconnects. ioredis hides TLS errors of Sentinels and
+ * Clusters. Checking the certificates takes milliseconds.
  */
 async function leaveRefused(redis: Redis, location: RedisLocation | undefined): Promise<RedisRefusal | undefined> {
   const address = location && readRedisAddress(location.url);
   if (location === undefined || address === undefined || !usesTls(address)) return undefined;
   const refusal = await findRefusal(location);
-  // Without this, ioredis would retry the Sentinels until the deadline.
+  // Without this disconnect, ioredis would retry the Sentinels until the deadline.
   if (refusal !== undefined && redis.status !== 'ready') redis.disconnect();
   return refusal;
 }
 
-/** Error of ioredis for the commands of a partly answered pipeline, which it does not send again. */
+/**
+ * Error that ioredis reports for the commands of a pipeline whose connection ended after some were answered. ioredis does
+ * not send these commands again.
+ */
 const ABORTED = 'Command aborted due to connection close';
-/** One resend per lost connection. */
+/** A call is sent again at most this many times, once per lost connection. */
 const MOST_RESENDS = 20;
 
 /**
- * Runs an idempotent call to Redis and codes its failure by `nameRedisError`. A call whose connection ended amid its pipeline is
- * repeated. On a connection that fails fast, the repeated call is refused at once.
+ * Runs an idempotent call to Redis, and converts its failure to a turnfold error by `nameRedisError`. If the connection
+ * ends in the middle of a pipeline, the call is repeated. On a fail-fast connection that has no server, the repeated call
+ * fails at once.
  */
 export async function callRedis<T>(call: () => Promise<T>): Promise<T> {
   for (let resends = 0; ; resends += 1) {
@@ -124,7 +132,7 @@ export async function callRedis<T>(call: () => Promise<T>): Promise<T> {
   }
 }
 
-/** Like `callRedis`, for a call that must not be repeated on another connection. */
+/** Like `callRedis`, but never repeats the call, because the call must not run on a new connection. */
 export async function callRedisOnce<T>(call: () => Promise<T>): Promise<T> {
   try {
     return await call();

@@ -1,19 +1,20 @@
 import { isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 
 /**
- * Errors of the network, of ioredis and of Redis that mean an outage, each with our words. The first match counts, so errors of
- * the network precede the errors that ioredis derives from them. Callers see our words, because those of a library may change.
+ * Maps errors of the network, of ioredis and of Redis that mean an outage to the words that callers see. The words are
+ * ours, because those of a library may change. The first match counts: ioredis derives errors from network errors, so
+ * network errors come first.
  */
 const OUTAGES: readonly (readonly [pattern: RegExp, words: string])[] = [
-  [/ECONNREFUSED/, 'nothing accepts connections there (ECONNREFUSED)'],
-  [/ENOTFOUND/, 'the host name of its address is unknown (ENOTFOUND)'],
-  [/EAI_AGAIN/, 'the host name of its address cannot be looked up now (EAI_AGAIN)'],
+  [/ECONNREFUSED/, 'no server accepts connections (ECONNREFUSED)'],
+  [/ENOTFOUND/, 'the host name in its URL is unknown (ENOTFOUND)'],
+  [/EAI_AGAIN/, 'the host name in its URL cannot be looked up now (EAI_AGAIN)'],
   [/EHOSTUNREACH|ENETUNREACH/, 'there is no route to its host (EHOSTUNREACH)'],
   [/LOADING/, 'it is loading its data (LOADING)'],
   [/BUSY Redis/, 'a script keeps it busy (BUSY)'],
   [/MASTERDOWN/, 'it is a replica that has lost its master (MASTERDOWN)'],
-  [/UNBLOCKED/, 'it changed its role meanwhile (UNBLOCKED)'],
-  [/sentinels are unreachable/, 'no Sentinel names a master'],
+  [/UNBLOCKED/, 'it changed between master and replica during the call (UNBLOCKED)'],
+  [/sentinels are unreachable/, 'no Sentinel knows a master of that name'],
   [/CLUSTERDOWN/, 'the Cluster does not serve now (CLUSTERDOWN)'],
   [
     /TRYAGAIN|^ASK \d|Too many Cluster redirections|startup nodes|slots cache|Cluster isn't ready|No master node/,
@@ -27,21 +28,24 @@ const OUTAGES: readonly (readonly [pattern: RegExp, words: string])[] = [
   ],
 ];
 
-/** Error codes with which Redis refuses writes but answers reads. */
+/** Redis errors that mean: the server answers reads but refuses writes. */
 const READ_ONLY: readonly (readonly [pattern: RegExp, words: string])[] = [
   [/READONLY/, 'it is a replica (READONLY)'],
   [/MISCONF/, 'it cannot save to its disk (MISCONF)'],
   [/NOREPLICAS/, 'fewer replicas are connected than its min-replicas-to-write asks for (NOREPLICAS)'],
 ];
 
-/** True if an error means that Redis is away, and nothing about the call. */
+/** True if the error means that Redis cannot be reached, so the same call may succeed later. */
 export function isOutage(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   const said = describe(error);
   return findWords([...READ_ONLY, ...OUTAGES], said) !== undefined || findTlsFault(said) !== undefined;
 }
 
-/** Codes the failure of a call as `redis_full`, `redis_denied` or `redis_unavailable`. Other errors are returned unchanged. */
+/**
+ * Converts the failure of a Redis call to a turnfold error: `redis_full`, `redis_denied` or `redis_unavailable`. Other
+ * errors are returned unchanged.
+ */
 export function nameRedisError(cause: unknown): unknown {
   if (!(cause instanceof Error)) return cause;
   if (cause.message.startsWith('OOM')) {
@@ -54,7 +58,10 @@ export function nameRedisError(cause: unknown): unknown {
   return findDenial(cause) ?? (isOutage(cause) ? outage(cause) : cause);
 }
 
-/** Codes an error of connecting: a denial, or else an outage, even if its message is unknown. */
+/**
+ * Converts an error of connecting to `redis_denied` if Redis refused this client, and to `redis_unavailable` otherwise,
+ * even if the message is unknown.
+ */
 export function outage(cause: Error): TurnfoldError {
   const said = describe(cause);
   const fault = findTlsFault(said);
@@ -63,14 +70,14 @@ export function outage(cause: Error): TurnfoldError {
   if (denial !== undefined) return denial;
   const readOnly = findWords(READ_ONLY, said);
   if (readOnly !== undefined) {
-    const message = `Redis takes no writes: ${readOnly}`;
+    const message = `Redis refuses writes: ${readOnly}`;
     return new TurnfoldError('redis_unavailable', message, { cause, details: { takesNoWrites: true } });
   }
   return outageBecause(findWords(OUTAGES, said) ?? 'the connection to it failed', cause);
 }
 
 /**
- * Outage that we detected ourselves.
+ * Makes a `redis_unavailable` error for an outage that turnfold noticed without an error from Redis.
  * @param words cause, as half a sentence
  */
 export function outageBecause(words: string, cause?: Error): TurnfoldError {
@@ -81,15 +88,16 @@ function findWords(table: readonly (readonly [RegExp, string])[], said: string):
   const found = table.find(([pattern]) => pattern.test(said));
   if (found === undefined) return undefined;
   const [, words] = found;
-  // Keeps the address, which distinguishes several servers. Node puts it after the code, as in `connect ECONNREFUSED 10.0.0.1:6379`.
+  // Keeps the address in the message, because it tells several servers apart. Node writes it after the error code, as in
+  // `connect ECONNREFUSED 10.0.0.1:6379`.
   const [, address] = /\bE[A-Z]+ (\S+:\d+)$/.exec(said) ?? [];
   return address === undefined ? words : `${words} at ${address}`;
 }
 
 /**
- * Reports an outage at its first error only, because ioredis emits an error at every reconnect. Other errors are reported once
- * too.
- * @returns listeners for the `error` and `ready` events of a connection
+ * Makes listeners for the `error` and `ready` events of a connection. They report an outage only once, although ioredis
+ * emits an error at every attempt to reconnect. Any other error is also reported once.
+ * @returns the two listeners
  */
 export function reportOutages(report: (error: Error) => void): {
   onError: (error: Error) => void;
@@ -107,9 +115,7 @@ export function reportOutages(report: (error: Error) => void): {
   };
 }
 
-/**
- * A refused connection to a name with several addresses has a code and no message. A Cluster keeps the error of its last node.
- */
+/** Puts an error into words. If all addresses of a host refuse, Node's error has a code and no message. */
 function describe(error: Error): string {
   const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
   const message = error.message.includes(code) ? error.message : `${code} ${error.message}`.trim();
@@ -117,25 +123,31 @@ function describe(error: Error): string {
   return lastNodeError instanceof Error ? `${message} ${describe(lastNodeError)}` : message;
 }
 
-/** A reachable Redis refuses this client. A person must change the server or the settings. */
+/**
+ * A reason why a reachable Redis refuses this client. Retries do not help, because a person must change the server or the
+ * settings.
+ */
 export interface RedisRefusal {
-  /** Cause, as half a sentence. */
+  /** Reason for the refusal, as half a sentence. */
   readonly message: string;
-  /** Next step. */
+  /** Next step for the operator. */
   readonly hint: string;
 }
 
 export const PLAIN_PORT: RedisRefusal = {
   message: 'it speaks no TLS on this port',
-  hint: 'Write redis instead of rediss into the address, or the port that takes TLS.',
+  hint: 'Write redis instead of rediss in the URL, or use the port on which the server speaks TLS.',
 };
 
 export const TLS_PORT: RedisRefusal = {
-  message: 'it speaks TLS on this port, and nothing else',
-  hint: 'Write rediss instead of redis into the address.',
+  message: 'it accepts only TLS on this port',
+  hint: 'Write rediss instead of redis in the URL.',
 };
 
-/** TLS errors by code or text of Node and OpenSSL. Which of the two arrives depends on the layer that reports it. */
+/**
+ * TLS errors of Node and OpenSSL, by error code or message. Which of the two arrives depends on the layer that reports the
+ * error.
+ */
 const TLS_FAULTS: readonly (readonly [RegExp, RedisRefusal])[] = [
   [
     /CERT_HAS_EXPIRED|certificate has expired/,
@@ -151,7 +163,7 @@ const TLS_FAULTS: readonly (readonly [RegExp, RedisRefusal])[] = [
   [
     /ERR_TLS_CERT_ALTNAME_INVALID|does not match certificate's altnames/,
     {
-      message: 'its certificate is for another name than that of the address',
+      message: 'its certificate is for another host name than the one in the URL',
       hint: 'Write the name that it is for into the address, or into REDIS_SERVER_NAME (`redisTls.serverName`).',
     },
   ],
@@ -179,64 +191,70 @@ const TLS_FAULTS: readonly (readonly [RegExp, RedisRefusal])[] = [
   [/WRONG_VERSION_NUMBER|wrong version number|PACKET_LENGTH_TOO_LONG|packet length too long/, PLAIN_PORT],
 ];
 
-/** Finds the TLS error in a message, or undefined. */
+/** Finds the TLS error that a message describes. Returns undefined if it describes none. */
 export function findTlsFault(said: string): RedisRefusal | undefined {
   return TLS_FAULTS.find(([pattern]) => pattern.test(said))?.[1];
 }
 
-/** Rules of a Redis ACL for the keys and channels of turnfold. */
+/** ACL rules that allow the keys and channels of turnfold. */
 const KEY_RULES = '~{tf* ~{tq*';
 const CHANNEL_RULES = '&{tf*';
 
-/** Errors of Redis that refuse a login. Retries do not help until a person changes the address or the server. */
+/** Errors with which Redis refuses a login. Retries do not help until a person changes the URL or the server. */
 const LOGIN_DENIALS: readonly (readonly [RegExp, RedisRefusal])[] = [
   [
     /^(?=.*sentinels are unreachable).*(NOAUTH|WRONGPASS)/s,
     {
-      message: 'its Sentinels refuse the password',
-      hint: 'Sentinels get the password of the address. Append ?sentinelPassword=… to the address to use another.',
+      message: 'its Sentinels refuse the password in the URL',
+      hint: 'By default Sentinels get the password of the master. To send them another, append ?sentinelPassword=… to the URL.',
     },
   ],
   [
     /^(?=.*sentinels are unreachable).*DENIED/s,
     {
-      message: 'its Sentinels are in protected mode (DENIED) and accept clients of their own machine only',
-      hint: 'Set a password there (requirepass) and append ?sentinelPassword=… to the address.',
+      message: 'its Sentinels are in protected mode (DENIED) and accept only clients on their own machine',
+      hint: 'Set a password on the Sentinels (requirepass) and append ?sentinelPassword=… to the URL.',
     },
   ],
   [
     /without any password configured/,
     {
-      message: 'the address has a password, and Redis has none configured for its default user',
+      message: 'the URL has a password, but the default user of Redis has none',
       hint: 'Remove the password from REDIS_URL (`redisUrl`), or set requirepass on the server.',
     },
   ],
   [
     /NOAUTH|HELLO must be called with the client already authenticated/,
     {
-      message: 'it asks for a password, and the address has none (NOAUTH)',
+      message: 'it requires a password, but the URL has none (NOAUTH)',
       hint: 'Put the login into REDIS_URL (`redisUrl`): redis://user:password@host:port, or redis://:password@host:port.',
     },
   ],
   [
     /WRONGPASS|invalid password/,
     {
-      message: 'it refuses the user name or the password of the address (WRONGPASS)',
-      hint: 'Correct the login in REDIS_URL (`redisUrl`), and see that its user is enabled (ACL LIST).',
+      message: 'it refuses the user name or the password in the URL (WRONGPASS)',
+      hint: 'Correct the login in REDIS_URL (`redisUrl`), and check that the user is enabled on the server (ACL LIST).',
     },
   ],
 ];
 
 const ALL_RULES = 'docs/how-to/secure-redis.md lists all rules that turnfold needs.';
 
-/** Codes a refused login (NOAUTH, WRONGPASS) or a missing permission (NOPERM). Returns undefined for other errors. */
+/**
+ * Converts a refused login (NOAUTH, WRONGPASS) or a missing permission (NOPERM) to `redis_denied`. Returns undefined for
+ * other errors.
+ */
 function findDenial(cause: Error): TurnfoldError | undefined {
   const login = LOGIN_DENIALS.find(([pattern]) => pattern.test(cause.message))?.[1];
   const denial = login ?? findMissingRule(cause);
   return denial && refusalError(denial, cause, 'redis_denied');
 }
 
-/** Redis writes `user` or `User name`, depending on its version, and other words inside a script. */
+/**
+ * Finds the missing ACL rule in a NOPERM error. Redis writes `user` or `User name`, depending on its version, and words it
+ * differently inside a script.
+ */
 function findMissingRule({ message }: Error): RedisRefusal | undefined {
   const isInScript = /user executing the script can't|ACL failure in script/.test(message);
   if (!isInScript && !message.startsWith('NOPERM')) return undefined;
@@ -265,7 +283,7 @@ function findMissingRule({ message }: Error): RedisRefusal | undefined {
   };
 }
 
-/** True if retries cannot help, because a person must act first. */
+/** True if the error means that Redis refuses this client. A person must act before a retry can succeed. */
 export function isRefusal(error: unknown): boolean {
   return isTurnfoldError(error) && (error.code === 'redis_denied' || error.details?.['isRefused'] === true);
 }

@@ -4,20 +4,23 @@ import { listNodes, type RedisLocation, type RedisNode, readRedisAddress, usesTl
 import { findTlsFault, PLAIN_PORT, type RedisRefusal, TLS_PORT } from './errors.ts';
 import { makeTlsOptions, type TlsOptions } from './tls.ts';
 
-/** Milliseconds to wait for a message before the first command. A Redis that refuses a client sends the reason at once. */
+/**
+ * Milliseconds to wait for a message of the server before the first command. A Redis that refuses a client sends the reason
+ * at once.
+ */
 const GREETING_MS = 1_000;
 const ANSWER_MS = 500;
 
 export const PROTECTED_MODE: RedisRefusal = {
-  message: 'it is in protected mode (DENIED): without a password it takes clients of its own machine only',
-  hint: 'Set a password there (requirepass) and put it into REDIS_URL, or, in a network that you trust, protected-mode no.',
+  message: 'it is in protected mode (DENIED): while it has no password, it accepts only clients on its own machine',
+  hint: 'Set a password on the server (requirepass) and in REDIS_URL. In a network that you trust, you may set protected-mode no instead.',
 };
 
 /**
- * Finds whether a server refuses the connection, or we refuse the server. Causes are protected mode, certificates, or TLS
- * on one side only. ioredis reports EPIPE, ECONNRESET or "Connection is closed" instead. It writes at once, and then the
- * kernel drops the server's last message. Sentinels and a Cluster hide the cause too. So this probe connects and listens
- * before it writes.
+ * Finds out why the server refused a connection, or why we did. Causes are protected mode, certificates, or TLS on one side
+ * only. ioredis reports only EPIPE, ECONNRESET or "Connection is closed". It writes at once, and the kernel then drops the
+ * server's last message. Sentinels and a Cluster hide the cause too. So this function opens a connection of its own and
+ * listens before it writes.
  */
 export async function findRefusal({ url, tls }: RedisLocation): Promise<RedisRefusal | undefined> {
   const address = readRedisAddress(url);
@@ -40,7 +43,7 @@ async function askPlainly(node: RedisNode): Promise<RedisRefusal | undefined> {
     if (greeting.kind !== 'silence') return greeting;
     return await line.ask('PING');
   });
-  // A TLS server treats plain text as a broken handshake and closes, with or without a message.
+  // When a TLS server receives plain text, it treats the text as a broken handshake and closes, with or without a message.
   if (answer.kind === 'silence' || isRedisTalk(answer)) return findProtectedMode(answer);
   return (await takesTls(node)) ? TLS_PORT : undefined;
 }
@@ -48,7 +51,7 @@ async function askPlainly(node: RedisNode): Promise<RedisRefusal | undefined> {
 async function askOverTls(node: RedisNode, options: TlsOptions): Promise<RedisRefusal | undefined> {
   const [handshake, answer] = await talk(connectTls({ ...node, ...options }), async (line) => {
     const secured = await line.next('secureConnect', GREETING_MS);
-    // In TLS 1.3, a server requests a missing client certificate only after the handshake.
+    // In TLS 1.3, a server asks for a missing client certificate only after the handshake.
     return [secured, secured.kind === 'received' ? await line.next('data', GREETING_MS) : secured];
   });
   const refusal = answer.kind === 'failed' ? findTlsFault(answer.error) : findProtectedMode(answer);
@@ -56,7 +59,7 @@ async function askOverTls(node: RedisNode, options: TlsOptions): Promise<RedisRe
   return (await takesPlainText(node)) ? PLAIN_PORT : undefined;
 }
 
-/** The certificate is not checked, because nothing is sent. */
+/** True if the server speaks TLS on this port. The certificate is not checked, because nothing is sent. */
 async function takesTls(node: RedisNode): Promise<boolean> {
   const socket = connectTls({ ...node, rejectUnauthorized: false });
   const answer = await talk(socket, (line) => line.next('secureConnect', ANSWER_MS));
@@ -73,7 +76,7 @@ type Reply =
   | { readonly kind: 'silence' };
 
 interface Line {
-  /** Resolves with the next event, the end of the socket, or silence. */
+  /** Resolves with the next event of the socket, with its end, or with silence after `ms`. */
   next(event: 'data' | 'secureConnect', ms: number): Promise<Reply>;
   ask(command: string): Promise<Reply>;
 }
@@ -113,7 +116,7 @@ function findProtectedMode(reply: Reply): RedisRefusal | undefined {
   return reply.kind === 'received' && /^-DENIED .*protected mode/.test(reply.text) ? PROTECTED_MODE : undefined;
 }
 
-/** `+PONG` or an error reply. */
+/** True for `+PONG` or an error reply of Redis. */
 function isRedisTalk(reply: Reply): boolean {
   return reply.kind === 'received' && /^[+-]/.test(reply.text);
 }

@@ -11,38 +11,40 @@ import {
 import { makeTlsOptions } from './tls.ts';
 
 export interface ConnectionTerms {
-  /** A command fails while Redis is away. Otherwise it waits until Redis is back. */
+  /** If true, a command fails at once while Redis is away. If false, it waits until Redis is back. */
   readonly failsFast: boolean;
-  /** Milliseconds until a command without an answer fails. */
+  /** Milliseconds after which a command without an answer fails. */
   readonly commandTimeoutMs?: number;
   readonly connectTimeoutMs?: number;
-  /** The caller connects. */
+  /** The connection is not opened at once, because the caller connects it. */
   readonly isLazy?: boolean;
-  /** Gives up at the first failure. A server that is loading its data is no failure. */
+  /** Gives up when connecting fails once. A server that is still loading its data does not count as a failure. */
   readonly isTriedOnce?: boolean;
-  /** Commands of one tick are sent together. No effect on a Cluster. */
+  /** Commands that are issued in the same tick of the event loop are sent together. Has no effect on a Cluster. */
   readonly isPipelined?: boolean;
-  /** Milliseconds that a single server may leave a command unanswered before the connection is dropped (default 5,000). */
+  /** Milliseconds that a single server may leave a command unanswered before we drop the connection (default 5,000). */
   readonly aloneSilenceMs?: number;
 }
 
 export type NodeOptions = Omit<RedisOptions, 'replyMapping'>;
 type SeveralOptions = Omit<ClusterOptions, 'redisOptions'> & { redisOptions: NodeOptions };
 
-/** Classes of ioredis, replaced in tests. */
+/** The connection classes of ioredis. Tests pass their own. */
 interface ConnectionClasses {
   readonly Redis: (new (options: NodeOptions) => Redis) & (new (url: string, options: NodeOptions) => Redis);
   readonly Cluster: new (nodes: RedisNode[], options: SeveralOptions) => Cluster;
 }
 
 /**
- * A lost machine sends nothing, and TCP would wait 15 minutes for it. Only a new connection finds its successor: another
- * master, or another machine behind the address. A slow server is connected again, and unanswered commands are sent again,
- * within the lease of a turn (8 s). Our scripts are idempotent.
+ * A machine that is lost sends nothing, and TCP would wait 15 minutes for it. Only a new connection finds the server that
+ * replaced it: another master, or another machine at the same address. For a server that is only slow, we reconnect and
+ * send the unanswered commands again. All this fits into the lease of a turn (8 s), and our scripts are idempotent.
  */
 export const SILENCE_MS = 5_000;
 const CONNECT_MS = 5_000;
-/** Limit of one question for the master or the slots, so that a fail-fast call keeps its second. */
+/**
+ * Time limit for asking one Sentinel for the master or one node for the slots. A fail-fast call must end within a second.
+ */
 const LOOKUP_MS = 500;
 
 /**
@@ -69,7 +71,7 @@ export function openRedis(
   if (address.kind === 'cluster') {
     return new classes.Cluster([...nodes], {
       ...makeClusterOptions(terms, { ...node, ...login }),
-      // Certificates name hosts, so the host is not resolved to an IP.
+      // With TLS, the host name is not resolved to an IP, because certificates are issued for host names.
       ...(tls && { dnsLookup: (host, answer) => answer(null, host) }),
     });
   }
@@ -84,12 +86,13 @@ export function openRedis(
     ...(sentinels.password !== undefined && { sentinelPassword: sentinels.password }),
     sentinelRetryStrategy: pickRetries(terms),
     sentinelCommandTimeout: LOOKUP_MS,
-    // Without `failoverDetector`: news of a failover during the search for the master would end the connection for good.
+    // Set without `failoverDetector`: with it, news of a failover during the search for the master would end the connection
+    // for good.
     ...(tls && { enableTLSForSentinelMode: true, sentinelTLS: tls }),
   });
 }
 
-/** The error never quotes the address, because it may hold a password. */
+/** The error never quotes the URL, because it may contain a password. */
 function readAddress(url: string): RedisAddress {
   const address = readRedisAddress(url);
   if (address !== undefined) return address;
@@ -101,7 +104,8 @@ function makeNodeOptions(terms: ConnectionTerms): NodeOptions {
   const { failsFast, isTriedOnce = false, commandTimeoutMs, connectTimeoutMs = CONNECT_MS } = terms;
   return {
     maxRetriesPerRequest: failsFast ? 0 : null,
-    // An absent server has nothing to finish. ioredis would keep the process alive for two seconds.
+    // An unreachable server has no command to finish. With a longer timeout, ioredis would keep the process alive for two
+    // seconds.
     disconnectTimeout: 100,
     connectTimeout: connectTimeoutMs,
     socketTimeout: SILENCE_MS,
@@ -113,8 +117,9 @@ function makeNodeOptions(terms: ConnectionTerms): NodeOptions {
 }
 
 /**
- * Until a Cluster has voted, nodes redirect a command to a dead node, and each redirection counts. A waiting connection retries
- * every 300 ms for half a minute, because a default Cluster votes after 15 s. A fail-fast one retries for a second.
+ * Until a Cluster has elected a new master, its nodes redirect commands to the dead node, and each redirection counts as a
+ * retry. A waiting connection retries every 300 ms for half a minute, because a Cluster with default settings elects after
+ * 15 s. A fail-fast connection retries for a second.
  */
 function makeClusterOptions(terms: ConnectionTerms, redisOptions: NodeOptions): SeveralOptions {
   const { failsFast, isLazy: lazyConnect = false } = terms;
@@ -123,7 +128,8 @@ function makeClusterOptions(terms: ConnectionTerms, redisOptions: NodeOptions): 
     redisOptions,
     lazyConnect,
     enableOfflineQueue: !failsFast,
-    // The ready check asks one master. If that one is silent, no connection opens although others answer.
+    // The ready check asks one random master. If that master is silent, the connection would not open although other
+    // masters answer.
     enableReadyCheck: !failsFast,
     clusterRetryStrategy: pickRetries(terms),
     slotsRefreshTimeout: LOOKUP_MS,
@@ -131,7 +137,7 @@ function makeClusterOptions(terms: ConnectionTerms, redisOptions: NodeOptions): 
     retryDelayOnFailover: pauseMs,
     retryDelayOnClusterDown: pauseMs,
     retryDelayOnTryAgain: pauseMs,
-    // Without this delay, the pipeline of a dead node uses up its redirections within 30 ms.
+    // Without this delay, a pipeline to a dead node uses up all its redirections within 30 ms.
     retryDelayOnMoved: pauseMs / 2,
   };
 }
@@ -140,7 +146,10 @@ function pickRetries({ isTriedOnce = false }: ConnectionTerms): (times: number) 
   return isTriedOnce ? () => null : (times) => Math.min(50 * times, 1_000);
 }
 
-/** A demoted master may keep our connection and refuse every write. Reconnecting finds the new master and sends again. */
+/**
+ * A master that was demoted to a replica may keep our connection and refuse every write. Reconnecting finds the new master,
+ * and the write is sent again.
+ */
 function isDemoted(error: Error): 2 | false {
   return error.message.includes('READONLY') ? 2 : false;
 }

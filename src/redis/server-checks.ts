@@ -3,10 +3,13 @@ import { TurnfoldError } from '../domain/errors.ts';
 import { nameRedisError, outageBecause } from './errors.ts';
 import { askAllMasters, askMasters, readField, unlessForbidden } from './servers.ts';
 
-/** Oldest supported Redis. Scripts for a full Redis need flags, which older servers do not compile. */
+/**
+ * Oldest Redis version that turnfold supports. Scripts that must run while Redis is full need script flags, which older
+ * versions do not compile.
+ */
 export const LEAST_REDIS = '7.0';
 
-/** Compares dotted version numbers. A suffix after a dash is ignored. */
+/** Compares version numbers such as 7.0.15. A suffix after a dash is ignored. */
 export function isAtLeast(version: string, least: string): boolean {
   const found = toNumbers(version);
   for (const [place, wanted] of toNumbers(least).entries()) {
@@ -21,7 +24,7 @@ function toNumbers(version: string): number[] {
 }
 
 /**
- * Accepts a server that does not allow the question.
+ * Refuses a Redis older than 7.0. Accepts a server that forbids asking for its version.
  * @throws incompatible_store
  */
 export async function checkServerVersion(redis: Redis): Promise<void> {
@@ -36,7 +39,7 @@ export async function checkServerVersion(redis: Redis): Promise<void> {
   );
 }
 
-/** Valkey reports the Redis version that it is compatible with. */
+/** Reads the version from INFO. Valkey reports the Redis version that it is compatible with. */
 async function readVersion(master: Redis): Promise<string | undefined> {
   const info = await unlessForbidden(master.info('server'));
   return info && readField(info, 'redis_version');
@@ -44,20 +47,20 @@ async function readVersion(master: Redis): Promise<string | undefined> {
 
 export interface MemoryUse {
   readonly usedBytes: number;
-  /** 0 without a limit. */
+  /** Memory limit (`maxmemory`) in bytes, 0 without a limit. */
   readonly limitBytes: number;
 }
 
-/** Fields of INFO about the memory of one server. */
+/** Memory fields of INFO of one server. */
 export interface MemoryState extends MemoryUse {
   readonly evictionPolicy: string | undefined;
-  /** Keys evicted since the start of the server. */
+  /** Keys that the server has evicted since it started. */
   readonly evictedKeys: number;
 }
 
 /**
- * A server that evicts keys loses accepted turns. Servers without a memory limit are refused too, because a limit may be set
- * later.
+ * Refuses a server that evicts keys, because it would lose accepted turns. This includes servers without a memory limit,
+ * because a limit may be set later.
  * @throws incompatible_store, naming the setting
  */
 export async function checkEviction(redis: Redis): Promise<void> {
@@ -76,7 +79,10 @@ function refuseEviction(servers: readonly MemoryState[]): void {
   }
 }
 
-/** Memory of the server that is nearest to its limit. Undefined if no server has a limit or allows the question. */
+/**
+ * Reads the memory use of the server that is nearest to its limit. Returns undefined if no server has a limit or if every
+ * server forbids INFO.
+ */
 export async function readMemory(redis: Redis): Promise<MemoryUse | undefined> {
   const { answers } = await askMasters(redis, readMemoryState);
   const limited = answers.filter(({ limitBytes }) => limitBytes > 0);
@@ -86,7 +92,10 @@ export async function readMemory(redis: Redis): Promise<MemoryUse | undefined> {
   }, undefined);
 }
 
-/** Uses INFO, because managed servers that hide CONFIG allow INFO. Undefined if a server forbids INFO too. */
+/**
+ * Reads the memory use by INFO, because managed servers hide CONFIG but allow INFO. Returns undefined if a server forbids
+ * INFO too.
+ */
 export async function readMemoryState(master: Redis): Promise<MemoryState | undefined> {
   const info = await unlessForbidden(master.info('memory', 'stats'));
   return info === undefined ? undefined : parseMemoryState(info);
@@ -102,18 +111,24 @@ export function parseMemoryState(info: string): MemoryState {
   };
 }
 
-/** A script that may write but does not. Redis refuses it like a write. Without a key, any server runs it. */
+/**
+ * Lua script that is declared to write but does not. Redis refuses it whenever Redis would refuse a write. The script uses
+ * no key, so any server runs it.
+ */
 const MIGHT_WRITE = '#!lua\nreturn 1';
 
 /**
- * Proves that this server takes a write now. With a full disk or missing replicas it still answers reads.
- * @throws the reply of the server: MISCONF, NOREPLICAS, READONLY, OOM
+ * Checks that this server accepts a write now. With a full disk or missing replicas, a server still answers reads.
+ * @throws the error reply of the server: MISCONF, NOREPLICAS, READONLY, OOM
  */
 export async function proveWrites(server: Redis): Promise<void> {
   await server.call('eval', [MIGHT_WRITE, 0]);
 }
 
-/** Like `proveWrites`, but returns the refusal, or undefined. */
+/**
+ * Like `proveWrites`, but returns the server's error instead of throwing it. Returns undefined if the server accepts
+ * writes.
+ */
 export async function probeWrites(server: Redis): Promise<Error | undefined> {
   try {
     await proveWrites(server);
@@ -124,16 +139,19 @@ export async function probeWrites(server: Redis): Promise<Error | undefined> {
   }
 }
 
-/** Milliseconds for one server. The readiness check has 800 ms, so it can name a silent server. */
+/**
+ * Milliseconds to wait for the answer of one server. The readiness check has 800 ms in total, and must still report which
+ * server was silent.
+ */
 const ANSWER_MS = 600;
 
 /**
- * Proves that every server that should take writes answers, takes them and evicts nothing. Each may have changed since the
- * start.
+ * Checks that every master answers, accepts writes and evicts no keys. Each of these may have changed since the process
+ * started.
  * @throws redis_unavailable, naming the silent node of a Cluster. redis_full, incompatible_store
  */
 export async function checkServer(redis: Redis): Promise<void> {
-  // A worker's connection would queue the question until Redis is back.
+  // On a worker's connection, the question would wait in a queue until Redis is back.
   if (redis.status !== 'ready') throw outageBecause('there is no connection to it');
   const [servers, [refusal]] = await Promise.all([
     askAllMasters(redis, readMemoryState, ANSWER_MS),

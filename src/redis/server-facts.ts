@@ -11,32 +11,32 @@ import {
   unlessForbidden,
 } from './servers.ts';
 
-/** Facts that a server reports. A field is undefined if the server forbids the question. */
+/** Facts that a server reports about itself. A field is undefined if the server forbids the command. */
 export interface ServerFacts extends MemoryState {
-  /** `host:port`. */
+  /** Address of the server as `host:port`. */
   readonly node: string;
   readonly name: 'Redis' | 'Valkey';
-  /** Valkey's own version, or that of Redis. */
+  /** Version of Valkey, or of Redis. */
   readonly version: string;
-  /** Redis version whose commands the server knows. */
+  /** Version of Redis whose commands the server supports. */
   readonly redisVersion: string;
-  /** Error for a write, absent if the server takes writes. */
+  /** Error with which the server refuses a write. Absent if it accepts writes. */
   readonly writeRefusal?: string;
   readonly appendOnly: {
     readonly isOn: boolean;
     readonly hasFailed: boolean;
     readonly bytes: number;
     readonly fsync: string | undefined;
-    /** Folder of the file on the server's machine. */
+    /** Folder of the append-only file on the server's machine. */
     readonly folder: string | undefined;
   };
-  /** Replicas connected now. */
+  /** Number of replicas that are connected now. */
   readonly replicas: number;
-  /** Empty if disabled. */
+  /** Value of `notify-keyspace-events`, empty if these events are disabled. */
   readonly keyspaceEvents: string | undefined;
 }
 
-/** Facts of each server that takes writes. A server that forbids INFO is left out. */
+/** Reads the facts of every master. A server that forbids INFO is left out. */
 export async function readServerFacts(redis: Redis): Promise<MasterAnswers<ServerFacts>> {
   return await askMasters(redis, async (master) => {
     const info = await unlessForbidden(master.info());
@@ -53,7 +53,7 @@ export async function readServerFacts(redis: Redis): Promise<MasterAnswers<Serve
 
 const SETTINGS = ['appendfsync', 'dir', 'appenddirname', 'notify-keyspace-events'];
 
-/** One setting a call, because older servers do not accept several. */
+/** Asks for one setting per call, because older servers accept only one. */
 async function readConfig(redis: Redis): Promise<ReadonlyMap<string, string>> {
   const answers = await Promise.all(SETTINGS.map((name) => unlessForbidden(redis.config('GET', name))));
   const pairs = answers.flatMap((answer) => {
@@ -89,11 +89,11 @@ function parseFacts(info: string, config: ReadonlyMap<string, string>): Omit<Ser
 export interface AnswerTimes {
   readonly p50Ms: number;
   readonly p99Ms: number;
-  /** Lead of the server's clock over this process in ms, negative if the server is behind. */
+  /** Difference between the server's clock and ours in ms. Negative if the server's clock is behind. */
   readonly skewMs: number;
 }
 
-/** Reads the server's clock `count` times, one after the other. The quickest answer gives the skew. */
+/** Reads the server's clock `count` times, one after the other. The clock difference comes from the fastest answer. */
 export async function measureAnswers(redis: Redis, count: number): Promise<AnswerTimes> {
   const answers: { readonly tookMs: number; readonly skewMs: number }[] = [];
   for (let round = 0; round < count; round += 1) {
@@ -108,16 +108,16 @@ export async function measureAnswers(redis: Redis, count: number): Promise<Answe
   return { p50Ms: at(0.5), p99Ms: at(0.99), skewMs: sorted[0]?.skewMs ?? 0 };
 }
 
-/** Load of the fullest master of a Cluster. Evicted keys are added up. */
+/** Memory use of the fullest master of a Cluster. Evicted keys are the sum over all masters. */
 export interface ServerLoad {
   readonly usedBytes: number;
-  /** Used fraction of the limit, absent without a limit. */
+  /** Used fraction of the memory limit. Absent if the server has no limit. */
   readonly usedRatio?: number;
-  /** Keys evicted since the start of the server. */
+  /** Keys that the server has evicted since it started. */
   readonly evictedKeys: number;
 }
 
-/** Load of the servers that answer, or undefined if every server forbids the question. */
+/** Measures the memory use of the servers that answer. Returns undefined if every server forbids INFO. */
 export async function measureServerLoad(redis: Redis): Promise<ServerLoad | undefined> {
   const { answers: servers } = await askMasters(redis, readMemoryState, MEASURED_MS);
   if (servers.length === 0) return undefined;
@@ -130,8 +130,8 @@ export async function measureServerLoad(redis: Redis): Promise<ServerLoad | unde
 }
 
 /**
- * Pings every server that takes writes, and waits for the slowest.
- * @throws redis_unavailable, naming the node of a Cluster
+ * Pings every master and waits for the slowest one.
+ * @throws redis_unavailable, naming the silent node of a Cluster
  */
 export async function pingServers(redis: Redis): Promise<void> {
   await askAllMasters(redis, (master) => master.ping(), MEASURED_MS);

@@ -6,8 +6,8 @@ import { outageBecause } from './errors.ts';
 import { SILENCE_MS } from './open-redis.ts';
 
 /**
- * Resolves with the result of the work, or with `late` after `ms`. The work continues.
- * @throws errors of the work until then
+ * Resolves with the result of the work, or with `late` after `ms`. The work itself is not stopped.
+ * @throws errors of the work that occur before `ms`
  */
 export async function inTime<Answer, Late>(work: Promise<Answer>, ms: number, late: Late): Promise<Answer | Late> {
   const ended = new AbortController();
@@ -21,21 +21,25 @@ export async function inTime<Answer, Late>(work: Promise<Answer>, ms: number, la
 }
 
 export interface MasterAnswers<Answer> {
-  /** Answers other than undefined. */
+  /** The answers of the servers, without those that are undefined. */
   readonly answers: readonly Answer[];
   /**
-   * `host:port` of silent masters of a Cluster, and the count of slots without a master. Keys in these slots cannot be reached.
+   * Masters of a Cluster that did not answer, as `host:port`, and the count of hash slots without a master. Keys in these
+   * slots cannot be reached.
    */
   readonly silent: readonly string[];
 }
 
-/** Limit of one question for the gauges, in ms. The gauges have two seconds, so one silent server does not hide the others. */
+/**
+ * Time limit in ms for asking one server for the gauges. All gauges together have two seconds, so one silent server does
+ * not hide the others.
+ */
 export const MEASURED_MS = 1_000;
 
 type Ask<Answer> = (master: Redis) => Promise<Answer | undefined>;
 
 /**
- * Asks each server that takes writes, in parallel. `deadlineMs` limits each of several servers.
+ * Asks every master, in parallel. If there are several, `deadlineMs` limits the wait for each.
  * @throws redis_unavailable if the only server is away
  */
 export async function askMasters<Answer>(
@@ -48,7 +52,7 @@ export async function askMasters<Answer>(
     return { answers: answer === undefined ? [] : [answer], silent: [] };
   }
   const cluster = redis as unknown as Cluster;
-  // ioredis lists all nodes of the address as masters until the first answer.
+  // Until its first command, ioredis treats every node in the URL as a master. So this command comes first.
   if (cluster.slots.length === 0) await callRedis(() => cluster.exists('{tf}:database'));
   const replies = await Promise.all(
     listOwners(cluster).map(async ([node, master]) => {
@@ -57,13 +61,13 @@ export async function askMasters<Answer>(
     }),
   );
   const silent = [...replies.flatMap(({ node, isSilent }) => (isSilent ? [node] : [])), ...nameUnowned(cluster)];
-  // ioredis would look for the new master only after a command for the lost slots.
+  // Makes ioredis look for new masters now. Otherwise it would look only after a command for one of the lost hash slots.
   if (silent.length > 0) cluster.refreshSlotsCache();
   return { answers: replies.flatMap(({ answer }) => (answer === undefined ? [] : [answer])), silent };
 }
 
 /**
- * Like `askMasters`, but every server must answer.
+ * Like `askMasters`, but fails unless every master answers.
  * @throws redis_unavailable, naming the silent servers
  */
 export async function askAllMasters<Answer>(
@@ -76,7 +80,10 @@ export async function askAllMasters<Answer>(
   return answers;
 }
 
-/** Masters that own slots, by `host:port`. ioredis forgets a node, but not its slots, when its connection ends. */
+/**
+ * Lists the masters that own hash slots, by `host:port`. When the connection to a node ends, ioredis forgets the node but
+ * keeps its slots.
+ */
 function listOwners(cluster: Cluster): (readonly [node: string, master: Redis | undefined])[] {
   const masters = new Map(cluster.nodes('master').map((master) => [nodeOf(master), master]));
   const owners = new Set(cluster.slots.flatMap(([owner]) => owner ?? []));
@@ -86,21 +93,21 @@ function listOwners(cluster: Cluster): (readonly [node: string, master: Redis | 
 const SLOTS = 16_384;
 
 /**
- * Counts the slots without a master, after nodes forgot one. Nodes that knew the master still report it as the owner,
- * because ioredis replaces owners and never forgets one.
+ * Counts the hash slots without a master, after some nodes have forgotten the lost master. Nodes that knew the master still
+ * report it as the owner, because ioredis replaces owners and never forgets one.
  */
 function nameUnowned({ slots }: Cluster): string[] {
   const unowned = SLOTS - slots.filter(([owner]) => owner !== undefined).length;
-  return unowned === 0 ? [] : [`${unowned} slots without a master`];
+  return unowned === 0 ? [] : [`${unowned} hash slots without a master`];
 }
 
-/** `host:port` of a connection. */
+/** Returns the server of a connection as `host:port`. */
 export function nodeOf({ options: { host, port } }: Redis): string {
   return `${host}:${port}`;
 }
 
 /**
- * Resolves with the answer, or with `isSilent` if the server is late or away.
+ * Resolves with the answer of a server, or with `isSilent` if the server is late or away.
  * @throws any other failure
  */
 export async function answerWithin<Answer>(
@@ -116,7 +123,10 @@ export async function answerWithin<Answer>(
   }
 }
 
-/** Returns undefined for a forbidden or unknown command. Managed servers hide some commands, and an ACL may forbid any. */
+/**
+ * Returns undefined if the server forbids or does not know the command. Managed servers hide some commands, and an ACL may
+ * forbid any.
+ */
 export async function unlessForbidden<Answer>(answer: Promise<Answer>): Promise<Answer | undefined> {
   try {
     return await answer;
@@ -126,7 +136,7 @@ export async function unlessForbidden<Answer>(answer: Promise<Answer>): Promise<
   }
 }
 
-/** Reads a field of the answer to INFO. */
+/** Reads one field from the reply to INFO. */
 export function readField(info: string, name: string): string | undefined {
   return new RegExp(`^${name}:(.*?)\\r?$`, 'm').exec(info)?.[1];
 }

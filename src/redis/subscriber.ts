@@ -6,28 +6,31 @@ import { duplicateConnection } from './connection.ts';
 const PUBLISH = "return redis.call('PUBLISH', KEYS[1], ARGV[1])";
 
 /**
- * Publishes a text. In a Cluster any node takes PUBLISH, but texts from two nodes may arrive out of order. A script always
- * runs on the node of its key.
+ * Publishes a text on a channel, in order. In a Cluster any node accepts PUBLISH, but texts published on two nodes may
+ * arrive out of order. So a Lua script publishes, because a script always runs on the node of its key.
  */
 export async function publish(redis: Redis, channel: string, text: string): Promise<void> {
   if (redis.isCluster) await redis.eval(PUBLISH, 1, channel, text);
   else await redis.publish(channel, text);
 }
 
-/** Limit of `catchUp` in a Cluster in ms, because the published mark may be lost like any publication. */
+/**
+ * Milliseconds that `catchUp` waits in a Cluster for the text that it publishes itself, because any publication may be
+ * lost.
+ */
 const MARK_MS = 250;
 
 type Listener = (text: string) => void;
 
 interface Channel {
   readonly listeners: Set<Listener>;
-  /** Resolves once Redis has confirmed the subscription. */
+  /** Resolves once Redis has confirmed the subscription to the channel. */
   readonly begun: Promise<unknown>;
 }
 
 /**
- * One connection for all subscriptions of a process, because a subscribed connection can run no other commands. It opens at the
- * first channel and stays open. Publications during an outage are lost.
+ * Shares one connection for all subscriptions of a process, because a subscribed connection can run no other commands. The
+ * connection opens at the first subscription and stays open. Texts that are published during an outage are lost.
  */
 export class Subscriber {
   readonly #redis: Redis;
@@ -40,8 +43,9 @@ export class Subscriber {
   }
 
   /**
-   * Resolves once Redis has confirmed the subscription. After a rejection, the channel may still be subscribed.
-   * @throws redis_unavailable once closed, because no code would close a new connection
+   * Subscribes a listener to a channel, and resolves once Redis has confirmed. If it rejects, the channel may still be
+   * subscribed.
+   * @throws redis_unavailable after `close`, because a new connection would never be closed
    */
   async join(name: string, listener: Listener): Promise<void> {
     if (this.#isClosed) throw new TurnfoldError('redis_unavailable', 'the connection was closed by this process');
@@ -60,12 +64,12 @@ export class Subscriber {
   }
 
   /**
-   * Resolves once everything published on the channel before this call has arrived.
+   * Resolves once the listeners have received everything that was published on the channel before this call.
    * @throws if Redis does not answer
    */
   async catchUp(name: string): Promise<void> {
     if (this.#redis.isCluster) await this.#awaitMark(name);
-    // Redis answers a ping after the earlier publications.
+    // On a single server, Redis answers a ping after all earlier publications, so the ping suffices.
     else await this.#connection?.ping();
   }
 
@@ -74,7 +78,10 @@ export class Subscriber {
     this.#connection?.disconnect();
   }
 
-  /** In a Cluster, publications arrive by other nodes than answers. A published mark follows the same way. */
+  /**
+   * Publishes a text of its own and waits until it arrives. In a Cluster, publications take another path than answers, so a
+   * ping proves nothing.
+   */
   async #awaitMark(name: string): Promise<void> {
     const mark = randomUUID();
     const { promise, resolve } = Promise.withResolvers<void>();
@@ -98,11 +105,12 @@ export class Subscriber {
       enableOfflineQueue: true,
       maxRetriesPerRequest: null,
       enableAutoPipelining: false,
-      // ioredis ignores a failed resubscription, and its rejection would end the process.
+      // ioredis ignores the failure of its own resubscription, and the unhandled rejection would end the process. So we
+      // subscribe again ourselves.
       autoResubscribe: false,
     });
     connection.on('error', () => undefined);
-    // The first subscriptions wait in the queue of the connection.
+    // The first subscriptions wait in the command queue of the connection, so only later `ready` events resubscribe.
     connection.once('ready', () => connection.on('ready', () => this.#resubscribe(connection)));
     connection.on('message', (name: string, text: string) => {
       for (const listener of this.#channels.get(name)?.listeners ?? []) listener(text);
@@ -111,7 +119,10 @@ export class Subscriber {
     return connection;
   }
 
-  /** If Redis refuses the subscriptions, the connection is dropped. The next connection subscribes again. */
+  /**
+   * Subscribes to all channels again after a reconnect. If Redis refuses, the connection is dropped, and the next
+   * connection subscribes again.
+   */
   #resubscribe(connection: Redis): void {
     const names = [...this.#channels.keys()];
     if (names.length > 0) connection.subscribe(...names).catch(() => connection.disconnect(!this.#isClosed));

@@ -8,11 +8,12 @@ export type TlsOptions = Pick<ConnectionOptions, 'ca' | 'cert' | 'key' | 'server
 
 const CERTIFICATE = /-----BEGIN CERTIFICATE-----[^-]+-----END CERTIFICATE-----/g;
 
-export const PEM_CERTIFICATE = 'must be a certificate in PEM, or several';
+export const PEM_CERTIFICATE = 'must be one or more certificates in PEM';
 export const PEM_KEY = 'must be a private key in PEM, without a passphrase';
 
 /**
- * Options of a TLS connection for Node. OpenSSL would skip an unreadable authority and trust none.
+ * Makes Node's options for a TLS connection, after checking the certificates. OpenSSL would skip an unreadable authority,
+ * and then trust none.
  * @throws invalid_config, with the field
  */
 export function makeTlsOptions(tls: RedisTls = {}): TlsOptions {
@@ -49,17 +50,17 @@ export function isPrivateKey(pem: string): boolean {
   }
 }
 
-/** Finds a certificate without a key, or with a key of another certificate. */
+/** Finds a client certificate without a key, or with the key of another certificate. */
 export function findMisfit({ cert, key }: RedisTls): { field: 'cert' | 'key'; message: string } | undefined {
   if (cert === undefined && key === undefined) return undefined;
   if (key === undefined) return { field: 'key', message: 'missing: a certificate is no use without its key' };
   if (cert === undefined) return { field: 'cert', message: 'missing: a key is no use without its certificate' };
-  // The first certificate is ours. The others lead to its authority.
+  // The first certificate is the client's. The certificates after it lead to its authority.
   const fits = readCertificates(cert)?.[0]?.checkPrivateKey(createPrivateKey(key)) === true;
   return fits ? undefined : { field: 'key', message: 'is not the key of the certificate' };
 }
 
-/** Subject and end of each certificate, for people. */
+/** Describes each certificate in a PEM text: its subject and when it expires. */
 export function showCertificates(pem: string): string {
   const found = readCertificates(pem) ?? [];
   return found.map(({ subject, validTo }) => `${subject.replaceAll('\n', ', ')}, until ${validTo}`).join('; ');
@@ -73,9 +74,9 @@ function readCertificates(pem: string): X509Certificate[] | undefined {
   }
 }
 
-/** End of the validity of a certificate. */
+/** When a certificate expires. */
 export interface CertificateTerm {
-  /** `ours`, or `HOST:PORT` */
+  /** `ours` for the client certificate, or `HOST:PORT` of a server. */
   readonly whose: string;
   readonly until: Date;
 }
@@ -83,8 +84,8 @@ export interface CertificateTerm {
 const HANDSHAKE_MS = 1_000;
 
 /**
- * Reads the ends of our certificate and of each server's. The earliest end in a chain counts, because the chain is refused
- * afterwards. Servers that cannot be reached or trusted are left out.
+ * Reads when our certificate and the certificate of each server expire. The earliest expiry in a chain counts, because
+ * afterwards the chain is refused. Servers that cannot be reached or are not trusted are left out.
  * @throws invalid_config
  */
 export async function readCertificateTerms({ url, tls }: RedisLocation): Promise<CertificateTerm[]> {
@@ -109,7 +110,7 @@ async function readServerTerm(node: RedisNode, options: TlsOptions): Promise<Cer
   }
 }
 
-/** Earliest end in the chain. Node gives the topmost authority no issuer. */
+/** Returns the earliest expiry in the chain of certificates. Node gives the topmost authority no issuer. */
 function findEnd({ validToDate, issuerCertificate }: X509Certificate): Date {
   if (issuerCertificate === undefined) return validToDate;
   const above = findEnd(issuerCertificate);

@@ -7,10 +7,10 @@ import type { Handlers } from '../runtime/handlers.ts';
 type Child = Extract<PassDeliveryResult, { status: 'parked' }>['children'][number];
 export type JobHandlers = Pick<Handlers, 'turn' | 'compaction' | 'summarization'>;
 
-/** Summarization jobs that meet the claim of another job try again after this time, in ms. */
+/** If a summarization job finds that another job is working on the same source, it tries again after this many ms. */
 const IN_FLIGHT_MS = 1_000;
 
-/** A queue in memory. It runs each job in this process, as soon as the job is added. */
+/** A job queue in memory for tests. It runs each job in this process, as soon as the job is added. */
 export class InProcessQueue implements WakeQueue {
   readonly #jobs = new Map<string, Promise<void>>();
   readonly #listeners = new Set<() => void>();
@@ -18,7 +18,7 @@ export class InProcessQueue implements WakeQueue {
   #handlers: JobHandlers | undefined;
   #failure: { readonly error: unknown } | undefined;
 
-  /** Jobs need handlers, and handlers need this queue: so they come later. */
+  /** Sets the functions that run the jobs. They are passed after construction, because they need this queue themselves. */
   connect(handlers: JobHandlers): void {
     this.#handlers = handlers;
   }
@@ -32,12 +32,12 @@ export class InProcessQueue implements WakeQueue {
     return Promise.resolve();
   }
 
-  /** Every job is active at once, so none is pending. */
+  /** Always false: a job runs as soon as it is added, so no job waits in the queue. */
   isPending(): Promise<boolean> {
     return Promise.resolve(false);
   }
 
-  /** Resolves at the next wake or end of a job, after `ms`, or when the signal aborts. */
+  /** Resolves when a job is added or ends, after `ms`, or when the signal aborts. */
   async nextChange(ms: number, signal?: AbortSignal): Promise<void> {
     const changed = Promise.withResolvers<void>();
     const over = new AbortController();
@@ -55,7 +55,10 @@ export class InProcessQueue implements WakeQueue {
     }
   }
 
-  /** Resolves when no job runs. @throws the first unexpected error of a job */
+  /**
+   * Resolves when no job is running.
+   * @throws the first unexpected error of a job
+   */
   async idle(): Promise<void> {
     while (this.#jobs.size > 0) await Promise.all(this.#jobs.values());
     const failure = this.#failure;
@@ -63,7 +66,7 @@ export class InProcessQueue implements WakeQueue {
     if (failure !== undefined) throw failure.error;
   }
 
-  /** Ends the pauses of postponed jobs, and waits for the others. */
+  /** Starts postponed jobs at once, and waits until all jobs have ended. */
   async close(): Promise<void> {
     this.#closed.abort();
     await Promise.all(this.#jobs.values());
@@ -123,11 +126,14 @@ export class InProcessQueue implements WakeQueue {
     for (;;) {
       const result = await deliver();
       if (result?.status !== 'postponed') return result;
-      await this.#pause((result as Postponed).delayMs); // the status names its type
+      await this.#pause((result as Postponed).delayMs); // the status determines the type
     }
   }
 
-  /** @throws AbortError once the queue is closed */
+  /**
+   * Waits before a job is tried again.
+   * @throws AbortError once the queue is closed
+   */
   async #pause(ms: number): Promise<void> {
     await sleep(Math.max(0, ms), undefined, { signal: this.#closed.signal });
   }

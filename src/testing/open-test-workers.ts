@@ -20,29 +20,32 @@ import { systemTimers } from '../workers/timers.ts';
 import { InProcessQueue } from './in-process-queue.ts';
 
 export interface TestWorkersOptions<Agents extends readonly Agent[] = readonly Agent[]> {
-  /** Agents under test, as for `startWorkers`. */
+  /** The agents under test, in the form that `startWorkers` accepts. */
   readonly agents: Agents;
-  /** Base policy of all agents. */
+  /** Compaction policy that applies to all agents. */
   readonly policy?: PolicyInput;
 }
 
-/** All workers in this process over a store in memory, with a client of the same store. */
+/** All workers in this process, with a store in memory and a client of that store. */
 export interface TestWorkers<Agents extends AnyAgents = AnyAgents> {
-  /** The client that services use. */
+  /** A client as services use it. */
   readonly client: TurnfoldClient<Agents>;
-  /** Events of the workers so far, oldest first. */
+  /** All events that the workers have emitted so far, oldest first. */
   readonly events: readonly WorkerEvent[];
-  /** Resolves when no worker has anything to do. Rejects with an unexpected error of a worker. */
+  /** Resolves when all workers are idle. Rejects if a worker had an unexpected error. */
   idle(): Promise<void>;
-  /** Moves the clock by `ms`, then runs everything that is due: scheduled turns, deadlines, retries, idle TTLs. */
+  /**
+   * Moves the clock forward by `ms`, then runs everything that has become due: scheduled turns, deadlines, retries, idle
+   * TTLs.
+   */
   advance(ms: number): Promise<void>;
-  /** Stops the workers and forgets the conversations. */
+  /** Stops the workers and drops all conversations. */
   close(): Promise<void>;
 }
 
 /**
- * Starts every worker over a store in memory: for tests of agents, policies and services, without Redis. A turn runs as soon
- * as the client accepts it. Waits end by `advance`, because no sweeper runs beside the test.
+ * Starts every worker with a store in memory, to test agents, policies and services without Redis. A turn runs as soon as
+ * the client accepts it. Deadlines pass only when the test calls `advance`, because no sweeper runs.
  * @throws invalid_config, invalid_policy
  */
 export async function openTestWorkers<const Agents extends readonly Agent[]>({
@@ -73,7 +76,7 @@ export async function openTestWorkers<const Agents extends readonly Agent[]>({
   queue.connect(handlers);
   const client = openTestClient({ store, queue, clock, agents, ids: createIdSource() });
   return {
-    client: client as unknown as TurnfoldClient<Agents>, // names and contexts are types alone
+    client: client as unknown as TurnfoldClient<Agents>, // agent names and context types exist only at compile time
     events,
     idle: () => queue.idle(),
     advance: async (ms) => {

@@ -55,10 +55,10 @@ describe.skipIf(obstacle !== undefined)(`certificates (${obstacle ?? 'they can b
   });
 
   test.each<[string, string, (own: { cert: string; key: string; other: string }) => Record<string, string>]>([
-    ['REDIS_CA', 'must be a certificate in PEM, or several', () => ({ REDIS_CA: 's3cret' })],
+    ['REDIS_CA', 'must be one or more certificates in PEM', () => ({ REDIS_CA: 's3cret' })],
     ['REDIS_CA_FILE', 'cannot read the file', () => ({ REDIS_CA_FILE: '/nowhere' })],
-    ['REDIS_CA_FILE', 'must be a certificate in PEM, or several', ({ key }) => ({ REDIS_CA_FILE: '/it', it: key })],
-    ['REDIS_CA', 'must be a certificate in PEM, or several', ({ cert }) => ({ REDIS_CA: cert.replace('MI', 's3') })],
+    ['REDIS_CA_FILE', 'must be one or more certificates in PEM', ({ key }) => ({ REDIS_CA_FILE: '/it', it: key })],
+    ['REDIS_CA', 'must be one or more certificates in PEM', ({ cert }) => ({ REDIS_CA: cert.replace('MI', 's3') })],
     ['REDIS_KEY', 'must be a private key in PEM, without a passphrase', ({ cert }) => ({ REDIS_KEY: cert })],
     ['REDIS_KEY', 'missing: a certificate is no use without its key', ({ cert }) => ({ REDIS_CERT: cert })],
     ['REDIS_CERT', 'missing: a key is no use without its certificate', ({ key }) => ({ REDIS_KEY: key })],

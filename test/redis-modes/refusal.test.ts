@@ -45,7 +45,7 @@ const FOUND_AT_ONCE: readonly Case[] = [
   ],
   [
     'a certificate for another name',
-    /^its certificate is for another name/,
+    /^its certificate is for another host name/,
     /REDIS_SERVER_NAME/,
     async (own) => ({ url: (await startTls(own, { names: 'DNS:redis.example' })).url, tls: { ca: own.cert } }),
   ],
@@ -81,13 +81,13 @@ const FOUND_AT_ONCE: readonly Case[] = [
 const FOUND_BY_PROBE: readonly Case[] = [
   [
     'an address without TLS for a port with TLS',
-    /^it speaks TLS on this port, and nothing else$/,
+    /^it accepts only TLS on this port$/,
     /rediss instead of redis/,
     async (own) => ({ url: (await startTls(own)).url.replace('rediss', 'redis') }),
   ],
   [
     'an address without TLS for a port that requires client certificates',
-    /^it speaks TLS on this port, and nothing else$/,
+    /^it accepts only TLS on this port$/,
     /rediss instead of redis/,
     async (own) => ({ url: (await startTls(own, { asksClients: true })).url.replace('rediss', 'redis') }),
   ],

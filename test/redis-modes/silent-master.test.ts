@@ -107,7 +107,9 @@ describe.skipIf(!hasServer)('a Cluster that has lost a master and its replica', 
 
     const connection = await connectStore({ url: aliveUrl, shards: 16 });
     onTestFinished(() => connection.close());
-    expect(await ping(connection)).toMatch(/^redis_unavailable Redis does not answer: 546[12] slots without a master$/);
+    expect(await ping(connection)).toMatch(
+      /^redis_unavailable Redis does not answer: 546[12] hash slots without a master$/,
+    );
     expect(await checkRedis(connection)).toMatchObject({
       state: 'wrong',
       what: expect.stringContaining('slots without a master'),
@@ -116,7 +118,7 @@ describe.skipIf(!hasServer)('a Cluster that has lost a master and its replica', 
       expect.objectContaining({
         name: 'redis',
         state: 'wrong',
-        what: expect.stringMatching(/^546[12] slots without a master: no answer/),
+        what: expect.stringMatching(/^546[12] hash slots without a master: no answer/),
       }),
     );
   });

@@ -28,13 +28,13 @@ describe('nameRedisError', () => {
     expect(isOutage(cause)).toBe(true);
     expect(nameRedisError(cause)).toMatchObject({
       code: 'redis_unavailable',
-      message: expect.stringMatching(/^Redis (does not answer|takes no writes): (it|nothing|no|there|the|a|fewer) /),
+      message: expect.stringMatching(/^Redis (does not answer|refuses writes): (it|nothing|no|there|the|a|fewer) /),
       cause,
     });
   });
 
   test.each([
-    ['connect ECONNREFUSED 127.0.0.1:6379', 'nothing accepts connections there (ECONNREFUSED) at 127.0.0.1:6379'],
+    ['connect ECONNREFUSED 127.0.0.1:6379', 'no server accepts connections (ECONNREFUSED) at 127.0.0.1:6379'],
     ['Connection is closed.', 'there is no connection to it'],
     ["Stream isn't writeable and enableOfflineQueue options is false", 'there is no connection to it'],
     ['Reached the max retries per request limit (which is 0).', 'there is no connection to it'],
@@ -42,14 +42,17 @@ describe('nameRedisError', () => {
     ['Stream connection ended and command aborted. It might have been processed.', 'the connection was lost'],
     ['LOADING Redis is loading the dataset in memory', 'it is loading its data (LOADING)'],
     ['CLUSTERDOWN The cluster is down', 'the Cluster does not serve now (CLUSTERDOWN)'],
-    ['UNBLOCKED force unblock from blocking operation', 'it changed its role meanwhile (UNBLOCKED)'],
+    [
+      'UNBLOCKED force unblock from blocking operation',
+      'it changed between master and replica during the call (UNBLOCKED)',
+    ],
   ])('the message for "%s" names the cause without words of the library', (message, words) => {
     expect(nameRedisError(new Error(message))).toMatchObject({ message: `Redis does not answer: ${words}` });
   });
 
   test.each([
-    ['NOAUTH Authentication required.', /asks for a password.*REDIS_URL/],
-    ['NOAUTH HELLO must be called with the client already authenticated', /asks for a password.*REDIS_URL/],
+    ['NOAUTH Authentication required.', /requires a password.*REDIS_URL/],
+    ['NOAUTH HELLO must be called with the client already authenticated', /requires a password.*REDIS_URL/],
     [
       'WRONGPASS invalid username-password pair or user is disabled.',
       /refuses the user name or the password.*REDIS_URL/,
@@ -82,7 +85,7 @@ describe('nameRedisError', () => {
   test('an error with a code and without a message is named by its code', () => {
     const cause = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' });
     expect(nameRedisError(cause)).toMatchObject({
-      message: 'Redis does not answer: nothing accepts connections there (ECONNREFUSED)',
+      message: 'Redis does not answer: no server accepts connections (ECONNREFUSED)',
     });
   });
 
@@ -95,7 +98,7 @@ describe('nameRedisError', () => {
     [
       {},
       "Hostname/IP does not match certificate's altnames: IP: 127.0.0.1 is not in the cert's list: ",
-      'another name',
+      'another host name',
     ],
     [{ code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED' }, 'tlsv13 alert certificate required', 'requires'],
     [{ code: 'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA' }, 'tlsv1 alert unknown ca', 'does not accept our certificate'],
@@ -113,7 +116,7 @@ describe('nameRedisError', () => {
   test('an outage of a Cluster is reported with the error of its last node', () => {
     const cause = Object.assign(new Error('Failed to refresh slots cache.'), { lastNodeError: AWAY });
     expect(nameRedisError(cause)).toMatchObject({
-      message: 'Redis does not answer: nothing accepts connections there (ECONNREFUSED) at 127.0.0.1:6379',
+      message: 'Redis does not answer: no server accepts connections (ECONNREFUSED) at 127.0.0.1:6379',
     });
   });
 

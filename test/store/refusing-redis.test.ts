@@ -46,7 +46,7 @@ describe.skipIf(!hasServer)('a Redis that answers and refuses writes (skipped wh
     await server.redis.config('SET', 'min-replicas-to-write', 1);
     const refusal = {
       code: 'redis_unavailable',
-      message: expect.stringMatching(/^Redis takes no writes: .*NOREPLICAS/),
+      message: expect.stringMatching(/^Redis refuses writes: .*NOREPLICAS/),
     };
     await expect(client.enqueueTurn(turn)).rejects.toMatchObject(refusal);
     await expect(store.checkServer()).rejects.toMatchObject(refusal);
@@ -68,7 +68,7 @@ describe.skipIf(!hasServer)('a Redis that answers and refuses writes (skipped wh
     await until('it cannot save', async () =>
       (await server.redis.info('persistence')).includes('rdb_last_bgsave_status:err'),
     );
-    const refusal = { code: 'redis_unavailable', message: expect.stringMatching(/^Redis takes no writes: .*MISCONF/) };
+    const refusal = { code: 'redis_unavailable', message: expect.stringMatching(/^Redis refuses writes: .*MISCONF/) };
     await expect(client.enqueueTurn(turn)).rejects.toMatchObject(refusal);
     await expect(store.checkServer()).rejects.toMatchObject(refusal);
   });
