@@ -57,7 +57,7 @@ describe('nameRedisError', () => {
       'WRONGPASS invalid username-password pair or user is disabled.',
       /refuses the user name or the password.*REDIS_URL/,
     ],
-    ['ERR AUTH <password> called without any password configured for the default user.', /none configured.*Remove/],
+    ['ERR AUTH <password> called without any password configured for the default user.', /default user of Redis has none.*Remove/],
     ["NOPERM this user has no permissions to run the 'info' command", /command INFO .*SETUSER <user> \+info\./],
     ["NOPERM User app has no permissions to run the 'config|get' command", /command CONFIG GET .*\+config\|get\./],
     ['NOPERM this user has no permissions to access one of the keys used as arguments', /keys.*~\{tf\* ~\{tq\*/],
