@@ -10,7 +10,7 @@ import { type Binding, countThoughts, keptRawItems } from './raw-items.ts';
 import { describeTools, type SentTools } from './tools.ts';
 import { type ArrangedItem, NO_ORIGIN, type Origin, type WireCall, type WireRequest } from './wire-request.ts';
 
-/** Text of the user message that is put before a history that starts with another role (X5). */
+/** Text of the user message that is put first if the history starts with another role (wire rule X5). */
 export const FIRST_TEXT = '(earlier messages are not shown)';
 
 export interface ArrangedSystem {
@@ -18,23 +18,29 @@ export interface ArrangedSystem {
   readonly text: string;
 }
 
-/** A request in the order and form that all formats share. Each format then adds its roles, blocks and merges. */
+/**
+ * A request whose messages have the order and form that all wire formats share. Each format then adds its own roles,
+ * blocks and merged messages.
+ */
 export interface ArrangedRequest {
-  /** The agent's prompt, then the system messages of the log: no format accepts them between other messages. */
+  /**
+   * The agent's prompt, followed by the system messages of the log. They come first, because no format accepts them
+   * between other messages.
+   */
   readonly system: readonly ArrangedSystem[];
-  /** Tools of the agent, and stubs for called tools that no longer exist (X6). */
+  /** Tools of the agent, and placeholder descriptions of called tools that no longer exist (wire rule X6). */
   readonly tools: readonly ToolDescription[];
   readonly items: readonly ArrangedItem[];
   readonly prefix: string;
 }
 
 /**
- * Arranges the messages of a request:
- * - system messages first, then a user message (X5)
- * - each round's results directly behind their call (X10)
- * - no empty content (X3)
- * - every called tool described (X6)
- * - legal call ids
+ * Puts the messages of a request into the order and form that all wire formats share:
+ * - system messages come first, then a user message (wire rule X5)
+ * - tool results come directly after the message with their call (wire rule X10)
+ * - no content is empty (wire rule X3)
+ * - every called tool is described (wire rule X6)
+ * - tool call ids are legal
  * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
 export function arrangeRequest(request: WireRequest, format: WireFormat): ArrangedRequest {
@@ -69,7 +75,6 @@ function arrangeSystem({ system, messages }: WireRequest): ArrangedSystem[] {
   return [...prompt, ...logged];
 }
 
-/** Facts about a whole request on which the form of each message depends. */
 interface Surroundings {
   readonly ids: CallIds;
   readonly nameOf: SentTools['nameOf'];
@@ -98,7 +103,10 @@ function textOfSummary({ content, summary }: Message): string {
   return sendText(summary === undefined ? content : renderSummary(content, summary));
 }
 
-/** Sends the text and calls of an assistant message. No format takes pictures from a model. */
+/**
+ * Converts an assistant message to its text and calls. Pictures are dropped, because no format accepts pictures from a
+ * model.
+ */
 function arrangeAssistant(message: Message, origin: Origin, { ids, nameOf, binding }: Surroundings): ArrangedItem {
   const { content, toolCalls = [] } = message;
   const calls = toolCalls.map((call) => arrangeCall(call, ids, nameOf));

@@ -2,23 +2,27 @@ import type { Message, ToolCall } from '../domain/message.ts';
 import { isMapping } from '../domain/parse.ts';
 import type { WireFormat } from '../domain/raw-items.ts';
 
-/** Key under which arguments that are not a JSON object are sent. The model reads its own text back. */
+/**
+ * Key of the object that wraps tool call arguments that are not a JSON object. The model then reads its own invalid
+ * text.
+ */
 const INVALID_KEY = 'invalid_arguments';
 
-/** Matches a surrogate, escaped or not. Arguments without a match cannot hold a lone surrogate. */
+/** Matches a surrogate code unit, escaped or not. Text without a match cannot hold a lone surrogate. */
 const SURROGATE = /\\u[dD][89a-fA-F]|[\ud800-\udfff]/;
 
-/** Matches digits or an exponent that may exceed the range of a double. */
+/** Matches digits or an exponent that a JavaScript number may not represent exactly. */
 const BIG_NUMBER = /\d{16}|[eE]\+?\d{3}/;
 
 export interface CallArguments {
-  /** Parsed arguments. Numbers that a double would change are strings. */
+  /** Parsed arguments. A number that JavaScript cannot represent exactly is given as a string. */
   readonly input: Readonly<Record<string, unknown>>;
   readonly arguments: string;
 }
 
 /**
- * Reads arguments as a JSON object of well-formed text, whatever the model wrote (X7, X8). Valid text is kept as it is.
+ * Returns the arguments of a tool call as a JSON object with well-formed text (wire rules X7, X8). Arguments that
+ * already are valid stay unchanged, and invalid ones are wrapped or mended.
  */
 export function readCallArguments(call: Pick<ToolCall, 'arguments'>): CallArguments {
   const text = call.arguments;
@@ -32,14 +36,17 @@ export function readCallArguments(call: Pick<ToolCall, 'arguments'>): CallArgume
   return { input, arguments: isWellFormed && text.isWellFormed() ? text : JSON.stringify(input) };
 }
 
-/** Finds a number that a double would change. A changed 20-digit id would name something else. */
+/**
+ * Returns true if the text holds a number that JavaScript would change. A changed 20-digit id would name a different
+ * thing.
+ */
 export function hasBigNumber(text: string): boolean {
   return BIG_NUMBER.test(text) && parseObject(text) !== undefined && mendInput(text).hasBigNumber;
 }
 
 interface MendedInput {
   readonly input: Record<string, unknown>;
-  /** No string of the arguments held a lone surrogate. */
+  /** True if no string in the arguments held a lone surrogate. */
   readonly isWellFormed: boolean;
   readonly hasBigNumber: boolean;
 }
@@ -59,7 +66,10 @@ function mendInput(text: string): MendedInput {
   return { input, ...found };
 }
 
-/** Only whole numbers count as changed. A tool would read the same rounded fraction as the model sends. */
+/**
+ * Only whole numbers count as changed. A rounded fraction does not matter, because a tool would round it in the same
+ * way.
+ */
 function isChanged(value: number, source: string): boolean {
   return !Number.isFinite(value) || (/^-?\d+$/.test(source) && BigInt(value) !== BigInt(source));
 }
@@ -74,7 +84,10 @@ export function parseObject(text: string): Record<string, unknown> | undefined {
   }
 }
 
-/** Legal call ids of each format. Anthropic documents its rule. The other two come from what servers accepted. */
+/**
+ * Matches the tool call ids that each format accepts. Anthropic documents its pattern. The other two patterns come from
+ * experiments with servers.
+ */
 const LEGAL_IDS: Readonly<Record<WireFormat, RegExp>> = {
   anthropic: /^[a-zA-Z0-9_-]{1,64}$/,
   'openai-chat': /^[\x21-\x7e]{1,40}$/,
@@ -82,17 +95,20 @@ const LEGAL_IDS: Readonly<Record<WireFormat, RegExp>> = {
 };
 
 /**
- * Chooses the id under which each call is sent. The first free and legal one wins:
- * 1. The provider's id, because signed items may refer to it.
+ * Chooses the id under which each tool call is sent. The first of these ids that is legal and not yet used is taken:
+ * 1. The provider's id, because signed items of the provider may refer to it.
  * 2. The id in the log.
- * 3. A new id derived from it.
+ * 3. A new id derived from the id in the log.
  */
 export class CallIds {
   readonly #legal: RegExp;
   readonly #taken = new Set<string>();
-  /** Sent id of each call, by the id in the log. */
+  /** The id that is sent for each tool call, by its id in the log. */
   readonly #sent = new Map<string, string>();
-  /** Last number tried for each stem. Without this map, 10,000 ids with one stem would take 50,000,000 attempts. */
+  /**
+   * Last number tried for each stem of a derived id. Without this map, 10,000 ids with one stem would take 50,000,000
+   * attempts.
+   */
   readonly #numbers = new Map<string, number>();
 
   constructor(messages: readonly Message[], format: WireFormat) {
@@ -100,7 +116,7 @@ export class CallIds {
     for (const { toolCalls = [] } of messages) for (const call of toolCalls) this.#choose(call);
   }
 
-  /** Sent id of a call, or undefined if no message makes that call. */
+  /** Returns the id under which a tool call is sent, or undefined if no message makes that call. */
   sentOf(id: string): string | undefined {
     return this.#sent.get(id);
   }

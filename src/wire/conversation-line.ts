@@ -11,14 +11,20 @@ export interface ConversationLine {
 const idSchema = z.object({ id: z.string().min(1).optional() });
 const messagesSchema = z.object({ messages: z.array(z.unknown()) });
 
-/** Reads arguments that other tools wrote as an object. A record schema would drop the key `__proto__`. */
+/**
+ * Reads tool call arguments that another program exported as an object. A zod record schema would drop the key
+ * `__proto__`.
+ */
 const argumentsSchema = z
   .union([z.string(), z.custom<object>(isMapping)], { error: 'expected a JSON object, or its text' })
   .transform((given) => (typeof given === 'string' ? given : JSON.stringify(given)));
 
 const partsSchema = z.array(z.looseObject({ type: z.string(), text: z.string().optional() }));
 
-/** Fields of OpenAI's chat format that differ from ours. Dumps write null for absent fields. */
+/**
+ * Fields of OpenAI's chat format that differ from turnfold's message format. Exported files have null for absent
+ * fields.
+ */
 const chatMessageSchema = z
   .object({
     role: z.enum(['system', 'developer', 'user', 'assistant', 'tool']),
@@ -27,20 +33,26 @@ const chatMessageSchema = z
       .array(z.object({ id: z.string(), function: z.object({ name: z.string(), arguments: argumentsSchema }) }))
       .nullish(),
     tool_call_id: z.string().nullish(),
-    function_call: z.null({ error: 'function_call is not supported, use tool_calls' }).optional(),
+    function_call: z.null({ error: 'function_call is not supported: use tool_calls' }).optional(),
     ...messageSchema.pick({ isError: true, droppable: true, pinned: true }).shape,
   })
   .refine(({ role, content }) => role === 'assistant' || (content !== undefined && content !== null), {
     path: ['content'],
-    error: 'expected text or a list of parts',
+    error: 'expected a string or a list of content parts',
   });
 
 const CHAT_FIELDS = ['tool_calls', 'tool_call_id', 'function_call', 'refusal'] as const;
 
-/** Fields that only our format has. Reading such a message as chat format would silently lose the fields. */
+/**
+ * Fields that only turnfold's message format has. Reading a message with one of them as OpenAI chat format would
+ * silently lose the field.
+ */
 const OWN_FIELDS = ['toolCalls', 'toolCallId', 'parts', 'raw', 'summary'] as const;
 
-/** Our format with what other tools make of it: arguments as an object, no content beside calls. */
+/**
+ * turnfold's message format, plus two variants that other programs write: arguments as an object, and no content beside
+ * tool calls.
+ */
 const ownMessageSchema = messageSchema
   .extend({
     content: z.string().nullish(),
@@ -53,15 +65,19 @@ const ownMessageSchema = messageSchema
   }))
   .pipe(messageSchema);
 
-/** A line whose id is known, so that errors in its messages can name the conversation. */
+/**
+ * A conversation whose id has been read, but not yet its messages. Errors in the messages can then name the
+ * conversation.
+ */
 export interface OpenedLine {
   readonly id: string;
   readonly readMessages: () => Message[];
 }
 
 /**
- * Opens one line. Each message may be in our format or in OpenAI's chat format.
- * @param number line number from 1, used as the id of a line without one
+ * Reads the conversation id from one line of an import file. Each message may be in turnfold's format or in OpenAI's
+ * chat format.
+ * @param number line number from 1, used as the conversation id if the line has none
  * @throws invalid_input with the field
  */
 export function openConversationLine(line: string, number: number): OpenedLine {
@@ -88,9 +104,9 @@ function parseLine(line: string, at: string): Record<string, unknown> {
   try {
     value = JSON.parse(line);
   } catch (cause) {
-    throw new TurnfoldError('invalid_input', `${at}: not JSON`, { field: at, cause });
+    throw new TurnfoldError('invalid_input', `${at}: not valid JSON`, { field: at, cause });
   }
-  if (!isMapping(value)) throw new TurnfoldError('invalid_input', `${at}: expected an object`, { field: at });
+  if (!isMapping(value)) throw new TurnfoldError('invalid_input', `${at}: expected a JSON object`, { field: at });
   return value;
 }
 
@@ -98,7 +114,10 @@ function readMessage(value: unknown, at: string): Message {
   return isChatMessage(value) ? readChatMessage(value, at) : parseInput(ownMessageSchema, value, at);
 }
 
-/** A message without chat fields counts as ours: reading a broken message of ours as chat would drop its calls. */
+/**
+ * Returns true if the message has fields of OpenAI's chat format. Any other message is read as turnfold's format,
+ * because reading a broken turnfold message as chat format would drop its tool calls.
+ */
 function isChatMessage(value: unknown): value is Record<string, unknown> {
   if (!isMapping(value)) return false;
   const isMarked = CHAT_FIELDS.some((field) => field in value);
@@ -111,7 +130,7 @@ function readChatMessage(value: Record<string, unknown>, at: string): Message {
     const field = `${at}.${stray}`;
     throw new TurnfoldError(
       'invalid_input',
-      `${field}: not a field of the chat format, which the other fields of the message have`,
+      `${field}: the message mixes turnfold's format with OpenAI's chat format, which has no such field`,
       { field },
     );
   }
@@ -124,7 +143,7 @@ function readChatMessage(value: Record<string, unknown>, at: string): Message {
     ...marks
   } = parseInput(chatMessageSchema, value, at);
   const calls = (tool_calls ?? []).map((call) => ({ id: call.id, ...call.function }));
-  // The parts are parsed again to enforce the limits on them.
+  // The parts are parsed again, to apply the limits on message parts.
   const parts = parseInput(z.array(jsonSchema), Array.isArray(content) ? content : [], `${at}.content`);
   const text = Array.isArray(content) ? content.map((part) => part.text ?? '').join('') : (content ?? '');
   return {

@@ -1,10 +1,10 @@
 import type { Message } from '../domain/message.ts';
 import { type Part, readParts } from '../domain/parts.ts';
 
-/** Placeholder for an empty or blank text, which providers refuse (X3). */
+/** Placeholder for an empty or blank text, because providers refuse such texts (wire rule X3). */
 export const EMPTY_TEXT = '(empty)';
 
-/** A part that every provider takes. */
+/** A message part that every provider accepts. */
 export type SentPart = Exclude<Part, { kind: 'other' }>;
 
 const MEDIA_TYPES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'image/gif', 'image/webp']);
@@ -12,15 +12,15 @@ const MEDIA_TYPES: ReadonlySet<string> = new Set(['image/png', 'image/jpeg', 'im
 const WEB_URL = /^https?:\/\/./i;
 
 /**
- * Returns the parts that can be sent, at least one. Blank texts (X3) are dropped, lone surrogates (X8) replaced, and
- * unsupported parts become a line of text.
+ * Returns the parts of a message that are sent, at least one. Blank texts are dropped (wire rule X3), lone surrogates
+ * are replaced (wire rule X8), and unsupported parts become a line of text.
  */
 export function sendParts(message: Pick<Message, 'content' | 'parts'>): SentPart[] {
   const parts = readParts(message).filter((part) => part.kind !== 'text' || !isBlank(part.text));
   return parts.length === 0 ? [textPart(EMPTY_TEXT)] : parts.map(sendPart);
 }
 
-/** Returns a text that is well-formed and not blank. */
+/** Returns the text with lone surrogates replaced, or a placeholder if the text is blank. */
 export function sendText(text: string): string {
   return isBlank(text) ? EMPTY_TEXT : text.toWellFormed();
 }
@@ -29,7 +29,10 @@ export function textPart(text: string): SentPart {
   return { kind: 'text', text };
 }
 
-/** Compares the text of a provider's own items with a message, whose blank text was sent as the placeholder. */
+/**
+ * Returns true if the text in a provider's verbatim items equals the text of the logged message. A blank text counts as
+ * equal to the placeholder that was sent for it.
+ */
 export function isTextOf(said: string, text: string): boolean {
   return isBlank(said) ? text === '' || text === EMPTY_TEXT : text === said;
 }

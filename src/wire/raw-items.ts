@@ -13,7 +13,7 @@ export function countThoughts(message: Message, format: WireFormat): number {
   return raw?.format === format ? raw.items.filter(isThinking).length : 0;
 }
 
-/** The facts of a request that decide which recorded items may be sent back in it. */
+/** The properties of a request that decide which of the provider's verbatim items may be sent back in it. */
 export interface Binding {
   readonly format: WireFormat;
   readonly model: string;
@@ -22,9 +22,10 @@ export interface Binding {
 }
 
 /**
- * Returns the raw items that this request may send back. Items of another format or model are dropped (R6). Thinking is
- * bound to everything before it (A8), so thinking of another version is dropped and the rest is kept. Comparing
- * versions drops more than comparing positions would, but stays correct while a pass runs.
+ * Returns the provider's verbatim items that this request may send back. Items of another format or model are dropped
+ * (wire rule R6). Thinking is valid only after the context that it was written in (wire rule A8). Thinking of another
+ * context version is dropped, and the other items are kept. Comparing versions drops more thinking than necessary, but
+ * stays correct while a compaction runs.
  */
 export function keptRawItems(message: Message, binding: Binding): readonly RawItem[] | undefined {
   const raw = readRawItems(message);
@@ -36,7 +37,10 @@ function isOfModel({ format, model }: RawItems, binding: Binding): boolean {
   return format === binding.format && model === binding.model;
 }
 
-/** A fact that was not recorded counts as unchanged: an imported log, a format without a prefix. */
+/**
+ * Returns true if thinking may be sent back in this request. A property that was not recorded counts as unchanged, for
+ * example in an imported log.
+ */
 export function isThinkingValid(raw: RawItems, binding: Binding): boolean {
   const { version, prefix } = binding;
   if (!isOfModel(raw, binding)) return false;

@@ -1,6 +1,9 @@
 import { isMapping } from '../domain/parse.ts';
 
-/** Keys whose values are shown. The values of all other keys may be contents, so only their sizes are shown. */
+/**
+ * Fields whose values are shown in the outline. The values of other fields may be contents of the conversation, so only
+ * their sizes are shown.
+ */
 const FORM_KEYS: ReadonlySet<string> = new Set([
   'type',
   'role',
@@ -13,16 +16,16 @@ const FORM_KEYS: ReadonlySet<string> = new Set([
   'status',
   'media_type',
 ]);
-/** Lists of messages: `messages` in Anthropic and Chat, `input` in Responses. */
+/** Fields that hold the list of messages: `messages` for Anthropic and Chat Completions, `input` for Responses. */
 const LISTS = ['messages', 'input'] as const;
 const NEIGHBOURS = 2;
 const SHOWN_WITHOUT_PLACE = 6;
 const MAX_CHARS = 8_000;
 
 /**
- * Describes a refused request as JSON: roles, types, ids and sizes, without contents. Only the neighbours of the
- * message that the refusal names are shown, or the last messages if it names none.
- * @param refusal the provider's message, or the path of a violation
+ * Describes a request that the provider refused, as JSON: roles, types, ids and sizes, but no contents. Shows only the
+ * messages around the one that the provider's message names, or the last messages if it names none.
+ * @param refusal the provider's message, or the path of a rule violation
  */
 export function outlineRequest(body: unknown, refusal: string): string {
   if (!isMapping(body)) return JSON.stringify(sizeOf(body));
@@ -45,7 +48,7 @@ function formOf(value: unknown, key: string): unknown {
   if (typeof value === 'string') return FORM_KEYS.has(key) ? value : sizeOf(value);
   if (Array.isArray(value)) return value.map((item) => formOf(item, ''));
   if (!isMapping(value)) return value;
-  // Arguments and schemas are contents, including their keys.
+  // Arguments and schemas are contents of the conversation, including their keys.
   if (key === 'input' || key === 'parameters' || key === 'input_schema') return sizeOf(value);
   return Object.fromEntries(Object.entries(value).map(([name, inner]) => [name, formOf(inner, name)]));
 }

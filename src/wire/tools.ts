@@ -5,14 +5,14 @@ import type { WireFormat } from '../domain/raw-items.ts';
 import { type Binding, countThoughts, isThinking, keptRawItems } from './raw-items.ts';
 import type { Origin, WireRequest } from './wire-request.ts';
 
-/** Characters that some provider refuses in tool names. */
+/** Characters in tool names that at least one provider refuses. */
 const ILLEGAL_IN_NAMES = /[^a-zA-Z0-9_-]/g;
 const MAX_NAME_LENGTH = 64;
 
-/** Most tools of one request. No other provider has a smaller limit. */
+/** OpenAI's limit on the tools of one request. No other provider has a smaller limit. */
 export const OPENAI_MAX_TOOLS = 128;
 
-/** Number of invented tool names that get a stub of their own. Later names share one stub. */
+/** Number of invented tool names that get a placeholder description of their own. Later names share one placeholder. */
 const MAX_OWN_STUBS = 15;
 const SHARED_STUB = 'unknown_tool';
 
@@ -23,11 +23,12 @@ export interface SentTools {
 }
 
 /**
- * Returns the tools of a request, and a stub for each called tool that no longer exists. Providers refuse calls of
- * undescribed tools (X6). A name that the model invented is made legal. A registered name never changes, because the
- * answer has to use it. The first names get stubs of their own, so that a later name never changes how an earlier call
- * is sent.
- * @param end number of messages whose calls get stubs. Default all.
+ * Returns the tools of a request, plus a placeholder description for each called tool that no longer exists. Providers
+ * refuse calls of undescribed tools (wire rule X6).
+ * Illegal characters are replaced in a name that the model invented. The name of an existing tool never changes,
+ * because the model's answer has to use it. The first invented names get placeholders of their own, so that a later
+ * name never changes how an earlier call is sent.
+ * @param end number of messages whose calls get placeholders. Default all.
  */
 function sendTools(tools: readonly ToolDescription[], messages: readonly Message[], end = messages.length): SentTools {
   const known = new Set(tools.map((tool) => tool.name));
@@ -64,14 +65,15 @@ export interface DescribedTools extends SentTools {
 export interface ToolPlace {
   readonly format: WireFormat;
   readonly system: readonly string[];
-  /** Indexes of the messages in the order of sending: results behind their call. */
+  /** Indexes of the messages in the order in which they are sent, with tool results directly after their call. */
   readonly order: readonly Origin[];
 }
 
 /**
- * Adds stubs to the tools of a request. Anthropic binds thinking to the tools (A7, A8). A stub added in the middle of a
- * tool loop would drop the loop's thinking. Names first called after the loop's first thinking therefore get their stub
- * when the loop has ended. Anthropic itself takes undescribed names.
+ * Adds placeholder descriptions of missing tools to a request. Anthropic invalidates thinking when the tools change
+ * (wire rules A7, A8). A placeholder that is added during a tool loop would drop the loop's thinking. If the model
+ * first calls a missing tool after the loop's first thinking, its placeholder is added when the loop has ended.
+ * Anthropic accepts calls of undescribed tools until then.
  */
 export function describeTools(request: WireRequest, { format, system, order }: ToolPlace): DescribedTools {
   const { tools, messages, model, version } = request;
@@ -87,7 +89,10 @@ export function describeTools(request: WireRequest, { format, system, order }: T
   return all;
 }
 
-/** Returns the assistant messages of the current tool loop. User text behind results does not end a loop. */
+/**
+ * Returns the indexes of the assistant messages in the current tool loop. User text directly after tool results does
+ * not end a loop.
+ */
 function findLoop(messages: readonly Message[], order: readonly Origin[]): Origin[] {
   let loop: Origin[] = [];
   let isBehindResults = false;
@@ -105,8 +110,9 @@ function keepsThought(message: Message, binding: Binding): boolean {
 }
 
 /**
- * Fingerprint of the system texts and tools. Newer models bind their thinking to both (A8). An agent whose prompt or
- * tools changed keeps its version number, but must not send older thinking.
+ * Returns a hash of the system texts and tools. Newer models accept their thinking back only with the same system texts
+ * and tools (wire rule A8). When an agent's prompt or tools change, its context keeps its version number, so only this
+ * hash shows that older thinking is invalid.
  */
 function fingerprintPrefix(system: readonly string[], tools: readonly ToolDescription[]): string {
   return createHash('sha256')

@@ -4,12 +4,12 @@ import type { RawItem, WireFormat } from '../domain/raw-items.ts';
 import type { SentPart } from './parts.ts';
 
 export interface WireRequest {
-  /** The provider's name of the model. */
+  /** The model's name at its provider. */
   readonly model: string;
   readonly system: string;
   readonly tools: readonly ToolDescription[];
   readonly messages: readonly Message[];
-  /** Version whose context the messages are. Absent for a context that was never compacted. */
+  /** Version of the compacted context that the messages come from. Absent if the context was never compacted. */
   readonly version?: number;
   readonly maxOutputTokens: number;
 }
@@ -19,37 +19,46 @@ export interface AnswerParts extends Pick<ModelAnswer, 'content' | 'toolCalls'> 
   readonly items: readonly RawItem[];
 }
 
-/** Index of the message that a block comes from. `NO_ORIGIN` stands for content that rendering added. */
+/** Index of the log's message that a block of the request comes from. `NO_ORIGIN` marks content that turnfold added. */
 export type Origin = number;
 export const NO_ORIGIN: Origin = -1;
 
-/** A call as it is sent: a legal id, a legal name, and arguments that are a JSON object. */
+/** A tool call as it is sent: with a legal id, a legal name, and arguments that are a JSON object. */
 export interface WireCall {
   readonly id: string;
   readonly name: string;
   readonly input: Readonly<Record<string, unknown>>;
-  /** The input as text: the model's own text if that is a JSON object. */
+  /** The arguments as JSON text. The model's own text is used if it is a JSON object. */
   readonly arguments: string;
 }
 
-/** One message of a request, the same for every format: no empty content, results directly behind their calls. */
+/**
+ * One message of a request before it is converted to a provider's format: without empty content, and with tool results
+ * directly after their calls.
+ */
 export type ArrangedItem =
   | {
       readonly kind: 'user';
       readonly origin: Origin;
       readonly parts: readonly SentPart[];
-      /** The provider's own compaction of this summary. It is sent in place of the text if the format allows that. */
+      /**
+       * A compaction that the provider wrote for this summary. It is sent in place of the summary's text if the format
+       * allows that.
+       */
       readonly raw?: readonly RawItem[];
     }
   | {
       readonly kind: 'assistant';
       readonly origin: Origin;
-      /** The text is empty only beside calls. */
+      /** Text of the message. Empty only if the message has tool calls. */
       readonly text: string;
       readonly calls: readonly WireCall[];
-      /** Number of thinking items that the model wrote, whether or not they are sent (A7). */
+      /**
+       * Number of thinking items that the model wrote in this message, including those that are not sent (wire rule
+       * A7).
+       */
       readonly thoughts: number;
-      /** The provider's own items, if they may go back to this model. Invalid thinking is left out. */
+      /** The provider's verbatim items, if they may be sent back to this model. Invalid thinking is left out. */
       readonly raw?: readonly RawItem[];
     }
   | {
@@ -66,17 +75,23 @@ export type ArrangedResult = Extract<ArrangedItem, { kind: 'result' }>;
 export interface Rendered<Body> {
   readonly format: WireFormat;
   readonly body: Body;
-  /** Origin of every block of every message of the body. The checks of order (X10) and thinking (A8) need them. */
+  /**
+   * For each block of each message in the body: the index of the log's message that it comes from. The checks of order
+   * (wire rule X10) and thinking (wire rule A8) need these indexes.
+   */
   readonly origins: readonly (readonly Origin[])[];
-  /** Fingerprint of the system texts and tools. An adapter records it as `RawItems.prefix` of the answer (A8). */
+  /**
+   * Hash of the system texts and tools. It is recorded with the answer in `RawItems.prefix`, so that a later request
+   * can check its thinking (wire rule A8).
+   */
   readonly prefix: string;
 }
 
 export interface Violation {
-  /** Code as in docs/reference/wire.md: X1, A4, C1, R2 … */
+  /** Rule code as in docs/reference/wire.md, such as X1, A4, C1 or R2. */
   readonly rule: string;
   /** Path in the body, such as `messages[3].content[0]`. */
   readonly path: string;
-  /** Never holds contents of the request. */
+  /** Description of the violation. It never holds contents of the request. */
   readonly message: string;
 }

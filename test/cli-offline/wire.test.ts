@@ -135,7 +135,7 @@ describe('validate', () => {
       stderr: '',
     });
     expect((await validate([], '--format', 'anthropic')).stdout).toContain(
-      'X5    request: no message besides system messages\n',
+      'X5    request: the request has no message other than system messages\n',
     );
   });
 

@@ -3,20 +3,21 @@ import { readCallArguments } from '../calls.ts';
 import type { AnswerParts } from '../wire-request.ts';
 import { isToolUse, joinTextBlocks } from './layout.ts';
 
-/** The fields that we read of a whole answer. The SDK's `Message` has them. */
+/** The fields of a complete Anthropic answer that turnfold reads. The SDK's `Message` has these fields. */
 export interface AnthropicAnswer {
   readonly content: readonly { readonly type: string }[];
   readonly stop_reason: string | null;
   /**
-   * Inputs of the blocks as the model wrote them. Parsing and serializing again would change the digits of long
-   * numbers.
+   * Arguments of the tool calls exactly as the model wrote them. Parsing and serializing them again would change the
+   * digits of long numbers.
    */
   readonly inputs?: readonly string[];
 }
 
 /**
- * Ends by stop reason. Any other reason is `complete`. A paused turn of server tools counts as cut off. The adapter
- * decides whether the end of the window is an overflow.
+ * Maps Anthropic's `stop_reason` to how the answer ended. Unlisted reasons mean `complete`. `pause_turn` (the provider
+ * paused its own server tools) counts as cut off. The caller decides whether reaching the end of the context window is
+ * an overflow.
  */
 const ENDS: Readonly<Record<string, AnswerParts['end']>> = {
   max_tokens: 'cut_off',
@@ -26,8 +27,8 @@ const ENDS: Readonly<Record<string, AnswerParts['end']>> = {
 };
 
 /**
- * Reads text, calls and verbatim blocks from an answer. Invalid input JSON stays in the call as written. Its block gets
- * a form that can be sent back (X7).
+ * Reads the text, tool calls and verbatim blocks of an Anthropic answer. If a call's arguments are not valid JSON, the
+ * call keeps them as written. Its verbatim block gets valid JSON instead, so that it can be sent back (wire rule X7).
  */
 export function readAnthropicAnswer({ content, stop_reason, inputs = [] }: AnthropicAnswer): AnswerParts {
   const read = content.map((block, place) => readBlock(block, inputs[place] ?? ''));
@@ -44,7 +45,7 @@ export function readAnthropicAnswer({ content, stop_reason, inputs = [] }: Anthr
 
 interface ReadBlock {
   readonly item: RawItem;
-  /** Arguments of the call, as the model wrote them. */
+  /** Arguments of the tool call, exactly as the model wrote them. */
   readonly input: string;
 }
 

@@ -1,6 +1,9 @@
-/** The part of the Messages API that we write. The types are our own, so nothing here depends on the SDK. */
+/**
+ * Types for the part of an Anthropic Messages request that turnfold writes. They are declared here so that this code
+ * does not depend on the SDK.
+ */
 
-/** Marks everything up to and including its block as cacheable (A9). */
+/** A cache breakpoint: the provider may cache the request up to and including the block that has it (wire rule A9). */
 export interface CacheControl {
   readonly type: 'ephemeral';
 }
@@ -49,8 +52,8 @@ export interface RedactedThinkingBlock {
 }
 
 /**
- * Blocks that this code reads or writes. Verbatim blocks of the provider may have other types: server tools with their
- * results (A11), compactions (A10).
+ * Content blocks that turnfold reads or writes. Blocks that are sent back verbatim may have other types: server tool
+ * calls with their results (wire rule A11) and compactions (wire rule A10).
  */
 export type AnthropicBlock =
   | TextBlock
@@ -75,7 +78,7 @@ export interface AnthropicTool {
 export type AnthropicThinking =
   | {
       readonly type: 'enabled';
-      /** Tokens that the model may spend on thinking, below the output cap. */
+      /** Tokens that the model may spend on thinking. Must be less than `max_tokens`. */
       readonly budget_tokens: number;
     }
   | { readonly type: 'adaptive' };

@@ -15,7 +15,10 @@ import type {
   ToolUseBlock,
 } from './body.ts';
 
-/** A message of the body under construction. Neighbours of one role share a message (A3). */
+/**
+ * A message of the Anthropic request while it is being built. Consecutive messages with the same role are merged into
+ * one (wire rule A3).
+ */
 export interface Turn {
   readonly role: AnthropicMessage['role'];
   readonly blocks: AnthropicBlock[];
@@ -24,13 +27,13 @@ export interface Turn {
 
 export interface LaidTurns {
   readonly turns: readonly Turn[];
-  /** Messages that are sent with less thinking than the model wrote. */
+  /** Messages that are sent without some of the thinking that the model wrote in them. */
   readonly withoutThinking: ReadonlySet<Origin>;
 }
 
 /**
- * Lays arranged messages out as alternating turns (A2, A3). The arrangement already puts results behind their call and
- * before later user text (A4).
+ * Converts the log's messages into Anthropic messages with alternating roles (wire rules A2, A3). Earlier code has
+ * already put tool results directly after their call and before later user text (wire rule A4).
  */
 export function* layTurns(items: readonly ArrangedItem[]): Sliced<LaidTurns> {
   const turns: Turn[] = [];
@@ -49,7 +52,10 @@ export function* layTurns(items: readonly ArrangedItem[]): Sliced<LaidTurns> {
   return { turns, withoutThinking };
 }
 
-/** A7: thinking must come first in its turn. A message that is merged behind another message (A3) loses its thinking. */
+/**
+ * Wire rule A7: an assistant message must start with its thinking. When a message is merged into the previous assistant
+ * message (wire rule A3), its thinking is therefore dropped.
+ */
 function beginsOtherwise({ role, blocks: [first] }: Turn): boolean {
   return role === 'assistant' && first !== undefined && !isThinking(first);
 }
@@ -61,7 +67,8 @@ function writeItem(item: ArrangedItem, isFirst: boolean): Pick<Turn, 'role' | 'b
     case 'result':
       return { role: 'user', blocks: [writeResult(item)] };
     case 'user': {
-      // A10: the API takes its own compaction only as the very first block, from the assistant.
+      // Wire rule A10: the API accepts its own compaction block only as the first block of the request, in an assistant
+      // message.
       const compaction = isFirst ? findCompactionBlock(item.raw) : undefined;
       return compaction === undefined
         ? { role: 'user', blocks: item.parts.map(writePart) }
@@ -70,7 +77,10 @@ function writeItem(item: ArrangedItem, isFirst: boolean): Pick<Turn, 'role' | 'b
   }
 }
 
-/** A6: a final assistant text may not end with white space, because the model would continue it. */
+/**
+ * Wire rule A6: removes white space at the end of a final assistant text. The API refuses such text, because the model
+ * would continue it.
+ */
 function trimEnd(turn: Turn | undefined): void {
   const block = turn?.blocks.at(-1);
   if (turn?.role !== 'assistant' || block?.type !== 'text') return;
@@ -78,9 +88,12 @@ function trimEnd(turn: Turn | undefined): void {
 }
 
 /**
- * A7: with thinking on, the API requires all thinking of the current tool loop. With `enabled` thinking, every turn
- * with calls must start with it. An adaptive model may call without thinking. The tool loop starts behind the last turn
- * without results. User text behind results does not end it.
+ * Wire rule A7: returns true if the request lacks thinking that the API requires.
+ * With thinking on, the API requires all thinking of the current tool loop. With thinking type `enabled`, every
+ * assistant message with tool calls must start with thinking. With type `adaptive`, the model may call tools without
+ * thinking.
+ * The tool loop starts after the last user message without tool results. User text that follows results in the same
+ * message does not end the loop.
  */
 export function hasLostThinking(
   { turns, withoutThinking }: LaidTurns,
@@ -100,7 +113,9 @@ function hasCall(blocks: readonly AnthropicBlock[]): boolean {
   return blocks.some(({ type }) => type === 'tool_use');
 }
 
-/** Type of the provider's own summary. A summary of ours beside the block holds the same text. */
+/**
+ * Block type of a summary that the provider wrote itself. turnfold's own summary beside the block holds the same text.
+ */
 const COMPACTION = 'compaction';
 
 function writePart(part: SentPart): TextBlock | ImageBlock {
@@ -110,7 +125,7 @@ function writePart(part: SentPart): TextBlock | ImageBlock {
     case 'image_url':
       return { type: 'image', source: { type: 'url', url: part.url } };
     case 'image': {
-      const media_type = part.mediaType as ImageMediaType; // `sendParts` replaces all other media types
+      const media_type = part.mediaType as ImageMediaType;
       return { type: 'image', source: { type: 'base64', media_type, data: part.base64 } };
     }
   }
@@ -121,7 +136,10 @@ function writeResult(item: ArrangedResult): ToolResultBlock {
   return { type: 'tool_result', tool_use_id: item.callId, content, ...(item.isError ? { is_error: true } : {}) };
 }
 
-/** A12: an error result may hold text only. */
+/**
+ * Wire rule A12: replaces a picture in the result of a failed tool call with text. The API accepts only text in such a
+ * result.
+ */
 function hidePicture(part: SentPart): SentPart {
   return part.kind === 'text' ? part : textPart('(a picture of the failed call is not shown)');
 }
@@ -131,13 +149,13 @@ function writeAssistant({ text, calls }: ArrangedAssistant): AnthropicBlock[] {
 }
 
 /**
- * Writes an assistant message as its provider wrote it: verbatim and in order. Call ids may change. Blocks that the API
- * would refuse are left out:
+ * Writes an assistant message as its provider wrote it: verbatim and in order. Tool call ids may change. Blocks that
+ * the API would refuse are left out:
  * - blank texts
- * - thinking without a signature or in an illegal place (A7)
- * - a server tool's call without its result (A11)
- * - a compaction that is not first (A10), because earlier messages hold the same content
- * @returns undefined if the message has no raw items, or was edited and no longer matches them
+ * - thinking without a signature or in an illegal place (wire rule A7)
+ * - a server tool's call without its result (wire rule A11)
+ * - a compaction that is not the first block (wire rule A10), because the earlier messages hold the same content
+ * @returns undefined if the message has no verbatim blocks, or was edited and no longer matches them
  */
 function writeOwnBlocks(item: ArrangedAssistant): AnthropicBlock[] | undefined {
   const { raw, calls } = item;
@@ -149,13 +167,14 @@ function writeOwnBlocks(item: ArrangedAssistant): AnthropicBlock[] | undefined {
     const call = callOf.get(given);
     return call === undefined ? given : fitUse(given, call);
   });
-  // The API refuses a message that is empty or holds only thinking.
+  // The API refuses an assistant message that is empty or holds only thinking.
   return [...kept.map(asBlock), ...(kept.every(isThinking) ? [textBlock(EMPTY_TEXT)] : [])];
 }
 
 /**
- * A7: a turn with thinking starts with it and ends with something else. An output cap can leave thinking last. Server
- * tools can leave it in the middle.
+ * Wire rule A7: drops thinking that the API would refuse. An assistant message with thinking must start with thinking
+ * and end with another block. An output limit can leave thinking at the end. Server tools can leave thinking in the
+ * middle.
  */
 function placeThinking(items: readonly RawItem[]): readonly RawItem[] {
   const last = items.findLastIndex((item) => !isThinking(item));
@@ -172,12 +191,15 @@ function saysTheSame(raw: readonly RawItem[], { text, calls }: ArrangedAssistant
   return isTextOf(said, text) && areSameCalls;
 }
 
-/** Serializes arguments as the SDK parsed them: long numbers lose digits, as they did in the recorded block. */
+/**
+ * Parses and serializes arguments again. Long numbers lose digits, exactly as they did in the recorded block, so that
+ * the two texts can be compared.
+ */
 function rewrite(given: string): string {
   return JSON.stringify(JSON.parse(given));
 }
 
-/** Sets the sent id and name of a call, and the exact digits of long numbers. */
+/** Puts the id and name that are sent into a tool call block, and restores the exact digits of long numbers. */
 function fitUse(use: RawItem, { id, name, input, arguments: given }: WireCall): RawItem {
   const isSame = use.id === id && use.name === name && !hasBigNumber(given);
   return isSame ? use : { ...use, id, name, input };
@@ -196,7 +218,7 @@ function findCompactionBlock(raw: readonly RawItem[] = []): AnthropicBlock | und
   return block === undefined ? undefined : asBlock(block);
 }
 
-/** @param answered ids of calls that have their result in the same answer */
+/** @param answered ids of server tool calls whose result is in the same answer */
 function isReadable(item: RawItem, answered: ReadonlySet<unknown>): boolean {
   switch (item.type) {
     case 'text':
@@ -211,7 +233,7 @@ function isReadable(item: RawItem, answered: ReadonlySet<unknown>): boolean {
   }
 }
 
-/** The cast is safe, because the provider wrote the item and accepts its own types back. */
+/** The cast is safe: the provider wrote this block and accepts its own block types back. */
 function asBlock(item: RawItem): AnthropicBlock {
   return item as unknown as AnthropicBlock;
 }

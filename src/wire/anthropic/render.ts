@@ -6,17 +6,20 @@ import type { AnthropicBlock, AnthropicBody, AnthropicThinking, AnthropicTool, C
 import { hasLostThinking, type LaidTurns, layTurns, type Turn } from './layout.ts';
 
 export interface AnthropicOptions {
-  /** Thinking is off if this is absent. */
+  /** Thinking settings of the request. If absent, the model does not think. */
   readonly thinking?: AnthropicThinking;
-  /** Sets marks for the provider's prompt cache (A9). Default true. */
+  /** If true, adds cache breakpoints for the provider's prompt cache (wire rule A9). Default true. */
   readonly hasCacheMarks?: boolean;
 }
 
-/** Smallest budget of the API. A request whose output cap leaves less room is sent without thinking. */
+/**
+ * Smallest `budget_tokens` for thinking that the API accepts. If the output limit allows less, the request is sent
+ * without thinking.
+ */
 const MIN_THINKING_TOKENS = 1_024;
 
 /**
- * Renders a Messages request by rules A1–A12.
+ * Renders a request for Anthropic's Messages API by wire rules A1–A12.
  * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
 export function* renderAnthropicInSlices(
@@ -39,7 +42,10 @@ export function* renderAnthropicInSlices(
   return { format: 'anthropic', body, origins: turns.map(({ origins }) => origins), prefix: arranged.prefix };
 }
 
-/** Writes tools and system texts, with one cache mark at their end. The API reads the tools first. */
+/**
+ * Writes the tools and system texts, with one cache breakpoint after the last of them. The API reads tools before
+ * system texts.
+ */
 function writeHead(
   { system, tools }: ArrangedRequest,
   { hasCacheMarks = true }: AnthropicOptions,
@@ -58,8 +64,8 @@ function writeTool({ name, description, parameters }: ToolDescription): Anthropi
 }
 
 /**
- * A7: turns thinking off for the rest of a tool loop that lost some of its thinking. The API would refuse the request
- * otherwise.
+ * Wire rule A7: turns thinking off until the current tool loop ends, if some thinking of that loop can no longer be
+ * sent. Otherwise the API would refuse the request.
  */
 function fitThinking(
   thinking: AnthropicThinking | undefined,
@@ -74,7 +80,10 @@ function fitThinking(
 
 const MARK: { readonly cache_control: CacheControl } = { cache_control: { type: 'ephemeral' } };
 
-/** Blocks that may carry a cache mark. The API refuses marks on thinking, and unknown blocks go back unchanged. */
+/**
+ * Block types that may carry a cache breakpoint. The API refuses breakpoints on thinking, and blocks of unknown types
+ * are sent back unchanged.
+ */
 const MARKABLE: ReadonlySet<string> = new Set([
   'text',
   'image',
@@ -83,8 +92,9 @@ const MARKABLE: ReadonlySet<string> = new Set([
 ] satisfies AnthropicBlock['type'][]);
 
 /**
- * A9: marks the last summary and the last block. The summary stays the same while messages are appended. With the mark
- * on system or tools that makes three of the four allowed.
+ * Wire rule A9: puts a cache breakpoint on the last summary and on the last block of the request. The summary stays the
+ * same while messages are appended, so the cache can serve everything before it. Together with the breakpoint on tools
+ * and system texts, a request has three of the four allowed.
  */
 function markMessages(turns: readonly Turn[], isSummary: (origin: number) => boolean): void {
   for (const turn of turns.toReversed()) {

@@ -5,7 +5,10 @@ import { sharedRules } from '../rules/shared-rules.ts';
 import type { Violation } from '../wire-request.ts';
 import { type AnthropicView, isMarked, type PlacedBlock, readBlock, viewAnthropic } from './view.ts';
 
-/** Has no A8, because no body shows under which prefix its thinking was written. `checkThinking` checks A8. */
+/**
+ * Checks for Anthropic requests, by rule code. Rule A8 is missing here: the request body does not contain the tools and
+ * system texts under which its thinking was written. `checkThinking` checks A8.
+ */
 const anthropicRules: Rules<AnthropicView> = {
   ...sharedRules,
   A1: hasSystemAside,
@@ -25,37 +28,41 @@ export function* validateAnthropicInSlices(body: unknown, context: RuleContext =
   return yield* applyRules(anthropicRules, yield* viewAnthropic(body), context);
 }
 
-/** A1: the system prompt is a parameter, not a message. */
+/** Wire rule A1: the system prompt is the parameter `system`, not a message. */
 function* hasSystemAside({ turns }: AnthropicView): Generator<Breach> {
   for (const { path, role } of turns) {
-    if (role === 'system') yield { path, message: 'a system message among messages, expected the parameter system' };
+    if (role === 'system')
+      yield { path, message: 'a message has the role system: the system prompt belongs in the parameter system' };
   }
 }
 
-/** A2: the first message is a user message, or starts with a compaction (A10). */
+/** Wire rule A2: the first message is a user message, or starts with a compaction block (wire rule A10). */
 function* startsWithUserTurn({ turns: [first] }: AnthropicView): Generator<Breach> {
   if (first?.role === 'assistant' && first.blocks[0]?.type !== 'compaction') {
     yield { path: first.path, message: 'the first message is not a user message' };
   }
 }
 
-/** A3: roles alternate. */
+/** Wire rule A3: user and assistant messages alternate. */
 function* alternates({ turns }: AnthropicView): Generator<Breach> {
   for (const [index, { path, role }] of turns.entries()) {
     if (index > 0 && turns[index - 1]?.role === role) {
-      yield { path, message: `two ${role} messages in a row, expected one` };
+      yield { path, message: `two ${role} messages in a row: merge them, because roles must alternate` };
     }
   }
 }
 
-/** A4: the turn behind calls starts with one result for each of them, before any other content. */
+/**
+ * Wire rule A4: the message after an assistant message with tool calls starts with one result for each call, before any
+ * other content.
+ */
 function* answersCallsAtOnce(view: AnthropicView, context: RuleContext): Generator<Breach | undefined> {
   const callsAt = yield* collectPlaces(view.calls);
   const resultsAt = yield* collectPlaces(view.results.map(({ position, callId }) => ({ position, id: callId })));
   const openable = findOpenable(view, context);
   for (const [index, call] of view.calls.entries()) {
     if (resultsAt.get(call.position + 1)?.has(call.id) !== true && !openable.has(call)) {
-      yield { path: call.path, message: 'the next message has no result for this call' };
+      yield { path: call.path, message: 'the next message has no result for this tool call' };
     }
     if (endsSlice(index)) yield undefined;
   }
@@ -65,8 +72,12 @@ function* answersCallsAtOnce(view: AnthropicView, context: RuleContext): Generat
     for (const block of blocks) {
       if (block.type !== 'tool_result') isBehindOther = true;
       else if (callsAt.get(position - 1)?.has(block.tool_use_id) !== true) {
-        yield { path: block.path, message: 'the previous message has no call with the id of this result' };
-      } else if (isBehindOther) yield { path: block.path, message: 'a result behind other content of its message' };
+        yield { path: block.path, message: 'the previous message has no tool call with the id of this result' };
+      } else if (isBehindOther)
+        yield {
+          path: block.path,
+          message: 'a tool result follows other content of its message: results must come first',
+        };
     }
   }
 }
@@ -86,11 +97,11 @@ function* collectPlaces(
 
 const LEGAL_ID = /^[a-zA-Z0-9_-]{1,64}$/;
 
-/** A5: each id has one result. Ids match [a-zA-Z0-9_-]{1,64}. */
+/** Wire rule A5: each tool call has one result, and its id matches [a-zA-Z0-9_-]{1,64}. */
 function* hasLegalIds({ calls, results }: AnthropicView): Generator<Breach | undefined> {
   const answered = new Set<string>();
   for (const [index, { path, callId }] of results.entries()) {
-    if (answered.has(callId)) yield { path, message: 'the call has two results' };
+    if (answered.has(callId)) yield { path, message: 'the tool call has two results' };
     answered.add(callId);
     if (endsSlice(index)) yield undefined;
   }
@@ -105,10 +116,12 @@ function* hasLegalIds({ calls, results }: AnthropicView): Generator<Breach | und
 }
 
 function illegalId(path: string): Breach {
-  return { path, message: 'the id does not match [a-zA-Z0-9_-]{1,64}' };
+  return { path, message: 'the tool call id does not match [a-zA-Z0-9_-]{1,64}' };
 }
 
-/** A6: no text is blank, and a final assistant text does not end with white space. */
+/**
+ * Wire rule A6: no text is blank, and the final text of an assistant message at the end does not end with white space.
+ */
 function* endsTextsCleanly({ turns, texts }: AnthropicView, { isProbed }: RuleContext): Generator<Breach | undefined> {
   for (const [index, { path, text }] of texts.entries()) {
     if (text.trim() === '') yield { path, message: 'the text is blank' };
@@ -124,37 +137,40 @@ function* endsTextsCleanly({ turns, texts }: AnthropicView, { isProbed }: RuleCo
 
 const MAX_CACHE_MARKS = 4;
 
-/** The API refuses a smaller number. */
+/** Smallest thinking budget that the API accepts, in tokens. */
 const MIN_BUDGET_TOKENS = 1_024;
 
 /**
- * A7: thinking is complete, and its budget is valid. A turn with thinking starts with it and ends with something else.
- * With `enabled` thinking, every turn with calls in the current tool loop starts with thinking. Only the provider can
- * tell whether a block is unmodified.
+ * Wire rule A7: thinking blocks are complete, and the thinking budget is valid. A message with thinking starts with
+ * thinking and ends with another block. With thinking type `enabled`, every message with tool calls in the current tool
+ * loop starts with thinking. Only the provider can check whether a thinking block is unmodified.
  */
 function* keepsThinking(view: AnthropicView): Generator<Breach> {
   const { turns, loopStart, blocks, requiresThinking, thinkingBudget } = view;
   if (thinkingBudget !== undefined && !isBudget(thinkingBudget)) {
     yield {
       path: 'thinking.budget_tokens',
-      message: `expected at least ${MIN_BUDGET_TOKENS} and less than max_tokens`,
+      message: `thinking.budget_tokens must be at least ${MIN_BUDGET_TOKENS} and less than max_tokens`,
     };
   }
   for (const block of blocks) {
-    if (!isWhole(block)) yield { path: block.path, message: 'thinking without its text or signature' };
+    if (!isWhole(block)) yield { path: block.path, message: 'the thinking block has no text or no signature' };
   }
   const loop = new Set(requiresThinking ? turns.slice(loopStart) : []);
   for (const turn of turns.filter(({ role }) => role === 'assistant')) {
     const first = turn.blocks.find(({ type }) => type !== 'compaction');
     const last = turn.blocks.at(-1);
     if (last !== undefined && isThinking(last))
-      yield { path: last.path, message: 'thinking at the end of its message' };
+      yield { path: last.path, message: 'the message ends with thinking: another block must follow' };
     if (first === undefined || isThinking(first)) continue;
     const isLost = loop.has(turn) && turn.blocks.some(({ type }) => type === 'tool_use');
     if (isLost)
-      yield { path: first.path, message: 'a message with calls in the current tool loop does not start with thinking' };
+      yield {
+        path: first.path,
+        message: 'the message has tool calls in the current tool loop, but does not start with thinking',
+      };
     else if (turn.blocks.some(isThinking))
-      yield { path: first.path, message: 'a message with thinking does not start with it' };
+      yield { path: first.path, message: 'the message has thinking, but does not start with it' };
   }
 }
 
@@ -175,37 +191,44 @@ function isFilled(value: unknown): boolean {
   return typeof value === 'string' && value !== '';
 }
 
-/** A9: at most four cache marks, none on thinking or on a blank text. */
+/**
+ * Wire rule A9: a request has at most four cache breakpoints (`cache_control`), and none of them on thinking or on a
+ * blank text.
+ */
 function* marksCacheLegally({ blocks, texts, cacheMarks }: AnthropicView): Generator<Breach> {
   for (const path of cacheMarks.slice(MAX_CACHE_MARKS)) {
-    yield { path, message: `more than ${MAX_CACHE_MARKS} cache marks` };
+    yield { path, message: `the request has more than ${MAX_CACHE_MARKS} cache_control breakpoints` };
   }
   const marked = new Set(cacheMarks);
   for (const { path, text } of texts) {
-    if (text.trim() === '' && marked.has(path)) yield { path, message: 'a cache mark on a blank text' };
+    if (text.trim() === '' && marked.has(path)) yield { path, message: 'a blank text has a cache_control breakpoint' };
   }
   for (const block of blocks) {
-    if (isThinking(block) && isMarked(block)) yield { path: block.path, message: 'a cache mark on thinking' };
+    if (isThinking(block) && isMarked(block))
+      yield { path: block.path, message: 'a thinking block has a cache_control breakpoint' };
   }
 }
 
 /**
- * A10: the only compaction with content is the first block of the body. A failed compaction has no content and may
- * stand anywhere. Only the provider can tell whether it is unmodified.
+ * Wire rule A10: a request has at most one compaction block with content, as its first block. A failed compaction block
+ * has no content and may be anywhere. Only the provider can check whether the block is unmodified.
  */
 function* startsWithCompaction({ blocks }: AnthropicView): Generator<Breach> {
   const compactions = blocks.filter((block) => block.type === 'compaction' && block.content !== null);
   for (const [index, { path }] of compactions.entries()) {
-    if (index > 0) yield { path, message: 'a second compaction block' };
+    if (index > 0) yield { path, message: 'the request has a second compaction block' };
     else if (path !== blocks[0]?.path)
-      yield { path, message: 'a compaction block that is not the first block of the request' };
+      yield { path, message: 'the compaction block is not the first block of the request' };
   }
 }
 
 const SERVER_CALL = /^(server|mcp)_tool_use$/;
 const SERVER_RESULT = /_tool_result$/;
 
-/** A11: a call of a provider's tool and its result stand in one turn, in this order. */
+/**
+ * Wire rule A11: the call of a server tool (a tool that the provider runs) and its result are in one message, in this
+ * order.
+ */
 function* keepsServerToolsTogether({ turns }: AnthropicView): Generator<Breach> {
   for (const { blocks } of turns) {
     const open = new Map<string, string>();
@@ -214,22 +237,23 @@ function* keepsServerToolsTogether({ turns }: AnthropicView): Generator<Breach> 
       const { kind, path, id = '', tool_use_id = '' } = block;
       if (SERVER_CALL.test(kind)) open.set(id, path);
       else if (SERVER_RESULT.test(kind) && !open.delete(tool_use_id)) {
-        yield { path, message: "a result of a provider's tool without its call earlier in the message" };
+        yield { path, message: 'the server tool result has no call before it in the same message' };
       }
     }
     for (const path of open.values()) {
-      yield { path, message: "a call of a provider's tool without its result in the message" };
+      yield { path, message: 'the server tool call has no result in the same message' };
     }
   }
 }
 
-/** A12: `is_error` is a boolean, and an error result holds text only. */
+/** Wire rule A12: `is_error` of a tool result is a boolean, and a result with `is_error: true` holds text only. */
 function* flagsErrors({ blocks }: AnthropicView): Generator<Breach> {
   for (const block of blocks) {
     if (block.type !== 'tool_result') continue;
     const { path, content, is_error = false } = block;
-    if (typeof is_error !== 'boolean') yield { path, message: 'is_error is not a boolean' };
+    if (typeof is_error !== 'boolean') yield { path, message: 'is_error of a tool result is not a boolean' };
     const isAllText = !Array.isArray(content) || content.every((part) => readBlock(part)?.type === 'text');
-    if (is_error === true && !isAllText) yield { path, message: 'an error result holds content other than text' };
+    if (is_error === true && !isAllText)
+      yield { path, message: 'a tool result with is_error holds content other than text' };
   }
 }

@@ -9,7 +9,7 @@ import {
   writeInSlices,
 } from '../rules/body-view.ts';
 
-/** A block with its path in the body. Content that is a string counts as one text block. */
+/** A content block with its path in the request body. Content that is a string counts as one text block. */
 export type PlacedBlock = Block & { readonly path: string };
 
 export interface AnthropicTurn {
@@ -20,14 +20,16 @@ export interface AnthropicTurn {
 
 export interface AnthropicView extends BodyView {
   readonly turns: readonly AnthropicTurn[];
-  /** Position where the current tool loop starts: behind the last user turn without results. */
+  /**
+   * Index of the message where the current tool loop starts: the one after the last user message without tool results.
+   */
   readonly loopStart: Position;
   readonly blocks: readonly PlacedBlock[];
-  /** Thinking is `enabled`: every answer starts with it. */
+  /** True if thinking has the type `enabled`: then every answer starts with thinking. */
   readonly requiresThinking: boolean;
-  /** Token budget of thinking, and the output cap that must exceed the budget. */
+  /** Token budget of thinking, and the output limit (`max_tokens`), which must be larger. */
   readonly thinkingBudget?: { readonly tokens: unknown; readonly maxTokens: unknown };
-  /** Paths of the cache marks, in the order in which the provider reads the marks. */
+  /** Paths of the cache breakpoints, in the order in which the provider reads them. */
   readonly cacheMarks: readonly string[];
 }
 
@@ -45,7 +47,10 @@ const bodySchema = z.object({
 const toolSchema = z.object({ name: z.string().optional(), cache_control: z.unknown().optional() });
 const messageSchema = z.object({ role: z.enum(['user', 'assistant', 'system']), content: contentSchema });
 
-/** Reads a body of any shape. Unreadable parts are reported as malformed, and the rest is read. */
+/**
+ * Reads an Anthropic request body of any shape. Parts that cannot be read are reported as malformed, and all other
+ * parts are read.
+ */
 export function* viewAnthropic(body: unknown): Sliced<AnthropicView> {
   const reading = new AnthropicReading();
   const read = reading.read(bodySchema, body, '');
@@ -96,12 +101,12 @@ class AnthropicReading extends BodyReader {
     return { path, role, blocks };
   }
 
-  /** Reads the blocks of one list, with their texts and cache marks. */
+  /** Reads the blocks of one content list, and collects their texts and cache breakpoints. */
   readBlocks(content: string | readonly unknown[], path: string, position: Position): PlacedBlock[] {
     const blocks: PlacedBlock[] = typeof content === 'string' ? [{ type: 'text', text: content, path }] : [];
     this.readContent(content, { path, position }, (value, at) => {
       const block = readBlock(value);
-      if (block === undefined) return this.report(at, 'the block does not match its type');
+      if (block === undefined) return this.report(at, 'the block lacks fields that its type requires');
       if (block.type === 'text') this.texts.push({ path: at, text: block.text, position });
       this.seeMark(block, at);
       blocks.push({ ...block, path: at });
@@ -116,12 +121,17 @@ class AnthropicReading extends BodyReader {
   #see(block: PlacedBlock, role: AnthropicTurn['role'], position: Position): void {
     const { path } = block;
     if (block.type === 'tool_use') {
-      if (role !== 'assistant') this.report(path, `a call in a ${role} message`);
+      if (role !== 'assistant')
+        this.report(
+          path,
+          `a tool call in a message with the role ${role}: only assistant messages may have tool calls`,
+        );
       const { id, name, input } = block;
       this.calls.push({ path, id, name, input, position, answer: position });
     }
     if (block.type === 'tool_result') {
-      if (role !== 'user') this.report(path, `a result in a ${role} message`);
+      if (role !== 'user')
+        this.report(path, `a tool result in a message with the role ${role}: only user messages may have results`);
       this.results.push({ path, callId: block.tool_use_id, position });
       if (block.content !== undefined) this.readBlocks(block.content, `${path}.content`, position);
     }
@@ -141,7 +151,6 @@ function isResult({ type }: PlacedBlock): boolean {
   return type === 'tool_result';
 }
 
-/** Schemas of the blocks that rules read. A field is `unknown` if a rule checks its type. */
 const cacheMark = { cache_control: z.unknown().optional() };
 const textSchema = z.object({ type: z.literal('text'), text: z.string(), ...cacheMark });
 const toolUseSchema = z.object({
@@ -180,7 +189,7 @@ const knownSchema = z.discriminatedUnion('type', [
   compactionSchema,
 ]);
 
-/** Any other block: pictures, documents, the provider's own tools and future types. */
+/** Schema of all other blocks: pictures, documents, server tools and types that do not exist yet. */
 const otherSchema = z.object({
   type: z.string(),
   id: z.string().optional(),
@@ -190,7 +199,7 @@ const otherSchema = z.object({
 
 type KnownBlock = z.infer<typeof knownSchema>;
 
-/** A block of a type that no rule knows. */
+/** A block of a type for which this code has no rule. */
 export interface OtherBlock extends Omit<z.infer<typeof otherSchema>, 'type'> {
   readonly type: 'other';
   readonly kind: string;
@@ -211,7 +220,7 @@ export function isMarked({ cache_control }: { readonly cache_control?: unknown }
   return cache_control !== undefined && cache_control !== null;
 }
 
-/** @returns undefined if the value is no block, or does not match its type */
+/** @returns undefined if the value is not a block, or lacks fields that its type requires */
 export function readBlock(value: unknown): Block | undefined {
   if (isKnownKind(value)) return knownSchema.safeParse(value).data;
   const { type: kind, ...rest } = otherSchema.safeParse(value).data ?? {};

@@ -1,7 +1,10 @@
 import type { RawItem } from '../../domain/raw-items.ts';
 import type { AnswerParts } from '../wire-request.ts';
 
-/** The fields that we read of a whole answer. A choice of the SDK's `ChatCompletion` has them. */
+/**
+ * The fields of a complete Chat Completions answer that turnfold reads. A choice of the SDK's `ChatCompletion` has
+ * these fields.
+ */
 export interface ChatAnswer {
   readonly finish_reason: string | null;
   readonly message: {
@@ -18,7 +21,10 @@ interface ChatAnswerCall {
   readonly custom?: { readonly name: string; readonly input: string };
 }
 
-/** Ends by finish reason. Any other reason is `complete`. The last three come from compatible servers. */
+/**
+ * Maps `finish_reason` to how the answer ended. Unlisted reasons mean `complete`. Only OpenAI-compatible servers, not
+ * OpenAI, send the last three.
+ */
 const ENDS: Readonly<Record<string, AnswerParts['end']>> = {
   length: 'cut_off',
   content_filter: 'refusal',
@@ -27,7 +33,10 @@ const ENDS: Readonly<Record<string, AnswerParts['end']>> = {
   error: 'cut_off',
 };
 
-/** The words of a refusal become the text of the answer. */
+/**
+ * Reads the text, tool calls and verbatim message of a Chat Completions answer. If the model refused, the text of its
+ * refusal becomes the answer's text.
+ */
 export function readChatAnswer({ finish_reason, message }: ChatAnswer): AnswerParts {
   const { content, refusal, tool_calls } = message;
   const isRefusal = typeof refusal === 'string' && refusal !== '';
@@ -44,7 +53,7 @@ export function readChatAnswer({ finish_reason, message }: ChatAnswer): AnswerPa
   };
 }
 
-/** Drops the empty fields that the SDK adds: some servers refuse fields that they did not write. */
+/** Removes empty fields that the SDK adds. Some servers refuse a message with fields that they did not write. */
 function dropEmptyFields(message: ChatAnswer['message']): RawItem {
   const fields = Object.entries(message).filter(([name, value]) => name === 'content' || isFilled(value));
   return Object.fromEntries(fields);

@@ -1,4 +1,7 @@
-/** The part of Chat Completions that we write. The types are our own, so nothing here depends on the SDK. */
+/**
+ * Types for the part of a Chat Completions request that turnfold writes. They are declared here so that this code does
+ * not depend on the SDK.
+ */
 
 export interface ChatTextPart {
   readonly type: 'text';
@@ -26,10 +29,13 @@ export interface ChatUserMessage {
   readonly content: string | (ChatTextPart | ChatImagePart)[];
 }
 
-/** A message that goes back verbatim may have more fields of its server: reasoning (C7), signatures. */
+/**
+ * An assistant message. A message that is sent back verbatim may have more fields of its server, such as reasoning
+ * (wire rule C7) and signatures.
+ */
 export interface ChatAssistantMessage {
   readonly role: 'assistant';
-  /** The content is null only beside calls (C3). */
+  /** The content may be null only if the message has tool calls (wire rule C3). */
   readonly content: string | null;
   readonly tool_calls?: ChatCall[];
 }
@@ -56,6 +62,6 @@ export interface ChatBody {
   readonly messages: ChatMessage[];
   readonly tools?: ChatTool[];
   readonly max_completion_tokens?: number;
-  /** Name of the output cap on compatible servers. */
+  /** Output limit, under the name that some OpenAI-compatible servers require. */
   readonly max_tokens?: number;
 }

@@ -8,16 +8,17 @@ import type { ChatAssistantMessage, ChatImagePart, ChatMessage, ChatTextPart } f
 export interface LaidMessage {
   readonly message: ChatMessage;
   readonly origins: readonly Origin[];
-  /** Set for a user message that shows the pictures of the results before it. */
+  /** Set for a user message that shows pictures from the tool results before it. */
   readonly isOfResults?: true;
 }
 
-/** Text of a result that holds only a picture, because the picture itself follows in a user message (C6). */
+/** Text of a tool result that holds only a picture. The picture itself follows in a user message (wire rule C6). */
 const PICTURE_TEXT = '(the picture follows)';
 
 /**
- * Lays arranged messages out, with each round's results directly behind its calls (C1, C2). Results hold text only, so
- * a user message with their pictures follows the round. Results have no field for errors.
+ * Converts the log's messages into Chat Completions messages, with tool results directly after their calls (wire rules
+ * C1, C2). A result may hold only text, so a user message after the results shows their pictures. Results have no field
+ * that marks an error.
  */
 export function* layMessages(items: readonly ArrangedItem[]): Sliced<LaidMessage[]> {
   const messages: LaidMessage[] = [];
@@ -58,7 +59,10 @@ function writeAssistant({ text, calls }: ArrangedAssistant): ChatAssistantMessag
   };
 }
 
-/** Joins all texts of a result: every compatible server accepts a string, but not every one a list of parts. */
+/**
+ * Joins the texts of a tool result into one string. Every OpenAI-compatible server accepts a string, but some refuse a
+ * list of parts.
+ */
 function textOf({ parts }: ArrangedResult): string {
   const texts = parts.flatMap((part) => (part.kind === 'text' ? [part.text] : []));
   return texts.length === 0 ? PICTURE_TEXT : texts.join('\n');
@@ -90,16 +94,22 @@ function writePart(part: SentPart): ChatTextPart | ChatImagePart {
   }
 }
 
-/** Returns a lone text part as a string: every compatible server accepts a string, but not every one a list. */
+/**
+ * Returns the text if the content is one text part, otherwise undefined. Every OpenAI-compatible server accepts a
+ * string, but some refuse a list of parts.
+ */
 export function plainText(parts: readonly (ChatTextPart | ChatImagePart)[]): string | undefined {
   const [only] = parts;
   return parts.length === 1 && only?.type === 'text' ? only.text : undefined;
 }
 
-/** Fields in which servers return the reasoning of open models. */
+/** Fields in which servers of open-weight models return the model's reasoning. */
 const REASONING_FIELDS = ['reasoning_content', 'reasoning', 'reasoning_details'] as const;
 
-/** Fields that are compared with the message. All other fields go back to the server unchanged. */
+/**
+ * Fields that are compared with the logged message, to detect an edit. All other fields go back to the server
+ * unchanged.
+ */
 const ownSchema = z.object({
   content: z.string().nullish(),
   tool_calls: z
@@ -110,9 +120,9 @@ const ownSchema = z.object({
 type OwnCall = NonNullable<z.infer<typeof ownSchema>['tool_calls']>[number];
 
 /**
- * Writes an assistant message as its server wrote it, with the server's own fields. A server may refuse a call that
- * comes back without its signature.
- * @returns undefined if the message was edited and no longer matches its raw item
+ * Writes an assistant message as its server wrote it, including the server's own fields. A server may refuse a tool
+ * call that comes back without its signature.
+ * @returns undefined if the logged message was edited and no longer matches what the server wrote
  */
 function writeOwnMessage(item: ArrangedAssistant): ChatAssistantMessage | undefined {
   const [given, ...others] = item.raw ?? [];
@@ -141,7 +151,10 @@ function areSameCalls(own: readonly OwnCall[], calls: readonly WireCall[]): bool
   return own.length === calls.length && calls.every((call, index) => call.arguments === argumentsOf(own[index]));
 }
 
-/** Returns arguments as a request sends them: text that is not a JSON object is wrapped in an object (X7). */
+/**
+ * Returns the arguments of a call as a request sends them. Text that is not a JSON object is wrapped in an object (wire
+ * rule X7).
+ */
 function argumentsOf(call: OwnCall | undefined): string | undefined {
   return call === undefined ? undefined : readCallArguments(call.function).arguments;
 }

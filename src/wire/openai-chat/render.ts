@@ -7,18 +7,18 @@ import { dropReasoning, type LaidMessage, layMessages, plainText } from './layou
 
 export interface ChatOptions {
   /**
-   * Role of the system prompt. OpenAI's reasoning models call it `developer`. Default `system`, which every server
-   * knows.
+   * Role of the system prompt. OpenAI's reasoning models call this role `developer`. Default `system`, which every
+   * server accepts.
    */
   readonly systemRole?: 'system' | 'developer';
-  /** True if the server's chat template requires alternating user and assistant messages. Default false. */
+  /** True if the server's chat template requires user and assistant messages to alternate. Default false. */
   readonly isStrict?: boolean;
-  /** Name of the output cap on this server. Default `max_completion_tokens`. */
+  /** Name of the output limit on this server. Default `max_completion_tokens`. */
   readonly outputCapField?: 'max_completion_tokens' | 'max_tokens';
 }
 
 /**
- * Renders a Chat Completions request by rules C1–C7.
+ * Renders a request for OpenAI's Chat Completions API by wire rules C1–C7.
  * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
 export function* renderChatInSlices(request: WireRequest, options: ChatOptions = {}): Sliced<Rendered<ChatBody>> {
@@ -42,7 +42,9 @@ export function* renderChatInSlices(request: WireRequest, options: ChatOptions =
   };
 }
 
-/** Joins all system texts into one message, because strict templates refuse a second system message (C5). */
+/**
+ * Joins all system texts into one message, because strict chat templates refuse a second system message (wire rule C5).
+ */
 function writeSystem(system: readonly ArrangedSystem[], role: 'system' | 'developer'): LaidMessage[] {
   if (system.length === 0) return [];
   const parts = system.map(({ text }): ChatTextPart => ({ type: 'text', text }));
@@ -50,7 +52,10 @@ function writeSystem(system: readonly ArrangedSystem[], role: 'system' | 'develo
   return [{ message: { role, content: plainText(parts) ?? parts }, origins }];
 }
 
-/** Adds `properties` to the schema: servers refuse a schema without them, even for a tool without parameters. */
+/**
+ * Converts a tool description. Adds `properties` to its schema, because servers refuse a schema without this field even
+ * for a tool without parameters.
+ */
 function writeTool({ name, description, parameters }: ToolDescription): ChatTool {
   const schema = { properties: {}, ...parameters, type: 'object' };
   return { type: 'function', function: { name, description, parameters: schema } };
@@ -60,8 +65,9 @@ const BETWEEN_ANSWERS = '(go on)';
 const BEHIND_RESULTS = '(the results are noted)';
 
 /**
- * C5: alternates user and assistant for servers with strict templates. Adjacent user messages are merged, and
- * placeholders fill missing roles. Calls and results are not counted.
+ * Wire rule C5: makes user and assistant messages alternate, for servers with a strict chat template. Adjacent user
+ * messages are merged, and placeholder messages fill the gaps. Messages with tool calls and results do not have to
+ * alternate.
  */
 function alternateRoles(messages: readonly LaidMessage[]): LaidMessage[] {
   const laid: LaidMessage[] = [];
@@ -72,7 +78,8 @@ function alternateRoles(messages: readonly LaidMessage[]): LaidMessage[] {
       laid[laid.length - 1] = mergeUsers(last, last.message, next, next.message);
       continue;
     }
-    // No placeholder answer follows an open round, because an answer would leave calls without results (C1).
+    // While tool calls lack results, no placeholder answer is added: it would separate the calls from their results
+    // (wire rule C1).
     if (next.message.role === 'user' && last?.message.role === 'tool' && openCalls === 0) {
       laid.push(placeholder({ role: 'assistant', content: BEHIND_RESULTS }));
     }
@@ -107,8 +114,8 @@ function partsOf(content: ChatUserMessage['content']): Exclude<ChatUserMessage['
 }
 
 /**
- * C7: reasoning of an open model goes back only inside its tool loop. The loop starts at the last user message. A user
- * message that shows pictures of results does not start a loop.
+ * Wire rule C7: sends the reasoning of an open-weight model back only inside its tool loop. The loop starts at the last
+ * user message. A user message that shows pictures of tool results does not start a loop.
  */
 function keepReasoningInLoop(laid: readonly LaidMessage[]): LaidMessage[] {
   const start = laid.findLastIndex(

@@ -20,7 +20,7 @@ export function* validateChatInSlices(body: unknown, context: RuleContext = {}):
   return yield* applyRules(chatRules, yield* viewChat(body), context);
 }
 
-/** C1: one result for each call directly follows an assistant message with calls. */
+/** Wire rule C1: an assistant message with tool calls is directly followed by one result for each call. */
 function* answersCallsAtOnce(view: ChatView, context: RuleContext): Generator<Breach> {
   const resultAt = new Map(view.results.map(({ position, callId }) => [position, callId]));
   const openable = findOpenable(view, context);
@@ -34,13 +34,13 @@ function* answersCallsAtOnce(view: ChatView, context: RuleContext): Generator<Br
     }
     for (const call of calls) {
       if (!given.has(call.id) && !openable.has(call)) {
-        yield { path: call.path, message: 'the result does not directly follow the call' };
+        yield { path: call.path, message: 'the tool result does not directly follow its call' };
       }
     }
   }
 }
 
-/** C2: a result answers the nearest assistant message with calls. */
+/** Wire rule C2: a tool result belongs to a call of the nearest assistant message with calls before it. */
 function* answersNearestCalls({ chat, calls, results }: ChatView): Generator<Breach> {
   const callsAt = Map.groupBy(calls, ({ position }) => position);
   const resultAt = new Map(results.map((result) => [result.position, result]));
@@ -52,27 +52,28 @@ function* answersNearestCalls({ chat, calls, results }: ChatView): Generator<Bre
     if (result !== undefined && !nearest.has(result.callId)) {
       yield {
         path: result.path,
-        message: 'the nearest assistant message with calls has no call with the id of this result',
+        message: 'the nearest assistant message with tool calls has no call with the id of this result',
       };
     }
   }
 }
 
-/** C3: content is null or absent only beside calls. */
+/** Wire rule C3: the content of a message is null or absent only if the message has tool calls. */
 function* leavesContentOutBesideCallsOnly({ chat }: ChatView): Generator<Breach> {
   for (const { path, hasContent, hasCalls } of chat) {
-    if (!hasContent && !hasCalls) yield { path, message: 'the message has neither content nor calls' };
+    if (!hasContent && !hasCalls) yield { path, message: 'the message has neither content nor tool calls' };
   }
 }
 
-/** C4: arguments are a string. */
+/** Wire rule C4: the arguments of a tool call are a string of JSON. */
 function* writesArgumentsAsText({ untextedCalls }: ChatView): Generator<Breach> {
-  for (const path of untextedCalls) yield { path, message: 'the arguments are not a string' };
+  for (const path of untextedCalls) yield { path, message: 'the arguments of the tool call are not a string' };
 }
 
 /**
- * C5: system and developer messages come first. Behind them, a strict template requires alternating user and assistant
- * messages, and an answer between results and user. An open round needs no answer.
+ * Wire rule C5: system and developer messages come first. A strict chat template requires that user and assistant
+ * messages then alternate, and that an answer follows tool results before the next user message. While calls still lack
+ * results, no answer is required.
  */
 function* ordersRoles(view: ChatView, context: RuleContext): Generator<Breach> {
   const { chat } = view;
@@ -81,36 +82,49 @@ function* ordersRoles(view: ChatView, context: RuleContext): Generator<Breach> {
   const start = chat.findIndex(({ role }) => !isSystem(role));
   if (start < 0) return;
   for (const [index, { path, role }] of chat.entries()) {
-    if (index > start && isSystem(role)) yield { path, message: `a ${role} message behind other messages` };
+    if (index > start && isSystem(role))
+      yield { path, message: `a ${role} message follows other messages: it must come first` };
     const isTwin = index > 0 && chat[index - 1]?.role === role && role !== 'tool';
-    if (hasStrictTemplate === true && isTwin) yield { path, message: `two ${role} messages in a row` };
+    if (hasStrictTemplate === true && isTwin)
+      yield { path, message: `two ${role} messages in a row: this chat template requires alternating roles` };
     const isBehindResult = role === 'user' && chat[index - 1]?.role === 'tool';
     if (hasStrictTemplate === true && isBehindResult && !isOpen) {
-      yield { path, message: 'a user message directly behind a result' };
+      yield {
+        path,
+        message: 'a user message directly follows a tool result: this chat template requires an answer between them',
+      };
     }
   }
 }
 
-/** C6: pictures stand in user messages only. */
+/** Wire rule C6: only user messages contain pictures. */
 function* showsImagesAsUser({ chat }: ChatView): Generator<Breach> {
   for (const { role, images } of chat) {
     if (role === 'user') continue;
-    for (const path of images) yield { path, message: `a picture in a ${role} message` };
+    for (const path of images)
+      yield { path, message: `a picture in a message with the role ${role}: only user messages may have pictures` };
   }
 }
 
-/** C7: reasoning is sent back only inside the current tool loop. */
+/** Wire rule C7: reasoning is sent back only inside the current tool loop. */
 function* keepsReasoningInLoop({ chat }: ChatView): Generator<Breach> {
   const loopStart = chat.findLastIndex((message, index) => message.role === 'user' && !showsResult(chat, index));
   for (const [index, { path, reasoning, hasReasoning }] of chat.entries()) {
     if (!hasReasoning) continue;
     if (reasoning !== undefined && typeof reasoning !== 'string')
       yield { path, message: 'reasoning_content is not a string' };
-    else if (index < loopStart) yield { path, message: 'reasoning of an earlier turn' };
+    else if (index < loopStart)
+      yield {
+        path,
+        message: 'the message has reasoning from an earlier turn: only the current tool loop may have reasoning',
+      };
   }
 }
 
-/** A user message with pictures behind results shows their pictures (C6) and does not end the loop. */
+/**
+ * Returns true for a user message that shows the pictures of the tool results before it (wire rule C6). It does not end
+ * the tool loop.
+ */
 function showsResult(chat: readonly ViewedChatMessage[], index: number): boolean {
   return (chat[index]?.images.length ?? 0) > 0 && chat[index - 1]?.role === 'tool';
 }

@@ -15,14 +15,17 @@ const roleSchema = z.enum(['system', 'developer', 'user', 'assistant', 'tool']);
 export interface ViewedChatMessage {
   readonly path: string;
   readonly role: z.infer<typeof roleSchema>;
-  /** True for a message that could not be read, so that only its form is reported. */
+  /**
+   * True if the message has content. Also true if the message could not be read, so that only its malformed shape is
+   * reported.
+   */
   readonly hasContent: boolean;
-  /** `tool_calls` is a list, even if empty. */
+  /** True if `tool_calls` is a list, even an empty one. */
   readonly hasCalls: boolean;
-  /** Paths of the message's pictures. */
+  /** Paths of the message's pictures in the request body. */
   readonly images: readonly string[];
   readonly reasoning: unknown;
-  /** The message has reasoning, in `reasoning_content` or in another field. */
+  /** True if the message has reasoning, in `reasoning_content` or in another field. */
   readonly hasReasoning: boolean;
 }
 
@@ -31,7 +34,7 @@ export interface ChatView extends BodyView {
   readonly untextedCalls: readonly string[];
 }
 
-/** Limits of OpenAI's own server. Compatible servers accept more. */
+/** Limits of OpenAI's own server. OpenAI-compatible servers accept longer ids and names. */
 const MAX_ID_LENGTH = 40;
 const MAX_NAME_LENGTH = 64;
 const MAX_MESSAGES = 2_048;
@@ -56,7 +59,10 @@ const callSchema = z.union([
 ]);
 const partSchema = z.object({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
 
-/** Reads a body of any shape. Unreadable parts are reported as malformed, and the rest is read. */
+/**
+ * Reads a Chat Completions request body of any shape. Parts that cannot be read are reported as malformed, and all
+ * other parts are read.
+ */
 export function* viewChat(body: unknown): Sliced<ChatView> {
   const reading = new ChatReading();
   const { messages = [], tools } = reading.read(bodySchema, body, '') ?? {};
@@ -98,7 +104,7 @@ class ChatReading extends BodyReader {
     }
     const hasCalls = tool_calls !== undefined && tool_calls !== null;
     if (hasCalls) this.#readCalls(tool_calls, role, position);
-    if (role === 'tool' && tool_call_id === undefined) this.report(path, 'the result has no tool_call_id');
+    if (role === 'tool' && tool_call_id === undefined) this.report(path, 'the tool result has no tool_call_id');
     if (role === 'tool' && tool_call_id !== undefined) this.results.push({ path, callId: tool_call_id, position });
     const hasContent = read === undefined || (content !== undefined && content !== null);
     const reasoning = reasoning_content ?? undefined;
@@ -117,9 +123,15 @@ class ChatReading extends BodyReader {
   #readCalls(calls: readonly unknown[], role: ViewedChatMessage['role'], position: Position): void {
     const path = `messages[${position}].tool_calls`;
     if (calls.length === 0) this.emptyLists.push(path);
-    if (role !== 'assistant') return this.report(path, `calls in a ${role} message`);
+    if (role !== 'assistant')
+      return this.report(path, `tool calls in a message with the role ${role}: only assistant messages may have calls`);
     for (const [index, value] of calls.entries()) {
-      const call = this.read(callSchema, value, `${path}[${index}]`, 'expected a call with id, name and arguments');
+      const call = this.read(
+        callSchema,
+        value,
+        `${path}[${index}]`,
+        'expected a tool call with id, name and arguments',
+      );
       if (call === undefined) continue;
       const place = { path: `${path}[${index}]`, id: call.id, position, answer: position };
       if ('custom' in call) this.calls.push({ ...place, name: call.custom.name });

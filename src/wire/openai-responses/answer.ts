@@ -3,17 +3,20 @@ import type { RawItem } from '../../domain/raw-items.ts';
 import type { AnswerParts } from '../wire-request.ts';
 import { isOwnCall, joinOutputTexts } from './layout.ts';
 
-/** The fields that we read of a whole response. The SDK's `Response` has them. */
+/** The fields of a complete Responses API answer that turnfold reads. The SDK's `Response` has these fields. */
 export interface ResponsesAnswer {
   readonly status?: string | null;
   readonly incomplete_details?: { readonly reason?: string | null } | null;
   readonly output: readonly { readonly type: string }[];
 }
 
-/** Fields that the SDK adds or that only answers have. The API refuses them in a request. */
+/** Fields that the SDK adds to items, or that only answers have. The API refuses them in a request. */
 const ANSWER_FIELDS: ReadonlySet<string> = new Set(['parsed_arguments', 'created_by']);
 
-/** The words of a refusal become the text of the answer. */
+/**
+ * Reads the text, tool calls and verbatim items of a Responses API answer. If the model refused, the text of its
+ * refusal becomes the answer's text.
+ */
 export function readResponsesAnswer(response: ResponsesAnswer): AnswerParts {
   const items = response.output.map(readItem);
   return {
@@ -33,7 +36,7 @@ function readItem(item: object): RawItem {
   return Object.fromEntries(fields.map(([name, value]) => [name, name === 'content' ? dropParsed(value) : value]));
 }
 
-/** The SDK's parser adds a field `parsed` to each text. */
+/** Removes the field `parsed` that the SDK's parser adds to each text, because the API refuses it in a request. */
 function dropParsed(content: unknown): unknown {
   if (!Array.isArray(content)) return content;
   return content.map((part: unknown) => {

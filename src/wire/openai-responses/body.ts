@@ -1,4 +1,7 @@
-/** The part of the Responses API that we write. The types are our own, so nothing here depends on the SDK. */
+/**
+ * Types for the part of a Responses API request that turnfold writes. They are declared here so that this code does not
+ * depend on the SDK.
+ */
 
 export interface InputText {
   readonly type: 'input_text';
@@ -17,7 +20,10 @@ export interface UserItem {
   readonly content: (InputText | InputImage)[];
 }
 
-/** Has no id, because the server accepts an id only behind the reasoning that came with the id (R3). */
+/**
+ * An assistant message without an id. The server accepts an item's id only together with the reasoning that came with
+ * it (wire rule R3).
+ */
 export interface AssistantItem {
   readonly role: 'assistant';
   readonly content: string;
@@ -37,8 +43,8 @@ export interface FunctionOutputItem {
 }
 
 /**
- * Items that this code writes. Verbatim items of the provider may have other types: reasoning (R2–R6), calls of its own
- * tools, compactions (R8).
+ * Input items that turnfold writes. Items that are sent back verbatim may have other types: reasoning (wire rules
+ * R2–R6), compactions (wire rule R8) and calls of the provider's own tools.
  */
 export type ResponsesItem = UserItem | AssistantItem | FunctionCallItem | FunctionOutputItem;
 
@@ -56,7 +62,7 @@ export interface ResponsesBody {
   readonly input: ResponsesItem[];
   readonly tools?: ResponsesTool[];
   readonly max_output_tokens: number;
-  /** R7: every request sends the whole history, so the server need not store responses. */
+  /** Wire rule R7: every request sends the whole history, so the server does not need to store responses. */
   readonly store: false;
   readonly include?: 'reasoning.encrypted_content'[];
 }

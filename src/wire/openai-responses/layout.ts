@@ -7,12 +7,16 @@ import type { InputImage, InputText, ResponsesItem } from './body.ts';
 
 export interface LaidItem {
   readonly item: ResponsesItem;
-  /** A user message has one origin for each of its parts. Every other item has one origin. */
+  /**
+   * Index of the log's message that each part of the item comes from. Only a user message has one index for each of its
+   * parts. Every other item has one index.
+   */
   readonly origins: readonly Origin[];
 }
 
 /**
- * Lays arranged messages out as input items. The arrangement already puts a round's outputs behind its calls (R1, R5).
+ * Converts the log's messages into Responses input items. Earlier code has already put the tool outputs directly after
+ * their calls (wire rules R1, R5).
  */
 export function* layItems(arranged: readonly ArrangedItem[]): Sliced<LaidItem[]> {
   const items: LaidItem[] = [];
@@ -27,7 +31,8 @@ function writeItem(item: ArrangedItem, isFirst: boolean, ids: Set<unknown>): Lai
   const { origin } = item;
   switch (item.kind) {
     case 'user': {
-      // R8: the server may drop items before a compaction, so a compaction is sent only as the first item.
+      // Wire rule R8: the server may drop the items before a compaction, so a compaction is sent only as the first
+      // item.
       const compaction = isFirst ? findCompactionItem(item.raw) : undefined;
       if (compaction !== undefined) return compaction.map((sent) => ({ item: sent, origins: [origin] }));
       const content = item.parts.map(writePart);
@@ -73,11 +78,13 @@ function writePart(part: SentPart): InputText | InputImage {
 const TAKEN_WITHOUT_ID: ReadonlySet<unknown> = new Set(['message', 'function_call', 'web_search_call']);
 
 /**
- * Writes an answer as its provider wrote it: verbatim, in order, as one group (R5). Call ids may change, and items that
- * the API would refuse are left out. An item keeps its id only behind its reasoning (R3). Without the reasoning, the
- * item goes without the id, or is dropped if its type requires one.
- * @param taken ids already in the request. Ids sent here are added (R9).
- * @returns undefined if the message has no raw items, or was edited and no longer matches them
+ * Writes an answer as its provider wrote it: verbatim, in order, and without other items in between (wire rule R5).
+ * - Tool call ids may change.
+ * - Items that the API would refuse are left out.
+ * - An item keeps its id only if its reasoning is sent before it (wire rule R3).
+ * - Without its reasoning, an item is sent without its id, or left out if its type requires an id.
+ * @param taken ids that are already in the request. The ids sent here are added (wire rule R9).
+ * @returns undefined if the message has no verbatim items, or was edited and no longer matches them
  */
 function writeOwnItems(item: ArrangedAssistant, taken: Set<unknown>): ResponsesItem[] | undefined {
   const { raw, calls } = item;
@@ -115,8 +122,9 @@ export function isOwnCall({ type }: RawItem): boolean {
 }
 
 /**
- * Returns the provider's compaction of a summary: the user messages that it keeps, and the sealed item (R8). Ids are
- * left out, because a reasoning model would require reasoning before them (R3).
+ * Returns the items of a compaction that the provider wrote: the user messages that it keeps, and the encrypted
+ * compaction item (wire rule R8). Their ids are left out, because a reasoning model would require reasoning before
+ * items with ids (wire rule R3).
  */
 function findCompactionItem(raw: readonly RawItem[] = []): readonly ResponsesItem[] | undefined {
   const sealed = raw.findLast((item) => item.type === 'compaction' && isSealed(item));
@@ -148,7 +156,10 @@ function saysTheSame(raw: readonly RawItem[], { text, calls }: ArrangedAssistant
   );
 }
 
-/** Returns arguments as a request sends them: text that is not a JSON object is wrapped in an object (X7). */
+/**
+ * Returns the arguments of a call as a request sends them. Text that is not a JSON object is wrapped in an object (wire
+ * rule X7).
+ */
 function argumentsOf({ arguments: given }: RawItem): string {
   return readCallArguments({ arguments: typeof given === 'string' ? given : '' }).arguments;
 }
@@ -162,8 +173,8 @@ function isMessage({ type, role }: RawItem): boolean {
 }
 
 /**
- * Calls of other types wait for outputs that the log does not have (R1). A compaction is sent only as the first item
- * (R8).
+ * Returns false for items that must not be sent back. These are calls of other types, whose outputs the log does not
+ * have (wire rule R1), and compactions after the first item (wire rule R8).
  */
 function isReadable(item: RawItem, taken: ReadonlySet<unknown>): boolean {
   if (isReasoning(item)) return isSealed(item) && !taken.has(item['id']);
@@ -172,18 +183,23 @@ function isReadable(item: RawItem, taken: ReadonlySet<unknown>): boolean {
   return isOwnCall(item) || !(waits || item.type === 'compaction');
 }
 
-/** A server that stores nothing can read its own reasoning only from the encrypted content (R6). */
+/** A server that stores nothing can restore its own reasoning only from `encrypted_content` (wire rule R6). */
 function isSealed({ encrypted_content: sealed }: RawItem): boolean {
   return typeof sealed === 'string' && sealed !== '';
 }
 
-/** R2, R4: decides whether an item may follow reasoning. A message without an id belongs to no reasoning. */
+/**
+ * Wire rules R2, R4: returns true if the item may follow a reasoning item. Reasoning, or a message without an id, may
+ * not.
+ */
 function isCompanion(next: RawItem | undefined, taken: ReadonlySet<unknown>): boolean {
   if (next === undefined || isReasoning(next)) return false;
   return !isMessage(next) || (next['id'] !== undefined && !taken.has(next['id']));
 }
 
-/** Sets the sent id, name and arguments of a call, and drops the blank texts of a message (X3). */
+/**
+ * Sets the id, name and arguments under which a call is sent, and removes blank texts from a message (wire rule X3).
+ */
 function fit(item: RawItem, call: WireCall | undefined): RawItem {
   if (call !== undefined) {
     const sent = { call_id: call.id, name: call.name, arguments: call.arguments };
@@ -198,7 +214,7 @@ function withoutId({ id: _, ...item }: RawItem): RawItem {
   return item;
 }
 
-/** The cast is safe, because the provider wrote the item and accepts its own types back. */
+/** The cast is safe: the provider wrote this item and accepts its own item types back. */
 function asItem(item: RawItem): ResponsesItem {
   return item as unknown as ResponsesItem;
 }

@@ -6,15 +6,19 @@ import type { ResponsesBody, ResponsesTool } from './body.ts';
 import { type LaidItem, layItems } from './layout.ts';
 
 export interface ResponsesOptions {
-  /** Asks for the model's reasoning. A model that does not reason refuses such a request. Default true. */
+  /**
+   * If true, asks the server for the model's encrypted reasoning. A model that does not reason refuses such a request.
+   * Default true.
+   */
   readonly isReasoning?: boolean;
 }
 
-/** The API refuses a smaller number. */
+/** Smallest `max_output_tokens` that the API accepts. */
 const MIN_OUTPUT_TOKENS = 16;
 
 /**
- * Renders a stateless Responses request by rules R1–R9: the whole history is sent (R7), with encrypted reasoning (R6).
+ * Renders a request for OpenAI's Responses API by wire rules R1–R9. The server stores nothing: each request sends the
+ * whole history (wire rule R7), with encrypted reasoning (wire rule R6).
  * @throws orphan_result or duplicate_call if the messages are not a valid history
  */
 export function* renderResponsesInSlices(
@@ -42,7 +46,10 @@ export function* renderResponsesInSlices(
   };
 }
 
-/** The agent's prompt goes into `instructions`. System messages of the log go before the input. */
+/**
+ * Separates the first system text, which becomes `instructions`, from the others, which are sent as developer messages
+ * before the input.
+ */
 function splitSystem(system: readonly ArrangedSystem[]): [ArrangedSystem | undefined, readonly ArrangedSystem[]] {
   const [first, ...rest] = system;
   return first?.origin === NO_ORIGIN ? [first, rest] : [undefined, system];
@@ -54,8 +61,8 @@ function writeLogged({ origin, text }: ArrangedSystem): LaidItem {
 }
 
 /**
- * `strict` defaults to true on the server. A schema without `properties` is refused, even for a tool without
- * parameters.
+ * Converts a tool description. Sets `strict`, because the server's default is true. Adds `properties` to the schema,
+ * because the server refuses a schema without this field even for a tool without parameters.
  */
 function writeTool({ name, description, parameters }: ToolDescription): ResponsesTool {
   const schema = { properties: {}, ...parameters, type: 'object' };

@@ -22,37 +22,45 @@ export function* validateResponsesInSlices(body: unknown, context: RuleContext =
   return yield* applyRules(responsesRules, yield* viewResponses(body), context);
 }
 
-/** R1: every call has a later output of its own type with its `call_id`, and every output has a call. */
+/**
+ * Wire rule R1: every call has a later output of the matching type with its `call_id`, and every output has a call
+ * before it.
+ */
 function* pairsOutputs(view: ResponsesView, context: RuleContext): Generator<Breach> {
   const { items, calls, results } = view;
   const due = new Map(calls.map((call) => [call.id, call]));
   for (const { path, callId, position } of results) {
     const call = due.get(callId);
     const isOfKind = call !== undefined && items[position]?.type === outputTypeOf(items[call.position]?.type ?? '');
-    if (call === undefined || call.position > position) yield { path, message: 'the output has no call before it' };
-    else if (!isOfKind) yield { path, message: 'the type of the output does not match its call' };
+    if (call === undefined || call.position > position)
+      yield { path, message: 'the tool output has no call with its call_id before it' };
+    else if (!isOfKind) yield { path, message: 'the type of the tool output does not match the type of its call' };
   }
   const answered = new Set(results.map(({ callId }) => callId));
   const openable = findOpenable(view, context);
   for (const call of calls) {
-    if (!answered.has(call.id) && !openable.has(call)) yield { path: call.path, message: 'the call has no output' };
+    if (!answered.has(call.id) && !openable.has(call))
+      yield { path: call.path, message: 'the tool call has no output' };
   }
 }
 
-/** R2: an item of the same answer follows reasoning. A message belongs to its reasoning only with the server's id. */
+/**
+ * Wire rule R2: a reasoning item is followed by an item of the same answer. If that item is a message, it must have the
+ * server's id.
+ */
 function* keepsReasoningWithCompanion({ items }: ResponsesView): Generator<Breach> {
   for (const [position, { path, type, answer }] of items.entries()) {
     const next = items[position + 1];
     const isOther = next?.answer !== answer || (next?.type === 'message' && !isFilled(next.id));
     if (type === 'reasoning' && isOther)
-      yield { path, message: 'the item that belongs to this reasoning does not follow it' };
+      yield { path, message: 'the reasoning is not followed by the item that came with it in its answer' };
   }
 }
 
 /**
- * R3: an item with the server's id needs the reasoning that it came with. A body does not show which items those are.
- * In a request with reasoning, the rule requires some reasoning before every id of an answer. This is stricter than the
- * server.
+ * Wire rule R3: an item with the server's id needs the reasoning item that it came with. A request does not show which
+ * items came with reasoning. If a request has any reasoning, this check therefore requires reasoning before every item
+ * with an id in an answer. The server is less strict.
  */
 function* needsReasoningBefore({ items, usesReasoning }: ResponsesView): Generator<Breach> {
   if (!usesReasoning) return;
@@ -60,33 +68,34 @@ function* needsReasoningBefore({ items, usesReasoning }: ResponsesView): Generat
   for (const { path, type, id, answer } of items) {
     if (type === 'reasoning') reasoned = answer;
     else if (isFilled(id) && answer !== undefined && answer !== reasoned) {
-      yield { path, message: "an item with the server's id has no reasoning before it in its answer" };
+      yield { path, message: "the item has the server's id, but no reasoning before it in its answer" };
     }
   }
 }
 
 /**
- * R4: no reasoning directly before other reasoning. The API sometimes returns such items and refuses them in a request.
+ * Wire rule R4: no reasoning item directly precedes another reasoning item. The API sometimes returns such items, but
+ * refuses them in a request.
  */
 function* dropsUnpairedReasoning({ items }: ResponsesView): Generator<Breach> {
   for (const [position, { path, type }] of items.entries()) {
     if (type === 'reasoning' && items[position + 1]?.type === 'reasoning')
-      yield { path, message: 'reasoning directly before other reasoning' };
+      yield { path, message: 'a reasoning item directly precedes another reasoning item' };
   }
 }
 
-/** R5: the reasoning, calls and outputs of an answer stand together, with no user or system message between. */
+/** Wire rule R5: no user or system message stands between the reasoning, calls and outputs of one answer. */
 function* keepsAnswersTogether({ items, calls, results }: ResponsesView): Generator<Breach> {
   const callAt = new Map(calls.map(({ id, position }) => [id, position]));
   const foreignBefore = nearestForeign(items);
   for (const { path, callId, position } of results) {
     if ((foreignBefore[position] ?? -1) > (callAt.get(callId) ?? position)) {
-      yield { path, message: 'a user or system message between this output and its call' };
+      yield { path, message: 'a user or system message stands between this tool output and its call' };
     }
   }
 }
 
-/** Position of the nearest user or system message before each item, or -1. */
+/** Returns for each item the index of the nearest user or system message before it, or -1. */
 function nearestForeign(items: readonly PlacedItem[]): number[] {
   let nearest = -1;
   return items.map(({ type, author }, position) => {
@@ -96,27 +105,35 @@ function nearestForeign(items: readonly PlacedItem[]): number[] {
 }
 
 /**
- * R6: encrypted reasoning is sent unchanged. A body shows only that it is not empty, and that a stateless server is not
- * asked for reasoning by id.
+ * Wire rule R6: encrypted reasoning is sent unchanged. A request shows only whether `encrypted_content` is empty, and
+ * whether reasoning with `store: false` is referred to by its id alone.
  */
 function* keepsEncryptedContent({ items, isStateless }: ResponsesView): Generator<Breach> {
   for (const { path, type, encrypted_content, content } of items) {
     if (type !== 'reasoning') continue;
     const isAbsent = encrypted_content === undefined || encrypted_content === null;
     const isOpen = Array.isArray(content) && content.length > 0;
-    if (!isAbsent && !isFilled(encrypted_content)) yield { path, message: 'encrypted_content is empty' };
+    if (!isAbsent && !isFilled(encrypted_content))
+      yield { path, message: 'encrypted_content of the reasoning is empty' };
     if (isAbsent && isStateless && !isOpen)
-      yield { path, message: 'reasoning without encrypted_content while store is false' };
+      yield { path, message: 'the reasoning has no encrypted_content, which is required while store is false' };
   }
 }
 
-/** R7: the input is the whole history. A stored history of the server would repeat messages. */
+/**
+ * Wire rule R7: the request does not refer to a history that the server stored. The input already holds the whole
+ * history, so messages would be repeated.
+ */
 function* usesNoServerHistory({ serverHistory }: ResponsesView): Generator<Breach> {
   for (const path of serverHistory)
-    yield { path, message: 'refers to a stored history, but input holds the whole history' };
+    yield {
+      path,
+      message:
+        'the request refers to a history that the server stored: remove the reference, because input holds the whole history',
+    };
 }
 
-/** R8: a compaction has its encrypted content, and does not stand between a call and its output. */
+/** Wire rule R8: a compaction item has its encrypted content, and does not stand between a tool call and its output. */
 function* keepsCompactionWhole({ items, calls, results }: ResponsesView): Generator<Breach> {
   const callAt = new Map(calls.map(({ id, position }) => [id, position]));
   const compactions = items.flatMap(({ type }, position) => (type === 'compaction' ? [position] : []));
@@ -128,11 +145,11 @@ function* keepsCompactionWhole({ items, calls, results }: ResponsesView): Genera
   for (const { callId, position } of results) {
     const cut = nextAfter[callAt.get(callId) ?? position];
     if (cut !== undefined && cut < position)
-      yield { path: items[cut]?.path ?? '', message: 'the compaction stands between a call and its output' };
+      yield { path: items[cut]?.path ?? '', message: 'the compaction stands between a tool call and its output' };
   }
 }
 
-/** Position of the nearest compaction behind each item. */
+/** Returns for each item the index of the nearest compaction after it. */
 function findNextCompactions(items: ResponsesView['items']): (number | undefined)[] {
   const next = new Array<number | undefined>(items.length);
   let nearest: number | undefined;
@@ -143,12 +160,12 @@ function findNextCompactions(items: ResponsesView['items']): (number | undefined
   return next;
 }
 
-/** R9: ids of items are unique. */
+/** Wire rule R9: the ids of the input items are unique. */
 function* hasUniqueIds({ items }: ResponsesView): Generator<Breach> {
   const seen = new Set<string>();
   for (const { path, id } of items) {
     if (id === undefined || id === null) continue;
-    if (seen.has(id)) yield { path, message: 'two items have this id' };
+    if (seen.has(id)) yield { path, message: 'two input items have this id' };
     seen.add(id);
   }
 }

@@ -15,9 +15,11 @@ import { OPENAI_MAX_TOOLS } from '../tools.ts';
 
 const contentSchema = z.union([z.string(), z.array(z.unknown())]);
 
-/** Fields of items that rules read. A field is `unknown` if a rule checks its type. */
+/**
+ * Schema of an input item, with the fields that the rules read. A field that a rule checks itself is `unknown` here.
+ */
 const itemSchema = z.object({
-  /** The API lets messages leave the type out. */
+  /** The API accepts messages without a type. */
   type: z.string().default('message'),
   role: z.enum(['user', 'assistant', 'system', 'developer']).optional(),
   id: z.string().nullish(),
@@ -33,8 +35,8 @@ const itemSchema = z.object({
 export type Item = z.infer<typeof itemSchema>;
 
 /**
- * A call that waits for an output in the input. Calls of the provider's own tools have no `call_id` and hold their
- * outcome.
+ * Returns true for a call whose output must be in the input. Calls of the provider's own tools have no `call_id` and
+ * contain their result.
  */
 function isCall({ type, call_id }: Item): boolean {
   return typeof call_id === 'string' && (type.endsWith('_call') || type === 'program');
@@ -62,10 +64,10 @@ export interface PlacedItem extends ViewedMessage, Omit<Item, 'role'> {}
 
 export interface ResponsesView extends BodyView {
   readonly items: readonly PlacedItem[];
-  /** Fields that make the server add a stored history. */
+  /** Paths of the fields that make the server add a history that it stored. */
   readonly serverHistory: readonly string[];
   readonly usesReasoning: boolean;
-  /** The server stores nothing, so it knows no item by its id alone. */
+  /** True if the server stores nothing and therefore cannot find an item by its id. */
   readonly isStateless: boolean;
 }
 
@@ -85,7 +87,10 @@ const namedSchema = z.object({ name: z.string().optional() });
 const toolSchema = namedSchema.extend({ tools: z.array(namedSchema).default([]) });
 const partSchema = z.object({ type: z.string(), text: z.string().optional(), refusal: z.string().optional() });
 
-/** Reads a body of any shape. Unreadable parts are reported as malformed, and the rest is read. */
+/**
+ * Reads a Responses request body of any shape. Parts that cannot be read are reported as malformed, and all other parts
+ * are read.
+ */
 export function* viewResponses(body: unknown): Sliced<ResponsesView> {
   const reading = new ResponsesReading();
   const read = reading.read(bodySchema, body, '');
@@ -115,7 +120,7 @@ export function* viewResponses(body: unknown): Sliced<ResponsesView> {
   };
 }
 
-/** Tools of a namespace are called by their own names. */
+/** Lists the tools of one description. A namespace describes several tools, which are called by their own names. */
 function listTools(tool: z.infer<typeof toolSchema> | undefined, path: string): ViewedTool[] {
   const named = [
     { path, name: tool?.name },
@@ -145,7 +150,7 @@ class ResponsesReading extends BodyReader {
     const author = authorOf({ ...item, role });
     this.#answer = author === 'assistant' ? (this.#answer ?? position) : undefined;
     if (item.type === 'message') this.#readMessage({ ...item, role }, path, position);
-    if (item.type === 'reasoning' && !Array.isArray(item.summary)) this.report(path, 'reasoning has no summary');
+    if (item.type === 'reasoning' && !Array.isArray(item.summary)) this.report(path, 'the reasoning has no summary');
     if (isCall(item)) this.#readCall(item, path, position);
     if (isOutput(item)) this.#readOutput(item, path, position);
     const isCompaction = item.type === 'compaction';
@@ -173,8 +178,8 @@ class ResponsesReading extends BodyReader {
 
   #readOutput({ type, call_id, output }: Item, path: string, position: Position): void {
     if (typeof call_id === 'string') this.results.push({ path, callId: call_id, position });
-    else if (type === 'function_call_output') this.report(path, 'the output has no call_id');
-    // Outputs of other types hold no text that a model reads: screenshots, streams, exit codes.
+    else if (type === 'function_call_output') this.report(path, 'the tool output has no call_id');
+    // Outputs of other types hold no text for the model, but screenshots, streams or exit codes.
     const read = contentSchema.safeParse(output);
     const isContent = type === 'function_call_output' || type === 'custom_tool_call_output';
     if (isContent && read.success) this.#readParts(read.data, `${path}.output`, position);

@@ -3,18 +3,21 @@ import { endsSlice, type Sliced } from '../../domain/sliced.ts';
 import type { Breach, RuleContext } from './rule.ts';
 
 export type Position = number;
-/** Position of a text outside the messages: Anthropic's `system`, Responses' `instructions`. */
+/** Position of a text outside the list of messages: in Anthropic's `system` or in `instructions` of Responses. */
 export const NO_POSITION: Position = -1;
 
 export type Author = 'system' | 'user' | 'assistant' | 'result';
 
-/** One message of a body. In Responses, one item. */
+/** One message of a request body. In the Responses format, one input item. */
 export interface ViewedMessage {
   readonly path: string;
   readonly author: Author;
-  /** Position where the assistant's answer starts. In Responses, an answer is a run of items. */
+  /**
+   * Index of the item where the assistant's answer starts. In the Responses format, an answer may be several
+   * consecutive items.
+   */
   readonly answer?: Position;
-  /** The message is the provider's own compaction, which stands for everything before it. */
+  /** True if the message is a compaction that the provider wrote, which replaces everything before it. */
   readonly isCompaction?: boolean;
 }
 
@@ -22,16 +25,18 @@ export interface ViewedCall {
   readonly path: string;
   readonly id: string;
   readonly position: Position;
-  /** Position of the answer that made the call. The calls of one answer are a parallel batch. */
+  /** Index of the answer that made the call. The calls of one answer are a parallel batch. */
   readonly answer: Position;
-  /** Absent for a call of the provider's own tool, which no request describes. */
+  /**
+   * Name of the called tool. Absent for a call of the provider's own tool, which needs no description in the request.
+   */
   readonly name?: string;
   /**
-   * The call belongs to the current tool loop. A new stub would drop the loop's thinking, so any described tool is
-   * enough.
+   * True for a call in the current tool loop. Its tool may lack a description, because adding one would invalidate the
+   * loop's thinking. The request then needs only some described tool.
    */
   readonly mayBeUndescribed?: boolean;
-  /** Parsed arguments, undefined if they are not JSON. Absent for a tool that takes free text. */
+  /** Parsed arguments, or undefined if they are not JSON. Absent for a tool that takes free text. */
   readonly input?: unknown;
 }
 
@@ -52,29 +57,35 @@ export interface ViewedText {
   readonly position: Position;
 }
 
-/** Facts about a body that the shared rules (X1–X11) read, the same for all formats. */
+/**
+ * The facts about a request body that the shared rules (wire rules X1–X11) check. They have the same shape for all
+ * formats.
+ */
 export interface BodyView {
   readonly body: unknown;
-  /** Undefined if the body cannot be serialized. */
+  /** Size of the body as JSON. Undefined if the body cannot be serialized. */
   readonly written: WrittenBody | undefined;
   readonly messages: readonly ViewedMessage[];
   readonly calls: readonly ViewedCall[];
   readonly results: readonly ViewedResult[];
-  /** Texts that a model reads, without thinking. */
+  /** Texts that the model reads, except thinking. */
   readonly texts: readonly ViewedText[];
-  /** Paths of lists that must not be empty. */
+  /** Paths of lists in the body that must not be empty, but are. */
   readonly emptyLists: readonly string[];
   readonly tools: readonly ViewedTool[];
-  /** Most characters of a call id, if the format has such a limit. */
+  /** Maximum length of a tool call id in characters, if the format has such a limit. */
   readonly maxIdLength?: number;
   readonly maxNameLength?: number;
   readonly maxTools?: number;
   readonly maxMessages?: number;
-  /** Parts of the body that could not be read. The other fields of the view leave these parts out. */
+  /** Parts of the body that could not be read. The other fields leave these parts out. */
   readonly malformed: readonly Breach[];
 }
 
-/** Calls that a probed body may leave without a result: unanswered calls of the last answer. */
+/**
+ * Returns the calls that may lack a result while a context is checked before its commit: the unanswered calls of the
+ * last answer.
+ */
 export function findOpenable(
   { messages, calls, results }: BodyView,
   { isProbed }: RuleContext,
@@ -87,7 +98,7 @@ export function findOpenable(
 
 type Seen = Pick<BodyView, 'calls' | 'results' | 'texts' | 'emptyLists' | 'malformed'>;
 
-/** Collects the shared facts while a format reads a body of any shape. */
+/** Collects the facts for the shared rules while a format reads a request body of any shape. */
 export class BodyReader {
   readonly calls: ViewedCall[] = [];
   readonly results: ViewedResult[] = [];
@@ -101,8 +112,8 @@ export class BodyReader {
   }
 
   /**
-   * Reads a value, or reports it as malformed.
-   * @param expected description to use where the schema's own message is unclear
+   * Reads a value with a schema, or reports the value as malformed.
+   * @param expected error message to use if the schema's own message is unclear
    */
   read<T>(schema: z.ZodType<T>, value: unknown, path: string, expected?: string): T | undefined {
     const read = schema.safeParse(value);
@@ -137,21 +148,24 @@ export function parseBodyJson(text: string): unknown {
   }
 }
 
-/** Facts about a body's JSON, because the JSON of a long conversation may be too long for one string. */
+/**
+ * Facts about a body's JSON text. The text itself is not kept, because the JSON of a long conversation may exceed the
+ * maximum length of a string.
+ */
 export interface WrittenBody {
   readonly bytes: number;
-  /** The JSON may hold a lone surrogate. */
+  /** True if the JSON text may hold a lone surrogate. */
   readonly hasEscapedSurrogate: boolean;
 }
 
-/** JSON.stringify escapes lone surrogates. It leaves pairs as they are. */
+/** Prefix of an escaped lone surrogate: `JSON.stringify` escapes lone surrogates and leaves pairs unchanged. */
 const ESCAPED_SURROGATE = '\\ud';
 
-/** Characters that are serialized between two yields, in about 3 ms. */
+/** Characters that are serialized before the event loop gets a turn. They take about 3 ms. */
 const SLICE_CHARACTERS = 1_000_000;
 
 /**
- * Serializes a body, one item of its message list at a time.
+ * Serializes a body, one item of its message list at a time, so that a long conversation does not block the event loop.
  * @returns undefined if the body cannot be serialized: nested too deep, or not JSON
  */
 export function* writeInSlices(body: unknown, list: 'messages' | 'input'): Sliced<WrittenBody | undefined> {

@@ -1,30 +1,31 @@
 import type { Sliced } from '../../domain/sliced.ts';
 import type { Violation } from '../wire-request.ts';
 
-/** Facts that the rules need and a body does not show. */
+/** Information that the rules need and that is not in the request body. */
 export interface RuleContext {
   /**
-   * The body was rendered with an extra user message, to check a context before its commit. Rules for the last message
-   * are skipped (X4, part of A6). A round that is still open at the end may lack results (X1, X2, A4, C1, R1).
+   * True if the body was rendered with an extra user message at its end, to check a context before its commit. Rules
+   * for the last message are then skipped (X4, part of A6). Tool calls that are still waiting for results at the end
+   * may lack them (wire rules X1, X2, A4, C1, R1).
    */
   readonly isProbed?: boolean;
-  /** Upper bound of the request's tokens. X9 compares it with `usableTokens`. */
+  /** Upper bound of the request's size in tokens. X9 compares it with `usableTokens`. */
   readonly tokens?: number;
   readonly usableTokens?: number;
-  /** Largest request of the provider, in bytes (X9). */
+  /** Size limit of the provider for one request, in bytes (wire rule X9). */
   readonly maxBytes?: number;
-  /** Skips limits on numbers of messages and tools (X9), because the provider is not known. */
+  /** Skips the limits on the number of messages and tools (wire rule X9), because the provider is not known. */
   readonly isUncapped?: boolean;
-  /** The model's chat template takes only alternating user and assistant messages (C5). */
+  /** True if the model's chat template requires user and assistant messages to alternate (wire rule C5). */
   readonly hasStrictTemplate?: boolean;
 }
 
 export type Breach = Omit<Violation, 'rule'>;
 
-/** A rule over a view. It yields each breach, and undefined where it may be interrupted. */
+/** A check of one rule. It yields each violation, and undefined at points where the caller may pause it. */
 export type Rule<View> = (view: View, context: RuleContext) => Iterable<Breach | undefined>;
 
-/** Rules by their codes in docs/reference/wire.md. */
+/** Checks by the rule codes in docs/reference/wire.md. */
 export type Rules<View> = Readonly<Record<string, Rule<View>>>;
 
 export function* applyRules<View>(rules: Rules<View>, view: View, context: RuleContext): Sliced<Violation[]> {

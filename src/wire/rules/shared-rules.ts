@@ -4,8 +4,8 @@ import { type BodyView, findOpenable, NO_POSITION, type ViewedCall, type ViewedR
 import type { Breach, RuleContext, Rules } from './rule.ts';
 
 /**
- * Rules of every format that a body alone can show. X10, X12 and X13 compare two values and live in
- * `version-checks.ts`. `form` reports parts that could not be read and that no other rule saw.
+ * Checks that apply to every format and need only the request body. X10, X12 and X13 also need the messages, so they
+ * are in `version-checks.ts`. `form` reports parts that could not be read and that no other rule reports.
  */
 export const sharedRules: Rules<BodyView> = {
   form: ({ malformed }) => malformed,
@@ -22,27 +22,30 @@ export const sharedRules: Rules<BodyView> = {
 };
 
 /**
- * X1: every call has exactly one later result, and every result has exactly one call. Call ids are unique and within
- * the length limit.
+ * Wire rule X1: every tool call has exactly one later result, and every result has exactly one call. Call ids are
+ * unique and within the length limit.
  */
 function* pairsCallsAndResults(view: BodyView, context: RuleContext): Generator<Breach | undefined> {
   const { maxIdLength = Number.POSITIVE_INFINITY } = view;
   const calls = new Map<string, ViewedCall>();
   for (const [index, call] of view.calls.entries()) {
     if (endsSlice(index)) yield undefined;
-    if (calls.has(call.id)) yield { path: call.path, message: 'two calls have this id' };
+    if (calls.has(call.id)) yield { path: call.path, message: 'two tool calls have this id' };
     else calls.set(call.id, call);
     if (call.id.length > maxIdLength) {
-      yield { path: call.path, message: `the id has ${call.id.length} characters, at most ${maxIdLength} are allowed` };
+      yield {
+        path: call.path,
+        message: `the tool call id has ${call.id.length} characters, but the limit is ${maxIdLength}`,
+      };
     }
   }
   const answered = new Set<string>();
   for (const [index, { path, callId, position }] of view.results.entries()) {
     if (endsSlice(index)) yield undefined;
     const call = calls.get(callId);
-    if (call === undefined) yield { path, message: 'no call has the id of this result' };
-    else if (call.position >= position) yield { path, message: 'the result stands before its call' };
-    if (answered.has(callId)) yield { path, message: 'the call has two results' };
+    if (call === undefined) yield { path, message: 'no tool call has the id of this result' };
+    else if (call.position >= position) yield { path, message: 'the tool result stands before its call' };
+    if (answered.has(callId)) yield { path, message: 'the tool call has two results' };
     answered.add(callId);
   }
   yield undefined;
@@ -50,12 +53,12 @@ function* pairsCallsAndResults(view: BodyView, context: RuleContext): Generator<
   yield undefined;
   for (const call of calls.values()) {
     if (!answered.has(call.id) && !openable.has(call)) {
-      yield { path: call.path, message: 'the call has no result' };
+      yield { path: call.path, message: 'the tool call has no result' };
     }
   }
 }
 
-/** X2: a parallel batch has all of its results or none. */
+/** Wire rule X2: the parallel tool calls of one answer have results for all calls or for none. */
 function* keepsBatchesWhole(view: BodyView, context: RuleContext): Generator<Breach | undefined> {
   const answered = answeredIds(view.results);
   yield undefined;
@@ -68,7 +71,7 @@ function* keepsBatchesWhole(view: BodyView, context: RuleContext): Generator<Bre
     if (first === undefined || missing.length === batch.length || openable.has(first)) continue;
     yield {
       path: first.path,
-      message: `${missing.length} of the ${batch.length} calls of one answer have no result`,
+      message: `${missing.length} of the ${batch.length} tool calls of one answer have no result`,
     };
   }
 }
@@ -81,7 +84,7 @@ function batches(calls: readonly ViewedCall[]): Iterable<readonly ViewedCall[]> 
   return Map.groupBy(calls, ({ answer }) => answer).values();
 }
 
-/** X3: no text and no list is empty. */
+/** Wire rule X3: no text and no list is empty. */
 function* holdsNothingEmpty({ texts, emptyLists }: BodyView): Generator<Breach | undefined> {
   for (const [index, { path, text }] of texts.entries()) {
     if (text.trim() === '') yield { path, message: 'the text is empty or blank' };
@@ -97,8 +100,9 @@ interface Place {
 }
 
 /**
- * X8: no lone surrogate in the body, including field names. The body is walked only if its JSON may hold one, which
- * saves 4 ms for 200,000 tokens. The walk keeps its own stack, because recursion would overflow on deeply nested JSON.
+ * Wire rule X8: no text or field name holds a lone surrogate. The body is searched only if its JSON may hold one, which
+ * saves 4 ms for 200,000 tokens. The search keeps its own stack, because recursion would overflow on deeply nested
+ * JSON.
  */
 function* isWellFormed({ body, written }: Pick<BodyView, 'body' | 'written'>): Generator<Breach | undefined> {
   if (typeof body !== 'object' || body === null || written?.hasEscapedSurrogate === false) return;
@@ -116,7 +120,10 @@ function* isWellFormed({ body, written }: Pick<BodyView, 'body' | 'written'>): G
   }
 }
 
-/** Ends the path before the field names inside a call's arguments, because those names are contents. */
+/**
+ * Builds the path of a text. The path ends before the field names inside a call's arguments, because those names are
+ * contents of the conversation.
+ */
 function pathOf(parent: Place, key: string): string {
   const keys = [key];
   for (let place = parent; place.parent !== undefined; place = place.parent) keys.unshift(place.key);
@@ -129,87 +136,93 @@ function pathOf(parent: Place, key: string): string {
     .toWellFormed();
 }
 
-/** X4: the last message is a user message, or the complete results of the last round. */
+/** Wire rule X4: the last message is a user message, or the last answer's tool calls all have results. */
 function* endsAnswerable(view: BodyView, { isProbed }: RuleContext): Generator<Breach> {
   const last = view.messages.at(-1);
   if (last === undefined || isProbed === true) return;
   const { path, author } = last;
   if (author === 'assistant' || author === 'system') {
-    yield { path, message: `the last message has the role ${author}, expected user or a result` };
+    yield { path, message: `the last message has the role ${author}, but must be a user message or a tool result` };
   }
   if (author !== 'result') return;
   const answered = answeredIds(view.results);
   const lastBatch = [...batches(view.calls)].at(-1) ?? [];
-  if (lastBatch.some(({ id }) => !answered.has(id))) yield { path, message: 'a call of the last round has no result' };
+  if (lastBatch.some(({ id }) => !answered.has(id)))
+    yield { path, message: 'a tool call of the last answer has no result' };
 }
 
-/** X5: the first message besides system is a user message, or a compaction. */
+/** Wire rule X5: the first message that is not a system message is a user message or a compaction. */
 function* startsWithUser({ messages }: BodyView): Generator<Breach> {
   const first = messages.find(({ author }) => author !== 'system');
-  if (first === undefined) yield { path: '', message: 'no message besides system messages' };
+  if (first === undefined) yield { path: '', message: 'the request has no message other than system messages' };
   else if (first.author !== 'user' && first.isCompaction !== true) {
-    yield { path: first.path, message: 'the first message besides system messages is not a user message' };
+    yield { path: first.path, message: 'the first message after the system messages is not a user message' };
   }
 }
 
 const LEGAL_NAME = /^[a-zA-Z0-9_-]+$/;
 
-/** X6: every called tool is described in `tools`, once, under a legal name. */
+/** Wire rule X6: every called tool is described in `tools`, exactly once, under a legal name. */
 function* describesTools(view: BodyView): Generator<Breach> {
   const { calls, tools, maxNameLength = Number.POSITIVE_INFINITY } = view;
   const described = new Set<string>();
   for (const { path, name } of tools) {
     if (!LEGAL_NAME.test(name)) yield { path, message: 'the tool name has characters other than a-zA-Z0-9_-' };
     if (name.length > maxNameLength) {
-      yield { path, message: `the tool name has ${name.length} characters, at most ${maxNameLength} are allowed` };
+      yield { path, message: `the tool name has ${name.length} characters, but the limit is ${maxNameLength}` };
     }
     if (described.has(name)) yield { path, message: 'two tools have this name' };
     described.add(name);
   }
   for (const { path, name, mayBeUndescribed } of calls) {
     if (mayBeUndescribed === true && described.size > 0) continue;
-    if (name !== undefined && !described.has(name)) yield { path, message: 'the called tool is not in tools' };
+    if (name !== undefined && !described.has(name))
+      yield { path, message: 'the called tool is not described in tools' };
   }
 }
 
-/** X7: arguments are a JSON object. */
+/** Wire rule X7: the arguments of a tool call are a JSON object. */
 function* hasObjectArguments({ calls }: BodyView): Generator<Breach> {
   for (const call of calls) {
     if ('input' in call && !isMapping(call.input))
-      yield { path: call.path, message: 'the arguments are not a JSON object' };
+      yield { path: call.path, message: 'the arguments of the tool call are not a JSON object' };
   }
 }
 
 /**
- * X9: the request fits the window in tokens, the provider's limit in bytes, and its limits on messages and tools.
- * Limits that are not given are not checked.
+ * Wire rule X9: the request fits into the model's window in tokens, and into the provider's limits on bytes, messages
+ * and tools. A limit that is not given is not checked.
  */
 function* fits(view: BodyView, context: RuleContext): Generator<Breach> {
   const { written } = view;
   const { tokens, usableTokens, maxBytes } = context;
   if (context.isUncapped !== true) yield* countsWithin(view);
   if (tokens !== undefined && usableTokens !== undefined && tokens > usableTokens) {
-    yield { path: '', message: `${tokens} tokens, at most ${usableTokens} are usable` };
+    yield { path: '', message: `the request has ${tokens} tokens, but the model's window leaves only ${usableTokens}` };
   }
   if (maxBytes === undefined) return;
   const bytes = written?.bytes ?? Number.POSITIVE_INFINITY;
-  if (bytes > maxBytes) yield { path: '', message: `${bytes} bytes, at most ${maxBytes} are allowed` };
+  if (bytes > maxBytes)
+    yield { path: '', message: `the request has ${bytes} bytes, but the provider's limit is ${maxBytes}` };
 }
 
 function* countsWithin({ messages, tools, maxMessages, maxTools }: BodyView): Generator<Breach> {
   if (maxMessages !== undefined && messages.length > maxMessages) {
-    yield { path: '', message: `${messages.length} messages, at most ${maxMessages} are allowed` };
+    yield {
+      path: '',
+      message: `the request has ${messages.length} messages, but the provider's limit is ${maxMessages}`,
+    };
   }
   if (maxTools !== undefined && tools.length > maxTools) {
-    yield { path: '', message: `${tools.length} tools, at most ${maxTools} are allowed` };
+    yield { path: '', message: `the request has ${tools.length} tools, but the provider's limit is ${maxTools}` };
   }
 }
 
 const SUMMARY = /^\s*<summary\s[^<>]*\bmessages="\d+-\d+"/;
 
 /**
- * X11: a summary is a user message, never a system message, and never a first or last assistant message. An assistant
- * may quote one in between.
+ * Wire rule X11: a summary is sent in a user message. It is never in a system message, and never in an assistant
+ * message at the start or end of the request. An assistant message in between may quote a summary.
  */
 function* keepsSummariesWithUser(view: BodyView, { isProbed }: RuleContext): Generator<Breach> {
   const { messages, texts } = view;
@@ -219,6 +232,7 @@ function* keepsSummariesWithUser(view: BodyView, { isProbed }: RuleContext): Gen
     const author = position === NO_POSITION ? 'system' : messages[position]?.author;
     const isEnd = position === first || position === last;
     if (author !== 'system' && !(author === 'assistant' && isEnd)) continue;
-    if (SUMMARY.test(text)) yield { path, message: `a summary in a message with the role ${author}, expected user` };
+    if (SUMMARY.test(text))
+      yield { path, message: `a summary is in a message with the role ${author}, but must be in a user message` };
   }
 }

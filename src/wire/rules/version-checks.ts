@@ -9,8 +9,8 @@ import { isThinking, isThinkingValid } from '../raw-items.ts';
 import { NO_ORIGIN, type Origin, type Rendered, type Violation, type WireRequest } from '../wire-request.ts';
 
 /**
- * X10: the request's messages are all sent, in their order. Only a result moves, to directly behind its call. System
- * messages are skipped, because formats gather them in front.
+ * Wire rule X10: all messages of the context are sent, in their order. Only a tool result may move, to directly after
+ * its call. System messages are skipped, because the formats move them to the front.
  */
 export function* checkOrder(
   { messages }: Pick<WireRequest, 'messages'>,
@@ -27,21 +27,21 @@ export function* checkOrder(
       if (message === undefined || message.role === 'system' || seen.has(origin)) continue;
       seen.add(origin);
       if (message.role !== 'tool') {
-        if (origin < last) report(`message ${origin} of the request stands behind message ${last}`);
+        if (origin < last) report(`message ${origin} of the context is sent after message ${last}`);
         last = Math.max(last, origin);
       } else if (callers.get(message.toolCallId ?? '') !== last) {
-        report(`result ${origin} of the request does not stand behind its call`);
+        report(`tool result ${origin} of the context is not sent directly after its call`);
       }
     }
   });
   yield* forEachInSlices(messages, ({ role }, origin) => {
     if (role === 'system' || seen.has(origin)) return;
-    violations.push({ rule: 'X10', path: '', message: `message ${origin} of the request is not sent` });
+    violations.push({ rule: 'X10', path: '', message: `message ${origin} of the context is not sent` });
   });
   return violations;
 }
 
-/** Returns the index of the message that makes each call, by call id. */
+/** Returns for each tool call id the index of the message that makes the call. */
 function* findCallers(messages: readonly Message[]): Sliced<Map<string, Origin>> {
   const callers = new Map<string, Origin>();
   yield* forEachInSlices(messages, ({ toolCalls = [] }, origin) => {
@@ -55,7 +55,8 @@ function pathOf(format: WireFormat, index: number): string {
 }
 
 /**
- * X12: a pass changes no message of an open round. Paths refer to `before`.
+ * Wire rule X12: compaction changes no message of a tool round that still lacks results. Paths in violations refer to
+ * `before`.
  * @throws orphan_result or duplicate_call if `before` is not a valid history
  */
 export function* checkOpenRound(before: readonly Message[], after: readonly Message[]): Sliced<Violation[]> {
@@ -68,25 +69,28 @@ export function* checkOpenRound(before: readonly Message[], after: readonly Mess
     .flatMap(({ positions }) => positions)
     .filter((position) => {
       const message = before[position] as Message;
-      // One message holds many calls. It is compared once, not once for each of 10,000 calls.
+      // A message can have 10,000 tool calls. Without this set it would be compared once for each call.
       const found = new Set(keysOf(message).map((key) => kept.get(key)));
       return ![...found].every((one) => isDeepStrictEqual(one, message));
     })
     .map((position) => ({
       rule: 'X12',
       path: `messages[${position}]`,
-      message: 'a message of an open round was removed or changed',
+      message: 'compaction removed or changed a message of a tool round that still lacks results',
     }));
 }
 
-/** Returns the keys of a message of a round. A call and its result share one id, so a prefix separates the two. */
+/**
+ * Returns the keys of a message by its tool call ids. A call and its result have the same id, so a prefix distinguishes
+ * them.
+ */
 function keysOf({ toolCalls = [], toolCallId }: Message): string[] {
   return toolCallId === undefined ? toolCalls.map(({ id }) => `c${id}`) : [`r${toolCallId}`];
 }
 
 /**
- * A8: thinking is sent only to the model that wrote it, under the same version, system texts and tools. A body does not
- * show where its thinking was written. The message that it comes from does.
+ * Wire rule A8: thinking is sent only to the model that wrote it, and only under the same context version, system texts
+ * and tools. A request body does not show where its thinking was written, so this check reads the log's messages.
  */
 export function* checkThinking(
   request: Pick<WireRequest, 'messages' | 'model' | 'version'>,
@@ -104,10 +108,10 @@ export function* checkThinking(
     violations.push({
       rule: 'A8',
       path: path(),
-      message: 'thinking that was written under another version, prefix or model',
+      message: 'the thinking was written by another model, or under another context version, system prompt or tools',
     });
   };
-  // Anthropic has thinking in the blocks of a message. Responses has reasoning as items of their own.
+  // Anthropic has thinking as blocks inside messages. The Responses API has reasoning as separate items.
   const { messages = [], input = [] } = rendered.body as { messages?: { content: unknown }[]; input?: object[] };
   yield* forEachInSlices(messages, ({ content }, place) => {
     const blocks: readonly object[] = Array.isArray(content) ? content : [];
@@ -122,18 +126,18 @@ export function* checkThinking(
 }
 
 interface Place {
-  /** A function, because a path is built only for a violation. */
+  /** Builds the path in the body. A function, because the path is needed only for a violation. */
   readonly path: () => string;
   readonly place: number;
   readonly index: number;
 }
 
-/** Characters that are searched between two yields. The search takes less than 5 ms. */
+/** Characters that are searched before the event loop gets a turn. The search takes less than 5 ms. */
 const SLICE_CHARACTERS = 1_000_000;
-/** Cost that a search in a short text counts as, in characters. */
+/** Cost of searching a short text, counted as this number of characters. */
 const MIN_SEARCHED = 50;
 
-/** X13: a pass changes no pinned message. Paths refer to `before`. */
+/** Wire rule X13: compaction changes no pinned message. Paths in violations refer to `before`. */
 export function* checkPinned(before: readonly Message[], after: readonly Message[]): Sliced<Violation[]> {
   const kept = new Set<Message>();
   const byContent = new Map<string, Message[]>();
@@ -148,14 +152,14 @@ export function* checkPinned(before: readonly Message[], after: readonly Message
   yield* forEachInSlices(before, (message, position) => {
     if (message.pinned !== true || kept.has(message)) return;
     const isKept = byContent.get(message.content)?.some((one) => isDeepStrictEqual(one, message)) ?? false;
-    if (!isKept) violations.push(breach(`messages[${position}]`, 'a pinned message was removed or changed'));
+    if (!isKept) violations.push(breach(`messages[${position}]`, 'compaction removed or changed a pinned message'));
   });
   return violations;
 }
 
 /**
- * X13: the policy's pins and the texts of pinned messages are sent byte for byte.
- * @param pins texts of the policy
+ * Wire rule X13: the policy's pinned texts and the texts of pinned messages are sent byte for byte.
+ * @param pins pinned texts of the policy
  * @param rendered the rendered request
  */
 export function* checkPins(
@@ -165,12 +169,12 @@ export function* checkPins(
 ): Sliced<Violation[]> {
   const sought = pins.map((text, index) => ({ path: `pins[${index}]`, text }));
   yield* forEachInSlices(messages, (message, origin) => {
-    // A provider's own blocks may be left out. A summary is wrapped in a tag, which escapes its text.
+    // The provider's verbatim blocks may be left out. A summary is wrapped in a tag, and its text is escaped.
     if (message.pinned !== true || message.raw !== undefined || message.role === 'summary') return;
     for (const text of textsOf(message)) sought.push({ path: `messages[${origin}]`, text: text.toWellFormed() });
   });
   if (sought.length === 0) return [];
-  // Nearly all pinned texts are sent as a whole text. Only the others are searched for in the whole body.
+  // Nearly all pinned texts are sent as one whole text. Only the others are searched for in the whole request body.
   const whole = yield* collectTexts(body);
   const others = sought.filter(({ text }) => !whole.has(text));
   const lost = new Set(others);
@@ -201,7 +205,7 @@ function* collectTexts(body: unknown): Sliced<ReadonlySet<string>> {
   return texts;
 }
 
-/** Texts that every format sends. Models and the system send text only. */
+/** Returns the texts of a message that every format sends. Assistant and system messages send only text. */
 function textsOf(message: Message): string[] {
   const { role, content } = message;
   const isTextOnly = role === 'assistant' || role === 'system';
