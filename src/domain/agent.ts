@@ -3,107 +3,114 @@ import type { Model } from './model.ts';
 import type { PolicyInput } from './policy.ts';
 import type { TurnContext } from './turn-context.ts';
 
-/** The call that a tool runs, as the tool sees it. */
+/** Information for a tool's `run` about the call, besides its arguments. */
 export interface ToolContext<Context extends TurnContext = TurnContext> {
   readonly tenant: string;
   readonly conversation: string;
   readonly turn: string;
-  /** A private copy of the caller's `enqueueTurn({ context })`. `{}` if the caller gave none. */
+  /** Private copy of the data that the caller passed as `enqueueTurn({ context })`. `{}` if the caller passed none. */
   readonly context: Context;
-  /** Key that every run of the same call shares, and no other call has. A tool uses it to take effect once. */
+  /**
+   * Key that is unique to this call and the same on every retry of it. The tool uses the key to take effect only once.
+   */
   readonly idempotencyKey: string;
-  /** Signal that aborts on a timeout of the call, on cancelation of the turn, or when another worker owns the turn. */
+  /** Aborts when the call times out, the turn is canceled, or another worker takes over the turn. */
   readonly signal: AbortSignal;
 }
 
-/** A tool result with an explicit error mark. */
+/** Result of a tool call, which can be marked as an error. */
 export interface ToolOutput {
-  /** Text that the model reads. */
+  /** Text of the result, which the model reads. */
   readonly content: string;
-  /** Error mark: the model learns that the call failed (default false). */
+  /** True if the call failed. The model then sees the result as an error (default false). */
   readonly isError?: boolean;
 }
 
 /**
- * A tool that an agent may call. A tool without `run` is answered from outside. Its turn waits until the caller of the
- * turn delivers the result.
+ * A tool that an agent's model may call. Without a `run` function, turnfold does not execute the call: the turn waits
+ * until the caller of the turn delivers the result.
  */
 export interface Tool<Input = unknown, Context extends TurnContext = TurnContext> {
   /** Name by which the model calls the tool: `[a-zA-Z0-9_-]{1,64}`. */
   readonly name: string;
-  /** Purpose and use of the tool, for the model. */
+  /** Purpose of the tool and when to use it. The model reads this text. */
   readonly description: string;
-  /** Schema of the arguments: a zod 4 schema for one object. Arguments that do not fit get an error result. */
+  /**
+   * Zod 4 object schema of the call's arguments. If the model's arguments do not match it, the call returns an error
+   * result.
+   */
   readonly input: z.ZodType<Input>;
-  /** Permission to run a call again after a crash, although it may have taken effect (default `safe`). */
+  /** `safe` (default): a call that a crash interrupted runs again, although it may already have taken effect. */
   readonly retry?: 'safe' | 'never';
-  /** Need for a person's approval before each call (default false). */
+  /** True if a person must approve each call before it runs (default false). */
   readonly needsApproval?: boolean;
   /**
-   * Milliseconds that a call waits for its result from outside, or for its approval (default 7 days). After that the
-   * call is answered `timeout` or `denied`, and the turn continues. Only for tools without `run` or with
-   * `needsApproval`.
+   * Milliseconds that a call waits for an external result or an approval (default 7 days). After that the call gets the
+   * result `timeout` or `denied`, and the turn continues. Only for tools without `run` or with `needsApproval`.
    */
   readonly answerWithinMs?: number;
   /**
-   * Milliseconds that a run may take (default 600,000, the limit of a step). A longer run is answered with a `timeout`
-   * error.
+   * Milliseconds that `run` may take (default 600,000, the time limit of a step). After that the call gets a `timeout`
+   * error result.
    */
   readonly timeoutMs?: number;
   /**
-   * Runs a call. A string is the result. An object with `content`, optionally `isError`, and no other key is a result
-   * that may be an error. Any other object is written as JSON. To return JSON of exactly that form, serialize it
+   * Executes a call. A returned string is the result. A returned object with only `content` and optionally `isError` is
+   * a result that can be an error. Any other object becomes JSON. To return JSON of exactly that shape, serialize it
    * yourself.
    */
   run?(input: Input, context: ToolContext<Context>): Promise<string | object>;
 }
 
 /**
- * Writes a system prompt from the context of a turn. It runs once per turn, before the first step. Every step uses its
- * text.
+ * Writes the system prompt from the caller's context data. turnfold calls it once per turn, before the first step, and
+ * uses the text for every step of the turn.
  */
 export type SystemFunction<Context extends TurnContext = TurnContext> = {
-  // Declared as a method, so that an agent with a narrower context fits into a list of agents.
+  // Declared as a method, because method parameters are bivariant: a list of agents then accepts agents with different
+  // contexts.
   write(context: Context): string | Promise<string>;
 }['write'];
 
-/** A model with its instructions, its tools and the policy of its conversations. */
+/** An agent: its model, instructions and tools, and the compaction policy of its conversations. */
 export interface Agent<Name extends string = string, Context extends TurnContext = TurnContext> {
   /** Name by which turns refer to the agent: `[A-Za-z0-9_.-]{1,128}`. */
   readonly name: Name;
-  /** Instructions of the agent, or a function that writes them for each turn from the turn's context. */
+  /** System prompt, or a function that writes the prompt for each turn from the turn's context data. */
   readonly system: string | SystemFunction<Context>;
   readonly model: Model;
   readonly tools: readonly Tool<unknown, Context>[];
-  /** Compaction policy of its conversations. Its settings override those of the workers' own policy. */
+  /** Compaction policy for this agent's conversations. Its settings override the policy of the workers. */
   readonly policy: PolicyInput;
-  /** Model and tool calls that one turn may make (default 50). A turn that needs more fails with `step_limit`. */
+  /**
+   * Maximum number of model and tool calls in one turn (default 50). A turn that needs more fails with `step_limit`.
+   */
   readonly maxSteps?: number;
   /**
-   * Milliseconds that a turn may take from its first claim, waits included (default: no limit). A longer turn fails
-   * with `turn_timeout`.
+   * Milliseconds from the first claim of a turn by a worker to its end, waits included (default: no limit). A longer
+   * turn fails with `turn_timeout`.
    */
   readonly turnTimeoutMs?: number;
   /**
-   * Tokens above which a tool result is clipped in the log (default 8,000). With `recall`, the full text is kept, up to
-   * 1 MiB.
+   * Maximum tokens of a tool result in the log (default 8,000). A longer result is clipped. With `recall` on, the full
+   * text is stored too, up to 1 MiB.
    */
   readonly toolResultMaxTokens?: number;
   /**
-   * Access to the tool `recall` (default off). It searches and reads the log of the conversation, archived messages
-   * first. It also reads the full text of clipped tool results.
+   * Gives the model a tool named `recall` (default off). With it, the model searches the conversation's log, including
+   * messages that compaction removed from its context. It also reads the full text of clipped tool results.
    */
   readonly recall?: boolean;
 }
 
-/** Types `run` of a tool by its schema and by the context of its turns. */
+/** Declares a tool. The arguments of `run` are typed by the tool's schema, and its context by the agent's turns. */
 export function defineTool<Input, Context extends TurnContext = TurnContext>(
   tool: Tool<Input, Context>,
 ): Tool<Input, Context> {
   return tool;
 }
 
-/** Keeps the name and the context of an agent as types, for `openClient<typeof agents>()`. */
+/** Declares an agent. Its name and context stay in its type, so that `openClient<typeof agents>()` can check them. */
 export function defineAgent<const Name extends string, Context extends TurnContext = TurnContext>(
   agent: Agent<Name, Context>,
 ): Agent<Name, Context> {

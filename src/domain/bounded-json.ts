@@ -2,19 +2,24 @@ import { type ErrorCode, TurnfoldError } from './errors.ts';
 import { joinPath } from './parse.ts';
 import { describeThrown } from './thrown.ts';
 
-/** Deeper JSON overflows the stack of the recursive code that renders, counts and stores it. */
+/**
+ * Maximum nesting depth. Deeper JSON overflows the stack of recursive code that renders, counts and stores messages.
+ */
 const MAX_JSON_DEPTH = 200;
 
-/** Values per text. More would hold the event loop for over 50 ms. A megabyte may hold 350,000 values. */
+/**
+ * Maximum number of JSON values in one text. More would block the event loop for over 50 ms. One megabyte can hold
+ * 350,000 values.
+ */
 const MAX_WORK = 250_000;
-/** Extra values that a key or a list with members counts as, because of the time that it takes. */
+/** A non-empty list or object counts as this many extra values, because it takes longer to write than a plain value. */
 const MEMBERS_WORK = 4;
 
 export interface JsonBounds {
-  /** UTF-16 units of the text, which are never more than its UTF-8 bytes. */
+  /** Maximum length of the JSON text in UTF-16 units. Its UTF-8 form is never shorter in bytes. */
   readonly maxCharacters: number;
   readonly maxDepth?: number;
-  /** Values, counted as for `MAX_WORK`. */
+  /** Maximum number of values in the text. Each non-empty list or object counts as 1 + `MEMBERS_WORK`. */
   readonly maxWork?: number;
 }
 
@@ -23,15 +28,15 @@ export type BoundedJson =
   | {
       readonly status: 'refused';
       readonly code: Extract<ErrorCode, 'invalid_input' | 'message_too_large'>;
-      /** Path from the value to the fault. */
+      /** Property path from the root to the value that cannot be written. */
       readonly path: readonly PropertyKey[];
       readonly why: string;
     };
 
 /**
- * Writes any value as JSON text, as `JSON.stringify` does, within bounds. The writer stops at the first fault. Cycles,
- * depth and getters can neither overflow the stack nor throw. JSON would silently drop or change some values: functions
- * in lists, symbols, NaN, BigInt. Such a value is refused.
+ * Writes any value as JSON text, like `JSON.stringify`, but with limits on size and depth. Cyclic values, deep values
+ * and throwing getters are reported as an error instead of thrown. Values that JSON would silently drop or change are
+ * refused: functions in lists, symbols, NaN, BigInt.
  */
 export function writeBoundedJson(value: unknown, bounds: JsonBounds): BoundedJson {
   try {
@@ -43,9 +48,10 @@ export function writeBoundedJson(value: unknown, bounds: JsonBounds): BoundedJso
 }
 
 /**
- * Makes a plain copy of any value, without getters, cycles or `toJSON`. Code that reads the copy cannot fail on it.
- * @param at name of the value for the caller, used in the error
- * @throws invalid_input, message_too_large, with the field
+ * Copies any value into plain JSON data without getters, cycles or `toJSON`, so that code that reads the copy cannot
+ * throw.
+ * @param at name of the value in error messages
+ * @throws invalid_input or message_too_large, with the field that is at fault
  */
 export function copyBoundedJson(value: unknown, at: string, bounds: JsonBounds): unknown {
   const written = writeBoundedJson(value, bounds);
@@ -55,8 +61,8 @@ export function copyBoundedJson(value: unknown, at: string, bounds: JsonBounds):
 }
 
 /**
- * Wrapper objects that `JSON.stringify` unwraps. Written key by key, a boxed string of 5 MB held the event loop for 8
- * s.
+ * Wrapper objects that `JSON.stringify` unwraps. Written key by key instead, a boxed string of 5 MB blocks the event
+ * loop for 8 s.
  */
 const BOXES = [String, Number, Boolean];
 
@@ -76,18 +82,21 @@ class JsonRefusal extends Error {
 /** A list or an object whose members are being written. */
 interface Frame {
   readonly source: object;
-  /** Keys of an object. Undefined for a list. */
+  /** Keys of an object that are written in order. Undefined for a list. */
   readonly keys: readonly string[] | undefined;
   readonly length: number;
   next: number;
-  /** True after the first written member: the next one needs a comma. */
+  /** True once a member is written. The next member then needs a comma before it. */
   hasMember: boolean;
 }
 
 class JsonWriter {
   readonly #bounds: JsonBounds;
   readonly #frames: Frame[] = [];
-  /** Lists and objects that are being written. A value that contains itself has no JSON. */
+  /**
+   * Lists and objects that contain the value being written. If the value is one of them, it contains itself and has no
+   * JSON.
+   */
   readonly #open = new Set<object>();
   #json = '';
   #work = 0;
@@ -104,13 +113,13 @@ class JsonWriter {
       for (let frame = this.#frames.at(-1); frame !== undefined; frame = this.#frames.at(-1)) this.#step(frame);
       return this.#json;
     } catch (error) {
-      // Every other error comes from the value's own code: a getter, a proxy, `toJSON`.
+      // Any other error comes from the caller's value: a getter, a proxy or `toJSON` threw it.
       if (error instanceof JsonRefusal) throw error;
       return this.#refuse(`cannot be read: ${describeThrown(error).name}`);
     }
   }
 
-  /** Writes the next member of a list or an object, or its end. */
+  /** Writes the next member of a list or object, or its closing bracket. */
   #step(frame: Frame): void {
     const { source, keys } = frame;
     if (frame.next === frame.length) {
@@ -154,7 +163,8 @@ class JsonWriter {
     const keys = isList ? undefined : Object.keys(source);
     const length = isList ? source.length : (keys as string[]).length;
     if (length === 0) return this.#put(isList ? '[]' : '{}');
-    // Each member takes at least one character. A list with a length of a billion is refused before it is walked.
+    // Each member takes at least one character. This check refuses a list of length 1,000,000,000 before the loop over
+    // its members.
     this.#reserve(length);
     this.#spend(isList ? MEMBERS_WORK : MEMBERS_WORK * length);
     this.#open.add(source);
@@ -168,7 +178,7 @@ class JsonWriter {
 
   #spend(work: number): void {
     this.#work += work;
-    if (this.#work > this.#maxWork) this.#tooLarge('more values than a message may have');
+    if (this.#work > this.#maxWork) this.#tooLarge(`more than ${this.#maxWork} JSON values, the limit of one message`);
   }
 
   #quote(text: string): string {
@@ -195,12 +205,15 @@ class JsonWriter {
     throw new JsonRefusal(path, why);
   }
 
-  /** Unwraps a value as JSON does: by its `toJSON`, or from its wrapper object. JSON leaves out undefined members. */
+  /**
+   * Unwraps a value as `JSON.stringify` does: calls its `toJSON`, or takes the content of a wrapper object. Undefined
+   * members are left out.
+   */
   #resolve(value: unknown, key: PropertyKey): unknown {
     if (typeof value !== 'object' || value === null) return value;
-    // A typed array has a member per element. Listing the keys of 5 MB held the event loop for a second.
+    // A typed array has one member per element. Listing the keys of a 5 MB array blocks the event loop for a second.
     if (ArrayBuffer.isView(value) && MEMBERS_WORK * value.byteLength > this.#maxWork) {
-      this.#tooLarge('more values than a message may have');
+      this.#tooLarge(`more than ${this.#maxWork} JSON values, the limit of one message`);
     }
     const toJson: unknown = Reflect.get(value, 'toJSON');
     const resolved: unknown = typeof toJson === 'function' ? Reflect.apply(toJson, value, [String(key)]) : value;

@@ -1,13 +1,13 @@
 import type { EventScope } from './events.ts';
 import type { Message, ToolCall } from './message.ts';
 
-/** Contents of one call of a model or a tool. */
+/** Contents of one model call or tool call. */
 export type ContentEvent = EventScope &
   (
     | {
         readonly type: 'model_asked';
         readonly system: string;
-        /** Context of the request, as it is sent. */
+        /** Messages of the request, as the model receives them. */
         readonly messages: readonly Message[];
       }
     | { readonly type: 'model_answered'; readonly content: string; readonly toolCalls: readonly ToolCall[] }
@@ -15,17 +15,20 @@ export type ContentEvent = EventScope &
         readonly type: 'tool_asked';
         readonly name: string;
         readonly call: string;
-        /** Arguments, as the model wrote them. */
+        /** JSON arguments, exactly as the model wrote them. */
         readonly arguments: string;
       }
     | {
         readonly type: 'tool_answered';
         readonly name: string;
         readonly call: string;
-        /** Result, as the log holds it. */
+        /** Result text, as it is stored in the log. */
         readonly content: string;
       }
   );
 
-/** Receives the contents of calls. No other event carries contents: a user must ask for them by a separate setting. */
+/**
+ * Receives the contents of model and tool calls. No other event carries contents, so a user must turn them on with a
+ * separate setting.
+ */
 export type ContentListener = (event: ContentEvent) => void;

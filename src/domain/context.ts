@@ -7,30 +7,35 @@ import type { ClippedSegment, ContextItem, Segment, Summary, SummarySegment, Ver
 
 export type { ContextItem } from './version.ts';
 
-/** Messages of a conversation's next request. The agent's system prompt and tools come on top. */
+/** Messages for the next model request of a conversation, without the agent's system prompt and tools. */
 export interface Context {
   readonly version: Version;
-  /** Last seq of the log that the context holds. */
+  /** Sequence number of the last log entry in this context. */
   readonly head: number;
   readonly items: readonly ContextItem[];
 }
 
-/** Log entries and summaries of a context, as a store read them. */
+/** Log entries and summaries from the store, from which a context is built. */
 export interface ContextSource {
   readonly version: Version;
   readonly head: number;
-  /** Entries of all segments that show log messages, and all entries after `version.base` up to `head`, ascending. */
+  /**
+   * Log entries that appear in the context, in ascending order: those of unsummarized segments, and all after
+   * `version.base`.
+   */
   readonly entries: readonly LogEntry[];
   readonly summaries: ReadonlyMap<string, Summary>;
 }
 
-/** Items that are built between two yields. */
+/** Number of context items that are built before the generator yields to the event loop. */
 const ITEMS_A_SLICE = 1_024;
 
-/** Kinds of segments that need no log entries. */
+/** Kinds of segments that need no log entries, because their messages do not appear in the context. */
 const WITHOUT_ENTRIES: ReadonlySet<Segment['kind']> = new Set(['summary', 'evicted']);
 
-/** Lists the seq ranges of the entries that a context needs, ascending, with neighbours joined. */
+/**
+ * Lists the ranges of log entries that must be read to build a context, in ascending order. Adjacent ranges are joined.
+ */
 export function rangesToRead(version: Version, head: number): { from: number; to: number }[] {
   const ranges: { from: number; to: number }[] = [];
   const tail = { kind: 'raw' as const, from: version.base + 1, to: head };
@@ -44,13 +49,14 @@ export function rangesToRead(version: Version, head: number): { from: number; to
 }
 
 /**
- * Builds the context that `version` describes at `head`. The same source gives the same context, byte for byte (I15).
+ * Builds the context that `version` describes for the log up to `head`. The same source always gives the same bytes
+ * (invariant I15).
  */
 export function buildContext(source: ContextSource): Context {
   return runToEnd(buildInSlices(source));
 }
 
-/** `buildContext` in slices. */
+/** Like `buildContext`, but yields regularly so that other work can run in between. */
 export function* buildInSlices({ version, head, entries, summaries }: ContextSource): Sliced<Context> {
   const log = new Map<number, LogEntry>();
   yield* forEachInSlices(entries, (entry) => log.set(entry.seq, entry));
@@ -70,7 +76,7 @@ export function* buildInSlices({ version, head, entries, summaries }: ContextSou
   return { version, head, items };
 }
 
-/** Builds the item of a log entry as its segment shows it. */
+/** Builds the context item of one log entry: unchanged, masked or clipped, as its segment says. */
 function logItem(entry: LogEntry, segment: ClippedSegment | { readonly kind: 'raw' | 'masked' }): ContextItem {
   switch (segment.kind) {
     case 'raw':
@@ -82,7 +88,7 @@ function logItem(entry: LogEntry, segment: ClippedSegment | { readonly kind: 'ra
   }
 }
 
-/** Builds a context of a whole log, without compaction, for offline plans. */
+/** Builds the context of a whole log without compaction. Used to plan a compaction offline. */
 export function contextOfLog(entries: readonly LogEntry[], version: Version): Context {
   return buildContext({ version, head: entries.at(-1)?.seq ?? 0, entries, summaries: new Map() });
 }
@@ -95,10 +101,11 @@ export function weighItems(items: readonly Weight[]): Weight {
   return items.reduce<Weight>((sum, item) => addWeights(sum, item), NO_WEIGHT);
 }
 
-/** @throws not_found if the entry is missing */
+/** @throws not_found if the log entry does not exist */
 function readEntry(log: ReadonlyMap<number, LogEntry>, seq: number): LogEntry {
   const entry = log.get(seq);
-  if (entry === undefined) throw new TurnfoldError('not_found', `log entry ${seq} is missing`, { details: { seq } });
+  if (entry === undefined)
+    throw new TurnfoldError('not_found', `log entry ${seq} does not exist`, { details: { seq } });
   return entry;
 }
 
@@ -113,7 +120,10 @@ function clippedItem({ seq, message }: LogEntry, segment: ClippedSegment): Conte
 
 function summaryItem(segment: SummarySegment, summary: Summary | undefined): ContextItem {
   if (summary === undefined) {
-    throw new TurnfoldError('not_found', `text of the summary over ${segment.from}…${segment.to} is missing`);
+    throw new TurnfoldError(
+      'not_found',
+      `the text of the summary of messages ${segment.from}…${segment.to} does not exist`,
+    );
   }
   const { from, to, version } = segment;
   const { text, raw } = summary;

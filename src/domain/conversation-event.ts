@@ -2,12 +2,15 @@ import type { WaitingCall, WaitKind } from './turn.ts';
 import type { Version } from './version.ts';
 
 /**
- * Retention of events. `keptMs`: milliseconds after the newest event of a conversation, after which all its events
- * expire together. `kept`: events per conversation that are kept at least. Trimming may leave up to a hundred more.
+ * Retention of a conversation's events. `keptMs`: all events expire together this long after the newest one. `kept`:
+ * the newest events that are always kept. Up to a hundred older ones may remain, because the stream is trimmed roughly.
  */
 export const EVENT_LIMITS = { keptMs: 86_400_000, kept: 500 } as const;
 
-/** How a pass ended, as reported in events. `superseded`: a restore or a rollback replaced the pass. */
+/**
+ * How a compaction pass ended, as reported in events. `superseded`: a restore or a rollback replaced the context
+ * version that the pass worked on.
+ */
 export type PassEndKind =
   | 'committed'
   | 'approved'
@@ -19,20 +22,23 @@ export type PassEndKind =
   | 'failed'
   | 'superseded';
 
-/** Why an approval could not be carried out. */
+/** Why turnfold could not carry out a person's approval of a proposed compaction. */
 export type ApprovalRefusalCode = 'invalid_input' | 'proposal_stale' | 'conversation_busy';
 
 /**
- * Figures of a proposed or committed version. Sizes are in tokens. `archived` counts the messages taken out of the
+ * Sizes of a proposed or committed context version, in tokens. `archived` is the number of messages that left the
  * context.
  */
 export interface VersionReport extends Pick<Version, 'strategy' | 'archived' | 'tokensBefore' | 'tokensAfter'> {
   readonly reasons: readonly string[];
 }
 
-/** A waiting call, as an event reports it. */
+/** A tool call that waits for an answer or an approval, as reported in an event. */
 export interface ReportedCall extends WaitingCall {
-  /** Mark that `arguments` is cut: an event holds 4,000 characters of all its calls. `result` returns the full text. */
+  /**
+   * True if `arguments` is cut. An event holds at most 4,000 characters of arguments over all its calls. The client
+   * method `result` returns the full text.
+   */
   readonly isCut?: true;
 }
 
@@ -41,26 +47,32 @@ export type EventBody =
   | { readonly type: 'turn_settled'; readonly turn: string; readonly state: 'completed' | 'failed' | 'canceled' }
   | {
       /**
-       * The turn waits and uses no worker meanwhile. A turn that is suspended again for the remaining calls is reported
+       * The turn is suspended and uses no worker. If it is suspended again for the remaining calls, this event is sent
        * again.
        */
       readonly type: 'turn_waiting';
       readonly turn: string;
-      /** Kind of wait. `answer` ends `tools` and `approval`. The other waits end by themselves. */
+      /**
+       * Kind of wait. A wait for `tools` or `approval` ends when a caller sends `answer`. Other waits end
+       * without a caller.
+       */
       readonly for: WaitKind;
-      /** Time at which the turn continues at the latest, in ms since epoch. For calls: their earliest deadline. */
+      /**
+       * Time at which the turn continues at the latest, in ms since epoch. For tool calls: the earliest deadline among
+       * them.
+       */
       readonly until: number;
-      /** Calls that wait for an answer or approval. Empty for `compaction` and `retry`. */
+      /** Tool calls that wait for a result or an approval. Empty for `compaction` and `retry`. */
       readonly calls: readonly ReportedCall[];
     }
   | (VersionReport & {
       readonly type: 'version_committed';
-      /** Number of the version, which is the live one from then on. */
+      /** Number of the new context version. The next model request uses this version. */
       readonly version: number;
       readonly cause: Version['cause'];
-      /** Milliseconds from the request to the commit. */
+      /** Milliseconds from the request for compaction to the commit of the version. */
       readonly durationMs: number;
-      /** Summarizer that wrote for the version. Absent if none did. */
+      /** Summarizer that wrote new summaries for this version. Absent if the version has no new summaries. */
       readonly model?: string;
     })
   | { readonly type: 'pass_ended'; readonly passId: string; readonly outcome: PassEndKind }
@@ -73,25 +85,25 @@ export type EventBody =
       readonly type: 'proposal_decided';
       readonly proposal: string;
       readonly verdict: 'approve' | 'reject';
-      /** Reason of a rejection, if the person gave one. */
+      /** Why the person rejected the proposal, if they gave a reason. */
       readonly reason?: string;
     }
   | { readonly type: 'approval_refused'; readonly passId: string; readonly code: ApprovalRefusalCode }
   /**
-   * An event of a newer program, whose type or fields this program does not know. It is reported instead of skipped. A
-   * caller that never saw its id would receive a report of a loss once the event was trimmed.
+   * An event that a newer release wrote, with a type or fields that this release does not know. It is delivered rather
+   * than skipped, because a reader that skipped its id would later be told that events were lost.
    */
   | {
       readonly type: 'unknown';
-      /** Type that this program does not know. */
+      /** Type of the event that this release does not know. */
       readonly name: string;
       readonly fields: Readonly<Record<string, string>>;
     };
 
-/** One durable event of a conversation. */
+/** One stored event of a conversation. */
 export type ConversationEvent = EventBody & {
-  /** Position of the event. Later events have larger ids. */
+  /** Position in the event stream. Later events have larger ids. */
   readonly id: string;
-  /** Time of the event in ms since epoch, by the store's clock. */
+  /** Time of the event in ms since epoch, by the clock of Redis. */
   readonly at: number;
 };

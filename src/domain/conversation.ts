@@ -1,73 +1,79 @@
 import type { OpenCall } from './history.ts';
 import type { SizeRecord } from './size.ts';
 
-/** Snapshot of a conversation, without its messages. The threshold check needs no more. */
+/** Snapshot of a conversation without its messages. It holds everything that decides whether to compact. */
 export interface ConversationState {
   readonly agent: string;
-  /** Seq of the last log entry. 0 for an empty log. */
+  /** Sequence number of the last log entry. 0 for an empty log. */
   readonly head: number;
   /**
-   * User messages in the log, appended ones included. A turn counts once its first claim writes its user message.
-   * `turnThreshold` compares this count with that of the last pass.
+   * Number of user messages in the log, appended ones included. A queued turn counts once a worker writes its user
+   * message. `turnThreshold` compares this number with its value after the last compaction pass.
    */
   readonly turns: number;
-  /** Tool calls that have no result yet. */
+  /** Tool calls without a result. */
   readonly openCalls: readonly OpenCall[];
-  /** Figures from which the size of the context follows. */
+  /** Token and byte counts from which the size of the context is computed. */
   readonly size: SizeRecord;
-  /** Log at the end of the last pass. Thresholds of turns and messages count from here. */
+  /** State of the log when the last compaction pass ended. `turnThreshold` and `messageThreshold` count from here. */
   readonly passed: {
-    /** Seq of the last log entry at that time. */
+    /** Sequence number of the last log entry at that time. */
     readonly head: number;
-    /** `turns` at that time. */
+    /** Number of user messages at that time. */
     readonly turns: number;
   };
-  /** Sizes below which no soft pass is requested. */
+  /** Context sizes below which workers request no soft compaction pass, because recent passes gained too little. */
   readonly backoff: Backoff;
-  /** Id of the pass that is requested or in progress. */
+  /** Id of the compaction pass that is requested or in progress. */
   readonly passId?: string;
-  /** Version that a provider refused. No pass commits its segments again. */
+  /** Context version that a provider refused. No later compaction pass commits the same segments. */
   readonly quarantine?: Quarantine;
-  /** Set while a fork copies messages into this conversation, which is incomplete until then. */
+  /** Present while a fork copies messages into this conversation, whose log is incomplete until the fork ends. */
   readonly isForking?: true;
   /**
-   * Newest version over which a model answered, with or without a usage report. A refusal never rolls back this
-   * version.
+   * Newest context version that a model answered, with or without a usage report. If a provider refuses a later
+   * request, this version is not rolled back.
    */
   readonly answeredVersion?: number;
-  /** Milliseconds of idle time after which the conversation is erased, as the last policy set it. */
+  /** Milliseconds without activity after which the conversation is erased, from the policy of the last write. */
   readonly conversationTtl?: number;
 }
 
-/** Snapshot without open calls. A worker knows these calls, and a turn may have 1,000 of them. */
+/** Snapshot without the open tool calls. The worker already knows them, and a turn may have 1,000. */
 export type StepState = Omit<ConversationState, 'openCalls'>;
 
-/** Marks a version that a provider refused, so that no later pass makes the same version again. */
+/**
+ * Marks a context version that a provider refused, so that no later compaction pass commits the same segments again.
+ */
 export interface Quarantine {
-  /** Number of the version that replaced the refused one. While it is live, passes use no model. */
+  /** Number of the version that replaced the refused one. While this version is current, compaction uses no models. */
   readonly version: number;
   /** Hash of the refused version's segments. */
   readonly segments: string;
 }
 
-/** Sizes in tokens below which no soft pass is requested, because the last passes gained nothing or too little. */
+/**
+ * Context sizes in tokens below which workers request no soft compaction pass, because the last passes gained too
+ * little.
+ */
 export interface Backoff {
-  /** Size below which the last evaluation would find nothing to do again. 0: no such limit. */
+  /** Size below which a compaction pass would again find nothing to remove. 0 if there is no such size. */
   readonly nothingBelowTokens: number;
-  /** Consecutive passes that gained too little. The third starts a backoff. */
+  /** Number of compaction passes in a row that gained too little. The third one starts a backoff. */
   readonly gainlessPasses: number;
-  /** Size below which a pass would gain too little again. 0: no such limit. */
+  /** Size below which a compaction pass would again gain too little. 0 if there is no such size. */
   readonly noGainBelowTokens: number;
   /**
-   * Size of the messages alone below which an append requests no pass: the larger backoff, or the hard limit if that is
-   * lower. An append does not know what else a request holds. Absent: every append may request a pass.
+   * Tokens of all messages below which an append requests no compaction pass: the larger backoff, or the hard limit if
+   * that is lower. An append knows only the messages, not the rest of a request. Absent: every append may request a
+   * pass.
    */
   readonly appendsBelowMessageTokens?: number;
 }
 
 export const NO_BACKOFF: Backoff = { nothingBelowTokens: 0, gainlessPasses: 0, noGainBelowTokens: 0 };
 
-/** Counts what was added since the last pass ended. */
+/** Counts the messages and user messages that were added since the last compaction pass ended. */
 export function sinceLastPass(state: Pick<ConversationState, 'head' | 'turns' | 'passed'>): {
   messages: number;
   turns: number;

@@ -2,19 +2,19 @@ import { describeRange } from './compaction/segments.ts';
 import { endsSlice, type Sliced } from './sliced.ts';
 import type { Segment, SeqRange, Version } from './version.ts';
 
-/** A stretch of the log that two versions treat differently. */
+/** A range of messages that two context versions treat differently. */
 export interface VersionChange {
   readonly from: number;
   readonly to: number;
-  /** How the earlier version shows these messages. */
+  /** How the earlier version treats these messages. */
   readonly before: Segment['kind'];
-  /** How the later version shows these messages. */
+  /** How the later version treats these messages. */
   readonly after: Segment['kind'];
 }
 
 /**
- * Lists the differences of two versions, up to the later base. Both versions show everything after their bases as it
- * is.
+ * Lists the differences of two context versions, up to the later `base`. Both versions contain all later messages
+ * unchanged.
  */
 export function* diffInSlices(before: Version, after: Version): Sliced<VersionChange[]> {
   const end = Math.max(before.base, after.base);
@@ -34,7 +34,7 @@ export function* diffInSlices(before: Version, after: Version): Sliced<VersionCh
   return changes;
 }
 
-/** Adds a change, joined with its neighbour if both are of the same kinds. */
+/** Adds a difference to the list. If its neighbour is of the same kinds, both become one entry. */
 function addChange(changes: VersionChange[], change: VersionChange): void {
   const last = changes.at(-1);
   const isContinued =
@@ -43,20 +43,20 @@ function addChange(changes: VersionChange[], change: VersionChange): void {
   else changes.push(change);
 }
 
-/** Segment at a seq, if the version has one there, and the start of the next segment. */
+/** Segment that contains a message, if there is one, and the first message of the next segment. */
 interface Passed {
   readonly segment: Segment | undefined;
   readonly nextFrom: number | undefined;
 }
 
-/** Finds the last seq up to which a version keeps the same segment. */
+/** Finds the last message that belongs to the same segment. */
 function lastLike({ segment, nextFrom }: Passed): number {
   return segment?.to ?? (nextFrom === undefined ? Number.POSITIVE_INFINITY : nextFrom - 1);
 }
 
 /**
- * Returns a function that finds the segment of a seq. The seqs must ascend, so that all segments are passed once. A
- * search for each of 25,000 stretches would take seconds.
+ * Returns a function that finds the segment of a message. Call it with ascending sequence numbers, because it walks the
+ * segments once. A separate search for each of 25,000 ranges would take seconds.
  */
 function passSegments({ segments }: Version): (seq: number) => Passed {
   let position = 0;
@@ -69,7 +69,9 @@ function passSegments({ segments }: Version): (seq: number) => Passed {
   };
 }
 
-/** Describes a stretch that lies in one segment. */
+/**
+ * Describes how a version treats a range of messages that lies in one segment. Equal descriptions mean equal treatment.
+ */
 function describe(version: Version, segment: Segment | undefined, range: SeqRange): string {
   return describeRange({ ...version, segments: segment === undefined ? [] : [segment] }, range).join();
 }

@@ -1,88 +1,100 @@
 import { brandErrors, hasBrand } from './thrown.ts';
 
 /**
- * Every error that leaves the project has one of these codes, so that programs can react to it. The value names who has to
+ * Every error that leaves turnfold has one of these codes, so that programs can react to it. The value says who must
  * act: the caller, a worker, the agent of a turn, or the operator of the service.
  */
 export const ERROR_CODES = {
   /** The input does not match its schema. `field` is the path of the wrong value. */
   invalid_input: 'caller',
-  /** The policy cannot work, e.g. its budget is below its fixed parts. Found at load. `details` holds the sum. */
+  /**
+   * The compaction policy can never work, e.g. its token budget is smaller than the system prompt and tools. Reported
+   * when the policy is loaded. `details` holds the calculation.
+   */
   invalid_policy: 'caller',
-  /** A tool result answers a call that no earlier message made. */
+  /** A tool result names a call that no earlier message made. */
   orphan_result: 'caller',
-  /** A call id is used twice, or a call is answered twice. */
+  /** Two calls have the same id, or one call has two results. */
   duplicate_call: 'caller',
   /** A message is larger than 1 MiB. */
   message_too_large: 'caller',
-  /** The turn id is known with another payload. Use a new id for a new turn. */
+  /** This turn id was accepted before with another payload. Use a new id for a new turn. */
   turn_conflict: 'caller',
-  /** The conversation belongs to another agent than the turn or append names. */
+  /** The conversation belongs to another agent than the one named in the request. */
   agent_conflict: 'caller',
-  /** The mailbox already holds `maxQueuedTurns` turns. Try again once some are settled. */
+  /** The conversation already has `maxQueuedTurns` unsettled turns. Try again when some of them have settled. */
   mailbox_full: 'caller',
-  /** A turn waits or runs, so the conversation accepts no append and no restore. */
+  /** A turn of the conversation runs or waits, so appending messages or restoring a version is not possible now. */
   conversation_busy: 'caller',
-  /** The log or the live version changed since the caller read it, or the turn does not wait for the answered call. */
+  /** The conversation changed since the caller read it. Or the answered call does not belong to a waiting turn. */
   conflict: 'caller',
-  /** The proposal was superseded or no longer fits the log. Read the current proposal first. */
+  /** The proposed compaction was replaced or no longer fits the log. Read the current proposal first. */
   proposal_stale: 'caller',
-  /** The turn has not failed, so it cannot be redriven. */
+  /** Only failed turns can be redriven, and this turn has not failed. */
   turn_not_failed: 'caller',
-  /** The compacted context would break a rule of its model's format, so nothing was changed. `details` holds the rules. */
+  /**
+   * The compacted context would break a rule of the provider's message format, so nothing was changed. `details` names
+   * the rules.
+   */
   invalid_context: 'caller',
-  /** The turn is not settled, so it cannot be rolled back. */
+  /** Only settled turns can be rolled back, and this turn has not settled. */
   turn_running: 'caller',
-  /** The restored version would exceed the agent's hard limit. `details` holds the sum. */
+  /** The restored version would exceed the size limit of the agent's model. `details` holds the calculation. */
   over_hard_limit: 'caller',
-  /** The version is no longer kept, or one of its texts is lost. */
+  /** The context version was deleted by its retention limit, or one of its texts is lost. */
   version_gone: 'caller',
-  /** A fork is copying the conversation. The conversation accepts nothing before the fork ends. */
+  /** A fork is copying messages into this conversation. Nothing else is accepted until the fork ends. */
   conversation_forking: 'caller',
-  /** The fork stopped half-way: the copy is incomplete. Fork again, or erase the copy. */
+  /** A fork stopped before its copy was complete. Run the fork again, or erase the copy. */
   fork_abandoned: 'caller',
-  /** The named conversation, turn, version or agent does not exist. */
+  /** The conversation, turn, version or agent in the request does not exist. */
   not_found: 'caller',
   /** The conversation was erased. */
   gone: 'caller',
-  /** Another worker owns the turn or the pass, so the write was not made. */
+  /** Another worker now owns the turn or the compaction pass, so this worker's write was not made. */
   fenced: 'worker',
-  /** The worker that claimed the turn has no agent of that name. */
+  /** The turn names an agent that the worker does not know. */
   unknown_agent: 'turn',
-  /** Three workers in a row claimed the turn and died or failed without an outcome. */
+  /** Three workers in a row claimed the turn, and each died or failed before it recorded an outcome. */
   poison: 'turn',
-  /** The turn needs more steps than its agent allows. */
+  /** The turn needs more model and tool calls than the agent's `maxSteps`. */
   step_limit: 'turn',
-  /** One step was suspended more often than allowed. */
+  /** One step of the turn was suspended more often than the limit. */
   retries_exhausted: 'turn',
-  /** The context exceeds the window, and nothing more may be removed. `details` holds the arithmetic (I14). */
+  /**
+   * The context exceeds the model's window, and compaction can remove nothing more. `details` holds the calculation
+   * (invariant I14).
+   */
   budget_infeasible: 'turn',
-  /** The request exceeds the window, and compaction is off. */
+  /** The request exceeds the model's window, and the policy switches compaction off. */
   context_overflow: 'turn',
-  /** The model refused the request or broke its contract. A retry would not help. */
+  /** The model refused the request or returned an invalid answer. A retry would not help. */
   model_failed: 'turn',
-  /** The system prompt function threw, took too long or returned no text. */
+  /** The agent's function for the system prompt threw an error, timed out or returned no text. */
   system_failed: 'turn',
-  /** The turn took more time than its agent allows, waits included. */
+  /** The turn took longer than the agent's `turnTimeoutMs`, waits included. */
   turn_timeout: 'turn',
-  /** A step or a wait exceeded its time limit. */
+  /** A model call, a tool call or a wait exceeded its time limit. */
   timeout: 'turn',
   /**
-   * The write succeeded but did not reach the requested durability in time. `details` names both. Repeat the call with the
-   * same id: it succeeds once the durability is reached.
+   * The write succeeded but did not reach the required replicas and disks in time. `details` names the required and the
+   * reached durability. Repeat the call with the same id until it succeeds.
    */
   accepted_unsure: 'service',
-  /** Redis does not answer or accepts no writes now: its disk is full, or required replicas are missing. */
+  /** Redis does not answer, or it cannot accept writes now because its disk is full or replicas are missing. */
   redis_unavailable: 'service',
-  /** Redis refuses our login, or its ACL forbids a needed command. Correct the address or the ACL. */
+  /** Redis refuses the login, or its ACL forbids a command that turnfold needs. Correct the address or the ACL. */
   redis_denied: 'service',
-  /** Redis refuses writes because its memory limit is reached. */
+  /** Redis refuses writes because it has reached `maxmemory`. */
   redis_full: 'service',
-  /** A record in Redis cannot be read. `details` names its key and field. Repair or erase the record. */
+  /** turnfold cannot read a record in Redis. `details` names its key and field. Repair or erase the record. */
   corrupt_record: 'service',
-  /** The database has other settings or a newer schema, or the server may evict keys or is too old. */
+  /**
+   * The Redis database was set up with other settings or by a newer release, or the server is too old or may evict
+   * keys.
+   */
   incompatible_store: 'service',
-  /** A setting of the environment does not parse, or an option of `startWorkers`, `openClient` or an agent is invalid. */
+  /** An environment variable cannot be parsed, or an option of `startWorkers`, `openClient` or an agent is invalid. */
   invalid_config: 'service',
 } as const;
 
@@ -93,7 +105,7 @@ export function isErrorCode(value: unknown): value is ErrorCode {
 }
 
 export interface ErrorContext {
-  /** Path of the input or setting at fault, e.g. `messages[3].toolCallId`. */
+  /** Path of the wrong input or setting, e.g. `messages[3].toolCallId`. */
   readonly field?: string;
   /** Figures and ids that explain the error, without contents or secrets. */
   readonly details?: Readonly<Record<string, unknown>> | undefined;
@@ -107,9 +119,9 @@ export class TurnfoldError extends Error {
     brandErrors(this, BRAND);
   }
 
-  /** Code to react to. */
+  /** Error code, for programs. */
   readonly code: ErrorCode;
-  /** Path of the input or setting at fault. */
+  /** Path of the wrong input or setting, e.g. `messages[3].toolCallId`. */
   readonly field: string | undefined;
   /** Figures and ids that explain the error, without contents or secrets. */
   readonly details: Readonly<Record<string, unknown>> | undefined;
@@ -122,13 +134,13 @@ export class TurnfoldError extends Error {
     this.details = context.details;
   }
 
-  /** The message without the leading name of its field. */
+  /** The message without the field name at its start. */
   get reason(): string {
     const prefix = `${this.field}: `;
     return this.message.startsWith(prefix) ? this.message.slice(prefix.length) : this.message;
   }
 
-  /** The form that may be sent over a wire or printed with `--json`. */
+  /** The error as a JSON object, for HTTP responses and for `--json`. */
   toJSON(): { code: ErrorCode; message: string; field?: string; details?: Readonly<Record<string, unknown>> } {
     return {
       code: this.code,
@@ -139,7 +151,7 @@ export class TurnfoldError extends Error {
   }
 }
 
-/** Error about one input or setting. Its message begins with the name of the field. */
+/** Creates an error about one input or setting. Its message starts with the name of that field. */
 export function fieldError(
   code: ErrorCode,
   field: string,
@@ -149,14 +161,17 @@ export function fieldError(
   return new TurnfoldError(code, `${field}: ${reason}`, { ...context, field });
 }
 
-/** Recognizes errors of every copy of this package, unlike `instanceof`. */
+/**
+ * Checks whether a value is an error of turnfold. Unlike `instanceof`, it also works when two copies of the package are
+ * loaded.
+ */
 export function isTurnfoldError(error: unknown, code?: ErrorCode): error is TurnfoldError {
   return hasBrand(error, BRAND) && (code === undefined || (error as TurnfoldError).code === code);
 }
 
 /**
- * Code of an error from a Redis that can be read but takes no writes now, so nothing was written. Undefined for other errors.
- * The Redis adapter sets the detail `takesNoWrites`.
+ * Returns the code of an error from a Redis that answers reads but refuses writes, so that nothing was written.
+ * Undefined for other errors. The Redis adapter marks such errors with the detail `takesNoWrites`.
  */
 export function findWriteRefusal(error: unknown): 'redis_full' | 'redis_unavailable' | undefined {
   if (isTurnfoldError(error, 'redis_full')) return 'redis_full';

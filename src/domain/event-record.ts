@@ -20,7 +20,8 @@ const json = z.string().transform((text, context): unknown => {
   }
 });
 
-// By name, so that none is forgotten: a missing one would be reported as unknown.
+// Written as an object, so that the compiler requires every outcome. A missing one would be reported as an unknown
+// event.
 const OUTCOMES = {
   committed: 'committed',
   approved: 'approved',
@@ -55,7 +56,10 @@ function nameSizes<Fields extends { readonly before: number; readonly after: num
   return { ...rest, tokensBefore: before, tokensAfter: after };
 }
 
-/** Fields as scripts write them, by type. Fields of a newer program are dropped. Its new values do not fit. */
+/**
+ * Schemas of the stored fields for each type of event. Unknown fields are dropped. An unknown value makes the event
+ * `unknown`.
+ */
 const SCHEMAS = {
   turn_settled: z.object({
     type: z.literal('turn_settled'),
@@ -114,7 +118,10 @@ const SCHEMAS = {
 
 const bodySchema = z.union(Object.values(SCHEMAS));
 
-/** Decodes an event from its id and its stored fields. Never throws: an event that this program cannot read has type `unknown`. */
+/**
+ * Decodes an event from its id and its stored fields. Never throws: an event that this release cannot decode gets the
+ * type `unknown`.
+ */
 export function decodeEvent(id: string, kept: Readonly<Record<string, string>>): ConversationEvent {
   const at = Number(id.split('-', 1)[0]);
   const body = bodySchema.safeParse(kept);
@@ -123,7 +130,7 @@ export function decodeEvent(id: string, kept: Readonly<Record<string, string>>):
   return { id, at, type: 'unknown', name, fields };
 }
 
-/** Fields of the event `version_committed`, as scripts write them. */
+/** Stored fields of the event `version_committed`, as Redis scripts expect them. */
 export function versionEvent(version: Version): Readonly<Record<string, string>> {
   const { number, cause, durationMs, model } = version;
   return {
@@ -135,7 +142,7 @@ export function versionEvent(version: Version): Readonly<Record<string, string>>
   };
 }
 
-/** Fields of the event `version_proposed`, as scripts write them. */
+/** Stored fields of the event `version_proposed`, as Redis scripts expect them. */
 export function proposalEvent(passId: string, { id, version }: Proposal): Readonly<Record<string, string>> {
   return { passId, proposal: id, ...encodeReport(version) };
 }
@@ -150,16 +157,16 @@ function encodeReport({ reasons, strategy, archived, tokensBefore, tokensAfter }
   };
 }
 
-/** Fields of the event `proposal_decided`. No other record keeps the reason of a rejection. */
+/** Stored fields of the event `proposal_decided`. The reason for a rejection is stored only here. */
 export function decisionEvent(proposal: string, verdict: Verdict): Readonly<Record<string, string>> {
   const reason = verdict.kind === 'reject' ? (verdict.reason ?? '') : '';
   return { proposal, verdict: verdict.kind, reason };
 }
 
-/** Most characters of the arguments of one event. A conversation keeps about 500 events. */
+/** Maximum number of characters of tool arguments in one event. A conversation keeps about 500 events. */
 const MAX_CALL_CHARACTERS = 4_000;
 
-/** The calls of a `turn_waiting` event. Cut arguments are marked. */
+/** Encodes the tool calls of a `turn_waiting` event. Arguments that are too long are cut and marked. */
 export function encodeWaitingCalls(calls: readonly CallToWaitFor[]): string {
   const most = Math.floor(MAX_CALL_CHARACTERS / Math.max(1, calls.length));
   return JSON.stringify(
@@ -171,7 +178,7 @@ export function encodeWaitingCalls(calls: readonly CallToWaitFor[]): string {
   );
 }
 
-/** Calls without their deadlines. */
+/** Lists the tool calls without their deadlines. */
 export function nameCalls(calls: readonly CallToWaitFor[]): Omit<CallToWaitFor, 'waitMs'>[] {
   return calls.map(({ id, name, arguments: text }) => ({ id, name, arguments: text }));
 }

@@ -4,7 +4,7 @@ import type { PassEvent } from './pass-events.ts';
 import type { QuarantineEntry } from './ports/sweep-store.ts';
 import type { WaitKind } from './turn.ts';
 
-/** Ids that a log line may carry, but never a metric label. No event carries contents. */
+/** Ids for log lines. They are never metric labels, because each label value would be a new time series. */
 export interface EventScope extends NamedConversation {
   /** Id of the turn, if the event concerns one. */
   readonly turn?: string;
@@ -13,8 +13,8 @@ export interface EventScope extends NamedConversation {
 }
 
 /**
- * How a model call ended. `lost`: aborted, because its worker no longer owned the conversation. `stopped`: aborted,
- * because its worker stopped.
+ * How a model call ended. `lost`: aborted, because another worker took over the conversation. `stopped`: aborted,
+ * because the worker shut down.
  */
 export const MODEL_OUTCOMES = [
   'answered',
@@ -28,7 +28,7 @@ export const MODEL_OUTCOMES = [
 ] as const;
 export type ModelOutcome = (typeof MODEL_OUTCOMES)[number];
 
-/** How a tool call was answered. All outcomes but `done` are error results. */
+/** How a tool call was answered. The model sees every outcome except `done` as an error result. */
 export const TOOL_OUTCOMES = [
   'done',
   'failed',
@@ -45,14 +45,14 @@ type TurnEvent =
   | {
       readonly type: 'turn_claimed';
       readonly agent: string;
-      /** Claims since the last outcome, this one included. */
+      /** Number of claims of this turn by workers since its last recorded progress, including this one. */
       readonly attempt: number;
       /**
-       * Milliseconds from the acceptance to the first claim. A scheduled turn counts from its due time. Absent at later
-       * claims.
+       * Milliseconds from the acceptance of the turn to its first claim by a worker. For a scheduled turn, counted from
+       * its due time. Absent on later claims.
        */
       readonly waitMs?: number;
-      /** Wait that this claim ends, if the turn was suspended. */
+      /** The wait that ended with this claim, if the turn was suspended. */
       readonly suspended?: {
         readonly for: WaitKind;
         readonly ms: number;
@@ -63,20 +63,20 @@ type TurnEvent =
       readonly outcome: 'completed' | 'failed';
       readonly code?: string;
       /**
-       * Milliseconds from the acceptance, waits included. A scheduled turn counts from its due time. Absent if a claim
-       * settled a poison turn.
+       * Milliseconds from the acceptance of the turn to its end, waits included. For a scheduled turn, counted from its
+       * due time. Absent if the turn failed as poison.
        */
       readonly durationMs?: number;
     }
   | {
       readonly type: 'turn_suspended';
       readonly for: WaitKind;
-      /** Milliseconds to the deadline. */
+      /** Milliseconds until the wait times out. */
       readonly waitMs: number;
     }
   | {
       readonly type: 'tool_called';
-      /** Name of a registered tool. `unknown` for a name that a model invented. */
+      /** Name of the tool. `unknown` if the model called a tool that the agent does not have. */
       readonly name: string;
       readonly outcome: ToolOutcome;
       readonly durationMs: number;
@@ -85,106 +85,126 @@ type TurnEvent =
 type ModelEvent =
   | {
       readonly type: 'model_called';
-      /** Use of the call: an answer of a turn, or a summary. */
+      /** Purpose of the call: to answer a turn or to write a summary. */
       readonly purpose: 'turn' | 'summary';
-      /** Id of the model that was called. For a chain: the id of the chain (`a|b`), even if the call fails. */
+      /** Id of the called model. For a list of fallback models: all their ids (`a|b`), even if the call fails. */
       readonly model: string;
-      /** The model in the chain that answered. It determines the costs. */
+      /** Model of the fallback list that answered. Its prices apply. */
       readonly answeredBy?: string;
       readonly outcome: ModelOutcome;
       readonly durationMs: number;
-      /** Milliseconds to the first text of the answer. Absent without a listener or without text. */
+      /**
+       * Milliseconds until the first text of a streamed answer. Absent if the answer was not streamed or had no text.
+       */
       readonly firstTextMs?: number;
       /**
-       * Description of the failure and the provider's name for it, without contents. Absent if the adapter gave none.
+       * Why the call failed, with the provider's error name and without contents. Absent if the provider adapter gave
+       * no reason.
        */
       readonly why?: string;
-      /** Error code of the provider, if the call failed. */
+      /** The provider's error code, if the call failed. */
       readonly code?: string;
-      /** Milliseconds that the provider asked to wait. */
+      /** Milliseconds that the provider asked to wait before a retry. */
       readonly retryAfterMs?: number;
-      /** Tokens of the request by our own count. */
+      /** Tokens of the request, counted by turnfold. */
       readonly tokens: number;
-      /** True if `tokens` exceeds the usable window. */
+      /** True if `tokens` exceeds the model's window minus the reserved output. */
       readonly isOverLimit: boolean;
-      /** Tokens of the request, as the provider counted them. */
+      /** Tokens of the request, counted by the provider. */
       readonly inputTokens?: number;
-      /** Tokens of the answer, as the provider counted them. */
+      /** Tokens of the answer, counted by the provider. */
       readonly outputTokens?: number;
-      /** Tokens of `inputTokens` that came from the provider's cache. */
+      /** Part of `inputTokens` that the provider read from its cache. */
       readonly cachedTokens?: number;
-      /** Cost in US dollars. Absent if the model has no prices. */
+      /** Cost in US dollars. Absent if no prices are known for the model. */
       readonly cost?: number;
     }
-  /** A model of a chain failed, and the next one was called. */
+  /** A model of a fallback list failed, and the next model of the list was called. */
   | {
       readonly type: 'model_passed_over';
-      /** Use of the call: an answer of a turn, or a summary. */
+      /** Purpose of the call: to answer a turn or to write a summary. */
       readonly purpose: 'turn' | 'summary';
       readonly model: string;
       readonly outcome: ModelErrorKind;
     };
 
-/** A worker dropped its work because another worker owns the work, the conversation was erased or the turn was canceled. */
+/**
+ * A worker abandoned its work, because another worker took over, the conversation was erased or the turn was canceled.
+ */
 type LossEvent = {
   readonly type: 'lease_lost';
   readonly what: 'turn' | 'pass';
-  /** How the lease was lost. */
+  /** Why the worker may not write any more. */
   readonly why?: 'fenced' | 'gone' | 'canceled' | 'expired';
 };
 
-/** Writes whose finished result a worker keeps and repeats while Redis refuses writes. */
+/** Kinds of writes that a worker keeps in memory and repeats while Redis refuses writes. */
 export const DEFERRED_WRITES = ['start', 'step', 'suspend', 'settle', 'rollback', 'request', 'summary'] as const;
 export type DeferredWrite = (typeof DEFERRED_WRITES)[number];
 
 type HoldEvent =
-  /** Redis refused a write. The worker keeps the finished result and repeats the write while the worker owns the work. */
+  /**
+   * Redis refused a write. The worker keeps the result in memory and repeats the write while it owns the conversation.
+   */
   | {
       readonly type: 'write_held';
       readonly write: DeferredWrite;
       readonly code: 'redis_full' | 'redis_unavailable';
     }
-  /** Redis accepted a write that it had refused before. */
+  /** A write that Redis had refused succeeded on a retry. */
   | {
       readonly type: 'write_taken';
       readonly write: DeferredWrite;
-      /** Milliseconds since the first refusal. */
+      /** Milliseconds since Redis first refused the write. */
       readonly heldMs: number;
     };
 
-/** A worker handed back unfinished work, because the worker stops or another turn must run alone in its process. */
+/** A worker handed back unfinished work, because it shuts down or must run another turn alone in its process. */
 type ReturnEvent = {
   readonly type: 'lease_returned';
   readonly what: 'turn' | 'pass' | 'summary';
-  /** True if the deadline of the stop interrupted a step or a call. */
+  /** True if the shutdown deadline interrupted a model or tool call. */
   readonly isCutOff: boolean;
 };
 
-/** A job is queued again, because its worker died, hung, lost Redis or stopped. The process that finds the job reports it. */
+/**
+ * A job was queued again, because its worker died, hung, shut down or lost its connection to Redis. The process that
+ * finds the job reports it.
+ */
 type ReclaimEvent = { readonly type: 'job_reclaimed'; readonly queue: string };
 
-/** A worker went silent without a stop: it died, hangs, or lost Redis. One other worker reports the loss, once. */
+/**
+ * A worker stopped sending heartbeats without a shutdown: it died, hangs, or lost its connection to Redis. Exactly one
+ * other worker reports this.
+ */
 type LostWorkerEvent = {
   readonly type: 'worker_lost';
   readonly worker: string;
   readonly roles: readonly string[];
-  /** Milliseconds from its start to its last sign of life. */
+  /** Milliseconds from the start of the worker to its last heartbeat. */
   readonly livedMs: number;
 };
 
-/** A conversation was erased after its idle TTL. The worker that removed the last keys reports the erase, once. */
+/**
+ * A conversation was erased because it was idle for its TTL. The worker that removed the last keys reports this once.
+ */
 type ExpiryEvent = { readonly type: 'conversation_expired'; readonly removedKeys: number };
 
-/** Redis was so full at the start of a worker that it may soon refuse writes. */
+/** When a worker started, Redis was so full that it may soon refuse writes. */
 type MemoryEvent = { readonly type: 'redis_nearly_full'; readonly usedBytes: number; readonly limitBytes: number };
 
-/** A worker started with a policy that has a flaw, e.g. a retired key. The worker uses the policy nevertheless. */
+/**
+ * A worker started with a compaction policy that has a flaw, e.g. a setting that no longer exists. The worker uses the
+ * policy anyway.
+ */
 type PolicyEvent = { readonly type: 'policy_warned'; readonly message: string };
 
-/** The sweeper set an unreadable record aside, so that the sweep of the shard continues. The event has ids, no contents. */
+/**
+ * The sweeper moved an unreadable record aside, so that it can process the rest. The event holds ids but no contents.
+ */
 type QuarantineEvent = { readonly type: 'record_quarantined' } & QuarantineEntry;
 
-/** A worker removed a job from its queue, because the data of the job cannot be read. */
+/** A worker removed a job from its queue, because the job's data cannot be read. */
 type DroppedJobEvent = {
   readonly type: 'job_dropped';
   readonly queue: string;
@@ -195,8 +215,7 @@ type DroppedJobEvent = {
 type FailureEvent = { readonly type: 'worker_failed'; readonly where: string; readonly error: unknown };
 
 /**
- * Everything that workers report. Metrics and logs subscribe to these events. The core knows neither. Durations are in
- * ms, sizes in tokens.
+ * Everything that workers report. Metrics and logs are made from these events. Durations are in ms, sizes in tokens.
  */
 export type WorkerEvent =
   | (EventScope & (TurnEvent | ModelEvent | PassEvent | LossEvent | ReturnEvent | HoldEvent | ExpiryEvent))

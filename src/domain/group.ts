@@ -4,12 +4,15 @@ import { forEachInSlices, runToEnd, type Sliced } from './sliced.ts';
 
 export type GroupKind = 'system' | 'user' | 'assistant' | 'round' | 'summary';
 
-/** The smallest unit that compaction may remove. Positions are indexes into the grouped messages. */
+/**
+ * The smallest unit that compaction may remove, e.g. an assistant message with all its tool results. Messages are named
+ * by their index in the grouped list.
+ */
 export interface Group {
   readonly kind: GroupKind;
-  /** Positions of its messages, ascending. Only a round has more than one. */
+  /** Indexes of the group's messages, ascending. Only a tool round has more than one. */
   readonly positions: readonly number[];
-  /** True for a round with a call that has no result yet. */
+  /** True for a tool round with a call that has no result yet. */
   readonly isOpen: boolean;
 }
 
@@ -20,9 +23,9 @@ interface GroupInProgress {
 }
 
 /**
- * Groups messages, in order of their first member. A tool round is found by its call ids over the whole history, at any
- * distance. A bounded look-ahead would lose results that come late.
- * @throws orphan_result, duplicate_call, with the field `messages[i].…`
+ * Groups messages, ordered by the first message of each group. A tool call and its result belong together at any
+ * distance, because results may arrive late.
+ * @throws orphan_result or duplicate_call, with the field `messages[i].…`
  */
 export function groupMessages(messages: readonly GroupedMessage[]): Group[] {
   return runToEnd(groupInSlices(messages));
@@ -30,7 +33,7 @@ export function groupMessages(messages: readonly GroupedMessage[]): Group[] {
 
 type GroupedMessage = Pick<Message, 'role' | 'toolCalls' | 'toolCallId'>;
 
-/** `groupMessages` in slices. */
+/** Like `groupMessages`, but yields regularly so that other work can run in between. */
 export function* groupInSlices(messages: readonly GroupedMessage[]): Sliced<Group[]> {
   const groups: GroupInProgress[] = [];
   const rounds = new Map<string, GroupInProgress>();
@@ -53,7 +56,11 @@ export function* groupInSlices(messages: readonly GroupedMessage[]): Sliced<Grou
     calls.forEach((call, index) => {
       if (rounds.has(call.id)) {
         const field = `messages[${position}].toolCalls[${index}].id`;
-        throw new TurnfoldError('duplicate_call', `${field}: call id ${call.id} is used twice`, { field });
+        throw new TurnfoldError(
+          'duplicate_call',
+          `${field}: call id ${call.id} is used by two calls. Give each call its own id`,
+          { field },
+        );
       }
       rounds.set(call.id, group);
     });
@@ -70,18 +77,22 @@ function findRound(
   const field = `messages[${position}].toolCallId`;
   const round = callId === undefined ? undefined : rounds.get(callId);
   if (callId === undefined || round === undefined) {
-    throw new TurnfoldError('orphan_result', `${field}: no call ${callId ?? '(none named)'} before this result`, {
-      field,
-    });
+    throw new TurnfoldError(
+      'orphan_result',
+      `${field}: no earlier message makes the call ${callId ?? '(no id given)'}`,
+      {
+        field,
+      },
+    );
   }
   if (answered.has(callId)) {
-    throw new TurnfoldError('duplicate_call', `${field}: call ${callId} is answered twice`, { field });
+    throw new TurnfoldError('duplicate_call', `${field}: call ${callId} already has a result`, { field });
   }
   answered.add(callId);
   return round;
 }
 
-/** Returns the index of the group for each position. */
+/** For each message index, returns the index of its group. */
 export function indexGroups(groups: readonly Group[], messageCount: number): number[] {
   const groupOf = new Array<number>(messageCount).fill(-1);
   groups.forEach((group, index) => {

@@ -2,30 +2,31 @@ import { TurnfoldError } from './errors.ts';
 import { callIdAt } from './ids.ts';
 import type { Message, ToolCall } from './message.ts';
 
-/** A call without a result, with the ids by which a result may name it. */
+/** A tool call without a result, and the ids by which a result may refer to it. */
 export interface OpenCall {
   readonly id: string;
-  /** Id by the provider, if the log gave the call another one. */
+  /** Id that the provider gave the call, if the log renamed it. */
   readonly providerId?: string | undefined;
 }
 
-/** A call of the messages being adopted. A result may also name it by the id that the caller used. */
+/** A tool call in the messages being added. A result may also refer to it by the id that the caller used. */
 interface NamedCall extends OpenCall {
   readonly givenId?: string;
 }
 
 export interface AdoptedMessages {
   readonly messages: Message[];
-  /** Calls without a result after the last message, oldest first. */
+  /** Tool calls that have no result after the last message, oldest first. */
   readonly openCalls: readonly OpenCall[];
 }
 
 /**
- * Gives messages the ids that the log uses. Providers repeat call ids from one response to the next. Inside the log
- * each call is `c<seq>_<index>`. A result belongs to the nearest earlier call that has its id and no result yet.
- * @param firstSeq seq that the first message will get
- * @param openCalls calls of the log that still wait for a result
- * @param at path of the messages in the caller's input
+ * Renames tool calls to the ids that the log uses, because providers repeat ids from one response to the next. In the
+ * log, each call has the id `c<seq>_<index>`. A result belongs to the nearest earlier call with its id that has no
+ * result yet.
+ * @param firstSeq sequence number that the first message will get in the log
+ * @param openCalls tool calls of the log that still have no result
+ * @param at path of the messages in the caller's input, for errors
  * @throws orphan_result, duplicate_call
  */
 export function adoptMessages(
@@ -51,11 +52,13 @@ export function adoptMessages(
   return { messages: adopted, openCalls: open.list() };
 }
 
-/** Open calls, found by any of their ids. A search through a list for each result took 0.6 s for 10,000 calls. */
+/**
+ * Tool calls without a result, indexed by all their ids. Searching a list for each result took 0.6 s for 10,000 calls.
+ */
 class OpenCalls {
-  /** All open calls, oldest first. */
+  /** All calls without a result, oldest first. */
   readonly #open = new Set<NamedCall>();
-  /** Calls by each of their ids, oldest first. An answered call stays until a search meets it. */
+  /** Calls under each of their ids, oldest first. Answered calls are removed lazily, when a search finds them. */
   readonly #byName = new Map<string, NamedCall[]>();
 
   constructor(calls: readonly OpenCall[]) {
@@ -72,7 +75,7 @@ class OpenCalls {
     }
   }
 
-  /** Removes and returns the newest open call of this name. */
+  /** Removes and returns the newest unanswered call with this id. */
   take(name: string): NamedCall | undefined {
     const named = this.#byName.get(name) ?? [];
     for (let call = named.pop(); call !== undefined; call = named.pop()) if (this.#open.delete(call)) return call;
@@ -89,7 +92,11 @@ function adoptCalls(calls: readonly ToolCall[], seq: number, at: string): ToolCa
   return calls.map((call, index) => {
     if (ids.has(call.id)) {
       const field = `${at}[${index}].id`;
-      throw new TurnfoldError('duplicate_call', `${field}: call id ${call.id} is used twice in one message`, { field });
+      throw new TurnfoldError(
+        'duplicate_call',
+        `${field}: call id ${call.id} is used by two calls of this message. Give each call its own id`,
+        { field },
+      );
     }
     ids.add(call.id);
     const id = callIdAt(seq, index);
@@ -104,8 +111,8 @@ function answerCall(message: Message, open: OpenCalls, answered: Set<string>, fi
     const code = answered.has(named) ? 'duplicate_call' : 'orphan_result';
     const why =
       code === 'duplicate_call'
-        ? `call ${named} is answered twice`
-        : `no open call ${named || '(none named)'} before this result`;
+        ? `call ${named} already has a result`
+        : `no earlier unanswered call has the id ${named || '(no id given)'}`;
     throw new TurnfoldError(code, `${field}: ${why}`, { field });
   }
   answered.add(named);

@@ -1,23 +1,26 @@
 import { z } from 'zod';
 
-/** Ids of conversations, turns, agents, tenants and operations: chosen by the caller, or a ULID. */
+/**
+ * Format of all ids: of conversations, turns, agents, tenants and operations. The caller chooses an id, or turnfold
+ * makes a ULID.
+ */
 export const idSchema = z.string().regex(/^[A-Za-z0-9_.-]{1,128}$/, 'must match [A-Za-z0-9_.-]{1,128}');
 
-/** Address of a conversation. */
+/** Tenant and id that identify a conversation. */
 export interface ConversationRef {
-  /** Tenant that owns the conversation. `_` by default. */
+  /** Tenant that owns the conversation (default `_`). */
   readonly tenant: string;
-  /** Id of the conversation within its tenant. */
+  /** Id of the conversation, unique within its tenant. */
   readonly id: string;
 }
 
 export const DEFAULT_TENANT = '_';
 
-/** Address of a conversation in views, events and JSON lines. */
+/** Tenant and id of a conversation, named as in API responses, events and JSON lines. */
 export interface NamedConversation {
-  /** Tenant that owns the conversation. `_` by default. */
+  /** Tenant that owns the conversation (default `_`). */
   readonly tenant: string;
-  /** Id of the conversation within its tenant. */
+  /** Id of the conversation, unique within its tenant. */
   readonly conversation: string;
 }
 
@@ -26,26 +29,26 @@ export function nameConversation({ tenant, id }: ConversationRef): NamedConversa
 }
 
 /**
- * Builds the call id that the log uses. It is unique, since a log has one entry per seq. The log keeps the provider's
- * own id beside it, because providers may repeat theirs.
+ * Builds the id of a tool call in the log. It is unique because each log entry has its own number. The provider's id is
+ * stored beside it, because providers may repeat their ids.
  */
 export function callIdAt(seq: number, index: number): string {
   return `c${seq}_${index}`;
 }
 
-/** Seq of the assistant message that made a call. */
+/** Returns the number of the log entry that made a tool call, from the call's id. */
 export function seqOfCallId(callId: string): number {
   return Number(callId.slice(1, callId.indexOf('_')));
 }
 
-/** Index of a call among the calls of its message, from 0. */
+/** Returns the index of a tool call within its message, from 0. */
 export function indexOfCallId(callId: string): number {
   return Number(callId.slice(callId.indexOf('_') + 1));
 }
 
 /**
- * A span as W3C `traceparent`: 55 characters of ids, without content. It travels in a turn's record and in job data, so
- * that the work joins the trace of its caller.
+ * A trace span as a W3C `traceparent` string of 55 characters. It is stored with a turn and in job data, so that a
+ * worker's spans join the caller's trace.
  */
 export const traceParentSchema = z.string().regex(/^00-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/);
 

@@ -1,49 +1,49 @@
 import { TurnfoldError } from './errors.ts';
 import type { Policy } from './policy.ts';
 
-/** Properties of a model from which the limits follow. Sizes are in tokens. */
+/** Limits of a model from which compaction thresholds are computed. Sizes are in tokens. */
 export interface ModelWindow {
-  /** Tokens that a request and its answer may have together. */
+  /** Context window: maximum tokens of a request plus its answer. */
   readonly windowTokens: number;
-  /** Tokens that one answer may have at most. */
+  /** Maximum tokens of one answer. */
   readonly outputCapTokens: number;
-  /** Factor from our mean count to an upper bound. Guarantees rest on the upper bound. */
+  /** Factor that turns turnfold's token count into an upper bound. Hard limits use the upper bound. */
   readonly upperBoundFactor: number;
-  /** Bytes that the provider accepts in one request. */
+  /** Maximum bytes of one request that the provider accepts. */
   readonly maxRequestBytes?: number;
 }
 
-/** Sizes of the parts that every request of an agent holds. */
+/** Sizes of the parts of an agent's request that compaction cannot shrink. */
 export interface FixedWeight {
   readonly systemTokens: number;
   readonly toolTokens: number;
   readonly pinTokens: number;
 }
 
-/** Tokens that a provider's format adds to a request. */
+/** Tokens that a provider's message format adds to each request. */
 export const FRAMING_TOKENS = 3;
-/** Tokens of the window that are reserved for an answer, at most. */
+/** Maximum tokens of the window that are reserved for an answer. */
 export const MAX_RESERVE_TOKENS = 8192;
 
-/** Thresholds in tokens, resolved for one model. An absent threshold is off. */
+/** Compaction thresholds of one model, in tokens. An absent threshold is off. */
 export interface Limits {
-  /** Window − reserved output. */
+  /** Window of the model minus the output reserved for an answer. */
   readonly usable?: number;
   readonly maxTokens?: number;
   readonly tokenThreshold?: number;
   readonly ratioTokens?: number;
   readonly hardTokens?: number;
   readonly upperBoundFactor: number;
-  /** Bytes that messages, system prompt and tools may have as plain texts. */
+  /** Maximum bytes of the plain texts of messages, system prompt and tools. */
   readonly maxBytes?: number;
 }
 
-/** Share of the provider's byte limit for texts. The rest is for the format around them and for escapes in JSON. */
+/** Share of the provider's byte limit that plain texts may fill. The rest is for JSON syntax and escapes. */
 const TEXT_BYTES_SHARE = 0.8;
 
 /**
- * Resolves the thresholds of a policy for a model.
- * @param model absent for a plan without a model: its ratios are off
+ * Computes the thresholds of a compaction policy for a model.
+ * @param model absent when planning without a model. Thresholds that are a share of the window are then off
  */
 export function resolveLimits(policy: Policy, model?: ModelWindow): Limits {
   const { tokenThreshold } = policy;
@@ -64,14 +64,15 @@ export function resolveLimits(policy: Policy, model?: ModelWindow): Limits {
 
 interface SoftLimit {
   readonly tokens: number;
-  /** Formula of `tokens`, with a name for each factor. */
+  /** The calculation of `tokens`, with a name for each factor, for error messages. */
   readonly sum: string;
 }
 
 /**
- * Computes the size from which a soft pass is wanted: a share of the usable window. Turns may have to wait before that
- * size, if the counts of a model are uncertain. A model with a factor of 1.33 blocks at three quarters of its window.
- * There the soft limit keeps the same relative distance to the point of blocking.
+ * Computes the context size at which a soft compaction pass is requested: a share of the usable window. If turnfold
+ * counts a model's tokens imprecisely, turns must wait for compaction at a smaller size. With an upper-bound factor of
+ * 1.33, that is three quarters of the window. The soft limit then shrinks in proportion, so that it still comes before
+ * the hard limit.
  */
 function softLimit({ thresholdRatio, hardRatio }: Policy, usable: number, factor: number): SoftLimit {
   const ratioTokens = scaleTokens(usable, thresholdRatio);
@@ -91,9 +92,9 @@ function softLimit({ thresholdRatio, hardRatio }: Policy, usable: number, factor
 }
 
 /**
- * Returns the limits of a pass after the provider refused a request as too long. The target is half of the refused size
- * by our count. Either the window is smaller than the profile says, or the provider counts more than we do.
- * @param refusedTokens upper bound of the refused size
+ * Returns the limits of a compaction pass after the provider refused a request as too long. The target is half of the
+ * refused size. Either the window is smaller than configured, or the provider counts more tokens than turnfold.
+ * @param refusedTokens upper bound of the refused request's size
  */
 export function limitsAfterOverflow(limits: Limits, refusedTokens: number): Limits {
   const half = Math.floor(refusedTokens / 2);
@@ -104,14 +105,17 @@ function maxTextBytes({ maxRequestBytes }: ModelWindow): number | undefined {
   return maxRequestBytes === undefined ? undefined : Math.floor(maxRequestBytes * TEXT_BYTES_SHARE);
 }
 
-/** Multiplies as in decimal arithmetic. In binary, 100 × 0.55 is 55.00000000000001, which 55 tokens would not reach. */
+/**
+ * Multiplies as in decimal arithmetic. In binary floating point, 100 × 0.55 is 55.00000000000001, and 55 tokens would
+ * not reach that threshold.
+ */
 export function scaleTokens(tokens: number, factor: number): number {
   return Number((tokens * factor).toPrecision(12));
 }
 
 /**
- * Rejects a policy under which one pass would follow the next for ever. Runs when the policy is loaded.
- * @throws invalid_policy with the sum
+ * Rejects a policy under which each compaction pass would immediately trigger the next. Runs when the policy is loaded.
+ * @throws invalid_policy with the calculation in its message
  */
 export function checkLimits(policy: Policy, limits: Limits, fixed: FixedWeight): void {
   const { maxTokens, usable, tokenThreshold } = limits;
@@ -127,7 +131,7 @@ export function checkLimits(policy: Policy, limits: Limits, fixed: FixedWeight):
   if (tokenThreshold !== undefined && tokenThreshold < maxTokens) {
     refuse(
       'tokenThreshold',
-      `tokenThreshold ${tokenThreshold} < maxTokens ${maxTokens}: one pass would follow the next for ever`,
+      `tokenThreshold ${tokenThreshold} < maxTokens ${maxTokens}: each compaction pass would trigger the next. Raise tokenThreshold to at least maxTokens`,
     );
   }
   if (usable === undefined) return;
@@ -144,7 +148,7 @@ export function checkLimits(policy: Policy, limits: Limits, fixed: FixedWeight):
   }
 }
 
-/** Rounds to two decimals at most. */
+/** Formats a number with at most two decimals. */
 function showTokens(tokens: number): string {
   return String(Number(tokens.toFixed(2)));
 }

@@ -1,23 +1,23 @@
 import { z } from 'zod';
 import { writeBoundedJson } from './bounded-json.ts';
 
-/** UTF-8 bytes that a message may have (1 MiB). */
+/** Maximum UTF-8 bytes of a message (1 MiB). */
 export const MAX_MESSAGE_BYTES = 1_048_576;
 
 export const toolCallSchema = z.object({
   /**
-   * Id of the call: `c<seq>_<index>` in the log. Elsewhere the id of the caller or provider, unique within a
-   * conversation.
+   * Id of the tool call. In the log it is `c<seq>_<index>`. Elsewhere the caller or the provider chooses it, unique
+   * within a conversation.
    */
   id: z.string().min(1).max(256),
   name: z.string().min(1).max(128),
   /** JSON object as text, exactly as the model wrote it. */
   arguments: z.string(),
-  /** Id by the provider, if the log gave the call another one. */
+  /** Id that the provider gave the call, if the log renamed it. */
   providerId: z.string().optional(),
 });
 
-/** Any JSON value, copied, so that reading it later cannot fail. `raw` and each part have the bounds of a message. */
+/** Any JSON value. It is copied, so that reading it later cannot throw. The size limits of a whole message apply. */
 export const jsonSchema = z.unknown().transform((value, context): unknown => {
   if (value === undefined) return undefined;
   const written = writeBoundedJson(value, { maxCharacters: MAX_MESSAGE_BYTES });
@@ -27,12 +27,15 @@ export const jsonSchema = z.unknown().transform((value, context): unknown => {
   return z.NEVER;
 });
 
-/** Copied as one value, because a message of a megabyte may have 300,000 parts. */
+/** Copied as one value, because a message of 1 MB may have 300,000 parts. */
 const partsSchema = z
   .custom<unknown[]>(Array.isArray, 'expected a list')
   .pipe(jsonSchema as z.ZodType<unknown[], unknown[]>);
 
-/** A list whose length is checked before its members are read. A list with a length of a billion is refused at once. */
+/**
+ * Schema of a list that checks the length before it reads the members. It refuses a list of length 1,000,000,000 at
+ * once.
+ */
 export function boundedList<Schema extends z.ZodType>(
   schema: Schema,
   most: number,
@@ -44,35 +47,36 @@ export function boundedList<Schema extends z.ZodType>(
 }
 
 /**
- * Calls that one message may have. Redis rewrites the open calls with each result, which takes 16 s for 4,000 calls.
+ * Maximum number of tool calls in one message. Each result rewrites the list of open calls in Redis, which takes 16 s
+ * in total for 4,000 calls.
  */
 export const MAX_CALLS = 1_000;
 
 export const messageSchema = z.object({
-  /** Author of the message. `summary` marks a summary. */
+  /** Author of the message. `summary` marks a summary that replaces compacted messages. */
   role: z.enum(['system', 'user', 'assistant', 'tool', 'summary']),
   content: z.string(),
   toolCalls: boundedList(toolCallSchema, MAX_CALLS)
     .refine((calls) => calls.length > 0, 'expected at least one call')
     .optional(),
-  /** Id of the call that a tool result answers. */
+  /** Id of the tool call that this message answers. */
   toolCallId: z.string().min(1).max(256).optional(),
-  /** Error mark of a tool result. */
+  /** True if the tool call failed. */
   isError: z.boolean().optional(),
-  /** Compaction removes this message before others. */
+  /** True if compaction should remove this message before others. */
   droppable: z.boolean().optional(),
-  /** Mark of a message whose whole group compaction must keep. */
+  /** True if compaction must never remove this message or the tool round that it belongs to. */
   pinned: z.boolean().optional(),
-  /** Content besides text, e.g. images. `content` holds the text. */
+  /** Content that is not plain text, e.g. images. `content` holds the text. */
   parts: partsSchema.optional(),
-  /** Item of the provider, unchanged. */
+  /** The provider's original item for this message, unchanged. */
   raw: jsonSchema.optional(),
-  /** Origin of a summary. */
+  /** The messages that a summary replaces. */
   summary: z
     .object({
-      /** First seq that the summary stands for. */
+      /** Sequence number of the first message that the summary replaces. */
       from: z.number().int().min(1),
-      /** Last seq that the summary stands for. */
+      /** Sequence number of the last message that the summary replaces. */
       to: z.number().int().min(1),
       version: z.number().int().min(1).optional(),
     })
@@ -83,9 +87,9 @@ export type ToolCall = z.infer<typeof toolCallSchema>;
 export type Message = z.infer<typeof messageSchema>;
 export type Role = Message['role'];
 
-/** Size of a message, a range or a context. Providers limit both tokens and bytes. */
+/** Size of a message, of a range of messages or of a context. Providers limit tokens and bytes. */
 export interface Weight {
-  /** Tokens by our own count. */
+  /** Tokens, counted by turnfold. */
   readonly tokens: number;
   /** UTF-8 bytes. */
   readonly bytes: number;
@@ -97,24 +101,24 @@ export function addWeights(a: Weight, b: Weight): Weight {
   return { tokens: a.tokens + b.tokens, bytes: a.bytes + b.bytes };
 }
 
-/** A message with its weight, counted once before it is appended. */
+/** A message with its size, which is counted once before the message is appended. */
 export interface WeighedMessage extends Weight {
   readonly message: Message;
 }
 
-/** One entry of a conversation's log. Entries are never changed. */
+/** One entry of a conversation's log. Entries never change after they are written. */
 export interface LogEntry extends WeighedMessage {
-  /** Position in the log, from 1. */
+  /** Number of the entry in the log, from 1. */
   readonly seq: number;
   /** Weight of the log up to and including this entry. The weight of any range is one subtraction. */
   readonly total: Weight;
-  /** Turn that wrote the entry. Absent for appended and imported messages. */
+  /** Turn that wrote the entry. Absent for messages that a caller appended or imported. */
   readonly turn?: string;
   /** Time of the write in ms since epoch. */
   readonly at: number;
 }
 
-/** Numbers weighed messages as a log does, from `firstSeq`. Used for logs outside of a store. */
+/** Numbers messages as a log does, starting with `firstSeq`. Used for logs that are not in Redis. */
 export function buildLog(
   messages: readonly WeighedMessage[],
   firstSeq = 1,
@@ -129,8 +133,8 @@ export function buildLog(
 }
 
 /**
- * Result for a call still open when its turn was canceled or failed. The call may have run, so the text does
- * not deny it. Counted here once, because a script cannot count.
+ * Tool result that is written for a call that was unanswered when its turn was canceled or failed. The text admits that
+ * the call may have run. Its tokens are counted here, because a Redis script cannot count tokens.
  */
 export const CLOSING_RESULT = {
   content: 'No result: the conversation went on before this call was answered. The call may have taken effect.',

@@ -14,7 +14,7 @@ import { clipText, describeThrown, readSafely } from './thrown.ts';
 
 const MODEL_NAME_CHARACTERS = 256;
 
-/** Checks answers at run time, because a user's own model may be written without our types. */
+/** Model answers are checked at run time, because a user's model adapter may be written without TypeScript. */
 const answerSchema = z
   .object({
     content: z.string(),
@@ -24,11 +24,12 @@ const answerSchema = z
     raw: jsonSchema.nullish(),
   })
   .refine(({ content, toolCalls }) => countCharacters(content, toolCalls) <= MAX_MESSAGE_BYTES, {
-    error: `more than ${MAX_MESSAGE_BYTES} bytes of text and calls`,
+    error: `the text and tool calls exceed ${MAX_MESSAGE_BYTES} bytes`,
   });
 
 /**
- * Makes a bounded plain copy of an answer. Later code meets no getters, cycles or megabytes.
+ * Copies an answer of a model into plain data of limited size, so that later code meets no getters, cycles or
+ * megabytes.
  * @throws ModelError of kind `fatal`, which names the invalid field but never its content
  */
 export function checkAnswer(answer: unknown): ModelAnswer {
@@ -47,7 +48,7 @@ export function checkAnswer(answer: unknown): ModelAnswer {
 const compactionSchema = z.object({ text: z.string().max(MAX_MESSAGE_BYTES).nullish(), raw: jsonSchema });
 
 /**
- * `checkAnswer` for the result of a provider's own compaction.
+ * Like `checkAnswer`, for the result of a provider's own compaction.
  * @throws ModelError of kind `fatal`
  */
 export function checkCompaction(compaction: unknown): ModelCompaction {
@@ -56,7 +57,7 @@ export function checkCompaction(compaction: unknown): ModelCompaction {
   return { ...(typeof text === 'string' && { text }), ...(usage && { usage }), raw };
 }
 
-/** The usage is read on its own, because a refused answer was billed, too. */
+/** Usage is read separately from the rest, because the provider bills invalid answers too. */
 function readFields<Fields>(schema: z.ZodType<Fields>, value: unknown, at: string) {
   const usage = readUsage(readSafely(value, 'usage'));
   const read = safeParse(schema, value, at, 'invalid_input');
@@ -65,15 +66,18 @@ function readFields<Fields>(schema: z.ZodType<Fields>, value: unknown, at: strin
 }
 
 const ERROR_CODE_CHARACTERS = 200;
-/** Most characters of a refused request's form. Only the few entries that the refusal names are kept. */
+/**
+ * Maximum characters of the outline of a refused request. Only the few entries that the provider's error names are
+ * kept.
+ */
 const ERROR_FORM_CHARACTERS = 64 * 1024;
-/** Ten years in ms. A retry time further away is ignored as a mistake of the provider. */
+/** Ten years in ms. A longer retry delay must be the provider's mistake and is ignored. */
 const MAX_RETRY_MS = 315_360_000_000;
 
 /**
- * Turns any thrown value into a ModelError that can be stored: of a known kind, bounded and without getters. Without an
- * adapter's code, only the name of the error is kept, because its message could quote the request.
- * @param now ms since epoch
+ * Converts any thrown value into a ModelError that can be stored: with a known kind, limited size and no getters. If
+ * the value carries no error code of an adapter, only its name is kept, because its message could quote the request.
+ * @param now current time in ms since epoch
  */
 export function readModelError(thrown: unknown, now: number): ModelError {
   if (!isModelError(thrown)) return new ModelError('fatal', describeThrown(thrown).name);
@@ -90,7 +94,7 @@ export function readModelError(thrown: unknown, now: number): ModelError {
   });
 }
 
-/** Bounds the report of a chain about a failed model. Both values become labels of metrics. */
+/** Limits the length of a fallback list's report about a failed model. Both values become metric labels. */
 export function readPassedOver(
   model: unknown,
   kind: unknown,
@@ -107,12 +111,12 @@ function isKind(kind: unknown): kind is ModelErrorKind {
 
 const COUNTS = ['inputTotal', 'cachedInput', 'cacheWrite', 'output', 'outputKept'] as const;
 
-/** Reads the numbers of a usage report of any form. `checkUsage` decides whether they are valid counts. */
+/** Reads token counts from a usage report of any shape. `checkUsage` decides whether they are valid. */
 export function readUsage(usage: unknown): ModelUsage | undefined {
   if (typeof usage !== 'object' || usage === null) return undefined;
   const counts = COUNTS.map((name) => [name, readSafely(usage, name)] as const);
   const numbers = counts.filter(([, count]) => typeof count === 'number');
-  // A missing count stays missing. `checkUsage` then ignores the usage.
+  // A missing count stays missing, and `checkUsage` then ignores the whole report.
   return Object.fromEntries(numbers) as unknown as ModelUsage;
 }
 

@@ -49,7 +49,7 @@ test('checkAnswer refuses an answer whose content cannot be read as fatal', () =
 
 test('checkAnswer refuses an answer with more text and calls than a message may have', () => {
   const answer = { content: 'x'.repeat(600_000), toolCalls: [{ ...call, arguments: 'y'.repeat(600_000) }] };
-  expect(() => checkAnswer(given(answer))).toThrow(/bytes of text and calls/);
+  expect(() => checkAnswer(given(answer))).toThrow(/text and tool calls exceed/);
 });
 
 function cyclic(): object {
