@@ -12,22 +12,25 @@ import type { Refusal } from '../workers/compaction/settle-sendable.ts';
 import type { PreparedAgent } from '../workers/prepared-agent.ts';
 import { EvaluatedPasses, type SummarizerChain } from './evaluated-passes.ts';
 
-/** Figures of a pass. Tokens are means of the whole request. Bytes are those of its texts: messages and pins. */
+/**
+ * Result of one compaction pass. Token counts are estimates of the whole request. Byte counts cover the request's
+ * texts: messages, system prompt and pins.
+ */
 export interface CompactionReport {
   readonly kind: SettledContext['strategy'] | 'none';
   readonly reasons: readonly Reason[];
   readonly tokensBefore: number;
   readonly tokensAfter: number;
   readonly bytesAfter: number;
-  /** Messages taken out of the context, summarized ones included. */
+  /** Number of messages that left the context, including those that a summary replaced. */
   readonly archived: number;
-  /** Sequences with a summary in the new context. */
+  /** Number of summaries in the new context. */
   readonly sequences: number;
-  /** Messages removed without a summary. */
+  /** Number of messages that were removed without a summary. */
   readonly evicted: number;
   readonly clipped: number;
   readonly floorRelaxed: boolean;
-  /** Steps in their order, with the size after each. */
+  /** Steps of the compaction, in the order in which they ran, with the size of the request after each step. */
   readonly steps: readonly { readonly step: LadderStep; readonly tokens: number; readonly bytes: number }[];
 }
 
@@ -37,10 +40,11 @@ export interface CompactedConversation {
 }
 
 /**
- * Runs one pass over a whole recorded conversation, requested as `manual`: the budget wins over the floor.
- * @param weighed messages with call ids of a log
- * @throws budget_infeasible with the arithmetic and what to change
- * @throws invalid_context if the compacted context breaks a rule of a format
+ * Runs one compaction pass over a whole recorded conversation, as if a person had requested it (`manual`). If the
+ * budget requires it, messages of the retention window are removed as well.
+ * @param weighed messages with token counts, whose call ids are those of a log
+ * @throws budget_infeasible with the sizes of all parts and advice on what to change
+ * @throws invalid_context if the compacted context breaks a rule of a provider's format
  */
 export async function compactConversation(
   weighed: readonly WeighedMessage[],
@@ -69,10 +73,14 @@ export async function compactConversation(
 }
 
 function refusedError({ codes, message }: Refusal): TurnfoldError {
-  return new TurnfoldError('invalid_context', `messages: compacted they would break ${codes.join(', ')}: ${message}`, {
-    field: 'messages',
-    details: { rules: codes },
-  });
+  return new TurnfoldError(
+    'invalid_context',
+    `messages: the compacted messages would break ${codes.length === 1 ? 'rule' : 'rules'} ${codes.join(', ')}: ${message}`,
+    {
+      field: 'messages',
+      details: { rules: codes },
+    },
+  );
 }
 
 const NOTHING_DONE = {
@@ -111,7 +119,7 @@ type Part = 'fixed' | 'pinned' | 'open' | 'floor';
 
 const NAMES: Readonly<Record<Part, string>> = {
   fixed: 'system prompt and framing',
-  pinned: 'pinned',
+  pinned: 'pinned messages',
   open: 'last user message, open rounds and unread results',
   floor: 'retention window and first user message',
 };
@@ -130,8 +138,8 @@ function infeasibleError(details: BudgetInfeasible): TurnfoldError {
   const sum = `${parts.map(([part, size]) => `${NAMES[part]} ${size}`).join(' + ')} = ${total} tokens`;
   const [largest = 'open'] = parts.toSorted(([, a], [, b]) => b - a).map(([part]) => part);
   const sizes = [
-    ...(total > max ? [`${sum} cannot become less than maxTokens ${max}`] : []),
-    ...(bytes === undefined ? [] : [`${bytes.left} bytes of at most ${bytes.max} stay`]),
+    ...(total > max ? [`compaction must keep ${sum}, but maxTokens is ${max}`] : []),
+    ...(bytes === undefined ? [] : [`compaction must keep ${bytes.left} bytes, but the model accepts ${bytes.max}`]),
   ];
   const raise = total > max ? `raise maxTokens to at least ${total}, or ` : '';
   return new TurnfoldError('budget_infeasible', `${sizes.join('; ') || sum}: ${raise}${ADVICE[largest]}`, {
@@ -140,8 +148,9 @@ function infeasibleError(details: BudgetInfeasible): TurnfoldError {
 }
 
 /**
- * The messages of a request in our own form, arranged as every format sends them. System messages come first, then a user
- * message. Summaries become user messages, results follow their calls, and empty messages are left out.
+ * The messages of a request in turnfold's own form, in the order that every provider format has. System messages come
+ * first, then a user message. Summaries are user messages, tool results follow their calls, and empty messages are left
+ * out.
  * @throws orphan_result, duplicate_call
  */
 function renderSentMessages(
@@ -166,7 +175,7 @@ function sentMessage(item: ArrangedItem, messages: readonly Message[]): Message 
   return { role: 'tool', toolCallId: item.callId, ...said, ...(item.isError ? { isError: true } : {}) };
 }
 
-/** One text. A message with pictures also keeps its original parts. */
+/** Joins the text parts of a message. A message with pictures also keeps its original parts. */
 function sentContent(parts: readonly SentPart[], original: Message | undefined): Pick<Message, 'content' | 'parts'> {
   const content = parts.map((part) => (part.kind === 'text' ? part.text : '')).join('');
   const hasPictures = parts.some(({ kind }) => kind !== 'text');

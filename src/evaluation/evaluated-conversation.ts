@@ -7,7 +7,10 @@ import { START_VERSION } from '../domain/version.ts';
 import { type MemoryConversation, MemoryDatabase, toConversationState } from '../memory-store/database.ts';
 import { openMemoryStore } from '../memory-store/open-memory-store.ts';
 
-/** A recorded conversation in a memory store, with its live context. An append adds one item to the context. */
+/**
+ * A recorded conversation in a memory store, with its live context. Each appended message also becomes an item of the
+ * context.
+ */
 export class EvaluatedConversation {
   readonly ref: ConversationRef = { tenant: '_', id: 'evaluated' };
   readonly store: Store;
@@ -16,7 +19,8 @@ export class EvaluatedConversation {
   #firstUserSeq: number | undefined;
 
   constructor(agent: string) {
-    // Copies of every context took half of a replay's time. Nothing here changes a message.
+    // The store does not copy values, because no code here changes a message. With copies of every context, a replay
+    // took twice as long.
     const database = new MemoryDatabase(undefined, (value) => value);
     this.store = openMemoryStore(database);
     this.#record = database.open(this.ref, agent);
@@ -38,7 +42,7 @@ export class EvaluatedConversation {
     return toConversationState(this.#record);
   }
 
-  /** The live context. Its list of items grows with the log, and is replaced by `refresh`. */
+  /** The live context. Appended messages are added to its list of items. `refresh` replaces the list. */
   get context(): Context {
     const { version, versions } = this.#record;
     return { version: versions.get(version) ?? START_VERSION, head: this.head, items: this.#items };
@@ -60,7 +64,7 @@ export class EvaluatedConversation {
     if (message.role === 'user') this.#firstUserSeq ??= seq;
   }
 
-  /** Builds the context again, after a commit. */
+  /** Builds the context again after a pass has committed a new version. */
   async refresh(): Promise<void> {
     const source = await this.store.readContext(this.ref);
     if (source !== undefined) this.#items = [...buildContext(source).items];

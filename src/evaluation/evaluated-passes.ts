@@ -24,7 +24,7 @@ interface PassReport {
   refusal?: Refusal;
 }
 
-/** Runs passes of one conversation with the handlers of the workers, over a memory store. */
+/** Runs compaction passes of one conversation with the handlers of the workers, over a memory store. */
 export class EvaluatedPasses {
   readonly conversation: EvaluatedConversation;
   readonly #ports: SummarizationPorts & Omit<CompactionPorts, 'shadow'>;
@@ -39,7 +39,7 @@ export class EvaluatedPasses {
       contexts: store,
       summaries: store,
       summarizers,
-      // A pass that is requested while another ends is delivered by the next `run`.
+      // If a pass is requested while another one ends, the next `run` delivers it.
       wakes: { wake: async () => undefined },
       agents: { find: () => agent },
       clock: { now: () => Date.now() },
@@ -51,7 +51,7 @@ export class EvaluatedPasses {
     };
   }
 
-  /** Requests one pass and delivers it to its end, with one summarization after the other. */
+  /** Requests one pass and runs it to its end. Its summarization jobs run one after the other. */
   async run(requested: readonly Reason[]): Promise<TrialOutcome> {
     const { ref: conversation, store, state } = this.conversation;
     const report: PassReport = {};
@@ -82,7 +82,7 @@ export class EvaluatedPasses {
     requested: readonly Reason[],
     before: ConversationState,
   ): Promise<TrialOutcome> {
-    if (ended === undefined) throw new Error('the pass did not end');
+    if (ended === undefined) throw new Error('the compaction pass did not reach its end. This is a bug in turnfold');
     const { outcome, reasons } = ended;
     switch (outcome) {
       case 'no_reason':
@@ -98,17 +98,23 @@ export class EvaluatedPasses {
           return { kind: 'version', settled, reasons };
         }
         if (refusal !== undefined) return { kind: 'refused', refusal, reasons };
-        throw new Error(`the pass ended as ${outcome}${ended.code === undefined ? '' : `: ${ended.code}`}`);
+        throw new Error(`the compaction pass ended as ${outcome}${ended.code === undefined ? '' : `: ${ended.code}`}`);
     }
   }
 
-  /** The arithmetic of the pass that ended, from the state before it: its end has started a backoff. */
+  /**
+   * Computes the sizes of the parts that the pass had to keep. Uses the conversation's state before the pass, because
+   * the end of the pass has started a backoff.
+   */
   async #explainInfeasible(reasons: readonly Reason[], before: ConversationState): Promise<BudgetInfeasible> {
     const { contexts, summaries, agents } = this.#ports;
     const { ref } = this.conversation;
     const asBefore = { ...contexts, readConversation: async () => before };
     const recount = await recountContext({ contexts: asBefore, summaries, agents }, ref, { reasons });
-    if (recount.status !== 'too_large') throw new Error('the pass was infeasible, its recount fits');
+    if (recount.status !== 'too_large')
+      throw new Error(
+        'the compaction pass was infeasible, but a second computation finds that it fits. This is a bug in turnfold',
+      );
     return recount.details;
   }
 
@@ -118,7 +124,7 @@ export class EvaluatedPasses {
   }
 }
 
-/** No person decides during an evaluation, so a policy with reviews commits at once. */
+/** No person approves proposals during an evaluation, so a policy with reviews commits at once. */
 function approveReviews(prepared: PreparedAgent): PreparedAgent {
   const { policy } = prepared;
   return policy.mode === 'review' ? { ...prepared, policy: { ...policy, mode: 'auto' } } : prepared;

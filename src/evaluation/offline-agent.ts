@@ -9,26 +9,29 @@ import { type PreparedAgent, prepareAgent } from '../workers/prepared-agent.ts';
 import type { SummarizerChain } from './evaluated-passes.ts';
 import { RememberedCounts } from './remembered-counts.ts';
 
-/** A name for the command line, which does not import the workers. */
+/** Under this name the command line gets the type without importing the workers. */
 export type EvaluatedAgent = PreparedAgent;
 
-/** Size limit of a request, given as tokens or as a model. Without either, no limit holds. */
+/**
+ * Size limit for a request, given as a number of tokens or as a model of the catalogue. If both are missing, there is
+ * no limit.
+ */
 export interface OfflineWindow {
-  /** Most tokens of a request: a model's window without the reserve for the answer. */
+  /** Most tokens of a request: the model's window minus the tokens that are reserved for the answer. */
   readonly usableTokens?: number;
-  /** `provider/model` of the catalogue, for its window, tokenizer, upper bound factor and prices. */
+  /** A model of the catalogue as `provider/model`. Its window, tokenizer, upper bound factor and prices apply. */
   readonly model?: string;
 }
 
-/** Every share of this window is larger than any request. */
+/** So large that no request reaches any share of this window. */
 const NO_WINDOW = Number.MAX_SAFE_INTEGER;
-/** Window of the scripted model, for a policy without sizes. */
+/** Window of the placeholder model, if the policy sets no sizes. */
 const DEFAULT_WINDOW = 32_000;
 
 /**
- * Prepares an agent for passes over recorded conversations. It calls no model, and has no prompt and no tools: those of the
- * recording are among its messages.
- * @param counts shared counters of all agents that replay the same conversations
+ * Prepares an agent for passes over recorded conversations. The agent calls no model. It has no system prompt and no
+ * tools of its own, because those of the recording are among the recorded messages.
+ * @param counts token counters that all agents share which replay the same conversations
  * @throws invalid_policy, invalid_config
  */
 export async function prepareOfflineAgent(
@@ -42,10 +45,16 @@ export async function prepareOfflineAgent(
 }
 
 function failCall(): never {
-  throw new ModelError('fatal', 'no model is called offline');
+  throw new ModelError(
+    'fatal',
+    'an evaluation calls no model, but its agent was asked for an answer. This is a bug in turnfold',
+  );
 }
 
-/** The default window of an evaluation: twice `maxTokens`, or the smallest larger window that the thresholds allow. */
+/**
+ * Suggests a window for an evaluation: twice `maxTokens`, or the smallest larger window for which the policy's
+ * thresholds are valid.
+ */
 export function suggestUsableTokens(input: PolicyInput): number {
   const { maxTokens, tokenThreshold = 0, hardRatio, thresholdRatio } = completePolicy(input);
   if (maxTokens === undefined) return Math.max(DEFAULT_WINDOW, Math.ceil(tokenThreshold / hardRatio));
@@ -68,7 +77,7 @@ function profileOf({ usableTokens, model }: OfflineWindow): ModelProfile {
 }
 
 /**
- * Adopts the messages of a file: gives them call ids of a log and counts each message once.
+ * Prepares the messages of a file: makes the ids of tool calls unique, and counts the tokens of each message once.
  * @throws orphan_result, duplicate_call
  */
 export async function weighConversation(
@@ -78,7 +87,7 @@ export async function weighConversation(
   return await Promise.all(adoptMessages(messages, 1).messages.map(weigh));
 }
 
-/** A chain of the structural summarizer alone. It calls no model. */
+/** A chain with the structural summarizer only, which calls no model. */
 export async function createOfflineSummarizers(counts = new RememberedCounts()): Promise<SummarizerChain> {
   const counter = await counts.load('o200k_base');
   const structural = createStructuralSummarizer({ countTokens: (text) => counter.count(text) });

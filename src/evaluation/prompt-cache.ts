@@ -1,7 +1,7 @@
 import type { ContextItem } from '../domain/context.ts';
 import type { ModelPrices } from '../domain/model.ts';
 
-/** US dollars. */
+/** Costs in US dollars. */
 export interface Cost {
   readonly withCache: number;
   readonly withoutCache: number;
@@ -10,9 +10,10 @@ export interface Cost {
 const TOKENS_PRICED = 1_000_000;
 
 /**
- * Cost of the requests of a conversation, with and without the provider's prompt cache. The model of the cache: a request
- * reads the prefix that it shares with the request before, and writes the rest. A new version therefore rewrites everything
- * behind its first change. Minimum sizes and expiry of caches are ignored.
+ * Computes the cost of a conversation's requests, with and without the provider's prompt cache. In this model of the
+ * cache, a request reads the prefix that it shares with the request before it. It writes the rest to the cache. So
+ * after a new version of the context, everything behind the first change is written again. Minimum sizes and the expiry
+ * of caches are ignored.
  */
 export class PromptCache {
   readonly #prices: ModelPrices;
@@ -30,7 +31,7 @@ export class PromptCache {
     return { withCache: this.#withCache / TOKENS_PRICED, withoutCache: this.#withoutCache / TOKENS_PRICED };
   }
 
-  /** @param tokens size of the whole request */
+  /** @param tokens size of the whole request in tokens */
   add(items: readonly ContextItem[], tokens: number, outputTokens: number): void {
     const { input, cachedInput, cacheWrite, output } = this.#prices;
     const read = Math.min(tokens, this.#readTokens(items));
@@ -42,7 +43,7 @@ export class PromptCache {
   }
 
   #readTokens(items: readonly ContextItem[]): number {
-    // The same list: it grew, and no version came.
+    // The same list object means that messages were appended, but no new version went live.
     if (items === this.#before) return this.#tokens;
     let tokens = 0;
     for (let position = 0; position < this.#length; position += 1) {

@@ -10,31 +10,31 @@ import { EvaluatedPasses, type SummarizerChain } from './evaluated-passes.ts';
 import { type Cost, PromptCache } from './prompt-cache.ts';
 import { RecallMeter, type RecallScore } from './recall.ts';
 
-/** Figures of one conversation replayed under a policy. Tokens are means of whole requests. */
+/** Result of one conversation that was replayed under a policy. Token counts are estimates of whole requests. */
 export interface ReplayFigures {
-  /** One request before each assistant message. */
+  /** Number of requests: one before each assistant message. */
   readonly requests: number;
-  /** Requests with an upper bound above the usable window. A provider could refuse them. */
+  /** Number of requests whose upper bound exceeds the usable window. A provider could refuse these requests. */
   readonly overLimit: number;
-  /** Checked requests that break a rule of a format. */
+  /** Number of checked requests that break a rule of a provider's format. */
   readonly invalid: number;
   readonly compactions: number;
   readonly tokensSent: number;
   readonly tokensPeak: number;
-  /** Tokens of the request that would come next. */
+  /** Tokens of the request that would follow the last recorded message. */
   readonly tokensEnd: number;
   readonly recall: RecallScore;
-  /** Absent if the model has no prices. */
+  /** Undefined if the prices of the model are not known. */
   readonly cost?: Cost;
 }
 
 export interface Replayed {
   readonly figures: ReplayFigures;
-  /** Tokens of each request, in order. */
+  /** Tokens of each request, in the order of the conversation. */
   readonly sizes: readonly number[];
 }
 
-/** Replays one recorded conversation message by message, with the decisions and the passes of live workers. */
+/** Replays one recorded conversation message by message. Decides when to compact, and compacts, as live workers do. */
 export class Replay {
   readonly #prepared: PreparedAgent;
   readonly #passes: EvaluatedPasses;
@@ -58,7 +58,7 @@ export class Replay {
     const { role, toolCalls } = weighed.message;
     if (role !== 'assistant') return await this.#append(weighed);
     const asked = await this.#request(weighed);
-    // A soft pass runs beside the model call, over the log without the answer.
+    // A pass for which no turn waits runs beside the model call, so it does not see the answer.
     if (asked.length > 0) await this.#pass(asked);
     await this.#append(weighed);
     if (toolCalls !== undefined) return;
@@ -66,7 +66,7 @@ export class Replay {
     if (reasons.length > 0) await this.#pass(['turn_end']);
   }
 
-  /** Ends the replay. If a request would come next, its threshold check runs first. */
+  /** Ends the replay. If the conversation would continue with a request, its threshold check still runs. */
   async end(): Promise<Replayed> {
     const { last, state } = this.#passes.conversation;
     if (last !== undefined && last.message.role !== 'assistant') {
@@ -100,7 +100,10 @@ export class Replay {
     return contextSize(this.#passes.conversation.state.size, this.#prepared.overhead).tokens;
   }
 
-  /** The model step that brought `answer`: threshold check, hard pass, request. @returns reasons for a soft pass */
+  /**
+   * Replays the model step that returned `answer`: threshold check, compaction if the turn must wait for it, request.
+   * @returns reasons for a pass for which the turn does not wait
+   */
   async #request(answer: WeighedMessage): Promise<readonly Reason[]> {
     const { conversation } = this.#passes;
     const decision = decideStep(this.#prepared, conversation.state, true);
@@ -122,17 +125,17 @@ export class Replay {
 }
 
 /**
- * Counts requests that break a rule of one of the three formats. It checks the last request over each version, and each
- * request that ends in an open round or an assistant message. Earlier requests are the beginning of a checked one. To check
- * every request doubled the time of a replay.
+ * Counts requests that break a rule of one of the three provider formats. It checks the last request over each version,
+ * and each request that ends in an open tool round or an assistant message. Other requests are beginnings of a checked
+ * one. Checking every request would double the time of a replay.
  */
 class RequestCheck {
   readonly #openCalls = new Set<string>();
-  /** The last request over its version, until it is checked. */
+  /** The last request over the current version, not checked yet. */
   #last: Context | undefined;
   #invalid = 0;
 
-  /** Takes every message of the log, in order. */
+  /** Observes every message of the log, in order. */
   observe({ toolCalls = [], toolCallId }: Message): void {
     for (const { id } of toolCalls) this.#openCalls.add(id);
     if (toolCallId !== undefined) this.#openCalls.delete(toolCallId);
@@ -140,13 +143,13 @@ class RequestCheck {
 
   add({ version, head, items }: Context): void {
     if (this.#last?.version.number !== version.number) this.end();
-    // The list of items grows with the log.
+    // A copy, because the list of items grows with the log.
     this.#last = { version, head, items: items.slice() };
     const endsAsUsual = this.#openCalls.size === 0 && items.at(-1)?.message.role !== 'assistant';
     if (!endsAsUsual) this.end();
   }
 
-  /** Checks the last request. */
+  /** Checks the last request of the conversation. */
   end(): void {
     if (this.#last !== undefined && !isValid(this.#last)) this.#invalid += 1;
     this.#last = undefined;

@@ -4,18 +4,18 @@ import { isNewerPayload, type JobDefinition, NEWER_PAYLOAD_DELAY_MS, NEWER_PAYLO
 import { LOWEST_PRIORITY } from '../jobs/queues.ts';
 import { wakeTurnJob } from '../jobs/wake-turn.ts';
 
-/** Handles one job of a queue. The return value is stored with the job. An error fails the attempt. */
+/** Handles one job of a queue. BullMQ stores the return value with the job. A thrown error fails the attempt. */
 export type Delivery = (job: Job<unknown>, token: string) => Promise<unknown>;
 
 export interface DeliveryListeners {
   readonly report: (error: unknown) => void;
-  /** Called for a job that was removed because it cannot be read. */
+  /** Called for a job that was removed because its data cannot be read. */
   readonly drop: DropListener;
 }
 
 export type DropListener = (job: string, error: unknown) => void;
 
-/** Delivers the wakes of turns. */
+/** Delivers the jobs that wake conversations with turns. */
 export function deliverTurns(handler: TurnHandler, listeners: Pick<DeliveryListeners, 'drop'>): Delivery {
   return async (job, token) => {
     const read = await readJob(wakeTurnJob, job, token, listeners);
@@ -26,9 +26,9 @@ export function deliverTurns(handler: TurnHandler, listeners: Pick<DeliveryListe
 }
 
 /**
- * Puts a job back, to be taken by any worker.
- * @param at ms since epoch
- * @throws DelayedError, which costs the job no attempt
+ * Puts a job back into the queue, where any worker may take it.
+ * @param at ms since epoch from which the job may be taken
+ * @throws DelayedError, which tells BullMQ to delay the job. It costs the job no attempt.
  */
 export async function deliverAgain(job: Job<unknown>, token: string, at: number): Promise<never> {
   await job.moveToDelayed(at, token);
@@ -38,11 +38,12 @@ export async function deliverAgain(job: Job<unknown>, token: string, at: number)
 export type ReadJob<Task> = { readonly status: 'read'; readonly task: Task } | { readonly status: 'dropped' };
 
 /**
- * Reads a job's data. A job that cannot be read is dropped, because another run would fail again.
+ * Parses a job's data. Removes a job with unreadable data, because another attempt would fail again.
  *
- * While old and new workers run side by side, the old ones leave a job of a newer program to the new ones. If no worker
- * takes the job, because the new program was rolled back, the job is dropped. The state that it stands for is in Redis,
- * so the sweeper adds a job that this program can read.
+ * During a deployment, workers of two releases run side by side. A worker of the older release delays a job of the
+ * newer release, so that a newer worker can take it. If no worker takes the job, because the newer release was rolled
+ * back, the job is removed. The state that the job stands for is in Redis, so the sweeper adds a new job that this
+ * release can read.
  * @throws DelayedError, which costs the job no attempt
  */
 export async function readJob<Task>(
@@ -52,7 +53,8 @@ export async function readJob<Task>(
   { drop }: Pick<DeliveryListeners, 'drop'>,
 ): Promise<ReadJob<Task>> {
   if (isNewerPayload(job.data) && job.attemptsStarted <= NEWER_PAYLOAD_TRIES) {
-    // After its delay BullMQ puts a job behind all others of its priority. The lowest one keeps readable jobs in front.
+    // After its delay, BullMQ puts a job behind all others of the same priority. The lowest priority keeps it behind
+    // all readable jobs.
     await job.changePriority({ priority: LOWEST_PRIORITY });
     return await deliverAgain(job, token, Date.now() + newerDelay(job.attemptsStarted));
   }
@@ -65,7 +67,10 @@ export async function readJob<Task>(
   }
 }
 
-/** 1, 2, 4 … 32 s. With a constant second, 5,000 such jobs kept all others waiting for 32 s. */
+/**
+ * Delay before a job of a newer release is tried again: 1, 2, 4 … 32 s. When the delay was always one second, 5,000
+ * such jobs kept all other jobs waiting for 32 s.
+ */
 function newerDelay(attempt: number): number {
   return NEWER_PAYLOAD_DELAY_MS * 2 ** (Math.max(1, attempt) - 1);
 }

@@ -16,19 +16,21 @@ import { type Delivery, type DeliveryListeners, deliverAgain, readJob } from './
 import type { QueueSet } from './queue-set.ts';
 
 /**
- * Children per transaction: a transaction blocks Redis and this process, and a conversation of 100,000 messages may have
- * 12,000 sequences. After a crash between two transactions the pass settles without the missing summaries.
+ * Number of child jobs that are added in one transaction. A transaction blocks Redis and this process, and a
+ * conversation of 100,000 messages may have 12,000 sequences. After a crash between two transactions, the pass
+ * continues without the missing summaries.
  */
 const CHILDREN_AT_ONCE = 500;
 
-/** ms between two tries of a command that Redis refuses. */
+/** ms between two attempts of a command that Redis refuses. */
 const TRY_AGAIN_MS = 250;
 
 type Child = Extract<PassDeliveryResult, { status: 'parked' }>['children'][number];
 
 /**
- * Delivers the wakes of passes and adds their children. A parked job is delivered again when all its children have ended.
- * Then it may be parked again: if the version changed meanwhile, a new plan has other sequences.
+ * Delivers the wakes of compaction passes, and adds their child jobs. A pass that waits for child jobs is delivered
+ * again when all of them have ended. If another version of the context went live meanwhile, the pass may make a new
+ * plan and wait for other child jobs.
  */
 export function deliverPasses(handler: PassHandler, queues: QueueSet, listeners: DeliveryListeners): Delivery {
   return async (job, token) => {
@@ -41,22 +43,25 @@ export function deliverPasses(handler: PassHandler, queues: QueueSet, listeners:
       if (result.status === 'done') return;
       if (result.status === 'postponed') return await deliverAgain(job, token, Date.now() + result.delayMs);
       if (haveChildrenEnded && result.children.length === 0)
-        throw new Error('a pass was parked twice without children');
+        throw new Error(
+          'a compaction pass asked to wait for child jobs twice, but named none. This is a bug in turnfold',
+        );
       const queue = queues.of(summarizeJob.queue, conversation);
       for (let from = 0; from < result.children.length; from += CHILDREN_AT_ONCE) {
         const children = result.children.slice(from, from + CHILDREN_AT_ONCE);
         await retryRefused(listeners, () => addChildren(queue, job, children));
       }
       if (await retryRefused(listeners, () => job.moveToWaitingChildren(token))) throw new WaitingChildrenError();
-      // No child is pending: there were none, or all of them ended before this line.
+      // No child is pending: there were none, or all had ended before this line ran.
       haveChildrenEnded = true;
     }
   };
 }
 
 /**
- * Reads the links between the jobs, which one transaction writes with the children. A field of the job's data could be
- * written by a worker that has lost the job. The answer is also false after a crash between adding children and parking.
+ * True if all child jobs of this job have ended. This reads the links between jobs, which are written in one
+ * transaction with the children. A field of the job's data would be unsafe: a worker that has lost the job could write
+ * it. The result is also false after a crash between adding the children and waiting for them.
  */
 async function haveAllChildrenEnded(job: Job<unknown>): Promise<boolean> {
   const { unprocessed = 0, processed = 0, ignored = 0, failed = 0 } = await job.getDependenciesCount();
@@ -77,21 +82,24 @@ async function addChildren(queue: Queue, parent: Job<unknown>, children: readonl
         backoff: { type: 'fixed', delay: backoffMs },
         removeOnComplete: true,
         removeOnFail: true,
-        // A child returns its failure as a value. A failed child counts as ended nevertheless, so its parent goes on.
+        // A child reports its failure as its return value. If a child nevertheless fails, it counts as ended, so that
+        // its parent continues.
         ignoreDependencyOnFailure: true,
       },
     })),
   );
-  // BullMQ returns a negative number in place of the id if the parent is gone or another parent has this child.
+  // BullMQ returns a negative number instead of the job's id if the parent does not exist, or if another parent has
+  // this child.
   const refused = added.find((job, index) => job.id !== children[index]?.child);
-  if (refused !== undefined) throw new Error(`a child of ${jobIdOf(parent)} was not added: ${String(refused.id)}`);
+  if (refused !== undefined)
+    throw new Error(`BullMQ refused to add a child job to job ${jobIdOf(parent)} (code ${String(refused.id)})`);
 }
 
 /**
- * Repeats a command for a parked pass while Redis refuses writes, for as long as a pass may be parked. Without the retry
- * the pass would wait for children that were never added.
- * @param listeners the first refusal is reported
- * @param send adds nothing twice
+ * Repeats a command for a waiting pass while Redis refuses writes, at most as long as a pass may wait. Without the
+ * retry, the pass would wait for child jobs that were never added.
+ * @param listeners get the first refusal
+ * @param send may run several times without adding a job twice
  */
 async function retryRefused<T>({ report }: DeliveryListeners, send: () => Promise<T>): Promise<T> {
   const until = performance.now() + PASS_LIMITS.parkMs;
@@ -112,8 +120,9 @@ async function retryRefused<T>({ report }: DeliveryListeners, send: () => Promis
 type Outcome = Extract<SummarizationResult, { status: 'ended' }>['outcome'];
 
 /**
- * Delivers the children of passes. Every child ends with a value, because a failed child could block its parent for ever.
- * A lost queue lock ends no model call, because the call is already paid.
+ * Delivers the summarization jobs, which are the children of passes. Every child ends with a return value, because a
+ * failed child could block its parent for ever. If a worker loses the queue's lock on a job, its model call continues,
+ * because the call must be paid for anyway.
  */
 export function deliverSummarizations(handler: SummarizationHandler, listeners: DeliveryListeners): Delivery {
   return async (job, token): Promise<Outcome> => {
@@ -127,7 +136,10 @@ export function deliverSummarizations(handler: SummarizationHandler, listeners: 
   };
 }
 
-/** A rate limit costs no attempt, so it waits at least a second: a provider that always answers "now" would be polled. */
+/**
+ * Time at which a delayed summarization job runs again. A rate limit costs no attempt, so the delay is at least a
+ * second. Otherwise a provider that always asks for an immediate retry would be polled without a pause.
+ */
 function dueAgainAt(result: Exclude<SummarizationResult, { status: 'ended' }>): number {
   if (result.status === 'postponed') return Date.now() + result.delayMs;
   const soonest = Date.now() + IN_FLIGHT_DELAY_MS;
@@ -149,6 +161,6 @@ async function handleOrFail(
 }
 
 function jobIdOf(job: Job<unknown>): string {
-  if (job.id === undefined) throw new Error('a delivered job has no id');
+  if (job.id === undefined) throw new Error('BullMQ delivered a job without an id');
   return job.id;
 }

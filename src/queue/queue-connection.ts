@@ -3,28 +3,30 @@ import type { RedisLocation } from '../redis/address.ts';
 import { reportOutages } from '../redis/errors.ts';
 import { openRedis } from '../redis/open-redis.ts';
 
-/** Called for errors outside of calls. `where` is a queue's name or `connection`. */
+/** Called for an error that belongs to no call. `where` is a queue's name, or `connection`. */
 export type QueueErrorListener = (error: unknown, where: string) => void;
 
 export interface QueueConnectionOptions extends RedisLocation {
   readonly onError: QueueErrorListener;
-  /** For clients: a command fails while Redis is away. Otherwise the command waits until Redis is back. */
+  /** For clients: if true, a command fails while Redis is down. Otherwise the command waits until Redis is back. */
   readonly failsFast?: boolean;
 }
 
 /**
- * One connection to Redis that several queues share, with the copies that BullMQ makes of it. Each worker blocks on one copy.
- * The connection owns its copies, because BullMQ leaves them open when its own close does not end.
+ * One Redis connection that several queues share, together with the copies that BullMQ makes of it. Each worker uses
+ * one copy for its blocking commands. This class closes the copies itself, because BullMQ leaves them open if its own
+ * close does not finish.
  */
 export type QueueConnection = (Redis | Cluster) & {
-  /** Cuts this connection and its copies at once, with commands in flight. */
+  /** Cuts this connection and its copies at once, even with commands in flight. */
   disconnectAll(): void;
 };
 
 /**
- * Silence after which a server counts as dead. If BullMQ sends its script for taking a job twice, the script takes two jobs, and the
- * first stays locked until its lock lapses. So this time is as long as locks of 10 s allow. With 5 s, two stalls of 6 s
- * among 600 waiting turns locked three jobs in this way.
+ * ms without an answer after which a Redis server counts as dead, and commands are sent again. If BullMQ sends its
+ * script for taking a job a second time, the script takes a second job. The first job then stays locked until its lock
+ * lapses. So this time is as long as locks of 10 s allow. With 5 s, two stalls of 6 s locked three of 600 waiting turns
+ * in this way.
  */
 const ALONE_SILENCE_MS = 8_000;
 
@@ -32,7 +34,7 @@ const ALONE_SILENCE_MS = 8_000;
 export function openQueueConnection({ onError, failsFast = false, ...to }: QueueConnectionOptions): QueueConnection {
   const classes = { Redis: QueueRedis, Cluster: QueueCluster };
   const connection = openRedis(to, { failsFast, aloneSilenceMs: ALONE_SILENCE_MS }, classes) as QueueConnection;
-  // Each call that waits for a connection adds a listener. Many of them are no leak.
+  // Each call that waits for the connection adds a listener. Many listeners are no leak here.
   connection.setMaxListeners(Number.POSITIVE_INFINITY);
   const outages = reportOutages((error) => onError(error, 'connection'));
   connection.on('error', outages.onError);
@@ -40,7 +42,7 @@ export function openQueueConnection({ onError, failsFast = false, ...to }: Queue
   return connection;
 }
 
-/** Socket timeout of a duplicated connection, in ms. BullMQ blocks on such a connection for ten seconds at most. */
+/** Socket timeout in ms of a duplicated connection. BullMQ sends blocking commands of at most ten seconds on it. */
 const BLOCKED_MS = 12_000;
 
 class QueueRedis extends Redis {
@@ -77,8 +79,8 @@ class QueueCluster extends Cluster {
 }
 
 /**
- * Disconnects. Between two reconnects ioredis would forget the waiting commands, and their callers would wait for ever. Cutting
- * a reconnect that was just started ends the commands with an error.
+ * Disconnects from Redis. Between two reconnects, ioredis would forget the waiting commands, and their callers would
+ * wait for ever. If a reconnect has just started, cutting it ends these commands with an error.
  */
 function cut(connection: Redis): void {
   if (connection.status === 'end') return; // a second disconnect would leave a timer of two seconds
@@ -87,5 +89,5 @@ function cut(connection: Redis): void {
 }
 
 function ignoreSameOutage(): void {
-  // The connection reports the outage. Without a listener ioredis would print the error.
+  // The main connection already reports the outage. Without this empty listener, ioredis would print the error.
 }

@@ -10,11 +10,11 @@ export const STATES = ['waiting', 'prioritized', 'delayed', 'active', 'waiting-c
 export interface StateCount {
   readonly queue: QueueName;
   readonly state: (typeof STATES)[number];
-  /** Sum over the shards. */
+  /** Number of jobs in all shards. */
   readonly count: number;
 }
 
-/** Reads lengths only, so the cost does not depend on them. */
+/** Counts the jobs of each queue and state. Reads only the lengths of lists, so the cost does not grow with them. */
 export async function countJobs(queues: QueueSet): Promise<StateCount[]> {
   const counts = await Promise.all(
     [...queues.entries()].map(async ([queue, shards]) => {
@@ -29,10 +29,12 @@ export async function countJobs(queues: QueueSet): Promise<StateCount[]> {
   return counts.flat();
 }
 
-/** One shard of a queue, seen from outside. */
+/** State of one shard of a queue, as a report for operators. */
 export interface QueueReport extends ShardWait {
   readonly isPaused: boolean;
-  /** Workers connected to this database now. Undefined: the server does not list its clients. */
+  /**
+   * Number of workers that are now connected to this Redis database. Undefined if the server does not list its clients.
+   */
   readonly workers: number | undefined;
 }
 
@@ -48,12 +50,16 @@ export async function reportQueues(queues: QueueSet, redis: QueueConnection): Pr
   );
 }
 
-/** Tries per queue. BullMQ asks every node of a Cluster: a node that goes away fails one try and is left out of the next. */
+/**
+ * Attempts per queue. BullMQ asks every node of a Cluster for its clients. If a node disappears, that attempt fails,
+ * and the next one leaves the node out.
+ */
 const MAX_TRIES = 4;
 
 /**
- * If clients cannot be listed, BullMQ returns one that is named GCP. If this user may not list them, BullMQ throws. Redis
- * lists the clients of all databases, and BullMQ selects by a name that is the same in each database.
+ * Counts the workers of a queue in this database. If the server cannot list its clients, BullMQ returns one client
+ * named GCP. If this Redis user may not list them, BullMQ throws. Redis lists the clients of all databases. BullMQ
+ * selects clients by a name that is the same in each database, so they are filtered here.
  */
 async function countWorkers(queue: Queue, database: number, tries = MAX_TRIES): Promise<number | undefined> {
   try {
@@ -67,7 +73,7 @@ async function countWorkers(queue: Queue, database: number, tries = MAX_TRIES): 
   }
 }
 
-/** A Cluster has database 0 only. */
+/** A Redis Cluster has only database 0. */
 function databaseOf({ options }: QueueConnection): number {
   return 'db' in options ? (options.db ?? 0) : 0;
 }

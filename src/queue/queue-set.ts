@@ -8,17 +8,23 @@ import type { QueueConnection, QueueErrorListener } from './queue-connection.ts'
 export interface QueueSetOptions {
   readonly connection: QueueConnection;
   readonly names: readonly QueueName[];
-  /** N of the hash tags {tq0}…{tq(N−1)}, the same in every process of a database. */
+  /**
+   * Number N of queue shards, with the hash tags {tq0}…{tq(N−1)}. All processes that use a database must have the same
+   * number.
+   */
   readonly shards: number;
   readonly namespace: string | undefined;
   readonly onError: QueueErrorListener;
   readonly failsFast?: boolean;
 }
 
-/** Events kept per queue, to know when a job came back (`shard-waits.ts`). BullMQ's default is 10,000. */
+/**
+ * Number of events that BullMQ keeps per queue. They show when a job came back to its queue (`shard-waits.ts`).
+ * BullMQ's default is 10,000.
+ */
 const KEPT_EVENTS = 100;
 
-/** Some queues in every shard, opened for adding. */
+/** A set of queues in all shards, opened for adding jobs. */
 export class QueueSet {
   readonly #queues: ReadonlyMap<QueueName, readonly Queue[]>;
   readonly #shards: number;
@@ -33,10 +39,10 @@ export class QueueSet {
     );
   }
 
-  /** The queue for a conversation's jobs. All jobs of a conversation are in one shard. */
+  /** Returns the queue for the jobs of a conversation. All jobs of a conversation are in the same shard. */
   of(name: QueueName, { tenant, id }: ConversationRef): Queue {
     const queue = this.#queues.get(name)?.[crc32(`${tenant}/${id}`) % this.#shards];
-    if (queue === undefined) throw new Error(`the queue ${name} was not opened`);
+    if (queue === undefined) throw new Error(`the queue ${name} is not open in this process`);
     return queue;
   }
 
@@ -49,7 +55,7 @@ export class QueueSet {
   }
 }
 
-/** Reports errors of a queue or a worker. The connection reports outages itself. */
+/** Reports errors of a queue or a worker. Outages of Redis are reported by the connection itself. */
 export function reportErrors(name: QueueName, onError: QueueErrorListener): (error: Error) => void {
   return (error) => {
     if (!isOutage(error)) onError(error, name);
@@ -62,8 +68,8 @@ function openQueue(options: QueueSetOptions, name: QueueName, shard: number): Qu
     connection: options.connection,
     prefix: queuePrefix(shard, options.namespace),
     streams: { events: { maxLen: KEPT_EVENTS } },
-    // BullMQ checks the version of Redis once and never repeats a failed check. A client that starts while Redis is away
-    // would stay unusable.
+    // BullMQ checks the version of Redis once, and never repeats a failed check. A client that starts while Redis is
+    // down would never work.
     skipWaitingForReady: isClient,
     skipVersionCheck: isClient,
   });

@@ -11,24 +11,27 @@ export interface QueueWorkerOptions {
   readonly shard: number;
   readonly namespace: string | undefined;
   readonly connection: QueueConnection;
-  /** Jobs at a time. */
+  /** Number of jobs that the worker runs at the same time. */
   readonly concurrency: number;
   readonly deliver: Delivery;
   readonly onError: QueueErrorListener;
   readonly onDrop: DropListener;
   /**
-   * Called when the lock of a job had lapsed and the job waits again: its worker died, froze or lost Redis. BullMQ notifies
-   * one worker of the queue.
+   * Called when the lock of a job has lapsed and the job waits again: its worker died, froze or lost its connection to
+   * Redis. BullMQ notifies one worker of the queue.
    */
   readonly onReclaim?: (queue: QueueName) => void;
 }
 
-/** BullMQ fails a job after this many crashes. The store has its own limit for crashes, so this one is out of reach. */
+/**
+ * Number of worker crashes after which BullMQ fails a job. The store has its own limit for crashes, so this number is
+ * never reached.
+ */
 const MAX_STALLED_COUNT = 1_000_000_000;
 
 const MAX_ERROR_CHARACTERS = 32_000;
 
-/** Creates a worker for one shard of one queue. `run` starts it. */
+/** Creates a worker for one shard of one queue. The worker takes jobs after its `run` was called. */
 export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
   const { name, deliver } = options;
   const settings = {
@@ -42,7 +45,7 @@ export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
   };
   const worker = new SteadyWorker(
     name,
-    // A third parameter would make BullMQ pass a signal that its other parts may abort.
+    // With a third parameter, BullMQ would pass a signal to the handler, and other parts of BullMQ could abort it.
     (job, token) => deliverSafely(deliver, job, token ?? ''),
     settings,
     options.onDrop,
@@ -54,7 +57,10 @@ export function openQueueWorker(options: QueueWorkerOptions): Worker<unknown> {
   return worker;
 }
 
-/** BullMQ reads message and stack of a thrown value and stores the message with the job, so it gets a plain error. */
+/**
+ * Delivers a job, and replaces a thrown value by a plain error. BullMQ reads the message and stack of that value, and
+ * stores the message with the job.
+ */
 async function deliverSafely(deliver: Delivery, job: Parameters<Delivery>[0], token: string): Promise<unknown> {
   try {
     return await deliver(job, token);
@@ -65,7 +71,7 @@ async function deliverSafely(deliver: Delivery, job: Parameters<Delivery>[0], to
   }
 }
 
-/** True if the texts of an error are readable and small enough to be stored with a job. */
+/** True if message and stack of an error are readable, and small enough to be stored with a job. */
 function isPlain(error: unknown): error is Error {
   const [message, stack] = [readSafely(error, 'message'), readSafely(error, 'stack')];
   return isError(error) && isShort(message) && isShort(stack);
@@ -80,8 +86,8 @@ const JSON_NULL = 'null';
 type Processor = (job: Job<unknown>, token?: string) => Promise<unknown>;
 
 /**
- * A worker that survives malformed jobs. BullMQ parses a job when it takes the job. A parse error stops the whole worker for
- * 15 s, and the job comes back with every stall.
+ * A BullMQ worker that survives malformed jobs. BullMQ parses a job when it takes the job. A parse error would stop the
+ * whole worker for 15 s, and the job would come back each time it is found stalled.
  */
 class SteadyWorker extends Worker<unknown> {
   readonly #connection: QueueConnection;
@@ -98,12 +104,12 @@ class SteadyWorker extends Worker<unknown> {
     this.#drop = drop;
   }
 
-  /** A job whose data is not JSON is delivered without data. Its delivery drops the job. */
+  /** If the data of a job is not JSON, the job is created without data. Its delivery then removes the job. */
   protected override createJob(json: JobJson, jobId: string): Job<unknown> {
     return super.createJob(isJson(json.data) ? json : { ...json, data: JSON_NULL }, jobId);
   }
 
-  /** Removes a job with another field that is not JSON, and takes the next job. */
+  /** Takes the next job. If another field of that job is not JSON, removes the job and takes the one after it. */
   protected override async moveToActive(token: string, name?: string): Promise<Job<unknown>> {
     try {
       return await super.moveToActive(token, name);
@@ -114,7 +120,10 @@ class SteadyWorker extends Worker<unknown> {
     }
   }
 
-  /** The error does not name the job, but the job's lock contains the token. */
+  /**
+   * Removes the unreadable job that was just taken. The error does not name the job, but the job's lock in Redis
+   * contains the worker's token.
+   */
   async #removeTaken(token: string): Promise<void> {
     const active = await this.#connection.lrange(this.toKey('active'), 0, -1);
     for (const jobId of active) {
@@ -139,11 +148,11 @@ function isJson(text: string): boolean {
 export interface IntakeOptions {
   readonly queue: QueueName;
   readonly shard: number;
-  /** Jobs at a time. */
+  /** Number of jobs that the worker runs at the same time. */
   readonly concurrency: number;
 }
 
-/** Counts the jobs that one worker takes. A worker with free places that takes nothing while jobs wait is stuck. */
+/** Counts the jobs that one worker takes. A worker is stuck if jobs wait and it could run more, but takes none. */
 export class Intake {
   readonly queue: QueueName;
   readonly shard: number;
@@ -161,7 +170,7 @@ export class Intake {
     return this.#inFlight < this.#concurrency;
   }
 
-  /** ms since the worker last took or finished a job, or since its start. */
+  /** ms since the worker last took or finished a job. If it took none yet, ms since the start of the worker. */
   get idleMs(): number {
     return performance.now() - this.#lastAt;
   }

@@ -11,7 +11,7 @@ import { Intake, openQueueWorker } from './queue-worker.ts';
 
 export interface QueueRole<Handler> {
   readonly handler: Handler;
-  /** Jobs at a time in this process, divided among the shards. Each shard gets at least one. */
+  /** Number of jobs that this process runs at the same time, divided among the shards. Each shard gets at least one. */
   readonly concurrency: number;
 }
 
@@ -24,36 +24,42 @@ export interface QueueWorkersOptions extends RedisLocation {
     readonly summarization?: QueueRole<SummarizationHandler>;
   };
   readonly onError: QueueErrorListener;
-  /** Called for a job that was removed because it cannot be read. */
+  /** Called for a job that was removed because its data cannot be read. */
   readonly onDrop?: (queue: QueueName, job: string, error: unknown) => void;
-  /** Called for each job that this process found without its worker. */
+  /** Called for each job whose worker died or lost its lock, if this process finds the job. */
   readonly onReclaim?: (queue: QueueName) => void;
-  /** Time that a close waits for jobs in flight. */
+  /** ms that a close waits for jobs in flight. */
   readonly deadlineMs: number;
 }
 
-/** `deadline`: jobs in flight were left behind. Their leases and locks lapse, and other workers continue. */
+/**
+ * `deadline`: some jobs had not ended at the deadline. Their leases and locks lapse, and other workers continue them.
+ */
 export type CloseOutcome = 'closed' | 'deadline';
 
 export interface QueueWorkers {
-  /** Connects and takes jobs. May be called once. Resolves when connected, however long Redis is away, or when closed. */
+  /**
+   * Connects to Redis and takes jobs. May be called once. Resolves when connected, however long Redis is down, or when
+   * closed.
+   */
   start(): Promise<void>;
-  /** Takes no more jobs and waits for those in flight, until the deadline at most. May be called again. */
+  /** Takes no more jobs, and waits for jobs in flight until the deadline. May be called again. */
   close(): Promise<CloseOutcome>;
-  /** True if the workers are started, not closing, and all taking jobs. */
+  /** True if the workers were started, are not closing, and all take jobs. */
   isRunning(): boolean;
-  /** One counter for each shard of each queue. */
+  /** One counter of taken jobs for each shard of each queue. */
   readonly intakes: readonly Intake[];
 }
 
-/** The workers of all roles of a process. */
+/** Opens the BullMQ workers for all roles of a process. */
 export function openQueueWorkers(options: QueueWorkersOptions): QueueWorkers {
   const intakes: Intake[] = [];
   let running: RunningWorkers | undefined;
   let closing: Promise<CloseOutcome> | undefined;
   return {
     async start() {
-      if (running !== undefined || closing !== undefined) throw new Error('queue workers start once');
+      if (running !== undefined || closing !== undefined)
+        throw new Error('start may be called only once for the queue workers of a process, and not after close');
       const connection = openQueueConnection(options);
       const opened = openOrCut(options, connection);
       intakes.push(...opened.map(({ intake }) => intake));
@@ -71,9 +77,9 @@ export function openQueueWorkers(options: QueueWorkersOptions): QueueWorkers {
 }
 
 /**
- * Divides a role's concurrency among the shards of its queue. Shards differ by one at most. Each gets at least one, because
- * a shard without a worker would wait for another process. The remainder goes to the shards from `first` on. If each
- * process has another `first`, no shard gets more than the others.
+ * Divides a role's concurrency among the shards of its queue. Two shards differ by one at most. Each shard gets at
+ * least one, because otherwise its jobs would wait for another process. The remainder goes to the shards from `first`
+ * on. If the processes of a deployment have different values of `first`, all shards get the same total.
  */
 export function shareOut(concurrency: number, shards: number, first = 0): number[] {
   return Array.from({ length: shards }, (_, shard) => {
@@ -82,12 +88,15 @@ export function shareOut(concurrency: number, shards: number, first = 0): number
   });
 }
 
-/** Jobs that a worker takes at a time: its concurrency, or one per shard if there are more shards. */
+/**
+ * Number of jobs that a worker process runs at the same time: its concurrency, or one per shard if there are more
+ * shards.
+ */
 export function totalConcurrency(concurrency: number, shards: number): number {
   return Math.max(concurrency, shards);
 }
 
-/** Cuts the connection if a worker cannot be opened: an unused connection would keep the process alive. */
+/** Cuts the connection if a worker cannot be opened. The unused connection would keep the process alive. */
 function openOrCut(...parts: Parameters<typeof openWorkers>): OpenedWorker[] {
   try {
     return openWorkers(...parts);
@@ -136,10 +145,10 @@ function openWorkers(options: QueueWorkersOptions, connection: QueueConnection):
   return workers;
 }
 
-/** A close gives up when Redis has been away this long. Reconnects are a second apart. */
+/** ms without Redis after which a close stops waiting. Reconnects are a second apart. */
 const GIVE_UP_MS = 1_500;
 
-/** Workers from the moment they take jobs until they are cut off. Owns their connection. */
+/** The BullMQ workers of a process, from the moment they take jobs until they are cut off. Owns their connection. */
 class RunningWorkers {
   readonly #workers: readonly Worker[];
   readonly #connection: QueueConnection;
@@ -157,21 +166,21 @@ class RunningWorkers {
     return this.#workers.length > 0 && this.#workers.every((worker) => worker.isRunning());
   }
 
-  /** Resolves when every worker is connected, or has ended before that. */
+  /** Resolves when every worker is connected or has ended. */
   async waitUntilReady(): Promise<void> {
     const ready = Promise.allSettled(this.#workers.map((worker) => worker.waitUntilReady()));
     await Promise.race([ready, this.#runs]);
   }
 
   /**
-   * Takes no more jobs, waits for those in flight until the deadline or the loss of Redis, then cuts the connections. BullMQ's
-   * own close may never end while Redis is away.
+   * Takes no more jobs. Waits for jobs in flight until the deadline, or until Redis is down for too long. Then cuts the
+   * connections. BullMQ's own close might never end while Redis is down.
    */
   async close(deadlineMs: number): Promise<CloseOutcome> {
     const ended = new AbortController();
     const closed = Promise.allSettled(this.#workers.map((worker) => worker.close())).then(() => 'closed' as const);
     const deadline = sleep(deadlineMs, 'deadline' as const, { signal: ended.signal });
-    deadline.catch(() => undefined); // aborted below
+    deadline.catch(() => undefined); // the signal is aborted below, which rejects this promise
     const lost = untilLost(this.#connection, ended.signal).then(() => 'deadline' as const);
     const outcome = await Promise.race([closed, deadline, lost]);
     ended.abort();
@@ -180,7 +189,10 @@ class RunningWorkers {
   }
 }
 
-/** Resolves once the connection has been away for `GIVE_UP_MS` without a break. Never resolves after the signal. */
+/**
+ * Resolves when the connection has been down for `GIVE_UP_MS` without interruption. Never resolves after the signal was
+ * aborted.
+ */
 async function untilLost(connection: QueueConnection, signal: AbortSignal): Promise<void> {
   const { promise, resolve } = Promise.withResolvers<void>();
   let timer: NodeJS.Timeout | undefined;

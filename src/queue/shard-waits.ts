@@ -3,19 +3,23 @@ import type { Redis } from 'ioredis';
 import type { QueueName } from '../jobs/queues.ts';
 import type { QueueSet } from './queue-set.ts';
 
-/** How long work waits for a worker, in one shard of a queue. */
+/** How long jobs wait for a worker in one shard of a queue. */
 export interface ShardWait {
   readonly queue: QueueName;
   readonly shard: number;
-  /** Wait of the oldest job, never too long except for clock skew. Undefined: no job waits. */
+  /**
+   * ms for which the oldest job has waited. Undefined if no job waits. Apart from clock skew, the value is never too
+   * large.
+   */
   readonly waitMs: number | undefined;
 }
 
 export type QueueReader = Pick<Redis, 'hmget' | 'lrange' | 'xrevrange' | 'zrangebyscore'>;
 
 /**
- * Reads a few jobs of each priority, so the cost does not depend on the queues' lengths. The worst case measured was 48
- * queues with 16 priorities each and no dated job: 85 ms of a core. The clocks of the adder, Redis and this process mix.
+ * Computes how long jobs wait in each shard. Reads only a few jobs of each priority, so the cost does not grow with the
+ * queues. The worst case measured took 85 ms of a core: 48 queues with 16 priorities each, and no job with a known
+ * time. Times come from the clocks of the adding process, of Redis and of this process.
  */
 export async function readShardWaits(queues: QueueSet, redis: QueueReader): Promise<ShardWait[]> {
   const now = Date.now();
@@ -35,7 +39,8 @@ async function readOldestSince(jobs: Queue, redis: QueueReader, now: number): Pr
     listReclaimed(jobs, redis),
     listPrioritized(jobs, redis),
   ]);
-  // Read once, and after the ids: a job that came back in between would otherwise look older than all events.
+  // The events are read once, and after the job ids. A job that came back between the two reads would otherwise look
+  // older than all events.
   let arrivals: Promise<Arrivals> | undefined;
   const reader: JobReader = { jobs, redis, now, readArrivals: () => (arrivals ??= readArrivals(jobs, redis)) };
   const sinces = await Promise.all([reclaimed, ...prioritized].map((ids) => dateOldest(ids, reader)));
@@ -47,24 +52,30 @@ function findEarliest(times: readonly (number | undefined)[]): number | undefine
   return known.length === 0 ? undefined : Math.min(...known);
 }
 
-/** BullMQ's score of a delayed job is its time multiplied by this, plus a counter. */
+/** BullMQ's score of a delayed job is the job's due time multiplied by this, plus a counter. */
 const DELAY_SCORE = 2 ** 12;
 
-/** Time of the first delayed job that is due. Workers move such jobs only when they take another job. */
+/**
+ * Due time of the first delayed job that is already due. BullMQ moves such a job to the waiting jobs only when a worker
+ * takes another job.
+ */
 async function readDueSince(jobs: Queue, redis: QueueReader, now: number): Promise<number | undefined> {
   const due = (now + 1) * DELAY_SCORE - 1;
   const [, score] = await redis.zrangebyscore(jobs.toKey('delayed'), 0, due, 'WITHSCORES', 'LIMIT', 0, 1);
   return score === undefined ? undefined : Math.floor(Number(score) / DELAY_SCORE);
 }
 
-/** Priorities read per queue. Each costs one more round trip. */
+/** Most priorities that are read per queue. Each priority costs one round trip to Redis. */
 const MAX_PRIORITIES = 16;
-/** BullMQ's score of a job is its priority multiplied by this, plus a counter. */
+/** BullMQ's score of a prioritized job is the job's priority multiplied by this, plus a counter. */
 const PRIORITY_SCORE = 2 ** 32;
-/** Jobs read per priority, in case the time of the first one is not known. */
+/** Most jobs that are read per priority, in case the first job has no known time. */
 const MAX_HEADS = 8;
 
-/** Ids of jobs reclaimed from dead workers, oldest first. All jobs have a priority, so this list holds nothing else. */
+/**
+ * Ids of jobs that were taken back from dead workers, oldest first. All other jobs have a priority, so this list
+ * contains only such jobs.
+ */
 function listReclaimed(jobs: Queue, redis: QueueReader): Promise<string[]> {
   return redis.lrange(jobs.toKey('wait'), 0, MAX_HEADS - 1);
 }
@@ -84,7 +95,10 @@ async function listPrioritized(jobs: Queue, redis: QueueReader): Promise<string[
   return heads;
 }
 
-/** @param scored ids, each followed by its score */
+/**
+ * Selects the ids whose score is below the limit.
+ * @param scored ids, each followed by its score
+ */
 function pickBelow(scored: readonly string[], limit: number): string[] {
   return scored.filter((_, index) => index % 2 === 0 && Number(scored[index + 1]) < limit);
 }
@@ -96,7 +110,10 @@ interface JobReader {
   readonly readArrivals: () => Promise<Arrivals>;
 }
 
-/** A time at or after which the first of these jobs began to wait. The others came later, and may have an exact time. */
+/**
+ * Returns a time at or after which the first of these jobs began to wait. The others began to wait later, but their
+ * times may be exact.
+ */
 async function dateOldest([first, ...others]: readonly string[], reader: JobReader): Promise<number | undefined> {
   if (first === undefined) return undefined;
   const date = await dateJob(first, reader);
@@ -106,21 +123,23 @@ async function dateOldest([first, ...others]: readonly string[], reader: JobRead
 }
 
 interface JobDate {
-  /** Start of the wait, or a later time if that is not known. */
+  /** Time when the wait began. If that is not known, a later time. */
   readonly since: number;
   readonly isExact: boolean;
 }
 
 /**
- * A job that was never taken has waited since it was added. A job that came back (from its children, a delay or a dead
- * worker) has no exact time of its own. BullMQ keeps when it was added and last taken, both minutes too early. The queue's
- * events have that time. Two alternatives were rejected:
- * - Remember here when an id was first seen. A doctor that has just started cannot know, and processes would disagree.
- * - Write a field of ours. The script that brings a parent back belongs to BullMQ.
- * @returns undefined if a worker took the job in between
+ * Finds the time since when a job has waited. A job that no worker has taken yet has waited since it was added. A job
+ * that came back from its children, a delay or a dead worker stores no exact time. BullMQ stores when the job was added
+ * and last taken, which may both be minutes too early. The exact time is in the queue's events. Two alternatives were
+ * rejected:
+ * - Remember in this process when an id was first seen. A `doctor` command that has just started cannot know, and
+ * processes would disagree.
+ * - Write a field of turnfold's own. The script that brings a parent job back belongs to BullMQ.
+ * @returns undefined if a worker took the job meanwhile
  */
 async function dateJob(id: string, { jobs, redis, now, readArrivals: read }: JobReader): Promise<JobDate | undefined> {
-  // BullMQ's getJob reads the whole job and costs three times as much.
+  // BullMQ's `getJob` reads the whole job, which costs three times as much.
   const [timestamp, attemptsStarted, opts] = await redis.hmget(jobs.toKey(id), 'timestamp', 'ats', 'opts');
   if (!timestamp) return undefined;
   if (Number(attemptsStarted ?? 0) === 0 && !hasDelay(opts)) return { since: Number(timestamp), isExact: true };
@@ -129,20 +148,23 @@ async function dateJob(id: string, { jobs, redis, now, readArrivals: read }: Job
   return { since: arrivedAt ?? completeSince, isExact: arrivedAt !== undefined };
 }
 
-/** True if the job was added with a delay. The job's own field `delay` is 0 once the delay is over. */
+/** True if the job was added with a delay. The field `delay` of the job itself is 0 when the delay has ended. */
 function hasDelay(opts: string | null | undefined): boolean {
   const { delay = 0 } = JSON.parse(opts ?? '{}') as { readonly delay?: number };
   return delay > 0;
 }
 
-/** Times at which jobs began to wait, from the events of their queue, by the clock of Redis. */
+/** Times when jobs began to wait, by job id. Read from the events of their queue, by the clock of Redis. */
 interface Arrivals {
   readonly byJob: ReadonlyMap<string, number>;
-  /** Time of the oldest event that was read: a job without an arrival has waited for longer. Undefined: no events. */
+  /**
+   * Time of the oldest event that was read. A job without an event has waited for longer. Undefined if there are no
+   * events.
+   */
   readonly completeSince: number | undefined;
 }
 
-/** A queue keeps fewer events, unless it was configured otherwise (`queue-set.ts`). */
+/** Most events that are read. A queue keeps fewer events, unless it was configured otherwise (`queue-set.ts`). */
 const MAX_EVENTS = 250;
 
 async function readArrivals(jobs: Queue, redis: Pick<Redis, 'xrevrange'>): Promise<Arrivals> {
@@ -161,7 +183,7 @@ function readFields(fields: readonly string[]): Record<string, string | undefine
   return Object.fromEntries(pairs) as Record<string, string | undefined>;
 }
 
-/** The id of a stream entry is its time in ms and a counter. */
+/** The id of an event in a Redis stream is its time in ms, followed by a counter. */
 function timeOf(eventId: string): number {
   return Number(eventId.split('-', 1)[0]);
 }

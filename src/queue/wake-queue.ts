@@ -16,31 +16,42 @@ export interface WakeQueueOptions extends RedisLocation {
   readonly shards: number;
   readonly namespace?: string;
   readonly onError: QueueErrorListener;
-  /** For clients: every call ends within a second, with `redis_unavailable` if Redis does not answer. */
+  /** For clients: if true, every call ends within a second. It throws `redis_unavailable` if Redis does not answer. */
   readonly failsFast?: boolean;
 }
 
 export interface OpenWakeQueue extends WakeQueue {
-  /** Number of jobs by queue and state, for gauges: within a second in any case. */
+  /** Number of jobs by queue and state, for gauges. Always ends within a second. */
   countJobs(): Promise<StateCount[]>;
-  /** Wait of the oldest job of each shard, for gauges and readiness: within a second in any case. */
+  /** Wait of the oldest job in each shard, for gauges and readiness checks. Always ends within a second. */
   readShardWaits(): Promise<ShardWait[]>;
-  /** For doctors, within ten seconds. */
+  /** Reports the state of all queues for the command `doctor`, within ten seconds. */
   reportQueues(): Promise<QueueReport[]>;
   close(): Promise<void>;
 }
 
 const JOB_OF = { turn: wakeTurnJob, pass: wakePassJob } satisfies Record<WakeKind, JobDefinition<WakeTask>>;
 
-/** A wake in one of these states will be delivered. An active one may belong to a delivery that was lost. */
+/**
+ * A wake job in one of these states will still be delivered. An active wake job is not counted, because its worker may
+ * be dead.
+ */
 const PENDING_STATES: ReadonlySet<string> = new Set(['waiting', 'prioritized', 'delayed']);
 
-/** Leaves the rest of a second to the caller. A wake that arrives after this time does no harm. */
+/**
+ * ms for a call of a fail-fast client. The caller needs the rest of its second for other work. A wake that reaches
+ * Redis after this time does no harm.
+ */
 const FAIL_FAST_MS = 900;
-/** Redis lists all its clients for each shard of a report. */
+/**
+ * ms for a report of all queues. It takes longer than other calls, because Redis lists all its clients for each shard.
+ */
 const REPORT_MS = 10_000;
 
-/** Opens the wake queues for adding. Calls throw `redis_full` and, if they fail fast, `redis_unavailable`. */
+/**
+ * Opens the queues to which wakes are added. Calls throw `redis_full` if the memory of Redis is full. With `failsFast`,
+ * they throw `redis_unavailable` if Redis does not answer.
+ */
 export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
   const { shards, namespace, onError, failsFast = false } = options;
   const connection = openQueueConnection(options);
@@ -53,7 +64,7 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
         await queues.of(job.queue, conversation).add(job.name, job.write({ conversation, askedIn }), {
           jobId: jobIdOf(wake),
           priority: Math.max(HIGHEST_PRIORITY, priority ?? job.priority),
-          // A finished job would swallow a new wake with the same id.
+          // BullMQ ignores a new job whose id belongs to a finished job, so finished wakes are removed.
           removeOnComplete: true,
           removeOnFail: true,
         });
@@ -75,7 +86,7 @@ export function openWakeQueue(options: WakeQueueOptions): OpenWakeQueue {
   };
 }
 
-/** BullMQ refuses an id that has only digits, so ids get a prefix. */
+/** BullMQ refuses ids of digits only, so every id gets a prefix. */
 function jobIdOf(wake: string): string {
   return `w-${wake}`;
 }
@@ -90,7 +101,10 @@ const callNamed: Call = async (_connection, run) => {
   }
 };
 
-/** Waits within the budget for a first connection, but not for a lost one, and then for the answer. */
+/**
+ * Waits for the answer to a call at most for its time budget. The budget includes the first connect to Redis, but a
+ * lost connection fails the call at once.
+ */
 async function callWithinBudget<T>(
   connection: QueueConnection,
   run: () => Promise<T>,
@@ -101,7 +115,10 @@ async function callWithinBudget<T>(
     return await Promise.race([connectAndRun(connection, run, budget), rejectAfter(budget)]);
   } catch (error) {
     if (!budget.aborted) throw nameRedisError(error);
-    throw new TurnfoldError('redis_unavailable', `Redis did not answer within ${budgetMs} ms`);
+    throw new TurnfoldError(
+      'redis_unavailable',
+      `Redis did not answer within ${budgetMs} ms. Check that Redis is running and reachable, then retry`,
+    );
   }
 }
 

@@ -6,15 +6,16 @@ import { RECALL } from '../domain/recall.ts';
 import { describeThrown } from '../domain/thrown.ts';
 import { OPENAI_MAX_TOOLS } from '../wire/tools.ts';
 
-/** Tool names that every provider takes. */
+/** Every supported provider accepts tool names of this form. */
 const LEGAL_NAME = /^[a-zA-Z0-9_-]{1,64}$/;
 
-/** Keywords that most providers refuse at the top of a tool's schema, together with the whole request. */
+/** Most providers refuse a whole request if the schema of one of its tools has such a keyword at its top level. */
 const NOT_AT_THE_TOP = ['oneOf', 'anyOf', 'allOf', 'not', 'enum'];
 
 /**
- * Checks names and number of an agent's tools. A name cannot be changed for a provider, since answers name the tool.
- * @throws invalid_config for an illegal or duplicate name, and for more tools than the model's provider takes
+ * Checks the names and the number of an agent's tools. turnfold sends a tool's name unchanged, because the model's
+ * answers call the tool by that name.
+ * @throws invalid_config for an illegal or duplicate name, and for more tools than the model's provider accepts
  */
 export function checkTools({ name: agent, tools, recall, model }: Agent): void {
   const names = new Set<string>();
@@ -30,19 +31,20 @@ export function checkTools({ name: agent, tools, recall, model }: Agent): void {
   const isOpenai = model.profile.format?.startsWith('openai') === true;
   if (!isOpenai || count < OPENAI_MAX_TOOLS) return;
   const field = `agents.${agent}.tools`;
-  const most = `${model.profile.id} takes ${OPENAI_MAX_TOOLS}, one of them for calls of tools that are gone`;
-  throw new TurnfoldError('invalid_config', `${field}: ${count} tools, ${most}`, { field });
+  const most = `${model.profile.id} accepts ${OPENAI_MAX_TOOLS}, and turnfold reserves one for calls of removed tools`;
+  throw new TurnfoldError('invalid_config', `${field}: the agent has ${count} tools, but ${most}`, { field });
 }
 
 function findNameFault(name: string, names: ReadonlySet<string>, hasRecall: boolean): string | undefined {
-  if (hasRecall && name === RECALL) return 'the built-in tool has this name';
-  if (names.has(name)) return 'two tools have this name';
+  if (hasRecall && name === RECALL)
+    return `the built-in recall tool already has the name "${RECALL}". Rename this tool`;
+  if (names.has(name)) return 'another tool of this agent has the same name. Rename one of them';
   return LEGAL_NAME.test(name) ? undefined : "a tool's name must match [a-zA-Z0-9_-]{1,64}";
 }
 
 /**
  * Describes tools to a model.
- * @throws invalid_config for an input that has no JSON Schema of one object, which providers require
+ * @throws invalid_config if the JSON Schema of a tool's input is not that of one object, which providers require
  */
 export function describeAgentTools(
   agent: string,
@@ -69,6 +71,6 @@ function checkParameters(parameters: ToolDescription['parameters'], field: strin
   const { type = 'object' } = parameters;
   const found = NOT_AT_THE_TOP.find((key) => key in parameters) ?? (type === 'object' ? undefined : String(type));
   if (found === undefined) return;
-  const fault = `providers take an object, not \`${found}\` at the top: put it into a field of one`;
+  const fault = `the input must be an object schema, but its top level is \`${found}\`. Wrap it: z.object({ input: … })`;
   throw new TurnfoldError('invalid_config', `${field}: ${fault}`, { field });
 }

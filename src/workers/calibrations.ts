@@ -4,7 +4,7 @@ import type { Clock } from '../domain/ports/clock.ts';
 import { calibrationRatio } from '../domain/size.ts';
 import type { Timers } from './timers.ts';
 
-/** A factor moves slowly, so a worker reports at most one answer a second for each model. */
+/** Shortest time between two reports of a model's token count by one worker. The calibration factor changes slowly. */
 const OBSERVE_EVERY_MS = 1_000;
 const REFRESH_EVERY_MS = 15_000;
 
@@ -15,8 +15,9 @@ export interface CalibrationsOptions {
 }
 
 /**
- * Calibration factors of this process. Every threshold check, plan and request of a process counts by the same factors.
- * Other processes follow within seconds. While Redis is away the last known factors hold.
+ * The calibration factors of this process: for each model, how many tokens its provider counts for each token that
+ * turnfold counts. Threshold checks, plans and requests of a process all use these factors. Other processes have the
+ * same factors within seconds. While Redis is down, each process keeps its last factors.
  */
 export class Calibrations {
   readonly #options: CalibrationsOptions;
@@ -34,8 +35,9 @@ export class Calibrations {
   }
 
   /**
-   * Factor of a model, 1 while it is unknown. A chain (`a|b`) has the largest factor of its models, since a request must fit
-   * each of them. A factor observed under the chain's own id counts only while all its models are unknown.
+   * The calibration factor of a model, or 1 if no provider count was observed yet. A model chain (`a|b`) has the
+   * largest factor of its models, because a request must fit into each of them. A factor that was observed under the
+   * chain's own id is used only if none of its models has a factor.
    */
   factorOf(model: string): number {
     const known = model.split('|').map((id) => this.#factors.get(id));
@@ -43,7 +45,7 @@ export class Calibrations {
     return isUnknown ? (this.#factors.get(model) ?? 1) : Math.max(...known.map((factor) => factor ?? 1));
   }
 
-  /** Reads the factors now, and every 15 s until `stop`. */
+  /** Reads the factors from the store now, and then every 15 s until `stop`. */
   async start(store: CalibrationStore): Promise<void> {
     this.#store = store;
     await this.#refresh(store);
@@ -56,8 +58,9 @@ export class Calibrations {
   }
 
   /**
-   * Records a provider's token count. Nothing waits for this, and a failure only leaves the factor a little older.
-   * @param counted our own count of the same request in tokens, without anchor and calibration
+   * Records the token count that a provider returned. The caller does not wait for the write. If the write fails, the
+   * factor stays as it was.
+   * @param counted turnfold's own count of the same request in tokens, without anchor and calibration
    */
   async observe(model: string, providerTokens: number, counted: number): Promise<void> {
     const store = this.#store;

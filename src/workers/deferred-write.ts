@@ -4,7 +4,7 @@ import type { Clock } from '../domain/ports/clock.ts';
 import { unlessAborted } from './shutdown.ts';
 import type { Timers } from './timers.ts';
 
-/** ms between two tries of a write that Redis refuses. */
+/** ms between two attempts of a write that Redis refuses. */
 const TRY_AGAIN_MS = 250;
 
 export interface DeferredWritePorts {
@@ -16,14 +16,14 @@ export interface DeferredWritePorts {
 export interface DeferredWriteOptions {
   readonly write: DeferredWrite;
   readonly scope: EventScope;
-  /** Ends the retries. */
+  /** Ends the retries when it aborts. */
   readonly signal: AbortSignal;
 }
 
 /**
- * Sends a write and repeats it while Redis refuses writes, until the signal aborts. An answer of a model or a tool is paid for
- * and may have taken effect, so a refused record must not lose it (I11).
- * @param send the same operation each time, under the same ids
+ * Sends a write to Redis, and repeats the write while Redis refuses writes, until the signal aborts. The answer of a
+ * model or a tool is already paid for and may have had effects, so turnfold must not lose it (I11).
+ * @param send sends the same operation under the same ids each time
  * @throws other errors of the store, and the signal's reason
  */
 export async function deferWrite<T>(

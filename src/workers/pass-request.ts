@@ -18,7 +18,7 @@ type PassWhy = Pick<PassRequest, 'reasons' | 'refusedTokens' | 'calibration'>;
 
 export type PassAnswer = { readonly status: 'open'; readonly passId: string } | { readonly status: 'gone' };
 
-/** Requests a pass, or adds the reasons to the open one. */
+/** Requests a compaction pass. If a pass of the conversation is already open, adds the reasons to that pass. */
 export async function requestPass(
   { passes, wakes, ids, onEvent, tracing }: RequestPorts,
   conversation: ConversationRef,
@@ -33,7 +33,7 @@ export async function requestPass(
   return { status: 'open', passId: result.passId };
 }
 
-/** Reports why no pass was requested although a reason holds. */
+/** Reports that a backoff suppressed a compaction pass for which there is a reason. */
 export function reportBackoff(
   { onEvent }: Pick<RequestPorts, 'onEvent'>,
   conversation: ConversationRef,

@@ -13,57 +13,63 @@ import { hashOf } from './content-hash.ts';
 import { Recall } from './turn/recall.ts';
 import { TOOL_RESULT_MAX_TOKENS } from './turn/tool-result-clip.ts';
 
-/** An agent with everything that is computed once, when the worker starts. */
+/** An agent with all values that a worker computes once, when it starts. */
 export interface PreparedAgent {
   readonly agent: Agent;
   readonly policy: Policy;
-  /** System prompt and pins as sent. Without a prompt if a function writes one for each turn. */
+  /** System prompt and pins, as sent to the provider. If a function writes the prompt for each turn, only the pins. */
   readonly system: string;
   readonly limits: Limits;
-  /** Size of system, pins and tools, with the model's current calibration. */
+  /** Size of system prompt, pins and tool schemas in tokens, by the model's current calibration factor. */
   readonly overhead: RequestOverhead;
-  /** The agent's own tools and the built-in one. */
+  /** The agent's own tools and the built-in recall tool. */
   readonly tools: readonly ToolDescription[];
   readonly recall?: Recall;
   readonly counter: TokenCounter;
   readonly hashes: FixedTexts['hashes'] & { readonly policy: string };
   readonly texts: FixedTexts['byHash'];
   weigh(message: Message): Promise<WeighedMessage>;
-  /** Weighs synchronously, for messages of up to some thousand tokens. */
+  /** Counts a message's tokens synchronously, for messages of up to some thousand tokens. */
   weighNow(message: Message): Weight;
-  /** The same agent under a system prompt that its function wrote. */
+  /** Copies the agent with a system prompt that the agent's function wrote for one turn. */
   withSystem(prompt: string): Promise<PreparedAgent>;
 }
 
-/** Agents of a worker, by name. */
+/** All agents of a worker, by name. */
 export interface PreparedAgents {
   find(name: string): PreparedAgent | undefined;
 }
 
 export interface AgentSurroundings {
   readonly loadCounter: (encoding: ModelProfile['encoding']) => Promise<TokenCounter>;
-  /** Current calibration of a model. */
+  /** Current calibration factor of a model. */
   readonly factorOf?: (model: string) => number;
 }
 
-/** Texts that every request of an agent begins with. */
+/** Texts at the start of every request of an agent. */
 interface FixedTexts {
-  /** System prompt and pins as sent. */
+  /** System prompt and pins, as sent to the provider. */
   readonly system: string;
-  /** Tools as JSON, or '' without tools. */
+  /** Tool schemas as JSON. Empty if the agent has no tools. */
   readonly tools: string;
   readonly hashes: Readonly<Record<'system' | 'tools' | 'pins', string>>;
-  /** Non-empty texts by hash, so that the texts behind an old version can be shown later. */
+  /**
+   * Non-empty texts by hash. Old versions of a context refer to their texts by hash, so that a person can still read
+   * them.
+   */
   readonly byHash: ReadonlyMap<string, string>;
 }
 
-/** Prompts kept per agent. Counting 10,000 tokens takes about 5 ms, and most turns of an agent share a few prompts. */
+/**
+ * Number of system prompts per agent whose token counts are cached. Counting a prompt of 10,000 tokens takes about 5
+ * ms.
+ */
 const KEPT_PROMPTS = 32;
 
 /**
- * @param agent its policy, and `basePolicy`, as `readPolicy` returns them
- * @throws invalid_policy if the policy cannot work with the agent's model, system prompt and tools. invalid_config for its
- * tools.
+ * @param agent the agent with its `policy` and `basePolicy`, as `readPolicy` returns them
+ * @throws invalid_policy if the policy cannot work with the agent's model, system prompt and tools. invalid_config if
+ * the tools are invalid.
  */
 export async function prepareAgent(
   agent: Agent,
@@ -88,7 +94,7 @@ export async function prepareAgent(
     if (prompts.size > KEPT_PROMPTS && oldest !== undefined) prompts.delete(oldest);
     return await fixed;
   };
-  // A prompt that a function writes is unknown before a turn.
+  // If a function writes the system prompt, the prompt is unknown before a turn.
   const { prepared, tokens } = await fixAgent(parts, typeof agent.system === 'string' ? agent.system : '', withSystem);
   checkLimits(policy, limits, tokens);
   return prepared;
@@ -98,7 +104,7 @@ interface AgentParts extends Pick<PreparedAgent, 'agent' | 'policy' | 'limits' |
   readonly factorOf: (model: string) => number;
 }
 
-/** Fixes an agent under one system prompt, and counts its parts. */
+/** Completes an agent for one system prompt: hashes the fixed texts and counts their tokens. */
 async function fixAgent(
   { factorOf, ...parts }: AgentParts,
   prompt: string,
@@ -135,7 +141,10 @@ async function fixAgent(
   return { prepared, tokens: { systemTokens, toolTokens, pinTokens } };
 }
 
-/** System prompt, tools and pins as they are sent. Pins come last, so that changed pins keep the provider's cache of the prompt. */
+/**
+ * System prompt, tools and pins as sent to the provider. Pins come last, so that changed pins do not invalidate the
+ * provider's cache of the prompt.
+ */
 function fixTexts(prompt: string, { pins }: Policy, descriptions: readonly ToolDescription[]): FixedTexts {
   const tools = writeList(descriptions);
   const texts = { system: prompt, tools, pins: writeList(pins) };
@@ -154,8 +163,8 @@ function writeList(items: readonly unknown[]): string {
 }
 
 /**
- * The agent with the system prompt of the conversation's last turn, for passes, which belong to no turn. Before the first
- * turn, an agent whose function writes the prompt counts without one.
+ * Prepares the agent for a compaction pass, with the system prompt of the conversation's last turn. A pass belongs to
+ * no turn. If a function writes the prompt, and no turn ran yet, the prompt counts as empty.
  */
 export async function prepareAsLastTurn(
   contexts: Pick<ContextReader, 'readSystem'>,

@@ -4,9 +4,15 @@ import type { PresenceStore, WorkerPresence } from '../domain/ports/presence-sto
 import type { Timers } from './timers.ts';
 
 const RENEW_EVERY_MS = 5_000;
-/** Silence after which a worker counts as lost: it died, hangs, or has lost Redis. */
+/**
+ * A worker that has not renewed its entry for this long counts as lost: it crashed, hangs or has no connection to
+ * Redis.
+ */
 export const LOST_AFTER_MS = 20_000;
-/** Time that a stop waits for Redis. Without an answer other workers report this one as lost. */
+/**
+ * ms that a stopping worker waits for Redis to remove its entry. If Redis does not answer, another worker reports this
+ * one as lost.
+ */
 const END_WITHIN_MS = 1_000;
 
 export interface PresenceOptions {
@@ -17,8 +23,9 @@ export interface PresenceOptions {
 }
 
 /**
- * The entry of this process in the list of workers, from start to stop. If a worker goes silent without a stop, another worker
- * reports it once as `worker_lost`. Metrics cannot distinguish a crash from a stop, because both end a process's series.
+ * The entry of this process in the list of running workers in Redis. A worker renews its entry until it stops. If a
+ * worker disappears without a stop, another worker reports this once as `worker_lost`. Metrics cannot show the
+ * difference, because a crash and a stop both end the metric series of a process.
  */
 export class Presence {
   readonly #presence: WorkerPresence;
@@ -32,13 +39,13 @@ export class Presence {
     this.#options = options;
   }
 
-  /** A failure is reported and retried, because a worker must work without its entry. */
+  /** Adds the entry. If this fails, the failure is reported and retried: a worker must work even without its entry. */
   async start(): Promise<void> {
     await this.#renew();
     this.#renewal = this.#options.timers.every(RENEW_EVERY_MS, () => this.#renew());
   }
 
-  /** Leaves the list, within a second. */
+  /** Removes the entry. Gives up after a second. */
   async end(): Promise<void> {
     this.#renewal?.stop();
     const { promise: deadline, resolve } = Promise.withResolvers<void>();
@@ -61,7 +68,10 @@ export class Presence {
     }
   }
 
-  /** False after an outage, when every other worker looks silent until it has renewed its entry. */
+  /**
+   * False after an outage of Redis, until this worker has renewed its own entry. Until then, the entries of all workers
+   * are outdated.
+   */
   #mayJudge(): boolean {
     const now = this.#options.clock.now();
     return now - this.#renewedAt <= 2 * RENEW_EVERY_MS && now - this.#inContactSince >= LOST_AFTER_MS;

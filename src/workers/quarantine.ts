@@ -15,8 +15,9 @@ export interface QuarantinePorts {
 }
 
 /**
- * Sets aside an unreadable record (I12), or the entry of its conversation if workers cannot create the record again.
- * Otherwise every sweep would wake a worker that can only fail. The operator who repairs the record puts the entry back.
+ * Sets an unreadable record aside (I12). If workers cannot create that record again, the conversation's entry in the
+ * list of due work is set aside. Otherwise every sweep would wake a worker that can only fail. The operator who repairs
+ * the record puts the entry back.
  * @returns true if `error` reports an unreadable record
  */
 export async function quarantineCorrupt(ports: QuarantinePorts, entry: DueEntry, error: unknown): Promise<boolean> {
@@ -28,7 +29,7 @@ export async function quarantineCorrupt(ports: QuarantinePorts, entry: DueEntry,
 }
 
 /**
- * Sets aside the record that `error` names, if workers can create it again: a pass or a summary.
+ * Sets aside the record that `error` names, if workers can create that record again: a compaction pass or a summary.
  * @returns true if the record no longer blocks its conversation
  */
 async function quarantineRecord(
@@ -60,8 +61,9 @@ function describePlace({ key = '', field = '' }: Readonly<Record<string, unknown
 }
 
 /**
- * Wraps a handler: an unreadable record sets its conversation aside. Accepted turns stay accepted.
- * @param entryOf the due entry by which the sweeper repeats a delivery
+ * Wraps a job handler. If the handler finds an unreadable record, the record's conversation is set aside and its
+ * accepted turns are kept.
+ * @param entryOf returns the due entry that makes the sweeper deliver this job again
  */
 export function withQuarantine<Delivery, Result>(
   ports: QuarantinePorts,
@@ -73,14 +75,16 @@ export function withQuarantine<Delivery, Result>(
       return await handle(delivery);
     } catch (error) {
       const cause = error instanceof BrokenDelivery ? error.cause : error;
-      // If this fails, the next sweep finds the conversation again.
+      // If this write fails, the next sweep finds the unreadable record again.
       await quarantineCorrupt(ports, entryOf(delivery), cause).catch(() => false);
       throw error;
     }
   };
 }
 
-/** Wraps a store: corrupt summaries are set aside and read as missing, so that they are written again. */
+/**
+ * Wraps a summary store. Sets unreadable summaries aside and reports them as missing, so that workers write them again.
+ */
 export function withReadableSummaries(summaries: SummaryStore, ports: QuarantinePorts): SummaryStore {
   const read = async <T>(conversation: ConversationRef, call: () => Promise<T>): Promise<T> => {
     for (;;) {

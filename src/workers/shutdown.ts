@@ -1,6 +1,6 @@
 import type { Timers } from './timers.ts';
 
-/** Work ended because its worker stops. Its lease is handed back. */
+/** Thrown into work that is interrupted because its worker stops. The lease of the work is handed back. */
 export class StoppedWork extends Error {
   constructor() {
     super('the worker stops');
@@ -8,13 +8,13 @@ export class StoppedWork extends Error {
   }
 }
 
-/** Part of the deadline for handing leases back, with its maximum. */
+/** Share of the stop's deadline that is reserved for handing leases back, and its maximum in ms. */
 const HAND_BACK_SHARE = 0.25;
 const HAND_BACK_MAX_MS = 2_000;
 
 /**
- * The stop of a process in three phases. Calls in flight continue for most of the deadline. Most of them end by then, and
- * a call that is cut off is paid twice.
+ * Stops a worker process in three phases: start no work, abort calls, hand leases back. Calls in flight may continue
+ * for most of the deadline. Most calls end in that time, and a call that is aborted must be paid for twice.
  */
 export class Shutdown {
   readonly #begun = new AbortController();
@@ -22,27 +22,27 @@ export class Shutdown {
   readonly #workEnds = new AbortController();
   #cutOff = 0;
 
-  /** Aborted at the start of the stop: no delivery and no step starts any more. */
+  /** Aborted at the start of the stop. After that, the worker starts no delivery and no step. */
   get begun(): AbortSignal {
     return this.#begun.signal;
   }
 
-  /** Aborted when calls of models and tools are aborted. An answer after that is still recorded. */
+  /** Aborted when the worker aborts its model and tool calls. An answer that still arrives is recorded. */
   get callsEnd(): AbortSignal {
     return this.#callsEnd.signal;
   }
 
-  /** Aborted when every lease is handed back, even if work still runs under it. */
+  /** Aborted when the worker hands all leases back, even those of work that still runs. */
   get workEnds(): AbortSignal {
     return this.#workEnds.signal;
   }
 
-  /** Number of turns and passes that the deadline cut off within a step. */
+  /** Number of turns and compaction passes that the deadline interrupted in the middle of a step. */
   get cutOff(): number {
     return this.#cutOff;
   }
 
-  /** @param deadlineMs until the process ends */
+  /** @param deadlineMs ms until the process ends */
   begin(deadlineMs: number, timers: Timers): void {
     if (this.#begun.signal.aborted) return;
     const handBackMs = Math.min(HAND_BACK_MAX_MS, deadlineMs * HAND_BACK_SHARE);
@@ -57,7 +57,7 @@ export class Shutdown {
 }
 
 /**
- * Runs the work unless the signal aborts first. Then the work is abandoned and its outcome ignored.
+ * Runs the work unless the signal aborts first. After an abort, the work is abandoned and its outcome is ignored.
  * @throws the signal's reason
  */
 export async function unlessAborted<T>(signal: AbortSignal, work: () => Promise<T>): Promise<T> {

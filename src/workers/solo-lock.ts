@@ -1,18 +1,20 @@
 export interface SoloHold {
-  /** A second release does nothing. */
+  /** Releases the hold. A second call does nothing. */
   release(): void;
-  /** Turns an exclusive hold into a shared one without a gap. Does nothing to a shared hold. */
+  /**
+   * Changes an exclusive hold into a shared one, without letting other work in between. Does nothing to a shared hold.
+   */
   admitOthers(): void;
 }
 
 type Grant = () => void;
 
 /**
- * A readers-writer lock for the work of one process. Turns, passes and summaries share it. A turn that has killed two processes
- * holds it exclusively, so a third crash harms no other work (I10).
+ * A readers-writer lock for the work of one process. Turns, compaction passes and summaries share the lock. A turn
+ * during which two processes crashed gets the lock exclusively, so that a third crash harms no other work (I10).
  *
- * Both sides make progress. New work waits behind a turn that waits to run alone. When that turn ends, all waiting work runs
- * before the next exclusive turn.
+ * No side starves. New work waits if a turn is waiting for the exclusive lock. When that turn ends, all waiting work
+ * runs before the next exclusive turn.
  */
 export class SoloLock {
   #sharing = 0;
@@ -20,17 +22,17 @@ export class SoloLock {
   readonly #solos = new Set<Grant>();
   readonly #others = new Set<Grant>();
 
-  /** True while a turn waits to run alone. Other work then ends at its next step. */
+  /** True while a turn waits for the exclusive lock. Work in progress then ends at its next step. */
   get isWanted(): boolean {
     return !this.#isAlone && this.#solos.size > 0;
   }
 
-  /** Resolves with a shared hold. Undefined: `signal` aborted first. */
+  /** Resolves with a shared hold, or with undefined if `signal` aborts first. */
   share(signal: AbortSignal): Promise<SoloHold | undefined> {
     return this.#enter(false, signal);
   }
 
-  /** Resolves with an exclusive hold. Undefined: `signal` aborted first. */
+  /** Resolves with an exclusive hold, or with undefined if `signal` aborts first. */
   alone(signal: AbortSignal): Promise<SoloHold | undefined> {
     return this.#enter(true, signal);
   }

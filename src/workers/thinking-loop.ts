@@ -4,8 +4,8 @@ import { readRawItems } from '../domain/raw-items.ts';
 import { isThinking } from '../wire/raw-items.ts';
 
 /**
- * Tells if a turn is between its calls and its answer, and its model has sent thinking. Thinking is bound to every message
- * before it, so an edit would invalidate it.
+ * True if a model has sent thinking together with tool calls, and has not yet given its final answer. The provider ties
+ * such thinking to all messages before it, so an edit of the context would make the thinking invalid.
  */
 export function isThinkingLoopOpen(messages: readonly Message[]): boolean {
   const loop = messages.slice(messages.findLastIndex(({ role }) => role === 'user') + 1);
@@ -14,7 +14,10 @@ export function isThinkingLoopOpen(messages: readonly Message[]): boolean {
   return loop.some((message) => readRawItems(message)?.items.some(isThinking) === true);
 }
 
-/** A soft pass waits for the end of the loop. A turn that waits for a hard pass could never end its loop. */
+/**
+ * A pass without a hard reason waits until the model has answered. If a turn waits for the pass, it must not wait: the
+ * turn could never answer.
+ */
 export function waitsForAnswer(reasons: readonly Reason[], messages: readonly Message[]): boolean {
   return !hasHardReason(reasons) && isThinkingLoopOpen(messages);
 }

@@ -1,12 +1,15 @@
-/** Repeats and delays, as a port that tests advance by hand. */
+/** Repeated and delayed calls, as a port. Tests implement it with a clock that they advance by hand. */
 export interface Timers {
-  /** Calls `ms` after each call has ended, until stopped. A failed call is followed by the next. */
+  /**
+   * Calls `call` again and again, `ms` after each call has ended, until stopped. A failed call does not end the
+   * repetition.
+   */
   every(ms: number, call: () => Promise<void>): { stop(): void };
-  /** Calls once after `ms`, unless stopped. */
+  /** Calls `call` once after `ms`, unless stopped before. */
   after(ms: number, call: () => void): { stop(): void };
 }
 
-/** Node's timers. They do not keep the process alive. */
+/** Timers of Node.js, unreferenced: a pending timer does not keep the process alive. */
 export const systemTimers: Timers = {
   every(ms, call) {
     let timer: NodeJS.Timeout | undefined;
@@ -14,7 +17,7 @@ export const systemTimers: Timers = {
     const schedule = (): void => {
       if (isStopped) return;
       timer = setTimeout(() => {
-        // A lease outlives several failed heartbeats.
+        // A failed heartbeat is followed by the next one, because a lease outlives several failed heartbeats.
         call().then(schedule, schedule);
       }, ms);
       timer.unref();

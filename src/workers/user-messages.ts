@@ -3,7 +3,10 @@ import type { ContextReader } from '../domain/ports/context-store.ts';
 
 const CHUNK = 16;
 
-/** Seq of the log's first user message. It is nearly always among the first two, so the search starts at the front. */
+/**
+ * Finds the seq of the log's first user message. The search starts at seq 1, because that message is nearly always
+ * among the first two.
+ */
 export async function findFirstUser(
   contexts: Pick<ContextReader, 'readLog'>,
   conversation: ConversationRef,
@@ -17,7 +20,7 @@ export async function findFirstUser(
   return undefined;
 }
 
-/** Text of the last user message before `seq`, if one of the 16 entries before `seq` is one. */
+/** Text of the last user message among the 16 log entries before `seq`. Undefined if none of them is a user message. */
 export async function findUserTextBefore(
   contexts: Pick<ContextReader, 'readLog'>,
   conversation: ConversationRef,

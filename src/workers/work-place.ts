@@ -3,28 +3,34 @@ import type { Shutdown } from './shutdown.ts';
 import type { SoloHold, SoloLock } from './solo-lock.ts';
 import type { Timers } from './timers.ts';
 
-/** The parts that all work of a process shares. */
+/** Objects that all work of one process shares. */
 export interface WorkPlace {
   readonly shutdown: Shutdown;
   readonly solo: SoloLock;
   readonly timers: Timers;
 }
 
-/** Time that a delivery waits for a turn that runs alone. Then another process may take its job. */
+/** ms that a delivery waits if a turn holds the process exclusively. After that, another process may take the job. */
 const ENTER_WAIT_MS = 1_000;
 const POSTPONE_MS = 1_000;
 
-/** Waits for a shared hold of the process. Undefined: a turn runs alone for longer, or the process stops. */
+/**
+ * Waits for a shared hold of the process. Undefined if a turn holds the process exclusively for longer, or if the
+ * process stops.
+ */
 export async function enterPlace({ shutdown, solo, timers }: WorkPlace): Promise<SoloHold | undefined> {
   return await waitWithin({ timers, waitMs: ENTER_WAIT_MS, ends: [shutdown.begun] }, (signal) => solo.share(signal));
 }
 
-/** Result if the delivery could not start. */
+/** The result of a delivery that could not start: the queue delivers the job again later. */
 export function postpone({ shutdown }: Pick<WorkPlace, 'shutdown'>): Postponed {
   return { status: 'postponed', delayMs: shutdown.begun.aborted ? 0 : POSTPONE_MS };
 }
 
-/** Wraps a handler so that its deliveries share the process, or are postponed. */
+/**
+ * Wraps a job handler. Each delivery takes a shared hold of the process, or is postponed if a turn holds the process
+ * exclusively.
+ */
 export function besideOthers<Delivery, Result>(
   place: WorkPlace,
   handler: (delivery: Delivery) => Promise<Result>,
@@ -43,11 +49,11 @@ export function besideOthers<Delivery, Result>(
 export interface LimitedWait {
   readonly timers: Timers;
   readonly waitMs: number;
-  /** Each of these signals ends the wait. */
+  /** Signals that end the wait when one of them aborts. */
   readonly ends: readonly AbortSignal[];
 }
 
-/** Calls `wait` with a signal that aborts after `waitMs` or with the first of `ends`. */
+/** Calls `wait` with a signal that aborts after `waitMs`, or as soon as one of `ends` aborts. */
 export async function waitWithin<T>(
   { timers, waitMs, ends }: LimitedWait,
   wait: (signal: AbortSignal) => Promise<T>,

@@ -83,7 +83,7 @@ test('workers that were never started close at once, and cannot be started then'
 
   expect(workers.isRunning()).toBe(false);
   expect(await workers.close()).toBe('closed');
-  await expect(workers.start()).rejects.toThrow('start once');
+  await expect(workers.start()).rejects.toThrow('only once');
 });
 
 test.for([

@@ -242,7 +242,7 @@ test('a child id that another pass still uses is refused and reported', async ()
 
   await expect.poll(() => fixture.errors.length, SOON).toBe(1);
   expect(fixture.errors).toMatchObject([
-    { where: 'compaction', error: { message: 'a child of w-w2 was not added: -7' } },
+    { where: 'compaction', error: { message: 'BullMQ refused to add a child job to job w-w2 (code -7)' } },
   ]);
 });
 

@@ -22,15 +22,15 @@ const prepareInputs = (...inputs: z.ZodType[]) => {
 };
 
 test.each<[string, string[], string]>([
-  ['other characters', ['read', 'files.read'], 'agents.guide.tools[1].name'],
-  ['none', [''], 'agents.guide.tools[0].name'],
-  ['too many', ['x'.repeat(65)], 'agents.guide.tools[0].name'],
-  ["another tool's", ['read', 'write', 'read'], 'agents.guide.tools[2].name'],
-])('a tool whose name has %s is refused when the agent is loaded', async (_case, names, field) => {
+  ['illegal characters', ['read', 'files.read'], 'agents.guide.tools[1].name'],
+  ['no characters', [''], 'agents.guide.tools[0].name'],
+  ['more than 64 characters', ['x'.repeat(65)], 'agents.guide.tools[0].name'],
+  ['that of another tool', ['read', 'write', 'read'], 'agents.guide.tools[2].name'],
+])('prepareAgent refuses an agent with a tool name of this kind: %s', async (_case, names, field) => {
   await expect(prepare(...names)).rejects.toMatchObject({ code: 'invalid_config', field });
 });
 
-test('prepareAgent accepts tool names that every provider takes', async () => {
+test('prepareAgent accepts tool names of letters, digits, underscores and hyphens', async () => {
   await expect(prepare('read', 'Read-2', 'x'.repeat(64))).resolves.toMatchObject({ tools: [{}, {}, {}] });
 });
 
@@ -73,7 +73,7 @@ test('prepareAgent accepts an input with a union, a self-reference or a transfor
   ]);
 });
 
-test('prepareAgent puts pins behind the system prompt, counts them, and refuses pins that leave no room', async () => {
+test('prepareAgent appends pins to the system prompt, counts them, and refuses pins larger than maxTokens allows', async () => {
   const prepareWithPins = (system: string, policy: PolicyInput) => {
     const agent = { name: 'guide', system, tools: [], policy, model: scriptedModel({ steps: [] }) };
     return prepareAgent(agent, {}, { loadCounter: loadTokenCounter });
@@ -96,7 +96,7 @@ test('prepareAgent puts pins behind the system prompt, counts them, and refuses 
   await expect(tooLarge).rejects.toThrow(/pins 3\d = /);
 });
 
-test('prepareAgent refuses more tools than OpenAI takes, with one place kept for removed tools', async () => {
+test('prepareAgent refuses 128 tools for an OpenAI model, because one of the 128 places is kept for removed tools', async () => {
   const prepareFor = (format: WireFormat | undefined, count: number, recall = false) => {
     const tools = Array.from({ length: count }, (_, index) =>
       defineTool({ name: `t${index}`, description: '', input: z.object({}) }),
@@ -115,7 +115,7 @@ test('prepareAgent refuses more tools than OpenAI takes, with one place kept for
   await expect(prepareFor(undefined, 200)).resolves.toBeDefined();
 });
 
-test('prepareAgent describes the built-in tool only for agents that have it, and reserves its name', async () => {
+test('prepareAgent describes the built-in recall tool only to agents that enable it, and reserves its name there', async () => {
   const without = await prepareWith({}, 'read', 'recall');
   expect(without.tools.map(({ name }) => name)).toEqual(['read', 'recall']);
   expect(without.recall).toBeUndefined();
@@ -132,7 +132,7 @@ test('prepareAgent describes the built-in tool only for agents that have it, and
   ]);
   expect(given.overhead.tokens).toBeGreaterThan(plain.overhead.tokens + 100);
   const field = 'agents.guide.tools[1].name';
-  const message = `${field}: the built-in tool has this name`;
+  const message = `${field}: the built-in recall tool already has the name "recall". Rename this tool`;
   const refused = prepareWith({ recall: true }, 'read', 'recall');
   await expect(refused).rejects.toMatchObject({ code: 'invalid_config', field, message });
 });

@@ -54,7 +54,11 @@ it('a fatal error of a second copy of the package fails the turn with its messag
   const world = await Fixture.open({ model: failing('fatal') });
   await world.accept('t1', 'Hi');
   await world.deliver();
-  const failure = { code: 'model_failed', message: 'model away: limit', details: { code: 'busy', form: '{}' } };
+  const failure = {
+    code: 'model_failed',
+    message: 'the call of model away failed: limit',
+    details: { code: 'busy', form: '{}' },
+  };
   expect(await world.view('t1')).toMatchObject({ state: 'failed', failure });
 });
 

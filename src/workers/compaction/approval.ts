@@ -21,7 +21,10 @@ import { checkVersion } from './check-version.ts';
 import type { Facts, PassState } from './pass-states.ts';
 import { summaryTextKey } from './sequence-summaries.ts';
 
-/** Applies the edits of an approval and checks the version over the live context, messages appended since included. */
+/**
+ * Applies the edits of a person's approval. Then checks the edited version over the live context, with the messages
+ * that were appended since the proposal.
+ */
 export async function checkApproval(
   state: PassState<'check_approval'>,
   live: ContextSource,
@@ -32,7 +35,7 @@ export async function checkApproval(
   const { prepared } = state.snapshot;
   const { overhead } = prepared;
   const edited = editProposal(proposal, await weighEdits(prepared, proposal, edits), overhead);
-  // Both sizes use one calibration, which may have moved while the proposal waited.
+  // Both contexts are counted with the same calibration factor, which may have changed while the proposal waited.
   const context = await eventLoopShare.run(buildInSlices(live));
   const items = context.items.filter(({ to }) => to <= proposal.version.base);
   const tokensBefore = requestTokens({ overhead }, weighItems(items).tokens);
@@ -45,11 +48,16 @@ function findWrongEdit({ summaries }: Proposal, edits: Edits): ApprovalRefusal |
   const ranges = new Set(Object.values(summaries).map(rangeName));
   const wrong = Object.keys(edits).find((range) => !ranges.has(range) || edits[range]?.trim() === '');
   if (wrong === undefined) return undefined;
-  const why = ranges.has(wrong) ? 'the text of a summary must not be empty' : 'no new summary has this range';
+  const why = ranges.has(wrong)
+    ? 'the edited text of a summary must not be empty'
+    : 'the proposal has no new summary of this range. Edit one of its ranges';
   return { code: 'invalid_input', field: `edits.${wrong}`, message: why };
 }
 
-/** The texts that a person changed. The provider's sealed items for the range are removed: they still hold the old text. */
+/**
+ * Counts the texts that a person changed. Removes the provider's opaque items for the same range, because they still
+ * hold the old text.
+ */
 async function weighEdits(
   { weigh }: Pick<PreparedAgent, 'weigh'>,
   { summaries }: Proposal,
@@ -68,20 +76,23 @@ async function weighEdits(
   return edited;
 }
 
-/** A version that a person approved meets the same rules as any other version of a pass (I16). */
+/**
+ * Returns why an approved version may not be committed. The version must meet the same rules as any other version of a
+ * pass (I16).
+ */
 function* findRefusal(
   { edits, snapshot: { state, prepared } }: PassState<'check_approval'>,
   { version, summaries }: Proposal,
   { live, items }: { readonly live: ContextSource; readonly items: readonly ContextItem[] },
 ): Sliced<ApprovalRefusal | undefined> {
   if (isThinkingLoopOpen(messagesOf({ items }))) {
-    const message = 'a model is thinking over this conversation: approve again after its answer';
+    const message = 'a model is in the middle of its thinking in this conversation. Approve again after its answer';
     return { code: 'conversation_busy', field: 'conversation', message };
   }
   const misfit = findMisfit(version, prepared);
   if (misfit !== undefined) return refuse(edits, misfit);
   if (state.quarantine?.segments === hashSegments(version.segments)) {
-    return refuse(edits, 'a provider refused these very segments');
+    return refuse(edits, 'the provider refused an earlier version with the same segments');
   }
   const appended = segmentBehind(version, live.head, items);
   const segments = [...version.segments, ...appended];
@@ -91,19 +102,23 @@ function* findRefusal(
   return violation && refuse(edits, `${violation.rule}: ${violation.message}`);
 }
 
-/** Why the version is too large, if it is. */
+/** Returns why the approved version is too large, or undefined if it is not. */
 function findMisfit(version: Proposal['version'], { limits, overhead }: PreparedAgent): string | undefined {
   const { tokensBefore, tokensAfter } = version;
-  if (tokensAfter >= tokensBefore) return `${tokensAfter} tokens, not smaller than ${tokensBefore}`;
-  // The proposal itself may explain why it is over its budget.
+  if (tokensAfter >= tokensBefore)
+    return `the new context has ${tokensAfter} tokens, but must have fewer than the ${tokensBefore} before`;
+  // An explained version may exceed its budget: the proposal states the reason.
   if (version.explained.some((why) => why !== 'summaries_missing')) return undefined;
   const reasons = version.reasons as Reason[];
   const { tokens, bytes } = excessWeight({ limits, overhead, reasons }, version.weight);
-  if (tokens > 0) return `${tokens} tokens over maxTokens`;
-  return bytes > 0 ? `${bytes} bytes over the request limit of the model` : undefined;
+  if (tokens > 0) return `the new context exceeds maxTokens by ${tokens} tokens`;
+  return bytes > 0 ? `the new context exceeds the model's request limit by ${bytes} bytes` : undefined;
 }
 
-/** An approval with edits is refused for its edits. Without edits, the proposal itself has become stale. */
+/**
+ * Builds the refusal of an approval. With edits, the edits are at fault. Without edits, the proposal itself has become
+ * stale.
+ */
 function refuse(edits: Edits, message: string): ApprovalRefusal {
   const hasEdits = Object.keys(edits).length > 0;
   return hasEdits
@@ -111,7 +126,7 @@ function refuse(edits: Edits, message: string): ApprovalRefusal {
     : { code: 'proposal_stale', field: 'proposal', message };
 }
 
-/** The messages appended behind the version's base, as one raw segment. */
+/** The messages that were appended after the last message of the version, as one raw segment. */
 function segmentBehind({ base }: Proposal['version'], head: number, items: readonly ContextItem[]): readonly Segment[] {
   if (head <= base) return [];
   return [{ kind: 'raw', from: base + 1, to: head, weight: weighItems(items.filter(({ from }) => from > base)) }];

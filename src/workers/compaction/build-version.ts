@@ -5,24 +5,24 @@ import type { Summary, Version } from '../../domain/version.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
 export interface VersionInput {
-  /** Last seq that the version describes. */
+  /** Seq of the last message that the version covers. */
   readonly head: number;
   readonly settled: SettledContext;
   readonly reasons: readonly Reason[];
   readonly live: Version;
-  /** Summaries that the version uses, by key. */
+  /** Summaries that the version uses, by summary key. */
   readonly summaries: ReadonlyMap<string, Summary>;
   readonly hashes: PreparedAgent['hashes'];
-  /** Total of the log up to `head`. */
+  /** Size of the log up to and including `head`. */
   readonly baseTotal: Weight;
-  /** Bytes of system and tools. */
+  /** Bytes of system prompt and tool schemas. */
   readonly overheadBytes: number;
-  /** Time since the request of the pass. */
+  /** ms since the pass was requested. */
   readonly durationMs: number;
   readonly now: number;
 }
 
-/** Record of the version that follows `live`. */
+/** Builds the record of the version that replaces the version `live`. */
 export function buildVersion(parts: VersionInput): Version {
   const { head, settled, live, hashes, now } = parts;
   const models = [...new Set([...parts.summaries.values()].map((summary) => summary.model))];

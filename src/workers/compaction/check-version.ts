@@ -12,16 +12,20 @@ import { checkOpenRound, checkOrder, checkPinned, checkPins, checkThinking } fro
 import type { Violation } from '../../wire/wire-request.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
-/** Stands for the next user's message. Between two turns a context is not a request without one. */
+/**
+ * A user message that is appended for the check. Between two turns, a context without a user message at its end is not
+ * a valid request.
+ */
 const PROBE: Message = { role: 'user', content: 'probe' };
 
 export type CheckedAgent = Pick<PreparedAgent, 'agent' | 'policy' | 'system' | 'tools' | 'limits' | 'overhead'>;
 
 /**
- * Rules that a settled version breaks. Open rounds and pins must be unchanged (X12, X13). A request over the version, with one
- * more user message, must keep the rules of form, order (X10), thinking (A8), pins (X13) and size (X9). It is rendered in the
- * format of the agent's model. A model without a format is checked in every format, without limits of providers.
- * @param summaries texts of the new summaries, by key
+ * Returns the rules that a new version of the context would break. Open tool rounds and pinned messages must be
+ * unchanged (X12, X13). The version with one more user message must be a valid request: in form, message order (X10),
+ * thinking (A8), pins (X13) and size (X9). The request is rendered in the format of the agent's model. If the model has
+ * no known format, the request is checked in every format, without the limits of providers.
+ * @param summaries texts of the new summaries, by summary key
  */
 export function* checkVersion(
   prepared: CheckedAgent,
@@ -64,7 +68,7 @@ function* readMessages(source: ContextSource): Sliced<Message[]> {
   return messagesOf(yield* buildInSlices(source));
 }
 
-/** Checks X9 by the upper bound, as the sender of a request does. */
+/** The size limit (X9) is checked with the upper bound of the token count, as it is before a request is sent. */
 function contextOf({ agent, limits, overhead }: CheckedAgent, { weight }: Pick<SettledContext, 'weight'>): RuleContext {
   const { format, maxRequestBytes } = agent.model.profile;
   const tokens = upperBoundTokens(requestTokens({ overhead }, weight.tokens), limits.upperBoundFactor);

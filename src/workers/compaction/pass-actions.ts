@@ -19,7 +19,7 @@ import {
 import { planContext, settleContext } from './plan-and-settle.ts';
 import { childId, readAccepted, summaryKey, summaryPolicy } from './sequence-summaries.ts';
 
-/** Does what the state asks for, and answers the facts that `nextStep` decides by. */
+/** Runs the action of a pass's state. Returns the facts from which `nextStep` decides the next state. */
 export async function act<Step extends WorkStep>(run: RunningPass, state: PassState<Step>): Promise<Facts[Step]> {
   return await ACTIONS[state.step](run, state);
 }
@@ -66,7 +66,10 @@ async function planLive({ ports, pass, firstUserSeq }: RunningPass, state: PassS
   return planned.status === 'planned' ? { ...planned, source } : planned;
 }
 
-/** One child job for each sequence without a summary record. A refused sequence has a record. */
+/**
+ * Creates one child job for each sequence that has no summary record. A sequence whose summary was refused has a
+ * record.
+ */
 async function findMissing(
   { ports, pass, prepared }: RunningPass,
   state: PassState<'fan_out'>,
@@ -84,7 +87,10 @@ async function findMissing(
   };
 }
 
-/** Gives the lease back before the queue is asked for children. A crash in between costs a minute, nothing else. */
+/**
+ * Gives the pass's lease back, and then asks the queue for child jobs. A crash between the two delays the pass by a
+ * minute, but loses nothing.
+ */
 async function parkPass(run: RunningPass, { job, children, sequences }: PassState<'park'>): Promise<Facts['park']> {
   const { passes, onEvent } = run.ports;
   const parked = await passes.parkPass(run.pass.lease, job, PASS_LIMITS.parkMs);
@@ -114,7 +120,8 @@ async function settleLive(run: RunningPass, state: PassState<'settle'>): Promise
   const { plan, reasons, snapshot, live } = state;
   const shown = await eventLoopShare.run(buildInSlices(live));
   if (waitsForAnswer(reasons, messagesOf(shown))) return { status: 'thinking' };
-  // Messages behind the plan stay behind the version, unless a turn waits: then all of them have to fit.
+  // Messages that were appended after the plan stay raw behind the version. If a turn waits for the pass, they are
+  // covered instead, because the whole request must fit.
   const head = hasHardReason(reasons) ? live.head : plan.head;
   const at = { version: live.version.number, head };
   const source = live.head === head ? live : await ports.contexts.readContext(conversation, at);

@@ -19,7 +19,10 @@ import { isMeasured, type MeasuredPass } from './shadow.ts';
 
 const DONE: PassDeliveryResult = { status: 'done' };
 
-/** Handles wakes for passes: claims the pass, and carries it to a final state. The states are in `pass-machine.ts`. */
+/**
+ * Creates the job handler for compaction passes. It claims the pass and carries it to a final state of
+ * `pass-machine.ts`.
+ */
 export function createPassHandler(ports: CompactionPorts): PassHandler {
   return async ({ conversation, job, haveChildrenEnded, askedIn }) => {
     if (ports.shutdown.begun.aborted) return postpone(ports);
@@ -45,8 +48,8 @@ export function createPassHandler(ports: CompactionPorts): PassHandler {
 }
 
 /**
- * Ends the open pass now with the summaries that exist, for a turn that waits no longer. The pass continues under a new id,
- * so an owner under the old id is superseded.
+ * Ends the open pass now with the summaries that exist, because a turn has waited for that pass past its deadline. The
+ * pass continues under a new id, so the worker that owned it under the old id can write nothing more.
  */
 export async function takeOverPass(ports: CompactionPorts, conversation: ConversationRef): Promise<TakeoverResult> {
   const claim = await ports.passes.takeOverPass(conversation, ports.ids.next(), ports.ids.next());
@@ -61,12 +64,13 @@ export async function takeOverPass(ports: CompactionPorts, conversation: Convers
 
 type DeliveredPass = FinalState | { readonly step: 'ended'; readonly outcome: 'failed' };
 
-/** One delivery of a claimed pass, with what follows from its end. */
+/** Runs one delivery of a claimed pass. Then requests a follow-up pass or the shadow's measurement, if they are due. */
 async function deliverPass(ports: CompactionPorts, pass: ClaimedPass, fanning: Fanning): Promise<DeliveredPass> {
   const { conversation } = pass.lease;
   const found = ports.agents.find(pass.conversation.agent);
   if (found === undefined) return await failUnknown(ports, pass);
-  // A copy fixes the calibration for this delivery. A larger one of a requester still counts.
+  // The copy keeps one calibration factor for the whole delivery. If a requester of the pass had a larger factor, that
+  // one is used.
   const prepared = { ...(await prepareAsLastTurn(ports.contexts, conversation, found)) };
   const heartbeat = ports.timers.every(PASS_LIMITS.heartbeatMs, async () => {
     await ports.passes.heartbeatPass(pass.lease);
@@ -82,7 +86,7 @@ async function deliverPass(ports: CompactionPorts, pass: ClaimedPass, fanning: F
   }
 }
 
-/** The loop around the pure machine. */
+/** Runs the state machine: action, next state, action, until a final state. */
 async function runPass(run: RunningPass, start: PassState): Promise<FinalState> {
   let state = start;
   while (!isFinal(state)) state = await advance(run, state);
@@ -120,8 +124,9 @@ async function conclude(run: RunningPass, final: FinalState): Promise<void> {
 }
 
 /**
- * Requests the next pass if messages appended behind `head` meet a threshold. Their writer joined this pass, and no other
- * caller looks. A worker that dies right here leaves that to the next message.
+ * Requests another pass if the messages that were appended after `head` meet a threshold. Their writer joined the pass
+ * that now ends, so no other caller requests one. If the worker dies here, the next message's threshold check requests
+ * the pass.
  */
 async function requestFollowUp({ ports, pass }: RunningPass, prepared: PreparedAgent, head: number): Promise<void> {
   const { conversation } = pass.lease;
@@ -132,7 +137,10 @@ async function requestFollowUp({ ports, pass }: RunningPass, prepared: PreparedA
   await requestPass(ports, conversation, { reasons, calibration: prepared.overhead.calibration });
 }
 
-/** Runs the shadow only after the pass has ended or waits, so the shadow's result cannot affect the pass. */
+/**
+ * Runs the shadow policy after the live pass has ended or waits for a person, so that the shadow cannot affect the
+ * pass.
+ */
 async function measure(
   { ports, pass, firstUserSeq }: RunningPass,
   outcome: MeasuredPass['outcome'],
@@ -144,11 +152,11 @@ async function measure(
   await ports.shadow.measure({ conversation, passId, outcome, firstUserSeq, ...snapshot, source, settled });
 }
 
-/** Hands the pass back at a stop. Its work still runs, but can write nothing more. */
+/** Hands the pass back because the worker stops. Work that still runs for the pass can write nothing more. */
 async function handBack(ports: CompactionPorts, { lease }: ClaimedPass): Promise<PassDeliveryResult> {
   const { conversation, passId } = lease;
   const released = await ports.passes.releasePass(lease);
-  // The pass has ended or parked meanwhile, or has another owner.
+  // Meanwhile the pass has ended, waits for its child jobs, or has another owner.
   if (released.status !== 'released') return DONE;
   ports.shutdown.noteCutOff();
   ports.onEvent({ type: 'lease_returned', what: 'pass', ...nameConversation(conversation), passId, isCutOff: true });

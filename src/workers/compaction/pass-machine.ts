@@ -15,13 +15,13 @@
  *      └◄───── commit | propose | end
  * ```
  *
- * - `evaluate`: Do the reasons still hold? If not: `end`.
+ * - `evaluate`: Do the reasons to compact still hold? If not: `end`.
  * - `plan`: What is to be done? If nothing: `end`.
- * - `record_plan`: Nothing is spent on a plan that is not recorded.
- * - `fan_out`: Which sequences have no summary yet? They become children of the queue job.
- * - `park`: The lease is given back until the children have ended.
+ * - `record_plan`: writes the plan to the store, before any summary is paid for.
+ * - `fan_out`: Which sequences have no summary yet? Each becomes a child of the queue job.
+ * - `park`: The pass gives its lease back and waits until its child jobs have ended.
  * - `rebase`: Does the plan fit the live version? If not: replan.
- * - `settle`: Plan and summaries make the next context. If a rule refuses it: `fail`.
+ * - `settle`: Plan and summaries make the next context. If the context breaks a rule: `fail`.
  * - `commit` writes the version, `propose` a proposal for a person to review, `end` neither.
  *
  * A delivery starts where the delivery before it stopped:
@@ -48,7 +48,7 @@
  * commit, commit_approved, propose, end    the write found reasons that were added, and changed nothing
  * ```
  *
- * A hard reason or a new live version drops the proposal under review, and the pass goes on at `evaluate`.
+ * If a hard reason is added, or another version goes live, the proposal under review is dropped. The pass continues at@@NL@@ * `evaluate`.
  *
  * ```
  * review ──► end (rejected, expired)
@@ -56,7 +56,7 @@
  *                   └─────────► refuse_approval (the proposal waits on)
  * ```
  *
- * Final states: `ended`, `parked` on children, `waiting` for a person, `lost`. Four words have one meaning each:
+ * Final states: `ended`, `parked` until the child jobs have ended, `waiting` for a person, `lost`. Four words have one@@NL@@ * meaning each:
  * reject: a person said no. Refuse: a provider or a rule would not accept. Fail: an attempt ended with an error.
  * Lose: the pass has another owner now, and this one writes nothing more.
  */
@@ -80,10 +80,10 @@ import type {
   WorkStep,
 } from './pass-states.ts';
 
-/** Replans of one delivery, after which the pass fails as a conflict. */
+/** Number of replans within one delivery, after which the pass fails with code `conflict`. */
 const MAX_REPLANS = 5;
 
-/** The first state of a delivery. */
+/** Returns the first state of a delivery. */
 export function startPass(pass: ClaimedPass, fanning: Fanning): PassState<WorkStep> {
   const { review, plan } = pass;
   const progress = { fanning, claimed: pass.reasons, replans: 0, head: pass.conversation.head, review };
@@ -92,7 +92,10 @@ export function startPass(pass: ClaimedPass, fanning: Fanning): PassState<WorkSt
   return fanOut({ progress, plan, conversation: pass.conversation }, fanning.plans === 'any');
 }
 
-/** Lost children may be asked for once more. The last attempt settles with the summaries that exist. */
+/**
+ * Decides for which sequences this delivery may create child jobs. If child jobs were lost, they may be created once
+ * more. On the last attempt, none is created and the pass uses the summaries that exist.
+ */
 export function chooseFanning(
   { attempt, isResumed }: Pick<ClaimedPass, 'attempt' | 'isResumed'>,
   job: string,
@@ -102,7 +105,7 @@ export function chooseFanning(
   return { plans: haveChildrenEnded && isResumed ? 'new' : 'any', job };
 }
 
-/** The state after `state`, whose action brought `facts`. */
+/** Returns the state that follows `state`, given the `facts` that the action of `state` returned. */
 export function nextStep<Step extends WorkStep>(state: PassState<Step>, facts: Facts[Step]): PassState {
   return TRANSITIONS[state.step](state, facts);
 }
@@ -154,7 +157,7 @@ const TRANSITIONS: {
       case 'settled':
         return afterSettling({ ...evaluated, progress: { ...progress, head: facts.source.head } }, plan, facts);
       case 'thinking':
-        // The summaries stay recorded, for the pass that comes after the thinking loop.
+        // The summaries that were written stay recorded. The pass that runs after the thinking loop uses them.
         return { step: 'end', ...evaluated, outcome: { kind: 'thinking' }, sizes: {} };
       case 'version_changed':
         return replan(state, facts.status);
@@ -168,7 +171,8 @@ const TRANSITIONS: {
     afterWrite({ progress, snapshot, measured: { source, settled } }, 'committed', facts),
   end: (state, facts) => afterWrite(state, state.outcome.kind, facts),
   fail: (state, facts) =>
-    // A failure ends the pass whatever reasons were added. A store that says otherwise has another owner's pass.
+    // `fail` ends the pass even if reasons were added. If the store still answers `reasons_added`, the pass belongs to
+    // another owner.
     facts.status === 'reasons_added' ? lose({ status: 'superseded' }) : afterWrite(state, 'failed', facts),
   review: ({ progress, review }, facts) =>
     facts.status === 'read' ? decideReview(progress, review, facts.snapshot) : lose(facts),
@@ -180,7 +184,7 @@ const TRANSITIONS: {
   },
   commit_approved: (state, facts) => {
     const { progress, proposal } = state;
-    // Messages behind the approved version were covered by no plan.
+    // The messages after the approved version were part of no plan.
     const covered = { ...progress, head: proposal.version.base };
     return afterWrite({ ...state, progress: covered }, 'approved', facts);
   },
@@ -198,7 +202,8 @@ const TRANSITIONS: {
 
 function decideReview(progress: PassProgress, { proposal, verdict }: PassReview, snapshot: PassSnapshot): PassState {
   const { state, requested } = snapshot;
-  // A turn waits for a hard pass, so it does not wait for a person. A new version has other segments than the proposal.
+  // If a turn waits for the pass, the pass does not wait for a person. If another version went live, its segments
+  // differ from the proposal's.
   if (hasHardReason(requested) || state.size.version !== proposal.version.parent) return dropProposal(progress);
   const evaluated = { progress, snapshot, reasons: joinReasons(proposal.version.reasons, requested) };
   if (verdict?.kind === 'approve') return { step: 'check_approval', ...evaluated, proposal, edits: verdict.edits };
@@ -206,12 +211,15 @@ function decideReview(progress: PassProgress, { proposal, verdict }: PassReview,
   return { step: 'end', ...evaluated, outcome, sizes: {} };
 }
 
-/** Goes on as a pass without a proposal. */
+/** Drops the proposal and starts the pass again at `evaluate`. */
 function dropProposal(progress: PassProgress): PassState {
   return { step: 'evaluate', progress: { ...progress, replans: 0, review: undefined }, why: 'proposal_dropped' };
 }
 
-/** Looks for missing summaries if this delivery may ask for them, else settles with those that exist. */
+/**
+ * If this delivery may create child jobs, looks for missing summaries. Otherwise continues with the summaries that
+ * exist.
+ */
 function fanOut({ progress, plan, conversation }: FannedOut, mayAsk: boolean): PassState<'fan_out' | 'rebase'> {
   const covered = { ...progress, head: plan.head };
   if (!mayAsk || plan.sequences.length === 0) return { step: 'rebase', progress: covered, plan };
@@ -244,7 +252,7 @@ function afterSettling(
   return { step, ...evaluated, plan, settled, source, texts };
 }
 
-/** Ends the pass, or replans if the write found another live version or new reasons and wrote nothing. */
+/** Ends the pass. If the write was refused because another version went live or reasons were added, plans again. */
 function afterWrite(
   { progress, snapshot, measured }: Seen & { readonly measured?: Measured | undefined },
   outcome: PassOutcome['kind'],

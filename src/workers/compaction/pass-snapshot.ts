@@ -11,23 +11,29 @@ import type { PassLease, PassLost, PassStore } from '../../domain/ports/pass-sto
 import { contextSize, upperBoundTokens } from '../../domain/size.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
-/** The reasons of a pass, and the conversation as read after them. A pass decides by its latest snapshot. */
+/**
+ * The facts by which a compaction pass decides: its reasons, and the conversation's state that was read after the
+ * reasons.
+ */
 export interface PassSnapshot {
   readonly state: ConversationState;
-  /** All reasons requested so far. */
+  /** All reasons for which callers requested the pass so far. */
   readonly requested: readonly Reason[];
-  /** Upper bound of a request that its provider refused as too long. */
+  /** Tokens (upper bound) of a request that the provider refused as too long. */
   readonly refusedTokens: number | undefined;
   /**
-   * The agent, with the larger of its own calibration and the requesters'. By a smaller factor their threshold might not be
-   * met, and they ask only once.
+   * The agent, with the largest calibration factor among its own and those of the pass's requesters. With a smaller
+   * factor, a requester's threshold might not be met, and a requester asks only once.
    */
   readonly prepared: PreparedAgent;
 }
 
 export type SnapshotResult = { readonly status: 'read'; readonly snapshot: PassSnapshot } | PassLost;
 
-/** Reads the reasons before the state. A reason added after the snapshot then keeps the pass from ending by it. */
+/**
+ * Reads the reasons of the pass, and then the conversation's state. In this order, a reason that is added later keeps
+ * the pass from ending by an outdated snapshot.
+ */
 export async function readSnapshot(
   { passes, contexts }: { readonly passes: PassStore; readonly contexts: Pick<ContextReader, 'readConversation'> },
   lease: PassLease,
@@ -44,10 +50,13 @@ export async function readSnapshot(
   return { status: 'read', snapshot: { state, requested, refusedTokens, prepared: counted } };
 }
 
-/** Reasons that hold because a caller asserted them, whatever state and policy are now. */
+/** Reasons that hold because a caller asserted them. State and policy do not matter. */
 const ASSERTED: ReadonlySet<Reason> = new Set(['overflow', 'manual']);
 
-/** The reasons that hold for this state and policy. The reasons at the request may have become void since. */
+/**
+ * Returns the reasons that hold for the current state and policy. Some reasons of the request may have become void
+ * since.
+ */
 export function evaluateRequest(
   prepared: Pick<PreparedAgent, 'policy' | 'limits' | 'overhead'>,
   conversation: ConversationState,
@@ -56,7 +65,7 @@ export function evaluateRequest(
   const { policy, limits, overhead } = prepared;
   if (!policy.enabled) return [];
   const { tokens } = contextSize(conversation.size, overhead);
-  // The end of a turn is asserted too, but the policy decides if it is a reason.
+  // A caller also asserts the end of a turn, but the policy decides whether that is a reason to compact.
   const hasTurnEnded = requested.includes('turn_end');
   const measures = { tokens, ...sinceLastPass(conversation), hasTurnEnded };
   const holding = new Set<Reason>(evaluateThresholds(policy, limits, measures));
@@ -65,15 +74,15 @@ export function evaluateRequest(
   return hasHardReason(reasons) || !findBackoffCause(conversation.backoff, tokens) ? reasons : [];
 }
 
-/** Facts besides the context that a plan depends on. */
+/** Facts outside the context that a plan depends on. */
 export interface PassFindings {
-  /** Seq of the log's first user message. */
+  /** Seq of the first user message in the log. */
   readonly firstUserSeq: number | undefined;
-  /** Upper bound of a request that its provider refused as too long. */
+  /** Tokens (upper bound) of a request that the provider refused as too long. */
   readonly refusedTokens?: number | undefined;
 }
 
-/** Input of plan and settle: a context under the limits that hold for these reasons. */
+/** Builds the input for planning and settling a pass: the context, and the limits that apply for these reasons. */
 export function planRequest(
   prepared: PreparedAgent,
   context: Context,
@@ -83,7 +92,7 @@ export function planRequest(
   const { policy, overhead } = prepared;
   const weigh = (message: Message): Weight => prepared.weighNow(message);
   const tokens = requestTokens({ overhead }, weighItems(context.items).tokens);
-  // The refused request counts as it was sent: the context may have grown or shrunk since.
+  // The refused request counts with the size at which it was sent, because the context may have grown or shrunk since.
   const refused = refusedTokens ?? upperBoundTokens(tokens, prepared.limits.upperBoundFactor);
   const limits = reasons.includes('overflow') ? limitsAfterOverflow(prepared.limits, refused) : prepared.limits;
   const first = firstUserSeq === undefined ? {} : { firstUserSeq };

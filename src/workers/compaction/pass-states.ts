@@ -1,4 +1,7 @@
-/** States of a pass and the facts that their actions bring. `pass-machine.ts` connects them. */
+/**
+ * Types of a compaction pass's states, and of the facts that their actions return. `pass-machine.ts` defines the
+ * transitions.
+ */
 import type { PassPlan } from '../../domain/compaction/plan.ts';
 import type { SettledContext, SettleOutcome } from '../../domain/compaction/settle.ts';
 import type { Reason } from '../../domain/compaction/thresholds.ts';
@@ -18,11 +21,14 @@ import type { Summary, Version } from '../../domain/version.ts';
 import type { PassSnapshot, SnapshotResult } from './pass-snapshot.ts';
 import type { RefusedVersion } from './settle-sendable.ts';
 
-/** Sequences that may get a job: those of any plan, those of a plan made in this delivery, or none. */
+/**
+ * The sequences for which a delivery may create summarization jobs: those of any plan, only those of a plan made in
+ * this delivery, or none.
+ */
 export type Fanning =
   | {
       readonly plans: 'any' | 'new';
-      /** Queue job that the pass parks under. */
+      /** Id of the queue job whose children the summarization jobs become. */
       readonly job: string;
     }
   | { readonly plans: 'none' };
@@ -31,15 +37,15 @@ export type ReplanCause = 'reasons_added' | 'version_changed';
 export type PassReview = NonNullable<ClaimedPass['review']>;
 type Children = Extract<PassDeliveryResult, { readonly status: 'parked' }>['children'];
 
-/** State that every step of one delivery carries on. */
+/** Data that a delivery carries from state to state. */
 export interface PassProgress {
   readonly fanning: Fanning;
-  /** Reasons at the claim. A replan may add others. */
+  /** Reasons when the pass was claimed. A replan may add others. */
   readonly claimed: readonly Reason[];
   readonly replans: number;
-  /** Last seq that was planned or settled. Later messages may need a pass of their own. */
+  /** Seq of the last message that was planned or settled. Later messages may need another pass. */
   readonly head: number;
-  /** Proposal that this delivery concludes. */
+  /** The proposal that a person decided on, if this delivery carries that decision out. */
   readonly review: PassReview | undefined;
 }
 
@@ -49,7 +55,7 @@ interface Working {
 
 export interface Evaluated extends Working {
   readonly snapshot: PassSnapshot;
-  /** Reasons that hold by the snapshot. */
+  /** Reasons that hold for the state in the snapshot. */
   readonly reasons: readonly Reason[];
 }
 
@@ -58,7 +64,7 @@ interface Planned extends Working {
 }
 
 export interface FannedOut extends Planned {
-  /** Conversation that the plan was made for. */
+  /** State of the conversation when the plan was made. */
   readonly conversation: ConversationState;
 }
 
@@ -66,7 +72,7 @@ interface Reviewed extends Evaluated {
   readonly proposal: Proposal;
 }
 
-/** A context that was planned or settled over, for the shadow. */
+/** A context that the pass planned or settled over. The shadow policy is measured over the same context. */
 export interface Measured {
   readonly source: ContextSource;
   readonly settled: SettledContext | undefined;
@@ -78,13 +84,13 @@ interface Settling extends Evaluated, Planned {
 
 interface Settled extends Evaluated, Planned {
   readonly settled: SettledContext;
-  /** Context that was settled over, up to the head of the new version. */
+  /** The context before the pass, up to the last message that the new version covers. */
   readonly source: ContextSource;
-  /** Accepted summaries by key. The version may use fewer. */
+  /** Accepted summaries by summary key. The new version may use only some of them. */
   readonly texts: ReadonlyMap<string, Summary>;
 }
 
-/** Sizes of a pass that ended without a version. */
+/** Token counts of a pass that ended without a new version. */
 export interface PassSizes {
   readonly sequences?: number;
   readonly tokensBefore?: number;
@@ -111,17 +117,17 @@ interface States {
   check_approval: Reviewed & { readonly edits: Edits };
   commit_approved: Reviewed;
   refuse_approval: Working & { readonly refusal: ApprovalRefusal };
-  /** Final: the pass has ended, by this delivery. */
+  /** Final: this delivery ended the pass. */
   ended: Working & {
     readonly outcome: PassOutcome['kind'];
     readonly snapshot: PassSnapshot;
     readonly measured?: Measured | undefined;
   };
-  /** Final: the queue runs the children, then delivers the pass again. */
+  /** Final: the queue runs the child jobs, and then delivers the pass again. */
   parked: { readonly children: Children };
-  /** Final: a proposal waits for a person, without a lease. */
+  /** Final: a proposal waits for a person's decision. The pass has no lease meanwhile. */
   waiting: Working & { readonly proposed?: Measured & { readonly snapshot: PassSnapshot } };
-  /** Final: the pass has another owner, has been ended from outside, or is erased. */
+  /** Final: the pass has another owner, was ended by another actor, or its conversation was erased. */
   lost: { readonly why: PassLost['status'] };
 }
 
@@ -132,12 +138,12 @@ export type PassState<Step extends keyof States = keyof States> = {
 }[Step];
 export type FinalState = PassState<FinalStep>;
 
-/** Results of the actions. `gone`: the conversation was erased. */
+/** Facts that the actions return, by state. `gone`: the conversation was erased. */
 export interface Facts {
   evaluate: SnapshotResult;
   plan:
     | { readonly status: 'planned'; readonly plan: PassPlan; readonly source: ContextSource }
-    /** A model is in the middle of a thinking loop, which an edit would break. */
+    /** A model has sent thinking and not yet answered. An edit of the context would break its thinking. */
     | { readonly status: 'thinking' }
     | { readonly status: 'gone' };
   record_plan: { readonly status: 'recorded' } | PassLost;
@@ -148,7 +154,7 @@ export interface Facts {
         readonly status: 'read';
         readonly snapshot: PassSnapshot;
         readonly live: ContextSource;
-        /** The version that was planned over, if it is still kept. */
+        /** The version that the plan is based on, if the store still keeps that version. */
         readonly planned: Version | undefined;
       }
     | PassLost;

@@ -16,16 +16,16 @@ import type { PassSnapshot } from './pass-snapshot.ts';
 import type { Evaluated, Facts, PassState } from './pass-states.ts';
 import type { CompactionPorts } from './ports.ts';
 
-/** A claimed pass and the ports that write for it. */
+/** A compaction pass that this worker has claimed, with the ports that write its state. */
 export interface OwnedPass {
   readonly ports: CompactionPorts;
   readonly pass: ClaimedPass;
 }
 
-/** An owned pass with all that stays the same for its whole delivery. */
+/** A claimed pass with all data that stays the same during its delivery. */
 export interface RunningPass extends OwnedPass {
   readonly prepared: PreparedAgent;
-  /** Seq of the log's first user message. */
+  /** Seq of the first user message in the log. */
   readonly firstUserSeq: number | undefined;
 }
 
@@ -36,12 +36,13 @@ export function scopeOf({ pass: { lease } }: OwnedPass): EventScope {
   return { ...nameConversation(lease.conversation), passId: lease.passId };
 }
 
-/** Ends the pass without a version, unless reasons were added since the snapshot. */
+/** Ends the pass without a new version. If reasons were added after the snapshot was read, the pass does not end. */
 export async function endWithoutVersion(run: OwnedPass, state: PassState<'end'>): Promise<PassEndResult> {
   const { outcome, snapshot, reasons, sizes } = state;
   const end = describeEnd(run, outcome, snapshot);
   const result = await run.ports.passes.endPass(run.pass.lease, end);
-  // Rejecting a proposal also starts a backoff. The event reports only the one after passes without gain.
+  // A rejected proposal starts a backoff, as passes without gain do. The event reports only the backoff after passes
+  // without gain.
   const startsBackoff =
     outcome.kind === 'no_gain' && end.backoff.noGainBelowTokens > snapshot.state.backoff.noGainBelowTokens;
   return await finish(run, result, {
@@ -52,8 +53,8 @@ export async function endWithoutVersion(run: OwnedPass, state: PassState<'end'>)
 }
 
 /**
- * Ends the pass as failed, even if reasons were added, and leaves the backoff as it was.
- * @param policy unknown if the agent is unknown
+ * Ends the pass as failed, even if reasons were added, and leaves the backoff unchanged.
+ * @param policy undefined if this worker does not know the agent
  */
 export async function failPass(
   run: OwnedPass,
@@ -76,7 +77,7 @@ export async function commitSettled(run: OwnedPass, state: PassState<'commit'>):
   return await commitVersion(run, state, { version, summaries, outcome: 'committed', figures });
 }
 
-/** Commits the text that a person approved, under the hashes of today's agent. */
+/** Commits the text that a person approved, with the hashes of the agent as this worker has it now. */
 export async function commitApproved(
   run: OwnedPass,
   state: PassState<'commit_approved'>,
@@ -93,7 +94,7 @@ export async function commitApproved(
   });
 }
 
-/** Proposes a settled version instead of committing it. */
+/** Proposes the new version to a person instead of committing it. */
 export async function proposeSettled(run: OwnedPass, state: PassState<'propose'>): Promise<Facts['propose']> {
   const { passes, ids, onEvent } = run.ports;
   const { plan, settled, reasons, snapshot } = state;
@@ -110,7 +111,7 @@ export async function proposeSettled(run: OwnedPass, state: PassState<'propose'>
   return result;
 }
 
-/** Replies to an approval that cannot be carried out. The proposal stays open. */
+/** Answers an approval that cannot be carried out. The proposal stays open. */
 export async function answerRefusal(
   run: OwnedPass,
   { refusal }: PassState<'refuse_approval'>,
@@ -121,11 +122,14 @@ export async function answerRefusal(
   return { status };
 }
 
-/** Reports that the pass has another owner, was ended from outside, or is erased. Its summaries stay for the next pass. */
+/**
+ * Reports that the pass has another owner, was ended by another actor, or that its conversation was erased. The
+ * summaries of the pass stay recorded for the next one.
+ */
 export function reportLost(run: OwnedPass, why: PassState<'lost'>['why']): void {
   const { onEvent } = run.ports;
   if (why !== 'superseded') return onEvent({ type: 'lease_lost', what: 'pass', why, ...scopeOf(run) });
-  // A restore or a turn ended it on purpose, so no lease failed.
+  // A restore or a turn ended the pass on purpose, so this is no lost lease.
   const { reasons } = run.pass;
   onEvent({ type: 'pass_ended', ...scopeOf(run), outcome: why, strategy: 'none', reasons, sequences: 0 });
 }
@@ -178,7 +182,7 @@ interface Ending {
   readonly figures: Figures;
 }
 
-/** Wakes the turn that waited for the pass, and reports its end. */
+/** Wakes the turn that waited for the pass, and reports the end of the pass. */
 async function finish(
   run: OwnedPass,
   result: PassEndResult,
@@ -195,7 +199,7 @@ async function finish(
     strategy: 'none',
     sequences: 0,
     reasons,
-    // The time until a person decided does not describe the pass.
+    // The duration is left out, because it would mostly be the time until the person decided.
     ...(isReviewEnd(outcome) ? {} : { durationMs: sinceRequest(run) }),
     ...figures,
   });
@@ -228,7 +232,10 @@ async function versionOf(
   });
 }
 
-/** Time since the request. Store and process have different clocks, so it is clamped at 0. */
+/**
+ * ms since the pass was requested. The clocks of the store and of this process differ, so a negative difference counts
+ * as 0.
+ */
 function sinceRequest({ ports, pass }: OwnedPass): number {
   return Math.max(0, ports.clock.now() - pass.requestedAt);
 }
@@ -237,7 +244,7 @@ function findUsedSummaries({ texts, settled }: PassState<'commit' | 'propose'>):
   return new Map([...texts].filter(([key]) => settled.summaryKeys.includes(key)));
 }
 
-/** The ways in which a version does less well than its plan. */
+/** Lists what is worse in the new version than in its plan, such as missing summaries. */
 function findFallbacks(
   { kind }: PassPlan,
   { strategy, explained, isFloorRelaxed }: SettledContext,

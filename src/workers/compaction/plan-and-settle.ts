@@ -11,14 +11,14 @@ import { type PassSnapshot, planRequest } from './pass-snapshot.ts';
 import type { AcceptedSummaries } from './sequence-summaries.ts';
 import { type Refusal, type RefusedVersion, settleSendable } from './settle-sendable.ts';
 
-/** Input of plan and settle, for live passes and trials. */
+/** Input for planning and settling, both for live passes and for trials that write nothing. */
 export interface PlanInput {
   readonly snapshot: PassSnapshot;
   readonly reasons: readonly Reason[];
   readonly source: ContextSource;
-  /** Context built from `source`. */
+  /** The context that was built from `source`. */
   readonly context: Context;
-  /** Seq of the log's first user message. */
+  /** Seq of the first user message in the log. */
   readonly firstUserSeq: number | undefined;
 }
 
@@ -28,12 +28,18 @@ export interface SettleInput extends PlanInput {
 }
 
 export interface SettleChoices {
-  /** Skips the rules of the wire. A trial commits nothing, and the rules take longer than all the rest. */
+  /**
+   * If true, the new context is not checked against the formats of providers. That check takes longer than all other
+   * work of a trial, and a trial commits nothing.
+   */
   readonly isUnchecked?: boolean;
   readonly onRefusal?: (refusal: Refusal) => void;
 }
 
-/** Plans in slices, unless a model is thinking over the context and the pass can wait. */
+/**
+ * Plans the pass, in slices that keep the event loop free. If a model has sent thinking and not yet answered, and the
+ * pass can wait, nothing is planned.
+ */
 export async function planContext(
   input: PlanInput,
 ): Promise<{ readonly status: 'planned'; readonly plan: PassPlan } | { readonly status: 'thinking' }> {
@@ -43,7 +49,10 @@ export async function planContext(
   return { status: 'planned', plan: await eventLoopShare.run(planInSlices(request)) };
 }
 
-/** Settles in slices to a version that the agent's provider takes. */
+/**
+ * Turns the plan and the summaries into a new version that the agent's provider accepts. Runs in slices that keep the
+ * event loop free.
+ */
 export async function settleContext(
   input: SettleInput,
   { isUnchecked = false, onRefusal }: SettleChoices = {},
@@ -62,7 +71,7 @@ export async function settleContext(
   return await eventLoopShare.run(settling);
 }
 
-// oxlint-disable-next-line require-yield -- no work, so nothing to interrupt
+// oxlint-disable-next-line require-yield -- it returns at once, so nothing needs a yield
 function* withoutViolations(): Sliced<Violation[]> {
   return [];
 }

@@ -10,6 +10,6 @@ export interface CompactionPorts extends WorkerPorts {
   readonly contexts: Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog' | 'readSystem'>;
   readonly summaries: Pick<SummaryStore, 'readSummaries'>;
   readonly wakes: Pick<WakeQueue, 'wake'>;
-  /** Second policy, measured at every pass that ends here. */
+  /** A second policy that is measured, without effect, at every pass that this worker ends. */
   readonly shadow?: Shadow;
 }

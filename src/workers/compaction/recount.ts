@@ -11,7 +11,10 @@ import type { CompactionPorts } from './ports.ts';
 import { readAccepted, summaryPolicy } from './sequence-summaries.ts';
 import { tryPass } from './trial-pass.ts';
 
-/** Tries a pass over a fresh snapshot with the summaries that exist, and writes nothing (I14). */
+/**
+ * Computes what a compaction pass over the current state would achieve with the summaries that exist. Writes nothing
+ * (I14).
+ */
 export async function recountContext(
   { contexts, summaries, agents }: Pick<CompactionPorts, 'contexts' | 'summaries' | 'agents'>,
   conversation: ConversationRef,

@@ -8,21 +8,23 @@ import type { SeqRange, Summary } from '../../domain/version.ts';
 import { hashOf } from '../content-hash.ts';
 
 /**
- * The policy that summarizes a conversation's sequences. A version that replaced a refused one is summarized without a model.
- * The same log then gives the same text, and never the refused one.
+ * Returns the policy by which a conversation's sequences are summarized. If the live version replaced one that the
+ * provider refused, no model writes summaries. Without a model the same log always gives the same text, and not the
+ * refused one.
  */
 export function summaryPolicy(policy: Policy, state: ConversationState): Policy {
   return isRolledBack(state) ? { ...policy, summarizer: 'structural' } : policy;
 }
 
-/** Tells if the live version replaced a refused one. */
+/** True if the live version replaced one that the provider refused. */
 export function isRolledBack({ quarantine, size }: Pick<ConversationState, 'quarantine' | 'size'>): boolean {
   return quarantine?.version === size.version;
 }
 
 /**
- * Key of a sequence's summary: its range, its size and its summarizer. The log is append-only, so a range names its content,
- * and any later pass over the same range finds the paid summary again. The size in the context bounds the summary's size.
+ * Key of a sequence's summary: hash of its range, its size and its summarizer. The log is append-only, so a range
+ * always has the same content. A later pass over the same range finds the summary that was paid for. The size is part
+ * of the key because it limits the size of the summary.
  */
 export function summaryKey(
   sequence: SeqRange & { readonly tokens: number },
@@ -33,25 +35,25 @@ export function summaryKey(
 }
 
 /**
- * Key under which versions name a summary's text: the hash of all its fields. A range may get another text after its summary
- * has expired, or in a fork, while a kept version still shows the first one (I15).
+ * Key by which a version refers to the text of a summary: the hash of all fields. After a summary record has expired,
+ * or in a fork, a range may get another text. A version that is still kept must then still show the first text (I15).
  */
 export function summaryTextKey(summary: Summary): string {
   return hashOf(JSON.stringify(summary));
 }
 
-/** Id of a child job, unique per delivery. A parent job with a known child id would fail. */
+/** Id of a child job, different for each delivery: if a child id exists already, its parent job fails. */
 export function childId(passId: string, owner: string, key: string): string {
   return `s-${hashOf(`${passId} ${owner} ${key}`)}`;
 }
 
 export interface AcceptedSummaries {
   readonly summaries: readonly AcceptedSummary[];
-  /** Texts by `summaryTextKey`. */
+  /** Texts of the summaries, by `summaryTextKey`. */
   readonly texts: ReadonlyMap<string, Summary>;
 }
 
-/** The accepted summaries of a plan's sequences, from this pass or an earlier one. */
+/** Reads the accepted summaries of a plan's sequences. This pass or an earlier one wrote them. */
 export async function readAccepted(
   store: Pick<SummaryStore, 'readSummaries'>,
   conversation: ConversationRef,

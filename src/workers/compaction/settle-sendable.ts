@@ -9,17 +9,20 @@ import type { Sliced } from '../../domain/sliced.ts';
 import type { Violation } from '../../wire/wire-request.ts';
 import { hashSegments } from '../content-hash.ts';
 
-/** Why a settled version may not be committed. */
+/** States why a new version may not be committed. */
 export interface Refusal {
-  /** Broken rules, or `quarantined`. */
+  /** Ids of the broken rules, or `quarantined`. */
   readonly codes: readonly string[];
-  /** Message without contents. */
+  /** A message without contents of the conversation. */
   readonly message: string;
 }
 
-const QUARANTINED: Refusal = { codes: ['quarantined'], message: 'a provider refused these very segments' };
+const QUARANTINED: Refusal = {
+  codes: ['quarantined'],
+  message: 'the provider refused an earlier version with the same segments',
+};
 
-/** The outcome if every settled version breaks a rule, the one without summaries too. */
+/** The outcome if every possible version breaks a rule, even the one without summaries. */
 export interface RefusedVersion {
   readonly kind: 'refused';
   readonly refusal: Refusal;
@@ -27,13 +30,15 @@ export interface RefusedVersion {
 
 export interface Sendability {
   readonly quarantine: Quarantine | undefined;
-  /** Rules that a request over the settled context would break. */
+  /** Returns the rules that a request over the new context would break. */
   readonly check: (settled: SettledContext) => Sliced<readonly Violation[]>;
-  /** Called for each refused version. */
+  /** Called for each version that breaks a rule. */
   readonly onRefusal?: (refusal: Refusal) => void;
 }
 
-/** Settles to a version that its provider takes: with the summaries if possible, else without any. */
+/**
+ * Builds a version that the agent's provider accepts. Tries it with the summaries first, and then without any summary.
+ */
 export function* settleSendable(
   request: SettleRequest,
   sendability: Sendability,

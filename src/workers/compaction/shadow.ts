@@ -14,14 +14,14 @@ import type { PassSnapshot } from './pass-snapshot.ts';
 import { type TrialOutcome, tryPass } from './trial-pass.ts';
 import { summarizeInTrial } from './trial-summaries.ts';
 
-/** A pass of the live policy that ended or waits for approval, with its last snapshot. */
+/** A pass of the live policy that has ended or waits for approval, with its last snapshot. */
 export interface MeasuredPass extends PassSnapshot {
   readonly conversation: ConversationRef;
   readonly passId: string;
   readonly source: ContextSource;
   readonly firstUserSeq: number | undefined;
   readonly outcome: PassMeasure['outcome'];
-  /** Committed or proposed context. */
+  /** The context that the pass committed or proposed. */
   readonly settled: SettledContext | undefined;
 }
 
@@ -33,27 +33,34 @@ const MEASURED: ReadonlySet<PassMeasure['outcome']> = new Set([
   'infeasible',
 ]);
 
-/** Outcomes that compare policies. A failed or unwanted pass does not describe its policy. */
+/**
+ * True if the outcome can be compared with that of another policy. A failed pass, or one without a reason, shows
+ * nothing about its policy.
+ */
 export function isMeasured(outcome: PassMeasure['outcome']): boolean {
   return MEASURED.has(outcome);
 }
 
 export interface Shadow {
-  /** Reports the result of a pass beside the shadow's result for the same context. Never fails and writes nothing. */
+  /**
+   * Reports the result of a live pass and the result of the shadow policy for the same context. Never throws and writes
+   * nothing.
+   */
   measure(pass: MeasuredPass): Promise<void>;
 }
 
 export interface ShadowPorts extends Pick<SummarizationPorts, 'clock' | 'ids' | 'timers' | 'onEvent'> {
   readonly contexts: Pick<ContextReader, 'readLog' | 'readSystem'>;
-  /** The workers' agents, under the second policy. */
+  /** The agents of the workers, prepared under the second policy. */
   readonly agents: PreparedAgents;
-  /** Summarizers without a model, so that a measurement costs nothing. */
+  /** Summarizers that call no model, so that a measurement costs nothing. */
   readonly summarizers: SummarizationPorts['summarizers'];
 }
 
 /**
- * Measures only at passes of the live policy, where the context is already read. It does not answer when the second policy
- * would compact: from its first own pass on, it would work on another context. `replay` answers that.
+ * Measures a second policy, but only at passes of the live policy, when the context has been read anyway. It cannot
+ * show when the second policy would compact: after its first own pass, that policy would have another context. The
+ * command `replay` shows that.
  */
 export function createShadow(ports: ShadowPorts): Shadow {
   let hasFailed = false;
@@ -62,7 +69,7 @@ export function createShadow(ports: ShadowPorts): Shadow {
       const known = ports.agents.find(pass.state.agent);
       if (known === undefined) return;
       const found = await prepareAsLastTurn(ports.contexts, pass.conversation, known);
-      // A copy fixes the calibration for the whole measurement.
+      // The copy keeps one calibration factor for the whole measurement.
       const prepared = { ...found };
       const context = await eventLoopShare.run(buildInSlices(pass.source));
       const { conversation, passId } = pass;
@@ -72,7 +79,7 @@ export function createShadow(ports: ShadowPorts): Shadow {
         ports.onEvent({ type: 'pass_shadowed', ...nameConversation(conversation), passId, live, shadow });
       } catch (error) {
         ports.onEvent({ type: 'pass_shadowed', ...nameConversation(conversation), passId, live });
-        // A failure may repeat at every pass. Each one is counted, the first one reported.
+        // The same failure may occur at every pass. Each failure is counted, but only the first is reported.
         if (!hasFailed)
           ports.onEvent({ type: 'worker_failed', where: 'shadow', ...nameConversation(conversation), passId, error });
         hasFailed = true;
@@ -88,7 +95,7 @@ async function tryShadow(
   context: Context,
 ): Promise<PassMeasure> {
   const { conversation, source, requested, firstUserSeq, refusedTokens } = pass;
-  // The backoff follows from failures of the live policy, so it does not bind the shadow.
+  // The backoff is a result of the live policy, so it does not apply to the shadow policy.
   const state = { ...pass.state, backoff: NO_BACKOFF };
   const contexts: SummarizationPorts['contexts'] = {
     readConversation: async () => state,
@@ -111,7 +118,10 @@ async function tryShadow(
   return measureContext(context, { prepared, settled, outcome: outcomeOf(tried) });
 }
 
-/** A live pass goes on without a failed summary. Here the loss would be measured as an effect of the policy. */
+/**
+ * Throws if a summary fails. A live pass would continue without the summary. In a measurement, the missing summary
+ * would look like an effect of the policy.
+ */
 const throwFailure: EventListener = (event) => {
   if (event.type === 'worker_failed') throw event.error;
 };
@@ -121,7 +131,7 @@ function outcomeOf({ kind }: TrialOutcome): PassMeasure['outcome'] {
   return kind === 'refused' ? 'failed' : kind;
 }
 
-/** Measures the context after a pass. Without a version it is unchanged. */
+/** Measures the context after a pass. If the pass made no version, the context is unchanged. */
 function measureContext(
   { items, version }: Context,
   { prepared, settled, outcome }: Pick<MeasuredPass, 'prepared' | 'settled' | 'outcome'>,
@@ -138,7 +148,7 @@ function measureContext(
   };
 }
 
-/** Items of a context that the segments evict. Both lists ascend. */
+/** Returns the items of a context that the segments evict. Both lists are sorted by seq. */
 function evictedItems(items: readonly ContextItem[], segments: readonly Segment[]): ContextItem[] {
   let position = 0;
   return items.filter(({ from }) => {

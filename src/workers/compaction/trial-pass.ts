@@ -10,30 +10,33 @@ import { planContext, settleContext } from './plan-and-settle.ts';
 import type { AcceptedSummaries } from './sequence-summaries.ts';
 import type { Refusal } from './settle-sendable.ts';
 
-/** State of a conversation that a trial works on instead of a store. */
+/** A conversation's state, held in memory, on which a compaction pass is tried. */
 export interface TrialRequest extends PassFindings {
   readonly prepared: PreparedAgent;
   readonly state: ConversationState;
   readonly source: ContextSource;
-  /** Context built from `source`. */
+  /** The context that was built from `source`. */
   readonly context: Context;
   readonly requested: readonly Reason[];
-  /** Skips the rules of the wire, which take longer than all the rest. */
+  /**
+   * If true, the new context is not checked against the formats of providers. That check takes longer than all other
+   * work of a trial.
+   */
   readonly isUnchecked?: boolean;
-  /** Writes the summaries of a plan. */
+  /** Writes the missing summaries of a plan, and returns all accepted ones. */
   readonly complete: (plan: PassPlan) => Promise<AcceptedSummaries>;
 }
 
-/** End of a pass that was tried or evaluated, with the reasons that its evaluation gave. */
+/** The end of a tried pass, with the reasons to compact that its evaluation found. */
 export type TrialOutcome = { readonly reasons: readonly Reason[] } & (
   | { readonly kind: 'no_reason' | 'thinking' | 'none' | 'no_gain' }
   | { readonly kind: 'version'; readonly settled: SettledContext }
   | { readonly kind: 'infeasible'; readonly details: BudgetInfeasible }
-  /** The version would break a rule of a format. */
+  /** The new version would break a rule of a provider's format. */
   | { readonly kind: 'refused'; readonly refusal: Refusal }
 );
 
-/** Evaluates, plans, settles and checks as a live pass does, and writes nothing. */
+/** Runs one compaction pass as a worker does (evaluate, plan, settle, check), but writes nothing to a store. */
 export async function tryPass(trial: TrialRequest): Promise<TrialOutcome> {
   const { prepared, state, source, context, requested, firstUserSeq, refusedTokens } = trial;
   const reasons = evaluateRequest(prepared, state, requested);

@@ -8,7 +8,7 @@ import type { SummarizationPorts } from '../summarization/ports.ts';
 import { createSummarizationHandler } from '../summarization/summarization-delivery.ts';
 import { type AcceptedSummaries, readAccepted, summaryKey, summaryPolicy } from './sequence-summaries.ts';
 
-/** Id of the only pass of a trial. */
+/** Every trial has one pass, which always has this id. */
 const TRIAL_PASS = 'trial';
 
 export interface TrialPorts
@@ -18,8 +18,8 @@ export interface TrialPorts
 }
 
 /**
- * Writes the summaries of a plan with the handler of live summaries, one after the other, and keeps them in memory.
- * @returns the accepted ones
+ * Writes the summaries of a plan, one after the other, with the same handler as workers. Keeps the summaries in memory.
+ * @returns the accepted summaries
  */
 export async function summarizeInTrial(
   { conversation, prepared, contexts, ...ports }: TrialPorts,
@@ -30,7 +30,8 @@ export async function summarizeInTrial(
   const policy = state === undefined ? prepared.policy : summaryPolicy(prepared.policy, state);
   const handle = createSummarizationHandler({
     ...ports,
-    // The handler writes only for the pass in progress, so the trial takes its place.
+    // The handler writes a summary only if its pass is open, so the conversation's open pass is replaced by that of the
+    // trial.
     contexts: { ...contexts, readConversation: async () => state && { ...state, passId: TRIAL_PASS } },
     summaries: keepInMemory(records),
     agents: { find: () => prepared },

@@ -10,6 +10,9 @@ export interface SummarizationPorts extends WorkerPorts {
     SummaryStore,
     'claimSummary' | 'heartbeatSummary' | 'recordSummary' | 'releaseSummary' | 'readPart' | 'recordPart'
   >;
-  /** Chain of summarizers for a policy, tried in order, with the structural one last. */
+  /**
+   * Returns the summarizers for a policy in the order in which they are tried. The structural summarizer, which needs
+   * no model, is the last.
+   */
   readonly summarizers: (policy: Policy, agent: string) => readonly Summarizer[];
 }

@@ -13,12 +13,15 @@ import { postpone } from '../work-place.ts';
 import type { SummarizationPorts } from './ports.ts';
 import { type ChainResult, summarizeSequence } from './summarize-sequence.ts';
 
-/** Share of the park time that a job waits for a provider's limit. The rest is for the call, and for the next of the chain. */
+/**
+ * Share of a pass's waiting time that a job may spend on a provider's rate limit. The rest is for the model call, and
+ * for the next summarizer of the chain.
+ */
 const WAIT_SHARE = 0.5;
 
 /**
- * Handles summarization jobs, one sequence each. A source is claimed by its content, so two jobs for the same source pay for
- * one summary.
+ * Creates the handler of summarization jobs. Each job summarizes one sequence. The job claims its sequence by content,
+ * so two jobs with the same content pay for one summary.
  */
 export function createSummarizationHandler(ports: SummarizationPorts): SummarizationHandler {
   return (delivery) => {
@@ -51,7 +54,7 @@ interface TaskEnd {
   readonly report?: ChainReport;
 }
 
-/** Fields of the event that describe the chain. */
+/** Fields of the event `summary_ended` that describe the chain of summarizers. */
 type ChainReport = Pick<Extract<WorkerEvent, { readonly type: 'summary_ended' }>, 'tokens' | 'written' | 'why'>;
 
 type EndedOutcome = Extract<SummarizationResult, { readonly status: 'ended' }>['outcome'];
@@ -80,7 +83,10 @@ async function runTask(ports: SummarizationPorts, delivery: SummarizationDeliver
   }
 }
 
-/** True if the task is older than a rollback. Since then only code summarizes, and its text must not get the key of a model's. */
+/**
+ * True if the live version was rolled back after this job was created. Since then no model summarizes, and the text
+ * must not be recorded under the key of a model's summary.
+ */
 function isOutdated({ sequence, hash }: SummarizationDelivery['task'], state: ConversationState): boolean {
   return isRolledBack(state) && hash !== summaryKey(sequence, { summarizer: 'structural' });
 }
@@ -124,8 +130,8 @@ async function runClaimed(
 }
 
 /**
- * Repeats writes of paid texts until Redis takes them or the worker stops (I11). The claim is renewed meanwhile, also on a full
- * Redis.
+ * Repeats writes of paid texts until Redis accepts them or the worker stops (I11). Meanwhile the claim on the sequence
+ * is renewed, which Redis accepts even when its memory is full.
  */
 function holdRecords(ports: SummarizationPorts, { task }: SummarizationDelivery): SummarizationPorts {
   const { conversation, passId } = task;
@@ -149,7 +155,10 @@ function handBack(ports: SummarizationPorts, { conversation, passId }: SummaryLe
   return postpone(ports);
 }
 
-/** The summarizers for one job. They keep the parts of a summary that were paid for, so that the next attempt reuses them. */
+/**
+ * Prepares the summarizers for one job. Finished parts of a summary are stored, so that the next attempt reuses them
+ * instead of paying again.
+ */
 function prepareChain(
   ports: SummarizationPorts,
   { askedAt }: SummarizationDelivery,
@@ -168,7 +177,10 @@ function prepareChain(
   };
 }
 
-/** A limit that ends after `waitUntil` counts as a failure, so that the next summarizer is asked at once. */
+/**
+ * If a provider's rate limit ends after `waitUntil`, the call counts as failed, so that the next summarizer is asked at
+ * once.
+ */
 function prepareSummarizer(summarizer: Summarizer, parts: SummaryParts, waitUntil: number): Summarizer {
   return {
     id: summarizer.id,
@@ -178,13 +190,13 @@ function prepareSummarizer(summarizer: Summarizer, parts: SummaryParts, waitUnti
       } catch (error) {
         const retryAt = readSummarizerRetryAt(error);
         if (retryAt === undefined || retryAt <= waitUntil) throw error;
-        return { status: 'failed', why: 'a limit that ends too late for its pass' };
+        return { status: 'failed', why: "the provider's rate limit ends too late for the waiting pass" };
       }
     },
   };
 }
 
-/** Time of the retry that a provider asks for, in ms since epoch. Undefined for other errors. */
+/** Time in ms since epoch until which a provider asks to wait. Undefined for other errors. */
 export function readSummarizerRetryAt(error: unknown): number | undefined {
   return isModelError(error, 'retry') ? error.retryAt : undefined;
 }

@@ -12,24 +12,25 @@ import type { SummarizationPorts } from './ports.ts';
 import { createRequest, type EarlierSummaries, findPlace, type PreparedRequest } from './summary-request.ts';
 
 export interface SummarizedConversation {
-  /** The agent under the policy that summarizes now. */
+  /** The agent, with the policy that applies to summaries now. */
   readonly prepared: PreparedAgent;
   readonly state: ConversationState;
 }
 
 /** Result of a chain of summarizers for one sequence. */
 export interface ChainResult {
-  /** Absent if no text was accepted and a summarizer failed. A later pass may ask again. */
+  /** Undefined if no text was accepted and a summarizer failed. A later pass may then try again. */
   readonly record?: SummaryRecord;
-  /** An earlier summarizer of the chain was asked in vain. */
+  /** True if an earlier summarizer of the chain was asked without success. */
   readonly isFallback: boolean;
-  /** Refusals with their summarizers, without failures. */
+  /** Ids of summarizers whose text was refused, each with the reason. Failures are not included. */
   readonly refusals: readonly string[];
 }
 
 /**
- * Summarizes one sequence from the log, or updates the summaries in it. Asks the chain until one text is accepted.
- * @throws the error of a summarizer while attempts remain. StoppedWork if the worker stops.
+ * Summarizes one sequence of the log, or updates the summaries in it. Asks the summarizers of the chain in order, until
+ * one text is accepted.
+ * @throws the error of a summarizer while the job has attempts left. StoppedWork if the worker stops.
  */
 export async function summarizeSequence(
   ports: SummarizationPorts,
@@ -68,7 +69,9 @@ interface ChainAttempt {
   readonly earlier: EarlierSummaries | undefined;
 }
 
-/** A failure here is final for this job: asking again would not help, or the last attempt has failed. */
+/**
+ * Asks one summarizer. A failure is final for this job: another attempt would not help, or this was the last attempt.
+ */
 async function trySummarizer(
   attempt: ChainAttempt,
 ): Promise<SummaryRecord | Extract<SummaryAnswer, { status: 'unfit' | 'failed' }>> {
@@ -77,10 +80,10 @@ async function trySummarizer(
   const answer = await askSummarizer(attempt);
   if (answer.status !== 'written') return answer;
   const isUpdate = answer.isUpdate === true && attempt.earlier !== undefined;
-  // A model may ignore the limit of its request.
+  // A model may ignore the token limit in its request.
   const text = await prepared.counter.clipStart(answer.text, request.maxTokens);
   const summary = {
-    // Users' texts alone are not a summary.
+    // The copied texts of users alone are not a summary.
     text: text.trim() === '' ? '' : userTexts + text,
     covers: request.range,
     sources: isUpdate ? [...attempt.earlier.keys] : [],
@@ -110,28 +113,34 @@ async function askSummarizer({
     if (ports.shutdown.callsEnd.aborted) throw new StoppedWork();
     if (!delivery.isLastAttempt) throw error;
     ports.onEvent({ ...failed, passId, error });
-    return { status: 'failed', why: 'the last attempt failed' };
+    return { status: 'failed', why: 'the last attempt of the summarization job failed' };
   }
 }
 
-/** Accepts a text that is not empty and, in each form it may be sent in, strictly smaller than its source. */
+/** Accepts a text that is not empty and has fewer tokens than its source, in each form in which it may be sent. */
 async function acceptSummary(
   prepared: Pick<PreparedAgent, 'weigh'>,
   { sequence }: SummarizationTask,
   summary: Summary,
   own: OwnItems,
 ): Promise<SummaryRecord> {
-  if (summary.text.trim() === '') return { status: 'refused', why: 'empty' };
+  if (summary.text.trim() === '') return { status: 'refused', why: 'the summary is empty' };
   const weight = await weighSummary(prepared, summary, own);
   if (weight.tokens >= sequence.tokens)
-    return { status: 'refused', why: `${weight.tokens} tokens, not smaller than ${sequence.tokens}` };
+    return {
+      status: 'refused',
+      why: `the summary has ${weight.tokens} tokens, but must have fewer than the ${sequence.tokens} of its source`,
+    };
   return { status: 'accepted', summary: own === undefined ? summary : { ...summary, raw: own.raw }, weight };
 }
 
-/** Sealed items of the provider that stand beside the text. */
+/** Opaque items of the provider that are stored beside the text. */
 type OwnItems = Extract<SummaryAnswer, { status: 'written' }>['own'];
 
-/** Weighs the larger form. The model, and the messages before the summary, decide which form is sent. */
+/**
+ * Counts the larger one of the summary's two forms. The model and the messages before the summary decide which form is
+ * sent.
+ */
 async function weighSummary(
   { weigh }: Pick<PreparedAgent, 'weigh'>,
   { text, covers }: Summary,

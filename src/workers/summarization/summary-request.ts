@@ -13,37 +13,39 @@ import type { SummarizationPorts } from './ports.ts';
 import { copyUserTexts, withoutUserTexts } from './user-texts.ts';
 
 const DEFAULT_CAP_TOKENS = 2000;
-/** Largest share of a source that its summary may have. */
+/** Largest size of a summary, as a share of its source's tokens. */
 const CAP_SHARE = 0.25;
-/** Share of the cap for the users' own words. The rest is for the summary. */
+/** Share of a summary's tokens for copied texts of users. The rest is for the summary itself. */
 const USER_TEXTS_SHARE = 0.5;
-/** Tokens of users' words whatever the cap is. Words that are not kept here are evicted without a summary. */
+/**
+ * Tokens for copied texts of users, even if that exceeds their share. User texts that are not copied leave the context.
+ */
 const MIN_USER_TEXTS_TOKENS = 64;
-/** Tokens that users' words leave to the summary in any case. */
+/** Tokens that are kept for the summary itself, however long the copied texts of users are. */
 const MIN_SUMMARY_TOKENS = 16;
-/** Tokens of a message besides its text. */
+/** Tokens that a message costs in addition to its text. */
 const MESSAGE_TOKENS = 4;
 
-/** Summaries in a sequence that may be updated instead of reading the log again. */
+/** Summaries within a sequence that can be updated, so that their part of the log is not read again. */
 export interface EarlierSummaries {
   readonly summaries: readonly EarlierSummary[];
-  /** Keys of their texts in versions. */
+  /** Keys of the summaries' texts in versions. */
   readonly keys: readonly string[];
-  /** Depth of a summary made from them. */
+  /** Depth of the summary that will be made from these summaries: how often its text was summarized. */
   readonly depth: number;
 }
 
-/** Place of a sequence in the live version. */
+/** Place of a sequence in the live version of the context. */
 export interface SequencePlace {
   readonly earlier?: EarlierSummaries;
-  /** Number of the version, if only the system prompt precedes the sequence. */
+  /** Number of the version, if only the system prompt comes before the sequence. */
   readonly opensVersion?: number;
 }
 
 export interface PreparedRequest {
   readonly status: 'prepared';
   readonly request: SummaryRequest;
-  /** Users' words that code puts before the summary. */
+  /** Copied texts of users that stand before the summary. */
   readonly userTexts: string;
 }
 
@@ -59,7 +61,10 @@ export interface RequestParts {
   readonly place: SequencePlace;
 }
 
-/** The live version may have changed since the plan. A summary is then still made from the log. */
+/**
+ * Finds where the sequence is in the live version, which may have changed since the plan. If the place is not found,
+ * the summary is still made from the log.
+ */
 export async function findPlace(
   contexts: Pick<SummarizationPorts['contexts'], 'readContext'>,
   { conversation, sequence }: SummarizationTask,
@@ -86,9 +91,10 @@ interface FoundSummary {
 }
 
 /**
- * Updating summaries costs only the reading of the new messages. The log is read again if the result would be too far from
- * the log. It is read again, too, if code wrote one of the summaries: the outline of code holds less than a model finds.
- * Native summaries have no depth limit. Providers compact their own items again, and the log behind them may exceed the window.
+ * Chooses the earlier summaries that are updated with the new messages, which costs less than reading the log again.
+ * The log is read again if the text would otherwise be summarized too many times over. The log is also read again if
+ * code wrote one of the summaries, because a model's summary contains more. Summaries by a provider's own compaction
+ * have no such limit, because the provider compacts its own items again. The log behind them may exceed the window.
  */
 function chooseEarlier(found: readonly FoundSummary[], policy: Policy): EarlierSummaries | undefined {
   const depth = 1 + Math.max(0, ...found.map(({ summary }) => summary.depth));
@@ -103,13 +109,16 @@ function chooseEarlier(found: readonly FoundSummary[], policy: Policy): EarlierS
   return { summaries, keys: found.map(({ key }) => key), depth };
 }
 
-/** Evicted segments are not sent, so they may precede the sequence. */
+/** True if no sent segment comes before the sequence. Evicted segments are not sent. */
 function opensContext(segments: Version['segments'], from: number): boolean {
   if (segments.length === 0) return from === 1;
   return segments.every((segment) => segment.from >= from || segment.kind === 'evicted');
 }
 
-/** The request to a summarizer. Refused if no text could be smaller than the sequence and keep a word of its users. */
+/**
+ * Builds the request for a summarizer. Refuses if no text could be smaller than the sequence and still contain some
+ * words of its users.
+ */
 export async function createRequest(
   { contexts, onEvent, shutdown }: SummarizationPorts,
   { task }: SummarizationDelivery,
@@ -122,12 +131,14 @@ export async function createRequest(
   const least = Math.min(MIN_USER_TEXTS_TOKENS, room - MIN_SUMMARY_TOKENS);
   const userTexts = await copyUserTexts(counter, entries, Math.max(share, least));
   if (userTexts === undefined)
-    return refuse(`${sequence.tokens} tokens are too few for a summary with a word of their users`);
+    return refuse(
+      `the sequence has ${sequence.tokens} tokens, too few for a smaller summary with any words of its users`,
+    );
   const userTokens = await counter.count(userTexts);
-  // Users' words above their share do not shrink the summary's share.
+  // If the users' texts exceed their share, the summary's share is not reduced.
   const restTokens = Math.max(cap - userTokens, Math.ceil(cap * (1 - USER_TEXTS_SHARE)));
   const maxTokens = Math.min(restTokens, room - userTokens);
-  if (maxTokens < 1) return refuse(`${sequence.tokens} tokens are too small to be summarized`);
+  if (maxTokens < 1) return refuse(`the sequence has ${sequence.tokens} tokens, too few for a smaller summary`);
   const userRequest = await findUserTextBefore(contexts, conversation, sequence.from);
   const { earlier, opensVersion } = place;
   const scope = { purpose: 'summary', ...nameConversation(conversation), passId } as const;
@@ -149,16 +160,16 @@ function refuse(why: string): RefusedSource {
   return { status: 'refused', why };
 }
 
-/** At most a quarter of the log's tokens in the range. */
+/** Most tokens of a summary: a quarter of its source's tokens in the log, or the limit of the policy. */
 function summaryCap({ policy }: PreparedAgent, entries: readonly LogEntry[]): number {
   const sourceTokens = entries.reduce((sum, entry) => sum + entry.tokens, 0);
   const cap = typeof policy.summarizer === 'string' ? undefined : policy.summarizer.maxTokens;
   return Math.min(cap ?? DEFAULT_CAP_TOKENS, Math.floor(sourceTokens * CAP_SHARE));
 }
 
-/** Tokens of a text that is still smaller than the sequence when it is rendered. */
+/** Most tokens of a text that is smaller than its sequence even after it is rendered. */
 function summaryRoom({ counter }: PreparedAgent, sequence: SummarizationTask['sequence']): number {
-  // The frame is counted around a text: empty, its two line breaks would count as a single token.
+  // The frame is counted with a text in it. Without a text, its two line breaks would count as a single token.
   const frameTokens = counter.countSync(renderWidestSummary('x', sequence)) + MESSAGE_TOKENS;
   return sequence.tokens - frameTokens - 1;
 }

@@ -3,16 +3,19 @@ import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 
 const OPEN = '<user_messages>';
 const CLOSE = '</user_messages>';
-/** Our own tags are escaped in a user's text, so that the text can end neither its message nor the list. */
+/**
+ * turnfold's own tags inside a user's text. They are escaped, so that the text can end neither its `<message>` nor the
+ * list `<user_messages>`.
+ */
 const OWN_TAG = /<(?=[\s/]*(?:user_messages|message)\b)/gi;
 
-/** Least tokens of a clipped text. A shorter clip would mean nothing. */
+/** Fewest tokens of a clipped text. A shorter clip would mean nothing. */
 const MIN_CLIPPED_TOKENS = 16;
 
 /**
- * Copies the users' words of a range, so that no summarizer can lose or change them. The first text sets the topic, so it comes
- * first. The newest texts that fit follow.
- * @returns '' if the users said nothing, undefined if none of their texts fits
+ * Copies the texts of the users in a range, so that no summarizer can lose or change them. The first text comes first,
+ * because it usually states the topic. Then come the newest texts for which there are tokens left.
+ * @returns '' if the range has no text of a user, undefined if there are too few tokens for any of them
  */
 export async function copyUserTexts(
   counter: TokenCounter,
@@ -25,7 +28,8 @@ export async function copyUserTexts(
   let left = maxTokens - counter.countSync(frame.join('\n'));
   const copied: string[] = [];
   for (const entry of [first, ...others.toReversed()]) {
-    // A long pasted text gets at most half of the room, if half is enough for a clip. The rest is for the others.
+    // A long pasted text gets at most half of the tokens, if that is enough for a clip. The rest is for the other
+    // texts.
     const half = copied.length < others.length ? await copyText(counter, entry, Math.ceil(left / 2)) : undefined;
     const text = half ?? (await copyText(counter, entry, left));
     if (text === undefined) break;
@@ -39,13 +43,15 @@ export async function copyUserTexts(
   return [OPEN, ...lines, CLOSE, ''].join('\n');
 }
 
-/** A summary's text without the users' texts before it. */
+/** Returns a summary's text without the copied user texts before it. */
 export function withoutUserTexts(text: string): string {
   const end = text.startsWith(OPEN) ? text.indexOf(CLOSE) : -1;
   return end === -1 ? text : text.slice(end + CLOSE.length).trimStart();
 }
 
-/** The whole text or its start. Undefined if there is no room for a useful clip. */
+/**
+ * Returns the whole text, or its start if there are too few tokens. Undefined if there are too few for a useful clip.
+ */
 async function copyText(
   counter: TokenCounter,
   { seq, message }: LogEntry,

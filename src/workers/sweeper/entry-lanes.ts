@@ -1,31 +1,32 @@
 import type { DueEntry } from '../../domain/ports/sweep-store.ts';
 import type { Timers } from '../timers.ts';
 
-/** Entries handled in parallel. */
+/** Number of due entries that are handled at the same time. */
 const WIDTH = 16;
-/** Time after which an entry counts as slow: many times the usual time of a read and a wake. */
+/** ms after which an entry counts as slow. Usually, one read and one wake take a small fraction of this. */
 const ENTRY_MS = 2_000;
-/** The same time while other entries are slow. With 2 s each, 96 slow entries delayed the next one by 12 s. */
+/** The same limit while other entries are slow. With 2 s for each, 96 slow entries delayed the next entry by 12 s. */
 const HURRIED_MS = 50;
-/** Limit of entries in flight. Each slow one holds memory and a waiting command. */
+/** Most entries in flight. Each slow entry uses memory and has a waiting Redis command. */
 const MAX_IN_FLIGHT_ENTRIES = 2_000;
 
 /**
- * Handles many entries in parallel lanes. A slow entry (the master of its queue may be gone) leaves its lane, goes on in the
- * background, and is not started again meanwhile. Entries that are not started because too many are slow come up in a later sweep.
+ * Handles many due entries in parallel lanes. An entry is slow if, for instance, the Redis master of its queue is down.
+ * A slow entry leaves its lane and continues in the background, and is not started a second time meanwhile. If too many
+ * entries are slow, the remaining entries are handled by a later sweep.
  */
 export class EntryLanes {
   readonly #handle: (entry: DueEntry) => Promise<boolean>;
   readonly #timers: Timers;
   readonly #inFlight = new Set<string>();
 
-  /** @param handle returns true if it added a wake. Must not throw. */
+  /** @param handle handles one entry. Returns true if it added a wake. Must not throw. */
   constructor(handle: (entry: DueEntry) => Promise<boolean>, timers: Timers) {
     this.#handle = handle;
     this.#timers = timers;
   }
 
-  /** @returns the number of wakes added in time */
+  /** @returns the number of wakes that were added before their entry counted as slow */
   async handleAll(entries: readonly DueEntry[]): Promise<number> {
     let woken = 0;
     const next = entries.filter((entry) => !this.#inFlight.has(nameOf(entry))).values();
@@ -44,7 +45,7 @@ export class EntryLanes {
     this.#inFlight.add(name);
     const handled = this.#handle(entry).finally(() => this.#inFlight.delete(name));
     const { promise: late, resolve } = Promise.withResolvers<false>();
-    // More entries in flight than lanes: some entries are slow.
+    // If more entries are in flight than there are lanes, some entries are slow.
     const ms = this.#inFlight.size > WIDTH ? HURRIED_MS : ENTRY_MS;
     const timer = this.#timers.after(ms, () => resolve(false));
     const hasWoken = await Promise.race([handled, late]);

@@ -16,25 +16,25 @@ export interface SweeperPorts {
 }
 
 const INTERVAL_MS = 1_000;
-/** Due entries taken from one shard at a time. */
+/** Number of due entries that are read from one shard at a time. */
 const BATCH = 100;
 
 export interface Sweeper {
   /**
    * Sweeps every shard once.
    * @returns the number of wakes added
-   * @throws the error of a shard that could not be read, after the due entries of the others were handled
+   * @throws the error of a shard that could not be read, after the due entries of the other shards were handled
    */
   sweepOnce(): Promise<number>;
   start(): void;
-  /** Starts no more sweeps. Resolves when the running one has ended. */
+  /** Starts no further sweep. Resolves when the current sweep has ended. */
   stop(): Promise<void>;
 }
 
 /**
- * Replaces lost wakes: reads the due entries and wakes each that no worker owns and no pending wake covers. Erases conversations
- * at the end of their idle TTL. The sweeper runs in every worker. A sweep claims each shard for a second, so many workers
- * sweep no more often than one.
+ * Creates the sweeper, which replaces lost wakes. It reads the due entries, and adds a wake for each entry that has no
+ * owner and no pending wake. It also erases conversations at the end of their idle TTL. Every worker runs a sweeper. A
+ * sweep claims each shard for a second, so many workers sweep no more often than one.
  */
 export function createSweeper(ports: SweeperPorts): Sweeper {
   let heartbeat: { stop(): void } | undefined;
@@ -42,7 +42,7 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
   let sweeping: Promise<unknown> = Promise.resolve();
   const report = (error: unknown, conversation?: ConversationRef): void => {
     const scope = conversation && nameConversation(conversation);
-    // A stop may have closed the connection during the sweep.
+    // A stop may close the connection during a sweep.
     if (!isStopped) ports.onEvent({ type: 'worker_failed', where: 'sweeper', ...scope, error });
   };
   const setAside = async (entry: DueEntry, why: unknown): Promise<void> => {
@@ -52,7 +52,10 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
       report(error, entry.conversation);
     }
   };
-  /** A failed entry must not delay the others (I12): their next due time is already up to a minute later. */
+  /**
+   * Handles one entry. Its failure must not delay other entries (I12), because its next due time is already up to a
+   * minute later.
+   */
   const tryEntry = async (entry: DueEntry): Promise<boolean> => {
     try {
       return await handleEntry(ports, entry);
@@ -67,7 +70,7 @@ export function createSweeper(ports: SweeperPorts): Sweeper {
     const shards = Array.from({ length: ports.sweep.shards }, (_, shard) => shard);
     const { due, quarantined: found, failure } = await ports.sweep.sweepShards(shards, BATCH);
     for (const record of found) ports.onEvent({ type: 'record_quarantined', ...record });
-    // Wakes of all shards come before erases, because a caller may wait for a turn.
+    // All wakes are added before any conversation is erased, because a caller may wait for its turn.
     const woken = await lanes.handleAll(due.filter(({ kind }) => kind !== 'idle'));
     await lanes.handleAll(due.filter(({ kind }) => kind === 'idle'));
     if (failure !== undefined) throw failure;

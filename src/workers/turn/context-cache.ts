@@ -10,15 +10,16 @@ type Contexts = Pick<TurnPorts['contexts'], 'readContext' | 'readLog'>;
 
 export interface SentContext {
   readonly version: number;
-  /** The context contains less than the log. */
+  /** True if compaction removed or shortened some messages of the log. */
   readonly isCompacted: boolean;
   readonly head: number;
   readonly messages: readonly Message[];
 }
 
 /**
- * The context of one conversation during one delivery, read once per version. Messages that the delivery records are added here.
- * Others (the next turn's user message) are read from the log.
+ * Holds the context of one conversation during one delivery. Each version of the context is read once. Messages that
+ * this delivery records are added to the held context. Other messages, such as the next turn's user message, are read
+ * from the log.
  */
 export class ContextCache {
   readonly #contexts: Contexts;
@@ -30,10 +31,11 @@ export class ContextCache {
     this.#conversation = conversation;
   }
 
-  /** Adds messages that were just recorded. `state` is the conversation after that write. */
+  /** Adds messages that this delivery has just recorded. `state` is the conversation's state after that write. */
   append(messages: readonly Message[], state: StepState): void {
     const cached = this.#cached;
-    // Replies to parallel records may arrive out of order. Messages that leave a gap are read from the log later.
+    // The replies to parallel writes may arrive out of order. If a message would leave a gap, it is read from the log
+    // later.
     if (cached === undefined || cached.head + messages.length !== state.head) return;
     this.#cached = { ...cached, head: state.head, messages: [...cached.messages, ...messages] };
   }

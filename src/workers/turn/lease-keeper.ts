@@ -14,7 +14,7 @@ export interface LeaseKeeperOptions {
 
 type Stoppable = ReturnType<Timers['after']>;
 
-/** Renews the lease of a claimed turn until its work has ended, and aborts that work when the lease is lost. */
+/** Renews the lease of a claimed turn until the turn's work has ended. Aborts the work when the lease is lost. */
 export class LeaseKeeper {
   readonly lease: TurnLease;
   readonly #options: LeaseKeeperOptions;
@@ -30,25 +30,28 @@ export class LeaseKeeper {
     this.#expiry = this.#expireLater();
   }
 
-  /** Aborted with the reason that ends the work. Every call for the turn gets this signal. */
+  /** Aborted with the reason why the work must end. Every model and tool call of the turn gets this signal. */
   get signal(): AbortSignal {
     return this.#work.signal;
   }
 
-  /** Aborts the work. The first reason stays. */
+  /** Aborts the work. If it was aborted before, the first reason remains. */
   abort(reason: unknown): void {
     this.stop();
     this.#work.abort(reason);
   }
 
-  /** Ends the heartbeats. The work goes on. */
+  /** Stops the heartbeats. The work continues. */
   stop(): void {
     this.#isStopped = true;
     this.#heartbeat.stop();
     this.#expiry.stop();
   }
 
-  /** Throws if the store does not answer. That is no loss: the lease runs on, and the next heartbeat may succeed. */
+  /**
+   * Sends one heartbeat. Throws if the store does not answer. The lease is not lost then: it is valid until it lapses,
+   * and the next heartbeat may succeed.
+   */
   async #renew(): Promise<void> {
     const { status } = await this.#options.turns.heartbeat(this.lease);
     if (this.#isStopped) return;
@@ -60,7 +63,10 @@ export class LeaseKeeper {
     this.#expiry = this.#expireLater();
   }
 
-  /** Without a renewal the lease has lapsed by then, and another worker may continue from the record. */
+  /**
+   * Aborts the work when the lease lapses without a renewal. From then on, another worker may continue the turn from
+   * the record.
+   */
   #expireLater(): Stoppable {
     const { timers, leaseMs } = this.#options;
     return timers.after(leaseMs, () => this.abort(new LostTurn('expired')));
@@ -73,7 +79,7 @@ export interface LeaseWritePorts extends DeferredWritePorts {
 
 /**
  * Sends a write under the lease of a turn, and repeats it while Redis refuses writes.
- * @throws LostTurn
+ * @throws LostTurn if the lease was lost
  */
 export async function writeUnderLease<Result extends { readonly status: string }>(
   ports: LeaseWritePorts,

@@ -10,10 +10,13 @@ import { failTurn, type TurnEnd } from './turn-end.ts';
 import { LostTurn } from './turn-errors.ts';
 import type { PassNeed, Recount } from './turn-ports.ts';
 
-/** Passes that may end without settling the size. After them the turn settles the context itself. */
+/**
+ * A turn waits for at most this many passes that end without deciding on the context's size. After that, the turn
+ * compacts the context itself.
+ */
 const MAX_UNSETTLED = 3;
 
-/** The step is to be decided again over the journal's new state. */
+/** The model step must be decided again, because the conversation's state has changed. */
 export interface DecideAgain {
   readonly kind: 'again';
 }
@@ -21,12 +24,13 @@ export interface DecideAgain {
 const AGAIN: DecideAgain = { kind: 'again' };
 
 /**
- * Suspends a step until a pass has ended. After several passes that did not settle the size, the turn settles the context
- * itself without summaries. That uses up the step's wait.
+ * Suspends a model step until a compaction pass has ended. If several passes ended without deciding on the context's
+ * size, the turn compacts the context itself, without summaries. After that, the step does not wait again.
  */
 export async function waitForRoom(run: RunningTurn, step: string, need: PassNeed): Promise<TurnEnd | DecideAgain> {
   const { journal } = run;
-  // Asked for under the lease: if the pass ends before the suspension, the store reports that.
+  // The turn still has its lease when it requests the pass. If the pass ends before the turn is suspended, the store
+  // reports that.
   if (journal.waitsOf(step).unsettledPasses < MAX_UNSETTLED) {
     return { kind: 'suspended', wait: waitForPass(step, await requestUnderLease(run, need)) };
   }
@@ -36,9 +40,10 @@ export async function waitForRoom(run: RunningTurn, step: string, need: PassNeed
 }
 
 /**
- * Fails a step whose request does not fit, but only if that holds for the context of this moment (I14). If the context has
- * changed, the step is decided again. If a pass could make room, the turn runs that pass.
- * @param doesFit decides by the journal's state
+ * Fails a step whose request is too large, but only if the request is still too large for the current context (I14). If
+ * the context has changed meanwhile, the step is decided again. If a pass could make the request small enough, the turn
+ * runs that pass.
+ * @param doesFit returns true if the request fits for the journal's state
  */
 export async function failIfInfeasible(
   run: RunningTurn,
@@ -54,11 +59,14 @@ export async function failIfInfeasible(
   if (recount.status === 'too_large') return failAsTooLarge(run, { tokens, recount });
   await settleHere(run, need);
   if (doesFit()) return AGAIN;
-  const why = { message: 'a pass could make room for the request, and did not' };
+  const why = { message: 'a compaction pass could have made the request small enough, but did not' };
   return { kind: 'suspended', wait: waitForRetry(journal.waitsOf(step)), why };
 }
 
-/** @param refusal the provider's answer that the request is too long, after a pass for that reason */
+/**
+ * Fails the turn because the provider refused its request as too long, even after a pass for that reason.
+ * @param refusal the provider's answer
+ */
 export async function failAsRefused(run: RunningTurn, tokens: number, refusal: ModelFailure): Promise<TurnEnd> {
   const { prepared } = run;
   if (!prepared.policy.enabled) return failAsTooLarge(run, { tokens, refusal });
@@ -78,7 +86,7 @@ export async function requestUnderLease({ keeper, ports, prepared }: RunningTurn
   return answer.passId;
 }
 
-/** Joins the open pass or requests one, takes that pass over and settles it now. */
+/** Joins the open pass or requests one. Then takes the pass over and completes it in this turn. */
 async function settleHere(run: RunningTurn, need: PassNeed): Promise<void> {
   await requestUnderLease(run, need);
   await run.ports.takeover.settleNow(run.keeper.lease.conversation);
@@ -101,7 +109,7 @@ interface TooLarge {
   readonly recount?: Recount;
 }
 
-/** The failure has the arithmetic of the request as its details. */
+/** Fails the turn with an error whose details list the sizes of all parts of the request. */
 function failAsTooLarge({ prepared }: RunningTurn, { tokens, refusal, recount }: TooLarge): TurnEnd {
   const { limits, overhead, policy } = prepared;
   const { usable, upperBoundFactor } = limits;
@@ -109,10 +117,10 @@ function failAsTooLarge({ prepared }: RunningTurn, { tokens, refusal, recount }:
   const sizes = { tokens, fixedTokens: overhead.tokens, upperBoundFactor, upperBoundTokens: upperBound, usable };
   const details = { ...sizes, ...describeParts(recount), ...describeCode(refusal) };
   const sum = `system and tools ${overhead.tokens} + messages ${tokens - overhead.tokens} = ${tokens} tokens`;
-  const count = `${sum}, at most ${upperBound} (× ${upperBoundFactor}), usable ${usable ?? 'unknown'}`;
+  const count = `${sum}, upper bound ${upperBound} (× ${upperBoundFactor}), usable window of the model ${usable ?? 'unknown'}`;
   const why = `${count}${explainParts(recount)}${explainRefusal(refusal)}`;
   return policy.enabled
-    ? failTurn('budget_infeasible', `the request stays too large: ${why}`, details)
+    ? failTurn('budget_infeasible', `the request is too large even after compaction: ${why}`, details)
     : failTurn('context_overflow', `the request is too large and compaction is off: ${why}`, details);
 }
 
@@ -127,13 +135,13 @@ function describeCode(refusal: ModelFailure | undefined): { readonly code?: stri
 function explainRefusal(refusal: ModelFailure | undefined): string {
   if (refusal === undefined) return '';
   const { code, message } = refusal;
-  return `. The provider refused the size${code === undefined ? '' : ` (${code})`}: ${message}`;
+  return `. The provider refused the request as too long${code === undefined ? '' : ` (${code})`}: ${message}`;
 }
 
 function explainParts(recount: Recount | undefined): string {
   if (recount?.status !== 'too_large') return '';
   const { details, rules } = recount;
   const { fixed, pinned, open, floor, max } = details;
-  const parts = `. Nothing more may be removed: fixed ${fixed} + pinned ${pinned} + open ${open} + floor ${floor}, maxTokens ${max}`;
-  return rules.length === 0 ? parts : `${parts}. A smaller context breaks ${rules.join(', ')}`;
+  const parts = `. Compaction must keep system and tools ${fixed} + pinned ${pinned} + last message and open calls ${open} + retention window ${floor} tokens, but maxTokens is ${max}`;
+  return rules.length === 0 ? parts : `${parts}. A smaller context would break the rules ${rules.join(', ')}`;
 }

@@ -9,10 +9,10 @@ import type { AnswerEnd } from '../../domain/turn.ts';
 import { checkUsage } from '../../domain/usage.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
-/** Content of an answer without text. Providers refuse an empty message in a later request. */
+/** The stored content of an answer without text. Providers refuse a later request that contains an empty message. */
 const EMPTY_ANSWER = '(empty)';
 
-/** The model broke its contract. `why` names the field, never its content. */
+/** The model's answer violates the model interface. `why` names the wrong field, but never its content. */
 interface UnusableAnswer {
   readonly status: 'unusable';
   readonly why: string;
@@ -22,23 +22,28 @@ export type ReadAnswer =
   | { readonly status: 'read'; readonly message: Message; readonly outcome: StepOutcome }
   | UnusableAnswer;
 
-/** The request that a model answered. */
+/** The request that a model answered, as turnfold sent it. */
 export interface AnsweredRequest {
-  /** Key of its step. */
+  /** Key of the model step. */
   readonly key: string;
-  /** End of the log. Call ids are derived from it. */
+  /** Seq of the last message in the log. The ids of new tool calls are derived from it. */
   readonly head: number;
-  /** Version that was sent. The provider's count holds for this version and `fingerprint` alone. */
+  /**
+   * Version of the context in the request. The provider's token count applies only to this version and `fingerprint`.
+   */
   readonly version: number;
-  /** Hash of model, system prompt and tools. */
+  /** Hash of model, system prompt and tool schemas. */
   readonly fingerprint?: string | undefined;
-  /** Our own size of the request, without anchor and calibration. */
+  /** turnfold's own count of the request in tokens, without anchor and calibration. */
   readonly countedTokens: number;
-  /** Part of `countedTokens` for pictures. */
+  /** The part of `countedTokens` that is for pictures. */
   readonly pictureTokens: number;
 }
 
-/** Turns a model's answer into the outcome of its step: with call ids of the log, weighed, to be recorded behind `head`. */
+/**
+ * Converts a model's answer to the outcome of its step. The tool calls get ids that are unique in the log, and the
+ * message is counted, so that it can be appended after `head`.
+ */
 export async function readAnswer(
   answer: ModelAnswer,
   request: AnsweredRequest,
@@ -50,7 +55,10 @@ export async function readAnswer(
   const { message } = adopted;
   const weighed = await weigh(message);
   if (weighed.bytes > MAX_MESSAGE_BYTES) {
-    return { status: 'unusable', why: `answer of ${weighed.bytes} bytes, at most ${MAX_MESSAGE_BYTES} are allowed` };
+    return {
+      status: 'unusable',
+      why: `the answer has ${weighed.bytes} bytes, but a message may have at most ${MAX_MESSAGE_BYTES}`,
+    };
   }
   const recorded = { key, expectedHead: head, closes: [], answeredVersion: version, ...readUsage(answer) };
   const { toolCalls = [] } = message;
@@ -61,7 +69,7 @@ export async function readAnswer(
     return { status: 'read', message, outcome };
   }
   const results = await Promise.all(toolCalls.map(({ id }) => weigh(refuseUnfinished(id, end))));
-  // The anchor covers the answer alone, so it would miss the results.
+  // The provider's count covers the answer but not these tool results, so later sizes cannot start from it.
   const anchor = results.length === 0 ? readAnchor(answer, request) : {};
   return {
     status: 'read',
@@ -75,24 +83,29 @@ function readUsage(answer: ModelAnswer): Pick<StepOutcome, 'usage'> {
   return usage === undefined ? {} : { usage: { inputTokens: usage.inputTotal, outputTokens: usage.output } };
 }
 
-/** The provider's count as the anchor of later sizes. Left out if there is none, or if it covers a part of the request. */
+/**
+ * Returns the provider's token count as the anchor from which later context sizes are computed. Returns nothing if the
+ * provider sent no count, or if its count covers only a part of the request.
+ */
 function readAnchor(answer: ModelAnswer, request: AnsweredRequest): Pick<StepOutcome, 'anchor'> {
   const { version, fingerprint, countedTokens, pictureTokens } = request;
   const usage = checkUsage(answer.usage);
-  // A provider may count a picture as a twentieth of our count. Without pictures its count still has to be whole.
+  // A provider may count a picture as a twentieth of what turnfold counts. So the two counts are compared without
+  // pictures.
   if (usage === undefined || !isWholeCount(usage.inputTotal, countedTokens - pictureTokens)) return {};
   const tokens = usage.inputTotal + usage.outputKept;
   return { anchor: { tokens, version, ...(fingerprint !== undefined && { fingerprint }) } };
 }
 
 const UNFINISHED: Readonly<Record<AnswerEnd, string>> = {
-  cut_off: 'the answer met the output cap before this call was complete. The call was not run. Call again with less.',
-  refusal: 'the answer was declined before this call was complete. The call was not run.',
+  cut_off:
+    'the answer reached the output token limit before this call was complete. The call was not run. Call again with less.',
+  refusal: 'the answer ended in a refusal before this call was complete. The call was not run.',
 };
 
 /**
- * The result of a call in an incomplete answer. No such call is run: its truncated arguments may parse and mean something
- * else, such as half a list.
+ * Builds the result of a tool call from an incomplete answer. Such a call is never run: its truncated arguments may be
+ * valid JSON with another meaning, such as half a list.
  */
 function refuseUnfinished(toolCallId: string, end: AnswerEnd): Message {
   return { role: 'tool', content: `${end}: ${UNFINISHED[end]}`, toolCallId, isError: true };

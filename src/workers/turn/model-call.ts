@@ -20,15 +20,15 @@ import { StoppedWork } from '../shutdown.ts';
 import { callWithin, type StepDeadline, StepTimeout } from './step-deadline.ts';
 import { LostTurn } from './turn-errors.ts';
 
-/** The error of a call, by its consequence for the turn. */
+/** The error of a model call, classified by its consequence for the turn. */
 export interface ModelFailure {
   readonly kind: ModelErrorKind;
-  /** Without contents. */
+  /** The error's message, without contents of the conversation. */
   readonly message: string;
   readonly retryAt?: number | undefined;
-  /** The provider's error code, or our rule. */
+  /** The provider's error code, or the id of the rule that turnfold checks. */
   readonly code?: string | undefined;
-  /** Form of a refused request, as JSON. */
+  /** Structure of the refused request as JSON, without contents. */
   readonly form?: string | undefined;
 }
 
@@ -42,7 +42,7 @@ export interface ModelCall {
   readonly limits: Limits;
   readonly request: Omit<ModelRequest, 'signal'>;
   readonly deadline: StepDeadline;
-  /** The context contains less than the log. */
+  /** True if compaction removed or shortened some messages of the log. */
   readonly isCompacted: boolean;
   readonly clock: Clock;
   readonly onEvent: EventListener;
@@ -50,7 +50,10 @@ export interface ModelCall {
   readonly tracing: Tracing;
 }
 
-/** @throws LostTurn if the turn ends during the call. StoppedWork if the worker stops. */
+/**
+ * Calls the model for one step.
+ * @throws LostTurn if the turn ends during the call. StoppedWork if the worker stops.
+ */
 export function callModel(call: ModelCall): Promise<ModelCallResult> {
   const { model, isCompacted, request, tracing } = call;
   const { maxOutputTokens } = request;
@@ -83,7 +86,10 @@ async function askModel(call: ModelCall): Promise<ModelCallResult> {
   }
 }
 
-/** The border to foreign code. @throws ModelError for any error and any malformed answer of the model */
+/**
+ * Calls the model's own code, which turnfold does not trust.
+ * @throws ModelError for every error and every malformed answer of the model
+ */
 async function generateSafely({ model, clock }: ModelCall, request: ModelRequest): Promise<ModelAnswer> {
   try {
     return checkAnswer(await model.generate(request));
@@ -92,14 +98,14 @@ async function generateSafely({ model, clock }: ModelCall, request: ModelRequest
   }
 }
 
-/** Observations before the answer. */
+/** Facts about a call that the model reported before its answer. */
 interface Progress {
   readonly startedAt: number;
   firstTextAt: number | undefined;
   usage: ModelUsage | undefined;
 }
 
-/** Adds listeners to a request that record its progress. */
+/** Adds listeners to the request that record the model's progress. */
 function observeRequest({ lease: { conversation }, request, clock, onEvent }: ModelCall) {
   const progress: Progress = { startedAt: clock.now(), firstTextAt: undefined, usage: undefined };
   const { onText } = request;
@@ -117,7 +123,7 @@ function observeRequest({ lease: { conversation }, request, clock, onEvent }: Mo
     },
     ...(onText && {
       onText(piece: unknown) {
-        // Other values are not streamed. The answer is checked as a whole.
+        // Values other than text are not streamed. The whole answer is checked later.
         if (typeof piece !== 'string') return;
         progress.firstTextAt ??= clock.now();
         onText(piece);
@@ -127,7 +133,7 @@ function observeRequest({ lease: { conversation }, request, clock, onEvent }: Mo
   return { observed, progress };
 }
 
-/** @param error from `generateSafely` or the deadline */
+/** @param error the error from `generateSafely` or from the step's deadline */
 function readFailure(error: unknown): ModelFailure {
   if (error instanceof StepTimeout) return { kind: 'retry', message: error.message };
   const { kind, message, retryAt, code, form } = isModelError(error) ? error : new ModelError('fatal', 'unknown');
@@ -143,7 +149,10 @@ function outcomeOf(error: unknown, { stop }: StepDeadline): ModelOutcome {
 
 type CalledEvent = Extract<WorkerEvent, { readonly type: 'model_called' }>;
 
-/** The end of a call for its event. Without a usage of its own, the call has the last one that was observed. */
+/**
+ * The end of a model call, for its event. If it has no token usage of its own, the event has the usage that was
+ * observed last.
+ */
 interface CallEnd extends Pick<CalledEvent, 'outcome' | 'answeredBy' | 'why' | 'code' | 'retryAfterMs'> {
   readonly usage: ModelUsage | undefined;
 }

@@ -17,25 +17,28 @@ import { TextStream } from './text-stream.ts';
 import { decideStep, type SoftPass, type StepDecision } from './threshold-check.ts';
 import { failTurn, HANDED_BACK, type TurnEnd } from './turn-end.ts';
 
-/** An assistant message of the turn, as it is in the log. */
+/** An assistant message of the turn, as stored in the log. */
 export interface Answered {
   readonly kind: 'answered';
-  /** Key of the message's step. */
+  /** Key of the model step that wrote the message. */
   readonly step: string;
   readonly seq: number;
   readonly message: Message;
-  /** Absent if the answer is complete. */
+  /** Why the answer is incomplete. Undefined if it is complete. */
   readonly end?: AnswerEnd | undefined;
 }
 
-/** Takes the turn's next model step: threshold check, call, record. */
+/** Runs the turn's next model step: checks the thresholds, calls the model, records the answer. */
 export async function takeModelStep(run: RunningTurn): Promise<Answered | TurnEnd> {
   const { journal, prepared } = run;
   if (mustHandBack(run)) return HANDED_BACK;
   const number = countModelSteps(journal.steps) + 1;
   const step = modelKey(number);
   const maxSteps = prepared.agent.maxSteps ?? TURN_LIMITS.maxSteps;
-  if (countSteps(journal.steps) >= maxSteps) return failTurn('step_limit', `took ${maxSteps} steps`, { maxSteps });
+  if (countSteps(journal.steps) >= maxSteps)
+    return failTurn('step_limit', `the turn has used all of its ${maxSteps} steps (maxSteps) without a final answer`, {
+      maxSteps,
+    });
 
   const decision = checkThresholds(run, step);
   const { tokens } = decision.size;
@@ -65,14 +68,17 @@ function checkThresholds({ journal, prepared }: RunningTurn, step: string): Step
   return decideStep(prepared, journal.conversation, mayWaitForPass(journal.waitsOf(step), 'threshold'));
 }
 
-/** Handles a request that is larger than the window after all waits of its step. */
+/** Handles a request that exceeds the window although the step may not wait for another compaction pass. */
 function failUnlessSmaller(run: RunningTurn, step: string, tokens: number): ReturnType<typeof failIfInfeasible> {
   const { journal, prepared } = run;
   const doesFit = (): boolean => decideStep(prepared, journal.conversation, false).kind !== 'refuse';
   return failIfInfeasible(run, step, { tokens, doesFit });
 }
 
-/** Asks for no pass inside a thinking loop, because the pass could only end. The turn's end asks for it. */
+/**
+ * Requests a compaction pass without waiting for it. Within a thinking loop it requests none, because such a pass could
+ * only end without a result. The end of the turn requests it instead.
+ */
 async function requestSoftPass(
   run: RunningTurn,
   { reasons, backoff }: SoftPass,
@@ -84,7 +90,7 @@ async function requestSoftPass(
 }
 
 interface SentRequest extends SentContext {
-  /** Number of the model step, from 1. */
+  /** Number of the model step within the turn, from 1. */
   readonly number: number;
   readonly tokens: number;
 }
@@ -140,7 +146,7 @@ async function recordAnswer(
   return { kind: 'answered', step: request.key, seq: request.head + 1, message, end: outcome.end };
 }
 
-/** Our own count, without anything that a provider counted. */
+/** turnfold's own count of the request in tokens, without any provider's count. */
 function countRequest({ journal, prepared }: RunningTurn): number {
   const { anchor: _, ...size } = journal.conversation.size;
   return contextSize(size, { ...prepared.overhead, calibration: 1 }).tokens;
@@ -148,12 +154,15 @@ function countRequest({ journal, prepared }: RunningTurn): number {
 
 interface FailedRequest {
   readonly step: string;
-  /** Version that was sent. */
+  /** Version of the context in the request. */
   readonly version: number;
   readonly tokens: number;
 }
 
-/** After a call without an answer: the step again over another version, a wait, or the turn's failure. */
+/**
+ * Decides how the step continues after a failed model call: again with another version of the context, after a wait, or
+ * as the turn's failure.
+ */
 async function continueAfterFailure(
   run: RunningTurn,
   { step, version, tokens }: FailedRequest,
@@ -176,7 +185,7 @@ async function continueAfterFailure(
     }
     case 'invalid': {
       const isRolledBack = await rollBackRefused(run, { step, version }, failure);
-      // If the older version is too large and the step may not wait again, the turn fails with the provider's refusal.
+      // If the older version is too large, and the step may not wait again, the turn fails with the provider's refusal.
       if (!isRolledBack || checkThresholds(run, step).kind === 'refuse') return failModel(run, failure);
       return takeModelStep(run);
     }
@@ -191,5 +200,5 @@ function failModel(
 ): TurnEnd {
   const model = prepared.agent.model.profile.id;
   const details = { model, ...(code !== undefined && { code }), ...(form !== undefined && { form }) };
-  return failTurn('model_failed', `model ${model}: ${message}`, details);
+  return failTurn('model_failed', `the call of model ${model} failed: ${message}`, details);
 }

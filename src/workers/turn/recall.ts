@@ -9,14 +9,14 @@ import { RECALL, RecallSearch, readQuery, recallText } from '../../domain/recall
 import { START_VERSION } from '../../domain/version.ts';
 import { eventLoopShare } from '../../tokens/event-loop-share.ts';
 
-/** Default tokens of an answer. The clip of tool results may allow fewer. */
+/** Tokens of a recall answer if the model gives no `limit`. The limit for tool results may allow fewer. */
 const ANSWER_TOKENS = 1_000;
 
-/** Characters of an excerpt on each side of a match. Fewer if the answer has little room. */
+/** Characters of an excerpt before and after each match. Fewer if the answer has too few tokens left. */
 const REACH = 120;
 const ROOM_A_REACH = 8;
 
-/** JSON around hits or messages. */
+/** Tokens reserved for the JSON around the hits or messages. */
 const FRAME_TOKENS = 40;
 
 const seqSchema = z.number().int().min(1);
@@ -59,7 +59,10 @@ interface Hit {
   readonly excerpt: string;
 }
 
-/** The built-in tool by which an agent searches and reads its own conversation, archived messages above all. */
+/**
+ * The built-in tool `recall`, with which an agent searches and reads its own conversation, including messages that
+ * compaction archived.
+ */
 export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
   readonly name = RECALL;
   readonly description =
@@ -70,13 +73,13 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
   readonly #counter: TokenCounter;
   readonly #maxTokens: number;
 
-  /** @param maxTokens limit of the clip of tool results */
+  /** @param maxTokens limit for the tokens of a tool result */
   constructor(counter: TokenCounter, maxTokens: number) {
     this.#counter = counter;
     this.#maxTokens = maxTokens;
   }
 
-  /** Opens the tool on one conversation. It reads no other. */
+  /** Opens the tool on one conversation. It can read no other. */
   open(place: RecallPlace): Tool {
     const { name, description } = this;
     const run = (given: RecallInput, { signal }: { readonly signal: AbortSignal }): Promise<string> => {
@@ -143,7 +146,8 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
           const whole: ReadMessage = { seq, role: message.role, text: recallText(message).slice(skipped) };
           const fitting = await this.#fit(whole, left);
           const isWhole = fitting.text.length === whole.text.length;
-          // Only the first message is cut, because no answer has room for all of it. Others come whole in the next answer.
+          // Only a first message is cut, because it may be too large for any answer. Every other message is returned in
+          // full, in the next answer if necessary.
           if (!isWhole && messages.length > 0) return { messages, next: { from: seq } };
           messages.push(fitting);
           if (!isWhole) return { messages, next: { from: seq, offset: skipped + fitting.text.length } };
@@ -155,7 +159,7 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
     return this.#composeWithin(limit, compose);
   }
 
-  /** Reads a clipped tool result. */
+  /** Lets the model read the full text of a tool result that was clipped in its context. */
   async #readWhole(
     { contexts, conversation }: RecallPlace,
     { ref, offset = 0, limit }: RecallInput & { readonly ref: string },
@@ -170,7 +174,10 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
     });
   }
 
-  /** The longest start of the text that fits. The cost does not grow with the text. */
+  /**
+   * Returns the longest start of the text whose tokens are within `room`. The cost does not grow with the length of the
+   * text.
+   */
   async #fit<Item extends { readonly text: string }>(item: Item, room: number): Promise<Item> {
     for (let tokens = room; tokens > 0; ) {
       const cut = { ...item, text: await this.#counter.clipStart(item.text, tokens) };
@@ -181,7 +188,10 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
     return { ...item, text: '' };
   }
 
-  /** Parts may count fewer tokens than the answer made of them. Then the parts get less room. */
+  /**
+   * Composes an answer of at most `limit` tokens. The composed JSON may have more tokens than its parts. In that case
+   * the parts are composed again with fewer tokens.
+   */
   async #composeWithin(limit: number | undefined, compose: (room: number) => Promise<object>): Promise<string> {
     const maxTokens = Math.min(limit ?? ANSWER_TOKENS, this.#maxTokens);
     for (let room = maxTokens - FRAME_TOKENS; ; ) {
@@ -192,7 +202,7 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
     }
   }
 
-  /** Tokens of an item and its separator. */
+  /** Tokens of one item as JSON, with its separator. */
   async #count(item: unknown): Promise<number> {
     return (await this.#counter.count(JSON.stringify(item))) + 1;
   }
@@ -209,10 +219,16 @@ function* addAll(search: RecallSearch, entries: readonly LogEntry[]): Generator<
   }
 }
 
-/** Target size of one read, parsed in about a millisecond. One message may be four times as large. */
+/**
+ * Bytes that one read of the log aims at. They are parsed in about a millisecond. A single message may be four times as
+ * large.
+ */
 const BATCH_BYTES = 262_144;
 
-/** Entries of the first read, whose sizes are not known. Each further read may have twice as many. */
+/**
+ * Number of log entries in the first read, when the size of entries is not known. Each further read may have twice as
+ * many.
+ */
 const FIRST_ENTRIES = 4;
 const MAX_ENTRIES = 128;
 
@@ -221,7 +237,7 @@ interface LogPlace {
   readonly conversation: ConversationRef;
 }
 
-/** Reads log entries in the order of `seqs`, in batches of bounded size. Seqs without an entry are left out. */
+/** Reads log entries in the order of `seqs`, in batches of limited size. Skips seqs that have no entry. */
 async function* readBatches(
   { contexts, conversation }: LogPlace,
   seqs: Iterable<number>,
@@ -242,7 +258,7 @@ async function* readBatches(
   }
 }
 
-/** Seqs from the first to the last, inclusive. */
+/** Yields all seqs from `from` to `to`, both included. */
 function* countSeqs(from: number, to: number): Generator<number> {
   for (let seq = from; seq <= to; seq += 1) yield seq;
 }

@@ -8,23 +8,28 @@ import type { ModelFailure } from './model-call.ts';
 import type { RunningTurn } from './running-turn.ts';
 import { hasWaitedForPass } from './step-waits.ts';
 
-/** In `explained` of a version that replaced a refused one. A caller's rollback has another text. */
+/**
+ * Marker in the field `explained` of a version that replaced one whose form a provider refused. A rollback by a caller
+ * has another marker.
+ */
 const VERSION_REFUSED = 'version_refused';
 
-/** A request whose form the provider refused. */
+/** A request that the provider refused because of its form. */
 export interface RefusedRequest {
-  /** Key of its step. */
+  /** Key of the model step. */
   readonly step: string;
-  /** Version that was sent. */
+  /** Version of the context in the request. */
   readonly version: number;
 }
 
 /**
- * Replaces a version that a pass made by its parent, because a provider refused the form of a request over it. The refused
- * segments are quarantined. Each further refusal goes one version up, until one that was answered or that no pass made. A
- * step that had waited for a pass may wait for another, because the parent is as large as before.
- * @returns false if no pass made the version's segments, or a request over them was answered: their form is not refused
- * @throws LostTurn
+ * After a provider refuses the form of a request, replaces the version in that request by its parent, if a compaction
+ * pass made the version. The refused segments are quarantined. If the provider refuses the parent, the parent's parent
+ * follows, until a version that was answered before or that no pass made. A step that has waited for a pass may wait
+ * once more, because the parent is as large as the context was before that pass.
+ * @returns false if no pass made the version's segments, or if a request with them was answered before: then their form
+ * is not at fault
+ * @throws LostTurn if the turn's lease was lost
  */
 export async function rollBackRefused(
   run: RunningTurn,
@@ -34,13 +39,15 @@ export async function rollBackRefused(
   const { ports, keeper, journal } = run;
   const { conversation } = keeper.lease;
   const shown = await findShown(run, await readVersion(run, refused));
-  // No version newer than `answeredVersion` was ever answered, and older ones are reached through that version only.
+  // No request over a version newer than `answeredVersion` was ever answered. Every older version is reached only
+  // through `answeredVersion`.
   const { answeredVersion } = journal.conversation;
   const isAnswered = answeredVersion !== undefined && answeredVersion >= shown.number;
   if (shown.cause !== 'pass' || isAnswered) return false;
   const version = restoreVersion(run, refused, await readVersion(run, shown.parent));
   keeper.signal.throwIfAborted();
-  // Before the rollback: a crash in between grants one wait too many. In the other order it would fail the turn.
+  // This is recorded before the rollback. A crash between the two writes grants the step one wait too many. In the
+  // other order, a crash would fail the turn.
   if (hasWaitedForPass(journal.waitsOf(step))) await journal.recordWait(step, 'rolled_back');
   const rollback = {
     expectedVersion: refused,
@@ -72,20 +79,23 @@ export async function rollBackRefused(
   return true;
 }
 
-/** A version that is no longer kept counts as the full log, which no pass made. */
+/** Reads a version of the context. If the store no longer keeps it, the full log is returned, which no pass made. */
 async function readVersion({ ports, keeper }: RunningTurn, number: number | null): Promise<Version> {
   const version = number === null ? undefined : await ports.contexts.readVersion(keeper.lease.conversation, number);
   return version ?? START_VERSION;
 }
 
-/** The version that a version's segments come from. A version that replaced a refused one has the segments of an older one. */
+/**
+ * Finds the version whose segments a version has. A version that replaced a refused one has the segments of an older
+ * version.
+ */
 async function findShown(run: RunningTurn, version: Version): Promise<Version> {
   if (version.cause !== 'rollback' || !version.explained.includes(VERSION_REFUSED)) return version;
   const refused = await findShown(run, await readVersion(run, version.parent));
   return findShown(run, await readVersion(run, refused.parent));
 }
 
-/** A new version with the segments of `shown`, over the present log. */
+/** Builds a new version with the segments of `shown`, over the current log. */
 function restoreVersion({ ports, journal, prepared }: RunningTurn, refused: number, shown: Version): Version {
   const { weight, baseTotal } = shown;
   const { size, head } = journal.conversation;

@@ -6,12 +6,12 @@ import type { LeaseKeeper } from './lease-keeper.ts';
 import type { TurnJournal } from './turn-journal.ts';
 import type { TurnPorts, TurnSettings } from './turn-ports.ts';
 
-/** A claimed turn, from its claim to the write that settles or suspends it. */
+/** A turn that this worker has claimed and not yet settled, suspended or handed back. */
 export interface RunningTurn {
   readonly claimed: ClaimedTurn;
-  /** The agent with the system prompt of this turn. */
+  /** The agent, with the system prompt of this turn. */
   readonly prepared: PreparedAgent;
-  /** Context that the caller passed with the turn, or `{}`. */
+  /** The `context` that the caller passed with the turn, or `{}`. */
   readonly turnContext: TurnContext;
   readonly journal: TurnJournal;
   readonly context: ContextCache;
@@ -20,7 +20,10 @@ export interface RunningTurn {
   readonly settings: TurnSettings;
 }
 
-/** True if no further step may begin here: the process stops, or another turn waits to run alone in it. */
+/**
+ * True if the turn may begin no further step in this process: the process stops, or another turn waits for its
+ * exclusive lock.
+ */
 export function mustHandBack({ ports: { shutdown, solo } }: Pick<RunningTurn, 'ports'>): boolean {
   return shutdown.begun.aborted || solo.isWanted;
 }

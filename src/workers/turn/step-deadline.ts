@@ -3,7 +3,7 @@ import type { Timers } from '../timers.ts';
 
 export class StepTimeout extends Error {
   constructor(timeoutMs: number) {
-    super(`no outcome within ${timeoutMs} ms`);
+    super(`the call did not end within its timeout of ${timeoutMs} ms`);
     this.name = 'StepTimeout';
   }
 }
@@ -11,15 +11,15 @@ export class StepTimeout extends Error {
 export interface StepDeadline {
   readonly timers: Timers;
   readonly timeoutMs: number;
-  /** Aborted when the turn is lost or handed back. */
+  /** Aborted when the turn's lease was lost or handed back. */
   readonly signal: AbortSignal;
-  /** Aborted when a stopping worker ends its calls. The call may still answer until `signal` aborts. */
+  /** Aborted when a stopping worker aborts its calls. The call may still answer until `signal` aborts. */
   readonly stop: AbortSignal;
 }
 
 /**
- * Runs one call until its outcome, its deadline (`StepTimeout`) or the end of its turn (the signal's reason). A call that
- * ignores its signal is abandoned, and its late outcome is dropped.
+ * Runs one model or tool call until it ends, until its deadline (throws `StepTimeout`), or until its turn ends (throws
+ * the signal's reason). A call that ignores its signal is abandoned, and its late outcome is ignored.
  */
 export async function callWithin<T>(deadline: StepDeadline, call: (signal: AbortSignal) => Promise<T>): Promise<T> {
   const { timers, timeoutMs, signal, stop } = deadline;
@@ -27,7 +27,7 @@ export async function callWithin<T>(deadline: StepDeadline, call: (signal: Abort
   const step = new AbortController();
   const ended = Promise.withResolvers<never>();
   const leave = (reason: unknown): void => {
-    // Before the abort: otherwise the race would end with the error that the abort causes in the call.
+    // The rejection precedes the abort. Otherwise the caller would see the error that the abort causes inside the call.
     ended.reject(reason);
     step.abort(reason);
   };

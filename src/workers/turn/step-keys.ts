@@ -2,13 +2,13 @@ import type { ClaimedTurn } from '../../domain/ports/turn-store.ts';
 import type { StepRecord } from '../../domain/turn.ts';
 
 /*
- * Keys of a turn's steps. They are deterministic, so a repeated step records its outcome once (I5). Marks of waits have keys,
- * too (`step-waits.ts`).
+ * Keys of a turn's steps. They are deterministic, so that a repeated step records its outcome only once (I5). Records
+ * of waits (`step-waits.ts`) have such keys as well.
  */
 
 type Steps = ReadonlyMap<string, StepRecord>;
 
-/** @param number from 1 */
+/** @param number number of the model step, from 1 */
 export function modelKey(number: number): string {
   return `model-${number}`;
 }
@@ -17,12 +17,12 @@ export function toolKey(callId: string): string {
   return `tool-${callId}`;
 }
 
-/** Number of model calls with an outcome. */
+/** Number of model calls whose outcome is recorded. */
 export function countModelSteps(steps: Steps): number {
   return countKeys(steps, /^model-/);
 }
 
-/** Number of model and tool calls, which `maxSteps` limits. */
+/** Number of model and tool calls, which the setting `maxSteps` limits. */
 export function countSteps(steps: Steps): number {
   return countKeys(steps, /^(model|tool)-/);
 }
@@ -32,8 +32,8 @@ function countKeys(steps: Steps, pattern: RegExp): number {
 }
 
 /**
- * Key by which a provider or a tool recognizes a repeated step. It contains the turn's time of acceptance, because an erased
- * conversation may be created again with a turn of the same name.
+ * Key by which a provider or a tool recognizes that a step is repeated. It contains the time when the turn was
+ * accepted: an erased conversation may be created again, with a turn of the same id.
  */
 export function idempotencyKey({ claimed }: { readonly claimed: ClaimedTurn }, step: string): string {
   const { conversation, turn } = claimed.lease;

@@ -1,33 +1,42 @@
 import { type StepRecord, TURN_LIMITS, type WaitRequest } from '../../domain/turn.ts';
 
-/** A step waits for one pass per cause: a second pass over the same log would not make the context smaller. */
+/**
+ * Why a model step waits for a compaction pass. A step waits only once for each cause: a second pass over the same log
+ * would not make the context smaller.
+ */
 export type WaitCause = 'threshold' | 'overflow' | 'rollback';
 
-/** The waits of one model step, read from the marks among the steps of its turn. */
+/** The waits of one model step. They are computed from marker records among the turn's steps. */
 export interface StepWaits {
   /** Key of the model step. */
   readonly step: string;
-  /** Wait for the pass that a threshold asks for. */
+  /** The step's wait for a pass because its context meets a hard threshold: still available, or used. */
   readonly threshold: 'available' | 'used';
-  /** Wait for the pass that a request asks for whose size the provider refused. */
+  /**
+   * The step's wait for a pass because the provider refused its request as too long: still available, requested or
+   * used.
+   */
   readonly overflow: 'available' | 'requested' | 'used';
-  /** One more wait, granted when the version of an earlier pass was rolled back under the step. */
+  /**
+   * One more wait for a pass. It is granted when the provider refused the result of the earlier pass, and that result
+   * was rolled back.
+   */
   readonly rollback: 'not_granted' | 'available' | 'used';
-  /** Passes that ended without settling the size. They use up no wait (I13). */
+  /** Number of passes that ended without deciding on the context's size. They use up no wait (I13). */
   readonly unsettledPasses: number;
-  /** Waits for the provider, limited by `maxSuspensions`. */
+  /** Number of waits for the provider, which `maxSuspensions` limits. */
   readonly retries: number;
 }
 
 export type WaitEvent = 'size_refused' | 'rolled_back' | 'pass_settled' | 'pass_unsettled' | 'retry_due';
 
 export interface WaitTransition {
-  /** Step key that records the event. Recording it twice changes nothing (I5). */
+  /** Key of the marker record for the event. Recording it a second time changes nothing (I5). */
   readonly mark: string;
   readonly waits: StepWaits;
 }
 
-/** The transitions. A caller records the mark before it acts on the new state. */
+/** Computes the waits after an event. The caller records `mark` before it acts on them. */
 export function applyWaitEvent(waits: StepWaits, event: WaitEvent): WaitTransition {
   const { step } = waits;
   switch (event) {
@@ -54,7 +63,7 @@ export function applyWaitEvent(waits: StepWaits, event: WaitEvent): WaitTransiti
   }
 }
 
-/** Reads the state back from the marks that `applyWaitEvent` returned. */
+/** Reads the waits of a step back from the marker records whose keys `applyWaitEvent` returned. */
 export function readStepWaits(steps: ReadonlyMap<string, StepRecord>, step: string): StepWaits {
   const pick = <State>(states: readonly (readonly [mark: string, State])[], initial: State): State =>
     states.find(([mark]) => steps.has(mark))?.[1] ?? initial;
@@ -89,7 +98,7 @@ export function hasWaitedForPass({ threshold, overflow }: StepWaits): boolean {
   return threshold === 'used' || overflow === 'used';
 }
 
-/** The wait that the settled pass uses up. A granted wait counts first, because it was granted last. */
+/** Returns which wait the ended pass has used up. The wait that was granted last comes first. */
 function causeOfWait({ rollback, overflow }: StepWaits): WaitCause {
   if (rollback === 'available') return 'rollback';
   return overflow === 'requested' ? 'overflow' : 'threshold';
@@ -99,17 +108,19 @@ function usedMark(cause: WaitCause, step: string): string {
   return `waited-${cause}-${step}`;
 }
 
-/** @param passId the pass that was asked for */
+/** @param passId id of the requested pass */
 export function waitForPass(step: string, passId: string): WaitRequest {
   return { for: 'compaction', step, waitMs: TURN_LIMITS.compactionWaitMs, calls: [], passId };
 }
 
-/** The first retry delay. It doubles with each wait of the same step. */
+/** ms before the first retry. The delay doubles with each retry of the same step. */
 const RETRY_FIRST_MS = 1_000;
 const RETRY_MAX_MS = 60_000;
 
 /**
- * @param retryAfterMs the provider's own delay. A provider in an outage may say "now" each time, so ours is the least.
+ * Builds the request to wait before the next retry.
+ * @param retryAfterMs delay that the provider asks for. It can only lengthen turnfold's own delay, because a provider
+ * in an outage may ask for an immediate retry each time.
  */
 export function waitForRetry({ step, retries }: Pick<StepWaits, 'step' | 'retries'>, retryAfterMs = 0): WaitRequest {
   const backoffMs = Math.min(RETRY_MAX_MS, RETRY_FIRST_MS * 2 ** retries);

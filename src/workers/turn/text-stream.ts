@@ -5,27 +5,27 @@ import type { TextDelta, TextPublisher } from '../../domain/ports/text-deltas.ts
 import type { TurnLease } from '../../domain/ports/turn-store.ts';
 import type { Timers } from '../timers.ts';
 
-/** Pieces within this time are published as one delta. */
+/** ms during which the pieces of text from a model are collected into one published delta. */
 export const PUBLISH_EVERY_MS = 50;
-/** Text of this length is published without a delay. */
+/** Number of collected characters from which they are published at once. */
 export const PUBLISH_CHARACTERS = 4_096;
-/** Deltas of a turn in flight while Redis does not answer. Further ones are dropped. */
+/** Most deltas of a turn whose publication Redis has not yet confirmed. Further deltas are dropped. */
 export const MAX_IN_FLIGHT = 16;
-/** Characters of one delta. A larger piece is split. */
+/** Most characters of one delta. A larger piece is split. */
 const MAX_CHARACTERS = 64 * 1024;
 
 export interface TextStreamOptions {
   readonly texts: TextPublisher;
   readonly timers: Timers;
   readonly lease: TurnLease;
-  /** Number of the model step, from 1. */
+  /** Number of the model step within the turn, from 1. */
   readonly step: number;
   readonly onEvent: EventListener;
 }
 
 /**
- * Publishes a model's text while one call of one step runs. Nothing waits for a publication, and its failure does not reach
- * the turn. The first failure is reported and ends the stream.
+ * Publishes a model's text while one call of one step runs. The turn does not wait for the publication, and does not
+ * fail with it. The first failed publication is reported and ends the stream.
  */
 export class TextStream {
   readonly #options: TextStreamOptions;
@@ -40,19 +40,22 @@ export class TextStream {
     this.#options = options;
   }
 
-  /** Never throws. Does nothing after the end, because a call that ignores its signal may still send text. */
+  /**
+   * Adds a piece of text. Never throws. Does nothing after the end of the stream, because a call that ignores its
+   * signal may still send text.
+   */
   add(piece: string): void {
-    // A longer answer is refused at its end, so no listener needs more of its text.
+    // A longer answer is refused when it is complete, so no listener needs more of its text.
     const isTooMuch = this.#published + this.#text.length + piece.length > MAX_MESSAGE_BYTES;
     if (this.#isEnded || piece === '' || isTooMuch) return;
     this.#text += piece;
-    // The first piece goes out without a delay, because a person may wait for it.
+    // The first piece is published at once, because a person may be waiting for it.
     if (this.#pause === undefined || this.#text.length >= PUBLISH_CHARACTERS) this.#flush();
   }
 
   /**
-   * Another model of a chain answers in place of the first, so the text begins at 0 again. This is published at once, because
-   * the other model may send no text.
+   * Starts the text again at offset 0, because another model of the chain answers instead of the first. Listeners get
+   * this at once, because the other model may send no text.
    */
   restart(): void {
     if (this.#isEnded) return;
@@ -62,7 +65,7 @@ export class TextStream {
     if (hasPublished) this.#flush();
   }
 
-  /** Publishes the remaining text. */
+  /** Publishes the rest of the text and ends the stream. */
   end(): void {
     if (!this.#isEnded && this.#text !== '') this.#flush();
     this.#stop();

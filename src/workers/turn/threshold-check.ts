@@ -8,33 +8,37 @@ import type { PreparedAgent } from '../prepared-agent.ts';
 
 type Sized = Pick<PreparedAgent, 'policy' | 'limits' | 'overhead'>;
 
-/** Reasons for a pass that no turn waits for, or none. With reasons that a backoff suppresses: its cause. */
+/**
+ * Reasons for a compaction pass for which the turn does not wait. Empty if there are none. If a backoff suppresses
+ * them, the cause of the backoff.
+ */
 export interface SoftPass {
   readonly reasons: readonly Reason[];
   readonly backoff?: BackoffCause;
 }
 
 export type StepDecision =
-  /** Send the request. If there are reasons, also request a soft pass, which runs while the turn goes on. */
+  /** Send the request. If there are reasons, also request a pass that runs while the turn continues. */
   | ({ readonly kind: 'send'; readonly size: Weight } & SoftPass)
-  /** Ask for a pass and wait for its end. */
+  /** Request a compaction pass and wait until it ends. */
   | { readonly kind: 'wait'; readonly size: Weight; readonly reasons: readonly Reason[] }
-  /** The request is larger than the window, and the step has no wait left. */
+  /** The request exceeds the model's window, and the step may not wait again. */
   | { readonly kind: 'refuse'; readonly size: Weight };
 
 /**
- * The threshold check before a model step. Reads the conversation's state alone, without messages.
- * @param mayWait true if the step has a wait for a pass left
+ * Decides before a model step whether to send its request, to compact first, or to fail. Needs only the conversation's
+ * state, not its messages.
+ * @param mayWait true if the step may still wait for a compaction pass
  */
 export function decideStep(agent: Sized, state: StepState, mayWait: boolean): StepDecision {
   const { size, reasons } = evaluate(agent, state, false);
   if (hasHardReason(reasons) && mayWait) return { kind: 'wait', size, reasons };
   if (!isSendable(agent.limits, size.tokens)) return { kind: 'refuse', size };
-  // A step with a hard reason has waited already. A soft pass would not help it.
+  // A step with a hard reason has already waited for a pass. Another pass that it does not wait for would not help.
   return { kind: 'send', size, ...(hasHardReason(reasons) ? { reasons: [] } : checkBackoff(state, size, reasons)) };
 }
 
-/** The threshold check after a completed turn. */
+/** Decides after a completed turn whether to request a compaction pass. */
 export function decideTurnEnd(agent: Sized, state: StepState): SoftPass {
   const { size, reasons } = evaluate(agent, state, true);
   return checkBackoff(state, size, reasons);

@@ -24,19 +24,19 @@ export interface CallFacts {
   readonly steps: ReadonlyMap<string, StepRecord>;
   readonly answers: ClaimedTurn['answers'];
   readonly waited: ClaimedTurn['waited'];
-  /** By the store's clock, as deadlines are. */
+  /** ms since epoch by the store's clock, as in the deadlines. */
   readonly claimedAt: number;
 }
 
 /**
- * Decides one open call. A call that cannot be run is answered at once and needs no approval. A tool without `run` ignores
- * `needsApproval`, because its result comes from outside.
+ * Decides what to do with one open tool call. A call that cannot be run is answered at once, without an approval. A
+ * tool without `run` ignores `needsApproval`, because its result comes from outside.
  */
 export function decideCall(call: ToolCall, facts: CallFacts): CallDecision {
   const tool = facts.tools.find(({ name }) => name === call.name);
   if (tool === undefined) {
     const known = facts.tools.map(({ name }) => name).join(', ') || 'none';
-    return answerError('unknown_tool', `there is no tool "${call.name}". The tools are: ${known}`);
+    return answerError('unknown_tool', `there is no tool "${call.name}". Available tools: ${known}`);
   }
   const read = readInput(tool, call.arguments);
   if (read.status === 'invalid') return answerError('invalid_input', read.why);
@@ -49,7 +49,7 @@ export function decideCall(call: ToolCall, facts: CallFacts): CallDecision {
   if (isStarted && tool.retry === 'never') {
     return answerError(
       'outcome_unknown',
-      'the call was started, its worker ended before it had a result, and it may have taken effect',
+      'the call was started, but its worker stopped before the result arrived. The call may have taken effect',
     );
   }
   return { kind: 'run', tool, input: read.input };
@@ -58,7 +58,8 @@ export function decideCall(call: ToolCall, facts: CallFacts): CallDecision {
 function decideOutsideCall(callId: string, facts: CallFacts): CallDecision {
   const brought = facts.answers.get(callId);
   if (brought !== undefined) return { kind: 'answer', ...readBroughtOutput(brought) };
-  if (isPastDeadline('tools', callId, facts)) return answerError('timeout', 'no result came before the deadline');
+  if (isPastDeadline('tools', callId, facts))
+    return answerError('timeout', 'the call got no result before its deadline');
   return { kind: 'wait', for: 'tools' };
 }
 
@@ -72,7 +73,7 @@ function decideApproval(callId: string, facts: CallFacts): CallDecision | { read
   return approved ? { kind: 'approved' } : answerError('denied', why ?? 'the call was not approved');
 }
 
-/** Each call has its own deadline. The others of the round go on waiting. */
+/** Each call has its own deadline. The other calls of the round continue to wait. */
 function isPastDeadline(kind: AnswerKind, callId: string, { waited, claimedAt }: CallFacts): boolean {
   if (waited?.for !== kind || waited.isFulfilled) return false;
   return waited.calls.some(({ id, until }) => id === callId && until <= claimedAt);
@@ -80,11 +81,11 @@ function isPastDeadline(kind: AnswerKind, callId: string, { waited, claimedAt }:
 
 type ReadInput =
   | { readonly status: 'valid'; readonly input: unknown }
-  /** `why` names the field. */
+  /** `why` names the invalid field. */
   | { readonly status: 'invalid'; readonly why: string };
 
 function readInput(tool: Tool, text: string): ReadInput {
-  // Some models send an empty text to a tool without arguments.
+  // Some models send empty text as the arguments of a tool that takes none.
   const given = parseToolJson(text.trim() === '' ? '{}' : text);
   if (!given.isJson) return { status: 'invalid', why: 'arguments: not valid JSON' };
   try {
@@ -95,7 +96,7 @@ function readInput(tool: Tool, text: string): ReadInput {
       why: nameIssues(error, 'arguments', 'invalid_input')[0]?.message ?? 'arguments: invalid',
     };
   } catch {
-    return { status: 'invalid', why: 'arguments: the schema of this tool could not be applied' };
+    return { status: 'invalid', why: "arguments: the tool's schema threw an error while it checked them" };
   }
 }
 
@@ -107,14 +108,14 @@ function answerError(...error: Parameters<typeof errorAnswer>): CallDecision {
   return { kind: 'answer', ...errorAnswer(...error) };
 }
 
-/** Time that a call waits: each tool has its own deadline. */
+/** Returns how long a call may wait for its result. Each tool has its own deadline. */
 export function readCallWait({ id, name, arguments: text }: ToolCall, tools: readonly Tool[]): CallToWaitFor {
   const { answerWithinMs = TURN_LIMITS.answerWithinMs } = tools.find((tool) => tool.name === name) ?? {};
   return { id, name, arguments: text, waitMs: answerWithinMs };
 }
 
 /**
- * @param step key of the model step whose calls are open
+ * @param step key of the model step with the open calls
  * @param calls at least one
  */
 export function waitForCalls(kind: AnswerKind, step: string, calls: readonly CallToWaitFor[]): WaitRequest {

@@ -6,7 +6,7 @@ import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import { joinPath, safeParse } from '../../domain/parse.ts';
 import { readSafely } from '../../domain/thrown.ts';
 
-/** The answer to one call: its log entry and its outcome for metrics. */
+/** The answer to one tool call: its log entry, and its outcome for metrics. */
 export interface ToolAnswer {
   readonly output: ToolOutput;
   readonly outcome: ToolOutcome;
@@ -23,21 +23,24 @@ const approvalSchema = z.object({ approved: z.boolean(), why: z.string().optiona
 
 export type Approval = z.infer<typeof approvalSchema>;
 
-/** An error result for a model: a code and a reason. */
+/** An error result that the model reads: an outcome code and a reason. */
 export function errorAnswer(outcome: Exclude<ToolOutcome, 'done'>, why: string): ToolAnswer {
   return { output: { content: `${outcome}: ${why}`, isError: true }, outcome };
 }
 
-/** Twice the usual work, because a result is written and not read back. Enough for 20,000 rows of five columns. */
+/**
+ * Limits for writing a tool's result as JSON. The work limit is twice the usual one, because the result is only written
+ * and not parsed again. It is enough for 20,000 rows of five columns.
+ */
 const RESULT_BOUNDS = { maxCharacters: MAX_MESSAGE_BYTES, maxWork: 550_000 };
 
 export function readOutput(value: unknown): ToolAnswer {
   return readExact(value) ?? readObject(value);
 }
 
-/** Reads a text, or `{content, isError?}` without other fields. */
+/** Reads a result that is text, or an object of the form `{content, isError?}` without other fields. */
 function readExact(value: unknown): ToolAnswer | undefined {
-  // Checked before the schema, which would visit all keys of an object. There may be millions.
+  // This check precedes the schema, which would visit all keys of the object, possibly millions.
   if (typeof value === 'object' && typeof readSafely(value, 'content') !== 'string') return undefined;
   const parsed = safeParse(outputSchema, value, 'result', 'invalid_input');
   if (!parsed.success) return undefined;
@@ -45,12 +48,12 @@ function readExact(value: unknown): ToolAnswer | undefined {
 }
 
 /**
- * Writes any other object as JSON text. An object with `content` and other fields is written, too, because those fields of a
- * service's answer must not be lost.
+ * Writes any other object as JSON text. An object with `content` and other fields is also written in full, so that no
+ * field is lost.
  */
 function readObject(value: unknown): ToolAnswer {
   if (typeof value !== 'object' || value === null) {
-    return errorAnswer('invalid_result', 'the tool answered neither text nor an object of JSON');
+    return errorAnswer('invalid_result', 'the tool must return text or a JSON object');
   }
   const written = writeBoundedJson(value, RESULT_BOUNDS);
   if (written.status === 'refused') {
@@ -58,23 +61,29 @@ function readObject(value: unknown): ToolAnswer {
   }
   const bytes = Buffer.byteLength(written.json);
   if (bytes > MAX_MESSAGE_BYTES) {
-    return errorAnswer('invalid_result', `the tool answered ${bytes} bytes of JSON, at most ${MAX_MESSAGE_BYTES}`);
+    return errorAnswer(
+      'invalid_result',
+      `the tool returned ${bytes} bytes of JSON, but a result may have at most ${MAX_MESSAGE_BYTES}`,
+    );
   }
   return { output: { content: written.json }, outcome: 'done' };
 }
 
-/** @param json from `resume` */
+/** @param json the tool result that a caller sent to `resume`, as JSON */
 export function readBroughtOutput(json: string): ToolAnswer {
   const value = parseToolJson(json);
-  if (!value.isJson) return errorAnswer('invalid_result', 'the answer is not JSON');
-  return readExact(value.value) ?? errorAnswer('invalid_result', 'the answer is neither text nor {content, isError}');
+  if (!value.isJson) return errorAnswer('invalid_result', 'the result that the caller sent is not JSON');
+  return (
+    readExact(value.value) ??
+    errorAnswer('invalid_result', 'the result that the caller sent must be text or {content, isError}')
+  );
 }
 
-/** An unreadable decision is no approval. */
+/** If the decision cannot be read, the call counts as not approved. */
 export function readApproval(json: string): Approval {
   const value = parseToolJson(json);
   const parsed = approvalSchema.safeParse(value.isJson ? value.value : undefined);
-  return parsed.success ? parsed.data : { approved: false, why: 'the decision could not be read' };
+  return parsed.success ? parsed.data : { approved: false, why: 'the decision on the approval could not be read' };
 }
 
 export type ParsedJson = { readonly isJson: true; readonly value: unknown } | { readonly isJson: false };

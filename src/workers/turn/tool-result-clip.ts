@@ -2,30 +2,39 @@ import { createHash } from 'node:crypto';
 import { MAX_MESSAGE_BYTES } from '../../domain/message.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 
-/** Default of `toolResultMaxTokens`: a larger result is clipped. */
+/** Default of the setting `toolResultMaxTokens`. A tool result with more tokens is clipped. */
 export const TOOL_RESULT_MAX_TOKENS = 8_000;
 
 export interface ClippedResult {
   readonly content: string;
-  /** The whole text and its hash. Absent if nothing was cut, or if the text is not to be kept. */
+  /** The full text and its hash. Undefined if nothing was cut, or if the full text is not stored. */
   readonly whole?: { readonly hash: string; readonly text: string };
 }
 
 export interface ClipBounds {
   readonly maxTokens: number;
-  /** True if the agent can read the whole text later. Otherwise the text is not kept. */
+  /**
+   * True if the agent has the recall tool, so that it can read the full text later. Otherwise the full text is not
+   * stored.
+   */
   readonly hasRecall: boolean;
 }
 
-/** UTF-16 units of a token that nearly no text exceeds. A text longer by this measure is clipped before it is counted. */
+/**
+ * Nearly no token is longer than this, in UTF-16 units. A text that is longer by this measure is clipped without
+ * counting the whole of it.
+ */
 const UNITS_A_TOKEN = 8;
 
-/** If head and tail leave out no more than this, the text is counted exactly: they may be the whole text. */
+/**
+ * If the cut would remove no more than this, the text is counted exactly, because head and tail may be the whole text.
+ */
 const NARROW_GAP_UNITS = 4_096;
 
 /**
- * Cuts a tool's result down to `maxTokens` before it enters the log, because each later request would contain it. Head and
- * tail stay. The whole text is kept with its conversation if it is not larger than a message may be.
+ * Clips a tool's result to `maxTokens` before the result enters the log, because every later request would contain the
+ * result. The head and the tail of the text remain. The full text is stored beside the log, if it is no larger than a
+ * message may be.
  *
  * The cost grows with `maxTokens`, not with the text: only the head and the tail of a long text are counted.
  */
@@ -34,14 +43,14 @@ export async function clipResult(
   text: string,
   { maxTokens, hasRecall }: ClipBounds,
 ): Promise<ClippedResult> {
-  // A UTF-16 unit is at least a byte. Counting the bytes of a text of 64 MiB would take milliseconds.
+  // A UTF-16 unit has at least one byte in UTF-8. For a text of 64 MiB, counting the bytes would take milliseconds.
   const isTooLong = text.length > MAX_MESSAGE_BYTES || Buffer.byteLength(text) > MAX_MESSAGE_BYTES;
   if (!isTooLong && (await fits(counter, text, maxTokens))) return { content: text };
   const isKept = hasRecall && !isTooLong;
   const hash = isKept ? createHash('sha256').update(text).digest('hex').slice(0, 32) : '';
   const rest = isKept ? `recall reads the whole by ref ${hash}` : 'the rest is not kept';
   const marker = `\n[clipped: ${text.length} characters; ${rest}]\n`;
-  // This many tokens of any text fit into a message.
+  // A text of this many tokens is never larger than a message may be, even if all its tokens are the longest ones.
   const fitting = Math.floor(MAX_MESSAGE_BYTES / counter.longestTokenBytes);
   const limit = isTooLong ? Math.min(maxTokens, fitting) : maxTokens;
   const left = Math.max(0, limit - counter.countSync(marker));
@@ -50,7 +59,7 @@ export async function clipResult(
 }
 
 async function fits(counter: TokenCounter, text: string, maxTokens: number): Promise<boolean> {
-  // A token is at least a byte, so a short text fits without being counted.
+  // Each token has at least one byte, so a text with few bytes needs no counting.
   if (Buffer.byteLength(text) <= maxTokens) return true;
   if (text.length > maxTokens * UNITS_A_TOKEN) {
     const [head, tail] = await clipEnds(counter, text, maxTokens);

@@ -14,7 +14,10 @@ import { clipResult, TOOL_RESULT_MAX_TOKENS } from './tool-result-clip.ts';
 import { failTurn, HANDED_BACK, type TurnEnd } from './turn-end.ts';
 import { LostTurn } from './turn-errors.ts';
 
-/** Calls that run at a time. With all 4,000 calls of a message at once, the event loop was blocked for 2.5 s. */
+/**
+ * Number of tool calls that run at the same time. When all 4,000 calls of a message started at once, the event loop was
+ * blocked for 2.5 s.
+ */
 const CALLS_AT_ONCE = 64;
 
 interface DecidedCall<Decision extends CallDecision = CallDecision> {
@@ -24,12 +27,12 @@ interface DecidedCall<Decision extends CallDecision = CallDecision> {
 
 type AnswerableCall = DecidedCall<Exclude<CallDecision, { kind: 'wait' }>>;
 
-/** `closed`: every call of the assistant message has its result. */
+/** `closed`: every tool call of the assistant message has a result. */
 export type RoundEnd = { readonly kind: 'closed' } | TurnEnd;
 
 /**
- * Answers the open calls of an assistant message and records each result at once. Calls that wait for an approval or an
- * outside result suspend the turn, after all other calls have their results.
+ * Runs or answers the open tool calls of an assistant message, and records each result at once. After all other calls
+ * have their results, calls that wait for an approval or for an outside result suspend the turn.
  */
 export async function takeToolSteps(run: RunningTurn, answered: Answered): Promise<RoundEnd> {
   const { journal, prepared, claimed } = run;
@@ -38,7 +41,7 @@ export async function takeToolSteps(run: RunningTurn, answered: Answered): Promi
   const maxSteps = prepared.agent.maxSteps ?? TURN_LIMITS.maxSteps;
   const steps = countSteps(journal.steps) + calls.filter(({ id }) => !journal.steps.has(toolKey(id))).length;
   if (steps > maxSteps) {
-    return failTurn('step_limit', `${steps} steps with the calls just made, at most ${maxSteps}`, { maxSteps });
+    return failTurn('step_limit', `the turn would need ${steps} steps, but maxSteps is ${maxSteps}`, { maxSteps });
   }
   const { answers, waited, claimedAt } = claimed;
   const facts = { tools: toolsOf(run), steps: journal.steps, answers, waited, claimedAt };
@@ -53,7 +56,7 @@ export async function takeToolSteps(run: RunningTurn, answered: Answered): Promi
   return endRound(answered.step, decided, facts.tools);
 }
 
-/** The agent's tools, with the built-in recall opened on this conversation. */
+/** The agent's tools. If the agent enables recall, they include the recall tool for this conversation. */
 function toolsOf({ prepared, ports, claimed, journal }: RunningTurn): readonly Tool[] {
   const { agent, recall } = prepared;
   if (recall === undefined) return agent.tools;
@@ -62,7 +65,7 @@ function toolsOf({ prepared, ports, claimed, journal }: RunningTurn): readonly T
   return [...agent.tools, recall.open({ contexts, conversation, state: journal.conversation })];
 }
 
-/** Suspends for one kind of wait at a time: first for approvals, then for outside results. */
+/** Suspends the turn for one kind of wait at a time: first for approvals, then for outside results. */
 function endRound(step: string, decided: readonly DecidedCall[], tools: readonly Tool[]): RoundEnd {
   for (const kind of ['approval', 'tools'] as const) {
     const calls = decided.filter(({ decision }) => decision.kind === 'wait' && decision.for === kind);
@@ -73,7 +76,10 @@ function endRound(step: string, decided: readonly DecidedCall[], tools: readonly
   return { kind: 'closed' };
 }
 
-/** The first failure aborts all other calls, and the round ends after them. A stop aborts each call by itself. */
+/**
+ * Runs the calls of a round. The first failure aborts all other calls, and the round ends when they have ended. When
+ * the worker stops, each call is aborted by its own deadline.
+ */
 async function runAll({ keeper }: RunningTurn, jobs: readonly (() => Promise<void>)[]): Promise<void> {
   const left = jobs.values();
   const lanes = Array.from({ length: Math.min(CALLS_AT_ONCE, jobs.length) }, async () => {
@@ -91,7 +97,10 @@ async function runAll({ keeper }: RunningTurn, jobs: readonly (() => Promise<voi
   await Promise.all(lanes);
 }
 
-/** A call that is answered without a run gets a span, too. A lost turn or a stop is thrown outside of the span. */
+/**
+ * Traces one tool call. A call that is answered without being run has a span as well. The errors for a lost turn and
+ * for a stop are thrown outside of the span.
+ */
 async function traceCall(run: RunningTurn, one: AnswerableCall): Promise<void> {
   const about = { kind: 'tool_call', name: nameTool(one), call: one.call.id } as const;
   const ended = await run.ports.tracing.inSpan(about, () => answerCall(run, one).catch(returnTurnEnd));
@@ -103,7 +112,10 @@ function returnTurnEnd(error: unknown): LostTurn | StoppedWork {
   throw error;
 }
 
-/** An unknown tool gets a fixed name in spans and metrics, because models may invent any number of names. */
+/**
+ * Name of the tool in spans and metrics. All unknown tools share one name, because models can invent any number of
+ * names.
+ */
 function nameTool({ call, decision }: AnswerableCall): string {
   return decision.kind === 'answer' && decision.outcome === 'unknown_tool' ? 'unknown' : call.name;
 }
@@ -134,11 +146,14 @@ async function answerCall(run: RunningTurn, one: AnswerableCall): Promise<void> 
   ports.onEvent({ type: 'tool_called', ...scope, name, outcome: answer.outcome, durationMs });
 }
 
-/** Limits an error text. A model reads it, and a stack trace or a document would only take up context. */
+/**
+ * Most characters of an error text. The model reads that text, and a stack trace or a document would only use up
+ * context.
+ */
 const TOOL_ERROR_CHARACTERS = 16_000;
 
 /**
- * Runs one call of a tool. Every call has an answer: an error or a missed deadline is an error result.
+ * Runs one tool call. Every call gets an answer: an error or a missed deadline becomes an error result.
  * @throws LostTurn if the turn ends during the call. StoppedWork if the worker stops.
  */
 async function runTool(
@@ -162,13 +177,13 @@ async function runTool(
     return await callWithin(deadline, (signal) => runSafely(tool, input, { ...context, signal }));
   } catch (error) {
     keeper.signal.throwIfAborted();
-    // The error may come from the abort, so the outcome of the call is unknown.
+    // The abort may have caused the error, so it is unknown whether the call had its effect.
     if (stop.aborted) throw new StoppedWork();
     return errorAnswer('timeout', (error as StepTimeout).message); // runSafely throws after an abort only
   }
 }
 
-/** The border to foreign code. Throws only after its signal has aborted. */
+/** Runs the tool's own code, which turnfold does not trust. Throws only after its signal was aborted. */
 async function runSafely(tool: RunnableTool, input: unknown, context: ToolContext): Promise<ToolAnswer> {
   try {
     return readOutput(await tool.run(input, context));

@@ -19,17 +19,17 @@ import { TurnJournal } from './turn-journal.ts';
 import { runTurn } from './turn-loop.ts';
 import { TURN_SETTINGS, type TurnPorts, type TurnSettings } from './turn-ports.ts';
 
-/** Time that a turn waits until it may run alone. Then another process may try. */
+/** ms that a turn waits for the process's exclusive lock. After that, another process may try the turn. */
 const ALONE_WAIT_MS = 60_000;
 
-/** Handles the wakes of turns. */
+/** Creates the job handler for turns. */
 export function createTurnHandler(ports: TurnPorts): TurnHandler {
   return (conversation) => new TurnDelivery(ports, conversation).run();
 }
 
 /**
- * One wake. Claims and answers turns until the mailbox is empty, its head waits, or the delivery has had its share. In the last
- * case the settlement records the next wake.
+ * Handles one wake of a conversation. Claims and answers turns, until the mailbox is empty, its first turn waits, or
+ * the delivery has reached its limit of turns or time. At that limit, the last settlement records the next wake.
  */
 export class TurnDelivery {
   readonly #ports: TurnPorts;
@@ -50,7 +50,10 @@ export class TurnDelivery {
     this.#startedAt = ports.clock.now();
   }
 
-  /** @throws BrokenDelivery for an unexpected error, but an outage of Redis as it is: one report serves all turns */
+  /**
+   * @throws BrokenDelivery for an unexpected error. An outage of Redis is thrown unchanged, so that it is reported once
+   * for all turns.
+   */
   async run(): Promise<TurnDeliveryResult> {
     this.#hold = await enterPlace(this.#ports);
     if (this.#hold === undefined) return postpone(this.#ports);
@@ -83,7 +86,7 @@ export class TurnDelivery {
     }
   }
 
-  /** @returns the next turn, claimed with this one's settlement */
+  /** @returns the next turn, if it was claimed together with the settlement of this one */
   async #answerUnderLease(claimed: ClaimedTurn): Promise<ClaimedTurn | undefined> {
     const { turns, timers, onEvent } = this.#ports;
     const { conversation, turn } = claimed.lease;
@@ -100,7 +103,10 @@ export class TurnDelivery {
     }
   }
 
-  /** Abandons work that does not end in time for a stop. Its lease is handed back, so it can write nothing more. */
+  /**
+   * When the worker stops, abandons work that does not end in time. The lease is handed back, so the abandoned work can
+   * write nothing more.
+   */
   async #answerUntilStop(claimed: ClaimedTurn, keeper: LeaseKeeper): Promise<ClaimedTurn | undefined> {
     const { shutdown, clock } = this.#ports;
     const startedAt = clock.now();
@@ -124,7 +130,7 @@ export class TurnDelivery {
     }
     const prepared = this.#ports.agents.find(agent);
     if (prepared === undefined) {
-      const end = failTurn('unknown_agent', `no agent ${agent} at this worker`, { agent });
+      const end = failTurn('unknown_agent', `this worker has no agent named "${agent}"`, { agent });
       return await endTurn(this.#ports, { claimed, keeper, startedAt, end, mayClaimNext: this.#hasShareLeft() });
     }
     const { run, end } = await runTurn(this.#openTurn(claimed, keeper, prepared));
@@ -132,7 +138,10 @@ export class TurnDelivery {
     return end.kind === 'completed' ? await this.#requestPass(run, next) : next;
   }
 
-  /** Waits until nothing else runs in this process (I10). False: not in time, or the process stops. @throws LostTurn */
+  /**
+   * Waits until no other work runs in this process (I10). Returns false if that takes too long or if the process stops.
+   * @throws LostTurn if the turn's lease was lost
+   */
   async #becomeAlone(keeper: LeaseKeeper): Promise<boolean> {
     const { turns, solo, shutdown, timers } = this.#ports;
     this.#hold?.release();
@@ -149,16 +158,16 @@ export class TurnDelivery {
     const ports = this.#ports;
     const context = this.#context;
     if (claimed.input !== undefined) context.append([claimed.input], claimed.conversation);
-    // A turn that records an outcome does not kill its worker at once, so other work may run beside it again.
+    // A turn that has recorded an outcome did not crash its worker at once, so other work may run beside it again.
     const onOutcome = (): void => this.#hold?.admitOthers();
     const journal = new TurnJournal({ ...ports, claimed, keeper, context, onOutcome });
     return { claimed, prepared, turnContext: {}, journal, context, keeper, ports, settings: this.#settings };
   }
 
   /**
-   * Asks for a pass behind a settled turn if a threshold is met. No turn waits for it: a crash before it costs one threshold
-   * check of the next turn.
-   * @returns the next turn with the id of that pass, because the turn was claimed before the pass was asked for
+   * After a turn is settled, requests a compaction pass if a threshold is met. If the worker crashes before that, the
+   * next turn's threshold check requests the pass.
+   * @returns the next turn with the id of that pass, because the next turn was claimed before the pass was requested
    */
   async #requestPass(
     { prepared, journal }: RunningTurn,
@@ -173,14 +182,18 @@ export class TurnDelivery {
       if (next === undefined || answer.status === 'gone') return next;
       return { ...next, conversation: { ...next.conversation, passId: answer.passId } };
     } catch (error) {
-      // This delivery owns the next turn already. That turn must not wait for its lease to lapse because of this error.
+      // This delivery already owns the next turn. If the error ended the delivery, that turn would wait until its lease
+      // lapses.
       const conversation = this.#conversation;
       this.#ports.onEvent({ type: 'worker_failed', where: 'turn end', ...nameConversation(conversation), error });
       return next;
     }
   }
 
-  /** The claim settled a poison turn (I10). The next turn gets a wake and a delivery of its own. */
+  /**
+   * Reports a turn that was settled as failed because each of its claims ended without an outcome (I10). The next turn
+   * gets its own wake and delivery.
+   */
   async #reportPoison({ turn, wake }: Extract<ClaimResult, { status: 'poison' }>): Promise<void> {
     const { onEvent, wakes } = this.#ports;
     const conversation = this.#conversation;
@@ -210,7 +223,7 @@ function describeSpan({ lease, agent, attempt, askedIn, waited }: ClaimedTurn): 
   return { kind: 'turn', conversation, turn, agent, attempt, askedIn, suspendedIn: waited?.suspendedIn };
 }
 
-/** Duration of the suspension. Only the first claim after the wait reports it. */
+/** Returns how long the turn was suspended. Only the first claim after a suspension reports it. */
 function readSuspension({ waited, claimedAt, isFirstClaim }: ClaimedTurn): { for: WaitKind; ms: number } | undefined {
   if (waited === undefined || !isFirstClaim) return undefined;
   return { for: waited.for, ms: Math.max(0, claimedAt - waited.since) };

@@ -7,23 +7,29 @@ import { type LeaseKeeper, writeUnderLease } from './lease-keeper.ts';
 import { LostTurn } from './turn-errors.ts';
 import type { TurnPorts } from './turn-ports.ts';
 
-/** The end of the work on a claimed turn. Any step may decide it, and `endTurn` alone writes it. */
+/** How the work on a claimed turn ends. Any step may decide it, but only `endTurn` writes it to the store. */
 export type TurnEnd =
   | { readonly kind: 'completed'; readonly answerSeq: number; readonly end?: AnswerEnd | undefined }
   | { readonly kind: 'failed'; readonly failure: TurnFailure }
   | {
       readonly kind: 'suspended';
       readonly wait: WaitRequest;
-      /** The error behind a retry, without contents. It is reported if the turn is suspended too often. */
+      /**
+       * The error that caused the retry, without contents of the conversation. It is reported if the turn is suspended
+       * too often.
+       */
       readonly why?: { readonly message: string; readonly code?: string | undefined };
     }
-  /** The worker stops, or another turn must run alone in its process. Cut off: in the middle of a step. */
+  /**
+   * The worker stops, or another turn waits for the exclusive lock of the process. `isCutOff`: the work was interrupted
+   * in the middle of a step.
+   */
   | { readonly kind: 'handed_back'; readonly isCutOff: boolean };
 
-/** Handed back between two steps: no work is lost. */
+/** The turn was handed back between two steps, so no work is lost. */
 export const HANDED_BACK: TurnEnd = { kind: 'handed_back', isCutOff: false };
 
-/** @param details numbers and ids, never contents */
+/** @param details numbers and ids, never contents of the conversation */
 export function failTurn(
   code: ErrorCode,
   message: string,
@@ -37,17 +43,17 @@ type EndingPorts = Pick<TurnPorts, 'turns' | 'agents' | 'wakes' | 'clock' | 'ids
 export interface EndedWork {
   readonly claimed: ClaimedTurn;
   readonly keeper: LeaseKeeper;
-  /** Start of the work by this process's clock. `claimed.claimedAt` is by the store's clock. */
+  /** Time when the work started, by this process's clock. `claimed.claimedAt` is by the store's clock. */
   readonly startedAt: number;
   readonly end: TurnEnd;
-  /** False: the next turn gets a wake, because this delivery has had its share. */
+  /** False if this delivery has reached its limit. The next turn then gets a wake instead of being claimed here. */
   readonly mayClaimNext: boolean;
 }
 
 /**
- * Writes the end of the work on a claimed turn. This write alone gives the lease back.
- * @returns the next turn, if this delivery claimed it with the settlement (I7)
- * @throws LostTurn
+ * Writes how the work on a claimed turn ended. No other write gives the turn's lease back.
+ * @returns the next turn, if this delivery claimed it together with the settlement (I7)
+ * @throws LostTurn if the turn's lease was lost
  */
 export async function endTurn(ports: EndingPorts, work: EndedWork): Promise<ClaimedTurn | undefined> {
   const { claimed, end } = work;
@@ -79,7 +85,8 @@ async function handBack(
   try {
     await wakes.wake('turn', conversation, wake);
   } catch (error) {
-    // A full Redis accepts the release and refuses the wake. The turn is due, so a sweep wakes it later.
+    // When its memory is full, Redis accepts the release of the turn but refuses its wake. The turn is due, so the
+    // sweeper wakes it later.
     if (findWriteRefusal(error) === undefined) throw error;
   }
 }
@@ -98,7 +105,7 @@ async function suspend(
   );
   const { step, for: kind, waitMs } = wait;
   if (status === 'exhausted') {
-    const message = `${step} was suspended too often, last for ${kind}${why === undefined ? '' : `: ${why.message}`}`;
+    const message = `step ${step} was suspended too often. Its last wait was for ${kind}${why === undefined ? '' : `: ${why.message}`}`;
     const details = { step, ...(why?.code !== undefined && { code: why.code }) };
     return await endTurn(ports, { ...work, end: failTurn('retries_exhausted', message, details) });
   }

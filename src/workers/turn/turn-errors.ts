@@ -2,8 +2,8 @@ import type { EventScope } from '../../domain/events.ts';
 import type { Lost } from '../../domain/ports/turn-store.ts';
 
 /**
- * The lease of the turn was lost, or could not be renewed in time (`expired`). Nothing more may be written. This is an
- * error because an aborted call can end in no other way. The delivery turns it into an outcome.
+ * Thrown when the lease of the turn was lost, or was not renewed in time (`expired`). After that, nothing more may be
+ * written. It is an error because an aborted call can end in no other way. The delivery converts it to an outcome.
  */
 export class LostTurn extends Error {
   readonly why: Lost['status'] | 'expired';
@@ -15,7 +15,7 @@ export class LostTurn extends Error {
   }
 }
 
-/** A delivery ended with an unexpected error, its `cause`. `scope` has the ids for the report. */
+/** Thrown when a delivery ends with an unexpected error, which is its `cause`. `scope` has the ids for the report. */
 export class BrokenDelivery extends Error {
   readonly scope: EventScope;
 

@@ -10,11 +10,14 @@ export interface JournalPorts extends LeaseWritePorts {
   readonly turns: Pick<TurnStore, 'startSteps' | 'recordStep'>;
   readonly claimed: Pick<ClaimedTurn, 'conversation' | 'steps'>;
   readonly context: ContextCache;
-  /** Called for each recorded outcome. */
+  /** Called after each recorded outcome. */
   readonly onOutcome?: () => void;
 }
 
-/** The recorded steps of a claimed turn and the state of its conversation. Every step is written through here. */
+/**
+ * The recorded steps of a claimed turn, and the state of its conversation. All steps of the turn are written through
+ * this class.
+ */
 export class TurnJournal {
   readonly #ports: JournalPorts;
   readonly #steps: Map<string, StepRecord>;
@@ -36,13 +39,13 @@ export class TurnJournal {
     return this.#conversation;
   }
 
-  /** Ids of the calls that have no result yet. */
+  /** Ids of the tool calls that have no result yet. */
   get openCalls(): ReadonlySet<string> {
     return this.#openCalls;
   }
 
   /**
-   * Replaces the state by one that was read after the last record.
+   * Replaces the conversation's state by one that was read after the last write.
    * @param state undefined if the conversation was erased
    */
   adopt(state: ConversationState | undefined): void {
@@ -55,12 +58,12 @@ export class TurnJournal {
     return readStepWaits(this.#steps, step);
   }
 
-  /** @throws LostTurn */
+  /** @throws LostTurn if the turn's lease was lost */
   async recordWait(step: string, event: WaitEvent): Promise<void> {
     await this.start([applyWaitEvent(this.waitsOf(step), event).mark]);
   }
 
-  /** @throws LostTurn */
+  /** @throws LostTurn if the turn's lease was lost */
   async start(keys: readonly string[]): Promise<void> {
     const { turns, keeper, clock } = this.#ports;
     keeper.signal.throwIfAborted();
@@ -70,7 +73,7 @@ export class TurnJournal {
     }
   }
 
-  /** @throws LostTurn */
+  /** @throws LostTurn if the turn's lease was lost */
   async record(outcome: StepOutcome): Promise<StepState> {
     const { turns, keeper, context, clock, onOutcome } = this.#ports;
     keeper.signal.throwIfAborted();
@@ -83,7 +86,7 @@ export class TurnJournal {
       outcome.messages.map(({ message }) => message),
       conversation,
     );
-    // Replies to parallel records may arrive in another order than the writes.
+    // The replies to parallel writes may arrive in another order than the writes were made.
     if (conversation.head >= this.#conversation.head) this.#conversation = conversation;
     return conversation;
   }

@@ -15,14 +15,14 @@ import { failTurn, type TurnEnd } from './turn-end.ts';
 import { LostTurn } from './turn-errors.ts';
 
 export interface EndedRun {
-  /** The turn with its own system prompt. */
+  /** The turn, with the system prompt that belongs to it. */
   readonly run: RunningTurn;
   readonly end: TurnEnd;
 }
 
 /**
- * Works on a claimed turn within its `turnTimeoutMs`, until it is to be settled, suspended or handed back.
- * @throws LostTurn
+ * Works on a claimed turn until it must be settled, suspended or handed back, but at most for `turnTimeoutMs`.
+ * @throws LostTurn if the turn's lease was lost
  */
 export async function runTurn(opened: RunningTurn): Promise<EndedRun> {
   let run = opened;
@@ -35,7 +35,10 @@ export async function runTurn(opened: RunningTurn): Promise<EndedRun> {
   return { run, end };
 }
 
-/** Alternates model steps and tool rounds, from the last recorded step on. A first and a resumed run take the same path. */
+/**
+ * Alternates model steps and tool rounds, beginning after the last recorded step. A new turn and a resumed turn take
+ * the same path.
+ */
 async function takeSteps(run: RunningTurn): Promise<TurnEnd> {
   await closeWait(run);
   let last = await readLastAnswer(run);
@@ -52,15 +55,20 @@ async function takeSteps(run: RunningTurn): Promise<TurnEnd> {
   }
 }
 
-/** A step took longer than the rest of its turn. Its outcome is not recorded, and the turn fails. */
+/** A step took longer than the time that its turn had left. The step's outcome is not recorded, and the turn fails. */
 class TurnTimeout extends StepTimeout {}
 
-/** A wait ends at the turn's timeout at the latest. The claim after it finds no time left and fails the turn. */
+/**
+ * Runs the work within the turn's timeout. A suspension also ends at that timeout: the next claim then finds no time
+ * left and fails the turn.
+ */
 async function runWithinTimeout(run: RunningTurn, work: () => Promise<TurnEnd>): Promise<TurnEnd> {
   const { prepared, ports, keeper } = run;
   const { turnTimeoutMs } = prepared.agent;
   if (turnTimeoutMs === undefined) return await work();
-  const failed = failTurn('turn_timeout', `not done within ${turnTimeoutMs} ms`, { turnTimeoutMs });
+  const failed = failTurn('turn_timeout', `the turn was not finished within its timeout of ${turnTimeoutMs} ms`, {
+    turnTimeoutMs,
+  });
   const leftMs = turnTimeoutMs - (await readAge(run));
   if (leftMs <= 0) return failed;
   const until = ports.clock.now() + leftMs;
@@ -75,7 +83,7 @@ async function runWithinTimeout(run: RunningTurn, work: () => Promise<TurnEnd>):
   }
 }
 
-/** ms from the turn's first claim, when its user message entered the log, to this one. Both by the store's clock. */
+/** ms since the turn's first claim, when its user message entered the log. Both times are by the store's clock. */
 async function readAge({ claimed, ports }: RunningTurn): Promise<number> {
   const { lease, attempt, steps, waited, inputSeq, claimedAt } = claimed;
   if (attempt === 1 && steps.size === 0 && waited === undefined) return 0;
@@ -94,9 +102,10 @@ function shortenWait(end: TurnEnd, leftMs: number): TurnEnd {
 type Briefed = { readonly kind: 'briefed'; readonly run: RunningTurn } | Extract<TurnEnd, { kind: 'failed' }>;
 
 /**
- * Reads the caller's context. Writes the system prompt if a function does that, once per turn. The store keeps the prompt for
- * later claims, so a function that reads a clock cannot change the prompt between two steps.
- * @throws LostTurn
+ * Reads the `context` that the caller passed. If the agent's `system` is a function, calls it once per turn. The store
+ * keeps the written prompt for later claims, so a function that reads a clock cannot change the prompt between two
+ * steps.
+ * @throws LostTurn if the turn's lease was lost
  */
 async function briefTurn(run: RunningTurn): Promise<Briefed> {
   const { claimed, prepared, ports } = run;
@@ -125,21 +134,26 @@ async function writeSystem(
   } catch (error) {
     keeper.signal.throwIfAborted();
     if (stop.aborted) throw new StoppedWork();
-    return { why: `its system prompt could not be written: ${describeThrown(error).message}` };
+    return { why: `the system function threw an error: ${describeThrown(error).message}` };
   }
-  if (typeof written !== 'string') return { why: `its system prompt is no text but ${typeof written}` };
+  if (typeof written !== 'string')
+    return { why: `the system function must return text, but returned ${typeof written}` };
   const bytes = Buffer.byteLength(written);
-  if (bytes > MAX_MESSAGE_BYTES) return { why: `its system prompt has ${bytes} bytes, at most ${MAX_MESSAGE_BYTES}` };
+  if (bytes > MAX_MESSAGE_BYTES)
+    return { why: `the system prompt has ${bytes} bytes, but may have at most ${MAX_MESSAGE_BYTES}` };
   return written;
 }
 
-/** Records the end of a model step's wait, so that the step waits once per cause and longer for each retry. */
+/**
+ * Records the end of a model step's wait. Because of this record, the step waits once per cause, and longer for each
+ * retry.
+ */
 async function closeWait(run: RunningTurn): Promise<void> {
   const { claimed, journal } = run;
   const { waited } = claimed;
   if (waited === undefined || waited.for === 'tools' || waited.for === 'approval') return;
-  // The mark is the first step that a claim writes after a wait. If the worker of another claim wrote the mark and died, the
-  // number of steps has grown. Times of steps prove nothing, because clocks may run back.
+  // This record is the first step that a claim writes after a wait. If the worker of another claim wrote it and died,
+  // the number of steps has grown. The times of steps prove nothing, because clocks may run backwards.
   if (journal.steps.size > waited.steps) return;
   if (waited.for === 'retry') return await journal.recordWait(waited.step, 'retry_due');
   const hasSettled = waited.isFulfilled || (await runOverduePass(run));
@@ -147,8 +161,8 @@ async function closeWait(run: RunningTurn): Promise<void> {
 }
 
 /**
- * Takes over the pass that did not end before the deadline of the wait, and runs it here to its end.
- * @returns true if the end settled the size
+ * Takes over the compaction pass that did not end before the turn's deadline, and completes that pass here.
+ * @returns true if the pass decided on the size of the context
  */
 async function runOverduePass({ claimed, journal, ports }: RunningTurn): Promise<boolean> {
   const { conversation } = claimed.lease;
@@ -157,20 +171,22 @@ async function runOverduePass({ claimed, journal, ports }: RunningTurn): Promise
   return takeover.status === 'ended' && settlesSize(takeover.outcome);
 }
 
-/** The turn's last assistant message. Undefined: the turn has none yet. */
+/** The turn's last assistant message, or undefined if the turn has none yet. */
 async function readLastAnswer({ claimed, journal, ports }: RunningTurn): Promise<Answered | undefined> {
   const count = countModelSteps(journal.steps);
   if (count === 0) return undefined;
   const step = modelKey(count);
   const record = journal.steps.get(step);
   const done = record?.status === 'done' ? record : undefined;
-  // The first seq of the record: results of refused calls follow the message.
+  // The message has the first seq of the record. The results of refused calls follow.
   const seq = done?.seqs?.from;
-  // Read from the log, because a pass may have archived the message meanwhile.
+  // The message is read from the log, because a compaction pass may have archived it.
   const [entry] =
     seq === undefined ? [] : await ports.contexts.readLog(claimed.lease.conversation, [{ from: seq, to: seq }]);
   if (entry === undefined) {
-    throw new TurnfoldError('not_found', `the answer of ${step} is not in the log`, { details: { step, seq } });
+    throw new TurnfoldError('not_found', `the answer of step ${step} is missing in the log`, {
+      details: { step, seq },
+    });
   }
   return { kind: 'answered', step, seq: entry.seq, message: entry.message, end: done?.end };
 }

@@ -16,40 +16,43 @@ import type { WorkerPorts } from '../worker-ports.ts';
 /** Why a turn needs a smaller context. */
 export interface PassNeed {
   readonly reasons: readonly Reason[];
-  /** Upper bound of the request that a provider refused as too long. */
+  /** Tokens (upper bound) of the request that the provider refused as too long. */
   readonly refusedTokens?: number | undefined;
 }
 
-/** The answer to "could a pass make the context small enough now?". `gone`: the conversation was erased. */
+/** Answers whether a compaction pass could now make the context small enough. `gone`: the conversation was erased. */
 export type Recount =
   | { readonly status: 'fits' }
   | {
       readonly status: 'too_large';
-      /** The parts that a pass has to keep. */
+      /** Sizes of the parts of the context that a pass must keep. */
       readonly details: BudgetInfeasible;
       /** Rules of the model's format that a smaller context would break. Often empty. */
       readonly rules: readonly string[];
     }
   | { readonly status: 'gone' };
 
-/** `none_open`: the pass had ended before. `lost`: another owner took the pass during the takeover. */
+/** `none_open`: the pass had ended before the takeover. `lost`: another owner took the pass during the takeover. */
 export type TakeoverResult =
   | { readonly status: 'ended'; readonly outcome: PassOutcome['kind'] }
   | { readonly status: 'none_open' }
   | { readonly status: 'lost' };
 
-/** The means of a turn to compact its context itself, if no pass settles the size for it. */
+/** Lets a turn compact its context itself, if no compaction pass of a worker makes it small enough. */
 export interface PassTakeover {
-  /** Takes the open pass over and settles it without the missing summaries. */
+  /** Takes the open pass over and completes it without the summaries that are missing. */
   settleNow(conversation: ConversationRef): Promise<TakeoverResult>;
-  /** Counts on a fresh snapshot and writes nothing. */
+  /** Computes the sizes for the conversation's current state. Writes nothing. */
   recount(conversation: ConversationRef, need: PassNeed): Promise<Recount>;
 }
 
 export interface TurnSettings {
-  /** Turns per delivery. The next one gets a wake of its own, so that one conversation cannot occupy a worker. */
+  /**
+   * Most turns that one delivery answers. Further turns get a wake of their own, so that one conversation cannot occupy
+   * a worker.
+   */
   readonly maxTurns: number;
-  /** Age from which on a delivery claims no further turn. */
+  /** Age in ms after which a delivery claims no further turn. */
   readonly maxDeliveryMs: number;
   readonly stepTimeoutMs: number;
   readonly heartbeatMs: number;
@@ -72,7 +75,7 @@ export interface TurnPorts extends WorkerPorts {
   readonly texts: TextPublisher;
   readonly wakes: Pick<WakeQueue, 'wake'>;
   readonly calibrations: Pick<Calibrations, 'observe'>;
-  /** Receives the contents of requests and answers. Absent: contents are not collected. */
+  /** Called with the contents of requests and answers. If undefined, no contents are collected. */
   readonly onContent?: ContentListener | undefined;
   readonly solo: SoloLock;
   readonly settings?: Partial<TurnSettings>;

@@ -124,7 +124,11 @@ it('a pass under review refuses an edit that makes the version no smaller than i
   expect(world.eventsOf('pass_proposed')).toMatchObject([{ reasons: ['message_threshold'] }]);
   expect(await approve(world, { '2-3': words(3_000) })).toMatchObject({
     status: 'refused',
-    refusal: { code: 'invalid_input', field: 'edits', message: expect.stringMatching(/not smaller than \d+$/) },
+    refusal: {
+      code: 'invalid_input',
+      field: 'edits',
+      message: expect.stringMatching(/must have fewer than the \d+ before$/),
+    },
   });
   expect(await approve(world, { '2-3': words(1_200) }, 'op2')).toEqual({ status: 'approved', version: 1 });
 });

@@ -79,7 +79,10 @@ it('a pass with scope prefix evicts a range that is too small for any of the use
   expect(await summaryText(world)).toBeUndefined();
   expect(summarizer.requests, 'nothing is paid for').toEqual([]);
   expect(world.eventsOf('summary_ended')).toMatchObject([
-    { outcome: 'refused', why: '48 tokens are too few for a summary with a word of their users' },
+    {
+      outcome: 'refused',
+      why: 'the sequence has 48 tokens, too few for a smaller summary with any words of its users',
+    },
   ]);
   expect(world.segments).toEqual(['raw 1-1', 'evicted 2-2', 'raw 3-4']);
   expect(world.version?.explained).toEqual(['summaries_missing']);

@@ -292,7 +292,7 @@ it('the paid parts of a summary are kept for the next attempt', async () => {
 
 it.each([
   ['refused', refusing, /no: will not/],
-  ['empty', writing(' \n\t '), /writing: empty/],
+  ['empty', writing(' \n\t '), /writing: the summary is empty/],
 ])('a summary is refused if it is %s, and the refusal is recorded', async (_, summarizer, why) => {
   const opened = await openChild({ summarizers: [summarizer] });
   const { world, child } = opened;
@@ -322,7 +322,9 @@ it('a summary is accepted only if it is smaller than its source when rendered', 
   const { world, child } = opened;
   const sequence = { ...child.sequence, tokens: 90 };
   expect(await world.summarize({ ...child, sequence })).toMatchObject({ outcome: 'refused' });
-  expect(await readRecord(opened)).toMatchObject({ why: expect.stringMatching(/\d+ tokens, not smaller than 90/) });
+  expect(await readRecord(opened)).toMatchObject({
+    why: expect.stringMatching(/\d+ tokens, but must have fewer than the 90 of its source/),
+  });
 });
 
 it.each([
@@ -363,7 +365,7 @@ it('a job refuses a source without room for a word, and asks no summarizer', asy
     outcome: 'refused',
   });
   expect(summarizer.requests).toEqual([]);
-  expect(await readRecord(opened)).toMatchObject({ status: 'refused', why: expect.stringMatching(/too small/) });
+  expect(await readRecord(opened)).toMatchObject({ status: 'refused', why: expect.stringMatching(/too few/) });
 });
 
 it('the heartbeat of a summary claim continues after one that the store does not answer', async () => {

@@ -149,7 +149,9 @@ it('a turn fails with the arithmetic if a hard pass changed nothing and the requ
   await world.deliver();
   const { failure } = (await world.view('t1')) ?? {};
   expect(failure).toMatchObject({ code: 'budget_infeasible', details: { usable: 2_000, upperBoundFactor: 1 } });
-  expect(failure?.message).toMatch(/system and tools \d+ \+ messages \d+ = \d+ tokens, at most \d+ .*usable 2000/);
+  expect(failure?.message).toMatch(
+    /system and tools \d+ \+ messages \d+ = \d+ tokens, upper bound \d+ .*usable window of the model 2000/,
+  );
   expect(model.callCount).toBe(0);
   expect(world.passRequests).toHaveLength(1);
 });
@@ -349,7 +351,9 @@ it('budget_infeasible names the parts of the context that have to stay, and thei
   const parts = [fixed, pinned, open, floor].map(Number);
   expect(parts.reduce((sum, part) => sum + part, 0)).toBeGreaterThan(Number(max));
   expect(open).toBe(2_104);
-  expect(failure?.message).toMatch(/fixed \d+ \+ pinned 0 \+ open 2104 \+ floor 0, maxTokens 1000/);
+  expect(failure?.message).toMatch(
+    /system and tools \d+ \+ pinned 0 \+ .* open calls 2104 \+ .* 0 tokens, but maxTokens is 1000/,
+  );
 });
 
 it('a turn fails as retries_exhausted, not as budget_infeasible, if another owner supersedes every pass', async () => {
@@ -418,7 +422,9 @@ it('a step waits once for a threshold and once for a refused size', async () => 
   }
   const { failure } = (await world.view('t1')) ?? {};
   expect(failure).toMatchObject({ code: 'budget_infeasible', details: { code: 'context_length_exceeded' } });
-  expect(failure?.message).toMatch(/= \d+ tokens, .*\. The provider refused the size \(context_length_exceeded\)/);
+  expect(failure?.message).toMatch(
+    /= \d+ tokens, .*\. The provider refused the request as too long \(context_length_exceeded\)/,
+  );
   expect(world.passRequests).toHaveLength(2);
 });
 

@@ -155,7 +155,8 @@ it.each([
   }
   expect((await world.view('t1'))?.failure).toEqual({
     code: 'retries_exhausted',
-    message: 'model-1 was suspended too often, last for retry: the provider failed (503 overloaded_error)',
+    message:
+      'step model-1 was suspended too often. Its last wait was for retry: the provider failed (503 overloaded_error)',
     details: { step: 'model-1', code: 'overloaded_error' },
   });
   const told = { outcome: 'retry', why: overloaded.message, code: 'overloaded_error' };
@@ -186,7 +187,11 @@ it('a fatal error of a model fails the turn with the adapter’s message', async
   await world.deliver();
   expect(await world.view('t1')).toMatchObject({
     state: 'failed',
-    failure: { code: 'model_failed', message: 'model scripted: no such model', details: { model: 'scripted' } },
+    failure: {
+      code: 'model_failed',
+      message: 'the call of model scripted failed: no such model',
+      details: { model: 'scripted' },
+    },
   });
 });
 
@@ -196,7 +201,7 @@ it('an error of a model that has no code fails the turn with only its name', asy
   await world.deliver();
   expect((await world.view('t1'))?.failure).toMatchObject({
     code: 'model_failed',
-    message: 'model scripted: RangeError',
+    message: 'the call of model scripted failed: RangeError',
   });
 });
 

@@ -35,7 +35,7 @@ it('an open call is run with the parsed input', () => {
 
 it('an open call is answered with a list of the tools if its tool is unknown', () => {
   expect(decide('write')).toMatchObject(refused('unknown_tool', /^unknown_tool: .*"write".*read, pay, remove, ask/));
-  expect(decide('write', { tools: [] })).toMatchObject(refused('unknown_tool', /The tools are: none/));
+  expect(decide('write', { tools: [] })).toMatchObject(refused('unknown_tool', /Available tools: none/));
 });
 
 it.each([
@@ -55,7 +55,7 @@ it('an open call is answered, not thrown, if its schema throws', () => {
     throw new Error('broken');
   });
   const tool: Tool = { name: 'read', description: '', input: broken, run };
-  expect(decide('read', { tools: [tool] }, '{}')).toMatchObject(refused('invalid_input', /could not be applied/));
+  expect(decide('read', { tools: [tool] }, '{}')).toMatchObject(refused('invalid_input', /schema threw an error/));
 });
 
 it('an open call is run again after a crash, unless its tool must not', () => {
@@ -77,8 +77,8 @@ it('a call that needs approval runs when it is approved, again after a crash', (
 it.each([
   ['{"approved":false,"why":"not on Fridays"}', /^denied: not on Fridays$/],
   ['{"approved":false}', /^denied: the call was not approved$/],
-  ['{"approved":"yes"}', /^denied: the decision could not be read$/],
-  ['yes', /^denied: the decision could not be read$/],
+  ['{"approved":"yes"}', /^denied: the decision on the approval could not be read$/],
+  ['yes', /^denied: the decision on the approval could not be read$/],
 ])('a call that needs approval is denied by %s', (text, why) => {
   expect(decide('remove', { answers: new Map([['c2_0', text]]) })).toMatchObject(refused('denied', why));
 });

@@ -175,7 +175,7 @@ it('a tool gets its idempotency key, and ends at its deadline though it ignores 
   await world.timers.advance(1);
   await delivered;
   expect(contexts[0]?.signal.aborted).toBe(true);
-  expect(world.log[2]).toEqual(erroneous(/^timeout: no outcome within 5000 ms$/));
+  expect(world.log[2]).toEqual(erroneous(/^timeout: the call did not end within its timeout of 5000 ms$/));
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
   expect(await world.countTimers()).toBe(0);
 });

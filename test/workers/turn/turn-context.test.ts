@@ -105,9 +105,9 @@ it.each([
     },
     /no such user/,
   ],
-  ['answers no text', () => 7 as never, /no text but number/],
-  ['answers too much', () => 'x'.repeat(1_048_577), /1048577 bytes, at most 1048576/],
-] as const)('the context of a turn fails the turn alone where the function %s', async (_, system, why) => {
+  ['returns a number', () => 7 as never, /must return text, but returned number/],
+  ['returns 1 MiB and one byte', () => 'x'.repeat(1_048_577), /1048577 bytes, but may have at most 1048576/],
+] as const)('only the current turn fails when the system function of its agent %s', async (_, system, why) => {
   const { asked, world } = await open(system);
   await accept(world, 't1');
   await world.deliver();
@@ -144,7 +144,7 @@ it('a tool with a time limit of its own is answered with a timeout, and its sign
   await delivered;
   expect(isAborted).toBe(true);
   expect(world.log.find(({ role }) => role === 'tool')).toMatchObject({
-    content: 'timeout: no outcome within 50 ms',
+    content: 'timeout: the call did not end within its timeout of 50 ms',
     isError: true,
   });
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
