@@ -34,7 +34,7 @@ export async function checkServerVersion(redis: Redis): Promise<void> {
   const field = 'redis_version';
   throw new TurnfoldError(
     'incompatible_store',
-    `${field}: this Redis is ${found}, and turnfold needs ${LEAST_REDIS} or later. Upgrade it, or use another.`,
+    `${field}: this Redis is ${found}, but turnfold needs ${LEAST_REDIS} or later. Upgrade this Redis, or use another one.`,
     { field, details: { found, wanted: LEAST_REDIS } },
   );
 }
@@ -73,7 +73,7 @@ function refuseEviction(servers: readonly MemoryState[]): void {
     const field = 'maxmemory-policy';
     throw new TurnfoldError(
       'incompatible_store',
-      `${field}: this Redis is set to ${policy}: once full it would throw away accepted turns. Set it to noeviction.`,
+      `${field}: this Redis is set to ${policy}, so it would evict accepted turns once its memory is full. Set it to noeviction.`,
       { field, details: { found: policy, wanted: 'noeviction' } },
     );
   }

@@ -3,9 +3,9 @@ import type { Barriers, Durability, Shortfall } from '../domain/durability.ts';
 
 export interface GuardedCall {
   readonly script: { readonly sha: string; readonly lua: string };
-  /** Arguments after the script's hash. */
+  /** Arguments of the script, without its hash and without the keys. */
   readonly args: readonly (string | number)[];
-  /** Key in the script's slot, written before the wait. */
+  /** Key in the same hash slot as the script's keys. It is written before WAIT. */
   readonly mark: string;
 }
 
@@ -17,28 +17,31 @@ export interface GuardedReply {
 interface Waiting extends GuardedCall {
   readonly resolve: (reply: GuardedReply) => void;
   readonly reject: (error: Error) => void;
-  /** Count of refusals before the script ran: the server did not know the script, or the slot had moved. */
+  /** How often Redis refused the call before the script ran, because it did not know the script or the slot had moved. */
   tries: number;
 }
 
 type Result = readonly [error: Error | null, reply: unknown];
 
-/** Tries of one call: with the hash, with the text, and with the hash again after the slot moved. */
+/** Most attempts of one call: by the script's hash, with the script's text, and by the hash again after the slot moved. */
 const MAX_TRIES = 4;
-/** A SET that a full Redis accepts too, because an erase, which frees memory, waits behind it. */
+/**
+ * Lua script that writes an empty key. A full Redis runs it too, because an erase, which frees memory, waits for replicas
+ * after it.
+ */
 const MARK = "#!lua flags=allow-oom\nredis.call('SET', KEYS[1], '')";
-/** Limit of the calls that share a WAIT, and so of a pipeline. */
+/** Most calls that share one WAIT, and so are sent in one pipeline. */
 const MAX_BATCH = 200;
 
 /**
- * One connection that alternates writes and the wait for them. Calls that arrive during a wait go out together and share the
- * next wait, like commits that share one fsync.
- *
- * WAIT covers the writes of its own connection. Three rules follow:
- * - B1. Writes, a mark and WAIT go out as one pipeline on one connection. No command of it is sent again alone.
- * - B2. The mark is always a write. A known turn was written on another connection, and since Redis 7.2 WAIT ignores that
- *   write. The mark is later in the same replication stream, so the mark covers that turn too.
- * - B3. A demoted master refuses the mark, and then the wait does not count.
+ * One connection that alternates between sending writes and waiting (WAIT) until replicas have them. Calls that arrive
+ * during a wait are sent together afterwards and share the next wait, like commits that share one fsync.
+ * WAIT covers only the writes of its own connection. Three rules follow:
+ * - B1. The writes, a write of a mark key, and WAIT are sent as one pipeline on one connection. No command of the pipeline
+ *   is sent again alone.
+ * - B2. The mark is always a write. If a turn is known already, another connection wrote it, and since Redis 7.2 WAIT
+ *   ignores that write. The mark comes later in the replication stream, so a replica that has the mark has the turn too.
+ * - B3. A master that was demoted to a replica refuses the mark, and then the result of WAIT does not count.
  */
 export class BarrierLane {
   readonly #redis: Redis;
@@ -52,12 +55,15 @@ export class BarrierLane {
     this.#durability = durability;
   }
 
-  /** Calls in flight. A lane that cannot send is chosen last. */
+  /** Number of calls in flight. A connection that cannot send now reports more, so that it is chosen last. */
   get load(): number {
     return this.#redis.status === 'ready' ? this.#sent + this.#waiting.length : Number.MAX_SAFE_INTEGER;
   }
 
-  /** Rejects with the error of Redis or of the network. The script may have run. */
+  /**
+   * Runs the script and waits for the replicas. If it rejects, with the error of Redis or of the network, the script may
+   * still have run.
+   */
   run(call: GuardedCall): Promise<GuardedReply> {
     const { promise, resolve, reject } = Promise.withResolvers<GuardedReply>();
     this.#waiting.push({ ...call, resolve, reject, tries: 0 });
@@ -78,7 +84,7 @@ export class BarrierLane {
     this.#isRunning = false;
   }
 
-  /** In a Cluster, a pipeline goes to one node. */
+  /** Groups the calls by hash slot, because in a Cluster a pipeline goes to one node. */
   #bySlot(batch: readonly Waiting[]): Waiting[][] {
     return this.#redis.isCluster ? [...Map.groupBy(batch, ({ mark }) => mark).values()] : [[...batch]];
   }
@@ -118,7 +124,7 @@ export class BarrierLane {
       return;
     }
     if (error.message.startsWith('MOVED')) {
-      // A read finds the new place of the slot, and the connection remembers it. A pipeline with a WAIT does not.
+      // A plain read makes the Cluster connection find and remember the slot's new node. A pipeline with a WAIT does not.
       this.#redis.exists(call.mark).then(() => this.#again(call), call.reject);
     } else this.#again(call);
   }
@@ -135,7 +141,10 @@ export class BarrierLane {
     return [['wait', replicas, timeoutMs], ...disk];
   }
 
-  /** @param results reply of the mark, then of each wait */
+  /**
+   * Decides whether enough replicas and disks have the writes.
+   * @param results reply of the mark, then of each wait
+   */
   #judge(results: readonly Result[]): Shortfall | undefined {
     const { replicas, fsync } = this.#durability;
     const wanted: Barriers = { replicas, ...(fsync !== undefined && { fsynced: 1 }) };
@@ -147,7 +156,10 @@ export class BarrierLane {
   }
 }
 
-/** WAIT replies with replicas. WAITAOF replies with the own disk (0 or 1) and the replicas whose disks have the write. */
+/**
+ * Reads how many servers have the writes. WAIT replies with the number of replicas. WAITAOF replies with the master's disk
+ * (0 or 1) and the number of replicas whose disks have the write.
+ */
 function readReached(replies: readonly unknown[]): Barriers {
   const [first, second] = replies as [number | [number, number], [number, number]?];
   if (Array.isArray(first)) return { replicas: first[1], fsynced: first[0] };

@@ -7,12 +7,18 @@ import type { Keyspace } from './keys.ts';
 import { callStoreOnce } from './records.ts';
 import { conversationOf, Script, type ScriptDefinition } from './script.ts';
 
-/** Connections for guarded writes alone, because WAIT blocks its connection. While one waits, the others take writes. */
+/**
+ * Number of connections that only run writes followed by WAIT, because WAIT blocks its connection. While one connection
+ * waits, the others send writes.
+ */
 const LANES = 4;
-/** Limit of an answer besides the wait, as for other fail-fast calls. */
+/** Milliseconds for an answer, in addition to the wait for replicas. Other fail-fast calls have the same limit. */
 const ANSWER_MS = 900;
 
-/** Runs scripts whose replies count only once replicas or disks have the writes. Owns its connections. */
+/**
+ * Durability barrier: runs scripts and reports their writes as done only once replicas or disks have them. It has
+ * connections of its own.
+ */
 export class Barrier {
   readonly #lanes: readonly BarrierLane[];
   readonly #connections: readonly Redis[];
@@ -22,7 +28,10 @@ export class Barrier {
     this.#lanes = connections.map((connection) => new BarrierLane(connection, durability));
   }
 
-  /** @throws redis_unavailable, invalid_config if the server cannot wait for its disk */
+  /**
+   * Opens the connections of the barrier.
+   * @throws redis_unavailable, invalid_config if the server cannot wait for its disk
+   */
   static async open(redis: Redis, durability: Durability): Promise<Barrier> {
     const timeoutMs = durability.timeoutMs * (durability.fsync === 'local' ? 2 : 1);
     const connections = Array.from({ length: LANES }, () =>
@@ -30,15 +39,16 @@ export class Barrier {
         lazyConnect: true,
         enableAutoPipelining: false,
         enableOfflineQueue: false,
-        // A WAIT sent again on a connection without writes would succeed at once.
+        // A WAIT must not be sent again on a new connection, because that connection has no writes and WAIT would succeed
+        // at once.
         autoResendUnfulfilledCommands: false,
-        // A refusal of a demoted master is not sent again. The next call finds the new master.
+        // A write that a demoted master refused is not sent again by ioredis. The next call finds the new master.
         reconnectOnError: (error) => error.message.startsWith('READONLY'),
         maxRetriesPerRequest: 0,
         commandTimeout: timeoutMs + ANSWER_MS,
       }),
     );
-    // The store's own connection reports outages. Without a listener, ioredis prints each error.
+    // Outages are reported by the store's main connection. Without a listener here, ioredis would print each error.
     for (const connection of connections) connection.on('error', () => undefined);
     const barrier = new Barrier(connections, durability);
     try {
@@ -52,8 +62,8 @@ export class Barrier {
   }
 
   /**
-   * Binds a script as an operation behind the barrier.
-   * @param isDone true if a reply reports a write as done. Other replies pass unchanged.
+   * Makes an operation that runs a script behind the barrier.
+   * @param isDone true if a reply says that the write is done. Other replies are returned without waiting.
    */
   bind<Input extends readonly unknown[], Reply extends object>(
     definition: ScriptDefinition<Input, Reply>,
@@ -90,11 +100,11 @@ async function checkKnowsDisks(redis: Redis): Promise<void> {
   }
 }
 
-/** Errors of WAITAOF, and what the operator can do. */
+/** Error replies of WAITAOF, each with advice for the operator. */
 const REMEDIES = [
-  [/unknown command/i, 'this Redis does not know WAITAOF. Use Redis 7.2 or newer, or remove the setting.'],
+  [/unknown command/i, 'this Redis does not know the command WAITAOF. Use Redis 7.2 or newer, or remove the setting.'],
   [
     /appendonly is disabled/i,
-    'this Redis writes no append-only file. Set "appendonly yes" there, or remove the setting.',
+    'this Redis writes no append-only file. Set "appendonly yes" in Redis, or remove the setting.',
   ],
 ] as const;

@@ -4,14 +4,17 @@ import type { Keyspace } from './keys.ts';
 import { callStore } from './records.ts';
 import { type ScriptOf, scriptBinder } from './script.ts';
 
-/** Calibrations of all models in one small hash. */
+/**
+ * Opens the store of calibrations (token count of the provider divided by ours, per model). All of them are in one small
+ * Redis hash.
+ */
 export function openCalibrationStore(redis: Redis, keyspace: Keyspace): CalibrationStore {
   return {
     observeCalibration: scriptBinder(redis, keyspace)(observeCalibrationScript),
     readCalibrations: async () => {
       const hash = await callStore(() => redis.hgetall(keyspace.calibrations()));
       const factors = Object.entries(hash).map(([model, text]) => [model, Number(text.split(' ')[0])] as const);
-      // A corrupt calibration starts again from 1 at the next observation.
+      // A calibration that cannot be read is left out. The next observation starts it again from 1.
       return new Map(factors.filter(([, factor]) => factor > 0 && factor < Number.POSITIVE_INFINITY));
     },
   };

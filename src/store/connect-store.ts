@@ -17,14 +17,14 @@ import { openPresence } from './presence.ts';
 import { openTextListener } from './text-deltas.ts';
 
 export interface StoreOptions extends RedisLocation {
-  /** Shards of the database, fixed when it was created. */
+  /** Number of shards (groups of conversations) in the database. It is fixed when the database is created. */
   readonly shards: number;
-  /** True for services: a call fails within a second. Workers leave it out, and their calls wait until Redis is back. */
+  /** If true, a call fails within a second. Services use this. Workers do not, so their calls wait until Redis is back. */
   readonly failsFast?: boolean;
   readonly onError?: (error: Error) => void;
-  /** Replicas and disks that must have a write before the caller is answered. */
+  /** How many replicas and disks must have a write before the caller gets its reply. */
   readonly durability?: Durability | undefined;
-  /** Aborts `connectStore` while it waits for Redis. */
+  /** Makes `connectStore` stop waiting for Redis. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -32,11 +32,11 @@ export interface ConnectedStore {
   readonly store: Store;
   readonly notices: Notices;
   readonly texts: TextListener;
-  /** Reads the memory use for gauges. Undefined if Redis has no memory limit. */
+  /** Reads the memory use of Redis for gauges. Returns undefined if Redis has no memory limit. */
   readonly readMemory: () => Promise<MemoryUse | undefined>;
   /**
-   * Checks whether Redis accepts calls, for readiness.
-   * @throws redis_unavailable, at once without a connection. incompatible_store
+   * Checks for the readiness probe that Redis accepts calls now.
+   * @throws redis_unavailable, at once if there is no connection. incompatible_store
    */
   readonly checkServer: () => Promise<void>;
   readonly measures: StoreMeasures;
@@ -44,10 +44,16 @@ export interface ConnectedStore {
   readonly close: () => Promise<void>;
 }
 
-/** Limit of a fail-fast call. A caller has a second, and needs the rest for its own work. */
+/**
+ * Milliseconds after which a fail-fast call gives up. The caller has one second in total, and needs the rest for its own
+ * work.
+ */
 const FAIL_FAST_MS = 900;
 
-/** @throws invalid_config, incompatible_store, redis_denied, and redis_unavailable if failing fast */
+/**
+ * Connects to Redis and opens the store.
+ * @throws invalid_config, incompatible_store, redis_denied, and redis_unavailable if `failsFast` is set
+ */
 export async function connectStore(options: StoreOptions): Promise<ConnectedStore> {
   const { url, tls, shards, failsFast = false, onError, durability, signal } = options;
   signal?.throwIfAborted();

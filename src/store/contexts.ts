@@ -22,7 +22,7 @@ import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { readSystem } from './turn-steps.ts';
 import { decodeVersion } from './version-record.ts';
 
-/** Logs, versions and texts in Redis. */
+/** Opens the store of logs, context versions and texts in Redis. */
 export function openContextStore(redis: Redis, keyspace: Keyspace): ContextStore {
   const bind = scriptBinder(redis, keyspace);
   return {
@@ -43,15 +43,16 @@ export function openContextStore(redis: Redis, keyspace: Keyspace): ContextStore
   };
 }
 
-/** Head of the log and a version at one moment. */
+/** Last seq of the log and one context version, read at the same moment. */
 interface VersionSnapshot {
   readonly head: number;
   readonly version: Version;
 }
 
 /**
- * Reads head and version together. The other parts of a context never change, so they are read afterwards. If an erase or
- * the drop of that version comes between, the context does not exist any more.
+ * Makes the function that reads a context. It reads the last seq and the version together. The other parts of a context
+ * never change, so they are read afterwards. If an erase, or the drop of that version, happens in between, the function
+ * returns undefined.
  */
 export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader['readContext'] {
   const readSnapshot = scriptBinder(redis, keyspace)(readVersionScript);
@@ -72,8 +73,13 @@ export function bindReadContext(redis: Redis, keyspace: Keyspace): ContextReader
     if (entries.length < expected) {
       const again = await readSnapshot(conversation, version.number);
       if (again === undefined || again.head < head) return undefined;
-      // The conversation was not erased meanwhile, and a log has no gaps.
-      throw corruptRecord(keyspace.key(conversation, 'log'), findMissing(ranges, entries), 'an entry is missing');
+      // The version still exists after this read, so no erase happened. A log has no gaps, so the missing entry is a
+      // corrupt record.
+      throw corruptRecord(
+        keyspace.key(conversation, 'log'),
+        findMissing(ranges, entries),
+        'the log has no entry with this number',
+      );
     }
     const isWhole = shownKeys(version).every((key) => summaries.has(key));
     const isThere = isWhole || (await readSnapshot(conversation, version.number)) !== undefined;
@@ -92,14 +98,18 @@ const readVersionScript: ScriptDefinition<
     if (found.length === 0) return undefined;
     const [head, number, text] = found;
     const key = keyspace.key(conversation, 'c');
-    if (!isSeq(head)) throw corruptRecord(key, 'head', 'it must be the number of a message');
-    if (!isSeq(number)) throw corruptRecord(key, 'version', 'it must be the number of a version');
+    if (!isSeq(head)) throw corruptRecord(key, 'head', 'the value must be the number of a message');
+    if (!isSeq(number)) throw corruptRecord(key, 'version', 'the value must be the number of a version');
     if (number === START_VERSION.number) return { head, version: START_VERSION };
     if (text === '') return undefined;
     const place = { key: keyspace.key(conversation, 'ver'), field: String(number) };
     const version = decodeVersion(place, text);
     if (version.base > head) {
-      throw corruptRecord(place.key, place.field, `its base ${version.base} is behind the end of the log (${head})`);
+      throw corruptRecord(
+        place.key,
+        place.field,
+        `the version ends at message ${version.base}, but the log has only ${head} messages`,
+      );
     }
     return { head, version };
   },
@@ -109,7 +119,7 @@ function isSeq(value: number | null): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0 && (value as number) <= MAX_SEQ;
 }
 
-/** First seq of the ranges without an entry. */
+/** Returns the first seq in the ranges that has no entry. */
 function findMissing(ranges: readonly SeqRange[], { length }: readonly unknown[]): string {
   let left = length;
   for (const { from, to } of ranges) {
@@ -131,7 +141,7 @@ async function readSummaries(redis: Redis, key: string, version: Version): Promi
   );
 }
 
-/** Kept versions, oldest first. Version 0 is never stored. */
+/** Reads all kept versions of a conversation, oldest first. Version 0, which is the whole log, is never stored. */
 async function listVersionRecords(redis: Redis, keyspace: Keyspace, conversation: ConversationRef): Promise<Version[]> {
   const key = keyspace.key(conversation, 'ver');
   const texts = Object.entries(await callStore(() => redis.hgetall(key)));
@@ -139,7 +149,10 @@ async function listVersionRecords(redis: Redis, keyspace: Keyspace, conversation
   return versions.toSorted((a, b) => a.number - b.number);
 }
 
-/** Yields after each version, because each of the 200 may have thousands of segments. */
+/**
+ * Decodes versions and yields after each, so that other work can run. There may be 200 versions with thousands of segments
+ * each.
+ */
 function* decodeInSlices(key: string, texts: readonly (readonly [string, string])[]): Sliced<Version[]> {
   const versions: Version[] = [];
   for (const [field, text] of texts) {
@@ -160,9 +173,9 @@ async function readVersion(
   return text === null ? undefined : decodeVersion({ key, field }, text);
 }
 
-/** Milliseconds during which writers to an erased conversation get `gone`. */
+/** Milliseconds during which a write to an erased conversation is answered with `gone`. */
 export const GONE_MS = 86_400_000;
-/** Keys removed by one script, to keep its time short. */
+/** Most keys that one script call removes, so that the script does not block Redis for long. */
 export const ERASE_BATCH = 200;
 
 interface EraseProgress {
@@ -171,8 +184,8 @@ interface EraseProgress {
 }
 
 /**
- * Removes batch after batch, and stops if replicas do not confirm a batch. The next sweep, the next erase or a new accept
- * finishes an interrupted erase.
+ * Makes the function that erases a conversation. It removes one batch of keys after the other, and stops if replicas do not
+ * confirm a batch. The next sweep, the next erase or a new accept finishes an interrupted erase.
  */
 export function bindErase(
   run: (conversation: ConversationRef, isFirst: boolean) => Promise<Acknowledged<EraseProgress>>,
@@ -189,7 +202,7 @@ export function bindErase(
   };
 }
 
-/** Removes one batch of keys. */
+/** Script that removes one batch of keys of an erased conversation. */
 export const eraseScript: ScriptDefinition<[conversation: ConversationRef, isFirst: boolean], EraseProgress> = {
   file: 'erase',
   args: ([, isFirst]) => [isFirst ? 1 : 0, ERASE_BATCH, GONE_MS],

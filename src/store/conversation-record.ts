@@ -8,68 +8,71 @@ import { MAX_SEQ, type RecordFields, readJson } from './records.ts';
 const MAX_COUNT = Number.MAX_SAFE_INTEGER;
 
 /**
- * Fields of `c:<id>`. Numbers that change together share a field, separated by spaces, because every step reads all of
- * them. Times in ms since epoch.
+ * Fields of `c:<id>`. Every step reads all fields, so numbers that change together share a field, separated by spaces.
+ * Times in ms since epoch.
  *
- * - schema       of the program that created it
- * - agent        owner of the conversation
- * - ttl          idle TTL and its end
+ * - schema       database schema of the program that created the conversation
+ * - agent        agent that owns the conversation
+ * - ttl          idle TTL, and the time at which it expires
  *
  * Turn in progress:
- * - epoch        stays after the turn: the next epoch is higher
- * - owner        delivery that has the turn
+ * - epoch        fences former owners. Kept after the turn, because the next epoch must be higher
+ * - owner        delivery of a queue job that has claimed the turn
  * - lease        end of the lease
- * - attempts     claims since the last recorded outcome, plus the claim that recorded it
+ * - attempts     claims since a step outcome was last recorded, plus the claim that recorded it
  * - alone        1 while the last claim runs with nothing else in its process
  *
  * Mailbox:
- * - wake         last wake that was requested
- * - sweeps       pushes by the sweeper since the last claim
- * - poison       wake of the claim that settled a poison turn, for a repeated call
- * - poisoned     that turn
+ * - wake         id of the wake (queue job) that was requested last
+ * - sweeps       number of sweeps since the last claim
+ * - poison       wake of the claim that settled a turn whose workers kept dying, for a repeated call
+ * - poisoned     id of that turn
  * - last         outcome and time of the last settlement
  *
  * Log:
- * - head         last seq
+ * - head         last seq of the log
  * - headTokens, headBytes: tokens and bytes of all messages
- * - turns        user messages
- * - open         count of open calls
- * - o:<callId>   open call: the provider's id as JSON if it differs, else ''
+ * - turns        number of user messages
+ * - open         number of tool calls without a result
+ * - o:<callId>   such a call: the provider's id for it as JSON if it differs from ours, else ''
  *
  * Context:
- * - version      live version
+ * - version      number of the live context version
  * - liveSize     tokens, bytes and base of the live version, then tokens and bytes of the log up to base
- * - points       versions that are kept for good
- * - anchor       seq, tokens, version, the log's tokens and bytes, fingerprint, `whole`
- * - answered     newest version that a model answered
- * - quarantine   version of the rollback, hash of the refused segments
+ * - points       restore points: numbers of versions that are never dropped
+ * - anchor       size that a provider counted: seq, tokens, version, the log's tokens and bytes, fingerprint, `whole`
+ * - answered     newest version with which a model call succeeded
+ * - quarantine   version made by the last rollback, and hash of the segments that the provider refused
  *
  * Passes:
- * - pass         id of the pass in progress
+ * - pass         id of the compaction pass in progress
  * - lastPass, lastPassWake, lastPassAwaited: the pass that ended last, the wake of that end, 1 if a turn waited for the pass.
  *                A repeated call gets its reply from these fields
- * - lastPassSettled: 1 if that end settled the size of the context
- * - passed       head and turns at that end
+ * - lastPassSettled: 1 if that end decided the size of the context (I13)
+ * - passed       last seq and number of user messages at that end
  * - backoff      nothingBelowTokens, gainlessPasses, noGainBelowTokens, and appendsBelowMessageTokens if known
- * - superseded   last owner whose pass was taken away
+ * - superseded   owner of the pass that was last ended by a restore or taken over by a turn
  *
  * Fork:
- * - forking      until the end: operation, version, head, tenant and id of the source
- * - forked       the same, after the end
- * - forkUntil    until the end: the fork is abandoned from then on
- * - forkAgent    until the end: its future agent
+ * - forking      while the fork is copied: operation, then version, last seq, tenant and id of the source
+ * - forked       the same values, after the copy is complete
+ * - forkUntil    while the fork is copied: time from which it counts as abandoned
+ * - forkAgent    while the fork is copied: agent that will own it
  */
 export function decodeConversation(fields: RecordFields): ConversationState {
   return { ...decodeStepState(fields), openCalls: readOpenCalls(fields) };
 }
 
-/** Fields that `decodeStepState` reads. */
+/** Fields of the conversation record that `decodeStepState` reads. */
 export const STEP_STATE_FIELDS =
   'agent forkAgent head turns version liveSize headTokens headBytes anchor passed backoff pass quarantine answered forking ttl'.split(
     ' ',
   );
 
-/** State without open calls. A turn may have 1,000, and its worker knows how each step changed them. */
+/**
+ * Decodes the state of a conversation without its open tool calls. A turn may have 1,000 of them, and the worker already
+ * knows how each step changed them.
+ */
 export function decodeStepState(fields: RecordFields): StepState {
   const [tokens = 0, bytes = 0, , baseTokens = 0, baseBytes = 0] = fields.counts('liveSize');
   const [passedHead = 0, passedTurns = 0] = fields.counts('passed');
@@ -97,20 +100,20 @@ export function decodeStepState(fields: RecordFields): StepState {
 
 function readHead(fields: RecordFields): number {
   const head = fields.count('head') ?? 0;
-  return head <= MAX_SEQ ? head : fields.refuse('head', `a log has at most ${MAX_SEQ} messages`);
+  return head <= MAX_SEQ ? head : fields.refuse('head', `a log can have at most ${MAX_SEQ} messages`);
 }
 
 function readTtl(fields: RecordFields): number {
   const [ttl, ends] = fields.counts('ttl');
-  return ttl === undefined || ends === undefined ? fields.refuse('ttl', 'it must hold two times') : ttl;
+  return ttl === undefined || ends === undefined ? fields.refuse('ttl', 'the value must consist of two times') : ttl;
 }
 
-/** An opened call as scripts read it. JSON escapes line breaks in the id of the provider. */
+/** Encodes an open tool call as scripts read it. The provider's id is JSON, because JSON escapes line breaks. */
 export function encodeOpenCall({ id, providerId }: OpenCall): string {
   return providerId === undefined ? id : `${id} ${JSON.stringify(providerId)}`;
 }
 
-/** Open calls, oldest first. */
+/** Returns the tool calls without a result, oldest first. */
 export function readOpenCalls(fields: RecordFields): OpenCall[] {
   return fields
     .withPrefix('o:')
@@ -122,7 +125,7 @@ export function readOpenCalls(fields: RecordFields): OpenCall[] {
     });
 }
 
-/** A corrupt anchor counts as none: the size is then our own count. */
+/** Reads the size that a provider counted. If the field is corrupt, it counts as missing, and our own count is used. */
 function readAnchor(text: string | undefined): Pick<ConversationState['size'], 'anchor'> {
   const [fingerprint = '', whole] = text?.split(' ').slice(5) ?? [];
   const [seq = 0, tokens = 0, version = 0, totalTokens = 0, totalBytes = 0] = text?.split(' ', 5).map(Number) ?? [];
@@ -145,7 +148,8 @@ function readQuarantine(fields: RecordFields): Pick<ConversationState, 'quaranti
   const text = fields.text('quarantine');
   if (text === undefined) return {};
   const [version, segments] = text.split(' ');
-  if (segments === undefined) return fields.refuse('quarantine', 'it must hold a version and a hash');
+  if (segments === undefined)
+    return fields.refuse('quarantine', 'the value must consist of a version number and a hash');
   return { quarantine: { version: fields.toCount('quarantine', version), segments } };
 }
 
@@ -169,7 +173,7 @@ function readBackoff(fields: RecordFields): Backoff {
   return appendsBelowMessageTokens === undefined ? backoff : { ...backoff, appendsBelowMessageTokens };
 }
 
-/** Reply of `lua/shared/forking.lua`. */
+/** Reply of `lua/shared/forking.lua` to a writer while the conversation is still being copied from another. */
 export type ForkingReply = ['forking', number];
 
 export function decodeForking([status, isAbandoned]: ForkingReply): Forking {

@@ -6,13 +6,13 @@ import { callStore } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 
 export interface DatabaseSettings {
-  /** Shards of the conversations, written once by the process that creates the database. */
+  /** Number of shards (groups of conversations). The process that creates the database writes it once. */
   readonly shards: number;
 }
 
 /**
- * Opens a database, or creates it, and checks that this program supports it. It raises an older database to this program's
- * schema, which older programs then refuse to open.
+ * Opens the database, or creates it, and checks that this program supports its schema. An older database gets this
+ * program's schema, and older programs then refuse to open it.
  * @throws incompatible_store, invalid_config, with the setting
  */
 export async function openDatabase(redis: Redis, { shards }: DatabaseSettings): Promise<Keyspace> {
@@ -35,7 +35,7 @@ const openDatabaseScript: ScriptDefinition<[shards: number], DatabaseSettings & 
   },
 };
 
-/** If the database of the address does not exist, ioredis uses database 0 without an error. */
+/** Checks that the database number in the URL exists. If it does not, ioredis uses database 0 without an error. */
 async function checkNumber(redis: Redis): Promise<void> {
   const { db: number = 0 } = redis.options;
   if (number === 0) return;
@@ -56,7 +56,7 @@ function checkSchema(schema: number): void {
   if (schema <= STORE_SCHEMA) return;
   throw new TurnfoldError(
     'incompatible_store',
-    `schema: the database has schema ${schema}. This program supports schemas up to ${STORE_SCHEMA}. Update turnfold here.`,
+    `schema: the database has schema ${schema}. This program supports only schemas up to ${STORE_SCHEMA}. Update this turnfold.`,
     { field: 'schema', details: { found: schema, supported: STORE_SCHEMA } },
   );
 }
@@ -65,7 +65,7 @@ function checkShards(found: number, wanted: number): void {
   if (found === wanted) return;
   throw new TurnfoldError(
     'incompatible_store',
-    `shards: the database was created with ${found} shards, not ${wanted}. Conversations would not be found. Set shards to ${found}, or use another database.`,
+    `shards: the database was created with ${found} shards, not ${wanted}. With another number, conversations would not be found. Set shards to ${found}, or use another database.`,
     { field: 'shards', details: { found, wanted } },
   );
 }

@@ -4,7 +4,7 @@ import type { EventPage, EventStore } from '../domain/ports/event-store.ts';
 import type { Keyspace } from './keys.ts';
 import { type ScriptOf, scriptBinder } from './script.ts';
 
-/** Durable events in Redis, for services. The script of each operation writes its events. */
+/** Opens the store of durable events in Redis, which services read. Each operation's own script writes its events. */
 export function openEventStore(redis: Redis, keyspace: Keyspace): EventStore {
   return { readEvents: scriptBinder(redis, keyspace)(readEventsScript) };
 }

@@ -7,12 +7,13 @@ import type { Keyspace } from './keys.ts';
 import { callStore, RecordFields } from './records.ts';
 import { readFailure, readRedrive } from './turn-record.ts';
 
-/** Reads in flight at once. A client's call has a second, which includes the commands queued before it. */
+/** Most turns that are read at once. A client's call has one second, which includes commands that were queued before it. */
 const READS = 200;
 
 /**
- * Reads without a script. With a filter by code, it reads full pages until enough turns match. It also reads full pages to
- * replace removed turns, because ever smaller rounds would become one read after the other.
+ * Lists failed turns, without a script. If the query has a filter by error code, full pages are read until enough turns
+ * match. Full pages also replace turns that were removed, because ever smaller rounds would become one read after the
+ * other.
  */
 export async function listFailed(redis: Redis, keyspace: Keyspace, query: FailedQuery): Promise<FailedTurn[]> {
   const found = new Map<string, FailedTurn>();
@@ -34,8 +35,8 @@ export async function listFailed(redis: Redis, keyspace: Keyspace, query: Failed
 }
 
 /**
- * Earliest settlement that is still kept, by the clock of Redis. Older entries are removed when another turn of the shard
- * fails.
+ * Returns the earliest settlement time of which turns are still kept, by the clock of Redis. Entries of older turns are
+ * removed when another turn of the shard fails.
  */
 async function readKeptSince(redis: Redis): Promise<number> {
   const [seconds] = await redis.time();
@@ -44,7 +45,10 @@ async function readKeptSince(redis: Redis): Promise<number> {
 
 const FIELDS = ['agent', 'failure', 'redriveOf', 'redrivenAs'] as const;
 
-/** Returns undefined for an expired, erased or corrupt turn, so that the others are listed. */
+/**
+ * Reads one failed turn. Returns undefined if the turn has expired, was erased or is corrupt, so that the others are still
+ * listed.
+ */
 async function readFailed(
   redis: Redis,
   keyspace: Keyspace,
@@ -69,7 +73,7 @@ async function readFailed(
   }
 }
 
-/** A member of the set of failed turns. */
+/** One failed turn, as the shard's set of failed turns lists it. */
 export interface FailedEntry {
   readonly member: string;
   readonly conversation: ConversationRef;
@@ -77,10 +81,12 @@ export interface FailedEntry {
   readonly failedAt: number;
 }
 
-/** Entries read by one command, because a shard may hold very many. */
+/** Most entries that one command reads, because a shard may have very many failed turns. */
 const PAGE = 200;
 
-/** Failed turns of all shards, newest first. Other tenants are filtered out before their turns are read. */
+/**
+ * Merges the failed turns of all shards, newest first. Turns of other tenants are skipped before their records are read.
+ */
 class FailedEntries {
   readonly #shards: readonly ShardEntries[];
 
@@ -88,9 +94,9 @@ class FailedEntries {
     this.#shards = keyspace.shardNumbers().map((shard) => new ShardEntries(redis, keyspace.failed(shard), query));
   }
 
-  /** Returns the next entries, fewer at the end. */
+  /** Returns the next `count` entries, or fewer at the end. */
   async take(count: number): Promise<FailedEntry[]> {
-    // An empty buffer may hide the newest entry.
+    // All buffers must be filled first, because the newest entry may be in the shard whose buffer is empty.
     await Promise.all(this.#shards.map((shard) => shard.fill()));
     const taken: FailedEntry[] = [];
     while (taken.length < count) {
@@ -104,12 +110,15 @@ class FailedEntries {
   }
 }
 
-/** A turn that fails meanwhile shifts the pages: an entry may be read twice, but none is missed. */
+/**
+ * Reads the failed turns of one shard page by page. A turn that fails in between shifts the pages. So an entry may be read
+ * twice, but none is missed.
+ */
 class ShardEntries {
   readonly #redis: Redis;
   readonly #key: string;
   readonly #query: FailedQuery;
-  /** Oldest first, so that `pop` takes the newest. */
+  /** Entries that were read but not returned yet, oldest first, so that `pop` returns the newest. */
   #inHand: FailedEntry[] = [];
   #readCount = 0;
   #isAtEnd = false;
@@ -124,7 +133,7 @@ class ShardEntries {
     return this.#inHand.length === 0;
   }
 
-  /** Negative infinity if the buffer is empty. */
+  /** Settlement time of the newest buffered entry. Negative infinity if the buffer is empty. */
   get newestAt(): number {
     return this.#inHand[this.#inHand.length - 1]?.failedAt ?? Number.NEGATIVE_INFINITY;
   }
@@ -133,10 +142,10 @@ class ShardEntries {
     return this.#inHand.pop();
   }
 
-  /** Reads the next page if the buffer is empty. */
+  /** Reads the next page of the shard if the buffer is empty. */
   async fill(): Promise<void> {
     const { since, tenant, limit } = this.#query;
-    // Few entries may match a filter, so full pages are read.
+    // With a filter only a few entries may match, so the page is full-size.
     const page = tenant === undefined && this.#query.code === undefined ? Math.min(limit, PAGE) : PAGE;
     while (this.isEmpty && !this.#isAtEnd) {
       const limits = ['LIMIT', this.#readCount, page] as const;
@@ -155,7 +164,7 @@ function readEntries(flat: readonly string[]): FailedEntry[] {
   return flat.flatMap((member, at) => {
     if (at % 2 === 1) return [];
     const [tenant, id, turn, ...rest] = member.split('|');
-    // The next sweep sets such a member aside.
+    // A malformed member is skipped. The next sweep moves it to the quarantine.
     if (tenant === undefined || id === undefined || turn === undefined || rest.length > 0) return [];
     return [{ member, conversation: { tenant, id }, turn, failedAt: Number(flat[at + 1]) }];
   });

@@ -11,14 +11,14 @@ import { acceptTurnScript, answerTurnScript, cancelTurnScript } from './turn-int
 import { beginForkScript, endForkScript, replaceVersionScript } from './versions.ts';
 
 /**
- * Puts the writes of services behind the barrier. A reply says that a write is done only once it is as durable as configured.
- * Otherwise the reply says that the write is unsure. A repeated call that finds its write done waits too. Replies that wrote
- * nothing do not wait. These run without the barrier:
- *
+ * Wraps the store so that the writes of services wait for replicas or disks (the durability barrier). A reply reports a
+ * write as done only once it is as durable as configured. Otherwise the reply says that the write is unsure. A repeated
+ * call whose write was done before waits as well. Replies that wrote nothing do not wait.
+ * These run without waiting:
  * - Writes of workers. After a failover they are recomputed from the accepted input.
- * - Reads, which report the state of the master.
- * - Batches of a fork. The last write of a call is enough, because replication keeps the order. But every erase batch waits for
- *   replicas: if a failover lost an early batch, the last one could not repeat it.
+ * - Reads. They report the state of the master.
+ * - Batches of a fork. Waiting after the last write of the call is enough, because replication keeps the order. But every
+ *   erase batch waits for replicas: if a failover lost an early batch, the last one could not repeat it.
  */
 export function guardStore(store: Store, barrier: Barrier, keyspace: Keyspace): Store {
   const guard = <Input extends readonly unknown[], Reply extends { readonly status: string }>(
@@ -37,7 +37,7 @@ export function guardStore(store: Store, barrier: Barrier, keyspace: Keyspace): 
     beginFork: guard(beginForkScript, 'done'),
     endFork: guard(endForkScript, 'done'),
     decideProposal: guard(decideProposalScript, 'decided', 'concluded'),
-    // A request without reasons comes from an evaluation, not from a service.
+    // Only evaluations of workers request a pass without reasons, so that request does not wait.
     requestPass: (request) => (request.reasons.length === 0 ? store.requestPass(request) : requestPass(request)),
     erase: bindErase(barrier.bind(eraseScript, keyspace, () => true)),
   };

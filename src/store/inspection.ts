@@ -16,34 +16,37 @@ import { decodeDueEntry, isDueEntry, openSweepStore } from './sweep.ts';
 export interface DatabaseFacts {
   readonly schema: number;
   readonly shards: number;
-  /** Newest schema that this program supports. */
+  /** Newest database schema that this program supports. */
   readonly knownSchema: number;
 }
 
-/** Read access to a Redis and its database for `doctor`. Only a release writes. */
+/** Access of `doctor` to a Redis and its database. Only `releaseQuarantined` writes. */
 export interface Inspection {
   readServers(): Promise<MasterAnswers<ServerFacts>>;
   measureAnswers(count: number): Promise<AnswerTimes>;
-  /** @throws redis_denied if the user lacks a worker's permissions */
+  /** @throws redis_denied if the Redis user lacks permissions that a worker needs */
   checkAccess(): Promise<void>;
-  /** True if the server knows WAITAOF. Undefined if the question is forbidden. */
+  /** True if the server knows the command WAITAOF. Undefined if the server forbids asking. */
   canWaitForDisks(): Promise<boolean | undefined>;
   loadScripts(): Promise<number>;
-  /** Undefined without a database. */
+  /** Reads the settings of the database. Returns undefined if there is none. */
   readDatabase(): Promise<DatabaseFacts | undefined>;
   measureShards(shards: number): Promise<ShardMeasure>;
-  /** Some quarantined records of each shard. */
+  /** Returns some quarantined records of each shard. */
   listQuarantined(shards: number): Promise<QuarantinedRecord[]>;
-  /** Returns false without such a record. */
+  /** Takes a record out of quarantine. Returns false if there is no such record. */
   releaseQuarantined(shards: number, release: Release): Promise<boolean>;
-  /** Agents of conversations with an entry in `ready`, each with one of its conversations. */
+  /** Returns the agents that have work due or scheduled, each with one of its conversations. */
   listWaitingAgents(shards: number): Promise<Map<string, ConversationRef>>;
   close(): void;
 }
 
 const ANSWER_MS = 5_000;
 
-/** @throws invalid_config, redis_unavailable */
+/**
+ * Opens a connection for `doctor`.
+ * @throws invalid_config, redis_unavailable
+ */
 export async function openInspection(location: RedisLocation): Promise<Inspection> {
   const redis = openConnection({ ...location, failsFast: true, commandTimeoutMs: ANSWER_MS });
   try {
@@ -80,8 +83,8 @@ async function readDatabase(redis: Redis): Promise<DatabaseFacts | undefined> {
 }
 
 /**
- * Loads every script on every server, and runs none.
- * @returns count of scripts
+ * Loads every Lua script on every server, without running it.
+ * @returns the number of scripts
  */
 async function loadScripts(redis: Redis): Promise<number> {
   const files = readdirSync(new URL('./lua', import.meta.url)).filter((file) => file.endsWith('.lua'));
@@ -95,14 +98,14 @@ async function loadScripts(redis: Redis): Promise<number> {
 
 export interface QuarantinedRecord {
   readonly shard: number;
-  /** Set and member, or `key` and the name of a key. */
+  /** Set and member that were quarantined, or `key` and the name of a key. */
   readonly name: string;
-  /** Milliseconds since epoch. Undefined if the note is corrupt. */
+  /** Time of the quarantine in ms since epoch. Undefined if the note about it is corrupt. */
   readonly at: number | undefined;
   readonly why: string;
 }
 
-/** Limit of records read per shard. */
+/** Most quarantined records that are read per shard. */
 const MOST_RECORDS = 100;
 
 export async function listQuarantined(redis: Redis, keyspace: Keyspace): Promise<QuarantinedRecord[]> {
@@ -114,7 +117,7 @@ export async function listQuarantined(redis: Redis, keyspace: Keyspace): Promise
   return (await Promise.all(keyspace.shardNumbers().map(readShard))).flat();
 }
 
-/** Time, score, reason. */
+/** Parses the note about a quarantined record: time, score and reason. */
 function readNote(shard: number, name: string, note: string): QuarantinedRecord {
   const [, at, why] = /^(\d{1,15}) \S+ (.*)$/s.exec(note) ?? [];
   return { shard, name, at: at === undefined ? undefined : Number(at), why: why ?? note };
@@ -123,7 +126,7 @@ function readNote(shard: number, name: string, note: string): QuarantinedRecord 
 export interface Release {
   readonly shard: number;
   readonly name: string;
-  /** True puts the record back into its set, due now. False drops it. */
+  /** True puts the record back into its set, due now. False drops the record. */
   readonly isRestored: boolean;
 }
 
@@ -134,7 +137,7 @@ const releaseScript: ScriptDefinition<[Release], boolean> = {
   decode: (reply) => reply === 1,
 };
 
-/** Limit of entries read per shard, earliest due first. */
+/** Most entries that are read per shard, those due earliest. */
 const MOST_ENTRIES = 100;
 
 async function listWaitingAgents(redis: Redis, keyspace: Keyspace): Promise<Map<string, ConversationRef>> {
@@ -151,7 +154,10 @@ async function listWaitingAgents(redis: Redis, keyspace: Keyspace): Promise<Map<
   return new Map(found.flat().filter((pair): pair is [string, ConversationRef] => pair[0] !== null));
 }
 
-/** Returns null without an agent, or if the record is corrupt: the sweeper sets a corrupt record aside. */
+/**
+ * Reads the agent that owns a conversation. Returns null if there is none or if the record is corrupt, because the sweeper
+ * quarantines a corrupt record.
+ */
 async function readAgent(redis: Redis, key: string): Promise<string | null> {
   try {
     return await callStore(() => redis.hget(key, 'agent'));

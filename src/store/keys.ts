@@ -1,12 +1,13 @@
 import { crc32 } from 'node:zlib';
 import type { ConversationRef } from '../domain/ids.ts';
 
-/** Schema of the database. Raise it when older programs could misread new data. */
+/** Schema version of the database. Raise it when older programs could misread new data. */
 export const STORE_SCHEMA = 1;
 
 /**
- * Names of all keys. All keys of a conversation lie in one Cluster slot, by the hash tag `{tf<K>}` with K = crc32(tenant/id)
- * mod shards. The sets of the shard lie in the same slot, so one script may use all of them.
+ * Builds the names of all Redis keys. All keys of a conversation are in one Cluster hash slot, by the hash tag `{tf<K>}`
+ * with K = crc32(tenant/id) mod shards. The sorted sets of the shard are in the same slot, so one script may use all of
+ * them.
  */
 export class Keyspace {
   readonly shards: number;
@@ -23,7 +24,7 @@ export class Keyspace {
     return Array.from({ length: this.shards }, (_, shard) => shard);
   }
 
-  /** Prefix of all keys of a shard. */
+  /** Prefix of all keys of a shard (a group of conversations). */
   shardPrefix(shard: number): string {
     return `{tf${shard}}:`;
   }
@@ -32,32 +33,41 @@ export class Keyspace {
     return `{tf${shard}}:ready`;
   }
 
-  /** Failed turns as `tenant|id|turn`. Scripts derive the name from `ready`. */
+  /** Key of the failed turns of a shard, as `tenant|id|turn`. Scripts derive this name from that of `ready`. */
   failed(shard: number): string {
     return `{tf${shard}}:failed`;
   }
 
-  /** Passes that wait for a worker or have one, by time of request. Scripts derive the name from `ready`. */
+  /**
+   * Key of the compaction passes that wait for a worker or have one, by time of request. Scripts derive this name from that
+   * of `ready`.
+   */
   openPasses(shard: number): string {
     return `{tf${shard}}:passes`;
   }
 
-  /** Conversations with an idle TTL, by the end of that TTL. Scripts derive the name from `ready`. */
+  /**
+   * Key of the conversations with an idle TTL, by the time at which it expires. Scripts derive this name from that of
+   * `ready`.
+   */
   idle(shard: number): string {
     return `{tf${shard}}:idle`;
   }
 
-  /** Bad records that were set aside, as `lua/shared/quarantine.lua` writes them. */
+  /** Key of the shard's quarantine: bad records that `lua/shared/quarantine.lua` moved there. */
   quarantined(shard: number): string {
     return `{tf${shard}}:quarantined`;
   }
 
-  /** All conversations as `tenant|id`. Scripts derive the name from `ready`. */
+  /** Key of the list of all conversations of a shard, as `tenant|id`. Scripts derive this name from that of `ready`. */
   conversations(shard: number): string {
     return `{tf${shard}}:conversations`;
   }
 
-  /** Turns that wait for outside answers, as `tenant|kind|id|turn`. Scripts derive the name from `ready`. */
+  /**
+   * Key of the turns that wait for tool results or approvals, as `tenant|kind|id|turn`. Scripts derive this name from that
+   * of `ready`.
+   */
   waiting(shard: number): string {
     return `{tf${shard}}:waiting`;
   }
@@ -66,34 +76,35 @@ export class Keyspace {
     return `{tf${shard}}:sweep`;
   }
 
-  /** Mark that is written before each wait for replicas: see `Barrier`. */
+  /** Key that is written before each wait for replicas. See `Barrier`. */
   barrier(conversation: ConversationRef): string {
     return `${this.shardPrefix(this.shardOf(conversation))}barrier`;
   }
 
-  /** Settings that must never change. */
+  /** Key of the database settings that must never change. */
   database(): string {
     return '{tf}:database';
   }
 
-  /** Calibrations per model. */
+  /** Key of the calibrations (token count of the provider divided by ours) of all models. */
   calibrations(): string {
     return '{tf}:calibrations';
   }
 
-  /** Running workers by the time of their last renewal. */
+  /** Key of the running workers, by the time at which each last reported. */
   workers(): string {
     return '{tf}:workers';
   }
 
-  /** Lease on measuring the shared state. */
+  /** Key of the lease under which one worker measures the state that all workers share. */
   measuring(): string {
     return '{tf}:measuring';
   }
 
   /**
-   * Keys of every script of a conversation, in the order of `lua/shared/key-names.lua`. Scripts build the keys of turns,
-   * summaries and operations from their prefixes, because only the script knows the head turn. They lie in the same slot.
+   * Keys for every script on a conversation, in the order of `lua/shared/key-names.lua`. For turns, summaries and
+   * operations the list has only prefixes, because only the script knows the ids. Keys with these prefixes are in the same
+   * slot.
    */
   conversation(conversation: ConversationRef): string[] {
     const { tenant, id } = conversation;
@@ -124,12 +135,12 @@ export class Keyspace {
     return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:t:${conversation.id}:${turn}`;
   }
 
-  /** Channel that publishes text while a model writes it. It is not a key. */
+  /** Name of the channel on which text is published while a model writes it. It is not a key. */
   textChannel(conversation: ConversationRef): string {
     return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:text:${conversation.id}`;
   }
 
-  /** Outcome of a decision on a proposal. */
+  /** Key of the outcome of a person's decision on a compaction proposal. */
   decision(conversation: ConversationRef, operation: string): string {
     return `{tf${this.shardOf(conversation)}}:${conversation.tenant}:op:${conversation.id}:review:${operation}`;
   }

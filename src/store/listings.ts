@@ -18,7 +18,7 @@ import { RecordFields } from './records.ts';
 import { type ScriptDefinition, scriptBinder } from './script.ts';
 import { decodeWaiting, WAIT_FIELDS } from './turn-record.ts';
 
-/** Lists over all shards, with one script per shard. */
+/** Lists conversations and waiting turns of all shards. One script call reads one shard. */
 export function openListingStore(redis: Redis, keyspace: Keyspace): ListingStore {
   const bind = scriptBinder(redis, keyspace);
   const conversations = bind(listConversationsScript);
@@ -46,7 +46,7 @@ export function openListingStore(redis: Redis, keyspace: Keyspace): ListingStore
   };
 }
 
-/** Query of one shard. `after` is a name in the set of the shard, or empty. */
+/** Query of one shard. `after` is the name in the shard's set after which to continue, or empty. */
 type ShardQuery<Query> = Omit<Query, 'after'> & { readonly shard: number; readonly after: string };
 
 type ListConversationsRow = readonly [
@@ -126,7 +126,9 @@ function decodeConversationRow([
   };
 }
 
-/** Limit of bytes of a page. The arguments of calls are complete, so that a person approves what will run. */
+/**
+ * Most bytes of one page. The arguments of tool calls are not shortened, so that a person approves exactly what will run.
+ */
 const PAGE_BYTES = 1_000_000;
 
 type ListWaitingRow = readonly [name: string, agent: string, ...wait: (string | null)[]];
@@ -163,20 +165,20 @@ function decodeWaitingRow([name, agent, ...wait]: ListWaitingRow): WaitingTurn {
   const { conversation, turn, for: kind } = readWaitingName(name);
   const fields = RecordFields.ofValues(name, WAIT_FIELDS, wait);
   const waiting = decodeWaiting(fields);
-  if (waiting === undefined) return fields.refuse('waitFor', 'it is missing');
+  if (waiting === undefined) return fields.refuse('waitFor', 'the field is missing');
   return { ...nameConversation(conversation), turn, agent, waiting: { ...waiting, for: kind } };
 }
 
 interface ShardPage<Row> {
   readonly rows: readonly { readonly name: string; readonly item: Row }[];
-  /** Last name that the script examined, or empty. */
+  /** Last name that the script read, or empty. */
   readonly last: string;
-  /** Count of the names that the script examined. */
+  /** Number of names that the script read. */
   readonly examined: number;
   readonly isEnd: boolean;
 }
 
-/** Decodes the rows of a page. A corrupt row is left out, so that the others are listed. */
+/** Decodes the rows of a page. A corrupt row is left out, so that the other rows are still listed. */
 function readRows<Row extends readonly [name: string, ...unknown[]], Item>(
   rows: readonly Row[],
   decode: (row: Row) => Item,
@@ -193,22 +195,25 @@ function readRows<Row extends readonly [name: string, ...unknown[]], Item>(
 
 interface ShardWalk<Row> {
   readonly shards: readonly number[];
-  /** First shard, and the name after which to start there. Undefined starts at the first shard. */
+  /** First shard to read, and the name in it after which to start. Undefined starts with the first shard. */
   readonly from: { readonly shard: number; readonly name: string } | undefined;
   readonly limit: number;
   readonly read: (shard: number, after: string) => Promise<ShardPage<Row>>;
 }
 
-/** Names that one script examines, which blocks Redis for about a millisecond. */
+/** Most names that one script call reads. The call blocks Redis for about a millisecond. */
 const NAMES_PER_SCRIPT = 250;
-/** Names that one call examines, even if none matches. */
+/** Most names that one client call reads in total, even if none matches. */
 const NAMES_PER_CALL = 2_000;
-/** Shards read at once. In a small database most are empty, and a round trip for each would take long. */
+/**
+ * Most shards that are read at the same time. In a small database most shards are empty, and reading one after the other
+ * would take long.
+ */
 const MOST_AT_ONCE = 64;
 
 /**
- * Walks the shards in order until it has `limit` rows or has examined enough names.
- * @returns the rows, and the name to continue after, or undefined at the end of the last shard
+ * Reads the shards in order until there are `limit` rows or enough names were read.
+ * @returns the rows, and the name to continue after, which is undefined after the last shard
  */
 async function walkShards<Row>({ shards, from, limit, read }: ShardWalk<Row>): Promise<{
   readonly items: readonly Row[];
@@ -233,7 +238,8 @@ async function walkShards<Row>({ shards, from, limit, read }: ShardWalk<Row>): P
       const hasMore = !isWholeShard || at < wave.length - 1 || rest.length > 0;
       if (hasMore && (items.length >= limit || examinedNames >= NAMES_PER_CALL)) return { items, next: after };
       if (isWholeShard) continue;
-      // The shard has more names than one script examines. It is continued, and later shards of this wave are read again.
+      // The shard has more names than one script call reads. Reading continues in this shard, and the later shards are read
+      // again.
       start = { shard, name: last };
       rest.unshift(...wave.slice(at));
       width = 1;

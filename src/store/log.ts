@@ -48,14 +48,14 @@ export const appendScript: ScriptOf<ContextStore['append']> = {
   },
 };
 
-/** Entries of one page. A reply of 10,000 entries would block Redis. */
+/** Most log entries of one page, because a reply of 10,000 entries would block Redis. */
 const PAGE_ENTRIES = 500;
-/** Bytes of one page. An entry may have 1 MiB. */
+/** Most bytes of one page, because a single entry may have 1 MiB. */
 const PAGE_BYTES = 4_000_000;
 
 /**
- * Reads the entries of the ranges in order, page by page. A log has no gaps, so reading stops at the first missing seq. A
- * corrupt range may end far behind the log.
+ * Makes the function that reads log entries of several ranges in order, page by page. A log has no gaps, so it stops at the
+ * first missing seq. A range from a corrupt record may end far after the last entry.
  */
 export function bindReadLog(redis: Redis, keyspace: Keyspace): ContextStore['readLog'] {
   const readPage = scriptBinder(redis, keyspace)(readLogScript);
@@ -82,18 +82,21 @@ const readLogScript: ScriptDefinition<[conversation: ConversationRef, seqs: read
   },
 };
 
-/** Position in a list of ranges. It never lists more seqs than requested, because a corrupt range may end at 9e15. */
+/**
+ * Walks through the seqs of several ranges. It never lists more seqs than requested, because a range from a corrupt record
+ * may end at 9e15.
+ */
 class SeqCursor {
   readonly #ranges: readonly SeqRange[];
   #range = 0;
-  /** Seqs of that range that were read. */
+  /** Number of seqs of the current range that were read. */
   #done = 0;
 
   constructor(ranges: readonly SeqRange[]) {
     this.#ranges = ranges.filter(({ from, to }) => from <= to);
   }
 
-  /** Returns at most `count` next seqs. */
+  /** Returns up to `count` seqs that come next. */
   peek(count: number): number[] {
     const seqs: number[] = [];
     for (let at = this.#range, done = this.#done; at < this.#ranges.length && seqs.length < count; at += 1, done = 0) {
@@ -111,19 +114,20 @@ class SeqCursor {
     }
   }
 
-  /** Size of the present range. */
+  /** Number of seqs in the current range. */
   #size(): number | undefined {
     const range = this.#ranges[this.#range];
     return range && range.to - range.from + 1;
   }
 }
 
-/** `tokens bytes totalTokens totalBytes at turn` */
+/** First line of a log entry: `tokens bytes totalTokens totalBytes at turn`. */
 const HEADER = /^(\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\d{1,15}) (\S+)$/;
 
 /**
- * Decodes an entry of `log:`: `tokens bytes totalTokens totalBytes at turn`, then the JSON of the message on the next line.
- * Only the script knows the totals. A script must not re-encode JSON, so it writes the totals as a first line.
+ * Decodes an entry of the log. The first line is `tokens bytes totalTokens totalBytes at turn`, and the next line is the
+ * message as JSON. Only the Lua script knows the totals, and Lua must not re-encode JSON, so the totals are in a line of
+ * their own.
  * @param key name of the log, for errors
  * @throws corrupt_record
  */
@@ -131,7 +135,7 @@ export function decodeLogEntry(seq: number, text: string, key: string): LogEntry
   const place = { key, field: String(seq) };
   const end = text.indexOf('\n');
   const [, tokens, bytes, totalTokens, totalBytes, at, turn] = HEADER.exec(text.slice(0, Math.max(end, 0))) ?? [];
-  if (turn === undefined) throw corruptRecord(key, place.field, 'it is not an entry of a log');
+  if (turn === undefined) throw corruptRecord(key, place.field, 'the entry of the log is malformed');
   return {
     seq,
     message: decodeMessage(place, text.slice(end + 1)),
@@ -144,12 +148,13 @@ export function decodeLogEntry(seq: number, text: string, key: string): LogEntry
 }
 
 /**
- * Decodes a message. Checked by hand, because a schema takes ten times as long and a log has many messages.
+ * Decodes a message from JSON. The message is checked by hand, because a schema takes ten times as long and a log has many
+ * messages.
  * @throws corrupt_record
  */
 export function decodeMessage(place: Place, text: string): Message {
   const value = parseRecordJson(place, text);
-  if (!isMessage(value)) throw corruptRecord(place.key, place.field, 'it is not a message');
+  if (!isMessage(value)) throw corruptRecord(place.key, place.field, 'the value is not a valid message');
   return value;
 }
 
@@ -172,12 +177,15 @@ function isToolCall(value: unknown): boolean {
   return isNamed && (providerId === undefined || typeof providerId === 'string');
 }
 
-/** Encodes an entry of another log unchanged. */
+/** Encodes a log entry of the source of a fork, unchanged. */
 export function encodeLogEntry({ message, tokens, bytes, total, at, turn = '-' }: LogEntry): string {
   return `${[tokens, bytes, total.tokens, total.bytes, at, turn].join(' ')}\n${JSON.stringify(message)}`;
 }
 
-/** Encodes messages as arguments: the count, then tokens, bytes, 1 for a user message else 0, and JSON of each. */
+/**
+ * Encodes messages as script arguments, with their number first. Each message is its tokens, its bytes, 1 for a user
+ * message else 0, and its JSON.
+ */
 export function encodeMessages(messages: readonly (Weight & { readonly message: Message })[]): (string | number)[] {
   const args: (string | number)[] = [messages.length];
   for (const { tokens, bytes, message } of messages) {

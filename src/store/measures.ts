@@ -3,16 +3,19 @@ import { measureServerLoad, pingServers, type ServerLoad } from '../redis/server
 import type { Keyspace } from './keys.ts';
 import { type ScriptOf, scriptBinder } from './script.ts';
 
-/** Facts for gauges, beside the ports of the store. */
+/** Measurements of Redis for gauges. */
 export interface StoreMeasures {
-  /** Load of the servers that answer. Undefined if every server forbids the question. */
+  /** Measures the memory use of the servers that answer. Undefined if every server forbids INFO. */
   measureServers(): Promise<ServerLoad | undefined>;
   /**
-   * Resolves when every server has answered.
+   * Resolves once every server has answered a ping.
    * @throws redis_unavailable
    */
   ping(): Promise<void>;
-  /** Leases the measuring of shared state. Returns true if the owner has the lease now. 0 ms gives it back. */
+  /**
+   * Claims or renews the lease under which one worker measures for all. Returns true if `owner` has the lease now. With 0
+   * ms the lease is given back.
+   */
   holdMeasuring(owner: string, leaseMs: number): Promise<boolean>;
 }
 

@@ -2,17 +2,20 @@ import type { ConversationRef } from '../domain/ids.ts';
 import type { Subscriber } from '../redis/subscriber.ts';
 import type { Keyspace } from './keys.ts';
 
-/** Listens for events of conversations while a caller waits. A notice may be lost, so the caller also polls. */
+/** Lets a caller wait for the next event of a conversation. A notification may be lost, so the caller also polls. */
 export interface Notices {
   /**
-   * Resolves at a notice of the conversation, when listening has begun, after `ms`, or when the signal aborts. Listening
-   * counts as a notice, because events before it did not reach the caller.
+   * Resolves at the next event of the conversation, when listening has begun, after `ms`, or when the signal aborts. The
+   * start of listening counts as an event, because earlier events did not reach the caller.
    */
   wait(conversation: ConversationRef, ms: number, signal?: AbortSignal): Promise<void>;
   close(): void;
 }
 
-/** Time that a channel stays subscribed after its last waiter, so that a caller that polls and waits again misses no event. */
+/**
+ * Milliseconds for which a channel stays subscribed after the last caller has left. A caller that polls and then waits
+ * again misses no event.
+ */
 const LINGER_MS = 2_000;
 
 interface Channel {
@@ -67,7 +70,7 @@ class RedisNotices implements Notices {
     };
     const channel: Channel = { waiters, notify };
     this.#channels.set(name, channel);
-    // Not awaited: if the subscription fails, the waiter polls after its timeout.
+    // The subscription is not awaited. If it fails, the caller polls after its timeout.
     this.#subscriber.join(name, notify).then(resolve, () => undefined);
     return channel;
   }

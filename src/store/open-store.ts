@@ -13,7 +13,10 @@ import { openTextPublisher } from './text-deltas.ts';
 import { openTurnStore } from './turns.ts';
 import { openVersionStore } from './versions.ts';
 
-/** @param keyspace from `openDatabase`, which has checked the settings */
+/**
+ * Opens all storage ports in Redis.
+ * @param keyspace from `openDatabase`, which has checked the settings
+ */
 export function openStore(redis: Redis, keyspace: Keyspace): Store {
   return {
     ...openTurnStore(redis, keyspace),

@@ -10,34 +10,34 @@ import type { Keyspace } from './keys.ts';
 import { RecordFields } from './records.ts';
 import { checkVersionRecord } from './version-record.ts';
 
-/** Reply of the scripts that hand out a pass: the fields of the pass and of its conversation. */
+/** Reply of the scripts that hand out a compaction pass: the fields of the pass and of its conversation. */
 export type ClaimedReply = ['claimed', string[], string[]];
 
 /**
- * Fields of `pass:<id>`. The key exists while a pass is requested or in progress. Times in ms since epoch.
+ * Fields of `pass:<id>`. The key exists while a compaction pass is requested or in progress. Times in ms since epoch.
  *
  * The request:
  * - passId, requestedAt
- * - reasons      separated by commas
- * - refused      upper bound of a size that a provider refused, if `overflow` is among the reasons
- * - calibration  largest calibration of the requests
- * - wake         wake that was requested last
+ * - reasons      reasons to compact, separated by commas
+ * - refused      upper bound in tokens of the context that a provider refused as too long, if `overflow` is a reason
+ * - calibration  largest calibration factor that a request gave
+ * - wake         id of the wake (queue job) that was requested last
  *
  * Its owner:
  * - owner, lease, attempts
- * - parked       job under which the pass is parked, or the mark of a review
- * - parkedBy     owner that parked the pass or stopped
- * - parkedUntil  end of that parking: until then only `parked` may claim
- * - resumed      1 if the job that it was parked under has claimed it
- * - plan         JSON
- * - sweeps       pushes by the sweeper since the last claim
+ * - parked       parent job that waits for its child jobs, or a constant while a person reviews the proposal
+ * - parkedBy     owner that gave the pass back, for its child jobs or at a stop
+ * - parkedUntil  until this time only the job in `parked` may claim the pass
+ * - resumed      1 once that parent job has claimed the pass again
+ * - plan         the compaction plan as JSON
+ * - sweeps       number of sweeps since the last claim
  *
  * Its review:
- * - proposal     JSON
+ * - proposal     the proposed version as JSON
  * - proposalId, proposedAt, expiresAt
- * - proposedOver live version under the proposal
- * - decision     operation of the decision
- * - verdict      JSON
+ * - proposedOver number of the version that was live when the proposal was made
+ * - decision     id of the operation that decided
+ * - verdict      the decision as JSON
  */
 export function decodeClaimedPass(keyspace: Keyspace, conversation: ConversationRef, reply: ClaimedReply): ClaimedPass {
   const pass = RecordFields.ofList(keyspace.key(conversation, 'pass'), reply[1]);
@@ -53,17 +53,19 @@ export function decodeClaimedPass(keyspace: Keyspace, conversation: Conversation
     ...(pass.has('proposal') && {
       review: {
         proposal: decodeProposal(pass),
-        ...(pass.has('verdict') && { verdict: pass.json('verdict', verdictSchema) as Verdict }), // exact optional fields
+        ...(pass.has('verdict') && { verdict: pass.json('verdict', verdictSchema) as Verdict }), // the type allows absent fields, but not undefined ones
       },
     }),
   };
 }
 
-/** Refuses a plan with ranges beyond the end of the log. */
+/** Decodes the plan of a pass. Refuses a plan with ranges after the end of the log. */
 function readPlan(pass: RecordFields, head: number): PassPlan {
   const plan = pass.json('plan', passPlanSchema);
   const isSound = [...plan.sequences, ...plan.evict].every(({ from, to }) => from <= to && to <= head);
-  return isSound && plan.head <= head ? plan : pass.refuse('plan', `it is not a plan for ${head} messages`);
+  return isSound && plan.head <= head
+    ? plan
+    : pass.refuse('plan', `the value is not a valid plan for a log of ${head} messages`);
 }
 
 const verdictSchema = z.discriminatedUnion('kind', [

@@ -11,7 +11,7 @@ import { RecordFields } from './records.ts';
 import { type Argument, decodeStatus, encodePairs, type ScriptOf, scriptBinder } from './script.ts';
 import { encodeTexts, versionArgs } from './version-record.ts';
 
-/** Passes in Redis. Every operation is one script. */
+/** Opens the store of compaction passes in Redis. Each operation is one script. */
 export function openPassStore(redis: Redis, keyspace: Keyspace): PassStore {
   const bind = scriptBinder(redis, keyspace);
   return {
@@ -63,7 +63,7 @@ const claimPassScript: ScriptOf<PassStore['claimPass']> = {
       case 'failed':
         return { status: 'failed', passId: answer[1], ...(answer[2] === 1 && { wakeTurn }) };
       case 'held':
-        return { status: 'held', untilMs: Number(answer[1]) }; // checked by the script
+        return { status: 'held', untilMs: Number(answer[1]) }; // the script returns no other value
       case 'empty':
       case 'gone':
         return { status: answer[0] };
@@ -130,7 +130,7 @@ const endPassScript: ScriptOf<PassStore['endPass']> = {
   decode: (reply) => decodeEnd(reply as EndReply),
 };
 
-/** First arguments of every script that ends a pass for its owner. */
+/** First arguments of every script with which the owner of a pass ends it. */
 function endArgs(
   { passId, owner }: PassLease,
   { outcome, backoff, wakeTurn, seenReasons, conversationTtl }: PassEnd,

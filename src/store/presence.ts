@@ -24,7 +24,10 @@ function encodeMember({ worker, roles, startedAt }: WorkerPresence): string {
   return [worker, roles.join(','), startedAt].join('|');
 }
 
-/** Reads members, each followed by the time of its last renewal. An unknown member is left out. */
+/**
+ * Decodes the workers that were reported as lost: members, each followed by the time of its last report. A member of
+ * unknown form is left out.
+ */
 function decodeLost(flat: readonly string[]): LostWorker[] {
   const lost: LostWorker[] = [];
   for (let index = 0; index + 1 < flat.length; index += 2) {

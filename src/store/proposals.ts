@@ -10,7 +10,7 @@ import { decodeProposal, decodeReasons } from './pass-record.ts';
 import { callStore, corruptRecord, RecordFields, readJson } from './records.ts';
 import { decodeStatus, type ScriptOf, scriptBinder } from './script.ts';
 
-/** Proposals of passes under review, for services. */
+/** Opens the operations of services on compaction proposals, which a person approves or rejects. */
 export function openProposalStore(redis: Redis, keyspace: Keyspace): ProposalStore {
   const bind = scriptBinder(redis, keyspace);
   return {
@@ -98,7 +98,7 @@ const refusalSchema: z.ZodType<ApprovalRefusal> = z.object({
 });
 
 /**
- * Decodes the outcome of a decision: the end of the pass with the live version, or the refusal as JSON. See
+ * Decodes the outcome of a decision on a proposal: how the pass ended and the live version, or a refusal as JSON. See
  * `lua/shared/review.lua`.
  * @param key name of the key, for errors
  */
@@ -109,7 +109,8 @@ function decodeDecisionAnswer(text: string, key: string): DecisionAnswer {
       return { status: 'refused', refusal: readJson({ key, field: '' }, rest.join(' '), refusalSchema) };
     case 'approved': {
       const version = Number(rest[0]);
-      if (!Number.isSafeInteger(version)) throw corruptRecord(key, '', 'it must name a version');
+      if (!Number.isSafeInteger(version))
+        throw corruptRecord(key, '', 'the value must contain the number of a version');
       return { status: 'approved', version };
     }
     case 'rejected':
@@ -121,7 +122,7 @@ function decodeDecisionAnswer(text: string, key: string): DecisionAnswer {
 
 const FIELDS = ['proposal', 'passId', 'reasons', 'proposedAt', 'expiresAt', 'decision'];
 
-/** One command, so that all fields are of one moment. */
+/** Reads all fields by one command, so that they belong to the same moment. */
 function bindReadProposal(redis: Redis, keyspace: Keyspace): ProposalStore['readProposal'] {
   return async (conversation) => {
     const key = keyspace.key(conversation, 'pass');

@@ -4,9 +4,9 @@ import { TurnfoldError } from '../domain/errors.ts';
 import { callRedis, callRedisOnce } from '../redis/connection.ts';
 
 /**
- * Error for a corrupt record.
+ * Makes the error for a corrupt record.
  * @param field '' for the whole key
- * @param why without the value, which may be content
+ * @param why reason without the value itself, which may be user content
  */
 export function corruptRecord(key: string, field: string, why: string, cause?: unknown): TurnfoldError {
   const place = field === '' ? key : `${key}, field ${field}`;
@@ -17,20 +17,20 @@ export function corruptRecord(key: string, field: string, why: string, cause?: u
   );
 }
 
-/** Fault of a key that holds another type of Redis value. */
-export const OTHER_TYPE = 'the key has another type than expected';
+/** Reason of the error if a key has another type of Redis value. */
+export const OTHER_TYPE = 'the key has the wrong type of Redis value';
 
-/** Error of `lua/shared/corrupt.lua`. */
+/** Matches the error reply of `lua/shared/corrupt.lua`. */
 const NAMED = /^CORRUPT (\S+) ([^;]*);/;
-/** Errors of Redis and of scripts that compute with a malformed value. */
+/** Matches errors of Redis, and of scripts, about a malformed value. */
 const MALFORMED = /^ERR (user_script:\d+: |(hash )?value is not (an integer|a valid float)|increment or decrement)/;
 
-/** Like `callRedis`, and codes a failure on a corrupt record as `corrupt_record`. */
+/** Like `callRedis`, but converts errors about corrupt records to `corrupt_record`. */
 export async function callStore<T>(call: () => Promise<T>): Promise<T> {
   return await nameCorruption(callRedis(call));
 }
 
-/** Like `callStore`, for a call that must not be repeated on another connection. */
+/** Like `callStore`, but never repeats the call, because the call must not run on a new connection. */
 export async function callStoreOnce<T>(call: () => Promise<T>): Promise<T> {
   return await nameCorruption(callRedisOnce(call));
 }
@@ -56,19 +56,19 @@ function findCorruption(cause: unknown): TurnfoldError | undefined {
     : undefined;
 }
 
-/** ioredis adds the failed command to an error reply. */
+/** Returns the keys of the failed command, which ioredis adds to the error. */
 function keysOf(cause: Error): string[] {
   const { name = '', args = [] } = (cause as { command?: { name?: string; args?: unknown[] } }).command ?? {};
   const isScript = name.startsWith('eval');
   return (isScript ? args.slice(2, 2 + Number(args[1])) : args.slice(0, 1)).map(String);
 }
 
-/** Names of an index that are examined in search of a key of another type. */
+/** Most names of an index that are checked in the search for a key of the wrong type. */
 const MOST_NAMES = 10_000;
 
 /**
- * Finds the key of another type after a script failed on one. It examines the conversation's keys, in the order of
- * `Keyspace.conversation`, then the keys in its index.
+ * Finds the key of the wrong type after a script failed on one. It checks the conversation's own keys, in the order of
+ * `Keyspace.conversation`, then the keys that its index lists.
  */
 export async function findKeyOfOtherType(redis: Redis, keys: readonly string[]): Promise<string | undefined> {
   const types = ['hash', 'hash', 'list', 'hash', 'hash', 'hash', 'set', 'stream', 'string', 'zset'];
@@ -88,10 +88,12 @@ async function findOtherType(
   return keys.find((key, at) => types[at] !== 'none' && types[at] !== typeOf(key, at));
 }
 
-/** Upper bound of seqs. A larger number in a record is corrupt. */
+/** Largest valid seq (message number). A larger number in a record means that the record is corrupt. */
 export const MAX_SEQ = 1_000_000_000;
 
-/** Fields of one record in Redis. A malformed field throws `corrupt_record`, with key and field. */
+/**
+ * Reads typed fields of one record in Redis. A malformed field throws `corrupt_record`, with the names of key and field.
+ */
 export class RecordFields {
   readonly key: string;
   readonly #values: ReadonlyMap<string, string>;
@@ -101,15 +103,15 @@ export class RecordFields {
     this.#values = values;
   }
 
-  /** Builds the fields from alternating names and values, the form in which HGETALL replies inside Lua. */
+  /** Builds the fields from a list of names and values in turn, as HGETALL returns them inside Lua. */
   static ofList(key: string, flat: unknown): RecordFields {
-    if (!Array.isArray(flat)) throw corruptRecord(key, '', 'it is not a hash');
+    if (!Array.isArray(flat)) throw corruptRecord(key, '', 'the key must be a hash');
     const values = new Map<string, string>();
     for (let at = 0; at + 1 < flat.length; at += 2) values.set(String(flat[at]), String(flat[at + 1]));
     return new RecordFields(key, values);
   }
 
-  /** From the reply to HMGET. */
+  /** Builds the fields from the reply to HMGET. */
   static ofValues(key: string, names: readonly string[], values: readonly unknown[]): RecordFields {
     return new RecordFields(
       key,
@@ -130,10 +132,10 @@ export class RecordFields {
   }
 
   needText(field: string): string {
-    return this.text(field) ?? this.refuse(field, 'it is missing');
+    return this.text(field) ?? this.refuse(field, 'the field is missing');
   }
 
-  /** Fields with the prefix, without it. */
+  /** Returns the fields whose names begin with the prefix, without that prefix. */
   withPrefix(prefix: string): [string, string][] {
     return [...this.#values]
       .filter(([name]) => name.startsWith(prefix))
@@ -148,17 +150,17 @@ export class RecordFields {
     return values.find((value) => value === text) ?? this.refuse(field, `it must be one of ${values.join(', ')}`);
   }
 
-  /** An integer from 0 to 2^53 − 1, or undefined if the field is missing. */
+  /** Reads an integer from 0 to 2^53 − 1. Returns undefined if the field is missing. */
   count(field: string): number | undefined {
     const text = this.text(field);
     return text === undefined ? undefined : this.toCount(field, text);
   }
 
   needCount(field: string): number {
-    return this.count(field) ?? this.refuse(field, 'it is missing');
+    return this.count(field) ?? this.refuse(field, 'the field is missing');
   }
 
-  /** Counts separated by spaces. Empty if the field is missing. */
+  /** Reads integers separated by spaces. Returns an empty list if the field is missing. */
   counts(field: string): number[] {
     return (this.text(field) ?? '')
       .split(' ')
@@ -168,22 +170,23 @@ export class RecordFields {
 
   toCount(field: string, text = ''): number {
     const count = Number(text);
-    if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(count)) this.refuse(field, 'it must hold integers');
+    if (!/^\d{1,16}$/.test(text) || !Number.isSafeInteger(count))
+      this.refuse(field, 'the value must consist of integers');
     return count;
   }
 
-  /** A seq from 1 to `head`. */
+  /** Parses a seq from 1 to `head`. */
   toSeq(field: string, text: string | undefined, head = MAX_SEQ): number {
     const seq = this.toCount(field, text);
-    if (seq < 1 || seq > head) this.refuse(field, `it must name messages from 1 to ${head}`);
+    if (seq < 1 || seq > head) this.refuse(field, `the value must be a message number from 1 to ${head}`);
     return seq;
   }
 
-  /** A number ≥ 0. */
+  /** Parses a number that is at least 0. */
   toNumber(field: string, text: string): number {
     const number = Number(text);
     if (!/^\d+(\.\d+)?(e-?\d+)?$/.test(text) || !(number <= Number.MAX_SAFE_INTEGER))
-      this.refuse(field, 'it must hold a number');
+      this.refuse(field, 'the value must be a number');
     return number;
   }
 
@@ -196,26 +199,32 @@ export class RecordFields {
   }
 }
 
-/** Key and field of a value. */
+/** Key and field in which a value was stored, for errors. */
 export interface Place {
   readonly key: string;
-  /** '' for the whole key. */
+  /** Name of the field, or '' for the whole key. */
   readonly field: string;
 }
 
-/** @throws corrupt_record */
+/**
+ * Parses JSON and checks it against a schema.
+ * @throws corrupt_record
+ */
 export function readJson<Value>(place: Place, text: string, schema: z.ZodType<Value>): Value {
   const read = schema.safeParse(parseRecordJson(place, text));
-  if (!read.success) throw corruptRecord(place.key, place.field, 'its JSON has another form');
+  if (!read.success) throw corruptRecord(place.key, place.field, 'the JSON does not match the schema of this record');
   return read.data;
 }
 
-/** @throws corrupt_record */
+/**
+ * Parses JSON.
+ * @throws corrupt_record
+ */
 export function parseRecordJson({ key, field }: Place, text: string): unknown {
   try {
     return JSON.parse(text);
   } catch {
-    // The error of the parser would quote content.
-    throw corruptRecord(key, field, 'it is not JSON');
+    // The parser's own error is dropped, because it would quote user content.
+    throw corruptRecord(key, field, 'the value is not valid JSON');
   }
 }

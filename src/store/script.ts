@@ -6,35 +6,38 @@ import type { ConversationRef } from '../domain/ids.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore, corruptRecord, findKeyOfOtherType, OTHER_TYPE } from './records.ts';
 
-/** Milliseconds for which an operation's answer is kept. */
+/** Milliseconds for which the reply to an operation is kept for repeated calls. */
 export const OPERATION_MS = 86_400_000;
 
 export type Argument = string | number;
 
-/** A Lua script with the order of its arguments and the decoder of its reply. `Input` holds the operation's parameters. */
+/**
+ * A Lua script, with the encoding of its arguments and the decoder of its reply. `Input` lists the parameters of the
+ * operation.
+ */
 export interface ScriptDefinition<Input extends readonly unknown[], Reply> {
   /** Name of the file under `lua/`, without its extension. */
   readonly file: string;
-  /** Absent: all keys of the conversation that the first parameter is or names. */
+  /** Names of the keys. If absent, they are all keys of the conversation in the first parameter. */
   readonly keys?: (input: Input, keyspace: Keyspace) => string[];
   readonly args: (input: Input, keyspace: Keyspace) => readonly Argument[];
   readonly decode: (reply: unknown, input: Input, keyspace: Keyspace) => Reply;
 }
 
-/** Script that implements one operation of a port. */
+/** Script that implements one operation of a storage port. */
 export type ScriptOf<Operation extends (...input: never[]) => Promise<unknown>> = ScriptDefinition<
   Parameters<Operation>,
   Awaited<ReturnType<Operation>>
 >;
 
-/** A script over one keyspace. */
+/** A Lua script for one database. */
 export class Script<Input extends readonly unknown[], Reply> {
   readonly lua: string;
   readonly sha: string;
   readonly #definition: ScriptDefinition<Input, Reply>;
   readonly #keyspace: Keyspace;
 
-  /** Reads the file. Called when a store opens, not at import. */
+  /** Loads the script file. This happens when a store opens, not at import. */
   constructor(definition: ScriptDefinition<Input, Reply>, keyspace: Keyspace, lua = readLua(`${definition.file}.lua`)) {
     this.lua = lua;
     this.sha = createHash('sha1').update(lua).digest('hex');
@@ -43,7 +46,7 @@ export class Script<Input extends readonly unknown[], Reply> {
   }
 
   /**
-   * Runs the script by its hash, or by its text on a server that does not know it yet.
+   * Runs the script by its hash. If the server does not know the hash yet, sends the script's text.
    * @throws corrupt_record
    */
   async run(redis: Redis, input: Input): Promise<Reply> {
@@ -58,21 +61,24 @@ export class Script<Input extends readonly unknown[], Reply> {
   }
 
   /**
-   * Returns the arguments after the script's hash or text, as one list. `evalsha(...args)` would put each on the stack: the
-   * 80,000 arguments of an append of 20,000 messages overflow the stack and end the process.
+   * Returns all arguments after the script's hash or text as one list. `evalsha(...args)` would put every argument on the
+   * stack. An append of 20,000 messages has 80,000 arguments, which overflow the stack and end the process.
    */
   encode(input: Input): Argument[] {
     const keys = this.#keys(input);
     return [keys.length, ...keys, ...this.#definition.args(input, this.#keyspace)];
   }
 
-  /** @throws corrupt_record for any error of a decoder. Decoders name the field if they know it. */
+  /**
+   * Decodes the reply of the script.
+   * @throws corrupt_record for any error of a decoder. Decoders name the field if they know it.
+   */
   decode(reply: unknown, input: Input): Reply {
     try {
       return this.#definition.decode(reply, input, this.#keyspace);
     } catch (error) {
       if (isTurnfoldError(error)) throw error;
-      throw corruptRecord(this.#keys(input)[0] ?? '', '', 'a value of its conversation cannot be read', error);
+      throw corruptRecord(this.#keys(input)[0] ?? '', '', 'a value of this conversation cannot be read', error);
     }
   }
 
@@ -91,7 +97,7 @@ export class Script<Input extends readonly unknown[], Reply> {
   }
 }
 
-/** Conversation of an operation: its first parameter, or the field `conversation` of that parameter. */
+/** Returns the conversation of an operation: its first parameter, or the field `conversation` of that parameter. */
 export function conversationOf([first]: readonly unknown[]): ConversationRef {
   const address = first as ConversationRef | { readonly conversation: ConversationRef };
   return 'conversation' in address ? address.conversation : address;
@@ -106,7 +112,7 @@ export type BindScript = <Input extends readonly unknown[], Reply>(
   definition: ScriptDefinition<Input, Reply>,
 ) => (...input: Input) => Promise<Reply>;
 
-/** Returns a function that binds scripts to a connection as operations. */
+/** Returns a function that turns scripts into operations on one connection. */
 export function scriptBinder(redis: Redis, keyspace: Keyspace): BindScript {
   return (definition) => {
     const script = new Script(definition, keyspace);
@@ -114,18 +120,18 @@ export function scriptBinder(redis: Redis, keyspace: Keyspace): BindScript {
   };
 }
 
-/** Decodes the reply of a script that returns nothing but a status. */
+/** Decodes the reply of a script that returns only a status. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- the definition's type says which statuses its file replies
 export function decodeStatus<Reply extends { readonly status: string }>(reply: unknown): Reply {
   return { status: reply } as Reply;
 }
 
-/** Encodes pairs as arguments, with their count first. */
+/** Encodes pairs as script arguments, with their number first. */
 export function encodePairs(pairs: readonly (readonly [string, string])[]): Argument[] {
   return [pairs.length, ...pairs.flat()];
 }
 
-/** Reads a file under `lua/` and inserts its includes. */
+/** Loads a Lua file and replaces each `@include` by the included file. */
 export function readLua(path: string): string {
   const text = readFileSync(new URL(`./lua/${path}`, import.meta.url), 'utf8');
   return text.replace(/^-- @include (\S+)$/gm, (_, part: string) => readLua(`shared/${part}.lua`));

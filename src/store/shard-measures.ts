@@ -4,7 +4,7 @@ import { outageBecause } from '../redis/errors.ts';
 import { answerWithin, MEASURED_MS } from '../redis/servers.ts';
 import type { ScriptDefinition } from './script.ts';
 
-/** Limit of overdue entries that are counted by kind in one shard. */
+/** Most overdue entries of one shard that are counted by kind. */
 const COUNTED = 1_000;
 
 export const measureShardScript: ScriptDefinition<[shard: number], ShardMeasure> = {
@@ -27,7 +27,7 @@ export const measureShardScript: ScriptDefinition<[shard: number], ShardMeasure>
 };
 
 /**
- * Awaits the measures of all shards. Silent shards are left out.
+ * Awaits the measurements of all shards. Shards that do not answer are left out.
  * @throws redis_unavailable if no shard answers
  */
 export async function awaitShards(measures: readonly Promise<ShardMeasure>[]): Promise<ShardMeasure[]> {
@@ -37,7 +37,7 @@ export async function awaitShards(measures: readonly Promise<ShardMeasure>[]): P
   return answers;
 }
 
-/** Adds up the counts of the shards, and takes the largest ages. */
+/** Adds up the counts of all shards, and keeps the largest of the ages. */
 export function joinMeasures(shards: readonly ShardMeasure[]): ShardMeasure {
   const sum = (of: (shard: ShardMeasure) => number): number => shards.reduce((total, shard) => total + of(shard), 0);
   const most = (of: (shard: ShardMeasure) => number): number => Math.max(0, ...shards.map(of));

@@ -9,17 +9,17 @@ export interface ShardSweep {
 
 export interface ShardSweepPorts {
   sweep(shard: number, limit: number): Promise<ShardSweep>;
-  /** Sweeps what a full Redis allows. */
+  /** Runs only the part of a sweep that a full Redis allows: idle conversations are expired. */
   makeRoom(shard: number): Promise<ShardSweep>;
 }
 
-/** Milliseconds after which a shard counts as silent. */
+/** Milliseconds after which a shard without an answer counts as silent. */
 const SILENT_MS = 1_000;
 
 /**
- * Sweeps shards in parallel. In a Cluster, the shards of a lost master are silent for half a minute, then fail. If a sweep
- * waited for them, the entries of other shards, already pushed out by their scripts, would be late. So each sweep returns
- * the replies so far. A silent shard is skipped until it replies or fails, and the next sweep returns its reply.
+ * Sweeps all shards in parallel. In a Cluster, the shards of a lost master are silent for half a minute and then fail.
+ * Waiting for them would delay the entries of other shards, which their scripts have already rescheduled. So each sweep
+ * returns the replies so far. A silent shard is skipped until it replies or fails, and the next sweep returns its reply.
  */
 export class ShardSweeps {
   readonly #ports: ShardSweepPorts;
@@ -39,7 +39,7 @@ export class ShardSweeps {
     const free = shards.filter((shard) => !this.#pending.has(shard));
     await inTime(Promise.all(free.map((shard) => this.#sweepShard(shard, limit))), this.#silentMs, undefined);
     const [due, setAside] = [this.#due, this.#setAside];
-    // A full Redis is no failure while entries can be expired.
+    // A full Redis does not count as a failure while there are conversations to expire.
     const failure = this.#failure ?? (due.length === 0 ? this.#fullness : undefined);
     [this.#due, this.#setAside, this.#failure, this.#fullness] = [[], [], undefined, undefined];
     return { due, quarantined: setAside, ...(failure !== undefined && { failure }) };
@@ -49,7 +49,8 @@ export class ShardSweeps {
     this.#pending.add(shard);
     try {
       const { due, setAside } = await this.#sweepOrMakeRoom(shard, limit);
-      // `this.#due.push(...(await …))` would read `this.#due` before the await and add to a list that was already returned.
+      // `this.#due.push(...(await …))` would read `this.#due` before the await, and so add to a list that was already
+      // returned.
       this.#due.push(...due);
       this.#setAside.push(...setAside);
     } catch (error) {

@@ -7,7 +7,7 @@ import type { Keyspace } from './keys.ts';
 import { callStore, readJson } from './records.ts';
 import { type ScriptOf, scriptBinder } from './script.ts';
 
-/** Summaries in Redis, each in an expiring key of its own. */
+/** Opens the store of summaries in Redis. Each summary has a key of its own that expires. */
 export function openSummaryStore(redis: Redis, keyspace: Keyspace): SummaryStore {
   const bind = scriptBinder(redis, keyspace);
   return {
@@ -66,10 +66,10 @@ const recordSummaryScript: ScriptOf<SummaryStore['recordSummary']> = {
   decode: (reply) => reply as SummaryRecorded,
 };
 
-/** Every text starts with this prefix, so an existing part stays. */
+/** An empty prefix matches every existing record, so the first record of a part stays. */
 const ANY_PREFIX = '';
 
-/** Name of a part beside the summaries, whose names are hexadecimal. */
+/** Key suffix under which a part of a summary is stored. Summaries use hexadecimal hashes, so the names cannot collide. */
 function partHash(key: string): string {
   return `part:${key}`;
 }
@@ -88,16 +88,16 @@ const recordPartScript: ScriptOf<SummaryStore['recordPart']> = {
   decode: (reply) => reply as SummaryRecorded,
 };
 
-/** Prefixes of claims and records, so that scripts need not parse JSON. */
+/** First characters of claims and of records, so that scripts can tell them apart without parsing JSON. */
 const CLAIM_PREFIX = '{"status":"claimed"';
 const ACCEPTED_PREFIX = '{"status":"accepted"';
 
-/** Encodes a claim. The claims of one owner are equal texts. */
+/** Encodes a worker's claim on a summary. All claims of one owner have the same text. */
 function encodeClaim(owner: string): string {
   return JSON.stringify({ status: 'claimed', owner });
 }
 
-/** Encodes a record with its status first. */
+/** Encodes a summary or a refusal as JSON, with its status first. */
 function encodeRecord(record: SummaryRecord): string {
   const { status, ...rest } = record;
   return JSON.stringify({ status, ...rest });
@@ -110,7 +110,7 @@ const recordSchema: z.ZodType<SummaryRecord> = z.discriminatedUnion('status', [
 ]);
 
 /**
- * Decodes a record. Returns undefined for a missing text or a claim.
+ * Decodes a summary or a refusal. Returns undefined for a missing text or for a claim.
  * @param key name of the key, for errors
  */
 function decodeRecord(text: string | null | undefined, key: string): SummaryRecord | undefined {

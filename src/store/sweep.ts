@@ -15,7 +15,7 @@ import { type ScriptDefinition, type ScriptOf, scriptBinder } from './script.ts'
 import { awaitShards, joinMeasures, measureShardScript } from './shard-measures.ts';
 import { type ShardSweep, ShardSweeps } from './shard-sweeps.ts';
 
-/** Due entries in Redis, with one script per shard. */
+/** Opens the store that the sweeper uses to find due entries in Redis. One script call sweeps one shard. */
 export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
   const bind = scriptBinder(redis, keyspace);
   const sweeps = new ShardSweeps({ sweep: bind(sweepShardScript), makeRoom: bind(sweepIdleScript) });
@@ -43,7 +43,7 @@ export function openSweepStore(redis: Redis, keyspace: Keyspace): SweepStore {
 
 type SweepReply = [due: string[], setAside: string[]];
 
-/** Sweeps what a full Redis allows. */
+/** Script that runs the part of a sweep that a full Redis allows: it returns idle conversations to expire. */
 const sweepIdleScript: ScriptDefinition<[shard: number], ShardSweep> = {
   file: 'sweep-idle',
   keys: ([shard], keyspace) => [keyspace.sweep(shard), keyspace.idle(shard)],
@@ -68,7 +68,7 @@ function decodeSweep([due, texts]: SweepReply, shard: number): ShardSweep {
   return { due: due.map(decodeDueEntry), setAside: [...readSetAside(texts, shard)] };
 }
 
-/** Reads triples of set, name and reason. */
+/** Reads what the script quarantined: triples of set, name and reason. */
 function* readSetAside(texts: readonly string[], shard: number): Generator<QuarantineEntry> {
   for (let at = 0; at + 2 < texts.length; at += 3) {
     const [setName, name = '', why = ''] = texts.slice(at, at + 3);
@@ -79,7 +79,10 @@ function* readSetAside(texts: readonly string[], shard: number): Generator<Quara
 
 const KINDS: Readonly<Record<string, DueEntry['kind']>> = { t: 'turn', p: 'pass', d: 'scheduled', r: 'idle' };
 
-/** Decodes a member of `ready` or `idle`: `t|tenant|id`, `p|tenant|id`, `d|tenant|id|turn`, `r|tenant|id`. Ids hold no `|`. */
+/**
+ * Decodes a member of the sets `ready` or `idle`: `t|tenant|id` (mailbox), `p|tenant|id` (pass), `d|tenant|id|turn`
+ * (scheduled turn), `r|tenant|id` (idle conversation). Ids contain no `|`.
+ */
 export function decodeDueEntry(member: string): DueEntry {
   const [letter = '', tenant = '', id = '', turn] = member.split('|');
   const kind = KINDS[letter];
@@ -87,7 +90,7 @@ export function decodeDueEntry(member: string): DueEntry {
   return { kind, conversation: { tenant, id }, ...(turn !== undefined && { turn }) };
 }
 
-/** True for a member of `ready` that scripts write. The sweep sets others aside. */
+/** True for a member of `ready` in a form that scripts write. The sweep quarantines any other member. */
 export function isDueEntry(member: string): boolean {
   return /^(([tp]\|[\w.-]+\|[\w.-]+)|(d\|[\w.-]+\|[\w.-]+\|[\w.-]+))$/.test(member);
 }
@@ -117,12 +120,15 @@ const promoteScheduledScript: ScriptOf<SweepStore['promoteScheduled']> = {
 };
 
 /**
- * Batches per call, about a millisecond each. A conversation with 100,000 keys has 500 batches, which would delay other
- * conversations if one call removed all.
+ * Most batches of removed keys per call. Each takes about a millisecond. A conversation with 100,000 keys has 500 batches,
+ * and one call that removed all would delay other conversations.
  */
 const MOST_BATCHES = 10;
 
-/** Runs a few batches. If the conversation is created again between two of them, the next batch keeps it. */
+/**
+ * Makes the function that expires a conversation by a few batches. If the conversation is created again between two
+ * batches, the next batch removes nothing.
+ */
 function bindExpire(run: SweepStore['expire']): SweepStore['expire'] {
   return async (conversation, owner) => {
     let result = await run(conversation, owner);
@@ -133,7 +139,7 @@ function bindExpire(run: SweepStore['expire']): SweepStore['expire'] {
   };
 }
 
-/** Removes one batch of keys. */
+/** Script that removes one batch of keys of an expired conversation. */
 export const expireScript: ScriptOf<SweepStore['expire']> = {
   file: 'expire',
   args: ([, owner]) => [owner, ERASE_BATCH, GONE_MS],

@@ -5,7 +5,10 @@ import { publish, type Subscriber } from '../redis/subscriber.ts';
 import type { Keyspace } from './keys.ts';
 import { callStore } from './records.ts';
 
-/** Publishes on the connection of the scripts, so that text arrives before the event of its record. */
+/**
+ * Publishes the text that models write, on the connection of the scripts. So the text arrives before the event of the
+ * finished step.
+ */
 export function openTextPublisher(redis: Redis, keyspace: Keyspace): TextPublisher {
   return {
     async publishText(conversation, delta) {
@@ -22,7 +25,7 @@ export function openTextListener(redis: Redis, keyspace: Keyspace, subscriber: S
         const delta = readDelta(text);
         if (delta !== undefined) hear(delta);
       };
-      // Not awaited: a failed subscription loses pieces of text, nothing else.
+      // The subscription is not awaited. If it fails, only pieces of streamed text are lost.
       subscriber.join(name, hearText).catch(() => undefined);
       return {
         catchUp: () => subscriber.catchUp(name).catch(() => undefined),
@@ -32,12 +35,15 @@ export function openTextListener(redis: Redis, keyspace: Keyspace, subscriber: S
   };
 }
 
-/** Channels span all databases of a server, so the name includes the database. */
+/**
+ * Returns the channel name of a conversation. Channels are shared by all databases of a server, so the name includes the
+ * database number.
+ */
 function nameChannel(redis: Redis, keyspace: Keyspace, conversation: ConversationRef): string {
   return `${keyspace.textChannel(conversation)}:${redis.options.db ?? 0}`;
 }
 
-/** A delta that cannot be read counts as lost. */
+/** Decodes a piece of streamed text. A piece that cannot be decoded is dropped. */
 function readDelta(text: string): TextDelta | undefined {
   try {
     return textDeltaSchema.parse(JSON.parse(text));

@@ -97,7 +97,7 @@ export const cancelTurnScript: ScriptOf<TurnIntake['cancel']> = {
   },
 };
 
-/** Two reads without a script: a settled turn and the entry of its answer never change. */
+/** Reads a turn and its answer by two reads without a script, because a settled turn and its log entry never change. */
 export async function readTurn(
   redis: Redis,
   keyspace: Keyspace,
@@ -116,12 +116,12 @@ export async function readTurn(
   return decodeTurnView(turn, fields, answer);
 }
 
-/** Entries per command. */
+/** Most entries that one command reads. */
 const PAGE = 1_000;
 
 /**
- * Searches scheduled turns first, then a script reads their states and the mailbox at one moment. A turn that falls due in
- * between is listed once.
+ * Makes the function that lists unsettled turns. It searches the scheduled turns first. Then a script reads their states
+ * and the mailbox at one moment, so a turn that falls due in between is listed once.
  */
 export function bindListOpen(redis: Redis, keyspace: Keyspace): TurnIntake['listOpen'] {
   const list = scriptBinder(redis, keyspace)(listOpenScript);
@@ -129,12 +129,13 @@ export function bindListOpen(redis: Redis, keyspace: Keyspace): TurnIntake['list
 }
 
 /**
- * Searches `ready` of the shard a page at a time: 1 ms at 1,000 entries, 10 ms at 10,000. A walk over
- * the conversation's `ix` would cost as much per turn of seven days. A set of scheduled turns would cost another write per turn.
+ * Finds the scheduled turns of a conversation in the shard's set `ready`, page by page: 1 ms at 1,000 entries, 10 ms at
+ * 10,000. Walking the conversation's index `ix` would cost as much per turn of seven days. A set of scheduled turns would
+ * cost each turn another write.
  */
 async function findScheduled(redis: Redis, keyspace: Keyspace, conversation: ConversationRef): Promise<string[]> {
   const ready = keyspace.ready(keyspace.shardOf(conversation));
-  // Ids hold no characters with a meaning in patterns.
+  // Ids contain no character with a meaning in Redis patterns.
   const prefix = scheduledMember(conversation, '');
   const found = new Map<string, number>();
   let cursor = '0';
@@ -145,7 +146,7 @@ async function findScheduled(redis: Redis, keyspace: Keyspace, conversation: Con
     }
     cursor = next;
   } while (cursor !== '0');
-  // The order of a sweep, which also orders turns due in the same millisecond.
+  // Sorts by due time as a sweep does, and by name for turns that are due in the same millisecond.
   return [...found].toSorted(([a, dueAt], [b, other]) => dueAt - other || (a < b ? -1 : 1)).map(([turn]) => turn);
 }
 
@@ -156,7 +157,7 @@ type Row = readonly [turn: string, ...values: (string | null)[]];
 
 type ListOpenReply = [mailbox: number, scheduled: number, ...rows: Row[]];
 
-/** `candidates` are turns that may be scheduled, by due time. */
+/** Script that reads unsettled turns. `candidates` are turns that may be scheduled, by due time. */
 const listOpenScript: ScriptDefinition<
   [conversation: ConversationRef, limit: number, candidates: readonly string[]],
   OpenTurns | undefined

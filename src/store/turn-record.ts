@@ -21,31 +21,31 @@ import { decodeMessage } from './log.ts';
 import type { RecordFields } from './records.ts';
 
 /**
- * Fields of `t:<id>:<turn>`. Times in ms since epoch. A value over 64 bytes costs the hash its compact form for good, so
- * the fields of every turn stay below that.
+ * Fields of `t:<id>:<turn>`. Times in ms since epoch. A value over 64 bytes makes Redis give up the compact encoding of the
+ * hash for good, so fields of every turn are shorter.
  *
  * Always:
  * - agent        owner of the conversation
- * - hash         of the payload: another payload under the same id is a conflict
+ * - hash         hash of the payload. Another payload under the same turn id is a conflict
  * - state, acceptedAt
- * - dueAt        of a scheduled turn
- * - sweeps       pushes by the sweeper while it is scheduled
+ * - dueAt        time at which a scheduled turn is to run
+ * - sweeps       number of sweeps while the turn is scheduled
  * - hasContext   present until settled if the caller gave a context, which lies in `txt:` as `c:<turn>`
  * - firstOwner   owner of the first claim since the turn was accepted or last suspended, until settled
- * - trace        span of the caller
+ * - trace        trace span of the caller
  * - inputSeq     seq of its user message. Before the first claim the message lies in `txt:` as `i:<turn>`: `tokens bytes`,
  *                then its JSON on the next line
  * - s:<step>     `started <at>` or `done <at> <from> <to> <end>`, the last three only if the step wrote messages
- * - a:<callId>   accepted answer, empty once the turn is settled
+ * - a:<callId>   answer that a service gave to this tool call, empty once the turn is settled
  * - inputTokens, outputTokens: as providers counted them
- * - requestTokens: our count of the tokens of each request to a model
- * - redriveOf    failed turn whose input it repeats
- * - redrivenAs   last turn that repeated its input
+ * - requestTokens: tokens of each request to a model, by our own count
+ * - redriveOf    failed turn whose input this turn repeats
+ * - redrivenAs   last turn that repeated the input of this failed turn
  *
  * Since a suspension, until the wait is used:
  * - suspended    1: further fields of this group exist
  * - suspended:<step>: count of suspensions of the step
- * - waitFor, waitStep: kind of the wait and its step
+ * - waitFor, waitStep: what the turn waits for, and the waiting step
  * - waitSince    time of the suspension
  * - waitUntil    deadline
  * - waitCalls    a line per call: its id and its deadline
@@ -53,16 +53,16 @@ import type { RecordFields } from './records.ts';
  * - waitOpen     count of these calls
  * - waitArguments: ids, names and arguments of the calls as JSON. No script reads this field
  * - waitSteps    count of steps at the suspension
- * - waitFulfilled: 1 if the wait is fulfilled, 0 if its pass ended without settling the size (I13)
- * - waitSpan     suspended span
+ * - waitFulfilled: 1 if the wait is fulfilled, 0 if its compaction pass ended without deciding the size (I13)
+ * - waitSpan     trace span that ended at the suspension
  * - waitUnused:<callId>: `tokens bytes` of an accepted answer. The next line is the result for the log if the answer is never
  *                used. An empty line stands for the JSON of the answer itself
  *
  * Once settled:
  * - settledAt
- * - answerSeq    seq of the answer, and how it ended if it is incomplete
- * - failure      JSON
- * - canceledBy   wake of the cancel, for a repeated call
+ * - answerSeq    seq of the answer, and the reason if the answer is incomplete
+ * - failure      the error as JSON
+ * - canceledBy   wake that the cancel recorded, for a repeated call
  */
 export function decodeClaimedTurn(
   lease: Omit<TurnLease, 'epoch'>,
@@ -81,7 +81,7 @@ export function decodeClaimedTurn(
     isFirstClaim: turn.text('firstOwner') === lease.owner,
     acceptedAt,
     dueAt: turn.count('dueAt') ?? acceptedAt,
-    ...(turn.has('trace') && { askedIn: turn.text('trace') as TraceParent }), // checked when a span is created from this text
+    ...(turn.has('trace') && { askedIn: turn.text('trace') as TraceParent }), // this text is checked when a trace span is created from it
     claimedAt: conversation.needCount('lease') - TURN_LIMITS.leaseMs,
     inputSeq,
     ...(input !== '' && { input: decodeMessage({ key: turn.key, field: 'inputSeq' }, input) }),
@@ -105,7 +105,7 @@ export function decodeClaimedTurn(
 interface KeptStep {
   readonly key: string;
   readonly record: string;
-  /** Head of the log. */
+  /** Last seq of the log. */
   readonly head: number;
 }
 
@@ -118,13 +118,13 @@ export function decodeStep(turn: RecordFields, { key, record, head }: KeptStep):
   if (first === undefined) return { status, at };
   const from = turn.toSeq(field, first, head);
   const to = turn.toSeq(field, last, head);
-  if (to < from) turn.refuse(field, 'its messages end before they begin');
+  if (to < from) turn.refuse(field, 'the last message number of the step is lower than the first');
   return { status, at, seqs: { from, to }, ...readEnd(turn, field, end) };
 }
 
 export const WAIT_FIELDS = ['waitFor', 'waitStep', 'waitSince', 'waitUntil', 'waitCalls', 'waitArguments'] as const;
 
-/** Fields of a view, without steps and input. */
+/** Fields that a turn's view for services needs, without steps and input. */
 export const VIEW_FIELDS = [
   'state',
   'agent',
@@ -141,7 +141,10 @@ export const VIEW_FIELDS = [
   ...WAIT_FIELDS,
 ] as const;
 
-/** @param answer content of the log entry at `answerSeq`, if the turn has one */
+/**
+ * Decodes the view of a turn for services.
+ * @param answer content of the log entry at `answerSeq`, if the turn has an answer
+ */
 export function decodeTurnView(turn: string, fields: RecordFields, answer?: string): TurnView {
   const state = fields.oneOf('state', TURN_STATES);
   const settledAt = fields.count('settledAt');
@@ -162,7 +165,7 @@ export function decodeTurnView(turn: string, fields: RecordFields, answer?: stri
     requestTokens: fields.counts('requestTokens'),
     ...((fields.has('inputTokens') || fields.has('outputTokens')) && { usage }),
   };
-  return view as unknown as TurnView; // the scripts write the fields of each state
+  return view as unknown as TurnView; // scripts write all fields that belong to a state
 }
 
 function readAnswer(fields: RecordFields, content: string): NonNullable<TurnView['answer']> {
@@ -173,7 +176,7 @@ function readAnswer(fields: RecordFields, content: string): NonNullable<TurnView
   };
 }
 
-/** Undefined for a turn without an answer. */
+/** Returns the seq of the turn's answer, or undefined if the turn has none. */
 export function readAnswerSeq(fields: RecordFields): number | undefined {
   const text = fields.text('answerSeq');
   return text === undefined ? undefined : fields.toSeq('answerSeq', text.split(' ')[0]);
@@ -186,7 +189,7 @@ const failureSchema = z.looseObject({
 });
 
 export function readFailure(fields: RecordFields): TurnFailure {
-  return fields.json('failure', failureSchema) as TurnFailure; // `details?: undefined` is no other type here
+  return fields.json('failure', failureSchema) as TurnFailure; // the schema's `details?: undefined` means the same here
 }
 
 export function readRedrive(fields: RecordFields): Pick<FailedTurn, 'redriveOf' | 'redrivenAs'> {
@@ -205,7 +208,10 @@ function readSuspendedIn(fields: RecordFields): Pick<WaitRequest, 'suspendedIn'>
 
 const asksSchema = z.array(waitingCallSchema.omit({ until: true }));
 
-/** @param fields at least `WAIT_FIELDS` */
+/**
+ * Decodes what a suspended turn waits for.
+ * @param fields at least `WAIT_FIELDS`
+ */
 export function decodeWaiting(fields: RecordFields): Waiting | undefined {
   if (!fields.has('waitFor')) return undefined;
   return {
@@ -224,7 +230,7 @@ function decodeWaitingCalls(fields: RecordFields): WaitingCall[] {
   return calls.map((call) => ({ ...call, until: fields.toCount('waitCalls', untils.get(call.id)) }));
 }
 
-/** Last arguments of a script: content as JSON, tokens, bytes. */
+/** Last arguments of scripts that close open tool calls: the error result as JSON, its tokens and its bytes. */
 export function closingArgs(): (string | number)[] {
   return [JSON.stringify(CLOSING_RESULT.content), CLOSING_RESULT.tokens, CLOSING_RESULT.bytes];
 }

@@ -49,7 +49,7 @@ export const claimTurnScript: ScriptOf<TurnStore['claim']> = {
   },
 };
 
-/** First arguments of every fenced script. */
+/** First arguments of every script that only the owner of a turn may run. */
 export function turnLeaseArgs({ turn, owner, epoch }: TurnLease): Argument[] {
   return [turn, owner, epoch];
 }
@@ -86,13 +86,13 @@ export const recordStepScript: ScriptOf<TurnStore['recordStep']> = {
   },
 };
 
-/** The step without texts and messages, as `lua/record-step.lua` decodes it. */
+/** Encodes the outcome of a step without texts and messages, in the form that `lua/record-step.lua` decodes. */
 function encodeStep({ turn, owner, epoch }: TurnLease, outcome: StepOutcome, texts: number): string {
   const { anchor, usage } = outcome;
   return JSON.stringify({
     turn,
     owner,
-    // The script compares epochs as texts.
+    // A text, because the script compares epochs as texts.
     epoch: String(epoch),
     leaseMs: TURN_LIMITS.leaseMs,
     key: outcome.key,
@@ -110,7 +110,10 @@ function encodeStep({ turn, owner, epoch }: TurnLease, outcome: StepOutcome, tex
   });
 }
 
-/** Fields of `txt:<id>`: the context of an open turn, and the last system prompt behind the id of its turn and a line break. */
+/**
+ * Field names in `txt:<id>`: the context of an open turn, and the last system prompt, stored after its turn's id and a line
+ * break.
+ */
 const contextField = (turn: string): string => `c:${turn}`;
 const SYSTEM = 'system';
 
@@ -123,7 +126,10 @@ export const keepSystemScript: ScriptOf<TurnStore['keepSystem']> = {
   },
 };
 
-/** Reads without a script, because only the head turn writes these fields. */
+/**
+ * Reads the context and the system prompt of a turn without a script, because only the turn at the head of the mailbox
+ * writes them.
+ */
 export async function readBriefing(
   redis: Redis,
   keyspace: Keyspace,
@@ -139,7 +145,7 @@ export async function readBriefing(
   };
 }
 
-/** System prompt of the last turn that recorded one, or undefined. */
+/** Reads the system prompt of the last turn that recorded one. Returns undefined if none did. */
 export async function readSystem(
   redis: Redis,
   keyspace: Keyspace,

@@ -16,7 +16,7 @@ import {
   startStepsScript,
 } from './turn-steps.ts';
 
-/** Turns in Redis. Every write is one script. */
+/** Opens the store of turns in Redis. Every write is one script. */
 export function openTurnStore(redis: Redis, keyspace: Keyspace): TurnStore & TurnIntake {
   const bind = scriptBinder(redis, keyspace);
   return {

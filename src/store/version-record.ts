@@ -6,7 +6,10 @@ import { shownKeys, type Version, versionSchema } from '../domain/version.ts';
 import { corruptRecord, MAX_SEQ, type Place, parseRecordJson } from './records.ts';
 import { encodePairs } from './script.ts';
 
-/** Segments are checked by hand: a schema takes twenty times as long, and a version may have thousands. */
+/**
+ * Schema of a version without its segments. Segments are checked by hand, because a schema takes twenty times as long and a
+ * version may have thousands.
+ */
 const shellSchema = versionSchema.extend({
   base: z.number().int().min(0).max(MAX_SEQ),
   segments: z.array(z.unknown()),
@@ -14,25 +17,31 @@ const shellSchema = versionSchema.extend({
 
 const KINDS: ReadonlySet<unknown> = new Set(['raw', 'summary', 'masked', 'clipped', 'evicted']);
 
-/** @throws corrupt_record */
+/**
+ * Decodes a context version from JSON.
+ * @throws corrupt_record
+ */
 export function decodeVersion(place: Place, text: string): Version {
   return checkVersionRecord(place, parseRecordJson(place, text));
 }
 
-/** @throws corrupt_record */
+/**
+ * Checks a decoded context version.
+ * @throws corrupt_record
+ */
 export function checkVersionRecord({ key, field }: Place, value: unknown): Version {
   const shell = shellSchema.safeParse(value);
-  if (!shell.success) throw corruptRecord(key, field, 'it is not a version');
+  if (!shell.success) throw corruptRecord(key, field, 'the value is not a valid context version');
   const { base, segments } = shell.data;
   let last = 0;
   for (const segment of segments) {
-    if (!isSegment(segment, last, base)) throw corruptRecord(key, field, 'one of its segments is not valid');
+    if (!isSegment(segment, last, base)) throw corruptRecord(key, field, 'a segment of the version is not valid');
     last = segment.to;
   }
-  return value as Version; // checked: all but the segments by the schema, these one by one
+  return value as Version; // the schema has checked all fields but the segments, and the loop above checks those
 }
 
-/** True for a segment behind the previous one and within the base, so that segments never overlap. */
+/** True for a valid segment that starts after the previous one and ends within the base, so segments never overlap. */
 function isSegment(value: unknown, after: number, base: number): value is { readonly to: number } {
   if (!isMapping(value) || !KINDS.has(value.kind) || !isWeight(value.weight)) return false;
   const { kind, from, to, summaryKey, depth, version, keepChars } = value;
@@ -54,8 +63,8 @@ function isCount(value: unknown): value is number {
 }
 
 /**
- * Encodes a version for `lua/shared/put-version.lua`.
- * @param keepVersions versions to keep besides restore points
+ * Encodes a context version as arguments for `lua/shared/put-version.lua`.
+ * @param keepVersions number of versions to keep besides restore points
  */
 export function versionArgs(version: Version, keepVersions: number): (string | number)[] {
   const { number, weight, base, baseTotal } = version;
@@ -72,17 +81,17 @@ export function versionArgs(version: Version, keepVersions: number): (string | n
   ];
 }
 
-/** Encodes these keys as arguments, with their count first. */
+/** Encodes the keys of the summaries and texts that a version shows, with their number first. */
 export function shownTexts(version: Version): (string | number)[] {
   const keys = shownKeys(version);
   return [keys.length, ...keys];
 }
 
-/** Field prefixes in `txt:<id>`, of summaries and of texts kept byte for byte. */
+/** Prefixes of the fields in `txt:<id>`: for summaries, and for the full texts of clipped messages. */
 export const SUMMARY_PREFIX = 'k:';
 export const WHOLE_PREFIX = 'x:';
 
-/** Encodes texts as fields of `txt:<id>`. */
+/** Encodes summaries and full texts as fields of `txt:<id>`. */
 export function encodeTexts({ summaries, byHash }: KeptTexts): (readonly [string, string])[] {
   return [
     ...[...summaries].map(([key, summary]) => [`${SUMMARY_PREFIX}${key}`, JSON.stringify(summary)] as const),

@@ -9,7 +9,7 @@ import { callStore, corruptRecord, MAX_SEQ, readJson } from './records.ts';
 import { encodePairs, OPERATION_MS, type ScriptOf, scriptBinder } from './script.ts';
 import { encodeTexts, SUMMARY_PREFIX, shownTexts, versionArgs, WHOLE_PREFIX } from './version-record.ts';
 
-/** Versions that services request. Every write is one script over one conversation. */
+/** Opens the operations of services on context versions in Redis. Every write is one script on one conversation. */
 export function openVersionStore(redis: Redis, keyspace: Keyspace): VersionStore {
   const bind = scriptBinder(redis, keyspace);
   return {
@@ -68,7 +68,7 @@ const startIdleTtlScript: ScriptOf<VersionStore['startIdleTtl']> = {
   decode: () => undefined,
 };
 
-/** Agent of a fork until its end. Ids hold no space, so no agent has this name. */
+/** Name of the agent while a fork is being copied. Real names contain no space, so no agent has this name. */
 const NOBODY = 'nobody yet';
 
 type BeginForkReply = ['copying' | 'done', number, string] | ['exists'] | ForkingReply;
@@ -101,11 +101,11 @@ function encodePlan({ source, version, head }: ForkPlan): string {
 function decodePlan(text: string, key: string): ForkPlan {
   const [, version, head, tenant = '', id = ''] = PLAN.exec(text) ?? [];
   if (version === undefined || Number(head) > MAX_SEQ)
-    throw corruptRecord(key, 'forking', 'it is not the plan of a fork');
+    throw corruptRecord(key, 'forking', 'the value is not a valid plan of a fork');
   return { source: { tenant, id }, version: Number(version), head: Number(head) };
 }
 
-/** Version, head, tenant and id of the source. */
+/** Parses the plan of a fork: version, last seq, tenant and id of the source. */
 const PLAN = /^(\d{1,15}) (\d{1,15}) (\S+) (\S+)$/;
 
 const copyToForkScript: ScriptOf<VersionStore['copyToFork']> = {
@@ -141,10 +141,10 @@ export const endForkScript: ScriptOf<VersionStore['endFork']> = {
   },
 };
 
-/** Approximate texts per command. Each may be as large as a message. */
+/** Approximate number of texts per HSCAN command. Each text may be as large as a message. */
 const BATCH = 10;
 
-/** Reads without a script, because a text never changes. Other fields of `txt:` are skipped. */
+/** Reads texts without a script, because a text never changes. Other fields of `txt:` are skipped. */
 function bindReadTexts(redis: Redis, keyspace: Keyspace): VersionStore['readTexts'] {
   return async (conversation, cursor) => {
     const key = keyspace.key(conversation, 'txt');

@@ -63,7 +63,7 @@ describe('withQuarantine', () => {
     const conversation = newConversation();
     await acceptAndClaim(store, conversation, 't1');
     const key = suite.keyspace.key(conversation, 'c');
-    const thrown = wrap(corruptRecord(key, 'head', 'it must hold integers'));
+    const thrown = wrap(corruptRecord(key, 'head', 'the value must consist of integers'));
     const { ports, events } = openWorld();
     await expect(withQuarantine(ports, asTurn, () => Promise.reject(thrown))(conversation)).rejects.toBe(thrown);
     const shard = suite.keyspace.shardOf(conversation);
@@ -87,7 +87,7 @@ describe('withQuarantine', () => {
   test('withQuarantine does not report an entry that another worker has set aside', async () => {
     const conversation = newConversation();
     const { ports, events } = openWorld();
-    const thrown = corruptRecord('k', '', 'it is not a hash');
+    const thrown = corruptRecord('k', '', 'the key must be a hash');
     await expect(withQuarantine(ports, asTurn, () => Promise.reject(thrown))(conversation)).rejects.toBe(thrown);
     expect(events).toEqual([]);
   });
@@ -95,7 +95,7 @@ describe('withQuarantine', () => {
   test('withQuarantine throws the error of the delivery if the record cannot be set aside', async () => {
     const down = (): Promise<never> => Promise.reject(new Error('connection lost'));
     const { ports, events } = openWorld({ quarantine: down, quarantineRecord: down });
-    const thrown = corruptRecord('k', '', 'it is not a hash');
+    const thrown = corruptRecord('k', '', 'the key must be a hash');
     const handle = withQuarantine(ports, asTurn, () => Promise.reject(thrown));
     await expect(handle(newConversation())).rejects.toBe(thrown);
     expect(events).toEqual([]);
@@ -109,7 +109,7 @@ describe('withQuarantine', () => {
     const key = keyspace.key(conversation, 'pass');
     await redis.hset(key, 'plan', '{', 'attempts', 'x');
     const { ports, events, wakes } = openWorld();
-    const thrown = corruptRecord(key, 'plan', 'it is not JSON');
+    const thrown = corruptRecord(key, 'plan', 'the value is not valid JSON');
     await expect(withQuarantine(ports, asTurn, () => Promise.reject(thrown))(conversation)).rejects.toBe(thrown);
     const [event] = events;
     expect(event).toMatchObject({
@@ -156,7 +156,7 @@ describe('withReadableSummaries', () => {
 
   test('withReadableSummaries rethrows other errors', async () => {
     const conversation = await makeConversation(store);
-    const thrown = corruptRecord(suite.keyspace.key(conversation, 'c'), 'head', 'it must hold integers');
+    const thrown = corruptRecord(suite.keyspace.key(conversation, 'c'), 'head', 'the value must consist of integers');
     const { ports, events } = openWorld();
     const readable = withReadableSummaries({ ...store, readSummaries: () => Promise.reject(thrown) }, ports);
     await expect(readable.readSummaries(conversation, [hash])).rejects.toBe(thrown);

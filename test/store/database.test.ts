@@ -44,7 +44,7 @@ test('openDatabase refuses a Redis that is too old, before it sends a script', a
   await expect(openDatabase(sayVersion('6.2.14'), { shards: 64 })).rejects.toMatchObject({
     code: 'incompatible_store',
     field: 'redis_version',
-    message: expect.stringContaining('6.2.14, and turnfold needs 7.0'),
+    message: expect.stringContaining('6.2.14, but turnfold needs 7.0'),
     details: { found: '6.2.14', wanted: '7.0' },
   });
   expect(await redis.exists('{tf}:database')).toBe(0);
