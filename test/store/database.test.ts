@@ -57,7 +57,7 @@ test('openDatabase refuses a database of a newer schema and asks for an update',
     code: 'incompatible_store',
     field: 'schema',
     message: expect.stringMatching(
-      new RegExp(`schema ${STORE_SCHEMA + 1}\\..* up to ${STORE_SCHEMA}\\. Update turnfold`),
+      new RegExp(`schema ${STORE_SCHEMA + 1}\\..* up to ${STORE_SCHEMA}\\. Update this turnfold`),
     ),
     details: { found: STORE_SCHEMA + 1, supported: STORE_SCHEMA },
   });
