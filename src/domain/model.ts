@@ -3,30 +3,33 @@ import type { Message, ToolCall } from './message.ts';
 import type { WireFormat } from './raw-items.ts';
 import { brandErrors, hasBrand, readSafely } from './thrown.ts';
 
-/** Prices in US dollars for a million tokens. */
+/** Prices in US dollars per million tokens. */
 export interface ModelPrices {
-  /** Price of input that is not cached. */
+  /** Price of input tokens that are not cached. */
   readonly input: number;
-  /** Price of input that the provider reads from its cache. */
+  /** Price of input tokens that the provider reads from its cache. */
   readonly cachedInput: number;
-  /** Price of input that the provider writes to its cache. */
+  /** Price of input tokens that the provider writes to its cache. */
   readonly cacheWrite: number;
   readonly output: number;
 }
 
-/** Encodings whose tokens are counted exactly. */
+/** Token encodings that turnfold counts exactly. */
 export const ENCODINGS = ['o200k_base', 'cl100k_base'] as const;
 export type Encoding = (typeof ENCODINGS)[number];
 
-/** Properties of a model that are known before a call. */
+/** Properties of a model that are known before it is called. */
 export interface ModelProfile extends ModelWindow {
   /** Name of the model. */
   readonly id: string;
-  /** Encoding by which its tokens are counted. */
+  /** Encoding used to count the model's tokens. */
   readonly encoding: (typeof ENCODINGS)[number];
-  /** Wire format of its requests. Absent: the model takes our messages as they are. */
+  /** Wire format of its requests. Absent: the model accepts turnfold's own message format. */
   readonly format?: WireFormat;
-  /** Options of the format's renderer in its adapter. A new version is checked in the form in which it will be sent. */
+  /**
+   * Options for rendering a request in that format. With them, a new context version is checked exactly as it will be
+   * sent.
+   */
   readonly renderOptions?: object;
   readonly prices?: ModelPrices;
 }
@@ -35,103 +38,110 @@ export interface ToolDescription {
   /** Name by which the model calls the tool. */
   readonly name: string;
   readonly description: string;
-  /** JSON Schema of the arguments. */
+  /** JSON Schema of the tool's arguments. */
   readonly parameters: Readonly<Record<string, unknown>>;
 }
 
 export interface ModelRequest {
-  /** System prompt, pins included. */
+  /** System prompt, including the policy's pinned texts. */
   readonly system: string;
   readonly tools: readonly ToolDescription[];
-  /** Context, oldest message first. A summary is a message with its own role. */
+  /** Messages, oldest first. A summary of compacted messages has the role `summary`. */
   readonly messages: readonly Message[];
-  /** Tokens of the request by our own count. */
+  /** Tokens of the request, counted by turnfold. */
   readonly tokens: number;
-  /** Number of the version that the messages show. Absent if they show no version. */
+  /** Number of the context version that the messages come from. Absent if they come from no version. */
   readonly version?: number;
-  /** Limit of the answer in tokens. The model's own cap also holds. */
+  /** Maximum tokens of the answer. The model's own maximum applies as well. */
   readonly maxOutputTokens?: number;
-  /** Key that stays the same over retries of a step. */
+  /** Key that is the same for all retries of one step, so that a provider can recognize them. */
   readonly idempotencyKey: string;
-  /** Signal that aborts when the answer is not needed any more. */
+  /** Aborts when the answer is no longer needed. */
   readonly signal: AbortSignal;
-  /** Listener for each piece of the answer's text as it arrives. The call may still end in an error. */
+  /** Called with each piece of the answer's text as it arrives. The model call may still fail afterwards. */
   readonly onText?: (piece: string) => void;
-  /** Listener for the usage so far, if the provider reports it before the end of the answer. */
+  /** Called with the token usage so far, if the provider reports usage before the answer is complete. */
   readonly onUsage?: (usage: ModelUsage) => void;
-  /** Listener for each failed model of a chain, called before the next model. */
+  /** Called for each model of a fallback list that failed, before the next model is called. */
   readonly onPassedOver?: (model: string, why: ModelErrorKind) => void;
 }
 
-/** Tokens as the provider counted them. */
+/** Token usage of a model call, counted by the provider. */
 export interface ModelUsage {
-  /** Tokens of the input, including those read from and written to the cache. */
+  /** All input tokens, including those that the provider read from or wrote to its cache. */
   readonly inputTotal: number;
   /** Tokens of `inputTotal` that were read from the provider's cache. */
   readonly cachedInput?: number;
   /** Tokens of `inputTotal` that were written to the provider's cache. */
   readonly cacheWrite?: number;
   readonly output: number;
-  /** Tokens of the output that the next request contains again. */
+  /** Output tokens that the next request will contain again. */
   readonly outputKept: number;
 }
 
 export interface ModelAnswer {
   readonly content: string;
-  /** Tool calls, with the provider's ids. */
+  /** Tool calls of the answer, with the provider's ids. */
   readonly toolCalls: readonly ToolCall[];
   /**
-   * End of the answer: `cut_off` at the output cap, or `refusal` by the model or its provider. Absent means `complete`.
+   * How the answer ended. `cut_off`: it reached the maximum output. `refusal`: the model or its provider declined.
+   * Absent means `complete`.
    */
   readonly end?: 'complete' | 'cut_off' | 'refusal';
-  /** Tokens as the provider counted them. */
+  /** Token usage, counted by the provider. */
   readonly usage?: ModelUsage;
-  /** Name of the model that answered, if it differs from the profile's id. */
+  /** Name of the model that answered, if it differs from the requested one. */
   readonly model?: string;
-  /** Items of the provider, unchanged: `RawItems`. */
+  /** The provider's original items, unchanged: `RawItems`. */
   readonly raw?: unknown;
 }
 
-/** Result of a provider's own compaction of a whole request. */
+/** Result when a provider compacts a whole request by itself. */
 export interface ModelCompaction {
-  /** Readable text of the compaction, if there is one. */
+  /** Readable text of the compaction, if the provider returns any. */
   readonly text?: string;
-  /** Tokens as the provider counted them. */
+  /** Token usage, counted by the provider. */
   readonly usage?: ModelUsage;
-  /** Items of the provider that replace the compacted messages, unchanged: `RawItems`. */
+  /** The provider's items that replace the compacted messages, unchanged: `RawItems`. */
   readonly raw: unknown;
 }
 
 export interface Model {
   readonly profile: ModelProfile;
   /**
-   * Answers a request.
+   * Sends a request to the model and returns its answer.
    * @throws ModelError
    */
   generate(request: ModelRequest): Promise<ModelAnswer>;
   /**
-   * Runs the provider's own compaction of a whole request. Absent if the provider has none.
+   * Lets the provider compact a whole request. Absent if the provider offers no compaction.
    * @throws ModelError
    */
   compact?(request: ModelRequest): Promise<ModelCompaction>;
 }
 
 /**
- * Consequence of a failed model call for its turn. `overflow` requests a pass. `retry` suspends the turn until
- * `retryAt`. `invalid` means that the form of the request was refused: the worker rolls back the version that a pass
- * made. `fatal` fails the turn. A rate limit is a `retry`, even if its text says "too many tokens".
+ * Kinds of failed model calls.
+ * - `overflow`: the request was too long. The turn requests compaction.
+ * - `retry`: the turn is suspended until `retryAt`. Rate limits belong here, even if their text says "too many tokens".
+ * - `invalid`: the provider refused the form of the request. The worker replaces a compacted context by the one before
+ *   it.
+ * - `fatal`: the turn fails.
  */
 export const MODEL_ERROR_KINDS = ['overflow', 'retry', 'invalid', 'fatal'] as const;
 export type ModelErrorKind = (typeof MODEL_ERROR_KINDS)[number];
 
 export interface ModelErrorOptions {
-  /** Time of the next attempt in ms since epoch. Absent: the caller chooses its own backoff. */
+  /** Time of the next attempt in ms since epoch. Absent: the caller chooses the delay. */
   readonly retryAt?: number;
-  /** Error code of the provider, or the rule of ours that the request broke. */
+  /** Error code of the provider, or the message-format rule that turnfold found broken. */
   readonly code?: string;
-  /** Form of a refused request as JSON, cut to the entries that the refusal names, without contents. */
+  /**
+   * Outline of a refused request as JSON, without contents. Only the entries that the provider's error names are
+   * included.
+   */
   readonly form?: string;
-  /** Tokens billed for an answer that cannot be used. */
+  /** Tokens that were billed for an answer that cannot be used. */
   readonly usage?: ModelUsage;
   readonly cause?: unknown;
 }
@@ -143,18 +153,18 @@ export class ModelError extends Error {
     brandErrors(this, BRAND);
   }
 
-  /** Consequence for the turn. */
+  /** Kind of failure, which decides how the turn continues. */
   readonly kind: ModelErrorKind;
   /** Earliest time of the next attempt in ms since epoch. */
   readonly retryAt: number | undefined;
-  /** Error code of the provider. */
+  /** Error code of the provider, or the broken message-format rule. */
   readonly code: string | undefined;
-  /** Form of a refused request as JSON, without contents. */
+  /** Outline of a refused request as JSON, without contents. */
   readonly form: string | undefined;
-  /** Tokens that the failed call cost. */
+  /** Tokens that were billed for the failed call. */
   readonly usage: ModelUsage | undefined;
 
-  /** @param message without contents of the conversation */
+  /** @param message error text without contents of the conversation */
   constructor(kind: ModelErrorKind, message: string, options: ModelErrorOptions = {}) {
     super(message, options.cause === undefined ? undefined : { cause: options.cause });
     this.name = 'ModelError';
@@ -166,7 +176,9 @@ export class ModelError extends Error {
   }
 }
 
-/** Recognizes errors of every copy of this package, unlike `instanceof`. */
+/**
+ * Checks whether a value is a ModelError. Unlike `instanceof`, it also works when two copies of the package are loaded.
+ */
 export function isModelError(error: unknown, kind?: ModelErrorKind): error is ModelError {
   return hasBrand(error, BRAND) && (kind === undefined || readSafely(error, 'kind') === kind);
 }

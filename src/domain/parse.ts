@@ -2,16 +2,16 @@ import type { z } from 'zod';
 import { type ErrorCode, isErrorCode, TurnfoldError } from './errors.ts';
 import { clipText, describeThrown } from './thrown.ts';
 
-/** Characters of a field's path. The keys of callers may be of any length, and no message grows with them. */
+/** Maximum characters of a field's path in an error message. A caller's keys can be of any length. */
 const FIELD_CHARACTERS = 300;
 const ISSUE_CHARACTERS = 1_000;
-/** Issues that are reported. More would not be read, and one input may have a million. */
+/** Maximum number of problems in one report. One input may have a million problems. */
 const MAX_ISSUES = 100;
 
 /**
- * Parses an input. An invalid value becomes a coded error that names the field. Nothing else is thrown, even if the
- * value holds getters and proxies.
- * @param at path of the value in the caller's input, put before the field's own path
+ * Parses an input against a schema. If a value is invalid, throws an error that names the field. Throws nothing else,
+ * even if the value contains throwing getters or proxies.
+ * @param at path of the value in the caller's input, put before the path of the field
  */
 export function parseInput<T>(schema: z.ZodType<T>, value: unknown, at = '', code: ErrorCode = 'invalid_input'): T {
   const result = safeParse(schema, value, at, code);
@@ -23,12 +23,12 @@ export type SafelyParsed<T> =
   | { readonly success: true; readonly data: T }
   | { readonly success: false; readonly problems: readonly TurnfoldError[] };
 
-/** `parseInput` with a list of all problems. */
+/** Like `parseInput`, but returns a list of all problems instead of throwing the first. */
 export function safeParse<T>(schema: z.ZodType<T>, value: unknown, at: string, code: ErrorCode): SafelyParsed<T> {
   try {
     if (ArrayBuffer.isView(value)) {
       // A strict schema would list one unknown key per byte, which takes 0.8 s for 5 MB.
-      const message = `${at || 'input'}: expected an object or a text, got bytes`;
+      const message = `${at || 'input'}: expected an object or a string, got binary data`;
       return { success: false, problems: [new TurnfoldError(code, message, { field: at })] };
     }
     const { success, data, error } = schema.safeParse(value);
@@ -40,7 +40,7 @@ export function safeParse<T>(schema: z.ZodType<T>, value: unknown, at: string, c
   }
 }
 
-/** Turns each issue into an error with its field. */
+/** Turns each validation issue into an error that names its field. */
 export function nameIssues(error: z.ZodError, at: string, code: ErrorCode): TurnfoldError[] {
   return error.issues.slice(0, MAX_ISSUES).flatMap((issue) =>
     listPaths(issue).map((path) => {
@@ -51,18 +51,21 @@ export function nameIssues(error: z.ZodError, at: string, code: ErrorCode): Turn
   );
 }
 
-/** Reads the error code that one of our schemas gave to its issue. */
+/** Returns the error code that a schema of turnfold attached to its validation issue. */
 function codeOf(issue: z.core.$ZodIssue): ErrorCode | undefined {
   const code: unknown = issue.code === 'custom' ? issue.params?.['code'] : undefined;
   return isErrorCode(code) ? code : undefined;
 }
 
-/** Accepts a JSON object that is not a list. */
+/** Checks for an object that is not a list. */
 export function isMapping(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** Lists the paths of an issue. Unknown keys are one issue of their object, but a caller searches for each key. */
+/**
+ * Lists the field paths of a validation issue. Zod reports all unknown keys of an object as one issue. Here each key
+ * gets its own path, because a caller looks for the key.
+ */
 function listPaths(issue: z.core.$ZodIssue): (readonly PropertyKey[])[] {
   return issue.code === 'unrecognized_keys'
     ? issue.keys.slice(0, MAX_ISSUES).map((key) => [...issue.path, key])
@@ -78,7 +81,7 @@ export function joinPath(at: string, path: readonly PropertyKey[]): string {
   return clipText(joined, FIELD_CHARACTERS);
 }
 
-/** Objects that are searched at most. A caller's mistake is near the top of the input. */
+/** Maximum number of objects that are searched. A caller's mistake is usually near the top of the input. */
 const MAX_OBJECTS = 10_000;
 
 interface Place {
@@ -86,7 +89,10 @@ interface Place {
   readonly path: readonly PropertyKey[];
 }
 
-/** Finds the path of the first property whose reading throws. The path is empty if all can be read. Never throws. */
+/**
+ * Finds the path of the first property that throws when it is read. The path is empty if all properties can be read.
+ * Never throws.
+ */
 export function findUnreadable(value: unknown): readonly PropertyKey[] {
   const seen = new Set<object>();
   const places: Place[] = isObject(value) ? [{ value, path: [] }] : [];
@@ -101,8 +107,8 @@ export function findUnreadable(value: unknown): readonly PropertyKey[] {
 }
 
 /**
- * Adds the objects of a place to the search.
- * @returns the path of a property that cannot be read, if there is one
+ * Adds the objects inside a value to the list of objects to search.
+ * @returns the path of a property that throws when it is read, if there is one
  */
 function addMembers({ value, path }: Place, places: Place[]): readonly PropertyKey[] | undefined {
   let at = path;

@@ -1,20 +1,20 @@
 import type { Message } from './message.ts';
 import { isMapping } from './parse.ts';
 
-/** One part of a message with content besides text. */
+/** A part of a message that is not plain text. */
 export type Part =
   | { readonly kind: 'text'; readonly text: string }
-  /** An image by its bytes. */
+  /** An image as base64 data. */
   | { readonly kind: 'image'; readonly mediaType: string; readonly base64: string }
-  /** An image by its address. */
+  /** An image by its URL. */
   | { readonly kind: 'image_url'; readonly url: string }
-  /** A part of an unknown kind, unchanged. */
+  /** A part of an unknown type, unchanged. */
   | { readonly kind: 'other'; readonly type: string; readonly given: unknown };
 
-/** Matches a data URL. Parameters between type and encoding do not matter for an image. */
+/** Matches a data URL of an image. Parameters between media type and encoding are ignored. */
 const DATA_URL = /^data:([\w.+-]+\/[\w.+-]+)(?:;[\w.+-]+=[^;,]*)*;base64,(.*)$/s;
 
-/** Reads the content of a message, in order. The text comes first if `parts` does not contain it. */
+/** Reads the parts of a message in order. The plain text comes first, unless `parts` already contains it. */
 export function readParts({ content, parts = [] }: Pick<Message, 'content' | 'parts'>): Part[] {
   const read = parts.map(readPart);
   const hasText = read.some((part) => part.kind === 'text');
@@ -22,8 +22,8 @@ export function readParts({ content, parts = [] }: Pick<Message, 'content' | 'pa
 }
 
 /**
- * Reads a part in our own form, in OpenAI's two forms or in Anthropic's form. No schema is used, because a message of a
- * megabyte may have 300,000 parts. A union of schemas would try every form for every part, which takes a second.
+ * Reads a part in turnfold's own format, one of OpenAI's two formats, or Anthropic's format. Written by hand, because a
+ * message of 1 MB may have 300,000 parts. A union of schemas would try every format on each part, which takes a second.
  */
 function readPart(given: unknown): Part {
   if (!isMapping(given) || typeof given['type'] !== 'string') return { kind: 'other', type: 'unknown', given };

@@ -6,41 +6,43 @@ export const SUMMARY_OUTCOMES = ['written', 'known', 'refused', 'failed', 'super
 export type SummaryOutcome = (typeof SUMMARY_OUTCOMES)[number];
 
 /**
- * Why a turn requested no soft pass although it had a reason. `nothing_to_do`: the last pass found nothing to do.
- * `no_gain`: three passes gained too little. `thinking`: the turn thinks between its calls, and a pass would have to
- * wait for its answer.
+ * Why a turn requested no soft compaction pass although a threshold was reached. `nothing_to_do`: the last pass found
+ * nothing to remove. `no_gain`: the last three passes gained too little. `thinking`: the model is reasoning between
+ * tool calls, and compaction would discard that reasoning.
  */
 export const BACKOFF_CAUSES = ['nothing_to_do', 'no_gain', 'thinking'] as const;
 export type BackoffCause = (typeof BACKOFF_CAUSES)[number];
 
 /**
- * How a pass achieved less than it planned. `summaries_missing`: some sequences keep their messages. `evicted`: no
- * summary came, so messages were evicted. `floor_relaxed`: less than the retention window is left. `taken_over`: a turn
- * ended the pass itself.
+ * How a compaction pass achieved less than planned.
+ * - `summaries_missing`: some ranges keep their messages, because their summaries were not written.
+ * - `evicted`: messages were removed without a summary.
+ * - `floor_relaxed`: fewer messages than `retentionWindow` remain.
+ * - `taken_over`: a turn ended the pass itself, because it could not wait longer.
  */
 export const PASS_FALLBACKS = ['summaries_missing', 'evicted', 'floor_relaxed', 'taken_over'] as const;
 export type PassFallback = (typeof PASS_FALLBACKS)[number];
 
-/** Result of a policy for a context. Results for the same pass can be compared. */
+/** How far a compaction policy reduces a context. Two results for the same compaction pass can be compared. */
 export interface PassMeasure {
-  /** How the pass ended. `proposed`: it waits for a person's decision. */
+  /** How the compaction pass ended. `proposed`: it waits for a person's decision. */
   readonly outcome: PassOutcome['kind'] | 'proposed';
   readonly strategy: 'trim' | 'summarize' | 'evict' | 'none';
   readonly tokensBefore: number;
   readonly tokensAfter: number;
-  /** Summaries in the context after the pass. */
+  /** Number of summaries in the context after the compaction pass. */
   readonly summaries: number;
-  /** Tokens of messages and summaries that were removed without a summary in their place. */
+  /** Tokens of messages and old summaries that were removed without a new summary for them. */
   readonly evictedTokens: number;
 }
 
 export type PassEvent =
   | RefusalEvent
-  /** A pass was requested. A pass in progress receives the reasons instead. */
+  /** A compaction pass was requested. If one is already in progress, it receives the reasons instead. */
   | {
       readonly type: 'pass_requested';
       readonly reasons: readonly Reason[];
-      /** True if a pass in progress received the reasons. */
+      /** True if a compaction pass that was already in progress received the reasons. */
       readonly isJoined: boolean;
     }
   | {
@@ -50,46 +52,49 @@ export type PassEvent =
       readonly strategy: 'trim' | 'summarize' | 'evict' | 'none';
       readonly reasons: readonly Reason[];
       /**
-       * Milliseconds from the request to the end, or to the proposal under review. Absent if no pass was made, or none
-       * was ended by a worker.
+       * Milliseconds from the request to the end of the compaction pass, or to its proposal. Absent if no pass ran, or
+       * if no worker ended it.
        */
       readonly durationMs?: number;
       readonly version?: number;
       readonly tokensBefore?: number;
       readonly tokensAfter?: number;
-      /** Messages that left the context. */
+      /** Number of messages that left the context. */
       readonly archived?: number;
-      /** Sequences that were to be summarized. */
+      /** Number of message ranges that were to be summarized. */
       readonly sequences: number;
-      /** Ways in which the pass achieved less than it planned. */
+      /** Ways in which the compaction pass achieved less than planned. */
       readonly fallbacks?: readonly PassFallback[];
-      /** True for the third pass in a row that gained too little: no soft pass until the context has grown. */
+      /**
+       * True if this was the third compaction pass in a row that gained too little. Soft passes then stop until the
+       * context has grown.
+       */
       readonly startsBackoff?: boolean;
     }
-  /** A turn found a reason but requested no pass, because a pass would gain nothing now. */
+  /** A threshold was reached, but the turn requested no compaction pass, because a pass would gain nothing now. */
   | { readonly type: 'pass_backed_off'; readonly why: BackoffCause }
   /**
-   * A turn ends the pass itself with the summaries so far: its deadline passed, or earlier passes did not settle the
-   * size.
+   * A turn ended the compaction pass itself, with the summaries that were ready. Either its wait timed out, or earlier
+   * passes left the context too large.
    */
   | { readonly type: 'pass_taken_over' }
-  /** A pass under review waits for a person's decision on its version. */
+  /** A compaction pass proposed a version, which waits for a person's decision. */
   | {
       readonly type: 'pass_proposed';
       readonly strategy: 'trim' | 'summarize' | 'evict';
       readonly reasons: readonly Reason[];
       readonly tokensBefore: number;
       readonly tokensAfter: number;
-      /** Messages that would leave the context. */
+      /** Number of messages that would leave the context. */
       readonly archived: number;
-      /** Sequences that were summarized. */
+      /** Number of message ranges that were summarized. */
       readonly sequences: number;
     }
-  /** An approval could not be carried out. The proposal stays open. */
+  /** turnfold could not carry out a person's approval. The proposal stays open. */
   | {
       readonly type: 'approval_refused';
       readonly code: ApprovalRefusal['code'];
-      /** Part of the approval at fault. */
+      /** Path of the wrong value in the approval. */
       readonly field: string;
       /** Explanation for a person, without contents. */
       readonly message: string;
@@ -97,15 +102,15 @@ export type PassEvent =
   | {
       readonly type: 'pass_fanned_out';
       readonly jobs: number;
-      /** Sequences to be summarized. */
+      /** Number of message ranges to be summarized. */
       readonly sequences: number;
     }
-  /** A second policy was measured at a pass of the live policy. */
+  /** A shadow policy was measured on the same context as the policy in use. */
   | {
       readonly type: 'pass_shadowed';
-      /** Result of the live policy. */
+      /** Result of the policy in use. */
       readonly live: PassMeasure;
-      /** Result that the second policy would have had. Absent if its measurement failed. */
+      /** Result that the shadow policy would have had. Absent if measuring it failed. */
       readonly shadow?: PassMeasure;
     }
   | {
@@ -114,30 +119,32 @@ export type PassEvent =
       readonly durationMs: number;
       readonly sourceTokens: number;
       readonly tokens?: number;
-      /** Origin of a written summary. */
+      /** Present if a new summary was written. */
       readonly written?: {
         /** Model that wrote the summary. */
         readonly by: string;
-        /** True if another model of the chain was tried first. */
+        /** True if another model was tried first and wrote no summary. */
         readonly isFallback: boolean;
       };
-      /** Refusals of the chain's models with their reasons, without contents. Failures have events of their own. */
+      /**
+       * Reasons for which earlier models refused to summarize, without contents. Failed calls have their own events.
+       */
       readonly why?: string;
     };
 
 /**
- * A refused form of a context. `check`: our own check before a commit refused it, and the version was not made.
- * `provider`: a provider refused a committed version, and its parent replaced it.
+ * The message format of a compacted context was refused. `check`: turnfold's own check before the commit refused it, so
+ * no version was made. `provider`: a provider refused a committed version, and the version before it replaced it.
  */
 type RefusalEvent = {
   readonly type: 'version_refused';
-  /** Origin of the refusal: our check before the commit, or the provider. */
+  /** Origin of the refusal: turnfold's check before the commit, or the provider. */
   readonly by: 'check' | 'provider';
   readonly version: number;
-  /** Error code of the provider, or names of the broken rules. */
+  /** Error code of the provider, or names of the broken message-format rules. */
   readonly codes: readonly string[];
   /** Explanation for a person, without contents. */
   readonly message: string;
-  /** Form of the request as JSON, cut to the refused entries. It is enough to reproduce the refusal. */
+  /** Outline of the request as JSON, cut to the refused entries. It is enough to reproduce the refusal. */
   readonly form?: string;
 };

@@ -1,55 +1,59 @@
-/** How a pass ended. */
+/** How a compaction pass ended. */
 export type PassOutcome =
   | { readonly kind: 'committed'; readonly version: number }
-  /** The pass committed its proposal after a person approved it. */
+  /** A person approved the proposed version, and the compaction pass committed it. */
   | { readonly kind: 'approved'; readonly version: number }
   | {
-      /** `rejected`: a person rejected the proposal. `expired`: no decision came in time. */
+      /** `rejected`: a person rejected the proposal. `expired`: no decision arrived in time. */
       readonly kind: 'rejected' | 'expired';
     }
-  /** The threshold check on fresh state found no reason. */
+  /** By the time the compaction pass started, no threshold was reached any more. */
   | { readonly kind: 'no_reason' }
-  /** The pass was soft, and a model thinks over the context. The pass is requested again after that. */
+  /**
+   * A model is reasoning over this context between tool calls, so the soft compaction pass stopped. It is requested
+   * again later.
+   */
   | { readonly kind: 'thinking' }
-  /** A reason held, but nothing could be removed. */
+  /** A threshold was reached, but compaction may not remove any message. */
   | { readonly kind: 'none' }
-  /** The gain was too small for a new version. */
+  /** Compaction would have saved too few tokens for a new version. */
   | { readonly kind: 'no_gain' }
   | { readonly kind: 'infeasible' }
   | { readonly kind: 'failed'; readonly code: string };
 
-/** Decides whether a pass took place. If so, turns and messages count from its end. */
+/** Decides whether a compaction pass with this end restarts the counts of `turnThreshold` and `messageThreshold`. */
 export function isCounted(kind: PassOutcome['kind'] | 'superseded'): boolean {
   return kind !== 'no_reason' && kind !== 'thinking';
 }
 
 /**
- * Decides whether a pass with this end leaves a size that no other pass would change now. Only such an end fulfils the
- * wait of a turn (I13). `SETTLES_SIZE` in lua/shared/pass-end.lua is the same list.
+ * Decides whether the context has its final size after a compaction pass with this end, so that another pass would not
+ * change it. Only then may a turn that waits for compaction continue (invariant I13). Must match `SETTLES_SIZE` in
+ * lua/shared/pass-end.lua.
  */
 export function settlesSize(kind: PassOutcome['kind'] | 'superseded'): boolean {
   return ['committed', 'approved', 'none', 'no_gain', 'infeasible'].includes(kind);
 }
 
-/** Times and budgets of passes. Times are in ms. */
+/** Times and limits of compaction passes. Times are in ms. */
 export const PASS_LIMITS = {
   leaseMs: 8_000,
   heartbeatMs: 2_000,
   /**
-   * Attempts before the first plan, and again after it. The last one settles with the summaries so far. One more fails
-   * the pass.
+   * Number of claims by workers before the first plan is stored, and again after it. The last claim commits with the
+   * summaries that are ready. One more claim fails the compaction pass.
    */
   maxAttempts: 3,
-  /** Time for which only its own job may claim a parked pass. */
+  /** While a compaction pass waits for its summarization jobs, only its own queue job may claim it for this long. */
   parkMs: 60_000,
-  /** Consecutive passes without gain that start a backoff. */
+  /** Number of compaction passes in a row without enough gain that start a backoff. */
   backoffPasses: 3,
-  /** Growth of the context that ends a backoff. */
+  /** A backoff ends when the context has grown by this factor. */
   backoffGrowth: 1.15,
   summaryTtlMs: 604_800_000,
   refusalTtlMs: 86_400_000,
   summaryClaimMs: 8_000,
-  /** Depth of merged summaries: a summary of a summary is allowed, but no further level. */
+  /** Maximum depth of merged summaries: a summary of summaries is allowed, but no level above that. */
   maxSummaryDepth: 2,
   keepVersions: 200,
 } as const;

@@ -5,13 +5,14 @@ import { type PolicyInput, policyInputSchema } from './policy.ts';
 import { describeThrown } from './thrown.ts';
 
 export interface ReadPolicy {
-  /** Settings that could be read. */
+  /** Settings of the policy that were read. */
   readonly policy: PolicyInput;
   readonly warnings: readonly string[];
 }
 
 /**
- * Reads a policy from parsed YAML or JSON, either directly or under `compact`. Keys may be in snake_case.
+ * Reads a compaction policy from parsed YAML or JSON. The settings may be at the top level or under `compact`, with
+ * keys in camelCase or snake_case.
  * @param at path of the value in its file, for errors
  * @throws invalid_policy, with the field
  */
@@ -22,24 +23,24 @@ export function readPolicy(value: unknown, at = ''): ReadPolicy {
 }
 
 export interface PolicyExamination extends ReadPolicy {
-  /** All problems, each an `invalid_policy` error with its field. The policy is empty if there are any. */
+  /** All problems, as `invalid_policy` errors that name the field. If there are any, the policy is empty. */
   readonly problems: readonly TurnfoldError[];
 }
 
-/** Far more than any policy needs. */
+/** Size limit of a policy. Far more than any policy needs. */
 const POLICY_BOUNDS = { maxCharacters: 10_000_000 };
 
-/** Reads a policy like `readPolicy`, but reports all problems instead of the first. */
+/** Like `readPolicy`, but returns all problems instead of throwing the first. */
 export function examinePolicy(value: unknown, at = ''): PolicyExamination {
   try {
-    // Only the size matters here. Other problems are named better by their setting.
+    // Only the size is checked here. Later checks report other problems with the name of the setting.
     const written = writeBoundedJson(value, POLICY_BOUNDS);
     if (written.status === 'refused' && written.code === 'message_too_large') {
       return { policy: {}, warnings: [], problems: [refusal(joinPath(at, written.path) || 'policy', written.why)] };
     }
     return examineValue(value, at);
   } catch (error) {
-    // The policy of a module may have a getter that throws, or may contain itself.
+    // A policy from a JavaScript module may have a getter that throws, or may contain itself.
     const field = joinPath(at, findUnreadable(value)) || 'policy';
     return { policy: {}, warnings: [], problems: [refusal(field, `cannot be read: ${describeThrown(error).name}`)] };
   }
@@ -83,12 +84,12 @@ function isKnown(key: string): boolean {
   return Object.hasOwn(policyInputSchema.shape, key);
 }
 
-/** `max_tokens` → `maxTokens` */
+/** Converts `max_tokens` to `maxTokens`. */
 export function toCamelCase(key: string): string {
   return key.replace(/(?<=[a-z])_([a-z])/g, (_, letter: string) => letter.toUpperCase());
 }
 
-/** Converts keys to camelCase. A setting in two spellings is a problem. */
+/** Converts keys to camelCase. A setting that appears in two spellings is reported as a problem. */
 function camelCaseKeys(
   value: Record<string, unknown>,
   at: string,
@@ -97,7 +98,7 @@ function camelCaseKeys(
   readonly problems: readonly TurnfoldError[];
   readonly spellings: Spellings;
 } {
-  // A map, so that `__proto__` is a key like any other. An assignment to an object would silently lose it.
+  // A map, because assigning the key `__proto__` to an object would silently lose the value.
   const keyed = new Map<string, unknown>();
   const problems: TurnfoldError[] = [];
   const spellings = new Map<string, string>();
@@ -116,10 +117,10 @@ function camelCaseKeys(
   return { keyed: Object.fromEntries(keyed), problems, spellings };
 }
 
-/** Path of a setting in camelCase → its path in the user's spelling, if that differs. */
+/** Maps the camelCase path of a setting to its path in the user's spelling, if that differs. */
 type Spellings = ReadonlyMap<string, string>;
 
-/** Returns the problem with the field in the user's spelling. */
+/** Returns the problem with the field in the user's spelling, e.g. in snake_case. */
 function spellAs(problem: TurnfoldError, spellings: Spellings): TurnfoldError {
   const { field = '', message } = problem;
   const path = [...spellings.keys()].find(

@@ -3,32 +3,37 @@ import { z } from 'zod';
 const share = z.number().gt(0).lte(1);
 const count = z.number().int().min(0);
 
-/** A text of every request. A lone surrogate has no UTF-8 form and could not be sent unchanged. */
+/**
+ * A pinned text, which every request contains. Half of a surrogate pair has no UTF-8 form and could not be sent
+ * unchanged.
+ */
 const pin = z
   .string()
   .refine((text) => text.trim() !== '', 'expected a text that says something')
   .refine((text) => text.isWellFormed(), 'expected whole characters: half of a surrogate pair cannot be sent');
 
-/** Extent of an eviction. `min` takes the least that one of its members would evict, `max` the most. */
+/**
+ * How much an eviction removes. `min` uses the member that would remove least, `max` the one that would remove most.
+ */
 export type EvictionStrategy =
   | {
-      /** Share of the removable tokens that is evicted, oldest first. */
+      /** Share of the removable tokens that is evicted, oldest messages first. */
       readonly evict: number;
     }
   | {
-      /** Messages that stay at least. */
+      /** Number of latest messages that stay. */
       readonly retain: number;
     }
   | {
-      /** Strategies of which the least eviction is taken. */
+      /** The strategy that would evict least is used. */
       readonly min: readonly EvictionStrategy[];
     }
   | {
-      /** Strategies of which the largest eviction is taken. */
+      /** The strategy that would evict most is used. */
       readonly max: readonly EvictionStrategy[];
     };
 
-/** Nesting of strategies. A YAML anchor can contain itself, and such a strategy would be read for ever. */
+/** Maximum nesting of strategies. A YAML anchor can contain itself, and reading such a strategy would never end. */
 const MAX_STRATEGY_DEPTH = 4;
 const strategyError = `expected one of evict, retain, min, max, nested at most ${MAX_STRATEGY_DEPTH} deep`;
 
@@ -43,116 +48,129 @@ function strategySchema(depth: number): z.ZodType<EvictionStrategy> {
 const evictionStrategySchema = strategySchema(MAX_STRATEGY_DEPTH);
 
 const summarizerSchema = z.union([
-  /** Written by code, without a model. */
+  /** turnfold's own code writes the summary, without a model. */
   z.literal('structural'),
-  /** The compaction of the agent's own provider, over everything older than the retention window. */
+  /** The provider of the agent's model compacts everything older than the retention window. */
   z.literal('native'),
   z.strictObject({
     /**
-     * Ids of models that the workers know, or `provider/model`. They are tried in order, the structural summarizer
-     * last.
+     * Ids of models from the workers' configuration, or `provider/model`. They are tried in order. If all fail, code
+     * writes the summary without a model.
      */
     models: z.array(z.string().min(1)).min(1),
     prompt: z.string().min(1).optional(),
-    /** Tokens that a summary may have. With `scope: prefix`, the users' own words have at least 64. */
+    /** Maximum tokens of a summary. With `scope: prefix`, at least 64 of them are for the users' own words. */
     maxTokens: z.number().int().min(16).optional(),
   }),
 ]);
 
-/** Settings of a user. No setting has a default here, because a merge must see which ones were set. */
+/** Settings that a user sets. They have no defaults here, because merging policies must see which settings are set. */
 export const policyInputSchema = z.strictObject({
-  /** Size in tokens to which a pass reduces the context. */
-  maxTokens: z.number().int().min(1).optional().describe('Size in tokens to which a pass reduces the context.'),
-  /** Size in tokens from which a pass is requested. */
-  tokenThreshold: z.number().int().min(1).optional().describe('Size in tokens from which a pass is requested.'),
-  /** Share of the usable window from which a pass is requested. */
-  thresholdRatio: share.optional().describe('Share of the usable window from which a pass is requested.'),
-  /** Share of the usable window from which a turn waits for its pass. */
-  hardRatio: share.optional().describe('Share of the usable window from which a turn waits for its pass.'),
-  /** Turns since the last pass after which a pass is requested. */
+  /** Number of tokens to which compaction reduces the context. */
+  maxTokens: z.number().int().min(1).optional().describe('Number of tokens to which compaction reduces the context.'),
+  /** Number of tokens of the context at which compaction is requested. */
+  tokenThreshold: z
+    .number()
+    .int()
+    .min(1)
+    .optional()
+    .describe('Number of tokens of the context at which compaction is requested.'),
+  /** Share of the usable window at which compaction is requested. */
+  thresholdRatio: share.optional().describe('Share of the usable window at which compaction is requested.'),
+  /** Share of the usable window at which a turn must wait for compaction. */
+  hardRatio: share.optional().describe('Share of the usable window at which a turn must wait for compaction.'),
+  /** Number of turns since the last compaction after which the next one is requested. */
   turnThreshold: z
     .number()
     .int()
     .min(1)
     .optional()
-    .describe('Turns since the last pass after which a pass is requested.'),
-  /** Messages since the last pass after which a pass is requested. */
+    .describe('Number of turns since the last compaction after which the next one is requested.'),
+  /** Number of messages since the last compaction after which the next one is requested. */
   messageThreshold: z
     .number()
     .int()
     .min(1)
     .optional()
-    .describe('Messages since the last pass after which a pass is requested.'),
-  /** Request for a pass after each turn. */
-  onTurnEnd: z.boolean().optional().describe('Request for a pass after each turn.'),
-  /** Number of latest messages that are not compacted. */
-  retentionWindow: count.optional().describe('Number of latest messages that are not compacted.'),
+    .describe('Number of messages since the last compaction after which the next one is requested.'),
+  /** Requests compaction after each turn. */
+  onTurnEnd: z.boolean().optional().describe('Requests compaction after each turn.'),
+  /** Number of latest messages that compaction leaves unchanged. */
+  retentionWindow: count.optional().describe('Number of latest messages that compaction leaves unchanged.'),
   /**
-   * Range of a summary. `sequences`: one sequence between user messages, which stay. `prefix`: everything older than
-   * the retention window, with the users’ texts copied into the summary.
+   * Messages that one summary replaces. `sequences`: the agent’s messages between two user messages, which stay.
+   * `prefix`: everything older than `retentionWindow`, with the users’ texts copied into the summary.
    */
   scope: z
     .enum(['sequences', 'prefix'])
     .optional()
     .describe(
-      'Range of a summary. `sequences`: one sequence between user messages, which stay. `prefix`: everything older than the retention window, with the users’ texts copied into the summary.',
+      'Messages that one summary replaces. `sequences`: the agent’s messages between two user messages, which stay. `prefix`: everything older than `retentionWindow`, with the users’ texts copied into the summary.',
     ),
-  /** Texts that every request contains byte for byte after the system prompt. Compaction never changes them. */
+  /** Texts that follow the system prompt in every request. Compaction never changes them. */
   pins: z
     .array(pin)
     .optional()
-    .describe(
-      'Texts that every request contains byte for byte after the system prompt. Compaction never changes them.',
-    ),
+    .describe('Texts that follow the system prompt in every request. Compaction never changes them.'),
   /**
-   * Extent of an eviction. `evict`: share of the removable tokens that goes. `retain`: number of messages that stay.
-   * `min` and `max` combine strategies.
+   * How much to remove without a summary. `evict`: share of the removable tokens. `retain`: number of messages that
+   * stay. `min` and `max` choose the smaller or larger removal of several strategies.
    */
   strategy: evictionStrategySchema
     .optional()
     .describe(
-      'Extent of an eviction. `evict`: share of the removable tokens that goes. `retain`: number of messages that stay. `min` and `max` combine strategies.',
+      'How much to remove without a summary. `evict`: share of the removable tokens. `retain`: number of messages that stay. `min` and `max` choose the smaller or larger removal of several strategies.',
     ),
-  /** Protection of the first user message of the log. */
-  keepFirstUser: z.boolean().optional().describe('Protection of the first user message of the log.'),
-  /** Masking of old tool results before anything is summarized. */
-  maskToolResults: z.boolean().optional().describe('Masking of old tool results before anything is summarized.'),
-  /** Author of summaries: `structural` (code), `native` (the agent’s own provider) or a list of models. */
+  /** Keeps the first user message of the conversation in the context. */
+  keepFirstUser: z.boolean().optional().describe('Keeps the first user message of the conversation in the context.'),
+  /** Replaces old tool results by short placeholders before anything is summarized. */
+  maskToolResults: z
+    .boolean()
+    .optional()
+    .describe('Replaces old tool results by short placeholders before anything is summarized.'),
+  /**
+   * Author of summaries. `structural`: turnfold’s code, without a model. `native`: the agent’s own provider. Or a list
+   * of models, tried in order.
+   */
   summarizer: summarizerSchema
     .optional()
-    .describe('Author of summaries: `structural` (code), `native` (the agent’s own provider) or a list of models.'),
-  /** Messages below which a sequence is not summarized. */
-  minSequenceMessages: z
-    .number()
-    .int()
-    .min(1)
-    .optional()
-    .describe('Messages below which a sequence is not summarized.'),
-  /** Tokens below which a sequence is not summarized. */
-  minSequenceTokens: count.optional().describe('Tokens below which a sequence is not summarized.'),
-  /** Share of the tokens that a soft pass must gain. A pass with a smaller gain commits nothing. */
+    .describe(
+      'Author of summaries. `structural`: turnfold’s code, without a model. `native`: the agent’s own provider. Or a list of models, tried in order.',
+    ),
+  /** A sequence with fewer messages is not summarized. */
+  minSequenceMessages: z.number().int().min(1).optional().describe('A sequence with fewer messages is not summarized.'),
+  /** A sequence with fewer tokens is not summarized. */
+  minSequenceTokens: count.optional().describe('A sequence with fewer tokens is not summarized.'),
+  /** Share of the context’s tokens that a soft compaction must save. If it would save less, it changes nothing. */
   minGain: z
     .number()
     .min(0)
     .lt(1)
     .optional()
-    .describe('Share of the tokens that a soft pass must gain. A pass with a smaller gain commits nothing.'),
+    .describe(
+      'Share of the context’s tokens that a soft compaction must save. If it would save less, it changes nothing.',
+    ),
   /**
-   * Handling of soft passes. `auto`: they commit. `manual`: they are off. `review`: they propose a version and commit
-   * it once a person approves.
+   * Handling of soft compaction, for which turns need not wait. `auto`: it commits. `manual`: it is off. `review`: it
+   * commits after a person approves its proposal.
    */
   mode: z
     .enum(['auto', 'manual', 'review'])
     .optional()
     .describe(
-      'Handling of soft passes. `auto`: they commit. `manual`: they are off. `review`: they propose a version and commit it once a person approves.',
+      'Handling of soft compaction, for which turns need not wait. `auto`: it commits. `manual`: it is off. `review`: it commits after a person approves its proposal.',
     ),
-  /** Milliseconds for which a proposal stays open. */
-  reviewTtl: z.number().int().min(1000).optional().describe('Milliseconds for which a proposal stays open.'),
-  enabled: z.boolean().optional().describe('Switch for all passes.'),
+  /** Milliseconds for which a proposal under `mode: review` waits for a decision. */
+  reviewTtl: z
+    .number()
+    .int()
+    .min(1000)
+    .optional()
+    .describe('Milliseconds for which a proposal under `mode: review` waits for a decision.'),
+  enabled: z.boolean().optional().describe('False switches all compaction off.'),
   // The minimum is the resolution of a sweep. A TTL below 7 d also shortens how long turn ids are known.
   /**
-   * Idle TTL in milliseconds: an idle conversation is erased after it, as by `erase`. Absent: never. Open turns, open
+   * Milliseconds without activity after which a conversation is erased, as by `erase`. Absent: never. Open turns, open
    * passes and writes keep a conversation from being idle. A change takes effect with the conversation’s next write.
    * An erase also forgets turn ids, so a repeated id runs again. Without an erase, a repeated id returns its result
    * for 7 d.
@@ -162,12 +180,12 @@ export const policyInputSchema = z.strictObject({
     .int()
     .min(1000)
     .optional()
-    .describe('Idle TTL in milliseconds: an idle conversation is erased after it, as by `erase`. Absent: never.'),
+    .describe('Milliseconds without activity after which a conversation is erased, as by `erase`. Absent: never.'),
 });
 
 export type PolicyInput = z.infer<typeof policyInputSchema>;
 
-/** Settings without a default. An absent one switches its trigger off. */
+/** Settings without a default. If such a setting is absent, its threshold or limit is off. */
 type SettingWithoutDefault = 'maxTokens' | 'tokenThreshold' | 'turnThreshold' | 'messageThreshold' | 'conversationTtl';
 
 type Present<Settings> = { readonly [Name in keyof Settings]-?: NonNullable<Settings[Name]> };
@@ -191,10 +209,10 @@ export const POLICY_DEFAULTS: Present<Omit<PolicyInput, SettingWithoutDefault>> 
   enabled: true,
 };
 
-/** A policy with its defaults. */
+/** A compaction policy with all defaults filled in. */
 export type Policy = PolicyInput & typeof POLICY_DEFAULTS;
 
-/** Merges policies. A set field overrides the base, an absent field keeps the base's value. */
+/** Merges policies. A setting in an override replaces the base's value, and absent settings keep it. */
 export function mergePolicies(base: PolicyInput, ...overrides: readonly PolicyInput[]): PolicyInput {
   return Object.assign({}, base, ...overrides.map(withoutAbsent)) as PolicyInput;
 }
@@ -207,9 +225,9 @@ function withoutAbsent(input: PolicyInput): PolicyInput {
   return Object.fromEntries(Object.entries(input).filter(([, value]) => value !== undefined));
 }
 
-/** Idle TTL carried by a write. A conversation that stays idle this long is erased. */
+/** Idle time limit, carried by a write. A conversation that stays idle this long is erased. */
 export interface IdleTtl {
-  /** Milliseconds by the policy. 0 means no limit. Absent if the writer has no policy: the last value stays. */
+  /** Milliseconds, from the policy. 0 means no limit. Absent if the writer has no policy: the last value stays. */
   readonly conversationTtl?: number | undefined;
 }
 

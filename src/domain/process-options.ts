@@ -5,7 +5,7 @@ export interface WholeRange {
   readonly most: number;
 }
 
-/** Settings of a process, from its environment or from code, with one range for both. */
+/** Allowed ranges of process settings, which come from the environment or from code. */
 export const PROCESS_RANGES = {
   shards: { least: 1, most: 4_096 },
   queueShards: { least: 1, most: 64 },
@@ -15,7 +15,7 @@ export const PROCESS_RANGES = {
   stuckMs: { least: 1_000, most: 3_600_000 },
 } as const satisfies Readonly<Record<string, WholeRange>>;
 
-/** Default settings, in the same units. */
+/** Default values of the process settings, in the same units. */
 export const PROCESS_DEFAULTS = {
   shards: 256,
   queueShards: 1,
@@ -24,7 +24,7 @@ export const PROCESS_DEFAULTS = {
   stuckMs: 60_000,
 } as const;
 
-/** One message for all that is wrong, so that it says what is right. */
+/** Error message for a value outside of a range. It states the allowed range. */
 export function describeWholeRange({ least, most }: WholeRange): string {
   return `must be a whole number from ${least} to ${most}`;
 }
@@ -34,7 +34,7 @@ export function wholeNumber(range: WholeRange): z.ZodNumber {
   return z.number({ error }).int({ error }).min(range.least, { error }).max(range.most, { error });
 }
 
-/** A caller's function, as it is. */
+/** A function that a caller passes, unchanged. */
 export const functionSchema = z.custom<(...args: never[]) => unknown>(
   (value) => typeof value === 'function',
   'expected a function',

@@ -6,16 +6,16 @@ import type { RequestOverhead } from './size.ts';
 import { type Summary, summarySchema, type Version, versionSchema } from './version.ts';
 
 /**
- * The version that a soft pass under `mode: review` would commit, with its texts. It stays valid after the summaries
- * expired.
+ * The context version that a soft compaction pass would commit under `mode: review`, with its texts. It stays valid
+ * even after the stored summaries expire.
  */
 export const proposalSchema = z.object({
   /**
-   * Id of this content. Another proposal of the same pass has another id, so that an approval holds only for the
-   * content that the person saw.
+   * Id of exactly this content. If the compaction pass makes another proposal, it gets another id, so an approval holds
+   * only for the content that the person saw.
    */
   id: z.string(),
-  /** Version that would be committed. Its parent must still be the live version. */
+  /** Version that an approval commits, provided that its parent is still the current version. */
   version: versionSchema,
   /** Texts of the new summaries, by the keys that the version uses. */
   summaries: z.record(z.string(), summarySchema),
@@ -23,24 +23,24 @@ export const proposalSchema = z.object({
 
 export type Proposal = z.infer<typeof proposalSchema>;
 
-/** New texts for summaries of a proposal, by their ranges in the form `5-9`. */
+/** New texts that a person gives for summaries of a proposal, by range, e.g. `5-9`. */
 export type Edits = Readonly<Record<string, string>>;
 
-/** Decision of a person on a proposal. */
+/** A person's decision on a proposal. */
 export type Verdict =
   | { readonly kind: 'approve'; readonly edits: Edits }
   | { readonly kind: 'reject'; readonly reason?: string };
 
-/** Why an approval could not be carried out. The proposal stays open. */
+/** Why turnfold could not carry out an approval. The proposal stays open. */
 export interface ApprovalRefusal {
   readonly code: 'invalid_input' | 'proposal_stale' | 'conversation_busy';
-  /** Part of the approval at fault. */
+  /** Path of the wrong value in the approval. */
   readonly field: string;
   /** Explanation for a person, without contents. */
   readonly message: string;
 }
 
-/** A weighed new text for the summary with the key `replaces`. */
+/** New text for the summary with the key `replaces`, with its size. */
 export interface EditedSummary {
   readonly replaces: string;
   readonly key: string;
@@ -48,12 +48,12 @@ export interface EditedSummary {
   readonly weight: Weight;
 }
 
-/** Names the range of a summary as `Edits` does. */
+/** Formats the range of a summary as `Edits` expects it, e.g. `5-9`. */
 export function rangeName({ covers: { from, to } }: Pick<Summary, 'covers'>): string {
   return `${from}-${to}`;
 }
 
-/** Returns the proposal with other texts. The sizes of its version follow from the new texts. */
+/** Returns the proposal with edited summary texts, and recalculates the sizes of its version. */
 export function editProposal(
   proposal: Proposal,
   edited: readonly EditedSummary[],

@@ -3,26 +3,31 @@ import type { LogEntry, Message } from './message.ts';
 import { readParts } from './parts.ts';
 import type { Segment } from './version.ts';
 
-/** Name of the tool by which an agent searches and reads its log. */
+/** Name of the tool with which a model searches and reads its conversation's log. */
 export const RECALL = 'recall';
 
-/** Weight of the exact query: more than all its words together, so that a message with the exact query comes first. */
+/**
+ * Score of a match of the exact query. It exceeds the score of all single words together, so that exact matches come
+ * first.
+ */
 const PHRASE_WEIGHT = 10_000;
 
-/** Terms of a query that a text contains: one bit per term. Bit 0 is the whole query, the other bits are its words. */
+/**
+ * The query terms that a text contains, as one bit per term. Bit 0 is the whole query, the other bits are its words.
+ */
 export interface RecallMatch {
   readonly found: number;
-  /** Terms that occur by themselves, not inside a longer word or number. */
+  /** Terms that occur as separate words, not inside a longer word or number. */
   readonly alone: number;
 }
 
-/** Messages that contain the same terms. */
+/** Messages that contain the same query terms. */
 interface Bucket extends RecallMatch {
   readonly isArchived: boolean;
   readonly seqs: number[];
 }
 
-/** Returns the searchable text of a message: its texts and its calls, except calls of `recall`. */
+/** Returns the searchable text of a message: its texts and its tool calls, except calls of `recall`. */
 export function recallText({ content, parts, toolCalls = [] }: Message): string {
   const texts = readParts({ content, parts }).flatMap((part) => (part.kind === 'text' ? [part.text] : []));
   const calls = toolCalls.flatMap((call) => (call.name === RECALL ? [] : [`${call.name} ${call.arguments}`]));
@@ -30,8 +35,8 @@ export function recallText({ content, parts, toolCalls = [] }: Message): string 
 }
 
 /**
- * A search over a log that receives the entries one by one and keeps none. Its generators yield within a few
- * milliseconds, even at a message of a megabyte.
+ * Searches a log that is passed in one entry at a time, without keeping the entries. The generators yield within a few
+ * milliseconds, even for a message of 1 MB.
  */
 export class RecallSearch {
   readonly #terms: readonly string[];
@@ -41,13 +46,16 @@ export class RecallSearch {
   #segment = 0;
   #scanned = 0;
 
-  /** @param segments segments of the version that the agent sees */
+  /** @param segments segments of the context version that the model sees */
   constructor({ phrase, words }: RecallQuery, segments: readonly Segment[]) {
     this.#terms = [phrase, ...words];
     this.#segments = segments;
   }
 
-  /** Adds an entry. Entries must ascend. Results of `recall` are skipped, because an echo would outrank its source. */
+  /**
+   * Searches one log entry. Pass entries in ascending order. Results of the `recall` tool are skipped, because they
+   * repeat other messages.
+   */
   *add(entry: LogEntry): Generator<void, void> {
     const { seq, message } = entry;
     for (const { id, name } of message.toolCalls ?? []) if (name === RECALL) this.#ownCalls.add(id);
@@ -62,15 +70,15 @@ export class RecallSearch {
     else bucket.seqs.push(seq);
   }
 
-  /** True if a hit has left the context, or differs there from the log. */
+  /** True if a match is no longer in the context, or appears there in shortened form. */
   get hasArchived(): boolean {
     return [...this.#buckets.values()].some(({ isArchived }) => isArchived);
   }
 
   /**
-   * Returns the seqs of the hits, best first. The exact query weighs most. Each word weighs more the fewer messages
-   * contain it, and half inside a longer word. Equal hits are ordered newest first. Hits that the agent sees anyway are
-   * returned only if no archived message matches.
+   * Returns the sequence numbers of the matching messages, best match first. A match of the exact query scores most. A
+   * rare word scores more than a frequent one, and half as much inside a longer word. Among equal scores, newer
+   * messages come first. Messages that the model sees in its context are returned only if no archived message matches.
    */
   rank(): number[] {
     const weights = this.#weighTerms();
@@ -82,7 +90,7 @@ export class RecallSearch {
         (all, weight, term) => all + (weight * (bitOf(found, term) + bitOf(alone, term))) / 2,
         0,
       );
-      // Rounded, because the order of the additions must not change the sum.
+      // Rounded, because floating-point sums depend on the order of the additions.
       const rounded = Math.round(sum * 1e6);
       byWeight.set(rounded, [...(byWeight.get(rounded) ?? []), ...seqs]);
     }
@@ -90,7 +98,7 @@ export class RecallSearch {
     return ranked.flatMap(([, seqs]) => seqs.toSorted((a, b) => b - a));
   }
 
-  /** Cuts an excerpt around the heaviest term of the query, with `reach` characters on each side. */
+  /** Cuts an excerpt around the highest-scoring query term, with `reach` characters on each side. */
   *excerpt(message: Message, reach: number): Generator<void, string> {
     const text = canonical(recallText(message));
     yield;
@@ -122,7 +130,7 @@ export class RecallSearch {
   }
 }
 
-/** @returns undefined if the text contains none of the terms */
+/** @returns undefined if the text contains no query term */
 function* matchText(terms: readonly string[], text: string): Generator<void, RecallMatch | undefined> {
   const folded = fold(canonical(text));
   let found = 0;
@@ -152,18 +160,18 @@ function isInsidePair(text: string, at: number): boolean {
   return at > 0 && (text.codePointAt(at - 1) ?? 0) > 0xffff;
 }
 
-/** Most words of a query that are used. A match keeps one bit of a 32-bit number for each. */
+/** Maximum number of query words that are used. A match stores them as bits of a 32-bit number. */
 const MAX_WORDS = 24;
 
-/** Most places of a term that are examined. A megabyte of one letter has a million places. */
+/** Maximum number of occurrences of a term that are examined. A megabyte of one letter has a million. */
 const MOST_PLACES = 1_000;
 
 const LETTER = /^[\p{L}\p{N}]/u;
 
 export interface RecallQuery {
-  /** The whole query, folded. */
+  /** The whole query, in lower case and normalized. */
   readonly phrase: string;
-  /** At least one word. A path or an id contributes itself and its parts. */
+  /** At least one word. A path or an id adds itself and its parts. */
   readonly words: readonly string[];
 }
 
@@ -172,11 +180,11 @@ export interface TermPlace {
   readonly isAlone: boolean;
 }
 
-/** @param query not blank */
+/** @param query search text that is not blank */
 export function readQuery(query: string): RecallQuery {
   const phrase = fold(canonical(query.trim()));
   const pieces = phrase.split(/\s+/u).map((piece) => /[\p{L}\p{N}](?:.*[\p{L}\p{N}])?/u.exec(piece)?.[0] ?? '');
-  // The segmenter also finds words of scripts without spaces.
+  // `Intl.Segmenter` also finds words in scripts without spaces, e.g. Chinese.
   const segments = [...new Intl.Segmenter('und', { granularity: 'word' }).segment(phrase)];
   const inner = segments.flatMap(({ segment, isWordLike }) => (isWordLike === true ? [segment] : []));
   const all = [...new Set([...pieces, ...inner])].filter((word) => word !== '');
@@ -185,7 +193,7 @@ export function readQuery(query: string): RecallQuery {
   return { phrase, words: words.slice(0, MAX_WORDS) };
 }
 
-/** Finds the first place where the term is a word by itself, or else its first place. */
+/** Finds the first place where the term is a separate word, or otherwise its first occurrence. */
 function findTerm(text: string, term: string): TermPlace | undefined {
   const first = text.indexOf(term);
   for (let at = first, places = 0; at !== -1 && places < MOST_PLACES; at = text.indexOf(term, at + 1), places += 1) {
@@ -194,19 +202,19 @@ function findTerm(text: string, term: string): TermPlace | undefined {
   return first === -1 ? undefined : { at: first, isAlone: false };
 }
 
-/** Checks whether a word or number continues across this place. */
+/** Checks whether a word or number continues across this position. */
 function isWordAcross(text: string, at: number): boolean {
   return LETTER.test(text[at - 1] ?? '') && LETTER.test(text[at] ?? '');
 }
 
-/** Gives equal-looking texts one form, and replaces half characters. */
+/** Normalizes texts that look equal to the same characters, and replaces halves of surrogate pairs. */
 function canonical(text: string): string {
   return text.normalize('NFC').toWellFormed();
 }
 
 /**
- * Folds to lower case without moving any place. Two letters are replaced first: one would grow, one depends on its
- * neighbours.
+ * Converts to lower case without changing the length of the text. Two letters are replaced first: the lower case of one
+ * is longer, that of the other depends on its neighbours.
  */
 function fold(text: string): string {
   return text.replaceAll('İ', 'i').toLowerCase().replaceAll('ς', 'σ');

@@ -1,44 +1,49 @@
 import { FRAMING_TOKENS, scaleTokens } from './limits.ts';
 import type { Weight } from './message.ts';
 
-/** Size of the last request as its provider counted it, and the part of the log that it covers. */
+/**
+ * Size of an earlier request as the provider counted it. Later sizes are computed from it, because it is more exact
+ * than turnfold's count.
+ */
 export interface SizeAnchor {
-  /** Seq of the answer. `tokens` includes everything up to it. */
+  /** Sequence number of the answer in the log. `tokens` includes everything up to it. */
   readonly seq: number;
-  /** Tokens of the input, cached ones included, plus the part of the output that is sent again. */
+  /** All input tokens, cached ones included, plus the part of the output that is sent again. */
   readonly tokens: number;
-  /** Weight of the log up to `seq`. */
+  /** Size of all log entries up to `seq`. */
   readonly total: Weight;
-  /** Version that was sent. The anchor is void under another live version. */
+  /** Context version that was sent. The count does not apply to other versions. */
   readonly version: number;
-  /** Hash of model, system prompt and tools. The anchor is void for a request with another one. */
+  /** Hash of model, system prompt and tools. The count does not apply to requests with another hash. */
   readonly fingerprint?: string;
-  /** The provider's count was compared with ours before it was recorded. */
+  /** True if the provider's count was checked for plausibility before it was stored. */
   readonly isWhole?: true;
 }
 
-/** Figures from which the size of a context follows. Kept in the conversation, so that one read returns them. */
+/**
+ * Numbers from which the size of a context is computed. Stored with the conversation, so that one read returns them.
+ */
 export interface SizeRecord {
-  /** Number of the live version. */
+  /** Number of the current context version. */
   readonly version: number;
-  /** Weight of the live version's segments. */
+  /** Size of the current version's segments. */
   readonly weight: Weight;
-  /** Weight of the log up to the version's base. */
+  /** Size of all log entries that the segments cover. */
   readonly baseTotal: Weight;
-  /** Weight of the log up to its head. */
+  /** Size of the whole log. */
   readonly headTotal: Weight;
-  /** Last count by a provider, if there is one. */
+  /** Latest plausible count by a provider, if there is one. */
   readonly anchor?: SizeAnchor;
 }
 
-/** Parts of a request besides messages, and the calibration of its model. */
+/** Sizes of the parts of a request that are not messages, and the correction factor of its model. */
 export interface RequestOverhead extends Weight {
-  /** Tokens of system prompt, pins of the policy and tool schemas. */
+  /** Tokens of the system prompt, the policy's pinned texts and the tool schemas. */
   readonly tokens: number;
-  /** Tokens of the pins among them. */
+  /** Part of `tokens` that the policy's pinned texts take. */
   readonly pinTokens?: number;
   readonly bytes: number;
-  /** The provider's count ÷ ours, clamped. 1 while nothing is known. */
+  /** Correction factor: the provider's token count divided by turnfold's, within limits. 1 if unknown. */
   readonly calibration: number;
   /** Hash of model, system prompt and tools, on which a provider's count depends. */
   readonly fingerprint?: string;
@@ -47,8 +52,8 @@ export interface RequestOverhead extends Weight {
 export const NO_OVERHEAD: RequestOverhead = { tokens: 0, bytes: 0, calibration: 1 };
 
 /**
- * Computes the size of the next request: mean tokens, and bytes. Threshold check, compaction and sender share this
- * function.
+ * Computes the expected size of the next request in tokens and bytes. Threshold checks, compaction and turn workers all
+ * use this function.
  */
 export function contextSize(record: SizeRecord, overhead: RequestOverhead): Weight {
   const { anchor, headTotal } = record;
@@ -60,47 +65,50 @@ export function contextSize(record: SizeRecord, overhead: RequestOverhead): Weig
   return { tokens: Math.round(countUpTo(headTotal, record, overhead) * overhead.calibration), bytes };
 }
 
-/** Our own count of a request whose log ends at this total. */
+/** turnfold's own token count of a request whose messages end at this point of the log. */
 function countUpTo(total: Weight, { weight, baseTotal }: SizeRecord, overhead: RequestOverhead): number {
   return weight.tokens + total.tokens - baseTotal.tokens + overhead.tokens + FRAMING_TOKENS;
 }
 
 /**
- * Decides whether an anchor holds for a request. An unchecked count that is too low is ignored, and our own count
- * holds.
+ * Decides whether an earlier count by the provider can be used for a request. An unchecked count below turnfold's own
+ * count is ignored.
  */
 function isValid(anchor: SizeAnchor, record: SizeRecord, overhead: RequestOverhead): boolean {
   if (anchor.version !== record.version || !hasSameFingerprint(anchor, overhead)) return false;
   return anchor.isWhole === true || isWholeCount(anchor.tokens, countUpTo(anchor.total, record, overhead));
 }
 
-/** Compares the hashes. An absent hash matches every other. */
+/** Compares the hashes of model, system prompt and tools. An absent hash matches any hash. */
 function hasSameFingerprint({ fingerprint }: SizeAnchor, overhead: RequestOverhead): boolean {
   return fingerprint === undefined || overhead.fingerprint === undefined || fingerprint === overhead.fingerprint;
 }
 
-/** Upper bound of a count, never less than the provider's count. Guarantees rest on it. */
+/** Upper bound of a token count, never below the provider's count. Hard limits use it. */
 export function upperBoundTokens(tokens: number, factor: number): number {
   return Math.ceil(scaleTokens(tokens, factor));
 }
 
-/** A provider's count beyond these factors of our count has counted something else, or only a part. */
+/**
+ * If the provider's count divided by turnfold's is outside of these factors, the provider counted something else or
+ * only a part.
+ */
 const LEAST = 0.5;
 const MOST = 2;
-/** Size below which the framing outweighs the contents of a request. */
+/** Requests below this size are not compared, because the message format around the contents dominates their count. */
 const MIN_COUNTED_TOKENS = 256;
 
 /**
- * Checks that a provider counted the whole request. Some providers report 0, or leave out cached tokens. Such a count
- * would switch compaction off.
+ * Checks that a provider counted the whole request. Some providers report 0 or leave out cached tokens, and such a
+ * count would prevent compaction.
  */
 export function isWholeCount(providerTokens: number, countedTokens: number): boolean {
   return providerTokens > 0 && providerTokens >= countedTokens * LEAST;
 }
 
 /**
- * Computes a provider's count of a request ÷ our own count, without anchor and calibration. The ratio is clamped,
- * because one odd answer must not move every limit.
+ * Divides a provider's count of a request by turnfold's own uncorrected count. The result is limited, because one odd
+ * count must not change every threshold.
  * @returns undefined if the provider did not count the whole request, or if the request is too small
  */
 export function calibrationRatio(providerTokens: number, countedTokens: number): number | undefined {

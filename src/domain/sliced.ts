@@ -1,13 +1,16 @@
 /**
- * Work that yields at points where it may be interrupted. A worker runs it in slices, so that a conversation of 100,000
- * messages does not block the event loop for others. The result does not depend on the slices.
+ * A long computation that yields at safe points, so that a conversation of 100,000 messages does not block the event
+ * loop. The result does not depend on where it was interrupted.
  */
 export type Sliced<Result> = Generator<void, Result>;
 
-/** Items between two yields. The slowest work per item, parsing and checking messages, then runs about 10 ms at a time. */
+/**
+ * Number of items between two yields. With the slowest work, parsing and checking messages, one slice takes about 10
+ * ms.
+ */
 const SLICE_ITEMS = 512;
 
-/** Runs the work without interruption. */
+/** Runs the computation to its end without interruption. */
 export function runToEnd<Result>(work: Sliced<Result>): Result {
   for (;;) {
     const slice = work.next();
@@ -15,7 +18,7 @@ export function runToEnd<Result>(work: Sliced<Result>): Result {
   }
 }
 
-/** Calls `act` for each item, with a yield after each slice. */
+/** Calls `act` for each item and yields after every `SLICE_ITEMS` items. */
 export function* forEachInSlices<Item>(items: readonly Item[], act: (item: Item, index: number) => void): Sliced<void> {
   for (let index = 0; index < items.length; index += 1) {
     act(items[index] as Item, index);
@@ -23,7 +26,7 @@ export function* forEachInSlices<Item>(items: readonly Item[], act: (item: Item,
   }
 }
 
-/** Decides whether a loop yields after the item at this index. */
+/** Decides whether a loop should yield after the item at this index. */
 export function endsSlice(index: number): boolean {
   return (index + 1) % SLICE_ITEMS === 0;
 }

@@ -1,19 +1,22 @@
-/** An error in the form of a log line, an event or a stored failure. */
+/** Name, message and code of a thrown value, for log lines, events and stored failures. */
 export interface ThrownFacts {
   readonly name: string;
   readonly message: string;
-  /** Error code, if the error has one as text. */
+  /** Error code, if the thrown value has a string as `code`. */
   readonly code?: string | undefined;
 }
 
 const NAME_CHARACTERS = 100;
-/** Enough for a provider's explanation. A message of megabytes would fill logs, spans and Redis. */
+/**
+ * Maximum characters of an error message. This is enough for a provider's explanation, while megabytes would fill logs,
+ * traces and Redis.
+ */
 const MESSAGE_CHARACTERS = 2_000;
 
 /**
- * Describes any thrown value. Never throws: user code may throw getters that throw, proxies, symbols and objects
- * without a prototype.
- * @param maxCharacters limit of the message
+ * Describes any thrown value. Never throws itself: user code may throw proxies, symbols, objects without a prototype,
+ * or values with throwing getters.
+ * @param maxCharacters maximum characters of the message
  */
 export function describeThrown(thrown: unknown, maxCharacters = MESSAGE_CHARACTERS): ThrownFacts {
   if (!isObject(thrown)) return { name: typeof thrown, message: clipText(String(thrown), maxCharacters) };
@@ -27,7 +30,7 @@ export function describeThrown(thrown: unknown, maxCharacters = MESSAGE_CHARACTE
   };
 }
 
-/** Reads a property. Returns undefined if the reading throws. */
+/** Reads a property. Returns undefined if reading it throws. */
 export function readSafely(value: unknown, key: PropertyKey): unknown {
   if (!isObject(value)) return undefined;
   try {
@@ -37,7 +40,7 @@ export function readSafely(value: unknown, key: PropertyKey): unknown {
   }
 }
 
-/** `instanceof Error`, which a proxy could make throw. */
+/** Like `instanceof Error`, but never throws, even on a proxy. */
 export function isError(value: unknown): value is Error {
   try {
     return value instanceof Error;
@@ -46,7 +49,7 @@ export function isError(value: unknown): value is Error {
   }
 }
 
-/** Returns the start of a text, with a mark if the rest is missing. */
+/** Returns the start of a text, with a note at its end if text was cut off. */
 export function clipText(text: string, maxCharacters: number): string {
   if (text.length <= maxCharacters) return text;
   return `${text.slice(0, Math.max(0, maxCharacters - 1)).toWellFormed()}…`;
@@ -62,16 +65,17 @@ function isObject(value: unknown): value is object {
 }
 
 /**
- * Marks a class of errors by a brand, because `instanceof` fails across two copies of this package. A worker's command
- * and the agents that it imports may each load a copy. A name alone could belong to an unrelated error.
+ * Marks an error class, so that its errors can be recognized across two copies of this package, where `instanceof`
+ * fails. The worker command and the agents that it imports may each load a copy. The class name alone could belong to
+ * an unrelated error.
  * @param brand result of `Symbol.for`, which all copies share
  */
 export function brandErrors(type: { readonly prototype: Error }, brand: symbol): void {
-  // Set on the prototype, so that the brand does not appear in printed or compared errors.
+  // Defined on the prototype, so that the mark does not appear when errors are printed or compared.
   Object.defineProperty(type.prototype, brand, { value: true });
 }
 
-/** Reads the brand. Never throws, not even on a proxy. */
+/** Checks for the mark. Never throws, not even on a proxy. */
 export function hasBrand(error: unknown, brand: symbol): boolean {
   return readSafely(error, brand) === true;
 }

@@ -3,18 +3,18 @@ import { TurnfoldError } from './errors.ts';
 import { isMapping } from './parse.ts';
 
 /**
- * Data of a caller for one turn, besides its input: a JSON object. Tools and the system prompt function receive a copy.
- * Models never see it, logs never contain it, and settling the turn erases it.
+ * Data that a caller attaches to a turn, besides its input: a JSON object. Tools and the function for the system prompt
+ * receive a copy. It is never sent to a model, never logged, and erased when the turn settles.
  */
 export type TurnContext = Readonly<Record<string, unknown>>;
 
-/** Limit of a context as JSON. A context holds ids and settings. Large data belongs into the caller's own store. */
+/** Maximum bytes of the context data as JSON. It is meant for ids and settings. Keep large data in your own store. */
 export const MAX_CONTEXT_BYTES = 16_384;
 const CONTEXT_BOUNDS = { maxCharacters: MAX_CONTEXT_BYTES, maxDepth: 32 };
 
 /**
- * Writes a context as JSON with sorted keys, so that equal contexts have equal hashes.
- * @throws invalid_input, message_too_large, with the field
+ * Writes a turn's context data as JSON with sorted keys, so that equal data has equal hashes.
+ * @throws invalid_input or message_too_large, with the field
  */
 export function writeContext(context: unknown, field = 'context'): string {
   const copy = copyBoundedJson(context, field, CONTEXT_BOUNDS);
@@ -22,11 +22,11 @@ export function writeContext(context: unknown, field = 'context'): string {
   const json = JSON.stringify(sortKeys(copy));
   const bytes = Buffer.byteLength(json);
   if (bytes <= MAX_CONTEXT_BYTES) return json;
-  const message = `${field}: ${bytes} bytes as JSON, at most ${MAX_CONTEXT_BYTES}`;
+  const message = `${field}: ${bytes} bytes as JSON exceed the limit of ${MAX_CONTEXT_BYTES} bytes`;
   throw new TurnfoldError('message_too_large', message, { field });
 }
 
-/** @param json text by `writeContext`. Absent if the caller gave no context */
+/** @param json text written by `writeContext`. Absent if the caller attached no data */
 export function readContext(json: string | undefined): TurnContext {
   return json === undefined ? {} : (JSON.parse(json) as TurnContext);
 }

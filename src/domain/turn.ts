@@ -12,30 +12,30 @@ export function isSettled(state: TurnState): boolean {
   return state === 'completed' || state === 'failed' || state === 'canceled';
 }
 
-/** Times and budgets of turns. Times are in ms. */
+/** Times and limits of turns. Times are in ms. */
 export const TURN_LIMITS = {
   leaseMs: 8_000,
   heartbeatMs: 2_000,
   /**
-   * Claims without an outcome. If the last one died alone in its process, the next claim settles the turn as `poison`
-   * (I10).
+   * Number of claims of a turn by workers without progress. If the last of these workers died while it ran nothing
+   * else, the next claim settles the turn as `poison` (invariant I10).
    */
   maxAttempts: 3,
   /**
-   * Suspensions of one step for a pass or a retry. One more settles the turn as `retries_exhausted`. Waits for answers
-   * do not count, because each passed deadline answers a call.
+   * Number of times that one step may be suspended for compaction or a retry. One more fails the turn with
+   * `retries_exhausted`. Waits for answers from outside do not count, because each timeout answers a call.
    */
   maxSuspensions: 20,
   maxSteps: 50,
   stepTimeoutMs: 600_000,
-  /** Time for which a call waits for its answer or approval, unless its tool sets another (7 d). */
+  /** Time that a tool call waits for its result or approval, unless its tool sets another time (7 days). */
   answerWithinMs: 604_800_000,
   compactionWaitMs: 20_000,
   maxQueuedTurns: 1_000,
   turnRetentionMs: 604_800_000,
 } as const;
 
-/** Waits that a person or another program ends with `answer`. */
+/** Kinds of waits that end when a caller sends `answer`. */
 export const ANSWER_KINDS = ['tools', 'approval'] as const satisfies readonly WaitKind[];
 export type AnswerKind = (typeof ANSWER_KINDS)[number];
 
@@ -44,71 +44,77 @@ export function isAnswerKind(kind: WaitKind): kind is AnswerKind {
 }
 
 export const waitingCallSchema = z.object({
-  /** Id of the call in the log, which `answer` takes. */
+  /** Id of the tool call, to be passed to `answer`. */
   id: z.string(),
   name: z.string(),
   /** JSON object as text, exactly as the model wrote it. */
   arguments: z.string(),
   /**
-   * Deadline in ms since epoch, by the store's clock. After it the call is answered as `timeout`, or `denied` for an
-   * approval.
+   * Deadline in ms since epoch, by the clock of Redis. After it the call gets the result `timeout`, or `denied` if it
+   * waits for approval.
    */
   until: z.number(),
 });
 
-/** A call that waits for its result or for a decision. */
+/** A tool call that waits for its result or for a person's approval. */
 export type WaitingCall = z.infer<typeof waitingCallSchema>;
 
 export const waitingSchema = z.object({
   /**
-   * Kind of wait: `tools` for results from outside, `approval` for decisions of a person, `compaction` for a pass,
-   * `retry` for the model's provider.
+   * Kind of wait: `tools` for results from outside, `approval` for a person's decisions, `compaction` for a compaction
+   * pass, `retry` for the model's provider.
    */
   for: z.enum(WAIT_KINDS),
   step: z.string(),
-  /** Time of the suspension in ms since epoch, by the store's clock. */
+  /** Start of the wait in ms since epoch, by the clock of Redis. */
   since: z.number(),
   /**
-   * Time at which the turn continues at the latest, in ms since epoch, by the store's clock. For calls: their earliest
-   * deadline.
+   * Time at which the turn continues at the latest, in ms since epoch, by the clock of Redis. For tool calls: the
+   * earliest deadline among them.
    */
   until: z.number(),
-  /** Calls that wait for an answer or approval. Empty for `compaction` and `retry`. */
+  /** Tool calls that wait for a result or an approval. Empty for `compaction` and `retry`. */
   calls: z.array(waitingCallSchema),
 });
 
-/** Wait of a suspended turn. */
+/** Why and until when a suspended turn waits. */
 export type Waiting = z.infer<typeof waitingSchema>;
 
-/** A call to wait for. The store computes the deadline by its own clock. */
+/** A tool call that the turn will wait for. Redis computes the deadline by its own clock. */
 export interface CallToWaitFor extends Omit<WaitingCall, 'until'> {
-  /** Milliseconds from the suspension to the deadline. A call that the turn waited for before keeps its deadline. */
+  /**
+   * Milliseconds from the suspension to the deadline. If the turn already waited for this call, the call keeps its
+   * first deadline.
+   */
   readonly waitMs: number;
 }
 
-/** A requested wait. The store computes its deadline by its own clock, because the caller's clock may be wrong. */
+/** Request to suspend a turn. Redis computes the deadline by its own clock, because a worker's clock may be wrong. */
 export interface WaitRequest extends Omit<Waiting, 'since' | 'until' | 'calls'> {
   readonly calls: readonly CallToWaitFor[];
-  /** Milliseconds from the suspension to the deadline. For calls: the shortest of theirs. */
+  /** Milliseconds from the suspension to the deadline. For tool calls: the shortest time among them. */
   readonly waitMs: number;
-  /** Span that ends with the suspension, for the span that continues the turn. */
+  /** Trace span that ends with the suspension. The span that continues the turn links to it. */
   readonly suspendedIn?: TraceParent | undefined;
-  /** Pass to wait for, if the wait is for compaction. If that pass is not open, the wait ends at once. */
+  /** Id of the compaction pass to wait for. If that pass has already ended, the wait ends at once. */
   readonly passId?: string | undefined;
 }
 
 export const ANSWER_ENDS = ['cut_off', 'refusal'] as const;
-/** How an incomplete answer ended: at the output cap, or by a refusal of the model or its provider. */
+/** How an incomplete answer ended: at the maximum output, or because the model or its provider declined. */
 export type AnswerEnd = (typeof ANSWER_ENDS)[number];
 
-/** Record of a step. A `started` step without an outcome may or may not have taken effect before a crash. */
+/**
+ * Stored record of a step. A step that is `started` without an outcome was interrupted by a crash, and may or may not
+ * have taken effect.
+ */
 export const stepRecordSchema = z.discriminatedUnion('status', [
   z.object({ status: z.literal('started'), at: z.number() }),
   z.object({
     status: z.literal('done'),
-    /** Seqs of the messages that the step appended. Absent if it appended none. */
+    /** First and last sequence number of the messages that the step appended. Absent if it appended none. */
     seqs: z.object({ from: z.number(), to: z.number() }).optional(),
-    /** End of an incomplete answer, for a model step. */
+    /** How the model's answer ended, if it is incomplete. */
     end: z.enum(ANSWER_ENDS).optional(),
     at: z.number(),
   }),
@@ -116,50 +122,50 @@ export const stepRecordSchema = z.discriminatedUnion('status', [
 
 export type StepRecord = z.infer<typeof stepRecordSchema>;
 
-/** Why a turn failed, in the form that is stored and shown. */
+/** Why a turn failed, as stored and returned to callers. */
 export interface TurnFailure {
-  /** Code to react to. */
+  /** Error code, for programs. */
   readonly code: ErrorCode;
   readonly message: string;
-  /** Figures and ids that explain the failure, without contents. */
+  /** Numbers and ids that explain the failure, without contents. */
   readonly details?: Readonly<Record<string, unknown>>;
 }
 
-/** Answer of a completed turn. */
+/** The final answer of a completed turn. */
 export interface TurnAnswer {
-  /** Seq of the answer in the log. */
+  /** Sequence number of the answer in the log. */
   readonly seq: number;
   readonly content: string;
-  /** End of an incomplete answer. */
+  /** How the answer ended, if it is incomplete. */
   readonly end?: AnswerEnd;
 }
 
-/** Fields of every turn, in any state. */
+/** Properties that a turn has in every state. */
 export interface TurnFacts {
   readonly turn: string;
   readonly agent: string;
-  /** Time of the acceptance in ms since epoch, by the store's clock. */
+  /** Time of acceptance in ms since epoch, by the clock of Redis. */
   readonly acceptedAt: number;
-  /** Seq of the user message. Absent until the first claim. */
+  /** Sequence number of the user message in the log. Absent until a worker first claims the turn. */
   readonly inputSeq?: number;
-  /** Failed turn whose input this turn repeats. */
+  /** Failed turn whose input this turn runs again. */
   readonly redriveOf?: string;
-  /** Tokens of each model call's request by our own count, in order. */
+  /** Tokens of each model request of this turn, counted by turnfold, in order. */
   readonly requestTokens: readonly number[];
-  /** Tokens of all model calls so far, as the providers counted them. */
+  /** Token usage of all model calls so far, counted by the providers. */
   readonly usage?: TurnUsage;
 }
 
-/** Tokens as providers count them. */
+/** Token usage, counted by providers. */
 export interface TurnUsage {
-  /** Tokens of the input, cached ones included. */
+  /** All input tokens, including cached ones. */
   readonly inputTokens: number;
   readonly outputTokens: number;
 }
 
-/** A turn that is neither settled nor waiting. */
+/** A turn that has not settled and is not waiting. */
 export interface OpenTurnView extends TurnFacts {
-  /** State of the turn: `scheduled` until it is due, `queued` behind others, `running` at a worker. */
+  /** `scheduled` until its due time, `queued` behind other turns, `running` at a worker. */
   readonly state: 'scheduled' | 'queued' | 'running';
   readonly settledAt?: undefined;
   readonly waiting?: undefined;
@@ -168,42 +174,42 @@ export interface OpenTurnView extends TurnFacts {
   readonly redrivenAs?: undefined;
 }
 
-/** A turn that uses no worker until its wait ends. */
+/** A suspended turn, which uses no worker until its wait ends. */
 export interface WaitingTurnView extends Omit<OpenTurnView, 'state' | 'waiting'> {
   readonly state: 'waiting';
   /** Kind and deadline of the wait. */
   readonly waiting: Waiting;
 }
 
-/** A turn with its answer. */
+/** A turn that ended with an answer. */
 export interface CompletedTurnView extends Omit<OpenTurnView, 'state' | 'settledAt' | 'answer'> {
   readonly state: 'completed';
-  /** Time of the settlement in ms since epoch, by the store's clock. */
+  /** Time when the turn ended in ms since epoch, by the clock of Redis. */
   readonly settledAt: number;
   readonly answer: TurnAnswer;
 }
 
-/** A turn that ended without an answer. */
+/** A turn that ended with an error. */
 export interface FailedTurnView extends Omit<OpenTurnView, 'state' | 'settledAt' | 'failure' | 'redrivenAs'> {
   readonly state: 'failed';
-  /** Time of the settlement in ms since epoch, by the store's clock. */
+  /** Time when the turn ended in ms since epoch, by the clock of Redis. */
   readonly settledAt: number;
   readonly failure: TurnFailure;
-  /** Latest turn that repeated this turn's input. */
+  /** Latest turn that ran this turn's input again. */
   readonly redrivenAs?: string;
 }
 
 /** A turn that a caller canceled. */
 export interface CanceledTurnView extends Omit<OpenTurnView, 'state' | 'settledAt'> {
   readonly state: 'canceled';
-  /** Time of the settlement in ms since epoch, by the store's clock. */
+  /** Time when the turn ended in ms since epoch, by the clock of Redis. */
   readonly settledAt: number;
 }
 
-/** A turn as its caller sees it. `state` determines which other fields are present. */
+/** A turn as the client API returns it. `state` decides which other fields are present. */
 export type TurnView = OpenTurnView | WaitingTurnView | CompletedTurnView | FailedTurnView | CanceledTurnView;
 
-/** Failure of a poison turn: its last worker died with nothing else in its process. */
+/** Failure of a turn after several workers died on it, the last one while it ran nothing else. */
 export const POISON_FAILURE: TurnFailure = {
   code: 'poison',
   message: `The turn failed: ${TURN_LIMITS.maxAttempts} workers took it and died or failed without an outcome. The last one ran nothing else in its process. Read the logs of those workers.`,

@@ -2,32 +2,35 @@ import type { ModelPrices, ModelProfile, ModelUsage } from './model.ts';
 
 const TOKENS_PRICED = 1_000_000;
 
-/** Tokens of a call in events, as the provider counted them. */
+/** Token usage of a model call in events, counted by the provider. */
 export interface UsageFigures {
   readonly inputTokens: number;
   readonly outputTokens: number;
-  /** Tokens of `inputTokens` that came from the provider's cache. */
+  /** Part of `inputTokens` that the provider read from its cache. */
   readonly cachedTokens?: number;
-  /** Cost in US dollars. Absent if the model has no prices. */
+  /** Cost in US dollars. Absent if no prices are known for the model. */
   readonly cost?: number;
 }
 
-/** @returns undefined if a count is missing or invalid. The other counts of such a usage mean nothing */
+/**
+ * Checks that a usage report has valid counts.
+ * @returns undefined if a count is missing or invalid, because the other counts of such a report cannot be trusted
+ */
 export function checkUsage(usage: ModelUsage | undefined): ModelUsage | undefined {
   if (!usage) return undefined; // some adapters return null
   const { inputTotal, output, outputKept, cachedInput = 0, cacheWrite = 0 } = usage;
   return [inputTotal, output, outputKept, cachedInput, cacheWrite].every(isCount) ? usage : undefined;
 }
 
-/** Largest count that is accepted. Sums of a thousand such counts are still exact numbers. */
+/** Largest accepted token count. The sum of a thousand such counts is still an exact number. */
 const MAX_COUNT = 1e12;
 
-/** Checks the value in spite of its type, because adapters may pass on a provider's value unchanged. */
+/** Accepts any value, because a model adapter may pass on a provider's value without checking it. */
 function isCount(count: number): boolean {
   return Number.isInteger(count) && count >= 0 && count <= MAX_COUNT;
 }
 
-/** Describes a usage for events. An invalid usage contributes no fields. */
+/** Converts a usage report to fields of an event. An invalid report adds no fields. */
 export function describeUsage(
   { prices }: Pick<ModelProfile, 'prices'>,
   reported: ModelUsage | undefined,
@@ -43,7 +46,7 @@ export function describeUsage(
   };
 }
 
-/** Computes the price in US dollars. */
+/** Computes the price of a model call in US dollars. */
 export function priceUsage(prices: ModelPrices, usage: ModelUsage): number {
   const { inputTotal, cachedInput = 0, cacheWrite = 0, output } = usage;
   const fresh = Math.max(0, inputTotal - cachedInput - cacheWrite);

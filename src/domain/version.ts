@@ -4,34 +4,37 @@ import { type Message, NO_WEIGHT, type Weight } from './message.ts';
 import { rawItemsSchema } from './raw-items.ts';
 
 const weightSchema = z.object({
-  /** Tokens by our own count. */
+  /** Tokens, counted by turnfold. */
   tokens: z.number().nonnegative(),
   /** UTF-8 bytes. */
   bytes: z.number().nonnegative(),
 });
 const rangeSchema = z.object({ from: z.number().int().min(1), to: z.number().int().min(1) });
 
-/** An inclusive range of seqs. */
+/** A range of sequence numbers, both ends included. */
 export type SeqRange = Readonly<z.infer<typeof rangeSchema>>;
 
-/** Weight: as the context shows the stretch. */
+/** A range of messages and its size in the context, which may be smaller than in the log. */
 const stretchSchema = rangeSchema.extend({ weight: weightSchema });
 
-/** One stretch of a version: how the seqs `from…to` appear in the context, and their weight there. */
+/** How one range of messages appears in a context version, and its size there. */
 export const segmentSchema = z.discriminatedUnion('kind', [
   stretchSchema.extend({ kind: z.literal('raw') }),
   stretchSchema.extend({
     kind: z.literal('summary'),
-    /** Version that introduced the summary. Later versions take the summary over unchanged. */
+    /** Context version that introduced the summary. Later versions keep the summary unchanged. */
     version: z.number().int().min(1),
-    /** Key of the stored summary. */
+    /** Key of the stored summary text. */
     summaryKey: z.string(),
-    /** Depth of the summary: 1 for a summary of messages, one more for each level of merged summaries. */
+    /** Depth of the summary: 1 for a summary of messages, one more for each level of summaries that it merges. */
     depth: z.number().int().min(1),
   }),
-  /** A stretch whose tool results are masked if they are larger than a mask. The rest is as in the log. */
+  /**
+   * Tool results of this range are replaced by a short placeholder, unless the result is shorter. Other messages are as
+   * in the log.
+   */
   stretchSchema.extend({ kind: z.literal('masked') }),
-  /** One message that keeps the first and last of its characters. The log has the full text. */
+  /** One message that is shortened to its first and last characters. The log has the full text. */
   stretchSchema.extend({ kind: z.literal('clipped'), keepChars: z.number().int().min(0) }),
   stretchSchema.extend({ kind: z.literal('evicted') }),
 ]);
@@ -39,55 +42,58 @@ export const segmentSchema = z.discriminatedUnion('kind', [
 export type Segment = z.infer<typeof segmentSchema>;
 export type SummarySegment = Extract<Segment, { kind: 'summary' }>;
 export type ClippedSegment = Extract<Segment, { kind: 'clipped' }>;
-/** Segment of an item that differs from the log. */
+/** Segment of a context item that differs from the log. */
 export type ItemSegment = Extract<Segment, { kind: 'summary' | 'masked' | 'clipped' }>;
 
 export const versionSchema = z.object({
-  /** Number of the version. 0 is the whole log. */
+  /** Number of the version. Version 0 is the whole log. */
   number: z.number().int().min(0),
-  /** Version from which this one was made. Null for the first. */
+  /** Number of the version that this one was made from. Null for the first. */
   parent: z.number().int().min(0).nullable(),
   cause: z.enum(['start', 'pass', 'restore', 'rollback', 'fork']),
   reasons: z.array(z.string()),
   strategy: z.enum(['none', 'trim', 'summarize', 'evict']),
-  /** Last seq that the segments cover. They cover 1…base without a gap. Later entries are in the context unchanged. */
+  /**
+   * Last sequence number that the segments cover. They cover 1…base without gaps. Later log entries are in the context
+   * unchanged.
+   */
   base: z.number().int().min(0),
-  /** Treatment of each stretch of the log, in order. */
+  /** How each range of the log appears in the context, in order. */
   segments: z.array(segmentSchema),
   weight: weightSchema,
-  /** Weight of the log up to `base`. The weight of everything later is one subtraction. */
+  /** Size of the log up to `base`. Subtracting it from the whole log's size gives the size of all later entries. */
   baseTotal: weightSchema,
   policyHash: z.string(),
   systemHash: z.string(),
   toolsHash: z.string(),
   pinsHash: z.string(),
-  /** Size of the whole request when the version was made. */
+  /** Size of a whole request at the time when the version was made. */
   measuredAt: z.object({
-    /** Seq of the last log entry at that time. */
+    /** Sequence number of the last log entry at that time. */
     head: z.number().int(),
     tokens: z.number(),
     /** Bytes of the request. */
     bytes: z.number(),
   }),
   tokensBefore: z.number(),
-  /** Tokens of the context after the pass, at the same head. */
+  /** Tokens of the context after compaction, with the same log. */
   tokensAfter: z.number(),
-  /** Messages that this version removed from the context. */
+  /** Number of messages that this version removed from the context. */
   archived: z.number().int(),
   explained: z.array(z.string()),
-  /** True if messages of the retention window were clipped or removed. */
+  /** True if compaction had to clip or remove messages inside `retentionWindow`. */
   floorRelaxed: z.boolean(),
   /** Time of the commit in ms since epoch. */
   at: z.number(),
-  /** Milliseconds from the request to the commit. */
+  /** Milliseconds from the request for compaction to the commit. */
   durationMs: z.number(),
-  /** Model that wrote its summaries. Null if none did. */
+  /** Model that wrote the summaries. Null if no model did. */
   model: z.string().nullable(),
 });
 
 export type Version = z.infer<typeof versionSchema>;
 
-/** Version 0, which shows the whole log. It is never stored. */
+/** Version 0, which contains the whole log. It is never stored. */
 export const START_VERSION: Version = {
   number: 0,
   parent: null,
@@ -113,44 +119,51 @@ export const START_VERSION: Version = {
   model: null,
 };
 
-/** Text and origin of a summary. Stored by its key as long as a kept version names that key. */
+/** Text and origin of a summary. It is stored by its key for as long as a stored version uses that key. */
 export const summarySchema = z.object({
   text: z.string().min(1),
-  /** Seqs that the summary stands for. */
+  /** Range of messages that the summary replaces. */
   covers: rangeSchema,
-  /** Keys of the summaries that were merged into this one. */
+  /** Keys of the older summaries that were merged into this one. */
   sources: z.array(z.string()),
-  /** Depth of the summary: 1 if it was made from log messages alone. */
+  /** Depth of the summary: 1 if it was made only from messages of the log. */
   depth: z.number().int().min(1),
-  /** Id of the summarizer that wrote it, e.g. `structural`. */
+  /** Id of the summarizer that wrote the summary, e.g. `structural` for turnfold's own code. */
   model: z.string(),
-  /** Items of the provider that wrote it. They replace the text at the start of a request to that model. */
+  /**
+   * Original items of the provider that wrote the summary. They replace its text at the start of a request to that
+   * model.
+   */
   raw: rawItemsSchema.optional(),
 });
 
 export type Summary = z.infer<typeof summarySchema>;
 
 /**
- * One item of a context: a log message (`from` equals `to`) or a summary of the seqs `from…to`. Plans are made over
- * items.
+ * One item of a context: a log message (`from` equals `to`) or a summary of the messages `from…to`. Compaction plans
+ * are lists of items.
  */
 export interface ContextItem extends Weight {
   readonly from: number;
   readonly to: number;
   readonly message: Message;
-  /** Segment of the version, if the item differs from the log: a summary, a masked result, a clipped message. */
+  /**
+   * How the item differs from the log: a summary, a masked tool result or a clipped message. Absent if it does not
+   * differ.
+   */
   readonly segment?: ItemSegment;
-  /** Message of the log behind a clipped item, so that the item can be clipped further. */
+  /** Original message of a clipped item, so that the item can be clipped further. */
   readonly logged?: Message;
 }
 
-/** Lists the keys of the summaries that a version shows, in their order. */
+/** Lists the keys of the summaries that appear in a context version, in order. */
 export function shownKeys({ segments }: Pick<Version, 'segments'>): string[] {
   return segments.flatMap((segment) => (segment.kind === 'summary' ? [segment.summaryKey] : []));
 }
 
 /**
- * Checks that a version can be shown at a head. The head must be at or after its base, and in the log.
+ * Checks that a version can be combined with the log up to `head`. `head` must be an existing log entry that the
+ * version's segments do not extend beyond.
  * @throws invalid_input
  */
 export function checkHead(
@@ -160,13 +173,13 @@ export function checkHead(
   if (Number.isInteger(head) && head >= version.base && head <= last) return;
   throw new TurnfoldError(
     'invalid_input',
-    `head: version ${version.number} can be shown at ${version.base}…${last}, not at ${head}`,
+    `head: must be from ${version.base} to ${last} for version ${version.number}, got ${head}`,
     { field: 'head', details: { head, version: version.number, base: version.base, last } },
   );
 }
 
 /**
- * Checks that version numbers have no gaps. The predecessor of a version is then always known.
+ * Checks that version numbers have no gaps, so that the predecessor of each version is known.
  * @throws conflict
  */
 export function checkNumber({
@@ -178,8 +191,12 @@ export function checkNumber({
 }): void {
   if (version.number === expectedVersion + 1) return;
   const field = 'version.number';
-  throw new TurnfoldError('conflict', `${field}: ${version.number} does not follow version ${expectedVersion}`, {
-    field,
-    details: { expectedVersion, number: version.number },
-  });
+  throw new TurnfoldError(
+    'conflict',
+    `${field}: ${version.number} does not follow the current version ${expectedVersion}`,
+    {
+      field,
+      details: { expectedVersion, number: version.number },
+    },
+  );
 }

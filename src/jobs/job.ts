@@ -3,29 +3,35 @@ import { type ConversationRef, idSchema, type TraceParent, traceParentSchema } f
 import { parseInput } from '../domain/parse.ts';
 import type { QueueName } from './queues.ts';
 
-/** One kind of job. The queue carries it and knows nothing else about it. */
+/** A kind of queue job. The queue code uses only these properties of a job. */
 export interface JobDefinition<Task> {
   readonly name: string;
   readonly queue: QueueName;
-  /** Runs after which an error is final. */
+  /** Number of runs. If the last one throws, the job has failed. */
   readonly attempts: number;
-  /** ms between two attempts. */
+  /** Milliseconds between two attempts. */
   readonly backoffMs: number;
   readonly priority: number;
   readonly write: (task: Task) => object;
-  /** @throws invalid_input for data that this version does not know */
+  /**
+   * Parses the data of a job.
+   * @throws invalid_input if the data has an unknown format
+   */
   readonly read: (data: unknown) => Task;
 }
 
 /**
- * Bump this when an old worker could misread the payload of a new program. Old workers leave jobs of a newer version to
- * others. An added field needs no bump: old workers ignore it.
+ * Format version of job data. Increase it if an older worker could misread the new data. Older workers leave jobs with
+ * a newer format to other workers. Adding a field needs no increase, because older workers ignore unknown fields.
  */
 export const PAYLOAD_VERSION = 1;
 
-/** Deliveries of a job of a newer program before the job is dropped. They take about a minute: time for a newer worker. */
+/**
+ * Number of times that a job with a newer format is delivered before it is dropped. This takes about a minute, so that
+ * a newer worker can take it.
+ */
 export const NEWER_PAYLOAD_TRIES = 6;
-/** First delay of a job of a newer program. The delay doubles with each delivery. */
+/** First delay in ms of a job with a newer format. The delay doubles with each delivery. */
 export const NEWER_PAYLOAD_DELAY_MS = 1_000;
 
 const versionSchema = z.object({ v: z.number().gt(PAYLOAD_VERSION) });
@@ -34,7 +40,7 @@ export function isNewerPayload(data: unknown): boolean {
   return versionSchema.safeParse(data).success;
 }
 
-/** Fields that every payload has. An unreadable trace parent counts as absent. */
+/** Fields that all job data has. An invalid trace parent counts as absent. */
 export const payloadFields = {
   v: z.literal(PAYLOAD_VERSION),
   tenant: idSchema,
@@ -42,10 +48,10 @@ export const payloadFields = {
   askedIn: traceParentSchema.optional().catch(undefined),
 };
 
-/** Asks a worker to claim the turn or pass of a conversation. The state itself is in Redis. */
+/** Wakes a worker to claim the turn or compaction pass of a conversation. All state is in Redis, not in the job. */
 export interface WakeTask {
   readonly conversation: ConversationRef;
-  /** Span of the caller. */
+  /** Trace span of the caller. */
   readonly askedIn?: TraceParent | undefined;
 }
 
@@ -55,7 +61,10 @@ export function writeWake({ conversation: { tenant, id }, askedIn }: WakeTask): 
   return { v: PAYLOAD_VERSION, tenant, id, ...(askedIn !== undefined && { askedIn }) };
 }
 
-/** @throws invalid_input */
+/**
+ * Parses the data of a wake job.
+ * @throws invalid_input
+ */
 export function readWake(data: unknown): WakeTask {
   const { tenant, id, askedIn } = parseInput(wakeSchema, data, 'job.data');
   return { conversation: { tenant, id }, ...(askedIn !== undefined && { askedIn }) };

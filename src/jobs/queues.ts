@@ -1,21 +1,27 @@
-/** The queues. Compaction and summarization share a hash tag because a parent job and its children must, in a Cluster. */
+/**
+ * Names of the queues. Compaction and summarization use the same Redis Cluster slot, because BullMQ requires it of a
+ * parent job and its children.
+ */
 export const QUEUES = { turn: 'turn', compaction: 'compaction', summarization: 'summarization' } as const;
 
 export type QueueName = (typeof QUEUES)[keyof typeof QUEUES];
 
 /**
- * Key prefix of one shard of the queues. It starts with the hash tag.
- * @param namespace separates several sets of queues in one Redis, contains no colon
+ * Key prefix of one queue shard in Redis. It starts with the hash tag that determines the Cluster slot.
+ * @param namespace separates several sets of queues in one Redis, must not contain a colon
  */
 export function queuePrefix(shard: number, namespace = ''): string {
   return namespace === '' ? `{tq${shard}}` : `{tq${shard}}.${namespace}`;
 }
 
-/** A lower number runs first. Every job has a priority, because BullMQ drains jobs without one before all others. */
+/**
+ * Jobs with a lower number run first. Every job has a priority, because BullMQ runs jobs without a priority before all
+ * others.
+ */
 export const HIGHEST_PRIORITY = 1;
 export const DEFAULT_PRIORITY = 10;
-/** The largest number that BullMQ accepts. */
+/** The largest priority number that BullMQ accepts. */
 export const LOWEST_PRIORITY = 2_097_151;
 
-/** Times in ms. The job of a killed worker is delivered again within `lockMs` + `stalledCheckMs`. */
+/** Times in ms. If a worker is killed, its job is delivered again within `lockMs` + `stalledCheckMs`. */
 export const QUEUE_TIMES = { lockMs: 10_000, stalledCheckMs: 5_000 } as const;

@@ -5,10 +5,10 @@ import type { SummarizationTask } from '../domain/ports/queue.ts';
 import { type JobDefinition, payloadFields, writeWake } from './job.ts';
 import { DEFAULT_PRIORITY, QUEUES } from './queues.ts';
 
-/** Delay of a job whose source another job is summarizing. */
+/** Delay in ms of a job while another job summarizes the same messages. */
 export const IN_FLIGHT_DELAY_MS = 1_000;
 
-/** Ids and small numbers, never content. */
+/** Job data holds ids and small numbers, never message contents. */
 const schema = z.object({
   ...payloadFields,
   passId: idSchema,
@@ -20,7 +20,9 @@ const schema = z.object({
   hash: z.string().regex(/^[a-f0-9]{16,64}$/),
 });
 
-/** Summarizes one sequence of a pass. The last attempt returns its failure as a value. */
+/**
+ * Summarizes one range of messages for a compaction pass. On the last attempt, a failure is returned instead of thrown.
+ */
 export const summarizeJob: JobDefinition<SummarizationTask> = {
   name: 'summarization',
   queue: QUEUES.summarization,

@@ -1,7 +1,7 @@
 import { type JobDefinition, readWake, type WakeTask, writeWake } from './job.ts';
 import { DEFAULT_PRIORITY, QUEUES } from './queues.ts';
 
-/** Wakes a compaction worker. This job is the parent of the summarization jobs of its pass. */
+/** Wakes a compaction worker. This job is the parent of the summarization jobs of its compaction pass. */
 export const wakePassJob: JobDefinition<WakeTask> = {
   name: 'pass',
   queue: QUEUES.compaction,

@@ -1,7 +1,10 @@
 import { type JobDefinition, readWake, type WakeTask, writeWake } from './job.ts';
 import { DEFAULT_PRIORITY, QUEUES } from './queues.ts';
 
-/** Wakes a turn worker. A failed wake is not retried: the sweeper wakes every turn that is still due. */
+/**
+ * Wakes a turn worker. A failed job is not retried, because the sweeper adds a new job for every turn that is still
+ * due.
+ */
 export const wakeTurnJob: JobDefinition<WakeTask> = {
   name: 'turn',
   queue: QUEUES.turn,

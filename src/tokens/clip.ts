@@ -1,37 +1,41 @@
 import { type EncodingTables, tokenize } from './tokenization.ts';
 
-/** UTF-16 units per token in the first window. Most tokens are shorter. A token of blanks may have 128 units. */
+/**
+ * Estimate of UTF-16 units per token, for the first try. Most tokens are shorter, but a token of blanks may have 128
+ * units.
+ */
 const UNITS_A_TOKEN = 8;
 
 /**
- * Tokens of safety. More text can have fewer tokens: 500 blanks are five tokens, 512 are four. A window is reliable
- * only beyond this margin.
+ * Tokens near the cut that are not trusted, because a longer text can have fewer tokens: 500 blanks are five tokens,
+ * 512 are four.
  */
 const MARGIN_TOKENS = 8;
 
-/** Code points between two yields: about a tenth of a millisecond. */
+/** Number of characters between two yields, which takes about a tenth of a millisecond. */
 const CODE_POINTS_A_SLICE = 16_384;
 
-/** Which end of a text a clip keeps. `takeUnits` and `takeBytes` keep surrogate pairs whole. */
+/** The end of a text that a clip keeps. `takeUnits` and `takeBytes` never split a surrogate pair. */
 interface Side {
   takeUnits(text: string, maxUnits: number): string;
   takeBytes(text: string, maxBytes: number): Generator<void, string>;
-  /** Bytes of the first or last `tokens` tokens. `ends` are the ends of all tokens in bytes. */
+  /** Bytes of the first or last `tokens` tokens. `ends` holds the byte offset of each token's end. */
   bytesOf(ends: readonly number[], tokens: number): number;
 }
 
 /**
- * Returns the longest start of `text` that consists of whole tokens, at most `maxTokens`, cut at a code point. One or
- * two more characters might fit if the cut changed a merge, but are not tried. Yields at least once per millisecond.
+ * Returns the longest start of `text` that consists of at most `maxTokens` whole tokens, without splitting a character.
+ * If cutting elsewhere would make one or two more characters fit, they are still left out. Yields at least once per
+ * millisecond.
  *
- * The cost grows with `maxTokens`, not with the text. At 8,000 tokens it is 3–20 ms for real text. It is 30 ms for a run of
- * one letter, and 0.4 s for a megabyte of blanks.
+ * The cost grows with `maxTokens`, not with the length of the text. At 8,000 tokens it is 3–20 ms for real text. It is
+ * 30 ms for a run of one letter, and 0.4 s for a megabyte of blanks.
  */
 export function clipStart(tables: EncodingTables, text: string, maxTokens: number): Generator<void, string> {
   return clip(HEAD, tables, text, maxTokens);
 }
 
-/** Returns the end of `text` by the same rules. */
+/** Like `clipStart`, for the end of the text. */
 export function clipEnd(tables: EncodingTables, text: string, maxTokens: number): Generator<void, string> {
   return clip(TAIL, tables, text, maxTokens);
 }
@@ -39,7 +43,7 @@ export function clipEnd(tables: EncodingTables, text: string, maxTokens: number)
 function* clip(side: Side, tables: EncodingTables, text: string, maxTokens: number): Generator<void, string> {
   if (maxTokens <= 0) return '';
   const enough = maxTokens + MARGIN_TOKENS + 1;
-  // Each unit is at least a byte, so a text of more units cannot fit.
+  // Each UTF-16 unit is at least one byte, so a text with more units has more than `maxTokens` tokens.
   const reach = Math.min(text.length, maxTokens * tables.vocabulary.longest);
   let units = enough * UNITS_A_TOKEN;
   let window = side.takeUnits(text, units);
@@ -50,7 +54,8 @@ function* clip(side: Side, tables: EncodingTables, text: string, maxTokens: numb
     ends = yield* findTokenEnds(tables, window);
   }
   if (ends.length <= maxTokens) return window;
-  // A part may split differently without the rest ("let's" → "'s") and have more tokens. Then it loses tokens again.
+  // Cut off from the rest, a text may split differently ("let's" → "'s") and have more tokens. Then more tokens are cut
+  // off.
   for (let kept = maxTokens; ; ) {
     const part = yield* side.takeBytes(window, side.bytesOf(ends, kept));
     const excess = (yield* findTokenEnds(tables, part)).length - maxTokens;
@@ -59,7 +64,7 @@ function* clip(side: Side, tables: EncodingTables, text: string, maxTokens: numb
   }
 }
 
-/** Bytes from the start of the text to the end of each of its tokens. */
+/** Lists the byte offset of each token's end. */
 function* findTokenEnds(tables: EncodingTables, text: string): Generator<void, number[]> {
   const ends: number[] = [];
   let end = 0;

@@ -1,19 +1,23 @@
-/** Milliseconds per turn of the event loop. Low enough that a turn stays below 50 ms on a busy machine. */
+/**
+ * Maximum milliseconds of counting in one turn of the event loop, low enough that a turn stays below 50 ms on a busy
+ * machine.
+ */
 const SHARE_MS = 8;
 
-/** Milliseconds that one piece of work runs before the next. */
+/** Milliseconds for which one task runs before the next one gets its turn. */
 const QUANTUM_MS = 1;
 
 interface Waiting {
-  /** Runs the work for a quantum. Returns true if the work has ended and its caller has the result. */
+  /** Runs the task for one quantum. Returns true if the task has ended and its caller has the result. */
   serve(): boolean;
 }
 
 /**
- * Limits the time that all sliced work of a process takes in one turn of the event loop. A limit per piece of work would
- * not help. 1,000 short counts in a row never leave the microtask queue. Ten long counts would resume in one turn.
+ * Limits the time that all token counting of a process takes in one turn of the event loop. A limit for each task alone
+ * would not help. 1,000 short counts in a row would never leave the microtask queue. Ten long counts would all resume
+ * in one turn.
  *
- * Waiting pieces run in rotation, a millisecond each. Every other quantum goes to new work. So a short count does not
+ * Waiting tasks take turns of a millisecond each. Every second turn goes to new tasks, so that a short count need not
  * wait for long ones, and the long ones still continue.
  */
 export class EventLoopShare {
@@ -24,12 +28,12 @@ export class EventLoopShare {
   #isServing = false;
   #endsMs = 0;
 
-  /** True if no work waits for its next slice. */
+  /** True if no task is waiting. */
   get isIdle(): boolean {
     return this.#fresh.length + this.#begun.length === 0;
   }
 
-  /** Runs the work to its end, interrupted at its yields. */
+  /** Runs the task to its end. It may be interrupted wherever it yields. */
   run<Result>(work: Generator<void, Result>): Promise<Result> {
     const { promise, resolve, reject } = Promise.withResolvers<Result>();
     const serve = (): boolean => {
@@ -54,7 +58,7 @@ export class EventLoopShare {
   }
 
   #serveWaiting(): void {
-    // Running work may add more work.
+    // A running task may add more tasks.
     if (this.#isServing) return;
     this.#isServing = true;
     while (this.#fresh.length + this.#begun.length > 0 && !this.#isSpent()) {
@@ -67,7 +71,7 @@ export class EventLoopShare {
   #takeNext(): Waiting {
     const [first, other] = this.#isFreshNext ? [this.#fresh, this.#begun] : [this.#begun, this.#fresh];
     this.#isFreshNext = !this.#isFreshNext;
-    // One of the two lists has work, as the caller checked.
+    // One of the two lists has a task, as the caller has checked.
     return (first.shift() ?? other.shift()) as Waiting;
   }
 
@@ -85,5 +89,5 @@ export class EventLoopShare {
   }
 }
 
-/** The share of this process. A process has one event loop, so all sliced work uses this instance. */
+/** The shared instance of this process. All counting must use it, because a process has only one event loop. */
 export const eventLoopShare = new EventLoopShare();

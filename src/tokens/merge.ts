@@ -1,6 +1,6 @@
 import { NO_TOKEN, type Vocabulary } from './vocabulary.ts';
 
-/** Steps between two yields: about a tenth of a millisecond. */
+/** Number of steps between two yields, which takes about a tenth of a millisecond. */
 const STEPS_A_SLICE = 1_024;
 
 export interface BytePiece {
@@ -10,9 +10,9 @@ export interface BytePiece {
 }
 
 /**
- * Merges a long piece in O(n log n). Its parts form a linked list, and a heap returns the next pair. A pair that
- * changed since is recognized by its rank. `visit` receives the token ids in order. Needs 28 bytes of scratch memory
- * per byte.
+ * Merges a long piece of text into tokens in O(n log n), with a linked list of parts and a heap of possible merges.
+ * Outdated heap entries are recognized by their rank. Calls `visit` with each token id, in order. Needs 28 bytes of
+ * memory per byte of text.
  */
 export function* mergeLong(
   vocabulary: Vocabulary,
@@ -21,13 +21,16 @@ export function* mergeLong(
 ): Generator<void, void> {
   const { bytes, start } = piece;
   const length = piece.end - start;
-  // Part p begins at byte p of the piece and ends where next[p] begins. The first loop fills all arrays. Filling them at
-  // once takes 50 ms at 10 MB.
+  // Part p starts at byte p and ends where next[p] starts. All arrays are filled in one loop that yields, because
+  // filling them at once takes 50 ms at 10 MB.
   const next = new Int32Array(length);
   const previous = new Int32Array(length + 1);
-  /** Rank of part p joined with its successor, or NO_TOKEN. Also NO_TOKEN for removed parts. */
+  /**
+   * Rank of the token that part p and its successor would form. NO_TOKEN if they form none, or if part p was merged
+   * away.
+   */
   const ranks = new Int32Array(length);
-  // A merge removes one entry and adds at most two.
+  // Each merge removes one heap entry and adds at most two.
   const heap = new RankHeap(2 * length);
 
   const enqueue = (part: number): void => {
@@ -64,10 +67,16 @@ export function* mergeLong(
   }
 }
 
-/** Ranks are below 2^18 and positions below 2^31. Both fit into the 53 bits of one number, with the rank first. */
+/**
+ * Ranks are below 2^18 and positions below 2^31, so both fit into the 53 bits of one number. The rank is in the high
+ * bits.
+ */
 const POSITIONS = 2 ** 31;
 
-/** Binary heap of (rank, position). The lowest rank comes first, the leftmost among equals. */
+/**
+ * Binary heap of (rank, position) pairs. The lowest rank comes first. Among equal ranks, the leftmost position comes
+ * first.
+ */
 class RankHeap {
   readonly #keys: Float64Array;
   #size = 0;
@@ -94,7 +103,7 @@ class RankHeap {
     keys[hole] = key;
   }
 
-  /** Removes the first entry. `rankOf` and `positionOf` decode it. */
+  /** Removes the first pair. `rankOf` and `positionOf` decode the returned number. */
   pop(): number {
     const keys = this.#keys;
     const first = keys[0] as number;
@@ -122,24 +131,27 @@ function positionOf(key: number): number {
   return key % POSITIONS;
 }
 
-/** Bytes up to which a linear search for the next pair is faster than the heap. */
+/** Maximum bytes for which a linear search for the next merge is faster than a heap. */
 export const SHORT_BYTES = 128;
 
 /**
- * Merges pieces of at most SHORT_BYTES by a search for the lowest rank after each merge. Uses shared scratch memory.
+ * Merges pieces of at most SHORT_BYTES into tokens, by a linear search for the lowest rank before each merge. All calls
+ * share the same memory.
  */
 export class ShortMerge {
   readonly #vocabulary: Vocabulary;
-  /** Start of each part. The last entry is the end of the piece. */
+  /** Byte offset where each part starts. The last entry is the end of the piece. */
   readonly starts = new Int32Array(SHORT_BYTES + 1);
-  /** Rank of part i joined with part i + 1. */
+  /** Rank of the token that part i and part i + 1 would form. */
   readonly #ranks = new Int32Array(SHORT_BYTES + 1);
 
   constructor(vocabulary: Vocabulary) {
     this.#vocabulary = vocabulary;
   }
 
-  /** Merges `bytes[start…end)`. Returns the number of parts. They lie between the first entries of `starts`. */
+  /**
+   * Merges `bytes[start…end)` and returns the number of resulting parts. Their offsets are at the start of `starts`.
+   */
   merge(bytes: Uint8Array, start: number, end: number): number {
     const vocabulary = this.#vocabulary;
     const starts = this.starts;

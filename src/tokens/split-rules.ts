@@ -2,17 +2,17 @@ import type { Encoding } from '../domain/model.ts';
 import { CHAR_CLASSES, type CharClass, type CharClassTable } from './char-class.ts';
 
 /**
- * The patterns `pat_str` of the encodings as state machines over character classes. A regular expression would be
- * shorter, but one match cannot be interrupted (1,000,000 Chinese characters: 64 ms). It would use Node's version of
- * Unicode instead of tiktoken's. Beyond Latin-1 it takes three times as long.
+ * The split patterns `pat_str` of tiktoken's encodings, as state machines over character classes. A regular expression
+ * would be shorter, but cannot be interrupted (64 ms for 1,000,000 Chinese characters). It would also use Node's
+ * version of Unicode instead of tiktoken's, and takes three times as long beyond Latin-1.
  *
- * A rule states the next state for a character of its classes, and one of these moves:
- * - `take`: the piece may end after the character.
- * - `before`: the piece may end before the character.
- * - `keep`: the possible end of the piece stays where it was.
+ * A rule gives the next state for a character class, and one of these moves:
+ * - `take`: the piece may end after this character.
+ * - `before`: the piece may end before this character.
+ * - `keep`: the last possible end of the piece does not change.
  *
- * Without a matching rule, the piece ends at its last possible end. This is the leftmost-first choice of the pattern,
- * not the longest match. `keep` reproduces its backtracking.
+ * If no rule matches, the piece ends at its last possible end. This equals the leftmost-first choice of a regular
+ * expression, not the longest match. `keep` reproduces its backtracking.
  */
 type Move = 'take' | 'before' | 'keep';
 type Rule = readonly [classes: readonly CharClass[], next: string, move: Move];
@@ -25,7 +25,10 @@ const EITHER = ['caseless', 'mark'] as const;
 const SYMBOL = ['symbol', 'apostrophe', 'slash'] as const;
 const BLANK = ['space', 'blank'] as const;
 
-/** States for \p{N}{1,3}, \s*[\r\n]+, \s+(?!\S), \s+ */
+/**
+ * States for the patterns \p{N}{1,3}, \s*[\r
+ * ]+, \s+(?!\S) and \s+, which all encodings share.
+ */
 const COMMON: Rules = {
   digit: [[['number'], 'secondDigit', 'take']],
   secondDigit: [[['number'], 'thirdDigit', 'take']],
@@ -58,7 +61,7 @@ const AFTER_BLANK: readonly Rule[] = [
   [['newline'], 'newlines', 'take'],
 ];
 
-/** A word consists of capitals, then lower case. Caseless letters and marks count as either. */
+/** A word consists of capitals followed by lower case. Letters without case and marks count as either. */
 const O200K_WORD: readonly Rule[] = [
   [UPPER, 'capitals', 'take'],
   [LOWER, 'word', 'take'],
@@ -83,8 +86,8 @@ const O200K: Rules = {
     [EITHER, 'either', 'take'],
     [['apostrophe'], 'suffix', 'keep'],
   ],
-  // The first alternative must end in lower case. After a caseless letter or mark, it gives the capitals back unless lower
-  // case follows.
+  // The first alternative must end in lower case. After a letter without case or a mark, the piece ends before the
+  // capitals, unless lower case follows.
   eitherThenCapitals: [
     [UPPER, 'eitherThenCapitals', 'keep'],
     [LOWER, 'word', 'take'],
@@ -110,7 +113,7 @@ const CL100K_AFTER_SYMBOL: readonly Rule[] = [
   [['newline'], 'symbolsEnd', 'take'],
 ];
 
-/** Rules for cl100k_base. Later rules of a state override earlier ones. */
+/** Rules for cl100k_base. A later rule of a state overrides an earlier one. */
 const CL100K: Rules = {
   ...COMMON,
   start: [
@@ -143,10 +146,14 @@ const CL100K: Rules = {
 
 const RULES: Readonly<Record<Encoding, Rules>> = { o200k_base: O200K, cl100k_base: CL100K };
 
-/** Bits of a character class in the compiled table: `table[(state << ROW_BITS) | class]`. State 0 is the start. */
+/**
+ * Number of bits of a character class in the compiled table: `table[(state << ROW_BITS) | class]`. State 0 is the
+ * start.
+ */
 const ROW_BITS = 5;
 /**
- * Low bits of an entry, which hold the move. The next state is above them. An entry of 0 means that no rule matches.
+ * Number of low bits of a table entry, which hold the move. The higher bits hold the next state. An entry of 0 means
+ * that no rule matches.
  */
 const MOVE_BITS = 2;
 const TAKE = 1;
@@ -170,9 +177,9 @@ export function compileSplitRules(encoding: Encoding): Uint8Array {
 const END = CHAR_CLASSES.indexOf('end');
 const MOVE_MASK = (1 << MOVE_BITS) - 1;
 
-/** Splits UTF-8 text into the pieces that are merged separately. The splitter can pause and continue anywhere. */
+/** Splits UTF-8 text into the pieces that are merged into tokens separately. It can pause and continue anywhere. */
 export class PieceSplitter {
-  /** Start of the current piece. Set to its end when the piece is complete. */
+  /** Byte offset where the current piece starts. When the piece is complete, this becomes its end. */
   start = 0;
   readonly #rules: Uint8Array;
   readonly #chars: CharClassTable;
@@ -187,7 +194,10 @@ export class PieceSplitter {
     this.#bytes = bytes;
   }
 
-  /** Returns the end of the next piece in bytes, or −1 if the piece does not end within `maxBytes`. Then call again. */
+  /**
+   * Returns the byte offset of the end of the next piece. Returns −1 if the piece does not end within `maxBytes`: then
+   * call again.
+   */
   next(maxBytes: number): number {
     const bytes = this.#bytes;
     const classes = this.#chars.classes;
@@ -228,7 +238,7 @@ export class PieceSplitter {
   }
 }
 
-/** Decodes one code point. The text comes from an encoder, so it is valid UTF-8. */
+/** Decodes one code point. Does not validate, because the bytes come from an encoder. */
 function decodeAt(bytes: Uint8Array, position: number, width: number): number {
   const lead = bytes[position] as number;
   const second = (bytes[position + 1] as number) & 0x3f;

@@ -12,25 +12,25 @@ import { importRanks, readVocabulary } from './vocabulary.ts';
 export type { Encoding };
 
 /**
- * Counts like tiktoken's `encode_ordinary`: text of special tokens is ordinary text, and a lone surrogate counts as
- * U+FFFD.
+ * Counts like tiktoken's `encode_ordinary`: names of special tokens count as ordinary text, and half of a surrogate
+ * pair counts as U+FFFD.
  *
  * `count` and the clips share the event loop with other work and yield after about 8 ms. `countSync` and `encode` block
- * it for their whole work. They take 0.02–0.09 µs per byte of real text, 0.35 µs at worst (a run of blanks or of one
- * letter). Any text of 128 KiB then takes less than 50 ms.
+ * it until they are done. They take 0.02–0.09 µs per byte of real text, and 0.35 µs for the worst text (a run of blanks
+ * or of one letter). Any text of 128 KiB therefore takes less than 50 ms.
  */
 export interface BpeTokenCounter extends Counting {
   readonly encoding: Encoding;
-  /** Returns the token ids at once. */
+  /** Returns the token ids synchronously. */
   encode(text: string): number[];
 }
 
-/** Counters by encoding. A process loads only the encodings that it uses. */
+/** Token counters by encoding. A process loads only the encodings that it uses. */
 const counters = new Map<Encoding, Promise<BpeTokenCounter>>();
 
 /**
- * Returns the counter of an encoding. The first call loads it (20–70 ms, sliced) and rejects if the rank file cannot be
- * read.
+ * Returns the token counter of an encoding. The first call loads it, which takes 20–70 ms and yields in between. It
+ * rejects if the file of tokens cannot be read.
  */
 export function loadTokenCounter(encoding: Encoding): Promise<BpeTokenCounter> {
   let counter = counters.get(encoding);

@@ -3,12 +3,12 @@ import { mergeLong, SHORT_BYTES, type ShortMerge } from './merge.ts';
 import { PieceSplitter } from './split-rules.ts';
 import { NO_TOKEN, type Vocabulary } from './vocabulary.ts';
 
-/** Bytes between two yields: about half a millisecond at worst. */
+/** Number of bytes between two yields, which take about half a millisecond at worst. */
 const BYTES_A_SLICE = 8_192;
-/** UTF-16 units that are encoded between two yields. */
+/** Number of UTF-16 units that are encoded as UTF-8 between two yields. */
 const UNITS_A_SLICE = 1 << 20;
 
-/** Tables that all tokenizations with one encoding share. */
+/** Tables of an encoding that all its tokenizations share. */
 export interface EncodingTables {
   readonly vocabulary: Vocabulary;
   readonly splitRules: Uint8Array;
@@ -17,8 +17,8 @@ export interface EncodingTables {
 }
 
 /**
- * Tokenizes a text: encodes it as UTF-8, splits it into pieces, and merges each piece that is not a token itself.
- * Yields at least once per millisecond. `visit` receives the token ids in order.
+ * Tokenizes a text. Encodes it as UTF-8, splits it into pieces, and merges each piece that is not itself a token.
+ * Yields at least once per millisecond. Calls `visit` with each token id, in order.
  */
 export function* tokenize(tables: EncodingTables, text: string, visit: (id: number) => void): Generator<void, void> {
   const bytes = yield* encodeUtf8(text);

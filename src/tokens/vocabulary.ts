@@ -1,12 +1,12 @@
 import type { Encoding } from '../domain/model.ts';
 
-/** Result for bytes that are no token. Larger than all ranks. */
+/** Returned for bytes that are no token. Larger than every token id. */
 export const NO_TOKEN = 0x7fffffff;
 
 /**
- * All tokens of an encoding, found by their bytes. The id of a token is its merge rank.
+ * All tokens of an encoding, found by their bytes. A token's id is also its merge rank: lower ranks are merged first.
  *
- * Typed arrays are used instead of a Map from strings, because tokens need not be valid UTF-8 and a lookup allocates
+ * Uses typed arrays instead of a Map of strings, because tokens need not be valid UTF-8 and a lookup should allocate
  * nothing. Memory: o200k_base takes 7.0 MB (1.7 bytes, 0.8 offsets, 4.2 slots, 0.3 pairs), cl100k_base 3.6 MB.
  */
 export class Vocabulary {
@@ -15,10 +15,10 @@ export class Vocabulary {
   readonly #bytes: Uint8Array;
   /** Offsets into `bytes`: token i is bytes[offsets[i]…offsets[i + 1]). */
   readonly #offsets: Int32Array;
-  /** Hash table with open addressing. Each slot has a hash and an id + 1, which is 0 in a free slot. */
+  /** Hash table with open addressing. Each slot holds a hash and id + 1. A free slot holds 0. */
   readonly #slots: Int32Array;
   readonly #mask: number;
-  /** Ids of two-byte tokens. They are half of all lookups, and every merge begins with them. */
+  /** Ids of all two-byte tokens. They make up half of all lookups, because every merge starts with them. */
   readonly #pairs = new Int32Array(0x10000).fill(NO_TOKEN);
 
   constructor(capacity: { readonly tokens: number; readonly bytes: number }) {
@@ -33,12 +33,12 @@ export class Vocabulary {
     return this.#size;
   }
 
-  /** Bytes of the longest token. */
+  /** Number of bytes of the longest token. */
   get longest(): number {
     return this.#longest;
   }
 
-  /** Adds the token with the next id. */
+  /** Adds a token, which gets the next id. */
   add(token: Uint8Array): void {
     const offset = this.#offsets[this.#size] as number;
     this.#bytes.set(token, offset);
@@ -80,7 +80,7 @@ export class Vocabulary {
   }
 }
 
-/** FNV-1a with its high bits folded in, because the slot comes from the low bits. */
+/** FNV-1a hash. Its high bits are folded into the low bits, because only the low bits choose the slot. */
 function hashBytes(bytes: Uint8Array, start: number, end: number): number {
   let hash = 0x811c9dc5;
   for (let index = start; index < end; index++) hash = Math.imul(hash ^ (bytes[index] as number), 0x01000193);
@@ -93,8 +93,9 @@ const SPACE = 0x20;
 const PADDING = 0x3d;
 
 /**
- * Imports the rank file of an encoding as text: `! 0 <token> <token> …`, with tokens in base64 in the order of their
- * ids. The import of 2.3 or 1.1 MB in one string literal blocks the event loop once for 12–20 ms. It cannot be sliced.
+ * Imports the file of an encoding's tokens as text: `! 0 <token> <token> …`, with base64 tokens in the order of their
+ * ids. The file is one string literal of 2.3 or 1.1 MB. Importing it blocks the event loop once for 12–20 ms and cannot
+ * be interrupted.
  */
 export async function importRanks(encoding: Encoding): Promise<string> {
   const module =
@@ -102,7 +103,7 @@ export async function importRanks(encoding: Encoding): Promise<string> {
       ? await import('js-tiktoken/ranks/o200k_base')
       : await import('js-tiktoken/ranks/cl100k_base');
   const ranks = module.default.bpe_ranks;
-  // Older files, e.g. for gpt2, have several lines with offsets of their own. These two files do not.
+  // Older files, e.g. for gpt2, have several lines with separate offsets. These two files have one line.
   if (!ranks.startsWith(HEADER) || ranks.includes('\n')) throw new Error(`unknown rank file format for ${encoding}`);
   return ranks.slice(HEADER.length);
 }
@@ -138,7 +139,7 @@ function countTokens(ranks: string): number {
   return tokens;
 }
 
-/** Decodes a base64 digit (A–Z a–z 0–9 + /) to six bits. */
+/** Decodes one base64 digit (A–Z a–z 0–9 + /) to six bits. */
 function sextet(char: number): number {
   if (char >= 0x61) return char - 0x47;
   if (char >= 0x41) return char - 0x41;

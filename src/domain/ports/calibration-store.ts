@@ -1,9 +1,13 @@
-/** Calibration of our token counts per model, over all conversations: a provider's count ÷ our count. */
+/**
+ * Stores a correction factor for each model, learned over all conversations: the provider's token count divided by
+ * turnfold's.
+ */
 export interface CalibrationStore {
-  /** Returns the factor of every model with an observation, by the model's id. */
+  /** Returns the factors of all models that have one, by model id. */
   readCalibrations(): Promise<ReadonlyMap<string, number>>;
   /**
-   * Moves a model's factor towards a ratio: first the mean of all ratios, later by a twentieth of the difference.
+   * Moves a model's factor towards a newly observed ratio. At first the factor is the mean of all ratios. Later it
+   * moves by a twentieth of the difference.
    * @returns the new factor
    */
   observeCalibration(model: string, ratio: number): Promise<number>;

@@ -1,11 +1,11 @@
-/** Time of a process. Injected, so that decisions can be repeated in tests. */
+/** Clock of a process. Passed in as a dependency, so that tests are repeatable. */
 export interface Clock {
   /** Returns ms since epoch. */
   now(): number;
 }
 
-/** Source of ids. Injected, so that decisions can be repeated in tests. */
+/** Generates ids. Passed in as a dependency, so that tests are repeatable. */
 export interface IdSource {
-  /** Returns a fresh id. Ids sort by their time. */
+  /** Returns a new id. Ids sort by the time at which they were generated. */
   next(): string;
 }

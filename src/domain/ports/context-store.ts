@@ -7,38 +7,42 @@ import type { LogEntry, WeighedMessage } from '../message.ts';
 import type { SeqRange, Version } from '../version.ts';
 import type { Forking } from './version-store.ts';
 
-/** Reads of conversations, logs and contexts, for turn and compaction workers. */
+/** Reads conversations, logs and contexts for workers. */
 export interface ContextReader {
-  /** @returns undefined if there is no such conversation */
+  /** @returns undefined if the conversation does not exist */
   readConversation(conversation: ConversationRef): Promise<ConversationState | undefined>;
   /**
-   * Reads the context of the live version at the current head. `at` selects a kept version or another head.
-   * @returns undefined if there is no such conversation or version
+   * Reads the context of the current version with the whole log. `at` selects an older version or an earlier end of the
+   * log.
+   * @returns undefined if the conversation or version does not exist
    */
   readContext(
     conversation: ConversationRef,
     at?: { readonly version?: number | undefined; readonly head?: number | undefined },
   ): Promise<ContextSource | undefined>;
-  /** Reads the log entries of seq ranges, ascending. */
+  /** Reads the log entries in these ranges of sequence numbers, in ascending order. */
   readLog(conversation: ConversationRef, ranges: readonly SeqRange[]): Promise<LogEntry[]>;
-  /** Reads the system prompt that a function wrote for the last turn. Undefined if the agent's prompt is a fixed text. */
+  /**
+   * Reads the system prompt that the agent's function wrote for the last turn. Undefined if the agent's prompt is a
+   * fixed text.
+   */
   readSystem(conversation: ConversationRef): Promise<string | undefined>;
-  /** Reads the full text of a clipped message, by its hash. */
+  /** Reads the full text of a clipped message, by the hash of the text. */
   readText(conversation: ConversationRef, hash: string): Promise<string | undefined>;
 }
 
-/** Messages to append outside of a turn. */
+/** Messages that a caller appends outside of a turn. */
 export interface AppendRequest {
   readonly conversation: ConversationRef;
-  /** Operation id. A repeated id changes nothing and returns the same answer (I5). */
+  /** Id of the operation. If an id is repeated, nothing is written, and the first answer is returned (invariant I5). */
   readonly operation: string;
   readonly agent: string;
-  /** Head from which the ids of new calls were derived. */
+  /** Last log entry that the caller knew when it chose the ids of new tool calls. */
   readonly expectedHead: number;
   readonly messages: readonly WeighedMessage[];
-  /** Calls that the messages open. */
+  /** Tool calls that the messages make and that have no result yet. */
   readonly opens: readonly OpenCall[];
-  /** Ids of calls that the messages answer. */
+  /** Ids of tool calls that the messages answer. */
   readonly closes: readonly string[];
 }
 
@@ -48,19 +52,19 @@ export type AppendResult =
       readonly from: number;
       readonly to: number;
     }
-  /** The conversation belongs to the named agent. */
+  /** The conversation belongs to another agent, which is named. */
   | { readonly status: 'other_agent'; readonly agent: string }
   | { readonly status: 'busy' }
   | Forking
   | { readonly status: 'conflict'; readonly head: number };
 
-/** Contexts and versions, for services. */
+/** Reads and changes contexts, for client calls. */
 export interface ContextStore extends ContextReader {
   append(request: AppendRequest): Promise<Acknowledged<AppendResult>>;
-  /** Lists the kept versions, oldest first. */
+  /** Lists the stored context versions, oldest first. */
   listVersions(conversation: ConversationRef): Promise<Version[]>;
-  /** @returns undefined if the version is not kept */
+  /** @returns undefined if the context version does not exist any more */
   readVersion(conversation: ConversationRef, number: number): Promise<Version | undefined>;
-  /** Removes every key of the conversation. Later writes of its workers are answered `gone`. */
+  /** Deletes every key of the conversation. Later writes of its workers get the answer `gone`. */
   erase(conversation: ConversationRef): Promise<Acknowledged<{ readonly removedKeys: number }>>;
 }

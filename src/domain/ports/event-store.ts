@@ -1,38 +1,38 @@
 import type { ConversationEvent } from '../conversation-event.ts';
 import type { ConversationRef } from '../ids.ts';
 
-/** Position before all events. */
+/** Position before the first event. */
 export const FIRST_POSITION = '0-0';
 
 export interface EventQuery {
   readonly conversation: ConversationRef;
   /**
-   * Id of the last event that was read, or FIRST_POSITION. Absent: the answer has no events, only the next position.
+   * Id of the last event that the reader received, or FIRST_POSITION. If absent, the answer holds only the current
+   * position and no events.
    */
   readonly after?: string | undefined;
-  /** Events that are returned at most. */
+  /** Maximum number of returned events. */
   readonly limit: number;
 }
 
 export interface EventPage {
-  /** Events after `after`, oldest first. All kept events if `after` itself is not kept. */
+  /** Events after `after`, oldest first. If the event `after` was already deleted, all stored events. */
   readonly events: readonly ConversationEvent[];
   /**
    * Completeness of the events after `after`.
    * - `kept`: no event is missing.
-   * - `missing`: events may be missing, or the conversation was created again.
-   * - `expired`: no event is kept, because nothing happened during the retention of events. A reader that was up to
-   * date within that time has missed none.
+   * - `missing`: events may be missing, or the conversation was erased and created again.
+   * - `expired`: all events have expired. A reader that was up to date within the retention time has missed none.
    */
   readonly start: 'kept' | 'missing' | 'expired';
-  /** Value of `after` for the next query. */
+  /** Position to pass as `after` in the next query. */
   readonly position: string;
-  /** True if the conversation or an event of it exists. */
+  /** True if the conversation or any of its events exists. */
   readonly exists: boolean;
 }
 
-/** Events, for services. */
+/** Reads events for client calls. */
 export interface EventStore {
-  /** Reads a page of events, as a snapshot. */
+  /** Reads a page of events, all as of the same moment. */
   readEvents(query: EventQuery): Promise<EventPage>;
 }

@@ -3,69 +3,71 @@ import type { AnswerKind, Waiting, WaitKind } from '../turn.ts';
 
 export const CONVERSATION_STATES = ['idle', 'queued', 'running', 'waiting', 'failed'] as const;
 
-/** Final states of a turn. */
+/** States of a turn that has ended. */
 export const SETTLED_STATES = ['completed', 'failed', 'canceled'] as const;
 
 /**
- * State of a conversation in a list. `queued`, `running` and `waiting` are the state of the turn at the head of the
- * mailbox. With an empty mailbox the state is `failed` if the last settled turn failed, else `idle`. Scheduled turns
- * count once they are due.
+ * State of a conversation in a list. `queued`, `running` and `waiting` describe its oldest unsettled turn. If it has
+ * none, the state is `failed` if its last turn failed, or else `idle`. Scheduled turns count only after their due time.
  */
 export type ListedState = (typeof CONVERSATION_STATES)[number];
 
-/** A conversation in a list, without its messages. Other calls accept it as the address of the conversation. */
+/** A conversation in a list, without its messages. Other client calls accept it as the name of the conversation. */
 export interface ListedConversation extends NamedConversation {
   readonly agent: string;
-  /** State of the turn at the head of the mailbox, or of the last settled turn. */
+  /** State of the oldest unsettled turn, or of the last settled one. */
   readonly state: ListedState;
-  /** Seq of the last log entry, which is the number of messages in the log. */
+  /** Sequence number of the last log entry, which equals the number of messages in the log. */
   readonly head: number;
-  /** User messages in the log, appended ones included. */
+  /** Number of user messages in the log, appended ones included. */
   readonly turns: number;
-  /** Accepted and unsettled turns, including the running or waiting one, without scheduled turns. */
+  /** Number of unsettled turns, including the running or waiting one, without scheduled turns. */
   readonly mailbox: number;
-  /** Kind of wait, if the turn at the head waits. */
+  /** Present if the oldest unsettled turn waits: the kind of its wait. */
   readonly waitsFor?: WaitKind;
-  /** Result of the last settled turn. Absent before the first one. */
+  /** State and time of the last settled turn. Absent before the first one. */
   readonly lastTurn?: {
     readonly state: (typeof SETTLED_STATES)[number];
-    /** Time of the settlement in ms since epoch, by the store's clock. */
+    /** Time when the turn ended in ms since epoch, by the clock of Redis. */
     readonly settledAt: number;
   };
-  /** Set while a fork copies messages into this conversation, which is incomplete until then. */
+  /** Present while a fork copies messages into this conversation, whose log is incomplete until the fork ends. */
   readonly isForking?: true;
 }
 
-/** A turn that waits for results from outside or for a person. `answer` and `cancel` accept it as the address. */
+/**
+ * A turn that waits for results from outside or for a person. The client calls `answer` and `cancel` accept it as the
+ * name of the turn.
+ */
 export interface WaitingTurn extends NamedConversation {
   /** Id of the turn, for `answer` and `cancel`. */
   readonly turn: string;
   readonly agent: string;
-  /** Waiting calls with their arguments, start of the wait, and deadlines. */
+  /** The waiting tool calls with their arguments and deadlines, and the start of the wait. */
   readonly waiting: Waiting & {
     /** Kind of wait: `tools` for results from outside, `approval` for decisions of a person. */
     readonly for: AnswerKind;
   };
 }
 
-/** Position of a waiting turn in the list. */
+/** Place of a waiting turn in the list, from which the next page continues. */
 export interface WaitingPosition {
   readonly conversation: ConversationRef;
   readonly for: AnswerKind;
   readonly turn: string;
 }
 
-/** A page of a list. The order is fixed for the life of the list: by shard, then by name. */
+/** One page of a list. The order never changes while a caller pages through the list: by shard, then by name. */
 export interface ListPage<Item, Position> {
   readonly items: readonly Item[];
-  /** Position of the next page. Absent at the end. A page with a next one may be short or empty. */
+  /** Position of the next page. Absent on the last page. A page before the last may have few items or none. */
   readonly next?: Position;
 }
 
 interface ListQuery<Position> {
-  /** Tenant to list. Absent: all tenants. */
+  /** Tenant whose items are listed. Absent: all tenants. */
   readonly tenant?: string | undefined;
-  /** Position after which the page starts, even if its item is gone. Absent: the start of the list. */
+  /** Position after which the page starts, even if the item there no longer exists. Absent: the start of the list. */
   readonly after?: Position | undefined;
   readonly limit: number;
 }
@@ -76,11 +78,11 @@ export interface ConversationQuery extends ListQuery<ConversationRef> {
 }
 
 export interface WaitingQuery extends ListQuery<WaitingPosition> {
-  /** Kind of wait. Absent: both kinds. */
+  /** Kind of wait to list. Absent: both kinds. */
   readonly for?: AnswerKind | undefined;
 }
 
-/** Lists over all conversations. Each call examines a bounded number of entries. */
+/** Lists conversations and waiting turns. Each call examines a limited number of entries, however many exist. */
 export interface ListingStore {
   listConversations(query: ConversationQuery): Promise<ListPage<ListedConversation, ConversationRef>>;
   listWaiting(query: WaitingQuery): Promise<ListPage<WaitingTurn, WaitingPosition>>;

@@ -9,111 +9,125 @@ import type { ApprovalRefusal, Proposal, Verdict } from '../proposal.ts';
 import type { Version } from '../version.ts';
 import type { Forking, KeptTexts } from './version-store.ts';
 
-/** Proof that a worker owns a pass. Every write of the pass carries it (I4). */
+/** Proof that a worker owns a compaction pass. Every write of the pass must carry it (invariant I4). */
 export interface PassLease {
   readonly conversation: ConversationRef;
   readonly passId: string;
   readonly owner: string;
 }
 
-/** Why a worker no longer owns its pass. It may write nothing more. */
+/** Why a worker no longer owns its compaction pass. After this answer it may not write any more. */
 export type PassLost =
-  /** The lease expired and another worker claimed the pass, or the conversation was created again. */
+  /** The lease expired and another worker claimed the pass, or the conversation was erased and created again. */
   | { readonly status: 'fenced' }
-  /** A restore ended the pass, or a turn took it over under another id. */
+  /** A restored version ended the compaction pass, or a turn took it over. */
   | { readonly status: 'superseded' }
   /** The conversation was erased. */
   | { readonly status: 'gone' };
 
-/** A request for a pass. A hard reason removes a waiting proposal, and the pass commits without approval. */
+/**
+ * Request for a compaction pass. A hard reason means that a turn must wait for compaction. It removes a proposal that
+ * awaits a decision, and the pass commits without approval.
+ */
 export interface PassRequest {
   readonly conversation: ConversationRef;
   readonly reasons: readonly Reason[];
   /**
-   * Upper bound in tokens of a request that the provider refused, with reason `overflow`. The smallest value is kept.
+   * Upper bound in tokens of a request that the provider refused as too long, with the reason `overflow`. Later
+   * requests can only lower the value.
    */
   readonly refusedTokens?: number | undefined;
-  /** Calibration by which the requester counts, if it counts. The largest value is kept. */
+  /**
+   * Correction factor for token counts that the requester used, if it counted tokens. Later requests can only raise the
+   * value.
+   */
   readonly calibration?: number | undefined;
-  /** Id of the pass, if none is in progress. */
+  /** Id for the new compaction pass. Unused if a pass is already in progress. */
   readonly passId: string;
-  /** Id of the wake that is recorded if one is needed. */
+  /** Id of the queue job to add if the answer has `needsWake`. */
   readonly wake: string;
 }
 
 export type PassRequestResult =
-  /** `joined`: the reasons were added to the pass in progress. */
+  /** `joined`: a compaction pass was already in progress and received the reasons. */
   | { readonly status: 'requested' | 'joined'; readonly passId: string; readonly needsWake: boolean }
   | { readonly status: 'not_found' | 'gone' }
   | Forking;
 
-/** A pass with everything that its owner needs to continue. */
+/** A compaction pass with everything that its worker needs to continue. */
 export interface ClaimedPass {
   readonly lease: PassLease;
   readonly reasons: readonly Reason[];
-  /** Claims so far, this one included. The first plan restarts the count at the claim that made it. */
+  /**
+   * Number of claims of this pass by workers, including this one. When the first plan is stored, the count restarts at
+   * 1.
+   */
   readonly attempt: number;
   readonly requestedAt: number;
   readonly conversation: ConversationState;
   /**
-   * True if the pass was parked under the job that claims it. The results of that job's children belong to this pass.
+   * True if this job started the summarization jobs of the compaction pass and now claims the pass again. Their results
+   * then belong to the pass.
    */
   readonly isResumed: boolean;
   readonly plan?: PassPlan;
-  /** Proposal of the pass. Without a verdict, the time for a decision has passed. */
+  /** The proposal of this compaction pass. If it has no verdict, the time for a decision has passed. */
   readonly review?: { readonly proposal: Proposal; readonly verdict?: Verdict };
 }
 
 export type PassClaimResult =
   | { readonly status: 'claimed'; readonly pass: ClaimedPass }
   | { readonly status: 'empty' | 'gone' }
-  /** Another worker owns the pass, or the pass is parked under another job. */
+  /** Another worker owns the compaction pass, or the pass waits for summarization jobs of another queue job. */
   | { readonly status: 'held'; readonly untilMs: number }
-  /** The attempts are used up, and the pass ended as failed. `wakeTurn` is used as for `endPass`. */
+  /** The compaction pass failed because its attempts are used up. `wakeTurn` is used as in `endPass`. */
   | { readonly status: 'failed'; readonly passId: string; readonly wakeTurn?: string };
 
-/** Current reasons of a pass, as its owner reads them. */
+/** Current reasons of a compaction pass. Requests may have added some since a worker claimed it. */
 export interface PassReasons {
   readonly status: 'held';
   readonly reasons: readonly Reason[];
-  /** Values of the requests. */
+  /** The smallest refused size and the largest correction factor of all requests. */
   readonly refusedTokens?: number;
   readonly calibration?: number;
 }
 
-/** End of a pass without a version. */
+/** Ends a compaction pass without a new version. */
 export interface PassEnd extends IdleTtl {
   readonly outcome: PassOutcome;
   /**
-   * Reasons that the owner has seen. If others were added since, the answer is `reasons_added` and nothing is written.
-   * Absent: no such check.
+   * Reasons that the worker has considered. If a request has added others since, nothing is written and the answer is
+   * `reasons_added`. Absent: no check.
    */
   readonly seenReasons?: readonly Reason[];
   readonly backoff: Backoff;
-  /** Id of a turn wake. It is recorded and answered if a turn waited for this pass. */
+  /**
+   * Id of a queue job that wakes the turn. If a turn waited for this compaction pass, the job's id is stored and
+   * returned, and the worker adds the job.
+   */
   readonly wakeTurn: string;
 }
 
 export type PassEndResult =
-  /** The caller adds the wake `wakeTurn` to the queue. */
+  /** If `wakeTurn` is present, the worker adds that job to the queue. */
   { readonly status: 'ended'; readonly wakeTurn?: string } | { readonly status: 'reasons_added' } | PassLost;
 
-/** End of a pass with a new version. */
+/** Ends a compaction pass with a new version. */
 export interface VersionCommit extends PassEnd, KeptTexts {
   /**
-   * Live version under which this one was made. If another is live, the answer is `version_changed` and nothing is
-   * written.
+   * Version on which the new one is based. If it is no longer the current one, nothing is written and the answer is
+   * `version_changed`.
    */
   readonly expectedVersion: number;
   readonly version: Version;
-  /** Versions that are kept besides restore points. */
+  /** Number of older versions to keep, in addition to restore points. */
   readonly keepVersions: number;
 }
 
 /** A version that is committed only after a person approves it. */
 export interface VersionProposal {
   readonly proposal: Proposal;
-  /** Reasons that the owner has seen, as for `PassEnd`. */
+  /** Reasons that the worker has considered, as in `PassEnd`. */
   readonly seenReasons: readonly Reason[];
   readonly reviewMs: number;
 }
@@ -126,41 +140,49 @@ export type VersionProposalResult =
 
 export type VersionCommitResult = PassEndResult | { readonly status: 'version_changed'; readonly version: number };
 
-/** Requests of passes, for turn workers and clients. */
+/** Requests compaction passes, for turn workers and client calls. */
 export interface PassIntake {
   requestPass(request: PassRequest): Promise<Acknowledged<PassRequestResult>>;
 }
 
-/** Passes, for compaction workers. Every write names its pass (I4). */
+/** Stores compaction passes, for compaction workers. Every write names its pass (invariant I4). */
 export interface PassStore extends PassIntake {
   /**
-   * Claims the pass of a conversation.
-   * @param job queue job of the caller. Only the job under which a pass is parked may claim it
-   * @param wakeTurn id of a turn wake, recorded and answered if a turn waited for a pass that failed
+   * Claims the compaction pass of a conversation for a worker.
+   * @param job the worker's queue job. If the pass waits for summarization jobs, only their parent job may claim it
+   * @param wakeTurn id of a queue job, stored and returned if the pass fails now and a turn waited for it
    */
   claimPass(conversation: ConversationRef, owner: string, job: string, wakeTurn: string): Promise<PassClaimResult>;
   /**
-   * Takes over the pass in progress under a new id, even if a worker owns it. A turn does this after the deadline of
-   * its wait. `empty`: the pass has ended meanwhile.
+   * Takes the compaction pass over under a new id, even if a worker owns it. A turn does this when its wait times out.
+   * The answer `empty` means that the pass has ended meanwhile.
    */
   takeOverPass(conversation: ConversationRef, owner: string, passId: string): Promise<PassClaimResult>;
   heartbeatPass(lease: PassLease): Promise<{ readonly status: 'held' } | PassLost>;
-  /** Reads the current reasons. Requests may have added some since the claim. */
+  /** Reads the current reasons for the compaction pass. Requests may have added some since the claim. */
   readReasons(lease: PassLease): Promise<PassReasons | PassLost>;
-  /** Stores the plan. The first plan sets the attempts to 1. */
+  /** Stores the plan of the compaction pass. The first plan restarts the count of attempts at 1. */
   recordPlan(lease: PassLease, plan: PassPlan): Promise<{ readonly status: 'recorded' } | PassLost>;
-  /** Gives the lease back. For `parkMs` only `job` may claim the pass. */
+  /**
+   * Gives up the lease while summarization jobs run. For `parkMs`, only the queue job `job` may claim the pass again.
+   */
   parkPass(lease: PassLease, job: string, parkMs: number): Promise<{ readonly status: 'parked' } | PassLost>;
-  /** Hands the pass back when a worker stops. The claim does not count as an attempt (I9). */
+  /**
+   * Hands the compaction pass back when its worker shuts down. The claim then does not count as an attempt (invariant
+   * I9).
+   */
   releasePass(lease: PassLease): Promise<{ readonly status: 'released' } | PassLost>;
   endPass(lease: PassLease, end: PassEnd): Promise<PassEndResult>;
   commitVersion(lease: PassLease, commit: VersionCommit): Promise<VersionCommitResult>;
   /**
-   * Stores a proposal and gives the lease back. The pass can be claimed again after a decision, after its expiry, or
-   * after a hard reason removed the proposal.
+   * Stores a proposal and gives up the lease. The compaction pass can be claimed again after a decision, after the
+   * proposal expires, or after a hard reason removes it.
    */
   proposeVersion(lease: PassLease, proposal: VersionProposal): Promise<VersionProposalResult>;
-  /** Answers an approval that cannot be carried out. The proposal stays open. `dropped`: it was removed meanwhile. */
+  /**
+   * Records that an approval could not be carried out. The proposal stays open. The answer `dropped` means that it was
+   * removed meanwhile.
+   */
   refuseApproval(
     lease: PassLease,
     refusal: ApprovalRefusal,

@@ -1,24 +1,24 @@
-/** A worker process that runs. */
+/** A running worker process. */
 export interface WorkerPresence {
   readonly worker: string;
   readonly roles: readonly string[];
-  /** Time of its start in ms since epoch. */
+  /** Time when the process started, in ms since epoch. */
   readonly startedAt: number;
 }
 
-/** A worker process that went silent without a stop. */
+/** A worker process that stopped sending heartbeats without a shutdown. */
 export interface LostWorker {
   readonly worker: string;
   readonly roles: readonly string[];
-  /** Milliseconds from its start to its last renewal. */
+  /** Milliseconds from the start of the process to its last heartbeat. */
   readonly livedMs: number;
 }
 
-/** Worker processes that use a database. */
+/** Records which worker processes use a database. */
 export interface PresenceStore {
   /**
-   * Writes or renews the presence of a worker. With `lostAfterMs`, it also removes and returns the workers that were
-   * silent for longer. Each lost worker is returned to one caller only.
+   * Writes a worker's heartbeat. With `lostAfterMs`, also removes and returns workers without a heartbeat for that
+   * long. Each lost worker is returned to exactly one caller.
    */
   renewPresence(presence: WorkerPresence, lostAfterMs?: number): Promise<readonly LostWorker[]>;
   endPresence(presence: WorkerPresence): Promise<void>;

@@ -4,13 +4,13 @@ import type { ConversationRef } from '../ids.ts';
 import type { ApprovalRefusal, Proposal, Verdict } from '../proposal.ts';
 import type { Forking } from './version-store.ts';
 
-/** A proposal that waits for a decision, or whose decision no worker has carried out yet. */
+/** A proposed version that waits for a person's decision, or whose decision no worker has carried out yet. */
 export interface WaitingProposal {
   readonly proposal: Proposal;
   readonly passId: string;
-  /** Reasons of the pass, including those that were added during the wait. */
+  /** Reasons for the compaction pass, including those added while it waits. */
   readonly reasons: readonly Reason[];
-  /** Time of the proposal in ms since epoch, by the store's clock. */
+  /** Time of the proposal in ms since epoch, by the clock of Redis. */
   readonly proposedAt: number;
   readonly expiresAt: number;
   readonly isDecided: boolean;
@@ -18,40 +18,40 @@ export interface WaitingProposal {
 
 export interface Decision {
   readonly conversation: ConversationRef;
-  /** Operation id. A repeated id changes nothing and returns the same answer (I5). */
+  /** Id of the operation. If an id is repeated, nothing is written, and the first answer is returned (invariant I5). */
   readonly operation: string;
   /** Id of the proposal that the person saw. */
   readonly proposal: string;
   readonly verdict: Verdict;
-  /** Id of the wake that is recorded if one is needed. */
+  /** Id of the queue job to add if the answer has `needsWake`. */
   readonly wake: string;
 }
 
-/** Result of a decision. */
+/** Outcome of a decision by a person. */
 export type DecisionAnswer =
-  /** No worker has acted on the decision yet. */
+  /** No worker has carried out the decision yet. */
   | { readonly status: 'pending' }
   | { readonly status: 'approved'; readonly version: number }
   | { readonly status: 'rejected' }
   | { readonly status: 'refused'; readonly refusal: ApprovalRefusal }
-  /** The pass continued without the decision, or ended otherwise, before a worker acted on it. */
+  /** The compaction pass continued or ended before a worker could carry out the decision. */
   | { readonly status: 'superseded' };
 
 export type DecisionResult =
   | { readonly status: 'decided'; readonly needsWake: boolean }
-  /** The decision was repeated after a worker acted on it. */
+  /** The same decision was sent before, and a worker has already carried it out. */
   | { readonly status: 'concluded'; readonly answer: DecisionAnswer }
-  /** No proposal with that id is open any more. It was superseded, decided or expired, or it never existed. */
+  /** The proposal is not open any more: it was replaced, decided or expired. Or it never existed. */
   | { readonly status: 'stale'; readonly why: 'unknown' | 'decided' | 'expired' | 'version_changed' }
   | { readonly status: 'not_found' | 'gone' }
   | Forking;
 
-/** Proposals, for services. */
+/** Stores proposals and decisions, for client calls. */
 export interface ProposalStore {
-  /** @returns undefined if no proposal waits */
+  /** @returns undefined if no proposal waits for a decision */
   readProposal(conversation: ConversationRef): Promise<WaitingProposal | undefined>;
-  /** Stores the verdict with the pass. A compaction worker carries it out. */
+  /** Stores a person's decision. A compaction worker carries it out. */
   decideProposal(decision: Decision): Promise<Acknowledged<DecisionResult>>;
-  /** @returns undefined if there is no such decision, or if it is more than a day old */
+  /** @returns undefined if the decision does not exist or is more than a day old */
   readDecision(conversation: ConversationRef, operation: string): Promise<DecisionAnswer | undefined>;
 }

@@ -1,45 +1,46 @@
 import type { ConversationRef, TraceParent } from '../ids.ts';
 
-/** Kind of work that a wake announces. */
+/** Kind of work for which a worker is woken: a turn or a compaction pass. */
 export type WakeKind = 'turn' | 'pass';
 
 export interface WakeOptions {
   readonly priority?: number;
-  /** Span of the requester of a pass. A wake that the sweeper adds has none. */
+  /** Trace span that requested the compaction pass. Absent for jobs that the sweeper adds. */
   readonly askedIn?: TraceParent | undefined;
 }
 
 /**
- * Queue of wakes. A wake says "look at this conversation" and carries no state. A lost wake costs latency, a repeated one
- * nothing.
+ * Queue of jobs that say "look at this conversation". Such a job carries no state: a lost one costs only time, and a
+ * repeated one does nothing.
  */
 export interface WakeQueue {
   /**
-   * Adds a wake. Adding the same wake twice adds one.
-   * @param wake id that the store recorded
+   * Adds a job that wakes a worker. Adding the same job twice adds it once.
+   * @param wake id of the job, which the store has recorded
    */
   wake(kind: WakeKind, conversation: ConversationRef, wake: string, options?: WakeOptions): Promise<void>;
   /**
-   * Checks whether a wake is waiting, prioritized or delayed. Active jobs and jobs that wait for children do not count.
+   * Checks whether a wake job still waits in the queue, prioritized or delayed. Running jobs and jobs that wait for
+   * child jobs do not count.
    */
   isPending(kind: WakeKind, conversation: ConversationRef, wake: string): Promise<boolean>;
 }
 
-/** Data of one summarization job: small, without contents. */
+/** Data of one summarization job. It is small and contains no messages. */
 export interface SummarizationTask {
   readonly conversation: ConversationRef;
   readonly passId: string;
-  /** Seqs of the sequence, and its tokens in the context. A summary must be smaller. */
+  /** Range of messages to summarize, and their tokens in the context. The summary must be smaller. */
   readonly sequence: { readonly from: number; readonly to: number; readonly tokens: number };
-  /** Key of the summary, by which jobs with the same source find one result. */
+  /** Key under which the summary is stored. Jobs with the same source share it. */
   readonly hash: string;
-  /** Span of the pass. */
+  /** Trace span of the compaction pass. */
   readonly askedIn?: TraceParent | undefined;
 }
 
 /**
- * Nothing was taken, or it was handed back. The queue delivers the job again after `delayMs`, without counting an
- * attempt.
+ * The worker did not take the work, or handed it back. The queue delivers the job again after `delayMs` without
+ * counting an attempt.
  */
 export interface Postponed {
   readonly status: 'postponed';
@@ -48,48 +49,58 @@ export interface Postponed {
 
 export type TurnDeliveryResult =
   | { readonly status: 'done' }
-  /** Another worker owns the turn, or it was canceled or erased. This worker wrote nothing more. */
+  /** Another worker owns the turn, or the turn was canceled or erased. This worker wrote nothing more. */
   | { readonly status: 'lost' }
   | Postponed;
 
-/** Handles one delivery of a turn job. It throws outages of Redis, and a `BrokenDelivery` for unexpected errors. */
+/** Runs one delivery of a turn job. Throws the error if Redis is down, and a `BrokenDelivery` for unexpected errors. */
 export type TurnHandler = (conversation: ConversationRef) => Promise<TurnDeliveryResult>;
 
-/** One delivery of a pass job. */
+/** One delivery of a compaction job. */
 export interface PassDelivery {
   readonly conversation: ConversationRef;
   readonly job: string;
-  /** True if all children of the job have ended. The handler then settles with their results. */
+  /**
+   * True if all summarization jobs of this job have ended. The worker then finishes the compaction pass with their
+   * results.
+   */
   readonly haveChildrenEnded: boolean;
-  /** Span of the requester of the pass. */
+  /** Trace span that requested the compaction pass. */
   readonly askedIn?: TraceParent | undefined;
 }
 
 export type PassDeliveryResult =
   | { readonly status: 'done' }
   | Postponed
-  /** The queue runs these tasks as children of the job, then delivers the job again. */
+  /** The queue runs these tasks as child jobs and delivers this job again when all have ended. */
   | { readonly status: 'parked'; readonly children: readonly (SummarizationTask & { readonly child: string })[] };
 
 export type PassHandler = (delivery: PassDelivery) => Promise<PassDeliveryResult>;
 
 export interface SummarizationDelivery {
   readonly task: SummarizationTask;
-  /** Time of the request by the pass, in ms since epoch. */
+  /** Time when the compaction pass requested the summary, in ms since epoch. */
   readonly askedAt: number;
   readonly isLastAttempt: boolean;
 }
 
 export type SummarizationResult =
   | Postponed
-  /** How the job ended, also after a failure. A failed child job could make its parent wait for ever. */
+  /**
+   * How the job ended. A failure is returned as well, because a child job that fails could make its parent wait for
+   * ever.
+   */
   | { readonly status: 'ended'; readonly outcome: 'written' | 'known' | 'refused' | 'failed' | 'superseded' }
   /**
-   * Another job works on the same source. The queue delivers this one again in a second, without counting an attempt.
+   * Another job is summarizing the same messages. The queue delivers this job again in a second without counting an
+   * attempt.
    */
   | { readonly status: 'in_flight' }
-  /** A provider asked to wait until `retryAt` (ms since epoch). The queue waits without counting an attempt. */
+  /**
+   * The provider asked to wait until `retryAt` (ms since epoch). The queue then delivers the job again without counting
+   * an attempt.
+   */
   | { readonly status: 'limited'; readonly retryAt: number };
 
-/** Handles one delivery of a summarization job. It throws errors that a retry may avoid, except on the last attempt. */
+/** Runs one delivery of a summarization job. Throws errors that a retry may avoid, except on the last attempt. */
 export type SummarizationHandler = (delivery: SummarizationDelivery) => Promise<SummarizationResult>;

@@ -10,7 +10,7 @@ import type { TextPublisher } from './text-deltas.ts';
 import type { TurnIntake, TurnStore } from './turn-store.ts';
 import type { VersionStore } from './version-store.ts';
 
-/** Every storage port of one database. */
+/** All storage interfaces of one database. */
 export type Store = TurnStore &
   TurnIntake &
   PassStore &

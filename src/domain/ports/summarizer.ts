@@ -4,48 +4,54 @@ import type { ModelRequest } from '../model.ts';
 import type { RawItems } from '../raw-items.ts';
 import type { SeqRange } from '../version.ts';
 
-/** A summary that covers part of a sequence now. */
+/** An existing summary of a part of the messages to be summarized. */
 export interface EarlierSummary {
-  /** Text, without the users' texts that code puts before it. */
+  /** Text of the summary, without the copied user messages before it. */
   readonly text: string;
   readonly covers: SeqRange;
-  /** Items of the provider that wrote it, if one did: `RawItems`. */
+  /** Original items of the provider that wrote it, if one did: `RawItems`. */
   readonly raw?: RawItems;
 }
 
-/** One call of a summarizer's model, as its event reports it. */
+/** One model call of a summarizer, as reported in its event. */
 export type SummaryCall = Omit<
   Extract<WorkerEvent, { readonly type: 'model_called' }>,
   'type' | 'purpose' | keyof EventScope
 >;
 
-/** Paid parts of an unfinished summary, by the hash of their source. A later attempt reuses them. */
+/**
+ * Stores the finished parts of an unfinished summary, because their model calls are paid for. A later attempt reuses
+ * them.
+ */
 export interface SummaryParts {
   read(key: string): Promise<string | undefined>;
   write(key: string, text: string): Promise<void>;
 }
 
-/** One sequence to be summarized. Its contents are data, never instructions. */
+/** Request to summarize one range of messages. The messages are data to summarize, never instructions to follow. */
 export interface SummaryRequest {
-  /** Seqs that the summary will stand for. */
+  /** Range of messages that the summary will replace. */
   readonly range: SeqRange;
-  /** Messages of these seqs from the log, oldest first, one per seq. */
+  /** Messages of the range from the log, oldest first. */
   readonly messages: readonly Message[];
   /**
-   * Earlier summaries of the range, oldest first. A summarizer may update them with the messages that they do not
-   * cover.
+   * Existing summaries of parts of the range, oldest first. A summarizer may extend them with the messages that they do
+   * not cover.
    */
   readonly earlier?: readonly EarlierSummary[];
-  /** Number of the live version, if the range opens its context. A provider's own compaction is allowed only there. */
+  /**
+   * Number of the current context version, if the context starts with this range. Only then may the provider compact it
+   * by itself.
+   */
   readonly opensVersion?: number;
-  /** User message before the sequence, which states the request. */
+  /** User message before the range, which states what the user asked for. */
   readonly userRequest?: string;
-  /** Tokens that the text may have. */
+  /** Maximum tokens of the summary's text. */
   readonly maxTokens: number;
   readonly signal: AbortSignal;
-  /** Store of parts. Absent: no part is kept between attempts. */
+  /** Store for finished parts. Absent: no part survives a failed attempt. */
   readonly parts?: SummaryParts;
-  /** Listener that is called after every model call, whatever its result. */
+  /** Called after every model call, whether it succeeded or not. */
   readonly onCall?: (call: SummaryCall) => void;
   readonly onPassedOver?: ModelRequest['onPassedOver'];
 }
@@ -54,26 +60,27 @@ export type SummaryAnswer =
   | {
       readonly status: 'written';
       readonly text: string;
-      /** True if the text was made from `earlier` and later messages. */
+      /** True if existing summaries were extended with later messages. */
       readonly isUpdate?: boolean;
-      /**
-       * The provider's own compaction, with its tokens by the provider's count. The text replaces it for other models.
-       */
+      /** Items and token count of the provider's own compaction. Other models get the text instead. */
       readonly own?: { readonly raw: RawItems; readonly tokens: number };
     }
-  /** The source is too small for this kind of summarizer. The next one of the chain is used instead. */
+  /** The range is too small for this summarizer. The next one of the list is used instead. */
   | { readonly status: 'unfit'; readonly why: string }
-  /** A retry with this source would not help. */
+  /** This range cannot be summarized, and a retry would not help. */
   | { readonly status: 'refused'; readonly why: string }
-  /** The summarizer is not available now, and a quick retry would not help. */
+  /** The summarizer is not available now, and an immediate retry would not help. */
   | { readonly status: 'failed'; readonly why: string };
 
-/** Writes summaries of sequences. Implementations: one per provider, a chain of them, and the structural summarizer. */
+/**
+ * Summarizes ranges of messages. Implementations: one per provider, a list of fallbacks, and one in code without a
+ * model.
+ */
 export interface Summarizer {
-  /** Id of its model, or `structural`. */
+  /** Id of the summarizer's model, or `structural` for code without a model. */
   readonly id: string;
   /**
-   * Summarizes a sequence.
+   * Summarizes one range of messages.
    * @throws any error that a retry may avoid, e.g. a rate limit or an overloaded provider
    */
   summarize(request: SummaryRequest): Promise<SummaryAnswer>;

@@ -2,7 +2,7 @@ import type { ConversationRef } from '../ids.ts';
 import type { Weight } from '../message.ts';
 import type { Summary } from '../version.ts';
 
-/** An accepted summary, or the refusal of a source. */
+/** A finished summary, or the result that a range cannot be summarized. */
 export type SummaryRecord =
   | {
       readonly status: 'accepted';
@@ -13,41 +13,47 @@ export type SummaryRecord =
 
 export type SummaryClaim =
   | { readonly status: 'claimed' }
-  /** Another job works on the same source. */
+  /** Another job is summarizing the same messages. */
   | { readonly status: 'in_flight' }
   | { readonly status: 'known'; readonly record: SummaryRecord }
   | { readonly status: 'gone' };
 
-/** Claim of a job on a source. */
+/** Proof that a job may summarize a range, until its claim expires. */
 export interface SummaryLease {
   readonly conversation: ConversationRef;
-  /** Pass that requested the summary. */
+  /** Compaction pass that requested the summary. */
   readonly passId: string;
   readonly hash: string;
   readonly owner: string;
 }
 
-/** `superseded`: claim and pass no longer exist, e.g. because the conversation was created again. */
+/**
+ * `superseded`: neither the claim nor the compaction pass exists any more, e.g. because the conversation was erased.
+ */
 export type SummaryRecorded = 'recorded' | 'superseded' | 'gone';
 
 /**
- * Summaries by the hash of their source, so that no source is paid for twice, in any pass. The hash covers the range,
- * its tokens in the context, and the summarizer of the policy.
+ * Stores summaries by the hash of their source, so that no compaction pass pays for the same summary twice. The hash
+ * covers the range of messages, its tokens in the context, and the configured summarizer.
  */
 export interface SummaryStore {
-  /** Reads the records of sources, in the order of the hashes. Undefined for a source without a record. */
+  /** Reads the stored results for these hashes, in the same order. Undefined where nothing is stored. */
   readSummaries(conversation: ConversationRef, hashes: readonly string[]): Promise<(SummaryRecord | undefined)[]>;
-  /** Claims a source for 8 s, unless another job claimed it. */
+  /** Claims the right to summarize a range for 8 s, unless another job has claimed it. */
   claimSummary(conversation: ConversationRef, hash: string, owner: string): Promise<SummaryClaim>;
-  /** Renews a claim, every 2 s. False if the claim is lost. */
+  /** Renews a claim. Call it every 2 s. Returns false if the claim is lost. */
   heartbeatSummary(conversation: ConversationRef, hash: string, owner: string): Promise<boolean>;
   /**
-   * Stores a record: 7 d for a summary, 1 d for a refusal. The first accepted summary stays. A lost claim is no
-   * obstacle while the pass is in progress or was the last to end, because the summary is paid for.
+   * Stores the result: a summary for 7 days, a refusal for 1 day. The first stored summary is never replaced. A job
+   * whose claim expired may still store its result while its compaction pass is the latest, because the result is paid
+   * for.
    */
   recordSummary(lease: SummaryLease, record: SummaryRecord): Promise<SummaryRecorded>;
   releaseSummary(conversation: ConversationRef, hash: string, owner: string): Promise<void>;
   readPart(conversation: ConversationRef, key: string): Promise<string | undefined>;
-  /** Stores a part for 7 d under the same conditions as the summary. The first value of a key stays. */
+  /**
+   * Stores a finished part of a summary for 7 days, under the same conditions. The first value of a key is never
+   * replaced.
+   */
   recordPart(lease: SummaryLease, key: string, text: string): Promise<SummaryRecorded>;
 }

@@ -1,7 +1,8 @@
 import type { ConversationRef } from '../ids.ts';
 
 /**
- * An entry whose time has come: a turn, a pass, a scheduled turn, or a conversation that may have reached its idle TTL.
+ * An entry that the sweeper must look at now. It is a turn, a compaction pass, a scheduled turn, or a conversation that
+ * may have been idle for its TTL.
  */
 export interface DueEntry {
   readonly kind: 'turn' | 'pass' | 'scheduled' | 'idle';
@@ -9,94 +10,97 @@ export interface DueEntry {
   readonly turn?: string;
 }
 
-/** Sets of a shard whose members the sweeper examines. `key` stands for a whole key of another type. */
+/** Redis sets whose members the sweeper examines. `key` stands for a whole key with the wrong data type. */
 export const QUARANTINE_SETS = ['ready', 'idle', 'passes', 'failed', 'key'] as const;
 export type QuarantineSet = (typeof QUARANTINE_SETS)[number];
 
-/** An unreadable record that was set aside, so that the sweep of its shard continues (I12). */
+/** An unreadable record that was moved aside, so that the sweeper can process the rest of its shard (invariant I12). */
 export interface QuarantineEntry {
   readonly shard: number;
-  /** Set that contained the record. */
+  /** Redis set that contained the record. */
   readonly set: QuarantineSet;
   /** Member of the set, or name of the key. */
   readonly name: string;
-  /** Fault of the record, without contents. */
+  /** Why the record is unreadable, without its contents. */
   readonly why: string;
 }
 
-/** An unreadable record of a conversation, to be set aside. */
+/** A conversation's record that cannot be read and must be moved aside. */
 export interface UnreadableRecord {
   readonly key: string;
-  /** Fault of the record, without contents. */
+  /** Why the record is unreadable, without its contents. */
   readonly why: string;
-  /** Id of the wake that is recorded if a turn waits for this record. */
+  /** Id of a queue job to add if a turn waits for this record. */
   readonly wakeTurn: string;
 }
 
-/** Result of one sweep over many shards. */
+/** Result of one sweep over several shards. */
 export interface Sweep {
   readonly quarantined: readonly QuarantineEntry[];
-  /** Due entries of the shards that answered, also of late answers to an earlier sweep. */
+  /** Entries that are due. Includes late answers of shards to an earlier sweep. */
   readonly due: readonly DueEntry[];
-  /** Error of one shard that could not be swept. */
+  /** Error of one shard that could not be examined. */
   readonly failure?: Error;
 }
 
 export type SweepDecision =
-  /** No lease is valid, and the recorded wake may be lost. The sweeper looks for the wake in the queue. */
+  /** No worker owns the entry, and its queue job may be lost. The sweeper checks whether the job is in the queue. */
   | { readonly status: 'lapsed'; readonly recordedWake?: string }
-  /** A valid lease, a wait, or no work left. The sweeper does nothing. */
+  /** A worker owns the entry, or the entry waits, or it has no work left. The sweeper does nothing. */
   | { readonly status: 'quiet' };
 
-/** Backlog of the shards. Ages are in ms, 0 if there is no entry. */
+/** Backlog of all shards. Ages are in ms, 0 if there is no such entry. */
 export interface ShardMeasure {
-  /** Entries past their time, by kind. */
+  /** Number of entries that are overdue, by kind. */
   readonly overdue: Readonly<Record<DueEntry['kind'], number>>;
-  /** Age of the oldest overdue turn, pass or scheduled turn. Erases are not included, because they may take long. */
+  /**
+   * Age of the oldest overdue turn, compaction pass or scheduled turn. Erases are not included, because they may take
+   * long.
+   */
   readonly oldestOverdueMs: number;
-  /** Passes that are requested or in progress, without those that wait for a decision of a person. */
+  /** Number of compaction passes that are requested or in progress, without those that wait for a person's decision. */
   readonly openPasses: number;
-  /** Time since the request of the oldest open pass. */
+  /** Milliseconds since the oldest open compaction pass was requested. */
   readonly oldestOpenPassMs: number;
-  /** Failed turns that are kept, also those that were re-driven. */
+  /** Number of stored failed turns, including those that were run again. */
   readonly failedTurns: number;
-  /** Delay of the oldest idle conversation after its time. */
+  /** Milliseconds since the most overdue idle conversation should have been erased. */
   readonly oldestIdleMs: number;
-  /** Records that stay set aside until a person repairs or drops them. */
+  /** Number of unreadable records that are set aside until a person repairs or deletes them. */
   readonly quarantined: number;
 }
 
 export type ExpireResult =
-  /** The conversation was active meanwhile, or there is nothing to erase. */
+  /** Nothing was erased, because the conversation is in use again or does not exist. */
   | { readonly status: 'kept' }
-  /** The erase has begun or continued. The next sweep continues it. */
+  /** A part was erased. The next sweep continues. */
   | { readonly status: 'more' }
   /**
-   * Nothing is left. Each expiry is answered to one call, also if that call is repeated. `removedKeys` counts the keys of
-   * all calls.
+   * Everything is erased. Exactly one call gets this answer, even if the call is repeated. `removedKeys` counts the
+   * keys that all calls removed.
    */
   | { readonly status: 'expired'; readonly removedKeys: number }
-  /** An interrupted erase is complete now. */
+  /** An erase that had been interrupted is now complete. */
   | { readonly status: 'resumed' };
 
-/** Due work and expiry, for the sweeper. */
+/** Finds overdue work and erases idle conversations, for the sweeper. */
 export interface SweepStore {
   readonly shards: number;
   /**
-   * Claims the shards whose last sweep is at least a second ago, and returns their due entries, at most `limit` per
-   * shard. Each returned entry is postponed (1 s, doubling up to 60 s). The call ends within about a second. A silent
-   * shard, e.g. without a master, does not delay the others.
+   * Claims the shards that were last swept at least a second ago, and returns up to `limit` due entries per shard. Each
+   * returned entry becomes due again later (after 1 s, doubling up to 60 s). The call ends within about a second. A
+   * shard that does not answer, e.g. without a master, does not delay the others.
    */
   sweepShards(shards: readonly number[], limit: number): Promise<Sweep>;
   /**
-   * Sets aside an entry whose records cannot be processed.
-   * @param why reason without contents
-   * @returns undefined if the entry is gone
+   * Moves an entry aside whose records cannot be processed.
+   * @param why reason, without contents
+   * @returns undefined if the entry no longer exists
    */
   quarantine(entry: DueEntry, why: string): Promise<QuarantineEntry | undefined>;
   /**
-   * Sets aside a record that workers can create again: a summary, or the open pass, which ends as failed. `needsWake`:
-   * the caller adds the wake.
+   * Moves a record aside that workers can create again: a summary, or the open compaction pass, which ends as failed.
+   * If the answer has `needsWake`, the caller adds the queue job.
    * @returns undefined if the key does not exist or holds another kind of record
    */
   quarantineRecord(
@@ -105,21 +109,27 @@ export interface SweepStore {
   ): Promise<{ readonly setAside: QuarantineEntry; readonly needsWake: boolean } | undefined>;
   inspectTurn(conversation: ConversationRef): Promise<SweepDecision>;
   inspectPass(conversation: ConversationRef): Promise<SweepDecision>;
-  /** Records the wake that the sweeper is about to add. False if a worker took a lease meanwhile. */
+  /**
+   * Stores the id of the queue job that the sweeper is about to add. Returns false if a worker has claimed the work
+   * meanwhile.
+   */
   recordWake(entry: DueEntry, wake: string): Promise<boolean>;
-  /** Moves a scheduled turn that is due to the end of its mailbox. `needsWake`: the caller adds the wake. */
+  /**
+   * Moves a due scheduled turn to the end of its conversation's queue of turns. If the answer has `needsWake`, the
+   * caller adds the queue job.
+   */
   promoteScheduled(conversation: ConversationRef, turn: string, wake: string): Promise<{ readonly needsWake: boolean }>;
   /**
-   * Erases the conversation if it has reached the idle TTL of its policy, in a few batches.
-   * @param owner fresh id for each call
+   * Erases the conversation in a few batches, if it has been idle for its policy's TTL.
+   * @param owner new id for each call
    */
   expire(conversation: ConversationRef, owner: string): Promise<ExpireResult>;
   /**
    * Measures the backlog of all shards that answer.
-   * @throws redis_unavailable if none answers
+   * @throws redis_unavailable if no shard answers
    */
   measureShards(): Promise<ShardMeasure>;
 }
 
-/** Pause between two sweeps of one shard, in ms. */
+/** Minimum pause between two sweeps of the same shard, in ms. */
 export const SWEEP_CLAIM_MS = 1_000;

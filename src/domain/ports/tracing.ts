@@ -2,30 +2,30 @@ import type { Reason } from '../compaction/thresholds.ts';
 import type { ConversationRef, TraceParent } from '../ids.ts';
 import type { ModelProfile } from '../model.ts';
 
-/** Work that a span covers. Events inside the span report how the work ends. */
+/** The work that a trace span covers. Events inside the span report how the work ends. */
 export type SpanSubject =
-  /** One claim of a turn, up to the write that settles or suspends it. */
+  /** One claim of a turn by a worker, up to the write that settles or suspends the turn. */
   | {
       readonly kind: 'turn';
       readonly conversation: ConversationRef;
       readonly turn: string;
       readonly agent: string;
       readonly attempt: number;
-      /** Span of the caller that enqueued the turn. */
+      /** Trace span of the caller that enqueued the turn. */
       readonly askedIn?: TraceParent | undefined;
-      /** Span of the claim that suspended the turn. */
+      /** Trace span of the claim that suspended the turn. */
       readonly suspendedIn?: TraceParent | undefined;
     }
   | {
       readonly kind: 'model_call';
       readonly profile: Pick<ModelProfile, 'id' | 'format'>;
       readonly maxOutputTokens?: number | undefined;
-      /** True if the version is shorter than its log. */
+      /** True if the context was compacted, so that it is shorter than the log. */
       readonly isCompacted: boolean;
     }
-  /** `name` is the name of a registered tool, or `unknown`. */
+  /** `name` is the tool's name, or `unknown` if the agent does not have the tool. */
   | { readonly kind: 'tool_call'; readonly name: string; readonly call: string }
-  /** One delivery of a pass. */
+  /** One delivery of a compaction job. */
   | {
       readonly kind: 'pass';
       readonly conversation: ConversationRef;
@@ -33,7 +33,7 @@ export type SpanSubject =
       readonly agent: string;
       readonly attempt: number;
       readonly reasons: readonly Reason[];
-      /** Span of the requester of the pass. */
+      /** Trace span that requested the compaction pass. */
       readonly askedIn?: TraceParent | undefined;
     }
   /** One run of a summarization job. */
@@ -42,19 +42,20 @@ export type SpanSubject =
       readonly conversation: ConversationRef;
       readonly passId: string;
       readonly sourceTokens: number;
-      /** Span of the pass that requested the summary. */
+      /** Trace span of the compaction pass that requested the summary. */
       readonly askedIn?: TraceParent | undefined;
     };
 
-/** Spans around the work of workers. */
+/** Puts trace spans around the work of workers. */
 export interface Tracing {
   /**
-   * Runs the work in a span. Nested spans become its children. An error ends the span as failed and is thrown again.
+   * Runs the work inside a trace span. Spans that start meanwhile become its children. If the work throws, the span
+   * ends as failed and the error is thrown again.
    */
   inSpan<T>(about: SpanSubject, work: () => Promise<T>): Promise<T>;
-  /** Returns the current span, or undefined outside of any span. */
+  /** Returns the current trace span, or undefined if there is none. */
   current(): TraceParent | undefined;
 }
 
-/** Tracing that is switched off. */
+/** Used when tracing is switched off: runs the work without spans. */
 export const noTracing: Tracing = { inSpan: (_about, work) => work(), current: () => undefined };

@@ -2,39 +2,42 @@ import type { ConversationRef } from '../ids.ts';
 import type { Weight } from '../message.ts';
 import type { AnswerKind } from '../turn.ts';
 
-/** Result of a call whose answer was accepted but never used, weighed as a message. */
+/** Tool result for an answer that was accepted but never used, with its size as a message. */
 export interface UnusedAnswer extends Weight {
-  /** A tool output `{content, isError?}`. Absent: the JSON of the answer itself. */
+  /** The result as JSON: `{content, isError?}`. Absent: the result is the JSON of the answer itself. */
   readonly json?: string;
 }
 
-/** A stored answer to one call. */
+/** The stored answer to one waiting tool call. */
 export interface StoredAnswer {
-  /** Kind of wait that the answer is meant for. */
+  /** Kind of wait that the answer is for: a tool result or an approval. */
   readonly for: AnswerKind;
-  /** A tool output `{content, isError?}`, or a decision. */
+  /** JSON of the answer: `{content, isError?}` for a tool result, or a person's decision. */
   readonly json: string;
-  /** Result that the log gets if the turn settles before a worker uses the answer. */
+  /** Result that is written to the log if the turn ends before a worker uses the answer. */
   readonly unused: UnusedAnswer;
 }
 
-/** Answers to calls of a waiting turn. */
+/** Answers to tool calls of a waiting turn. */
 export interface AnswerRequest {
   readonly conversation: ConversationRef;
   readonly turn: string;
-  /** Answers by call id, at least one. The store takes all of them or none. */
+  /** One or more answers, by the id of the tool call. The store accepts either all of them or none. */
   readonly answers: ReadonlyMap<string, StoredAnswer>;
-  /** Id of the wake that is recorded if one is needed. */
+  /** Id of the queue job to add if the answer has `needsWake`. */
   readonly wake: string;
 }
 
 export type AnswerResult =
-  /** These calls are answered, now or earlier, in any state of the turn. The caller adds the wake if there is one. */
+  /**
+   * All of these calls now have answers, from this request or an earlier one. If the answer has a `wake`, the caller
+   * adds that queue job.
+   */
   | { readonly status: 'answered'; readonly wake?: string }
-  /** The answers are recorded, and other calls still wait. */
+  /** The answers are stored, but other calls still wait. */
   | { readonly status: 'still_waiting' }
-  /** The named call neither waits nor was answered before. Nothing was written. */
+  /** The named call is not waiting and was never answered. Nothing was written. */
   | { readonly status: 'not_waiting'; readonly call: string }
-  /** The named call waits for another kind of answer. Nothing was written. */
+  /** The named call waits for another kind of answer, e.g. for an approval. Nothing was written. */
   | { readonly status: 'other_kind'; readonly call: string; readonly for: StoredAnswer['for'] }
   | { readonly status: 'not_found' | 'gone' };

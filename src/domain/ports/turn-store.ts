@@ -10,60 +10,64 @@ import type { Version } from '../version.ts';
 import type { AnswerRequest, AnswerResult } from './turn-answers.ts';
 import type { Forking } from './version-store.ts';
 
-/** Proof that a worker owns a turn. Every write of the turn carries it (I4). */
+/** Proof that a worker owns a turn. Every write of the turn must carry it (invariant I4). */
 export interface TurnLease {
   readonly conversation: ConversationRef;
   readonly turn: string;
   readonly owner: string;
-  /** Number that fences earlier owners. A write with another epoch than the conversation's is answered `fenced`. */
+  /**
+   * Number that increases with each owner. A write with an outdated number is not made and gets the answer `fenced`.
+   */
   readonly epoch: number;
 }
 
-/** How a worker loses its turn: to another owner (`fenced`), by an erase (`gone`), or by a cancelation. */
+/**
+ * How a worker loses its turn: to another worker (`fenced`), to an erase (`gone`), or because the turn was canceled.
+ */
 export const LOSSES = ['fenced', 'gone', 'canceled'] as const;
-/** Answer to a worker that lost its turn. It may write nothing more. */
+/** Answer to a worker that has lost its turn. The worker may not write any more. */
 export type Lost = { readonly status: (typeof LOSSES)[number] };
 
 export function isLost(result: { readonly status: string }): result is Lost {
   return LOSSES.some((status) => status === result.status);
 }
 
-/** A turn to accept. */
+/** A new turn, to be stored and queued. */
 export interface AcceptRequest {
   readonly conversation: ConversationRef;
   readonly turn: string;
   readonly agent: string;
-  /** User message of the turn, weighed. */
+  /** User message that starts the turn, with its size. */
   readonly input: WeighedMessage;
-  /** Hash of the caller's payload. The same turn id with another hash is a conflict. */
+  /** Hash of the caller's input. If the turn id was accepted before with another hash, the answer is a conflict. */
   readonly payloadHash: string;
-  /** Id of the wake that is recorded if one is needed. Fresh for each call. */
+  /** Id of the queue job to add if the answer has `needsWake`. It must be new for each call. */
   readonly wake: string;
-  /** Milliseconds for which the turn stays `scheduled`. Absent or 0: due at once. */
+  /** Milliseconds for which the turn stays `scheduled`. Absent or 0: it is queued at once. */
   readonly delayMs?: number | undefined;
   readonly maxQueuedTurns: number;
-  /** Span of the caller that enqueues the turn. */
+  /** Trace span of the caller that enqueues the turn. */
   readonly askedIn?: TraceParent | undefined;
-  /** Context of the turn, as `writeContext` wrote it. Kept until the turn settles. */
+  /** Context data of the turn as JSON, written by `writeContext`. Deleted when the turn settles. */
   readonly context?: string | undefined;
-  /** Failed turn of the conversation whose input this one repeats. Another turn is refused. */
+  /** Failed turn of the same conversation whose input this turn runs again. Turns that have not failed are refused. */
   readonly redriveOf?: string;
 }
 
 export type AcceptResult =
-  /** `known`: this turn was accepted before. `needsWake`: the caller adds the wake of the request. */
+  /** `known`: this turn was accepted before. If the answer has `needsWake`, the caller adds the queue job. */
   | { readonly status: 'accepted' | 'known'; readonly state: TurnState; readonly needsWake: boolean }
   | { readonly status: 'conflict' }
   | Forking
-  /** The conversation belongs to the named agent. */
+  /** The conversation belongs to another agent, which is named. */
   | { readonly status: 'other_agent'; readonly agent: string }
   | { readonly status: 'full'; readonly queued: number }
-  /** The turn to re-drive has not failed. Absent `state`: there is no such turn. */
+  /** The turn to run again has not failed. Without `state`, there is no such turn. */
   | { readonly status: 'not_failed'; readonly state?: TurnState };
 
-/** Selects failed turns. Their records are kept as long as those of all settled turns. */
+/** Query for failed turns. Their records are deleted as late as those of all settled turns. */
 export interface FailedQuery {
-  /** Earliest time of the settlement in ms since epoch. */
+  /** Only turns that failed at or after this time, in ms since epoch. */
   readonly since: number;
   readonly tenant?: string | undefined;
   readonly code?: string | undefined;
@@ -74,116 +78,114 @@ export interface FailedQuery {
 export interface FailedTurn extends NamedConversation {
   readonly turn: string;
   readonly agent: string;
-  /** Time of the failure in ms since epoch, by the store's clock. */
+  /** Time of the failure in ms since epoch, by the clock of Redis. */
   readonly failedAt: number;
   readonly failure: TurnFailure;
-  /** Failed turn whose input this turn repeated. */
+  /** Failed turn whose input this turn ran again. */
   readonly redriveOf?: string;
-  /** Latest turn that repeated this turn's input. */
+  /** Latest turn that ran this turn's input again. */
   readonly redrivenAs?: string;
 }
 
-/** An accepted turn that is not settled. */
+/** An accepted turn that has not settled. */
 export interface OpenTurn {
   readonly turn: string;
   readonly state: 'scheduled' | 'queued' | 'running' | 'waiting';
-  /** Time of the acceptance in ms since epoch. */
+  /** Time of acceptance in ms since epoch. */
   readonly acceptedAt: number;
-  /** Time at which a scheduled turn enters the mailbox, in ms since epoch. */
+  /** Time when a scheduled turn is queued, in ms since epoch. */
   readonly dueAt?: number;
-  /** Wait of a waiting turn, which is the first of the mailbox. */
+  /** Kind and deadline of the wait, if the turn waits. Only the oldest unsettled turn can wait. */
   readonly waiting?: Waiting;
 }
 
-/** Snapshot of the open turns of a conversation. */
+/** The unsettled turns of a conversation, all as of the same moment. */
 export interface OpenTurns {
   /**
-   * Open turns in the order of their answers. Scheduled turns follow those of the mailbox, ordered by their next sweep:
-   * at their due time, unless a sweep postponed them.
+   * Queued turns in the order in which they run, then scheduled turns in the order of their due times. If the sweeper
+   * postponed a scheduled turn, the later time counts.
    */
   readonly turns: readonly OpenTurn[];
-  /** Turns in the mailbox, including the running or waiting one. `turns` may show fewer. */
+  /** Number of unsettled turns, including the running or waiting one. `turns` may list fewer. */
   readonly mailbox: number;
-  /** Turns that are not due yet. */
+  /** Number of scheduled turns that are not due yet. */
   readonly scheduled: number;
 }
 
-/** The head turn of a mailbox, with everything that its owner needs to continue. */
+/** The oldest unsettled turn of a conversation, with everything that its worker needs to continue. */
 export interface ClaimedTurn {
   readonly lease: TurnLease;
   readonly agent: string;
-  /**
-   * Claims without an outcome, including this one and the claim that recorded the last outcome. At `maxAttempts` the
-   * turn may only run alone in its process.
-   */
+  /** Claims by workers since the turn's last progress. At `maxAttempts`, the turn may only run alone in its process. */
   readonly attempt: number;
-  /** True for the first claim since the acceptance or the last suspension, also if that claim is repeated. */
+  /** True for the first claim since the turn was accepted or last suspended, even if that claim is repeated. */
   readonly isFirstClaim: boolean;
   readonly acceptedAt: number;
-  /** Time from which the turn could run: its acceptance, or the due time of a scheduled turn. By the store's clock. */
+  /** Time from which the turn could run: its acceptance, or the due time of a scheduled turn. By the clock of Redis. */
   readonly dueAt: number;
   readonly askedIn?: TraceParent;
-  /** Time of the claim by the store's clock, like all times of the log. */
+  /** Time of the claim by the clock of Redis, as for all times of the log. */
   readonly claimedAt: number;
   readonly inputSeq: number;
-  /** User message, if it is the last entry of the log. A worker that knows the earlier log need not read it. */
+  /** User message of the turn, if it is the last log entry. It saves workers that know the earlier log a read. */
   readonly input?: Message;
   readonly conversation: ConversationState;
-  /** Mark of a turn with a context, which `readBriefing` reads. */
+  /** Present if the caller attached context data, which `readBriefing` reads. */
   readonly hasContext?: true;
   readonly steps: ReadonlyMap<string, StepRecord>;
   /**
-   * Wait that this claim ends, and the number of recorded steps at its start. `isFulfilled` is false if a deadline
-   * passed, or if the pass did not settle the size (I13).
+   * The wait that ends with this claim, and the number of recorded steps when it started. `isFulfilled` is false if the
+   * wait timed out, or if compaction left the context too large (invariant I13).
    */
   readonly waited?: Waiting &
     Pick<WaitRequest, 'suspendedIn'> & { readonly isFulfilled: boolean; readonly steps: number };
-  /** Answers and approvals that arrived during the wait, by call id: JSON as `answerTurn` received it. */
+  /** Answers and approvals that arrived during the wait, by the id of the tool call, as JSON. */
   readonly answers: ReadonlyMap<string, string>;
 }
 
 export type ClaimResult =
   | { readonly status: 'claimed'; readonly turn: ClaimedTurn }
   | { readonly status: 'empty' | 'gone' }
-  /** Another worker's lease is valid, or the head turn waits. Nothing can be claimed before `untilMs`. */
+  /** Another worker owns the turn, or the turn waits. It cannot be claimed before `untilMs`. */
   | { readonly status: 'held' | 'waiting'; readonly untilMs: number }
-  /** The head turn was settled as `poison`. The caller adds the wake if there is one. */
+  /** The turn was settled as failed with `poison`. If the answer has a `wake`, the caller adds that queue job. */
   | { readonly status: 'poison'; readonly turn: string; readonly wake?: string };
 
-/** Result of a step, to be recorded. */
+/** Result of a model or tool call, to be stored. */
 export interface StepOutcome {
   readonly key: string;
-  /** Messages to append, in this order. May be empty. */
+  /** Messages to append to the log, in this order. May be empty. */
   readonly messages: readonly WeighedMessage[];
   /**
-   * Head from which the ids of new calls were derived. If the head has moved, the answer is `fenced`. Absent for tool
-   * results.
+   * Last log entry that the worker knew when it chose the ids of new tool calls. If the log has grown since, the answer
+   * is `fenced`. Absent for tool results.
    */
   readonly expectedHead?: number;
-  /** Calls that the messages open. */
+  /** Tool calls that the messages make and that have no result yet. */
   readonly opens: readonly OpenCall[];
-  /** Ids of calls that the messages answer. */
+  /** Ids of tool calls that the messages answer. */
   readonly closes: readonly string[];
   /** Full texts of clipped messages, by hash. */
   readonly fullTexts?: ReadonlyMap<string, string>;
   readonly usage?: { readonly inputTokens: number; readonly outputTokens: number };
   /**
-   * Provider's count of the whole request, if it counted it, and the version that was sent. Another may be live by now.
+   * Token count of the whole request, if the provider reported it, and the context version that was sent. Another
+   * version may be current by now.
    */
   readonly anchor?: Pick<SizeAnchor, 'tokens' | 'version' | 'fingerprint'>;
-  /** Version over which the model answered. It is never rolled back from then on. */
+  /** Context version that the model answered. It is never rolled back from then on. */
   readonly answeredVersion?: number;
-  /** Tokens of the model call's request by our own count, stored with the turn. */
+  /** Tokens of the model request, counted by turnfold, stored with the turn. */
   readonly requestTokens?: number;
-  /** End of an incomplete answer. The answer is the first of the messages. */
+  /** How the model's answer ended, if it is incomplete. The answer is the first of `messages`. */
   readonly end?: AnswerEnd;
 }
 
 export type StepResult =
-  /** `known`: an earlier delivery recorded the step. Nothing was appended. */
+  /** `known`: the step was recorded before, by an earlier delivery of the job. Nothing was appended. */
   { readonly status: 'recorded' | 'known'; readonly conversation: StepState } | Lost;
 
-/** How a turn settles. */
+/** How a turn ends. */
 export type TurnSettlement = IdleTtl &
   (
     | { readonly state: 'completed'; readonly answerSeq: number; readonly end?: AnswerEnd }
@@ -194,21 +196,21 @@ export type SettleResult =
   | {
       readonly status: 'settled' | 'known';
       readonly hasNext: boolean;
-      /** Wake of the next turn, which the caller adds. */
+      /** Id of a queue job for the next turn, which the caller adds. */
       readonly wake?: string;
-      /** Next turn, claimed by the same write. */
+      /** The next turn of the conversation, which the worker has claimed with the same write. */
       readonly next?: ClaimedTurn;
     }
   | Lost;
 
-/** A version that replaces one that a provider refused. */
+/** A context version that replaces one that a provider refused. */
 export interface VersionRollback {
-  /** The refused version. If another is live, the answer is `version_changed` and nothing is written. */
+  /** The refused version. If it is no longer current, nothing is written and the answer is `version_changed`. */
   readonly expectedVersion: number;
-  /** Version whose segments the new one shows: its own number, unless it replaced a refused one itself. */
+  /** Version whose segments the new one has. Differs from its own number if that version replaced a refused one. */
   readonly shownVersion: number;
   readonly version: Version;
-  /** Hash of the refused segments. No later pass commits the same segments. */
+  /** Hash of the refused segments. No later compaction pass commits the same segments. */
   readonly refusedSegments: string;
   readonly keepVersions: number;
 }
@@ -216,17 +218,17 @@ export interface VersionRollback {
 export type RollbackResult =
   | { readonly status: 'rolled_back' | 'known'; readonly conversation: ConversationState }
   | { readonly status: 'version_changed'; readonly version: number }
-  /** A model answered over the refused segments before, so their form was not the problem. Nothing was written. */
+  /** A model has answered with the refused segments before, so they cannot be the cause. Nothing was written. */
   | { readonly status: 'answered' }
   | Lost;
 
 export type CancelResult =
   | { readonly status: 'canceled'; readonly wake?: string }
-  /** The turn was settled before, in this state. */
+  /** The turn had already ended, in this state. */
   | { readonly status: 'settled'; readonly state: TurnState }
   | { readonly status: 'not_found' };
 
-/** Acceptance, cancelation and views of turns, for services. */
+/** Accepts, cancels and reads turns, for client calls. */
 export interface TurnIntake {
   accept(request: AcceptRequest): Promise<Acknowledged<AcceptResult>>;
   answerTurn(request: AnswerRequest): Promise<Acknowledged<AnswerResult>>;
@@ -235,52 +237,60 @@ export interface TurnIntake {
   /** Lists failed turns of all conversations, newest first. */
   listFailed(query: FailedQuery): Promise<FailedTurn[]>;
   /**
-   * Lists the first `limit` open turns of a conversation.
-   * @returns undefined if there is no such conversation
+   * Lists the first `limit` unsettled turns of a conversation.
+   * @returns undefined if the conversation does not exist
    */
   listOpen(conversation: ConversationRef, limit: number): Promise<OpenTurns | undefined>;
 }
 
-/** Data that a worker needs for a turn, besides its claim. */
+/** Data that a worker needs for a turn and that the claim does not include. */
 export interface Briefing {
-  /** Context from the caller, as JSON. */
+  /** Context data that the caller attached, as JSON. */
   readonly context?: string;
-  /** System prompt that a function wrote for this turn. */
+  /** System prompt that the agent's function wrote for this turn. */
   readonly system?: string;
 }
 
 export type KeepSystemResult = { readonly status: 'kept'; readonly system: string } | Lost;
 
-/** Turns, for turn workers. Every write is fenced by the lease (I4) and idempotent by its key (I5). */
+/**
+ * Stores turns, for turn workers. Every write checks the worker's lease (invariant I4) and has no effect when repeated
+ * (invariant I5).
+ */
 export interface TurnStore {
   /**
-   * Claims the head turn of a mailbox.
-   * @param wake id of a wake, recorded and answered if the head is settled as poison and another turn follows
+   * Claims the oldest unsettled turn of a conversation for a worker.
+   * @param wake id of a queue job, stored and returned if the turn is settled as poison and another turn follows
    */
   claim(conversation: ConversationRef, owner: string, wake: string): Promise<ClaimResult>;
-  /** Records the start of steps in one write. Known steps do not change. */
+  /** Records that steps have started, in one write. Steps that are already recorded do not change. */
   startSteps(lease: TurnLease, keys: readonly string[]): Promise<{ readonly status: 'recorded' } | Lost>;
-  /** Reads the context and the system prompt of an open turn. */
+  /** Reads the context data and the system prompt of an unsettled turn. */
   readBriefing(conversation: ConversationRef, turn: string): Promise<Briefing>;
-  /** Stores the system prompt of the turn. The first one stays and is returned. */
+  /** Stores the system prompt of the turn. If one is already stored, that one stays. Returns the stored prompt. */
   keepSystem(lease: TurnLease, system: string): Promise<KeepSystemResult>;
   recordStep(lease: TurnLease, outcome: StepOutcome): Promise<StepResult>;
   /**
-   * Gives the lease back and keeps the turn at the head. `exhausted`: too many suspensions of the step, nothing was
-   * written.
+   * Gives up the lease until the wait ends. The turn stays first in line. `exhausted`: the step was suspended too
+   * often.
    */
   suspend(lease: TurnLease, wait: WaitRequest): Promise<{ readonly status: 'suspended' | 'exhausted' } | Lost>;
   heartbeat(lease: TurnLease): Promise<{ readonly status: 'held' } | Lost>;
-  /** Hands the turn back when a worker stops. The claim does not count as an attempt (I9). The caller adds the wake. */
+  /**
+   * Hands the turn back when its worker shuts down. The claim then does not count as an attempt (invariant I9). The
+   * caller adds the queue job `wake`.
+   */
   release(lease: TurnLease, wake: string): Promise<{ readonly status: 'released' } | Lost>;
   /**
-   * Records that nothing else runs in the owner's process from now on. Only such a claim can make a turn poison (I10).
+   * Records that the worker's process runs nothing else from now on. Only then can a crash of the process make the turn
+   * fail as poison (invariant I10).
    */
   startAlone(lease: TurnLease): Promise<{ readonly status: 'recorded' } | Lost>;
   rollBackVersion(lease: TurnLease, rollback: VersionRollback): Promise<RollbackResult>;
   /**
-   * Settles the turn.
-   * @param wake id of a wake, recorded and answered if another turn follows. Undefined: the owner claims that turn instead
+   * Ends the turn.
+   * @param wake id of a queue job, stored and returned if another turn follows. Undefined: the worker claims that turn
+   * at once instead
    */
   settle(lease: TurnLease, settlement: TurnSettlement, wake: string | undefined): Promise<SettleResult>;
 }

@@ -6,25 +6,28 @@ import type { LogEntry } from '../message.ts';
 import type { IdleTtl } from '../policy.ts';
 import type { Summary, Version } from '../version.ts';
 
-/** A version that a caller requested: a restore, or the rollback of a turn. */
+/** A context version that a caller requested, by restoring an older one or rolling back a turn. */
 export interface VersionReplacement {
   readonly conversation: ConversationRef;
-  /** Operation id. A repeated id changes nothing and returns the same answer (I5). */
+  /** Id of the operation. If an id is repeated, nothing is written, and the first answer is returned (invariant I5). */
   readonly operation: string;
   /**
-   * Live version under which this one was made. If version or head differ, the answer is `changed` and nothing is
-   * written.
+   * Current version when the new one was made. If the version or the log has changed since, nothing is written and the
+   * answer is `changed`.
    */
   readonly expectedVersion: number;
   readonly expectedHead: number;
   readonly version: Version;
-  /** Backoff that stops soft passes until the context has grown. */
+  /** Context sizes that stop soft compaction until the context has grown. */
   readonly backoff: Backoff;
-  /** True if the version removes no message of a waiting turn or of open calls. These may then continue. */
+  /**
+   * True if the new version keeps all messages of a waiting turn and of unanswered tool calls, so that these may
+   * continue.
+   */
   readonly keepsNewer: boolean;
-  /** Id of a turn wake. It is recorded and answered if a turn waited for the pass that this ends. */
+  /** Id of a queue job, stored and returned if a turn waited for the compaction pass that this write ends. */
   readonly wakeTurn: string;
-  /** Versions that are kept besides restore points. */
+  /** Number of older versions to keep, in addition to restore points. */
   readonly keepVersions: number;
 }
 
@@ -32,28 +35,28 @@ export type VersionReplacementResult =
   | { readonly status: 'replaced'; readonly version: number; readonly wakeTurn?: string }
   | { readonly status: 'known'; readonly version: number; readonly wakeTurn?: string }
   | { readonly status: 'changed'; readonly version: number; readonly head: number }
-  /** A turn runs. Or a turn waits or calls are open, and the version would remove their messages. */
+  /** A turn is running. Or a turn or tool call is waiting, and the version would remove its messages. */
   | { readonly status: 'busy' }
-  /** A summary of the version has lost its text. */
+  /** The text of one of the version's summaries is lost. */
   | { readonly status: 'text_gone' }
   | { readonly status: 'not_found' | 'gone' }
   | Forking;
 
-/** The conversation is being copied and accepts nothing else until the copy ends. */
+/** A fork is copying messages into this conversation. Nothing else is accepted until the copy ends. */
 export interface Forking {
   readonly status: 'forking';
-  /** True if the lease of the fork has expired. Its operation may continue, or another may start again. */
+  /** True if the fork has stopped renewing its lease. Its operation may continue, or another fork may start again. */
   readonly isAbandoned: boolean;
 }
 
-/** Source of a fork: a version of a conversation at a head. Fixed when the fork begins. */
+/** Source of a fork: a context version of a conversation, and its log up to `head`. Fixed when the fork begins. */
 export interface ForkPlan {
   readonly source: ConversationRef;
   readonly version: number;
   readonly head: number;
 }
 
-/** Start of a fork. */
+/** First write of a fork. */
 export interface ForkBegin extends IdleTtl {
   readonly conversation: ConversationRef;
   readonly operation: string;
@@ -62,53 +65,63 @@ export interface ForkBegin extends IdleTtl {
 }
 
 export type ForkBeginResult =
-  /** The fork continues after `copied` entries. `plan` is the plan of the first begin. */
+  /** The fork continues after `copied` log entries. `plan` is the plan stored when the fork first began. */
   | { readonly status: 'copying'; readonly copied: number; readonly plan: ForkPlan }
   | { readonly status: 'done'; readonly plan: ForkPlan }
-  /** A conversation of that name exists, and this operation did not create it. */
+  /** A conversation with this id exists, and this operation did not create it. */
   | { readonly status: 'exists' }
-  /** Another operation creates the conversation. */
+  /** Another operation is creating the conversation. */
   | Forking;
 
-/** A stretch of the log with its calls, and texts in any order. */
+/** Log entries to copy with their tool calls, and texts in any order. */
 export interface ForkBatch {
-  /** Entries that were copied already. If the head differs, nothing is written and the answer is the head. */
+  /**
+   * Number of entries that were copied already. If the log has another length, nothing is written and the answer is its
+   * length.
+   */
   readonly expectedHead: number;
   readonly entries: readonly LogEntry[];
-  /** Calls that the entries leave open, and ids of earlier calls that they answer. */
+  /** Tool calls that have no result after these entries, and ids of earlier calls that the entries answer. */
   readonly opens: readonly OpenCall[];
   readonly closes: readonly string[];
   readonly texts: KeptTexts;
 }
 
 /**
- * Texts beside a log. `summaries`: by key. `whole`: by hash, full texts of clipped messages, and the system prompts,
- * tools and pins of versions.
+ * Texts stored beside a log. `summaries`: texts of summaries, by key. `whole`: texts by hash, which are the full texts
+ * of clipped messages and the system prompts, tools and pinned texts of versions.
  */
 export interface KeptTexts {
   readonly summaries: ReadonlyMap<string, Summary>;
   readonly byHash: ReadonlyMap<string, string>;
 }
 
-/** The fork has ended, or its conversation was erased. */
+/** The fork has already ended, or its conversation was erased. */
 export type ForkLost = { readonly status: 'superseded' | 'gone' };
 
 export type ForkEndResult =
   | { readonly status: 'done' }
-  /** The log ends at `head`, before the plan does, because a failover lost batches. Nothing was written. */
+  /**
+   * A failover lost some copied entries: the log ends at `head` instead of where the plan ends. Nothing was written.
+   */
   | { readonly status: 'incomplete'; readonly head: number }
   | ForkLost;
 
-/** Restores and forks, for services. No operation touches two conversations, because they may be in different slots. */
+/**
+ * Restores older context versions and forks conversations, for client calls. No call writes two conversations, because
+ * they may be on different Redis Cluster nodes.
+ */
 export interface VersionStore {
   replaceVersion(replacement: VersionReplacement): Promise<Acknowledged<VersionReplacementResult>>;
-  /** Restarts the idle TTL, so that a long read is not interrupted by an erase. Without an idle TTL it does nothing. */
+  /**
+   * Restarts the idle TTL, so that the conversation is not erased during a long read. Does nothing without an idle TTL.
+   */
   startIdleTtl(conversation: ConversationRef): Promise<void>;
-  /** Reads some texts from `cursor`. Start with `0`. `next` is `0` after the last text. */
+  /** Reads some texts from `cursor` on. Start with `0`. When `next` is `0`, all texts have been read. */
   readTexts(conversation: ConversationRef, cursor: string): Promise<KeptTexts & { readonly next: string }>;
   /**
-   * Creates the conversation, which then accepts only this fork's batches until its end. It replaces a fork that
-   * another operation abandoned. Begin and batches each extend a lease.
+   * Creates the conversation. Until the fork ends, it accepts only this fork's batches. It may replace a fork that
+   * another operation abandoned. This call and each batch renew the fork's lease.
    */
   beginFork(begin: ForkBegin): Promise<Acknowledged<ForkBeginResult>>;
   copyToFork(
@@ -116,9 +129,9 @@ export interface VersionStore {
     operation: string,
     batch: ForkBatch,
   ): Promise<{ readonly status: 'copied'; readonly head: number } | ForkLost>;
-  /** Stores the first version and opens the conversation. A repeated call returns the same answer. */
+  /** Stores the first version and opens the conversation for other calls. A repeated call returns the same answer. */
   endFork(conversation: ConversationRef, operation: string, version: Version): Promise<Acknowledged<ForkEndResult>>;
 }
 
-/** Lease of a fork in ms, renewed by each batch. A client gives a batch up after less than a second. */
+/** Lease of a fork in ms, renewed by each batch. A client gives up a batch after less than a second. */
 export const FORK_LEASE_MS = 60_000;
