@@ -1,17 +1,19 @@
 import { type Model, type ModelAnswer, ModelError, type ModelRequest } from '../domain/model.ts';
 
-/** A request whose caller learns that an answer has started before its text comes. A model may think for minutes. */
+/**
+ * A model request whose caller is notified when the answer starts, even before any text. A model may think for minutes
+ * before it writes text.
+ */
 export interface WatchedRequest extends ModelRequest {
   readonly onEvent?: () => void;
 }
 
-/** Timers as a port, so that tests can advance them. */
+/** Timers as an interface, so that tests can advance time. */
 export interface Delays {
-  /** Calls once after `ms`, unless stopped. */
+  /** Calls `call` once after `ms`, unless the timer is stopped first. */
   after(ms: number, call: () => void): { stop(): void };
 }
 
-/** Timers that do not keep the process alive. */
 export const systemDelays: Delays = {
   after(ms, call) {
     const timer = setTimeout(call, ms);
@@ -21,8 +23,8 @@ export const systemDelays: Delays = {
 };
 
 /**
- * Fails with `retry` if the model sends no event within `firstEventMs`, whether or not it reacts to its signal. After
- * the first event only the caller's deadline counts.
+ * Runs a model call that fails with a `retry` error if the model sends no event within `firstEventMs`. The model does
+ * not have to react to its abort signal. After the first event, only the caller's deadline applies.
  * @throws ModelError, or the reason of the request's signal
  */
 export async function generateUnlessSilent(
@@ -36,7 +38,7 @@ export async function generateUnlessSilent(
   const end = (): void => call.abort(signal.reason);
   signal.addEventListener('abort', end, { once: true });
   const silence = timers.after(firstEventMs, () =>
-    call.abort(new ModelError('retry', `no event within ${firstEventMs} ms`)),
+    call.abort(new ModelError('retry', `the model sent nothing within ${firstEventMs} ms`)),
   );
   const watched: WatchedRequest = {
     ...request,
@@ -47,7 +49,7 @@ export async function generateUnlessSilent(
     },
     onText(piece) {
       silence.stop();
-      // The promise of an async listener is returned, so that its rejection reaches the caller's handler.
+      // Returns the listener's promise, so that the caller handles its rejection.
       return call.signal.aborted ? undefined : onText?.(piece);
     },
   };
@@ -59,12 +61,15 @@ export async function generateUnlessSilent(
   }
 }
 
-/** Runs a call until the signal aborts, whether or not the call reacts to the signal. @throws the signal's reason */
+/**
+ * Runs a call until the signal aborts. The call does not have to react to the signal.
+ * @throws the signal's reason
+ */
 export async function untilAborted<T>(signal: AbortSignal, call: () => Promise<T>): Promise<T> {
   signal.throwIfAborted();
   const aborted = Promise.withResolvers<never>();
   const stop = (): void => aborted.reject(signal.reason);
-  // Registered before the call gets the signal, so that this rejection wins over the call's own.
+  // Registered before the call starts, so that the signal's reason wins over the call's own error.
   signal.addEventListener('abort', stop, { once: true });
   try {
     return await Promise.race([call(), aborted.promise]);
@@ -73,20 +78,21 @@ export async function untilAborted<T>(signal: AbortSignal, call: () => Promise<T
   }
 }
 
-/** Wraps a text listener so that its errors do not end the answer. */
+/** Wraps a listener for streamed text, so that its errors do not end the model's answer. */
 export function textNotifier(onText: ModelRequest['onText']): (piece: string) => void {
   if (onText === undefined) return () => {};
   return (piece) => {
     if (piece === '') return;
-    // The rejection of an async listener is caught here, because an unhandled rejection would end the process.
+    // Catches the rejection of an async listener, because an unhandled rejection would end the process.
     new Promise<void>((resolve) => resolve(onText(piece))).catch(() => {});
   };
 }
 
 /**
- * Sends a request and passes its events on. Errors of the provider and of the network become coded errors. Errors of
- * the consumer are bugs and pass unchanged.
- * @throws the coded error, or the signal's reason. The SDKs end an aborted stream as if it were complete.
+ * Sends a request to a provider and yields its streamed events. Errors of the provider and of the network become
+ * `ModelError`s. Errors of the code that consumes the events are bugs and are thrown unchanged.
+ * @throws ModelError, or the signal's reason. The signal is checked here, because the SDKs end an aborted stream as if
+ * it were complete.
  */
 export async function* streamEvents<Event>(
   send: () => PromiseLike<AsyncIterable<Event>>,

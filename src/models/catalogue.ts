@@ -1,25 +1,28 @@
 import { TurnfoldError } from '../domain/errors.ts';
 import type { ModelPrices, ModelProfile } from '../domain/model.ts';
 
-/** Profiles by `provider/model`. Extend it with `extendCatalogue`. */
+/** Model profiles by `provider/model`. Add your own with `extendCatalogue`. */
 export type Catalogue = ReadonlyMap<string, Omit<ModelProfile, 'id'>>;
 
-/** Anthropic publishes no tokenizer. Its counts exceed those of o200k_base by 20 to 33 %, most for code. */
+/**
+ * Anthropic publishes no tokenizer. Its token counts are 20 to 33 % higher than those of o200k_base, and highest for
+ * code.
+ */
 const CLAUDE = { encoding: 'o200k_base', upperBoundFactor: 1.35, maxRequestBytes: 32_000_000 } as const;
 const LARGE_CLAUDE = { ...CLAUDE, windowTokens: 1_000_000, outputCapTokens: 128_000 } as const;
 const SMALL_CLAUDE = { ...CLAUDE, windowTokens: 200_000, outputCapTokens: 64_000 } as const;
 const GPT = { encoding: 'o200k_base', upperBoundFactor: 1.1, maxRequestBytes: 50_000_000 } as const;
 /**
- * Input and output have separate limits, 922,000 and 272,000 tokens for input. The window is the input limit plus our
- * reserve.
+ * These models have separate limits for input (922,000 or 272,000 tokens) and output. The window is set to the input
+ * limit plus the tokens that turnfold reserves for output.
  */
 const GPT_6 = { ...GPT, windowTokens: 930_192, outputCapTokens: 128_000 } as const;
 const GPT_5 = { ...GPT, windowTokens: 280_192, outputCapTokens: 128_000 } as const;
 const GPT_4 = { ...GPT, windowTokens: 1_047_576, outputCapTokens: 32_768 } as const;
 
 /**
- * Windows and caps in tokens, prices in US dollars at the lowest tier, as published in November 2026. Very long
- * requests cost more.
+ * Built-in model profiles, as published in November 2026. Windows and output limits are in tokens. Prices are in US
+ * dollars for the cheapest tier: very long requests cost more.
  */
 export const CATALOGUE: Catalogue = new Map<string, Omit<ModelProfile, 'id'>>([
   ['anthropic/claude-fable-5-1', { ...LARGE_CLAUDE, prices: claudePrices(10, 50) }],
@@ -47,7 +50,7 @@ export const CATALOGUE: Catalogue = new Map<string, Omit<ModelProfile, 'id'>>([
   ],
 ]);
 
-/** Returns a catalogue with added or replaced entries. */
+/** Returns the built-in catalogue with entries added or replaced. */
 export function extendCatalogue(
   entries: Readonly<Record<string, Omit<ModelProfile, 'id'>>>,
   base: Catalogue = CATALOGUE,
@@ -56,8 +59,8 @@ export function extendCatalogue(
 }
 
 /**
- * Returns the profile of a model. A dated name (`claude-sonnet-4-5-20250929`, `gpt-4o-2024-08-06`) has the profile of
- * its family.
+ * Returns the profile of a model. A model name with a date (`claude-sonnet-4-5-20250929`, `gpt-4o-2024-08-06`) uses the
+ * profile of the name without the date.
  * @throws invalid_config with the field
  */
 export function findProfile(provider: string, model: string, catalogue: Catalogue = CATALOGUE): ModelProfile {
@@ -70,17 +73,20 @@ export function findProfile(provider: string, model: string, catalogue: Catalogu
   const wanted = provider === '' ? model : `${provider}/${model}`;
   throw new TurnfoldError(
     'invalid_config',
-    `${field}: the catalogue has no profile of ${wanted}. Pass a profile with window, output cap and encoding. Known: ${(known.length > 0 ? known : all).join(', ')}`,
+    `${field}: the model catalogue has no profile for ${wanted}. Pass a profile with windowTokens, outputCapTokens and encoding. Known models: ${(known.length > 0 ? known : all).join(', ')}`,
     { field },
   );
 }
 
-/** Cache reads cost 10 % of input, cache writes 125 %. */
+/** Reading from the prompt cache costs 10 % of the input price, writing to it 125 %. */
 function claudePrices(input: number, output: number): ModelPrices {
   return { input, cachedInput: input / 10, cacheWrite: input * 1.25, output };
 }
 
-/** Newer models bill cache writes at 125 % of input, older ones at 100 %. The higher rate is assumed. */
+/**
+ * Newer models charge 125 % of the input price for writing to the prompt cache, older ones 100 %. The higher price is
+ * assumed.
+ */
 function gptPrices(input: number, cachedInput: number, output: number): ModelPrices {
   return { input, cachedInput, cacheWrite: input * 1.25, output };
 }

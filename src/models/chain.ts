@@ -3,20 +3,26 @@ import { checkAnswer, readModelError } from '../domain/model-answer.ts';
 import { type Delays, generateUnlessSilent, systemDelays } from './answer-stream.ts';
 
 export interface ChainOptions {
-  /** Longest silence before a model's first event, in ms. Does not apply to the last model. Default 120,000. */
+  /**
+   * Maximum time until a model sends its first event, in ms. Then the chain tries the next model. Does not apply to the
+   * last model. Default 120,000.
+   */
   readonly firstEventMs?: number;
-  /** Timers. Replaced in tests. */
+  /** Timers, which tests replace. */
   readonly timers?: Delays;
 }
 
-/** A fifth of a step's deadline, so that the next model has most of the deadline. */
+/** A fifth of the deadline for one model call, so that the next model has most of the deadline left. */
 const FIRST_EVENT_MS = 120_000;
 
 /**
- * Returns a model that tries several models in order. It passes over a model that is overloaded, rate limited,
- * unreachable, silent, or refuses its key or quota. It does not pass over a model that refuses the request as too large
- * or malformed, because the next would too. If all fail, the error is the `retry` that may be repeated soonest,
- * otherwise the last error. A chain inside a chain has one model's time for all of its models.
+ * Returns a model that tries several models in order.
+ * - The chain tries the next model if one is overloaded, rate limited, unreachable or silent, or if the provider
+ *   refuses the key or the quota.
+ * - The chain does not try the next model if the request is too large or malformed. The next provider would refuse it
+ *   for the same reason.
+ * - If all models fail, the chain throws the `retry` error with the earliest retry time, or else the last error.
+ * - All models of a chain inside another chain share the time that the outer chain allows for one model.
  */
 export function modelChain(
   models: readonly [Model, ...Model[]],
@@ -27,7 +33,7 @@ export function modelChain(
     async generate(request) {
       const failures: ModelError[] = [];
       for (const [index, model] of models.entries()) {
-        // The last model has no silence limit: only the caller's deadline ends it.
+        // The last model may be silent for any time: only the caller's deadline ends its call.
         const isLast = index === models.length - 1;
         try {
           const answer = checkAnswer(
@@ -35,7 +41,7 @@ export function modelChain(
           );
           return { ...answer, model: answer.model ?? model.profile.id };
         } catch (thrown) {
-          // After an abort, any error is the abort's, and says nothing about the model.
+          // After an abort, the error was caused by the abort and not by the model.
           if (request.signal.aborted || !isPassedOver(thrown)) throw thrown;
           const error = readModelError(thrown, Date.now());
           failures.push(error);
@@ -51,14 +57,20 @@ function isPassedOver(error: unknown): error is ModelError {
   return isModelError(error, 'retry') || isModelError(error, 'fatal');
 }
 
-/** An error without a retry time sorts first: the caller then waits seconds, while a rate limit may name an hour. */
+/**
+ * Returns the `retry` error with the earliest retry time. An error without a time comes first: its caller waits
+ * seconds, while a rate limit may ask for an hour.
+ */
 function soonest(failures: readonly ModelError[]): ModelError {
   const retries = failures.filter(({ kind }) => kind === 'retry');
   const [first] = retries.toSorted((a, b) => (a.retryAt ?? 0) - (b.retryAt ?? 0));
-  return first ?? (failures.at(-1) as ModelError); // a chain has at least one model
+  return first ?? (failures.at(-1) as ModelError); // the last error: a chain has at least one model
 }
 
-/** Combines limits that hold for every model. `format` is set only if all models share one format. */
+/**
+ * Returns a profile with the smallest limits of all models in the chain. `format` is set only if all models have the
+ * same format.
+ */
 function narrowest(profiles: readonly [ModelProfile, ...ModelProfile[]]): ModelProfile {
   const [first] = profiles;
   const least = (of: (profile: ModelProfile) => number): number => Math.min(...profiles.map(of));

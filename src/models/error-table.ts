@@ -1,33 +1,38 @@
 import type { ModelErrorKind } from '../domain/model.ts';
 
-/** A way in which providers fail. A failure matches a row by name, status or text. */
+/**
+ * A kind of provider error. A failed request matches a row by error code or type, by HTTP status, or by the text of the
+ * provider's message.
+ */
 export interface ErrorRow {
   readonly kind: ModelErrorKind;
-  /** Description for people. */
+  /** Description for people, which becomes the error message. */
   readonly words: string;
-  /** Error codes or types. */
+  /** Error codes or types of the providers. */
   readonly types?: readonly string[];
   readonly statuses?: readonly number[];
-  /** Patterns of the provider's message. */
+  /** Patterns of the provider's error message. */
   readonly texts?: readonly RegExp[];
-  /** Only thinking was refused: the same request may be accepted without it. */
+  /**
+   * True if the provider refused only the thinking in the request. The provider may accept the same request without its
+   * thinking.
+   */
   readonly isOfThinking?: true;
 }
 
 /**
- * Errors of the providers and what each means for a turn. `findRow` of `provider-errors.ts` matches a failure in this
- * order:
- * 1. The code, otherwise the type, except the broad `invalid_request_error`.
- * 2. The status, except 400, 404 and 422, which say little.
- * 3. The text, and then one of those three statuses.
- *
- * The first matching row wins. A rate limit is therefore never an overflow, even if its text says "too many tokens".
+ * Errors of the providers, and what each error means for a turn. `findRow` in `provider-errors.ts` compares a failed
+ * request with this table in this order:
+ * 1. By error code, otherwise by error type, except the unspecific `invalid_request_error`.
+ * 2. By HTTP status, except 400, 404 and 422, which are unspecific.
+ * 3. By the provider's message, and then by one of those three statuses.
+ * | The first matching row is used. A rate limit is therefore never mistaken for an overflow, even if its message says
+ * "too many tokens".
  */
 export const ERROR_TABLE: readonly ErrorRow[] = [
   {
     kind: 'overflow',
-    words: 'the request is larger than the window',
-    // OpenAI, llama.cpp, Copilot, GitHub Models, GLM
+    words: "the request is larger than the model's context window",
     types: [
       'context_length_exceeded',
       'exceed_context_size_error',
@@ -38,7 +43,8 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
     texts: [
       /prompt is too long/i, // Anthropic
       /exceeds? (?:the |this |your )?(?:model's |available )?context (?:window|limit|length|size)/i, // Anthropic, llama.cpp
-      // OpenAI: 2,048 messages, 10 MB of text. Matched by place, not by code: a long id is a malformed request.
+      // OpenAI's limits: 2,048 messages, 10 MB of text. The field is matched, and not the error code, because the same
+      // code for a long id means a malformed request.
       /Invalid '(?:messages|input)(?:\[\d+\][^']*\.(?:content|output|text|arguments)(?:\[\d+\])?)?': (?:array|string) too long/,
       /maximum (?:context|prompt) length/i, // OpenAI, Mistral, DeepSeek, xAI
       /context window of this model/i, // OpenAI Responses
@@ -56,7 +62,12 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
       /loaded with context length of only/i, // LM Studio
     ],
   },
-  { kind: 'overflow', words: 'the request has too many bytes', types: ['request_too_large'], statuses: [413] },
+  {
+    kind: 'overflow',
+    words: 'the request has more bytes than the provider accepts',
+    types: ['request_too_large'],
+    statuses: [413],
+  },
   {
     kind: 'fatal',
     words: 'the account has no credit left',
@@ -71,7 +82,6 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
   {
     kind: 'retry',
     words: 'rate limited',
-    // Anthropic, OpenAI, Bedrock
     types: ['rate_limit_error', 'rate_limit_exceeded', 'tokens', 'requests', 'ThrottlingException'],
     statuses: [429],
   },
@@ -126,7 +136,6 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
       'failed_to_download_image',
       'unsupported_image_media_type',
     ],
-    // Anthropic
     texts: [
       /image exceeds .{0,20} maximum/i,
       /could not process image/i,
@@ -135,9 +144,9 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
     ],
   },
   {
-    // The agent's settings are wrong. Rolling back to another version would not help.
+    // The agent's settings are wrong, so rolling back to an earlier version of the context would not help.
     kind: 'fatal',
-    words: 'the model does not support a setting',
+    words: 'the model does not support a setting of the request',
     types: ['unsupported_parameter', 'unsupported_value', 'invalid_function_parameters'],
     texts: [
       /^tools\.\d+\./, // Anthropic
@@ -149,7 +158,7 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
   },
   {
     kind: 'retry',
-    words: 'the provider failed',
+    words: 'the provider had an internal error',
     types: [
       'api_error',
       'server_error',
@@ -162,7 +171,7 @@ export const ERROR_TABLE: readonly ErrorRow[] = [
   },
   {
     kind: 'invalid',
-    words: 'the thinking sent back was refused',
+    words: 'the provider refused its own earlier thinking',
     types: ['invalid_encrypted_content'], // OpenAI Responses
     texts: [
       /Invalid `signature` in `(?:redacted_)?thinking` block/, // Anthropic

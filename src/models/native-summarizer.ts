@@ -10,25 +10,25 @@ import { checkUsage } from '../domain/usage.ts';
 import { hashTexts, timeCall } from './summarizer/model-call.ts';
 
 export interface NativeSummarizerOptions {
-  /** The agent's own model, because no other model can read the compaction. */
+  /** The agent's own model, because no other model can read the compaction that its provider writes. */
   readonly model: Model & Required<Pick<Model, 'compact'>>;
   readonly system: string;
   readonly tools: readonly ToolDescription[];
   readonly counter: TokenCounter;
   readonly clock: Clock;
   readonly tracing?: Tracing | undefined;
-  /** Writes the text beside an encrypted compaction, for people and other models. */
+  /** Writes a summary as text beside the provider's encrypted compaction, for people and for other models. */
   readonly fallback: Summarizer;
-  /** Timeout of one call. Default 40 s, as for every summarizer. */
+  /** Timeout of one model call. Default 40 s, as for every summarizer. */
   readonly callTimeoutMs?: number;
 }
 
 const CALL_TIMEOUT_MS = 40_000;
 
 /**
- * Summarizes with the provider's own compaction. The compaction opens every later request of this model. A text beside
- * it serves other readers. Refuses a sequence that does not open the context, because providers accept a compaction
- * only there.
+ * Creates a summarizer that uses the provider's own compaction. Later requests to this model start with the compaction.
+ * A summary as text is stored beside it, for people and for other models. The summarizer refuses messages that are not
+ * at the start of the context, because providers accept a compaction only there.
  */
 export function createNativeSummarizer(options: NativeSummarizerOptions): Summarizer {
   const { model, fallback } = options;
@@ -36,14 +36,15 @@ export function createNativeSummarizer(options: NativeSummarizerOptions): Summar
     id: `native ${model.profile.id}`,
     async summarize(request) {
       if (request.opensVersion === undefined) {
-        return { status: 'refused', why: 'a provider compaction must open the context' };
+        return { status: 'refused', why: "a provider's compaction must be at the start of the context" };
       }
       const result = await askForCompaction(options, request);
-      if (result.status === 'overflow') return { status: 'refused', why: 'larger than the window of the model' };
+      if (result.status === 'overflow')
+        return { status: 'refused', why: "the messages are larger than the model's context window" };
       if (result.status === 'failed') return result;
       const { text: said, raw, usage } = result.answer;
       const items = readRawItems({ raw });
-      if (items === undefined) return { status: 'failed', why: 'the compaction has an unknown format' };
+      if (items === undefined) return { status: 'failed', why: "the provider's compaction has an unknown format" };
       const written =
         said === undefined ? await fallback.summarize(request) : ({ status: 'written', text: said } as const);
       if (written.status !== 'written') return written;
@@ -79,7 +80,10 @@ async function askForCompaction(options: NativeSummarizerOptions, request: Summa
   );
 }
 
-/** Adds the provider's token count of the compaction to our count of the messages that the provider kept. */
+/**
+ * Returns the tokens of a compaction: the provider's count of the text that it wrote, plus our count of the messages
+ * that the provider kept.
+ */
 async function countOwn(counter: TokenCounter, { items }: RawItems, usage: ModelUsage | undefined): Promise<number> {
   const [written, kept] = [items.filter(isWritten), items.filter((item) => !isWritten(item))];
   const writtenTokens = checkUsage(usage)?.output ?? (await counter.count(JSON.stringify(written)));
@@ -90,7 +94,10 @@ function isWritten({ type }: RawItem): boolean {
   return type === 'compaction';
 }
 
-/** Returns the range as the model has read it: earlier summaries in place of the messages that they cover. */
+/**
+ * Returns the messages of the range as the model last read them: with earlier summaries in place of the messages that
+ * they cover.
+ */
 function contextOf({ range, messages, earlier = [] }: SummaryRequest): Message[] {
   const context: Message[] = [];
   let next = range.from;

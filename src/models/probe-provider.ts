@@ -10,13 +10,16 @@ export interface ProbedProvider {
 
 export type ProbeOutcome =
   | { readonly kind: 'answered' }
-  /** The provider was reached and returned an error status. */
+  /** The provider answered with an HTTP error status. */
   | { readonly kind: 'refused'; readonly status: number }
   | { readonly kind: 'unreachable' };
 
 const ANSWER_MS = 10_000;
 
-/** Lists the provider's models, because that needs the key and costs no tokens. Never throws or quotes the provider. */
+/**
+ * Checks that a provider can be reached and accepts the key. Lists its models, because that call needs the key and
+ * costs no tokens. Never throws, and never quotes the provider's message.
+ */
 export async function probeProvider({ maker, apiKey, baseUrl }: ProbedProvider): Promise<ProbeOutcome> {
   const dispatcher = openAgent();
   const connection = { apiKey, ...(baseUrl !== undefined && { baseUrl }) };

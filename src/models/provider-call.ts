@@ -16,8 +16,8 @@ import type { RuleContext } from '../wire/rules/rule.ts';
 import type { AnswerParts, Rendered, Violation, WireRequest } from '../wire/wire-request.ts';
 
 /**
- * Turns a request into the renderers' form. The output cap is what the window has left by our upper bound. It is never
- * below the reserve, because the bound exceeds the provider's count.
+ * Converts a model request into the input of the renderers. The output limit is the window minus our upper bound of the
+ * request's tokens. It is never below the reserved output, because the upper bound is higher than the provider's count.
  */
 export function toWireRequest(request: ModelRequest, { id, ...profile }: ModelProfile): WireRequest {
   const { system, tools, messages, version, tokens } = request;
@@ -37,7 +37,10 @@ export function sizeContext({ maxRequestBytes }: ModelProfile): RuleContext {
   return maxRequestBytes === undefined ? {} : { maxBytes: maxRequestBytes };
 }
 
-/** Adds to an answer the raw items and the facts under which the items may be sent back. */
+/**
+ * Adds the provider's verbatim items to an answer, with the model, the context version and the prefix under which they
+ * may be sent back.
+ */
 export function recordAnswer(
   { items, ...answer }: AnswerParts,
   { format, id: model }: ModelProfile,
@@ -55,9 +58,11 @@ export interface FailedCall {
 }
 
 /**
- * A proxy or provider may answer a repeated request from its cache. The key covers the step and the body, because a
- * step that is sent again after a pass is another request. The key is hashed, because a conversation id may hold
- * characters that headers refuse. It is sent as a header, because the SDKs' own option does not send it.
+ * Returns the SDK options for a request, with an idempotency key as a header. A proxy or provider may answer a repeated
+ * request from its cache.
+ * - The key covers the step and the body, because a step that is sent again after a compaction is a different request.
+ * - The key is hashed, because a conversation id may hold characters that are illegal in headers.
+ * - The key is set as a header, because the SDKs do not send their own option for it.
  */
 export function callOptions(
   { idempotencyKey, signal }: ModelRequest,
@@ -70,7 +75,8 @@ export function callOptions(
 export type CheckedBody<Body> = Rendered<Body> & Pick<FailedCall, 'describe'>;
 
 /**
- * Renders a body and checks it by the rules of its format, so that a request that would be refused is not sent.
+ * Renders a request body and checks it against the wire rules of its format. A body that the provider would refuse is
+ * not sent.
  * @throws ModelError
  */
 export async function renderChecked<Body>(
@@ -84,41 +90,47 @@ export async function renderChecked<Body>(
   return { ...rendered, describe };
 }
 
-/** @throws ModelError that names the first violation */
+/** @throws ModelError that describes the first violation of a wire rule */
 function checkBody(violations: readonly Violation[], describe: (refusal: string) => string): void {
   const [first] = violations;
   if (first === undefined) return;
   const rules = [...new Set(violations.map(({ rule }) => rule))].join(', ');
-  const place = `${first.path === '' ? 'the request' : first.path}: ${first.message}`;
+  const place = first.path === '' ? first.message : `${first.path}: ${first.message}`;
   if (violations.every(({ rule }) => rule === 'X9')) throw new ModelError('overflow', place, { code: rules });
-  throw new ModelError('invalid', `breaks ${rules} at ${place}`, { code: rules, form: describe(first.path) });
+  throw new ModelError('invalid', `the request breaks the wire rules ${rules}: ${place}`, {
+    code: rules,
+    form: describe(first.path),
+  });
 }
 
-/** Timeout of the SDK clients. The step has its own deadline, and the SDKs' default timeout would end long answers. */
+/** Timeout of the SDK clients. Callers set their own deadline, and the SDKs' default timeout would end long answers. */
 const NEVER_MS = 2_147_483_647;
 
-/** An agent without timeouts: Node's default agent ends a connection after five silent minutes of thinking. */
+/**
+ * Opens an HTTP agent without timeouts, because Node's default agent closes a connection after five minutes without
+ * data while a model thinks.
+ */
 export function openAgent(): Agent {
   return new Agent({ headersTimeout: 0, bodyTimeout: 0 });
 }
 
 /**
- * The `fetch` of the agent's own undici, because Node bundles another version. The cast is safe: the types differ only
- * in iterator methods.
+ * The `fetch` of the undici package, because Node bundles a different version that does not accept this package's
+ * agent. The cast is safe: the types differ only in iterator methods.
  */
 const fetch = undiciFetch as unknown as typeof globalThis.fetch;
 
 /**
- * Options of every SDK client. The SDKs do not retry: the turn retries, records each attempt, and frees its slot while
- * it waits.
+ * Options of every SDK client. The SDKs do not retry, because the turn retries: it records each attempt, and frees its
+ * worker slot while it waits.
  */
 export function commonOptions(dispatcher: Dispatcher) {
   return { maxRetries: 0, logLevel: 'off', timeout: NEVER_MS, fetch, fetchOptions: { dispatcher } } as const;
 }
 
 /**
- * Drops the headers that an SDK reads from the environment (`ANTHROPIC_CUSTOM_HEADERS`, `OPENAI_CUSTOM_HEADERS`). They
- * would replace our key, and no option turns them off.
+ * Removes the headers that an SDK reads from the environment variables `ANTHROPIC_CUSTOM_HEADERS` and
+ * `OPENAI_CUSTOM_HEADERS`. These headers would replace our API key, and no SDK option turns them off.
  */
 export function dropForeignHeaders<Client extends object>(client: Client): Client {
   const { _options: options } = client as { readonly _options?: { defaultHeaders?: unknown } };

@@ -5,31 +5,37 @@ import { isThinking } from '../wire/raw-items.ts';
 import { ERROR_TABLE, type ErrorRow } from './error-table.ts';
 
 export interface ProviderFailure {
-  /** Absent if no response came, or if the failure came inside a stream. */
+  /** HTTP status. Absent if no response came, or if the failure was reported inside a stream. */
   readonly status?: number | undefined;
-  /** Unchecked: compatible servers also send numbers and other values. */
+  /** Error type. Not validated, because OpenAI-compatible servers also send numbers and other values. */
   readonly type?: unknown;
   readonly code?: unknown;
-  /** The message may quote the request, so it is matched but never shown. */
+  /** The provider's error message. It may quote the request, so it is matched against patterns but never shown. */
   readonly message: string;
   readonly headers?: { get(name: string): string | null } | undefined;
 }
 
-/** Matches an identifier, or GLM's four digits. Any other value could hold contents or a key, and is not shown. */
+/**
+ * Matches an error code that is safe to show: an identifier, or four digits as GLM sends them. Any other value could
+ * hold message contents or a key.
+ */
 const NAME = /^(?:[a-z][\w.-]{0,63}|\d{4})$/i;
-/** Type and statuses that say less about a failure than its message. */
+/** An error type and statuses that are less specific than the provider's message. */
 const BROAD_NAME = 'invalid_request_error';
 const BROAD_STATUSES: ReadonlySet<number | undefined> = new Set([400, 404, 422]);
 const STATUS = /^[45]\d\d$/;
-/** Number of characters of a message that are matched. Some providers quote the whole request behind the error. */
+/**
+ * Maximum length of an error message that is compared with patterns. Some providers append the whole request to their
+ * message.
+ */
 const SEARCHED_CHARS = 16_384;
-/** Matches the path in the request that a refusal names. */
+/** Matches a path in the request, such as `messages[3].content`, in a provider's error message. */
 const PLACE = /\b(?:messages|input|tools|system)(?:[.[]\d+\]?)(?:[.[](?:\d+\]?|[a-z_]+))*/;
 
 /**
- * Classifies a failed request.
+ * Converts a failed request into a `ModelError`.
  * @param now ms since epoch
- * @param describe describes the request's structure, for a refusal of it
+ * @param describe describes the structure of the request. Called only if the provider refused the request as malformed.
  */
 export function classifyFailure(
   failure: ProviderFailure,
@@ -58,7 +64,7 @@ function isName(value: unknown): value is string {
   return typeof value === 'string' && NAME.test(value);
 }
 
-/** Inside a stream, OpenRouter sends the status as its code. */
+/** OpenRouter sends the HTTP status as the error code if a stream fails. */
 function readStatus(code: unknown): number | undefined {
   return (typeof code === 'number' || typeof code === 'string') && STATUS.test(String(code)) ? Number(code) : undefined;
 }
@@ -77,19 +83,22 @@ function findRow(
   return ERROR_TABLE.find(({ texts }) => texts?.some((text) => text.test(message))) ?? byStatus;
 }
 
-/** A failure without a status means that the provider accepted the request and the answer was lost on the way. */
+/**
+ * Classifies a failure that matches no row. Without a status, the provider accepted the request, but its answer was
+ * lost on the way.
+ */
 function unknownFailure(status: number | undefined): ErrorRow {
   if (status === undefined) return { kind: 'retry', words: 'the answer did not arrive completely' };
   return status >= 400 && status < 500
     ? { kind: 'fatal', words: 'the provider refused the request' }
-    : { kind: 'retry', words: 'the provider failed' };
+    : { kind: 'retry', words: 'the provider had an internal error' };
 }
 
-/** A retry time stands in the headers, or in the message of a failure inside a stream. */
+/** Sources of the time at which to retry: the response headers, or the error message if a stream failed. */
 export interface RetryHints {
   readonly headers?: { get(name: string): string | null } | undefined;
   readonly message: string;
-  /** The reset time of a limit matters only if the limit caused the failure. */
+  /** True for a rate limit. The headers with reset times are read only in this case. */
   readonly isRateLimit: boolean;
 }
 
@@ -97,8 +106,8 @@ const MAX_WAIT_MS = 3_600_000;
 const DURATION = /(?<![\d.])(\d+(?:\.\d+)?) ?(ms|s|m|h|sec(?:ond)?s?|min(?:ute)?s?|hours?)(?![a-z])/gi;
 const UNIT_MS: Readonly<Record<string, number>> = { ms: 1, s: 1_000, m: 60_000, h: 3_600_000 };
 /**
- * Wait times in messages: OpenAI's "try again in 1m2.5s.", Gemini's "retry in 34.07s", Azure's "retry after 26
- * seconds".
+ * Matches a waiting time in an error message: OpenAI's "try again in 1m2.5s.", Gemini's "retry in 34.07s", Azure's
+ * "retry after 26 seconds".
  */
 const SPOKEN = /(?:try again|retry) (?:in|after) ((?:\d+(?:\.\d+)? ?[a-z]{1,7})+)/i;
 
@@ -119,9 +128,9 @@ const LIMITS: readonly Limit[] = [
 ];
 
 /**
- * Time of the next attempt that the provider asks for, at most an hour away.
+ * Returns the time at which the provider asks us to retry, at most an hour from now.
  * @param now ms since epoch
- * @returns ms since epoch, or undefined if the provider names no time
+ * @returns ms since epoch, or undefined if the provider gives no time
  */
 function readRetryAt({ headers, message, isRateLimit }: RetryHints, now: number): number | undefined {
   const given = (name: string): string | undefined => headers?.get(name) ?? undefined;
@@ -142,13 +151,13 @@ function readWait(text: string | undefined, now: number): number | undefined {
   return readNumber(text, 1_000) ?? readDate(text, now);
 }
 
-/** Refuses a bare number, because `Date.parse` would read the number as a year. */
+/** Reads an HTTP date. A bare number is refused, because `Date.parse` would read it as a year. */
 function readDate(text: string | undefined, now: number): number | undefined {
   const date = text === undefined || readNumber(text) !== undefined ? Number.NaN : Date.parse(text);
   return Number.isNaN(date) ? undefined : date - now;
 }
 
-/** Reads `6m0s`, `20ms`, `26 seconds`. */
+/** Reads a duration such as `6m0s`, `20ms` or `26 seconds`. */
 function readDuration(text: string | undefined): number | undefined {
   const parts = [...(text ?? '').matchAll(DURATION)];
   if (parts.length === 0) return undefined;
@@ -159,7 +168,7 @@ function msOf(unit: string): number {
   return UNIT_MS[unit] ?? UNIT_MS[unit.charAt(0)] ?? 0;
 }
 
-/** Returns the latest reset of the limits that are used up, or whose rest is unknown. */
+/** Returns the latest reset time among the limits that are used up, or whose remaining amount is unknown. */
 function readReset(given: (name: string) => string | undefined, now: number): number | undefined {
   const waits = LIMITS.filter(({ remaining }) => (readNumber(given(remaining)) ?? 0) <= 0)
     .map(({ reset }) => readDuration(given(reset)) ?? readDate(given(reset), now))
@@ -167,12 +176,12 @@ function readReset(given: (name: string) => string | undefined, now: number): nu
   return waits.length === 0 ? undefined : Math.max(...waits);
 }
 
-/** The provider no longer accepts its own thinking, because its key changed or the history was imported. */
+/** The provider refused thinking that it wrote itself, because its key changed or the history was imported. */
 class ThinkingRefusedError extends ModelError {}
 
 /**
- * Repeats a request without any thinking if the provider refuses its thinking. If the turn failed instead, the
- * conversation could be stuck: without a pass there is no version to roll back to.
+ * Sends a request again without any thinking if the provider refuses the thinking in it. Failing the turn could block
+ * the conversation: before the first compaction, there is no context version to roll back to.
  * @throws the error of the second attempt
  */
 export async function retryWithoutThinking<Request extends ModelRequest, Answer>(
@@ -190,8 +199,8 @@ export async function retryWithoutThinking<Request extends ModelRequest, Answer>
 }
 
 /**
- * Returns the same object if the message has no thinking. Edits the raw items directly, because an imported history has
- * no versions to compare.
+ * Returns the message without its thinking, or the same object if it has none. The verbatim items are edited directly,
+ * because an imported history records no version by which thinking could be dropped.
  */
 function withoutThinking(message: Message): Message {
   const raw = readRawItems(message);

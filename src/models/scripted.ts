@@ -9,53 +9,54 @@ import {
 } from '../domain/model.ts';
 import { untilAborted } from './answer-stream.ts';
 
-/** An answer of a script. Other fields of `ModelAnswer` have defaults. */
+/** An answer that a scripted model gives. Fields of `ModelAnswer` that are missing here have defaults. */
 export interface ScriptedAnswer {
-  /** Text, streamed word by word, or its pieces, streamed as they come. */
+  /** Text of the answer. A string is streamed word by word. An async iterable is streamed piece by piece. */
   readonly content?: string | AsyncIterable<string>;
-  /** Calls of the answer. */
+  /** Tool calls of the answer. */
   readonly toolCalls?: readonly {
-    /** Provider's id. Default `call_<index>`. */
+    /** Call id, as a provider would set it. Default `call_<index>`. */
     readonly id?: string;
-    /** Tool name. */
     readonly name: string;
-    /** Arguments as an object, or as the exact text. */
+    /** Arguments of the call as an object, or as the exact text. */
     readonly arguments: string | Readonly<Record<string, unknown>>;
   }[];
-  /** End of the answer. Default complete. */
+  /** How the answer ends. Default `complete`. */
   readonly end?: ModelAnswer['end'];
-  /** Usage as a provider would report it. */
+  /** Token usage as a provider would report it. */
   readonly usage?: ModelUsage;
-  /** Item of the provider. */
+  /** A provider's verbatim item of the answer. */
   readonly raw?: unknown;
 }
 
-/** An answer or an error to throw. A promise delays the call until it settles. */
+/** A scripted answer, or an error to throw. A promise delays the call until it settles. */
 export type ScriptedOutcome = ScriptedAnswer | Error | Promise<ScriptedAnswer | Error>;
 
 export interface ScriptedStep {
-  /** Conditions on the request. A mismatch is a fatal error that names the difference. */
+  /**
+   * Conditions on the request. If the request does not meet them, the call throws a `fatal` error that describes the
+   * difference.
+   */
   readonly expect?: {
-    /** Role of the last message. */
+    /** Expected role of the last message. */
     readonly role?: Role;
-    /** Text of the last message, or a pattern that it matches. */
+    /** Expected text of the last message, or a pattern that the text must match. */
     readonly content?: string | RegExp;
-    /** Number of messages. */
+    /** Expected number of messages. */
     readonly messages?: number;
   };
-  /** Answer of the model. */
+  /** Answer to this call, or a function of the request that returns the answer. */
   readonly answer: ScriptedOutcome | ((request: ModelRequest) => ScriptedOutcome);
 }
 
 export interface ScriptedModelOptions {
-  /** Overrides of the scripted model's profile. */
   readonly profile?: Partial<ModelProfile>;
 }
 
 export interface ScriptedModel extends Model {
-  /** Calls so far. */
+  /** Number of calls so far. */
   readonly callCount: number;
-  /** Throws an error if steps were not used. */
+  /** Throws an error if the model was called fewer times than the script has steps. */
   assertDone(): void;
 }
 
@@ -68,8 +69,8 @@ export const SCRIPTED_PROFILE: ModelProfile = {
 };
 
 /**
- * A model without a network. `steps` answers the expected calls in order, and fails on any other. `decide` answers by
- * the request's contents, so that a repeated step gets the same answer.
+ * A model for tests, without a network. `steps` answers the calls in order, and throws on any further call. `decide`
+ * chooses the answer from the request, so that a repeated call gets the same answer.
  */
 export function scriptedModel(
   options: ScriptedModelOptions &
@@ -99,7 +100,7 @@ export function scriptedModel(
 }
 
 function takeStep(step: ScriptedStep | undefined, number: number, request: ModelRequest): ScriptedOutcome {
-  if (step === undefined) throw new ModelError('fatal', `scripted model: unexpected call ${number + 1}`);
+  if (step === undefined) throw new ModelError('fatal', `scripted model: call ${number + 1} is not in the script`);
   const difference = findDifference(step.expect ?? {}, request.messages);
   if (difference !== undefined) throw new ModelError('fatal', `scripted model: call ${number + 1}: ${difference}`);
   return typeof step.answer === 'function' ? step.answer(request) : step.answer;
@@ -110,15 +111,17 @@ function findDifference(
   sent: readonly Message[],
 ): string | undefined {
   const last = sent.at(-1);
-  if (messages !== undefined && sent.length !== messages) return `${sent.length} messages, expected ${messages}`;
-  if (role !== undefined && last?.role !== role) return `last message of ${last?.role ?? 'none'}, expected ${role}`;
+  if (messages !== undefined && sent.length !== messages)
+    return `the request has ${sent.length} messages, expected ${messages}`;
+  if (role !== undefined && last?.role !== role)
+    return `the last message has the role ${last?.role ?? 'none'}, expected ${role}`;
   if (content === undefined) return undefined;
   const text = last?.content ?? '';
   const isMet = typeof content === 'string' ? text === content : content.test(text);
-  return isMet ? undefined : `last message is not ${String(content)}`;
+  return isMet ? undefined : `the text of the last message does not match ${String(content)}`;
 }
 
-/** Streams the text of an outcome, then returns the whole answer. */
+/** Streams the text of a scripted answer, then returns the whole answer. */
 async function speak(outcome: ScriptedOutcome, request: ModelRequest): Promise<ModelAnswer> {
   const given = await outcome;
   if (given instanceof Error) throw given;

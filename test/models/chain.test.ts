@@ -162,7 +162,7 @@ describe('a model that hangs', () => {
     const chain = modelChain([deaf(), says(new ModelError('fatal', 'no key'))], { timers });
     const failed = failureOf(chain.generate(ask([user])));
     await timers.advance(120_000);
-    expect(await failed).toMatchObject({ kind: 'retry', message: 'no event within 120000 ms' });
+    expect(await failed).toMatchObject({ kind: 'retry', message: 'the model sent nothing within 120000 ms' });
   });
 
   it('a model that was passed over can no longer report text', async () => {

@@ -121,6 +121,9 @@ describe('a provider’s compaction', () => {
 
   it('the native summarizer fails after its timeout', async () => {
     const { summarizer } = open(() => new Promise(() => undefined), 5);
-    expect(await summarizer.summarize(request)).toMatchObject({ status: 'failed', why: 'no answer within 5 ms' });
+    expect(await summarizer.summarize(request)).toMatchObject({
+      status: 'failed',
+      why: 'the model did not answer within 5 ms',
+    });
   });
 });

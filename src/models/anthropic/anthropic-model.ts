@@ -34,15 +34,15 @@ import {
 export type { AnthropicThinking };
 
 export interface AnthropicModelOptions extends AnthropicConnection {
-  /** `id` is the provider's name of the model. */
+  /** Properties of the model. `id` is the model's name at Anthropic. */
   readonly profile: ModelProfile;
-  /** Newer models take `adaptive` without a budget. Off if absent. */
+  /** Thinking settings. Newer models accept `adaptive` without a budget. If absent, the model does not think. */
   readonly thinking?: AnthropicThinking;
 }
 
 /**
- * A model of the Messages API. Answers are streamed, because idle connections are cut during long ones. The turn
- * retries, and the step sets the deadline.
+ * A model of Anthropic's Messages API. Answers are streamed, because networks cut connections that are idle during a
+ * long answer. Retries and the deadline are the caller's task.
  */
 export function anthropicModel({ profile: given, thinking, ...connection }: AnthropicModelOptions): Model {
   const rendering = thinking === undefined ? {} : { renderOptions: { thinking } };
@@ -85,18 +85,21 @@ async function answerRequest(caller: AnthropicCaller, request: WatchedRequest): 
   return recordAnswer(readAnthropicAnswer(message), profile, facts, readAnthropicUsage(message.usage));
 }
 
-/** @throws ModelError if the stream broke off, or the window ended the answer */
+/** @throws ModelError if the stream ended too early, or the answer reached the end of the context window */
 function checkEnd(message: StreamedAnthropicMessage): void {
-  if (message.stop_reason === null) throw new ModelError('retry', 'the answer broke off');
+  if (message.stop_reason === null) throw new ModelError('retry', 'the stream ended before the answer was complete');
   if (message.stop_reason === 'model_context_window_exceeded') {
     const paid = { code: message.stop_reason, usage: readAnthropicUsage(message.usage) };
-    throw new ModelError('overflow', 'the window ended the answer', paid);
+    throw new ModelError('overflow', 'the answer was cut off at the end of the context window', paid);
   }
 }
 
 type BetaMessage = Anthropic.Beta.BetaMessage;
 
-/** Beta header. Without it, the API knows neither the parameter `compaction` nor the block. */
+/**
+ * Value of the header `anthropic-beta`. Without it, the API rejects the parameter `compaction` and the block of that
+ * type.
+ */
 const COMPACTION_BETA = 'compact-2026-09-04';
 
 const END = '(end of what is to be compacted)';
@@ -107,15 +110,15 @@ interface AnthropicCaller {
   readonly thinking: AnthropicThinking | undefined;
 }
 
-/** Returns the header that a request with a compaction block needs (A10). */
+/** Returns the beta header that the API requires for a request with a compaction block (wire rule A10). */
 function betaHeader({ messages }: AnthropicBody): Readonly<Record<string, string>> {
   const types: string[] = messages.flatMap(({ content }) => content.map(({ type }) => type));
   return types.includes('compaction') ? { 'anthropic-beta': COMPACTION_BETA } : {};
 }
 
 /**
- * Asks the API to compact what `generate` would send. The request has the same prefix, so that the prompt cache serves
- * it.
+ * Asks the API to compact the request that `generate` would send. Both start with the same text, so the provider's
+ * prompt cache is used.
  * @throws ModelError
  */
 async function compactAnthropic(caller: AnthropicCaller, request: ModelRequest): Promise<ModelCompaction> {
@@ -131,31 +134,35 @@ async function compactAnthropic(caller: AnthropicCaller, request: ModelRequest):
 }
 
 /**
- * Newer models refuse a request that ends with an assistant message (X4). The documentation names no exception for
- * compactions.
+ * Appends a user message if the last message is from the assistant. Newer models refuse a request that ends with an
+ * assistant message (wire rule X4), and the documentation has no exception for compactions.
  */
 function endWithUser(messages: readonly Message[]): readonly Message[] {
   return messages.at(-1)?.role === 'assistant' ? [...messages, { role: 'user', content: END }] : messages;
 }
 
-/** @throws ModelError if the stream broke off, or brought no summary */
+/** @throws ModelError if the stream ended too early, or contained no summary */
 function readCompaction(message: BetaMessage, model: string): ModelCompaction {
-  // A proxy's error page arrives as text in place of an answer.
+  // A proxy may answer with an error page in place of a message.
   if (!Array.isArray((message as Partial<BetaMessage> | null)?.content))
-    throw new ModelError('retry', 'the response is no answer');
+    throw new ModelError('retry', 'the response is not a model answer: a proxy may have replaced it');
   const { content, stop_reason: reason } = message;
-  if (reason === null) throw new ModelError('retry', 'the answer broke off');
+  if (reason === null) throw new ModelError('retry', 'the stream ended before the answer was complete');
   const usage = readAnthropicUsage(sumUsage(message.usage));
-  if (reason !== 'compaction') throw new ModelError('fatal', 'the provider compacted nothing', { code: reason, usage });
+  if (reason !== 'compaction')
+    throw new ModelError('fatal', 'the provider did not compact the messages', { code: reason, usage });
   const block = content.find(({ type }) => type === 'compaction');
   if (block?.type !== 'compaction' || block.content === null) {
-    throw new ModelError('fatal', 'the compaction failed', { code: 'no_compaction', usage });
+    throw new ModelError('fatal', 'the provider returned a compaction without a summary', {
+      code: 'no_compaction',
+      usage,
+    });
   }
   const raw: RawItems = { format: 'anthropic', model, items: [{ ...block }] };
   return { text: block.content, usage, raw };
 }
 
-/** Adds the usage of the compaction, which the API reports beside the counts of the answer. */
+/** Adds the tokens used by the compaction, which the API reports separately from those of the answer. */
 function sumUsage({ iterations, ...answer }: BetaMessage['usage']): AnthropicUsage {
   const passes = [answer, ...(iterations ?? []).filter(({ type }) => type === 'compaction')];
   const sum = (of: (usage: AnthropicUsage) => number | null | undefined): number =>

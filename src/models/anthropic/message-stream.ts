@@ -11,13 +11,13 @@ export interface StreamListeners {
   readonly onUsage?: (usage: AnthropicUsage) => void;
 }
 
-/** Usage until an event reports counts. `checkUsage` drops usage without numbers. */
+/** Usage before the stream has reported any token counts. `checkUsage` drops usage that is not a number. */
 const UNCOUNTED: AnthropicUsage = { input_tokens: Number.NaN, output_tokens: Number.NaN };
 
 /**
- * Assembles a streamed message. `stop_reason` is null if the stream broke off. The SDK's helper is not used: it parses
- * tool input and drops the whole answer if that is not JSON.
- * @param listeners called with text as it comes, and with usage before the answer ends
+ * Builds a message from the events of an Anthropic stream. `stop_reason` is null if the stream ended too early.
+ * The SDK's own helper is not used: it parses tool input, and drops the whole answer if the input is not valid JSON.
+ * @param listeners called with each piece of text, and with token usage before the answer ends
  */
 export async function readMessageStream(
   events: AsyncIterable<Anthropic.MessageStreamEvent>,
@@ -64,11 +64,13 @@ export async function readMessageStream(
 
 interface OpenBlock {
   readonly block: BlockFields;
-  /** Arguments of a call as JSON, as far as they have come. */
+  /** Arguments of a tool call as JSON text, as far as they have been received. */
   input: string;
 }
 
-/** Fields that come in pieces. A block may have more fields, and a type that the SDK does not know. */
+/**
+ * Fields of a block that are streamed in pieces. A block may have other fields, and a type that the SDK does not know.
+ */
 interface BlockFields {
   readonly type: string;
   text?: string;
@@ -99,7 +101,10 @@ function addDelta(open: OpenBlock, delta: Anthropic.RawContentBlockDelta | undef
   }
 }
 
-/** Takes the counts of an event, which cover the whole message so far. An absent count keeps its value. */
+/**
+ * Merges the token counts of an event, which are totals for the whole message. A count that the event lacks keeps its
+ * value.
+ */
 function updateUsage(before: AnthropicUsage, now: Partial<Anthropic.MessageDeltaUsage> | undefined): AnthropicUsage {
   return {
     input_tokens: now?.input_tokens ?? before.input_tokens,
@@ -109,7 +114,7 @@ function updateUsage(before: AnthropicUsage, now: Partial<Anthropic.MessageDelta
   };
 }
 
-/** The fields that we read of the SDK's usage. */
+/** The fields of the SDK's usage object that turnfold reads. */
 export interface AnthropicUsage {
   readonly input_tokens: number;
   readonly cache_read_input_tokens?: number | null;

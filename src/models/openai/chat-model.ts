@@ -10,11 +10,11 @@ import { classifyOpenAiError, type OpenAiOptions, openOpenAiClient } from './cli
 export type { ChatOptions };
 
 export interface ChatModelOptions extends OpenAiOptions {
-  /** Settings for a compatible server. */
+  /** Rendering options for an OpenAI-compatible server. */
   readonly chat?: ChatOptions;
 }
 
-/** A model of Chat Completions, by OpenAI or a compatible server. */
+/** A model of the Chat Completions API, from OpenAI or an OpenAI-compatible server. */
 export function chatModel({ profile: given, chat = {}, ...connection }: ChatModelOptions): Model {
   const profile: ModelProfile = { ...given, format: 'openai-chat', renderOptions: chat };
   const client = openOpenAiClient(connection);
@@ -34,14 +34,17 @@ export function chatModel({ profile: given, chat = {}, ...connection }: ChatMode
         (error) => classifyOpenAiError(error, { signal, describe }),
       );
       const { message, finishReason, usage } = await readChatStream(chunks, textNotifier(request.onText));
-      if (finishReason === null) throw new ModelError('retry', 'the answer broke off');
+      if (finishReason === null) throw new ModelError('retry', 'the stream ended before the answer was complete');
       const answer = readChatAnswer({ finish_reason: finishReason, message });
       return recordAnswer(answer, profile, { version }, usage && readChatUsage(usage, isThoughtKept(message)));
     },
   };
 }
 
-/** C7: reasoning of an open model goes back inside its tool loop. Other models get no reasoning back. */
+/**
+ * Wire rule C7: returns true if the message has reasoning that is sent back inside its tool loop. Only open-weight
+ * models get their reasoning back.
+ */
 function isThoughtKept({ tool_calls, ...message }: StreamedChatMessage): boolean {
   return tool_calls !== undefined && ('reasoning_content' in message || 'reasoning' in message);
 }
@@ -65,7 +68,7 @@ interface StreamedCall {
   id: string;
   readonly type: 'function';
   readonly function: { name: string; arguments: string };
-  /** Other fields of the server, such as a signature that must go back. */
+  /** Other fields of the server, such as a signature that must be sent back. */
   readonly [field: string]: unknown;
 }
 
@@ -78,14 +81,14 @@ interface StreamedChatMessage {
 
 interface StreamedAnswer {
   readonly message: StreamedChatMessage;
-  /** Null if the stream broke off. */
+  /** Null if the stream ended too early. */
   readonly finishReason: string | null;
   readonly usage: OpenAI.CompletionUsage | undefined;
 }
 
 /**
- * Assembles a streamed answer. The SDK's helper is not used: it keeps only the last piece of `reasoning_content`, and
- * trusts the call indexes of compatible servers.
+ * Builds an answer from the chunks of a stream. The SDK's own helper is not used. It keeps only the last piece of
+ * `reasoning_content`, and it relies on call indexes that some OpenAI-compatible servers set wrongly.
  * @param onText called with each piece of text
  */
 async function readChatStream(
@@ -103,7 +106,7 @@ async function readChatStream(
     finishReason = choice.finish_reason ?? finishReason;
     const { tool_calls, role: _, ...delta } = choice.delta ?? {};
     addFields(fields, delta);
-    // The words of a refusal are streamed as the text if there is no other text.
+    // If the model refused and wrote no other text, the text of its refusal is streamed.
     const text = isEmpty(fields['content']) ? delta.refusal : delta.content;
     if (typeof text === 'string') onText(text);
     for (const piece of tool_calls ?? []) addToCall(calls, piece);
@@ -113,7 +116,7 @@ async function readChatStream(
     role: 'assistant',
     content: null,
     ...fields,
-    // Every stream starts with an empty text, which would hide a refusal.
+    // Every stream starts with an empty text. It is removed here, so that it does not hide a refusal.
     ...(isEmpty(fields['content']) && !isEmpty(fields['refusal']) ? { content: null } : {}),
     ...(made.length === 0 ? {} : { tool_calls: made }),
   };
@@ -125,7 +128,8 @@ function isEmpty(text: unknown): boolean {
 }
 
 /**
- * Strings are appended, objects replaced. Lists are dropped, because no way to join their pieces is documented (C7).
+ * Merges the fields of a chunk: strings are appended and objects are replaced. Lists are dropped, because no server
+ * documents how to join their pieces (wire rule C7).
  */
 function addFields(fields: Record<string, unknown>, delta: Readonly<Record<string, unknown>>): void {
   for (const [name, value] of Object.entries(delta)) {
@@ -146,14 +150,15 @@ function addToCall(calls: OpenCall[], { index, id, type: _, function: piece, ...
   const call = findCall(calls, { number, id, name }) ?? startCall(calls, number);
   Object.assign(call, own);
   call.id ||= id ?? '';
-  // Some servers repeat the whole name with every piece.
+  // Some servers repeat the whole name in every chunk.
   if (name !== call.function.name) call.function.name += name;
   call.function.arguments += piece?.arguments ?? '';
 }
 
 /**
- * Returns the call that a piece continues, or undefined if the piece starts one. Compatible servers send no index, or
- * one index for a whole batch. A piece with a name and a new id starts a new call.
+ * Returns the tool call that a chunk continues, or undefined if the chunk starts a new call. OpenAI-compatible servers
+ * may send no index, or the same index for all parallel calls. A chunk with a name and a new id therefore starts a new
+ * call.
  */
 function findCall(
   calls: readonly OpenCall[],

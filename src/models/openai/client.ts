@@ -5,18 +5,20 @@ import { commonOptions, dropForeignHeaders, type FailedCall, openAgent } from '.
 import { classifyFailure, type ProviderFailure } from '../provider-errors.ts';
 
 export interface OpenAiOptions {
-  /** `id` is the provider's name of the model. */
+  /** Properties of the model. `id` is the model's name at its provider. */
   readonly profile: ModelProfile;
-  /** API key. */
   readonly apiKey: string;
-  /** Address of a compatible server, with its `/v1`. */
+  /** Address of an OpenAI-compatible server, including its `/v1`. */
   readonly baseUrl?: string;
 }
 
-/** Always passed: without an address, the client would send the key to an address from the environment. */
+/**
+ * Default address. The client always gets an address, because otherwise it would send the key to an address from an
+ * environment variable.
+ */
 const BASE_URL = 'https://api.openai.com/v1';
 
-/** The client reads neither address, key nor headers from the environment. */
+/** Creates an SDK client that ignores environment variables for the address, the key and the headers. */
 export function openOpenAiClient(
   { apiKey, baseUrl = BASE_URL }: Pick<OpenAiOptions, 'apiKey' | 'baseUrl'>,
   dispatcher: Dispatcher = openAgent(),
@@ -34,8 +36,8 @@ export function openOpenAiClient(
 }
 
 /**
- * Classifies a failed call.
- * @throws the signal's reason if it ended the call
+ * Converts the error of a failed call into a `ModelError`.
+ * @throws the signal's reason if the signal ended the call
  */
 export function classifyOpenAiError(error: unknown, { signal, describe }: FailedCall): ModelError {
   signal.throwIfAborted();
@@ -43,7 +45,7 @@ export function classifyOpenAiError(error: unknown, { signal, describe }: Failed
 }
 
 function readApiError(error: unknown): ProviderFailure {
-  // Any other error may quote model output, which must not be matched against the error table.
+  // Any other error may quote model output, which must not be matched against the table of provider errors.
   if (!(error instanceof APIError)) return { message: '' };
   const { status, type, code, message, headers } = error as APIError;
   return { status, type, code, message, headers };

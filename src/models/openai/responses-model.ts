@@ -20,11 +20,14 @@ import { classifyOpenAiError, type OpenAiOptions, openOpenAiClient } from './cli
 type Response = OpenAI.Responses.Response;
 
 export interface ResponsesModelOptions extends OpenAiOptions {
-  /** Set to false for a model without reasoning, which refuses a request for encrypted reasoning. Default true. */
+  /** Set to false for a model without reasoning, because it refuses a request for encrypted reasoning. Default true. */
   readonly isReasoning?: boolean;
 }
 
-/** A stateless model of the Responses API: each request sends the history, with encrypted reasoning. */
+/**
+ * A model of OpenAI's Responses API. The server stores nothing: each request sends the whole history, with encrypted
+ * reasoning.
+ */
 export function responsesModel({ profile: given, isReasoning = true, ...connection }: ResponsesModelOptions): Model {
   const profile: ModelProfile = { ...given, format: 'openai-responses', renderOptions: { isReasoning } };
   const caller = { client: openOpenAiClient(connection), profile, isReasoning };
@@ -51,14 +54,15 @@ async function answerRequest(
   );
   const response = await readStream(events, describe, textNotifier(request.onText));
   if (!Array.isArray((response as Partial<Response> | undefined)?.output))
-    throw new ModelError('retry', 'the response is no answer');
+    throw new ModelError('retry', 'the response is not a model answer: a proxy may have replaced it');
   const usage = response.usage ? readResponsesUsage(response.usage) : undefined;
   return recordAnswer(readResponsesAnswer(response), profile, { version }, usage);
 }
 
 /**
- * Reads the response from the last event.
- * @throws ModelError. A failure inside a stream comes as an event without a status.
+ * Returns the whole response, which the last event of the stream contains. A failure inside the stream is an event
+ * without an HTTP status.
+ * @throws ModelError
  */
 async function readStream(
   events: AsyncIterable<OpenAI.Responses.ResponseStreamEvent>,
@@ -71,7 +75,7 @@ async function readStream(
       case 'response.output_text.delta':
       case 'response.refusal.delta':
         if (event.delta === '') break;
-        // `joinOutputTexts` separates two messages in the same way.
+        // Adds the same separator between two messages as `joinOutputTexts`.
         if (lastIndex !== undefined && lastIndex !== event.output_index) onText('\n\n');
         lastIndex = event.output_index;
         onText(event.delta);
@@ -88,7 +92,7 @@ async function readStream(
       default:
     }
   }
-  throw new ModelError('retry', 'the answer broke off');
+  throw new ModelError('retry', 'the stream ended before the answer was complete');
 }
 
 type CompactedResponse = OpenAI.Responses.CompactedResponse;
@@ -100,8 +104,8 @@ interface ResponsesCaller {
 }
 
 /**
- * Asks the API to compact what `generate` would send. The result is the user messages that it keeps, and an encrypted
- * item. The endpoint takes neither tools nor an output cap.
+ * Asks the API to compact the request that `generate` would send. The result holds the user messages that the API
+ * keeps, and an encrypted item. The API's endpoint accepts neither tools nor an output limit.
  * @throws ModelError
  */
 async function compactResponses(
@@ -109,7 +113,7 @@ async function compactResponses(
   request: ModelRequest,
 ): Promise<ModelCompaction> {
   const rendering = renderResponsesInSlices(toWireRequest(request, profile), { isReasoning });
-  // The endpoint writes no answer, so the context may end with any message (X4).
+  // The endpoint writes no answer, so the last message may have any role (wire rule X4).
   const { body, describe } = await renderChecked(rendering, (given) =>
     validateResponsesInSlices(given, { ...sizeContext(profile), isProbed: true }),
   );
@@ -121,20 +125,24 @@ async function compactResponses(
   return readCompaction(response, profile.id);
 }
 
-/** @throws ModelError if the response is no compaction */
+/** @throws ModelError if the response holds no compaction */
 function readCompaction(response: CompactedResponse, model: string): ModelCompaction {
-  // A proxy's error page arrives as text in place of an answer.
+  // A proxy may answer with an error page in place of a response.
   const { output, usage }: Partial<CompactedResponse> = response ?? {};
-  if (!Array.isArray(output)) throw new ModelError('retry', 'the response is no answer');
+  if (!Array.isArray(output))
+    throw new ModelError('retry', 'the response is not a model answer: a proxy may have replaced it');
   const items = output.map((item) => ({ ...item }));
   const paid = usage ? { usage: readResponsesUsage(usage) } : {};
   if (!items.some(({ type }) => type === 'compaction'))
-    throw new ModelError('fatal', 'the provider compacted nothing', { code: 'no_compaction', ...paid });
+    throw new ModelError('fatal', 'the provider did not compact the messages', { code: 'no_compaction', ...paid });
   const raw: RawItems = { format: 'openai-responses', model, items };
   return { raw, ...paid };
 }
 
-/** Counts reasoning as kept, because requests repeat reasoning until the version changes. */
+/**
+ * Converts the API's token usage. Reasoning counts as kept in the context, because later requests repeat it until the
+ * context gets a new version.
+ */
 function readResponsesUsage({ input_tokens, output_tokens, ...details }: OpenAI.Responses.ResponseUsage): ModelUsage {
   const input: Partial<typeof details.input_tokens_details> = details.input_tokens_details ?? {};
   return {

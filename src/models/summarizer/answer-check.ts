@@ -2,17 +2,26 @@ import type { ModelAnswer } from '../../domain/model.ts';
 
 export interface SummarySource {
   readonly tokens: number;
-  /** Text that the answer may not copy. An answer may copy an earlier record. */
+  /**
+   * Text that a summary may not merely copy: the messages that are summarized. Copying an earlier summary is allowed.
+   */
   readonly transcript: string;
 }
 
-/** Characters that are compared at once. Names and paths are shorter, most copied lines longer. */
+/**
+ * Length of the pieces of text that are compared. Most names and paths are shorter, and most copied lines are longer.
+ */
 const CHUNK_CHARS = 24;
-/** Largest share of copied text. A record quotes names and errors, but above this share it is a copy. */
+/**
+ * Maximum share of copied text in a summary. A summary quotes names and errors, but above this share it is only a copy.
+ */
 const MAX_ECHO = 0.5;
-/** Number of characters of an answer that are checked for copies, which bounds the memory of the check. */
+/** Number of characters of an answer that are checked for copied text. Limits the memory of the check. */
 const ECHO_CHARS = 65_536;
-/** Longest refusal. A longer text may start like a refusal and be a record: "I cannot log in" is a user's goal. */
+/**
+ * Maximum length of a text that can count as a refusal. A longer text may start like a refusal and still be a summary:
+ * "I cannot log in" is a user's goal.
+ */
 const MAX_REFUSAL_CHARS = 400;
 const TASK = '(?:help|assist|summari[sz]e|comply|provide|process|continue|write|create|do (?:that|this|so))';
 const REFUSALS = [
@@ -29,19 +38,20 @@ const REFUSALS = [
   /^(?:申し訳|すみません)/,
 ];
 
-/** @returns why an answer is no record, or undefined if it may be one */
+/** @returns why a model's answer cannot be used as a summary, or undefined if it may be one */
 export function findAnswerFault(
   { content, toolCalls, end }: ModelAnswer,
   answerTokens: number,
   source: SummarySource,
 ): string | undefined {
-  if (toolCalls.length > 0) return 'the model called a tool';
-  if (end === 'cut_off') return 'the answer was cut off';
-  if (end === 'refusal' || isRefusal(content)) return 'the model declined';
-  if (content.trim() === '') return 'the answer was empty';
-  if (answerTokens >= source.tokens) return `${answerTokens} tokens, not smaller than the source of ${source.tokens}`;
+  if (toolCalls.length > 0) return 'the model called a tool instead of writing a summary';
+  if (end === 'cut_off') return 'the summary was cut off at the output limit';
+  if (end === 'refusal' || isRefusal(content)) return 'the model declined to write a summary';
+  if (content.trim() === '') return 'the summary is empty';
+  if (answerTokens >= source.tokens)
+    return `the summary has ${answerTokens} tokens, and the messages only ${source.tokens}`;
   if (measureEcho(content.slice(0, ECHO_CHARS), source.transcript) > MAX_ECHO)
-    return 'the answer repeats the transcript';
+    return 'the summary only repeats the messages';
   return undefined;
 }
 
@@ -51,8 +61,8 @@ function isRefusal(text: string): boolean {
 }
 
 /**
- * Share of a text that is copied from another byte for byte. Linear in both texts: the source may have megabytes, so
- * its chunks do not overlap, and only chunks found in the text are kept.
+ * Returns the share of a text that is copied byte for byte from a source. The source may have megabytes. Its pieces
+ * therefore do not overlap, and only pieces that occur in the text are kept, so that time grows linearly.
  */
 function measureEcho(text: string, source: string): number {
   const said = new Set<string>();

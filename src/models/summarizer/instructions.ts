@@ -2,7 +2,10 @@ import type { EarlierSummary } from '../../domain/ports/summarizer.ts';
 import { SECTIONS } from './sections.ts';
 import { renderRecord, renderTranscript, renderUserRequest, type TranscriptMessage } from './transcript.ts';
 
-/** Task of one call: write a record of a transcript, update records with a transcript, or merge records. */
+/**
+ * Input of one model call: messages to summarize, earlier summaries, or both. The model writes a summary, updates the
+ * earlier summaries, or merges them.
+ */
 export interface SummaryTask {
   readonly messages: readonly TranscriptMessage[];
   readonly records: readonly EarlierSummary[];
@@ -11,7 +14,8 @@ export interface SummaryTask {
 }
 
 /**
- * Models obey word limits better than token limits. A word has about 1.3 tokens in English, and more in most languages.
+ * Words that the model may write for each token of its limit, because models obey word limits better than token limits.
+ * A word has about 1.3 tokens in English, and more in most languages.
  */
 const WORDS_A_TOKEN = 0.6;
 
@@ -28,7 +32,7 @@ const RULES = [
   'were made and the files and ids that they touched: do not list them.',
 ].join(' ');
 
-/** @param prompt further instructions of the policy */
+/** @param prompt additional instructions from the policy */
 export function renderSystem(prompt: string | undefined): string {
   const sections = Object.values(SECTIONS).flatMap((section) =>
     'asks' in section ? [`${section.heading}\n${section.asks}`] : [],
@@ -37,7 +41,7 @@ export function renderSystem(prompt: string | undefined): string {
   return [ROLE, outline, RULES, ...(prompt === undefined ? [] : [prompt])].join('\n\n');
 }
 
-/** Repeats the instructions behind the data, because a model forgets earlier instructions over a long transcript. */
+/** Repeats the instructions after the messages, because a model forgets instructions that come before a long text. */
 export function renderTask({ messages, records, userRequest, maxTokens }: SummaryTask): string {
   const words = Math.max(20, Math.floor(maxTokens * WORDS_A_TOKEN));
   return [

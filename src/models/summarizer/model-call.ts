@@ -14,14 +14,14 @@ export interface ModelCallPorts {
   readonly model: Model;
   readonly clock: Clock;
   readonly timeoutMs: number;
-  /** No spans are recorded if this is absent. */
+  /** Trace recorder. If absent, no trace spans are recorded. */
   readonly tracing?: Tracing | undefined;
 }
 
 export interface ModelCallInput {
   readonly system: string;
   readonly content: string;
-  /** Tokens of `system` and `content`. */
+  /** Tokens of `system` and `content` together. */
   readonly tokens: number;
   readonly maxOutputTokens: number;
 }
@@ -31,11 +31,11 @@ export type SummaryCallResult<Answer = ModelAnswer> =
   | { readonly status: 'overflow'; readonly tokens: number }
   | { readonly status: 'failed'; readonly why: string };
 
-/** Tokens that a request with one message has besides its texts. */
+/** Tokens of a request with one message, without its texts. */
 const FRAME_TOKENS = 4 + FRAMING_TOKENS;
 
 /**
- * Asks the model to answer one text.
+ * Sends one text to the model and returns its answer.
  * @throws ModelError of kind `retry`, or the signal's reason
  */
 export async function callSummaryModel(
@@ -80,7 +80,7 @@ interface CallEnd {
 }
 
 /**
- * Runs one call within its timeout, whether or not the model reacts to its signal.
+ * Runs one model call within its timeout. The model does not have to react to its abort signal.
  * @throws ModelError of kind `retry`, or the signal's reason
  */
 export function timeCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
@@ -91,7 +91,7 @@ export function timeCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
 ): Promise<SummaryCallResult<Answer>> {
   const { model, tracing = noTracing } = ports;
   const { maxOutputTokens } = input;
-  // A summarizer's model reads the log, not a compacted context.
+  // `isCompacted` is false: a summarizing model reads the log's messages, not a compacted context.
   const about = { kind: 'model_call', profile: model.profile, maxOutputTokens, isCompacted: false } as const;
   return tracing.inSpan(about, () => runCall(ports, input, request, call));
 }
@@ -132,13 +132,13 @@ async function runCall<Answer extends Pick<ModelAnswer, 'usage' | 'model'>>(
   } catch (error) {
     report(nameOutcome(error, ended, timeout), { error });
     ended.throwIfAborted();
-    if (timeout.aborted) return { status: 'failed', why: `no answer within ${timeoutMs} ms` };
+    if (timeout.aborted) return { status: 'failed', why: `the model did not answer within ${timeoutMs} ms` };
     return readFailure(error, tokens);
   }
 }
 
 /**
- * Maps any error of a model, which may be user code.
+ * Runs a model call and converts any error into a `ModelError`, because a model may be user code.
  * @throws ModelError
  */
 async function callSafely<Answer>(call: () => Promise<Answer>, clock: Clock): Promise<Answer> {

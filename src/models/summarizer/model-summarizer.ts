@@ -15,26 +15,27 @@ export interface ModelSummarizerOptions {
   readonly counter: TokenCounter;
   readonly clock: Clock;
   readonly tracing?: Tracing | undefined;
-  /** Instructions of the policy, added to ours. */
+  /** Instructions from the policy, appended to the built-in ones. */
   readonly prompt?: string | undefined;
   /**
-   * Timeout of one call. A pass waits a minute for its summaries, and the next summarizer needs time too. Default 40 s.
+   * Timeout of one model call, in ms. A compaction waits a minute for its summaries, and a fallback summarizer needs
+   * part of it. Default 40,000.
    */
   readonly callTimeoutMs?: number;
 }
 
 const CALL_TIMEOUT_MS = 40_000;
-/** Smallest token limit of a record. With fewer tokens, a section holds hardly a sentence. */
+/** Minimum token limit of a summary. With fewer tokens, a section has room for hardly a sentence. */
 const MIN_TOKENS = 100;
-/** Tokens that are kept of the user's request, because a user message may have a megabyte. */
+/** Number of tokens that are kept of the user's request, because a user message may have a megabyte. */
 const MAX_USER_REQUEST_TOKENS = 1_000;
-/** Number of times that the input is halved when the provider refuses it as too large. */
+/** How often the input is halved when the provider refuses it as too large. */
 const MAX_HALVINGS = 3;
 
 /**
- * Summarizes with a model. The model writes a record of sections, and code fills some sections from the calls. A
- * sequence larger than the window is split between groups, summarized in parts and merged. Refuses an answer that is no
- * record of its input.
+ * Creates a summarizer that uses a model. The model writes a summary of several sections, and code adds sections about
+ * the tool calls. Messages that do not fit into the model's window are split, summarized in parts and merged. An answer
+ * that is no summary of its input is refused.
  */
 export function createModelSummarizer(options: ModelSummarizerOptions): Summarizer {
   const { model, counter, prompt, callTimeoutMs: timeoutMs = CALL_TIMEOUT_MS } = options;
@@ -43,7 +44,7 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
     id: model.profile.id,
     async summarize(request) {
       if (request.maxTokens < MIN_TOKENS) {
-        return { status: 'unfit', why: `${request.maxTokens} tokens are too few for a record` };
+        return { status: 'unfit', why: `a limit of ${request.maxTokens} tokens is too small for a summary` };
       }
       const facts = await readCallFacts(counter, request);
       const maxTokens = request.maxTokens - (await counter.count(`${renderSections(facts)}\n`));
@@ -60,17 +61,20 @@ export function createModelSummarizer(options: ModelSummarizerOptions): Summariz
       });
       const written = await writeHalving(writing);
       if (written.status === 'overflow')
-        return { status: 'refused', why: 'every part is larger than the window of the model' };
+        return { status: 'refused', why: "even a part of the messages does not fit into the model's window" };
       if (written.status !== 'written') return written;
       const text = await renderWithin(counter, request.maxTokens, { sections: written.sections, facts });
       return text === undefined
-        ? { status: 'refused', why: `${request.maxTokens} tokens are too few for any section` }
+        ? {
+            status: 'refused',
+            why: `a limit of ${request.maxTokens} tokens is too small for any section of the summary`,
+          }
         : { status: 'written', text, isUpdate: written.isUpdate };
     },
   };
 }
 
-/** @returns undefined if no section of the model would fit beside the sections that code writes */
+/** @returns undefined if none of the model's sections fits beside the sections that code writes */
 async function renderWithin(
   counter: TokenCounter,
   maxTokens: number,
@@ -81,14 +85,14 @@ async function renderWithin(
     const fitted = await fitSections(counter, sections, room);
     if (fitted.size === 0) return undefined;
     const text = renderSections(new Map([...fitted, ...facts]));
-    // Joined sections may have a token or two more than the same sections counted separately.
+    // A joined text may have a token or two more than the sum of its sections.
     const excess = (await counter.count(text)) - maxTokens;
     if (excess <= 0) return text;
     room -= excess;
   }
 }
 
-/** Starts with the profile's window, and halves the input while the provider refuses it as too large. */
+/** Starts with as much input as the model's window allows, and halves it while the provider refuses it as too large. */
 async function writeHalving(writing: RecordWriting): Promise<RecordResult> {
   let inputTokens = await writing.measureInput();
   for (let halvings = 0; ; halvings += 1) {
@@ -98,17 +102,17 @@ async function writeHalving(writing: RecordWriting): Promise<RecordResult> {
   }
 }
 
-/** Largest shares of the record's token limit for the sections that code writes. */
+/** Maximum shares of the summary's token limit for the sections that code writes. */
 const ARTIFACTS_SHARE = 0.12;
 const EFFECTS_SHARE = 0.25;
 const LINE_CHARS = 160;
-/** Matches the names of read-only tools. Repeating their calls is harmless, so those calls are listed last. */
+/** Matches the names of read-only tools. Repeating their calls is harmless, so they are listed after other calls. */
 const READ_ONLY_NAME =
   /(?:^|[_.-])(?:get|read|list|search|find|view|show|look|fetch|query|grep|glob|ls|cat|describe|check|inspect|think)(?:$|[_.-]|(?=[A-Z]))/;
 
 /**
- * Lists paths and ids of calls, and the calls with their outcomes, from the log. A model's own list could make an agent
- * repeat an action, or believe that it was done.
+ * Reads from the log which paths and ids the tool calls used, and how each call ended. A list that a model writes could
+ * be wrong: the agent might repeat an action, or believe that an action was done.
  */
 async function readCallFacts(
   counter: TokenCounter,
@@ -144,7 +148,7 @@ function isReadOnly({ name }: CallRecord): boolean {
   return READ_ONLY_NAME.test(name);
 }
 
-/** Lists calls in order. If not all fit, read-only calls are left out first. */
+/** Lists tool calls in order. If not all fit into the token limit, read-only calls are left out first. */
 function takeEffects(counter: TokenCounter, calls: readonly CallRecord[], maxTokens: number): string[] {
   const ranked = [...calls.filter((call) => !isReadOnly(call)), ...calls.filter(isReadOnly)];
   const lines = takeFitting(
@@ -162,7 +166,8 @@ function takeEffects(counter: TokenCounter, calls: readonly CallRecord[], maxTok
 }
 
 /**
- * Takes texts until one does not fit. Later texts are not rendered, because rendering a call reads its whole result.
+ * Takes texts until the next one exceeds the token limit. Later texts are not rendered, because rendering a call reads
+ * its whole result.
  */
 function takeFitting(counter: TokenCounter, texts: Iterable<string>, maxTokens: number): string[] {
   const taken: string[] = [];

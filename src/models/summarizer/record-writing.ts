@@ -17,7 +17,7 @@ export interface RecordWritingOptions extends ModelCallPorts {
   readonly counter: TokenCounter;
   readonly system: string;
   readonly request: Omit<SummaryRequest, 'userRequest'> & { readonly userRequest: string | undefined };
-  /** Token limit of the record without the sections that code writes. */
+  /** Token limit of the summary, without the sections that code writes. */
   readonly maxTokens: number;
 }
 
@@ -29,18 +29,24 @@ export type RecordResult =
 
 type WrittenPart = { readonly status: 'written'; readonly text: string } | Exclude<RecordResult, { status: 'written' }>;
 
-/** Factor by which an answer may exceed its token limit before the call is cut off. The excess is clipped. */
+/**
+ * Factor by which an answer may exceed its token limit before the model's output is cut off. The excess is clipped
+ * afterwards.
+ */
 const OVERRUN = 2;
-/** Tokens that the output cap allows for thinking, beside the answer. */
+/** Tokens that the output limit allows for thinking, in addition to the summary. */
 const THINKING_TOKENS = 4_096;
-/** Largest share of the window for output. The rest is left for input. */
+/** Maximum share of the model's window for output. The rest is left for input. */
 const MAX_OUTPUT_SHARE = 0.5;
 const TASK_TOKENS = 250;
 const MIN_PART_TOKENS = 64;
-/** If earlier records would fill a larger share of the input, the log is read again in place of the records. */
+/**
+ * Maximum share of the input for earlier summaries. If they are larger, the summarizer reads the original messages
+ * instead.
+ */
 const MAX_EARLIER_SHARE = 0.25;
 
-/** Writes the record of one sequence, in one call or in parts that another call merges. */
+/** Writes the summary of a range of messages, with one model call, or in parts that another call merges. */
 export class RecordWriting {
   readonly #options: RecordWritingOptions;
   readonly #maxOutputTokens: number;
@@ -55,7 +61,7 @@ export class RecordWriting {
     );
   }
 
-  /** Returns the number of data tokens that fit into one call. */
+  /** Returns the number of tokens of messages and earlier summaries that fit into one call. */
   async measureInput(): Promise<number> {
     const { counter, model, system, request } = this.#options;
     const { windowTokens, upperBoundFactor } = model.profile;
@@ -64,15 +70,15 @@ export class RecordWriting {
   }
 
   /**
-   * @param inputTokens tokens of data in one call
-   * @throws as `callSummaryModel` does
+   * @param inputTokens maximum tokens of messages and earlier summaries in one call
+   * @throws the errors of `callSummaryModel`
    */
   async write(inputTokens: number): Promise<RecordResult> {
     const { request, maxTokens } = this.#options;
     const earlier = await this.#chooseEarlier(inputTokens);
     const roomTokens = inputTokens - earlier.tokens;
     if (roomTokens < MIN_PART_TOKENS)
-      return { status: 'refused', why: 'every part is larger than the window of the model' };
+      return { status: 'refused', why: "even a part of the messages does not fit into the model's window" };
     const parts = await this.#split(earlier.records, roomTokens);
     const isUpdate = earlier.records.length > 0;
     const [part] = parts;
@@ -83,7 +89,7 @@ export class RecordWriting {
     return this.#writeParts(parts, earlier.records, Math.min(maxTokens, Math.floor(roomTokens / parts.length)));
   }
 
-  /** Returns all earlier summaries, or none if they would take too much of a call. */
+  /** Returns all earlier summaries, or none if they would take too large a share of the input. */
   async #chooseEarlier(inputTokens: number): Promise<{ records: readonly EarlierSummary[]; tokens: number }> {
     const { counter, request } = this.#options;
     const records = (request.earlier ?? []).map(withoutFacts);
@@ -114,10 +120,14 @@ export class RecordWriting {
     maxTokens: number,
   ): Promise<RecordResult> {
     const { request } = this.#options;
-    if (maxTokens < MIN_PART_TOKENS) return { status: 'refused', why: `${parts.length} parts are too many to merge` };
+    if (maxTokens < MIN_PART_TOKENS)
+      return {
+        status: 'refused',
+        why: `the messages were split into ${parts.length} parts, which are too many to merge into one summary`,
+      };
     const records: EarlierSummary[] = [];
     const { userRequest } = request;
-    // The calls run one after another, because parallel calls would use up the rate limit that turns share.
+    // The calls run one after another. Parallel calls would use up the provider's rate limit, which turns need too.
     for (const { messages } of parts) {
       const part = await this.#writePart({ messages, records: [], userRequest, maxTokens });
       if (part.status !== 'written') return part;
@@ -130,7 +140,7 @@ export class RecordWriting {
     );
   }
 
-  /** Writes a part, or reads the part that an earlier attempt at the same sequence has paid for. */
+  /** Writes the summary of a part, or reads it from the store if an earlier attempt has already written it. */
   async #writePart(task: SummaryTask): Promise<WrittenPart> {
     const { model, system, request } = this.#options;
     const key = hashTexts(model.profile.id, system, renderTask(task));
@@ -166,12 +176,15 @@ function coverOf(messages: readonly TranscriptMessage[]): SeqRange {
   return { from: messages[0]?.seq ?? 1, to: messages.at(-1)?.seq ?? 1 };
 }
 
-/** Drops the sections that code writes. They are written again from all calls. */
+/** Removes the sections that code writes from an earlier summary. They are written again from all calls. */
 function withoutFacts({ text, covers }: EarlierSummary): EarlierSummary {
   return { text: renderSections(readSections(text)), covers };
 }
 
-/** Returns the parts of a range outside the other ranges. @param others in ascending order */
+/**
+ * Returns the parts of a range that are in none of the other ranges.
+ * @param others in ascending order
+ */
 function findUncovered({ from, to }: SeqRange, others: readonly SeqRange[]): SeqRange[] {
   const stretches: SeqRange[] = [];
   let next = from;

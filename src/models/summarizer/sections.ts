@@ -1,7 +1,9 @@
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import { fairShare } from '../structural/text.ts';
 
-/** Sections of a record in their order. `asks` instructs the model. Code writes the sections without `asks`. */
+/**
+ * Sections of a summary in their order. `asks` tells the model what to write. Code writes the sections without `asks`.
+ */
 export const SECTIONS = {
   goal: { heading: '## Goal', asks: 'the purpose of all this, in a sentence or two' },
   requests: { heading: '## User requests', asks: 'every request, with all of its conditions, in the words used' },
@@ -22,12 +24,14 @@ const names = Object.keys(SECTIONS) as Section[];
 const headings = new Map(names.map((name) => [foldHeading(SECTIONS[name].heading), name]));
 
 const HEADING = /^ {0,3}(?:#{1,6}\s|\*\*)/;
-/** Matches the heading of a section that only code may write, as a model may word the heading. */
+/** Matches the heading of a section that only code may write, as a model might spell it. */
 const FILLED = /^(?:artifacts?|side effects?)\b/;
 const LIST_MARKS = /^[-*\s]+/;
 const NOTHING = /^(?:none|nothing|n\/a|[–—])?[.\s]*$/i;
 
-/** Reads a model's answer. Drops text before the first section, and the sections that only code may write. */
+/**
+ * Reads the sections of a model's answer. Drops text before the first section, and sections that only code may write.
+ */
 export function readSections(text: string): Sections {
   const bodies = new Map<Section, string[]>();
   let body: string[] = [];
@@ -51,7 +55,7 @@ export function renderSections(sections: Sections): string {
     .join('\n');
 }
 
-/** Clips the longest sections, so that a long list does not displace the others. */
+/** Clips the longest sections to the token limit, so that one long list does not displace the other sections. */
 export async function fitSections(counter: TokenCounter, sections: Sections, maxTokens: number): Promise<Sections> {
   const bodies = [...sections];
   const framed = bodies.map(([name]) => counter.countSync(`${SECTIONS[name].heading}\n\n`));

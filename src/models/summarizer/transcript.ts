@@ -4,7 +4,7 @@ import type { EarlierSummary } from '../../domain/ports/summarizer.ts';
 import type { TokenCounter } from '../../domain/ports/token-counter.ts';
 import { fairShare } from '../structural/text.ts';
 
-/** A rendered message. Only `body` is ever clipped, so that every message keeps its closing tag. */
+/** A message as text for the model. Only `body` is ever clipped, so that every message keeps its closing tag. */
 export interface TranscriptMessage {
   readonly seq: number;
   readonly open: string;
@@ -12,10 +12,13 @@ export interface TranscriptMessage {
   readonly close: string;
 }
 
-/** Matches our own tags. They are escaped in data, so that data cannot open or close a message or a record. */
+/**
+ * Matches the tags that turnfold puts around messages and summaries. They are escaped in messages, so that a message
+ * cannot open or close such a tag.
+ */
 const OWN_TAG = /<(?=[\s/]*(?:transcript|message|call|record|user_request)\b)/gi;
 
-/** @param firstSeq seq of the first message. Seqs have no gap. */
+/** @param firstSeq log number (seq) of the first message. The numbers have no gaps. */
 function renderMessages(messages: readonly Message[], firstSeq: number): TranscriptMessage[] {
   const callNames = new Map(messages.flatMap(({ toolCalls = [] }) => toolCalls.map(({ id, name }) => [id, name])));
   return messages.map((message, position) => {
@@ -66,7 +69,7 @@ function breakTags(text: string): string {
 
 export interface TranscriptPart {
   readonly messages: readonly TranscriptMessage[];
-  /** Tokens without the transcript's own tags. */
+  /** Tokens of the part, without the tags around the whole text. */
   readonly tokens: number;
 }
 
@@ -75,16 +78,19 @@ interface Counted {
   readonly tokens: number;
 }
 
-/** Tokens of the line breaks around a body, and the tokens that joined texts may add. */
+/** Tokens of the line breaks around a message, and tokens that joining the texts may add. */
 const SEAM_TOKENS = 4;
-/** Share of a clipped message that is kept from its start. The rest is kept from its end, where errors stand. */
+/**
+ * Share of a clipped message that is kept from its start. The rest is kept from its end, where error messages usually
+ * are.
+ */
 const HEAD_SHARE = 0.6;
 const OMISSION = '\n[… left out …]\n';
 const OMISSION_TOKENS = 10;
 
 /**
- * Splits a transcript between groups into parts of at most `maxTokens`. A call and its results stay in one part. The
- * largest messages of a larger group are clipped.
+ * Splits messages into parts of at most `maxTokens`. A tool call and its results stay in one part. If they are larger
+ * than a part, their largest messages are clipped.
  */
 export async function splitTranscript(
   counter: TokenCounter,
@@ -111,7 +117,9 @@ export async function splitTranscript(
   return parts;
 }
 
-/** Tells for each message whether a part may start there, because every earlier call has its result before. */
+/**
+ * Returns for each message whether a part may start there: all earlier tool calls must have their results before it.
+ */
 function findBorders(messages: readonly Message[]): boolean[] {
   const resultAt = new Map(messages.map(({ toolCallId }, position) => [toolCallId, position]));
   let reach = -1;

@@ -145,22 +145,30 @@ describe('an earlier summary', () => {
 describe('a bad answer is refused', () => {
   const transcript = HISTORY.map(({ content }) => content).join('\n');
   it.each([
-    ['is empty', { content: ' \n' }, 'the answer was empty'],
-    ['is cut off', { content: RECORD, end: 'cut_off' }, 'the answer was cut off'],
-    ['ends as a refusal', { content: RECORD, end: 'refusal' }, 'the model declined'],
+    ['is empty', { content: ' \n' }, 'the summary is empty'],
+    ['is cut off', { content: RECORD, end: 'cut_off' }, 'the summary was cut off at the output limit'],
+    ['ends as a refusal', { content: RECORD, end: 'refusal' }, 'the model declined to write a summary'],
     [
       'calls a tool',
       { content: RECORD, toolCalls: [{ name: 'delete_all', arguments: {} }] },
-      'the model called a tool',
+      'the model called a tool instead of writing a summary',
     ],
-    ['declines', { content: 'I’m sorry, but I can’t help with that.' }, 'the model declined'],
-    ['declines under a heading', { content: '## Goal\nI cannot summarize this conversation.' }, 'the model declined'],
-    ['declines in German', { content: '## Goal\nEs tut mir leid, das geht nicht.' }, 'the model declined'],
-    ['declines in Chinese', { content: '抱歉，我无法总结。' }, 'the model declined'],
+    ['declines', { content: 'I’m sorry, but I can’t help with that.' }, 'the model declined to write a summary'],
+    [
+      'declines under a heading',
+      { content: '## Goal\nI cannot summarize this conversation.' },
+      'the model declined to write a summary',
+    ],
+    [
+      'declines in German',
+      { content: '## Goal\nEs tut mir leid, das geht nicht.' },
+      'the model declined to write a summary',
+    ],
+    ['declines in Chinese', { content: '抱歉，我无法总结。' }, 'the model declined to write a summary'],
     [
       'copies the transcript',
       { content: `## State\n${transcript.slice(0, 1_500)}` },
-      'the answer repeats the transcript',
+      'the summary only repeats the messages',
     ],
     [
       'answers the conversation',
@@ -170,7 +178,7 @@ describe('a bad answer is refused', () => {
     [
       'is longer than its source',
       { content: `## State\n${prose(4_000, 9)}` },
-      expect.stringMatching(/not smaller than the source/),
+      expect.stringMatching(/the summary has \d+ tokens, and the messages only \d+/),
     ],
   ] as const)('a summary is refused if the answer of its model %s', async (_, answer, why) => {
     const world = await openWorld({ decide: () => answer });
@@ -218,7 +226,7 @@ describe('a call that fails', () => {
 
   it('a summary call ends at its timeout, even if the model ignores its signal', async () => {
     const world = await openWorld({ decide: () => new Promise(() => undefined), callTimeoutMs: 1 });
-    expect(await world.summarize()).toEqual({ status: 'failed', why: 'no answer within 1 ms' });
+    expect(await world.summarize()).toEqual({ status: 'failed', why: 'the model did not answer within 1 ms' });
     expect(world.calls).toMatchObject([{ outcome: 'timeout' }]);
   });
 
@@ -394,7 +402,7 @@ describe('a sequence larger than the window', () => {
     });
     expect(await world.summarize({ messages, maxTokens: 1_000 })).toEqual({
       status: 'refused',
-      why: 'the answer was empty',
+      why: 'the summary is empty',
     });
   });
 

@@ -43,7 +43,7 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
     await using provider = await startProvider({ answers: [silent] });
     expect(await summarize(provider)).toMatchObject({
       status: 'failed',
-      why: expect.stringMatching(/no answer within/),
+      why: expect.stringMatching(/did not answer within/),
     });
   });
 

@@ -79,7 +79,7 @@ it('a model in the chain is not asked for a sequence that is too small, and its 
     {
       outcome: 'written',
       written: { by: 'structural', isFallback: false },
-      why: expect.stringMatching(/^small: \d\d tokens are too few for a record$/),
+      why: expect.stringMatching(/^small: a limit of \d\d tokens is too small for a summary$/),
     },
   ]);
 });
@@ -90,7 +90,7 @@ it('a model in the chain is reported as refused, even if the next one wrote the 
   const ended = {
     outcome: 'written',
     written: { by: 'structural', isFallback: true },
-    why: 'small: the answer was empty',
+    why: 'small: the summary is empty',
   };
   expect(world.eventsOf('summary_ended')).toMatchObject([ended, ended]);
 });
@@ -99,7 +99,7 @@ it('a model in the chain is reported as refused, even if it is the only one', as
   const world = await openWorld(() => ({ content: 'I cannot help with that.' }));
   world.summarizers = world.summarizers.slice(0, 1);
   await world.runPass();
-  const ended = { outcome: 'refused', why: 'small: the model declined' };
+  const ended = { outcome: 'refused', why: 'small: the model declined to write a summary' };
   expect(world.eventsOf('summary_ended')).toMatchObject([ended, ended]);
 });
 

@@ -144,7 +144,7 @@ it.each([
   ['its provider', {}],
   ['its provider, in the time that the turn has', { turnTimeoutMs: 3_600_000 }],
 ])('a turn that was suspended too often keeps the last error of %s, and so does each of its calls', async (_, time) => {
-  const overloaded = new ModelError('retry', 'the provider failed (503 overloaded_error)', {
+  const overloaded = new ModelError('retry', 'the provider had an internal error (503 overloaded_error)', {
     code: 'overloaded_error',
   });
   const world = await Fixture.open({ model: scriptedModel({ decide: () => overloaded }), ...time });
@@ -156,7 +156,7 @@ it.each([
   expect((await world.view('t1'))?.failure).toEqual({
     code: 'retries_exhausted',
     message:
-      'step model-1 was suspended too often. Its last wait was for retry: the provider failed (503 overloaded_error)',
+      'step model-1 was suspended too often. Its last wait was for retry: the provider had an internal error (503 overloaded_error)',
     details: { step: 'model-1', code: 'overloaded_error' },
   });
   const told = { outcome: 'retry', why: overloaded.message, code: 'overloaded_error' };

@@ -37,9 +37,9 @@ it('the scripted model answers the expected calls in order and completes what a 
 });
 
 it.each([
-  [{ role: 'tool' as const }, /last message of user, expected tool/],
-  [{ content: 'two' }, /last message is not two/],
-  [{ content: /two/ }, /last message is not \/two\//],
+  [{ role: 'tool' as const }, /the last message has the role user, expected tool/],
+  [{ content: 'two' }, /the text of the last message does not match two/],
+  [{ content: /two/ }, /the text of the last message does not match \/two\//],
   [{ messages: 3 }, /2 messages, expected 3/],
 ])('the scripted model fails on a call that is not %j', async (expected, why) => {
   const model = scriptedModel({ steps: [{ expect: expected, answer: {} }] });
@@ -52,7 +52,10 @@ it('the scripted model fails on a call too many and on calls too few', async () 
   expect(() => model.assertDone()).toThrow('1 of 1 steps were not used');
   await model.generate(request('one'));
   model.assertDone();
-  await expect(model.generate(request('two'))).rejects.toMatchObject({ kind: 'fatal', message: /unexpected call 2/ });
+  await expect(model.generate(request('two'))).rejects.toMatchObject({
+    kind: 'fatal',
+    message: /call 2 is not in the script/,
+  });
 });
 
 it('the scripted model throws the error of the script, waits for its promise, and rejects with the reason of an abort', async () => {
