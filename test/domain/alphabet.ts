@@ -66,12 +66,15 @@ export function logOf(line: string): LogEntry[] {
   return buildLog(messagesOf(line));
 }
 
-/** The whole line as the context of a conversation that was never compacted. */
+/** The context of a conversation with these messages that was never compacted. */
 export function contextOf(line: string): Context {
   return contextOfLog(logOf(line), START_VERSION);
 }
 
-/** The line with `.` for evicted messages and a digit for those of the first, second, … sequence. */
+/**
+ * Writes the line with `.` for evicted messages, and with a digit for messages of the first, second, … summarized
+ * range.
+ */
 export function maskLine(line: string, evicted: readonly SeqRange[], sequences: readonly SeqRange[]): string {
   const letters = lettersOf(line).split('');
   const paint = ({ from, to }: SeqRange, mark: string): void => {

@@ -13,7 +13,7 @@ function afterPasses(outcomes: readonly PassOutcome[], tokens = 1_000, stepToken
 
 describe('backoff', () => {
   test.each<PassOutcome>([{ kind: 'none' }, { kind: 'no_reason' }, { kind: 'infeasible' }, noGain])(
-    'a pass that ended as $kind is not requested again until the context grew by minSequenceTokens',
+    'after compaction ended as $kind, it is not requested again until the context grew by minSequenceTokens',
     (outcome) => {
       const backoff = afterPasses([outcome]);
       expect(isBackedOff(backoff, 1_000)).toBe(true);
@@ -22,13 +22,13 @@ describe('backoff', () => {
     },
   );
 
-  test('a context of the same size requests no pass again, even if minSequenceTokens is 0', () => {
+  test('compaction is not requested again at the same context size, even if minSequenceTokens is 0', () => {
     const backoff = afterPasses([{ kind: 'none' }], 1_000, 0);
     expect(isBackedOff(backoff, 1_000)).toBe(true);
     expect(isBackedOff(backoff, 1_001)).toBe(false);
   });
 
-  test('a commit ends the backoff, and a failed or postponed pass leaves the backoff unchanged', () => {
+  test('a commit ends the backoff, and a failed or postponed compaction leaves it unchanged', () => {
     const shut = afterPasses([noGain, noGain]);
     expect(nextBackoff(shut, { kind: 'committed', version: 4 }, 1_000, 256)).toStrictEqual(NO_BACKOFF);
     expect(nextBackoff(shut, { kind: 'failed', code: 'conflict' }, 1_000, 256)).toBe(shut);
@@ -48,17 +48,17 @@ describe('the size below which an append requests no pass', () => {
     ['the end of the backoff, if the hard limit is reached already', shut, { ...at, hardTokens: 1_000 }, 556],
     ['fewer tokens, if the model counts more tokens than we do', shut, { ...at, calibration: 2 }, 428],
     ['the present size, if the backoff has ended since', shut, { ...at, tokens: 2_000, messageTokens: 1_300 }, 1_300],
-  ])('the size below which an append requests no pass is %s', (_, backoff, size, expected) => {
+  ])('the context size below which an append requests no compaction is %s', (_, backoff, size, expected) => {
     expect(backOffAppends(backoff, size)).toStrictEqual({ ...backoff, appendsBelowMessageTokens: expected });
   });
 
-  test('an append may request a pass at any size without a backoff', () => {
+  test('an append may request compaction at any size if no backoff is active', () => {
     expect(backOffAppends(NO_BACKOFF, at)).toBe(NO_BACKOFF);
   });
 });
 
 describe('backoff after gainless passes', () => {
-  test('a backoff starts after three passes in a row without gain and ends after 15 % growth', () => {
+  test('a backoff starts after three compactions in a row without gain, and ends after 15 % growth', () => {
     expect(afterPasses([noGain, noGain])).toMatchObject({ gainlessPasses: 2, noGainBelowTokens: 0 });
     const open = afterPasses([noGain, noGain, noGain]);
     expect(open).toMatchObject({ gainlessPasses: 3, noGainBelowTokens: 1_150 });
@@ -67,18 +67,18 @@ describe('backoff after gainless passes', () => {
     expect(isBackedOff(light, 1_150)).toBe(false);
   });
 
-  test('a backoff starts again from the new size after the next gainless pass', () => {
+  test('after the next compaction without gain, a backoff starts again from the new size', () => {
     const open = afterPasses([noGain, noGain, noGain]);
     expect(nextBackoff(open, noGain, 2_000, 256)).toMatchObject({ gainlessPasses: 4, noGainBelowTokens: 2_300 });
   });
 
-  test('a pass with nothing to do neither counts as gainless nor resets the count', () => {
+  test('a compaction that found nothing to do does not change the count of compactions without gain', () => {
     const backoff = afterPasses([noGain, { kind: 'none' }, noGain, { kind: 'infeasible' }, noGain]);
     expect(backoff).toMatchObject({ gainlessPasses: 3, noGainBelowTokens: 1_150 });
   });
 
   test.each(['rejected', 'expired'] as const)(
-    'a backoff starts at once after a proposal was %s, because the next pass would propose the same',
+    'a backoff starts at once after a proposal was %s, because compaction would propose the same again',
     (kind) => {
       expect(afterPasses([noGain, { kind }])).toMatchObject({ gainlessPasses: 1, noGainBelowTokens: 1_150 });
     },
@@ -88,7 +88,7 @@ describe('backoff after gainless passes', () => {
     expect(afterPasses([noGain, noGain, noGain, { kind: 'approved', version: 2 }])).toStrictEqual(NO_BACKOFF);
   });
 
-  test('a commit between gainless passes resets the count of gainless passes', () => {
+  test('a commit resets the count of compactions without gain', () => {
     const backoff = afterPasses([noGain, noGain, { kind: 'committed', version: 1 }, noGain]);
     expect(backoff).toMatchObject({ gainlessPasses: 1, noGainBelowTokens: 0 });
   });

@@ -36,12 +36,12 @@ test.each([...HOSTILE_JSON, ...HOSTILE_BYTES])(
   },
 );
 
-test('copyBoundedJson names the path of a fault inside a list of an object', () => {
+test('copyBoundedJson names the property path of a bad value inside nested lists and objects', () => {
   const error = errorOf(() => copyBoundedJson({ a: [{}, { b: 5n }] }, 'raw', bounds));
   expect(error).toMatchObject({ field: 'raw.a[1].b', message: 'raw.a[1].b: expected JSON, got a bigint' });
 });
 
-test('writeBoundedJson accepts JSON up to the given depth and size, and refuses one level or character more', () => {
+test('writeBoundedJson accepts JSON up to the limits of depth and size, and refuses one level or character more', () => {
   expect(writeBoundedJson(nestDeeply(9), { ...bounds, maxDepth: 10 }).status).toBe('written');
   expect(writeBoundedJson(nestDeeply(10), { ...bounds, maxDepth: 10 }).status).toBe('refused');
   expect(writeBoundedJson('12345678', { maxCharacters: 10 }).status).toBe('written');

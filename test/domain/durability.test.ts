@@ -6,14 +6,17 @@ describe('a durability', () => {
     { replicas: 1, timeoutMs: 500 },
     { replicas: 0, timeoutMs: 500, fsync: 'local' },
     { replicas: 1, timeoutMs: 500, fsync: 'replica' },
-  ])('the durability %o is accepted', (durability) => {
+  ])('the durability setting %o is accepted', (durability) => {
     expect(durabilitySchema.parse(durability)).toEqual(durability);
   });
 
   test.each([
     { replicas: 0, timeoutMs: 500 },
     { replicas: 0, timeoutMs: 500, fsync: 'replica' },
-  ])('the durability %o is refused at replicas, because it would wait for no server', (durability) => {
-    expect(durabilitySchema.safeParse(durability).error?.issues[0]).toMatchObject({ path: ['replicas'] });
-  });
+  ])(
+    'the durability setting %o is refused with the field replicas, because it would wait for no server',
+    (durability) => {
+      expect(durabilitySchema.safeParse(durability).error?.issues[0]).toMatchObject({ path: ['replicas'] });
+    },
+  );
 });

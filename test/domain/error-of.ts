@@ -1,6 +1,6 @@
 import { isTurnfoldError, type TurnfoldError } from '../../src/domain/errors.ts';
 
-/** Returns the coded error that a call throws. Any other result fails the test. */
+/** Returns the TurnfoldError that a call throws. Any other outcome fails the test. */
 export function errorOf(call: () => unknown): TurnfoldError {
   try {
     call();
@@ -8,5 +8,5 @@ export function errorOf(call: () => unknown): TurnfoldError {
     if (isTurnfoldError(error)) return error;
     throw error;
   }
-  throw new Error('nothing was thrown');
+  throw new Error('the call threw nothing, but the test expects a TurnfoldError');
 }

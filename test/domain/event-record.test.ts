@@ -32,7 +32,7 @@ const version: Version = {
 };
 
 describe('event records', () => {
-  test('decodeEvent reads a committed version with its sizes and its author', () => {
+  test('decodeEvent reads a stored version_committed event with its sizes and its model', () => {
     const { type, ...report } = { type: 'version_committed', ...versionEvent(version) };
     expect(decodeEvent(ID, { type, ...report })).toEqual({
       id: ID,
@@ -53,7 +53,7 @@ describe('event records', () => {
     expect(decodeEvent(ID, { type, ...restored })).toMatchObject({ reasons: [] });
   });
 
-  test('decodeEvent reads a proposal and its decision', () => {
+  test('decodeEvent reads the stored events of a proposal and its decision', () => {
     const proposal: Proposal = { id: 'q1', version, summaries: {} };
     const proposed = decodeEvent(ID, { type: 'version_proposed', ...proposalEvent('p1', proposal) });
     expect(proposed).toMatchObject({ passId: 'p1', proposal: 'q1', tokensBefore: 900, tokensAfter: 300 });
@@ -65,7 +65,7 @@ describe('event records', () => {
     expect(decodeEvent(ID, { type: 'proposal_decided', ...approve })).toMatchObject({ verdict: 'approve' });
   });
 
-  test('decodeEvent reads the calls of a wait, each with its own deadline, and marks cut arguments', () => {
+  test('decodeEvent reads the waiting calls of a turn with their deadlines, and marks cut arguments', () => {
     const text = 'x'.repeat(5_000);
     const calls = encodeWaitingCalls([
       { id: 'c1_0', name: 'refund', arguments: '{}', waitMs: 5 },
@@ -94,11 +94,11 @@ describe('event records', () => {
 });
 
 describe('a version', () => {
-  test('shownKeys lists the keys of the summaries that a version shows', () => {
+  test('shownKeys lists the keys of the summaries in a context version', () => {
     expect(shownKeys(version)).toEqual(['k1']);
   });
 
-  test('checkHead accepts heads from the base of a version to the end of the log', () => {
+  test('checkHead accepts log positions from the end of the segments to the end of the log', () => {
     expect(() => checkHead(3, { head: 9, version })).not.toThrow();
     for (const head of [2, 10, 3.5]) {
       expect(errorOf(() => checkHead(head, { head: 9, version }))).toMatchObject({
@@ -108,7 +108,7 @@ describe('a version', () => {
     }
   });
 
-  test('checkNumber refuses a version that does not follow the expected one', () => {
+  test('checkNumber refuses a version number that leaves a gap', () => {
     expect(() => checkNumber({ expectedVersion: 3, version })).not.toThrow();
     expect(errorOf(() => checkNumber({ expectedVersion: 4, version }))).toMatchObject({ code: 'conflict' });
   });
@@ -120,7 +120,7 @@ describe('an error', () => {
     expect(new TurnfoldError('gone', 'erased').reason).toBe('erased');
   });
 
-  test('findWriteRefusal recognizes errors of a Redis that is full or takes no writes', () => {
+  test('findWriteRefusal recognizes errors of a Redis that is full or accepts no writes', () => {
     const unavailable = (details?: Record<string, unknown>) =>
       new TurnfoldError('redis_unavailable', 'x', details === undefined ? {} : { details });
     expect(findWriteRefusal(new TurnfoldError('redis_full', 'x'))).toBe('redis_full');

@@ -11,7 +11,10 @@ interface CutSetting extends PolicyInput {
   readonly relax?: boolean;
 }
 
-/** Writes the line with `.` for each message that a cut takes. Without a strategy, the cut takes the excess. */
+/**
+ * Writes the conversation line with `.` for each message that an eviction removes. Without a strategy, the eviction
+ * removes as many tokens and bytes as the excess.
+ */
 function cutLine(line: string, { excess = 0, excessBytes = 0, relax = false, strategy, ...policy }: CutSetting) {
   const { items } = contextOf(line);
   const first = items.find((item) => item.message.role === 'user')?.from;
@@ -31,7 +34,7 @@ function cutLine(line: string, { excess = 0, excessBytes = 0, relax = false, str
 }
 
 describe('bytes', () => {
-  test('a cut continues until both its tokens and its bytes cover the excess', () => {
+  test('an eviction continues until it has removed both the excess tokens and the excess bytes', () => {
     expect(cutLine('su a a a u', { excess: 10, excessBytes: 80 }).left).toBe('su..au');
     expect(cutLine('su a a a u', { excess: 0, excessBytes: 1 }).left).toBe('su.aau');
   });
@@ -48,41 +51,42 @@ describe('strategies', () => {
     { strategy: { min: [{ evict: 1 }, { retain: 10 }] }, left: 'su..auauauau' },
     { strategy: { max: [{ evict: 0.1 }, { retain: 10 }] }, left: 'su..auauauau' },
     { strategy: { max: [{ min: [{ evict: 1 }, { retain: 100 }] }, { evict: 0.1 }] }, left: 'su.uauauauau' },
-  ])('the strategy $strategy leaves $left of twelve messages', ({ strategy, left }) => {
+  ])('the eviction strategy $strategy leaves $left of twelve messages', ({ strategy, left }) => {
     expect(cutLine(ten, { strategy }).left).toBe(left);
   });
 
-  test('an eviction of 0.55 stops at exactly 55 of 100 tokens', () => {
-    // 0.55 × 100 is 55.00000000000001 in binary: compared with that, a third group would go.
+  test('evicting a share of 0.55 of 100 tokens removes exactly 55 tokens', () => {
+    // In binary floating point, 0.55 × 100 is 55.00000000000001. Compared with that number, a third group would be
+    // removed.
     expect(cutLine('u a:50 a:5 a:45', { strategy: { evict: 0.55 } })).toMatchObject({ left: 'u..a', tokens: 55 });
     expect(cutLine('u a:50 a:4 a:46', { strategy: { evict: 0.55 } }).left).toBe('u...');
   });
 
-  test('an eviction by share takes nothing if no message has tokens', () => {
+  test('evicting a share of the tokens removes nothing if all messages have zero tokens', () => {
     expect(cutLine('u a:0 a:0', { strategy: { evict: 1 } }).left).toBe('uaa');
     expect(cutLine('u', { strategy: { evict: 1 } }).left).toBe('u');
   });
 
-  test('the strategy retain counts messages and removes a round only as a whole', () => {
+  test('the strategy `retain` counts messages, and removes a tool round either whole or not at all', () => {
     expect(cutLine('su t{1,2} r1 r2 a u', { strategy: { retain: 5 } }).left).toBe('sutrrau');
     expect(cutLine('su t{1,2} r1 r2 a u', { strategy: { retain: 4 } }).left).toBe('su...au');
   });
 });
 
 describe('order', () => {
-  test('an eviction takes droppable groups first, then the oldest groups, then summaries', () => {
+  test('an eviction removes droppable messages first, then the oldest messages, then summaries', () => {
     const line = 'su S:10 a a a? a u a? u';
     const order = [10, 20, 30, 40, 50, 60].map((excess) => cutLine(line, { excess }).left);
     expect(order).toStrictEqual(['suSaa.auau', 'suSaa.au.u', 'suS.a.au.u', 'suS...au.u', 'suS....u.u', 'suS......u']);
     expect(cutLine(line, { excess: 61 }).left).toBe('su.......u');
   });
 
-  test('an eviction treats a round as droppable only if all its messages are droppable', () => {
+  test('an eviction treats a tool round as droppable only if all its messages are droppable', () => {
     expect(cutLine('su a t? r a u', { excess: 10 }).left).toBe('su.trau');
     expect(cutLine('su a t? r? a u', { excess: 10 }).left).toBe('sua..au');
   });
 
-  test('a cut stops once the excess is gone, and the extent of the strategy counts towards the excess', () => {
+  test('an eviction stops once the excess is removed, and counts what the strategy removed', () => {
     expect(cutLine('su(a)x6 u', { excess: 25 })).toMatchObject({ left: 'su...aaau', tokens: 30 });
     expect(cutLine('su(a)x6 u', { excess: 25, strategy: { evict: 0.9 } }).left).toBe('su......u');
     expect(cutLine('su(a)x6 u', { excess: 0 }).left).toBe('suaaaaaau');
@@ -91,7 +95,7 @@ describe('order', () => {
 
 describe('the floor', () => {
   const line = 'su a a u a a u a';
-  test('a cut never takes the floor without permission to relax it', () => {
+  test('a soft eviction never removes messages of the retention window or the first user message', () => {
     expect(cutLine(line, { excess: 1_000, retentionWindow: 4 })).toStrictEqual({
       left: 'su...aaua',
       tokens: 30,
@@ -99,7 +103,7 @@ describe('the floor', () => {
     });
   });
 
-  test('a relaxed floor loses its oldest group first, the first user message last, and never the last user message', () => {
+  test('a hard eviction removes the oldest messages of the retention window first, and never the last user message', () => {
     const relax = (excess: number) => cutLine(line, { excess, retentionWindow: 4, relax: true });
     expect(relax(30)).toMatchObject({ left: 'su...aaua', isFloorRelaxed: false });
     expect(relax(31)).toMatchObject({ left: 'su....aua', isFloorRelaxed: true });
@@ -109,13 +113,13 @@ describe('the floor', () => {
     expect(relax(1_000)).toMatchObject({ left: 's......u.', tokens: 70 });
   });
 
-  test('a round that reaches into the retention window stays whole, and a relaxed floor loses it first', () => {
+  test('a tool round that starts before the retention window stays whole, and a hard eviction removes it first', () => {
     const straddling = 'su t a a r a u';
     expect(cutLine(straddling, { excess: 1_000, retentionWindow: 3 }).left).toBe('sut..rau');
     expect(cutLine(straddling, { excess: 21, retentionWindow: 3, relax: true }).left).toBe('su....au');
   });
 
-  test('a cut never takes results that the model has not read, because the model would repeat their calls for ever', () => {
+  test('an eviction keeps tool results that the model has not read, because the model would call the tools again', () => {
     const relax = (history: string) => cutLine(history, { excess: 1_000, retentionWindow: 6, relax: true }).left;
     expect(relax('su tr t{1,2} r1 r2')).toBe('su..trr');
     expect(relax('su tr u t{1,2} r1 r2')).toBe('s...utrr');
@@ -124,34 +128,34 @@ describe('the floor', () => {
     expect(relax('su t3 t4 r3 r4')).toBe('suttrr');
   });
 
-  test('a cut never takes open rounds or pins', () => {
+  test('an eviction never removes pinned messages or tool rounds with unanswered calls', () => {
     expect(cutLine('su a! t t r a u', { excess: 1_000, relax: true }).left).toBe('s.a.t..u');
   });
 });
 
 describe('the first message after system', () => {
   const free = { keepFirstUser: false };
-  test('a cut continues until the context starts with a user message, even below retain', () => {
+  test('an eviction continues until the context starts with a user message, even if fewer messages than `retain` are left', () => {
     expect(cutLine('s(ua)x3', { ...free, strategy: { retain: 6 } }).left).toBe('s..uaua');
     expect(cutLine('suaaaaua', { ...free, strategy: { retain: 7 } }).left).toBe('s.....ua');
   });
 
-  test('a cut context may start with a summary', () => {
+  test('the context after an eviction may start with a summary', () => {
     expect(cutLine('sua S aaua', { ...free, strategy: { retain: 7 } }).left).toBe('s..Saaua');
   });
 
-  test('a cut that looks for a legal start stops before protected groups', () => {
+  test('an eviction that removes more to start with a user message stops before protected messages', () => {
     expect(cutLine('suaaaa', { ...free, retentionWindow: 2, excess: 1_000 }).left).toBe('su..aa');
     const floor = cutLine('suu aaaa u', { ...free, retentionWindow: 4, excess: 10 });
     expect(floor.left).toBe('s.uaaaau');
     expect(cutLine('suaaaau', { ...free, retentionWindow: 4, excess: 10 }).left).toBe('s..aaau');
   });
 
-  test('a cut that looks for a legal start ignores a system message inside the log', () => {
+  test('an eviction that looks for the first user message skips a system message inside the log', () => {
     expect(cutLine('u s a a u', { ...free, excess: 10 }).left).toBe('.s..u');
   });
 
-  test('a log that starts with an assistant message stays as it is if nothing is cut', () => {
+  test('a log that starts with an assistant message stays unchanged if nothing needs to be evicted', () => {
     expect(cutLine('saua', { excess: 0 }).left).toBe('saua');
   });
 });

@@ -3,10 +3,10 @@ import type { SettledContext } from '../../src/domain/compaction/settle.ts';
 import type { Context, ContextItem } from '../../src/domain/context.ts';
 import { contextOfStory, type TakenPass } from './passes.ts';
 
-/** Result for an item of the context: it stays, it is gone, or the summary over this range covers it. */
+/** Fate of a context item under compaction: it stays, it is gone, or the summary of this range replaced it. */
 export type Fate = 'kept' | 'gone' | `under ${number}-${number}`;
 
-/** A pass that made a version. */
+/** A compaction pass that made a version. */
 export interface CommittedPass extends TakenPass {
   readonly settlement: SettledContext;
 }
@@ -23,7 +23,7 @@ function nameOf({ segment }: ContextItem): string {
   return segment === undefined ? '' : nameOfSegment(segment);
 }
 
-/** By position in the context before the pass. */
+/** For each position in the context before the pass, what happened to the item. */
 export function fatesOf(pass: CommittedPass): Fate[] {
   const after = contextAfter(pass).items;
   return pass.request.context.items.map((item): Fate => {
@@ -34,7 +34,7 @@ export function fatesOf(pass: CommittedPass): Fate[] {
   });
 }
 
-/** By position: the position of the message with the call for a round, else the position itself. Uses only the ids. */
+/** For each position, the position of the first message of its tool round, or its own. Uses only the call ids. */
 export function ownersOf(items: readonly ContextItem[]): number[] {
   return items.map(({ message }, position) =>
     message.role === 'tool'
@@ -44,7 +44,7 @@ export function ownersOf(items: readonly ContextItem[]): number[] {
 }
 
 /**
- * Positions of groups with only droppable messages. They are dropped, and a summary may cover the messages around them.
+ * Positions of groups whose messages are all droppable. They are removed, and a summary may cover messages around them.
  */
 export function droppablePositions(items: readonly ContextItem[]): Set<number> {
   const owners = ownersOf(items);
@@ -52,11 +52,11 @@ export function droppablePositions(items: readonly ContextItem[]): Set<number> {
   return positionsOf(owners, new Set(owners.filter((owner) => !kept.has(owner))));
 }
 
-/** Positions that stay for any reasons: system, pinned groups, open rounds, unread results, the last user message. */
+/** Positions that always stay: system, pinned groups, open tool rounds, unread results and the last user message. */
 export function fixedPositions(items: readonly ContextItem[]): Set<number> {
   const owners = ownersOf(items);
   const lastUser = items.findLastIndex((item) => item.message.role === 'user');
-  // A summary covers messages of the model.
+  // A summary replaces messages of the model, so it counts as the model's message.
   const lastSaid = items.findLastIndex(({ message: { role } }) => role === 'assistant' || role === 'summary');
   const answered = new Set(items.map((item) => item.message.toolCallId));
   const fixedOwners = new Set<number>();
@@ -70,7 +70,9 @@ export function fixedPositions(items: readonly ContextItem[]): Set<number> {
   return positionsOf(owners, fixedOwners);
 }
 
-/** Positions that stay with soft reasons: the retention window, with whole rounds, and the log's first user message. */
+/**
+ * Positions that stay in a soft pass: the retention window with whole tool rounds, and the log's first user message.
+ */
 export function floorPositions({ request }: TakenPass): Set<number> {
   const { items } = request.context;
   const owners = ownersOf(items);
@@ -81,12 +83,12 @@ export function floorPositions({ request }: TakenPass): Set<number> {
   return positionsOf(owners, floorOwners);
 }
 
-/** Checks whether a summary may cover the position. From the floor it may cover only the first user message. */
+/** Checks whether a summary may replace this position. Among protected messages, only the first user message qualifies. */
 export function maySummaryTake({ request: { context, policy, firstUserSeq } }: TakenPass, position: number): boolean {
   return policy.scope === 'prefix' && context.items[position]?.from === firstUserSeq;
 }
 
-/** Checks whether the first sequence consists of user messages and summaries, at least four of each. */
+/** Checks whether the first summarized range consists of user messages and summaries, at least four of each. */
 export function isFold({ plan, request: { context } }: TakenPass): boolean {
   const [first] = plan.sequences;
   if (first === undefined) return false;

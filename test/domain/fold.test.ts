@@ -5,29 +5,29 @@ const policy = { retentionWindow: 2, maxTokens: 600 };
 const plan = (line: string) => planLine(line, { policy, reasons: ['ratio'] });
 
 describe('old pairs of a user message and its summary', () => {
-  test('a plan folds the older half of eight user–summary pairs if nothing else can be summarized', () => {
+  test('the older four of eight pairs of user message and summary are merged if nothing else can be summarized', () => {
     const line = 's u (uS)x8 u a';
     expect(maskPlan(line, plan(line))).toBe('su11111111uSuSuSuSua');
   });
 
-  test('a plan does not fold seven user–summary pairs', () => {
+  test('seven pairs of user message and summary are not merged', () => {
     const line = 's u (uS)x7 u a';
     expect(plan(line).sequences).toEqual([]);
   });
 
-  test('a fold includes the summary of the earlier fold', () => {
+  test('merging old pairs of user message and summary includes the summary of an earlier merge', () => {
     const line = 's u S (uS)x9 u a';
     expect(maskPlan(line, plan(line))).toBe('su111111111uSuSuSuSuSua');
   });
 
-  test('a fold waits for other sequences, unless summaries would exceed a quarter of the budget', () => {
+  test('old pairs are merged only if no other range waits or summaries would exceed a quarter of maxTokens', () => {
     const line = 's u (uS)x8 u a:200 a:200 u a';
     const sequences = (maxTokens: number) =>
       planLine(line, { policy: { ...policy, maxTokens }, reasons: ['ratio'] }).sequences.map(({ from, to }) => [
         from,
         to,
       ]);
-    // 80 tokens of summaries, and 100 for 400 new tokens.
+    // 80 tokens of old summaries, and 100 tokens to summarize 400 new ones.
     expect(sequences(720)).toEqual([[20, 21]]);
     expect(sequences(700)).toEqual([
       [3, 10],
@@ -39,14 +39,14 @@ describe('old pairs of a user message and its summary', () => {
     ]);
   });
 
-  test('a plan with scope prefix does not fold pairs that its sequence contains anyway', () => {
+  test('with scope prefix, old pairs inside the range to summarize are not merged separately', () => {
     const line = 's u (uS)x8 u a:200 a:200 u a';
     const prefix = { ...policy, maxTokens: 400, scope: 'prefix' } as const;
     const { sequences } = planLine(line, { policy: prefix, reasons: ['ratio'] });
     expect(sequences.map(({ from, to }) => [from, to])).toEqual([[2, 21]]);
   });
 
-  test('a plan does not fold pairs that are separated by a message or partly protected', () => {
+  test('pairs of user message and summary are not merged across a separating or protected message', () => {
     expect(plan('s u (uS)x4 u a (uS)x4 u a').sequences).toEqual([]);
     expect(plan('s u (uS)x4 u! S (uS)x4 u a').sequences).toEqual([]);
   });

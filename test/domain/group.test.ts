@@ -21,16 +21,16 @@ describe('groups', () => {
     { line: 't{1,2} r2', groups: ['round 0,1 open'] },
     { line: 't1 t2 r2 r1', groups: ['round 0,3', 'round 1,2'] },
     { line: 't1 (u)x9 r1', groups: ['round 0,10', ...Array.from({ length: 9 }, (_, at) => `user ${at + 1}`)] },
-  ])('the history "$line" has the groups $groups', ({ line, groups }) => {
+  ])('groupMessages divides the history "$line" into the groups $groups', ({ line, groups }) => {
     expect(groupsOf(line)).toStrictEqual(groups);
   });
 
-  test('indexGroups returns for each message the index of its group', () => {
+  test('indexGroups returns the index of the group for each message', () => {
     const messages = messagesOf('t{1,2} u r1 r2 a').map(({ message }) => message);
     expect(indexGroups(groupMessages(messages), messages.length)).toStrictEqual([0, 1, 0, 0, 2]);
   });
 
-  test('grouping ignores tool calls of a message that is not an assistant message', () => {
+  test('groupMessages ignores tool calls of a message that is not from the assistant', () => {
     expect(groupMessages([{ ...callTools('x'), role: 'user' }])).toStrictEqual([
       { kind: 'user', positions: [0], isOpen: false },
     ]);
@@ -53,7 +53,7 @@ describe('groups', () => {
       'messages[2].toolCalls[1].id',
       [callTools('x'), toolResult('x'), callTools('y', 'x')],
     ],
-  ])('grouping refuses %s with %s at %s', (_name, code, field, messages) => {
+  ])('groupMessages refuses %s with the error %s at %s', (_name, code, field, messages) => {
     const error = errorOf(() => groupMessages(messages));
     expect(error).toMatchObject({ code, field });
     expect(error.message.startsWith(field)).toBe(true);

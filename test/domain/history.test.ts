@@ -16,7 +16,7 @@ function callsOf(message: Message | undefined): Pick<ToolCall, 'id' | 'providerI
 }
 
 describe('messages that enter a log', () => {
-  test('adopted calls get ids of the log and keep the ids of the provider, and results follow their calls', () => {
+  test('adoptMessages gives tool calls the ids of the log, keeps the provider ids, and renames the results', () => {
     const given = [user, callTools('call_a', 'call_b'), toolResult('call_b'), user, toolResult('call_a')];
     const frozen = structuredClone(given);
     const { messages, openCalls } = adoptMessages(given, 40);
@@ -30,20 +30,20 @@ describe('messages that enter a log', () => {
     expect(messages[0]).toBe(user);
   });
 
-  test('call ids that a provider repeats become unique in the log', () => {
+  test('adoptMessages makes call ids unique that the provider repeats', () => {
     const given = [callTools('call_0'), toolResult('call_0'), callTools('call_0'), toolResult('call_0')];
     const { messages } = adoptMessages(given, 1);
     expect([messages[1]?.toolCallId, messages[3]?.toolCallId]).toStrictEqual(['c1_0', 'c3_0']);
     expect(groupMessages(messages)).toHaveLength(2);
   });
 
-  test('a result answers the nearest open call before it', () => {
+  test('a tool result belongs to the nearest earlier call that has its id and no result', () => {
     const given = [callTools('x'), callTools('x'), toolResult('x'), toolResult('x')];
     const { messages } = adoptMessages(given, 1);
     expect([messages[2]?.toolCallId, messages[3]?.toolCallId]).toStrictEqual(['c2_0', 'c1_0']);
   });
 
-  test('messages with ids of the log are adopted unchanged', () => {
+  test('adoptMessages leaves messages unchanged that already have ids of the log', () => {
     const { messages } = adoptMessages([callTools('x', 'y'), toolResult('y'), toolResult('x')], 7);
     expect(adoptMessages(messages, 7).messages).toStrictEqual(messages);
     const moved = adoptMessages(messages, 20).messages;
@@ -54,7 +54,7 @@ describe('messages that enter a log', () => {
     expect(moved[1]?.toolCallId).toBe('c20_1');
   });
 
-  test('a result may name an open call of the log by either id, and the calls that stay open are returned', () => {
+  test('adoptMessages accepts either id of an unanswered call, and returns the calls that stay unanswered', () => {
     const open = [
       { id: 'c3_0', providerId: 'p' },
       { id: 'c3_1', providerId: undefined },
@@ -80,7 +80,7 @@ describe('messages that enter a log', () => {
       'body.messages[0].toolCalls[2].id',
       [callTools('x', 'y', 'x')],
     ],
-  ])('adoptMessages refuses %s with %s at %s', (_name, code, field, messages) => {
+  ])('adoptMessages refuses %s with the error %s at %s', (_name, code, field, messages) => {
     const error = errorOf(() => adoptMessages(messages, 1, [], 'body.messages'));
     expect(error).toMatchObject({ code, field });
     expect(error.message.startsWith(field)).toBe(true);
@@ -95,7 +95,7 @@ const toolTalk = fc.array(
   { maxLength: 30 },
 );
 
-/** @returns undefined if the messages are refused with the field at fault */
+/** @returns undefined if the messages are refused with an error that names the field */
 function tryAdopt(messages: readonly Message[], firstSeq: number): AdoptedMessages | undefined {
   try {
     return adoptMessages(messages, firstSeq);

@@ -34,7 +34,7 @@ function settle(messages: readonly Message[], policy: PolicyInput, ...reasons: R
   if (settled.kind !== 'version') return { plan, settled, items: [] };
   const version = { ...START_VERSION, number: 1, base: entries.length, segments: [...settled.segments] };
   const { items } = buildContext({ version, head: entries.length, entries, summaries: new Map() });
-  // The settled version must build the settled context.
+  // Building the committed version must give the settled context.
   expect(weighItems(items)).toEqual(settled.weight);
   return { plan, settled, items: items.map(({ message }) => message) };
 }
@@ -52,7 +52,7 @@ describe('masks', () => {
   ];
   const policy = { maskToolResults: true, retentionWindow: 1, maxTokens: 300, minGain: 0 };
 
-  test('a pass masks old tool results, keeps calls, ids and error marks, and needs no summary if the masks are enough', () => {
+  test('compaction masks old tool results, and writes no summary if masking is enough', () => {
     const { plan, settled, items } = settle(talk, policy, 'token_threshold');
     expect(plan.kind).toBe('trim');
     expect(settled).toMatchObject({ strategy: 'trim', archived: 0, steps: [{ step: 'mask' }] });
@@ -62,7 +62,7 @@ describe('masks', () => {
     expect([items[1], items[3]]).toEqual([talk[1], talk[3]]);
   });
 
-  test('masks leave the retention window and open rounds unchanged', () => {
+  test('masking leaves the retention window and unanswered tool rounds unchanged', () => {
     const { items } = settle(talk, { ...policy, retentionWindow: 3, maxTokens: 1_300 }, 'token_threshold');
     expect(items[2]?.content).toContain('masked');
     expect(items[4]?.content).toBe(long);
@@ -70,14 +70,14 @@ describe('masks', () => {
     expect(settle([...open, user('And?')], policy, 'token_threshold').items[3]).toEqual(open[3]);
   });
 
-  test('masked results of neighbouring rounds are one segment of the version', () => {
+  test('masked tool results of neighbouring rounds become one segment of the version', () => {
     const { settled } = settle(talk, policy, 'token_threshold');
     const kinds =
       settled.kind === 'version' ? settled.segments.map(({ kind, from, to }) => `${kind} ${from}-${to}`) : [];
     expect(kinds).toEqual(['raw 1-2', 'masked 3-7']);
   });
 
-  test('the text of a mask never has more tokens than the fixed weight of a mask', () => {
+  test('the placeholder of a masked tool result never exceeds its fixed token count', () => {
     fc.assert(
       fc.property(fc.nat(2 ** 31), fc.integer({ min: 1, max: 1e9 }), fc.boolean(), (bytes, seq, isError) => {
         const { content } = maskResult({ message: result('c', 'x', { isError }), tokens: 9, bytes }, seq);
@@ -88,7 +88,7 @@ describe('masks', () => {
 });
 
 describe('droppable messages', () => {
-  test('a pass removes droppable messages first, and nothing else if that is enough', () => {
+  test('compaction removes droppable messages first, and nothing else if that is enough', () => {
     const noise = says('n'.repeat(4_000));
     const talk = [user('Go.'), { ...noise, droppable: true }, says('a'.repeat(400)), user('And?')];
     const { settled, items } = settle(talk, { retentionWindow: 1, maxTokens: 300, minGain: 0 }, 'token_threshold');
@@ -102,18 +102,18 @@ describe('clips', () => {
   const talk = [user('Go.'), calls('c1'), result('c1', huge)];
   const policy = { retentionWindow: 6, maxTokens: 2_000, minGain: 0 };
 
-  test('a hard pass clips an unread tool result that is too large to its start, its end and a reference', () => {
+  test('a hard compaction clips a large unread tool result to its start, its end and a reference to the log', () => {
     const { settled, items } = settle(talk, policy, 'hard_limit');
     expect(settled).toMatchObject({ strategy: 'trim', isFloorRelaxed: false, steps: [{ step: 'clip' }] });
     expect(items[2]?.content).toMatch(/^word .*\n\[\d+ characters left out, message 3 of the log\]\n.*word $/s);
     expect(settled.kind === 'version' && settled.tokensAfter).toBeLessThanOrEqual(2_000);
   });
 
-  test('a soft pass never clips messages of the floor', () => {
+  test('a soft compaction never clips messages of the retention window', () => {
     expect(settle(talk, policy, 'token_threshold').settled.kind).toBe('infeasible');
   });
 
-  test('a clip never changes pins, the last user message or open rounds', () => {
+  test('clipping never changes pinned messages, the last user message or unanswered tool rounds', () => {
     for (const fixed of [
       [user('Go.'), user(huge)],
       [user('Go.'), { ...says(huge), pinned: true }, user('And?')],
@@ -123,7 +123,7 @@ describe('clips', () => {
     }
   });
 
-  test('a clip shortens the arguments of parallel calls and leaves them valid JSON', () => {
+  test('clipping shortens the arguments of parallel calls and keeps them valid JSON', () => {
     const texts = Array.from({ length: 10 }, (_, call) =>
       JSON.stringify({ path: `f${call}`, text: 'word '.repeat(300) }),
     );
@@ -135,7 +135,7 @@ describe('clips', () => {
     for (const { arguments: text } of items[2]?.toolCalls ?? []) expect(JSON.parse(text)).toHaveProperty('path');
   });
 
-  test('a pass clips a message again from the log if an earlier version clipped it', () => {
+  test('compaction clips a message from its full text in the log, even if an earlier version clipped it', () => {
     const entries = buildLog(talk.map((message) => ({ message, ...weighText(message) })));
     let version = START_VERSION;
     for (const maxTokens of [4_000, 2_000, 300]) {
@@ -155,14 +155,14 @@ describe('clips', () => {
     );
   });
 
-  test('a clip is not counted if the message stays too long in every form', () => {
+  test('clipping is not counted if the message stays too long in every form', () => {
     const numbers = JSON.stringify({ rows: Array.from({ length: 40_000 }, (_, row) => row) });
     const message = calls('c1', numbers);
     const item = { from: 1, to: 1, message, tokens: 100_000, bytes: 240_000 };
     expect(runToEnd(clipItem(item, 1_000, 80, () => expect.unreachable('weighed')))).toBeUndefined();
   });
 
-  test('a clip of arguments keeps numbers, keys and blanks byte for byte', () => {
+  test('clipping tool arguments keeps numbers, keys and blanks byte for byte', () => {
     const long = 'word '.repeat(100);
     const given = `{"id": 12345678901234567890,\t"rate":1.0, "most":1e400,"${long}": [true, "${long}", "\\"${long}\\""]}`;
     const [call] = clipMessage(calls('c1', given), 20, 7).toolCalls ?? [];
@@ -175,7 +175,7 @@ describe('clips', () => {
     expect(JSON.parse(clipMessage(calls('c1', written), 80, 7).toolCalls?.[0]?.arguments ?? '')).toHaveProperty('text');
   });
 
-  test('clipped arguments remain a JSON object with the same keys and whole characters', () => {
+  test('clipped tool arguments remain a JSON object with the same keys and no split characters', () => {
     fc.assert(
       fc.property(
         fc.dictionary(
@@ -199,7 +199,7 @@ describe('clips', () => {
     );
   });
 
-  test('a clip reaches its target size, or comes as close as the minimum length allows', () => {
+  test('clipping reaches its target size, or comes as close as the minimum length allows', () => {
     fc.assert(
       fc.property(fc.integer({ min: 1_000, max: 40_000 }), fc.integer({ min: 20, max: 900 }), (chars, target) => {
         const message = says('abcd '.repeat(chars / 5));
@@ -216,7 +216,7 @@ describe('clips', () => {
 });
 
 describe('the ladder', () => {
-  test('a settlement skips a summary if its range now contains only a part of a round', () => {
+  test('settling a plan skips a summary if its range now contains only a part of a tool round', () => {
     const drop = { droppable: true };
     const filler = 'word '.repeat(400);
     const round = { call: { ...calls('c1'), ...drop }, result: result('c1', 'x', drop) };

@@ -8,7 +8,7 @@ const model: ModelWindow = { windowTokens: 12_000, outputCapTokens: 2_000, upper
 const noFixed = { systemTokens: 0, toolTokens: 0, pinTokens: 0 };
 
 describe('limits of a policy with a model', () => {
-  test('the usable window leaves out a reserve of the output cap, at most 8,192 tokens', () => {
+  test('the usable window is the model window minus the output reserve, which is at most 8,192 tokens', () => {
     expect(resolveLimits(completePolicy({}), model)).toStrictEqual({
       usable: 10_000,
       maxTokens: 5_000,
@@ -20,20 +20,20 @@ describe('limits of a policy with a model', () => {
     expect(resolveLimits(completePolicy({}), large).usable).toBe(200_000 - 8_192);
   });
 
-  test('the default budget is half of the usable window rounded down, and a configured budget is kept', () => {
+  test('the default maxTokens is half of the usable window, rounded down, and a configured maxTokens is kept', () => {
     expect(resolveLimits(completePolicy({}), { ...model, windowTokens: 12_001 }).maxTokens).toBe(5_000);
     const given = resolveLimits(completePolicy({ maxTokens: 7_000, tokenThreshold: 8_000 }), model);
     expect(given).toMatchObject({ maxTokens: 7_000, tokenThreshold: 8_000 });
   });
 
   test('a share of the window is multiplied as in decimal arithmetic', () => {
-    // 0.55 × 100 is 55.00000000000001 in binary: 55 tokens would not reach it.
+    // In binary floating point, 0.55 × 100 is 55.00000000000001, which 55 tokens would not reach.
     const policy = completePolicy({ thresholdRatio: 0.55, hardRatio: 0.55 });
     const limits = resolveLimits(policy, { ...model, windowTokens: 2_100 });
     expect(limits).toMatchObject({ usable: 100, ratioTokens: 55, hardTokens: 55 });
   });
 
-  test('the soft limit stays below the point at which turns wait, if the counts of a model are uncertain', () => {
+  test('soft compaction starts before turns must wait, even if the tokens of a model are counted imprecisely', () => {
     const unsure = { ...model, upperBoundFactor: 1.35 };
     const { ratioTokens = 0, usable = 0 } = resolveLimits(completePolicy({}), unsure);
     expect(ratioTokens * 1.35).toBeLessThan(usable);
@@ -41,18 +41,18 @@ describe('limits of a policy with a model', () => {
     expect(resolveLimits(completePolicy({ thresholdRatio: 0.5 }), unsure).ratioTokens).toBe(5_000);
   });
 
-  test('the budget after a refused size is at most half of that size', () => {
+  test('after a request is refused as too long, maxTokens is at most half of its size', () => {
     const limits = { maxTokens: 5_000, upperBoundFactor: 1.1 };
     expect(limitsAfterOverflow(limits, 3_300).maxTokens).toBe(1_650);
     expect(limitsAfterOverflow(limits, 22_000).maxTokens).toBe(5_000);
     expect(limitsAfterOverflow({ upperBoundFactor: 1 }, 3_000).maxTokens).toBe(1_500);
   });
 
-  test('the limit of text bytes is 80 % of the request limit of the provider', () => {
+  test('plain texts may fill 80 % of the bytes that the provider accepts in a request', () => {
     expect(resolveLimits(completePolicy({}), { ...model, maxRequestBytes: 1_000_000 }).maxBytes).toBe(800_000);
   });
 
-  test('limits without a model have no shares of a window and no defaults', () => {
+  test('limits without a model have no thresholds by share of the window and no defaults', () => {
     expect(resolveLimits(completePolicy({}))).toStrictEqual({ upperBoundFactor: 1 });
     expect(resolveLimits(completePolicy({ maxTokens: 5, tokenThreshold: 9 }))).toStrictEqual({
       upperBoundFactor: 1,
@@ -73,7 +73,7 @@ function calculate(sum: string): number {
 }
 
 describe('the sum of a refused ratio', () => {
-  test('the message about a refused ratio names every factor and the result', () => {
+  test('the error about an impossible ratio shows a correct calculation with every factor', () => {
     const shares = fc.integer({ min: 1, max: 100 }).map((percent) => percent / 100);
     const windows = fc.record({
       windowTokens: fc.integer({ min: 10_000, max: 2_000_000 }),
@@ -114,7 +114,7 @@ describe('a policy that could never work is refused at load', () => {
       undefined,
     ],
     ['thresholdRatio', 'thresholdRatio 0.85 × usable 10000 = 8500 < maxTokens 8501', { maxTokens: 8_501 }, undefined],
-  ])('checkLimits refuses %s of a policy with %s', (field, sum, input, fixed) => {
+  ])('checkLimits refuses %s of a policy with the message %s', (field, sum, input, fixed) => {
     const error = errorOf(() => load(input, fixed));
     expect(error).toMatchObject({ code: 'invalid_policy', field, details: { sum: expect.stringContaining(sum) } });
     expect(error.message).toContain(`${field}: ${sum}`);
@@ -126,16 +126,16 @@ describe('a policy that could never work is refused at load', () => {
     { input: { tokenThreshold: 9_200 } },
     { input: { maxTokens: 8_500 } },
     { input: {} },
-  ])('checkLimits accepts $input, which is exactly at the limit', ({ input, fixed }) => {
+  ])('checkLimits accepts the setting $input, which is exactly at the limit', ({ input, fixed }) => {
     expect(() => load(input, fixed)).not.toThrow();
   });
 
-  test('checkLimits refuses a model whose reserve fills its window', () => {
+  test('checkLimits refuses a model whose output reserve fills its whole window', () => {
     const error = errorOf(() => load({}, noFixed, { ...model, windowTokens: 2_000 }));
     expect(error.field).toBe('maxTokens');
   });
 
-  test('checkLimits without a model compares only the configured figures', () => {
+  test('checkLimits without a model compares only the settings in tokens', () => {
     const policy = completePolicy({ tokenThreshold: 5 });
     expect(() => checkLimits(policy, resolveLimits(policy), noFixed)).not.toThrow();
     const both = completePolicy({ tokenThreshold: 5, maxTokens: 6 });

@@ -22,7 +22,7 @@ function turnOf(turn: number): WeighedMessage[] {
   return [asked, ...rounds, weighed({ role: 'assistant', content: 'Answer' }, 120)];
 }
 
-test('summaries stay below a third of the budget over 5,000 turns, and every message is raw, summarized or evicted', () => {
+test('over 5,000 turns, summaries stay below a third of the token budget, and no message gets lost', () => {
   let story: Story = { version: START_VERSION, entries: [], summaries: new Map() };
   const entries: LogEntry[] = [];
   let [passes, largestShare, tokens] = [0, 0, 0];

@@ -5,10 +5,10 @@ import { checkAnswer, checkCompaction, readModelError, readPassedOver } from '..
 const usage = { inputTotal: 9, output: 3, outputKept: 3 };
 const call = { id: 'c1', name: 'look', arguments: '{}' };
 
-/** An answer of a model that was written without our types. */
+/** An answer of a model adapter that was written without TypeScript. */
 const given = (value: unknown): ModelAnswer => value as ModelAnswer;
 
-test('checkAnswer copies an answer with its known fields only', () => {
+test('checkAnswer copies only the known fields of an answer', () => {
   const answer = { content: '', toolCalls: [call], end: 'cut_off', usage, model: 'm', raw: { items: [{ a: 1 }] } };
   const copy = checkAnswer(given({ ...answer, more: 1 }));
   expect(copy).toEqual(answer);
@@ -24,13 +24,13 @@ test.each<[unknown, string]>([
   [{ content: 5, toolCalls: [] }, 'answer.content'],
   [{ content: '', toolCalls: [{ ...call, name: undefined }] }, 'answer.toolCalls[0].name'],
   [null, 'answer'],
-])('checkAnswer refuses %j as fatal, with its field and without its content', (answer, field) => {
+])('checkAnswer refuses the model answer %j as fatal, and names its field but not its content', (answer, field) => {
   const check = (): unknown => checkAnswer(given(answer));
   expect(check).toThrow(expect.objectContaining({ name: 'ModelError', kind: 'fatal', usage: undefined }));
   expect(check).toThrow(new RegExp(`^${RegExp.escape(field)}: (?!.*secret)`));
 });
 
-test('a refused model answer still reports its usage', () => {
+test('an invalid model answer still reports its token usage', () => {
   expect(() => checkAnswer(given({ usage }))).toThrow(expect.objectContaining({ usage }));
 });
 
@@ -38,16 +38,16 @@ test.each<[string, unknown, string]>([
   ['a cycle', cyclic(), 'answer.raw'],
   ['a number that JSON does not know', { n: 5n }, 'answer.raw.n'],
   ['a getter that throws', broken(), 'answer.raw'],
-])('checkAnswer refuses raw items with %s and names their field', (_, raw, field) => {
+])('checkAnswer refuses the original items of a provider with %s, and names the field', (_, raw, field) => {
   const check = (): unknown => checkAnswer(given({ content: '', toolCalls: [], raw }));
   expect(check).toThrow(new RegExp(`^${RegExp.escape(field)}`));
 });
 
-test('checkAnswer refuses an answer whose content cannot be read as fatal', () => {
+test('checkAnswer refuses a model answer as fatal if reading its content throws', () => {
   expect(() => checkAnswer(broken())).toThrow(expect.objectContaining({ name: 'ModelError', kind: 'fatal' }));
 });
 
-test('checkAnswer refuses an answer with more text and calls than a message may have', () => {
+test('checkAnswer refuses a model answer whose text and tool calls exceed the size of a message', () => {
   const answer = { content: 'x'.repeat(600_000), toolCalls: [{ ...call, arguments: 'y'.repeat(600_000) }] };
   expect(() => checkAnswer(given(answer))).toThrow(/text and tool calls exceed/);
 });
@@ -73,7 +73,7 @@ describe('a compaction of a provider', () => {
     expect(checkCompaction({ text: null, raw: null })).toEqual({ raw: null });
   });
 
-  test('checkCompaction refuses a compaction with its field and keeps its usage', () => {
+  test('checkCompaction names the field of an invalid compaction and keeps its token usage', () => {
     expect(() => checkCompaction({ text: 5, usage })).toThrow(
       expect.objectContaining({
         name: 'ModelError',
@@ -88,7 +88,7 @@ describe('a compaction of a provider', () => {
 describe('an error that a model throws', () => {
   const now = 1_700_000_000_000;
 
-  test('readModelError keeps the kind, code, form, usage and retry time of a ModelError', () => {
+  test('readModelError keeps the kind, code, outline, usage and retry time of a ModelError', () => {
     const thrown = new ModelError('retry', 'slow down', { retryAt: now + 5_000, code: 'rate', form: '{}', usage });
     expect(readModelError(thrown, now)).toMatchObject({
       kind: 'retry',
@@ -100,7 +100,7 @@ describe('an error that a model throws', () => {
     });
   });
 
-  test('readModelError reads an error of an unknown kind as fatal and bounds its message', () => {
+  test('readModelError treats an unknown kind of error as fatal and limits the length of its message', () => {
     const thrown = Object.assign(new ModelError('fatal', 'x'.repeat(5_000_000)), {
       kind: 'odd',
       retryAt: now * 1_000,
@@ -116,14 +116,14 @@ describe('an error that a model throws', () => {
     [new TypeError('the prompt'), 'TypeError'],
     [Object.create(null), ''],
     [undefined, ''],
-  ])('readModelError keeps only the name of a thrown value without a code: %s', (thrown, name) => {
+  ])('readModelError keeps only the name of a thrown value without an error code: %s', (thrown, name) => {
     const error = readModelError(thrown, now);
     expect(error).toMatchObject({ name: 'ModelError', kind: 'fatal' });
     expect(error.message).toContain(name);
     expect(error.message).not.toContain('prompt');
   });
 
-  test('readPassedOver bounds the report of a chain about a failed model', () => {
+  test('readPassedOver limits the length of the report about a failed model of a fallback list', () => {
     expect(readPassedOver('a', 'retry')).toEqual({ model: 'a', outcome: 'retry' });
     expect(readPassedOver({}, Symbol('kind'))).toEqual({ model: 'unknown', outcome: 'fatal' });
   });

@@ -12,7 +12,7 @@ test('a ModelError keeps its kind, retry time, usage and cause', () => {
   expect(new ModelError('overflow', 'too long', { usage }).usage).toBe(usage);
 });
 
-test('isModelError distinguishes model errors from others, and by their kinds', () => {
+test('isModelError recognizes model errors of this package, and filters them by kind', () => {
   const error = new ModelError('retry', 'rate limit');
   expect([isModelError(error), isModelError(error, 'retry'), isModelError(error, 'fatal')]).toEqual([
     true,

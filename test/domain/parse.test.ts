@@ -10,7 +10,7 @@ const schema = z.strictObject({ messages: z.array(messageSchema), when: z.number
 const user = { role: 'user', content: 'hi' };
 
 describe('an input', () => {
-  test('parseInput refuses bytes before the schema reads them', () => {
+  test('parseInput refuses binary data before the schema reads it', () => {
     let reads = 0;
     const watched = z.unknown().transform((value) => {
       reads += 1;
@@ -36,13 +36,13 @@ describe('an input', () => {
     { value: { messages: [], colour: 'blue' }, at: 'body', field: 'body.colour' },
     { value: 'text', field: '' },
     { value: [], at: 'body', field: 'body' },
-  ])('parseInput refuses $value and names the field "$field"', ({ value, at, field }) => {
+  ])('parseInput refuses the input $value and names the field "$field"', ({ value, at, field }) => {
     const error = errorOf(() => parseInput(schema, value, at));
     expect(error).toMatchObject({ code: 'invalid_input', field });
     expect(error.message.startsWith(`${field === '' ? 'input' : field}: `)).toBe(true);
   });
 
-  test('parseInput uses the code of its caller, and a path may start with an index', () => {
+  test('parseInput uses the error code that its caller gives, and accepts a path that starts with an index', () => {
     expect(parseInput(schema, { messages: [user] }, 'body')).toStrictEqual({ messages: [user] });
     const error = errorOf(() => parseInput(z.array(z.number()), [1, 'x'], '', 'invalid_config'));
     expect(error).toMatchObject({ code: 'invalid_config', field: '[1]' });
@@ -56,14 +56,14 @@ describe('an input', () => {
     expect(errorOf(() => parseInput(idSchema, id, 'turn')).field).toBe('turn');
   });
 
-  test('a call id of the log contains the seq of its message', () => {
+  test('the id of a tool call in the log contains the sequence number of its message', () => {
     expect(callIdAt(412, 3)).toBe('c412_3');
     expect(seqOfCallId(callIdAt(412, 3))).toBe(412);
   });
 });
 
 describe('coded errors', () => {
-  test('a TurnfoldError keeps code, field, details and cause, and its JSON leaves out the cause', () => {
+  test('a TurnfoldError keeps code, field, details and cause, and its JSON omits the cause', () => {
     const cause = new Error('socket closed');
     const error = new TurnfoldError('conflict', 'head is 7', { field: 'expectedHead', details: { head: 7 }, cause });
     expect(error).toMatchObject({ name: 'TurnfoldError', code: 'conflict', field: 'expectedHead', cause });
@@ -79,7 +79,7 @@ describe('coded errors', () => {
     });
   });
 
-  test('isTurnfoldError distinguishes errors of this package from others, and by their codes', () => {
+  test('isTurnfoldError recognizes errors of this package, and filters them by code', () => {
     const error = new TurnfoldError('gone', 'erased');
     expect(isTurnfoldError(error)).toBe(true);
     expect(isTurnfoldError(error, 'gone')).toBe(true);
@@ -88,7 +88,7 @@ describe('coded errors', () => {
     expect(error.cause).toBeUndefined();
   });
 
-  test('each error code states whom the error concerns', () => {
+  test('each error code states who must act: caller, worker, agent or operator', () => {
     expect(new Set(Object.values(ERROR_CODES))).toStrictEqual(new Set(['caller', 'worker', 'turn', 'service']));
   });
 });

@@ -5,35 +5,35 @@ const URL = 'https://images.example/1.png';
 
 describe('parts of a message', () => {
   test.each<[string, unknown, unknown]>([
-    ['a text part in our form', { type: 'text', text: 'a' }, { kind: 'text', text: 'a' }],
-    ['a text part of Responses', { type: 'output_text', text: 'a' }, { kind: 'text', text: 'a' }],
+    ['a text part in the format of turnfold', { type: 'text', text: 'a' }, { kind: 'text', text: 'a' }],
+    ['a text part of OpenAI Responses', { type: 'output_text', text: 'a' }, { kind: 'text', text: 'a' }],
     [
-      'an image of Chat by its address',
+      'an OpenAI Chat image by its URL',
       { type: 'image_url', image_url: { url: URL } },
       { kind: 'image_url', url: URL },
     ],
     [
-      'an image of Chat whose address is not in an object',
+      'an OpenAI Chat image whose URL is not inside an object',
       { type: 'image_url', image_url: URL },
       { kind: 'image_url', url: URL },
     ],
     [
-      'an image of Responses by its bytes',
+      'an OpenAI Responses image as base64 data',
       { type: 'input_image', image_url: 'data:image/png;name=a.png;base64,iVBO' },
       { kind: 'image', mediaType: 'image/png', base64: 'iVBO' },
     ],
     [
-      'an image whose data URL is not base64, as an address',
+      'an image with a data URL that is not base64, as a URL',
       { type: 'input_image', image_url: 'data:image/svg+xml,<svg/>' },
       { kind: 'image_url', url: 'data:image/svg+xml,<svg/>' },
     ],
     [
-      'an image of Anthropic by its bytes',
+      'an Anthropic image as base64 data',
       { type: 'image', source: { type: 'base64', media_type: 'image/jpeg', data: '/9j/' } },
       { kind: 'image', mediaType: 'image/jpeg', base64: '/9j/' },
     ],
     [
-      'an image of Anthropic by its address',
+      'an Anthropic image by its URL',
       { type: 'image', source: { type: 'url', url: URL } },
       { kind: 'image_url', url: URL },
     ],

@@ -33,7 +33,7 @@ function forEachVersion(check: (pass: CommittedPass) => void): void {
 }
 
 describe('for any history, policy and reasons', () => {
-  test('random scenarios reach every kind of end often enough', () => {
+  test('random scenarios reach every kind of outcome of a compaction pass often enough', () => {
     const ends = new Map<string, number>();
     const count = (end: string): void => void ends.set(end, (ends.get(end) ?? 0) + 1);
     for (const pass of fc.sample(scenarios, { numRuns: 1_000, seed: 11 }).flatMap(playScenario)) {
@@ -54,7 +54,7 @@ describe('for any history, policy and reasons', () => {
     }
   });
 
-  test('a summary never covers the floor, and covers user messages only with scope prefix', () => {
+  test('a summary never replaces protected messages, and replaces user messages only with scope prefix', () => {
     forEachVersion((pass) => {
       const floor = floorPositions(pass);
       const taken = ['assistant', 'tool', 'summary', ...(pass.request.policy.scope === 'prefix' ? ['user'] : [])];
@@ -68,7 +68,7 @@ describe('for any history, policy and reasons', () => {
     });
   });
 
-  test('a context after an eviction starts with a user message, a summary or a protected message', () => {
+  test('after an eviction the context starts with a user message, a summary or a protected message', () => {
     forEachVersion((pass) => {
       const { items } = pass.request.context;
       if (!pass.settlement.steps.some(({ step }) => step === 'evict' || step === 'relax')) return;
@@ -79,7 +79,7 @@ describe('for any history, policy and reasons', () => {
     });
   });
 
-  test('the segments of a version cover 1…head without gap or overlap, with neighbours of a kind joined', () => {
+  test('the segments of a version cover the whole log without gaps or overlaps, and neighbours differ in kind', () => {
     forEachVersion(({ plan, settlement: { segments } }) => {
       let next = 1;
       segments.forEach((segment, index) => {
@@ -92,7 +92,7 @@ describe('for any history, policy and reasons', () => {
     });
   });
 
-  test('a pass evicts the ranges of its plan', () => {
+  test('a compaction pass evicts exactly the messages that its plan names', () => {
     forEachVersion((pass) => {
       const { plan, request } = pass;
       if (plan.kind !== 'evict') return;
@@ -103,7 +103,7 @@ describe('for any history, policy and reasons', () => {
     });
   });
 
-  test('the sequences of a plan hold whole items, do not overlap and are large enough', () => {
+  test('the ranges to summarize consist of whole items, do not overlap and are large enough', () => {
     forEachPass(({ plan, request: { context, policy } }) => {
       let next = 1;
       const isDropped = (item: ContextItem): boolean =>
@@ -121,7 +121,7 @@ describe('for any history, policy and reasons', () => {
     });
   });
 
-  test('the diff of a version and its parent lists exactly the changes of the pass', () => {
+  test('the difference between a version and its parent lists exactly the changes of the compaction pass', () => {
     forEachVersion((pass) => {
       const changes = runToEnd(diffInSlices(pass.request.context.version, pass.story.version));
       const isChanged = (seq: number): boolean => changes.some(({ from, to }) => from <= seq && seq <= to);
@@ -135,12 +135,12 @@ describe('for any history, policy and reasons', () => {
     });
   });
 
-  test('passes with the same reasons end after a bounded number of versions', () => {
+  test('repeated compaction for the same reasons stops after a limited number of versions', () => {
     fc.assert(
       fc.property(scenarios, (scenario) => {
         const setting = { ...scenario.settings[0], summarize: cycleShares(scenario.shares) };
         let { story } = playScenario(scenario).at(-1) as TakenPass;
-        // Each pass removes a raw message, or replaces several items by one summary.
+        // Each compaction pass removes a message, or replaces several items by one summary.
         const bound = 2 * story.entries.length + 2;
         for (let passes = 0; ; passes += 1) {
           expect(passes).toBeLessThanOrEqual(bound);

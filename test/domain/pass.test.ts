@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { isCounted } from '../../src/domain/pass.ts';
 
-test('thresholds count turns from the end of every pass except no_reason and thinking', () => {
+test('turnThreshold counts from the end of every compaction pass except no_reason and thinking', () => {
   const kinds = [
     'committed',
     'none',

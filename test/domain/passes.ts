@@ -31,7 +31,7 @@ export interface PassSetting {
   readonly overhead?: RequestOverhead;
 }
 
-/** Four letters are a token. */
+/** Counts four letters as one token. */
 export function weighText({ content, toolCalls = [] }: Message): Weight {
   const text = content + toolCalls.map((call) => call.name + call.arguments).join('');
   return { tokens: Math.ceil(text.length / 4) + 4, bytes: Buffer.byteLength(text) };
@@ -55,7 +55,10 @@ export function planLine(line: string, setting: PassSetting = {}): PassPlan {
   return planPass(requestOver(contextOf(line), setting));
 }
 
-/** Plans a line and settles it with summaries of these sizes, by sequence. `undefined` stands for a failed summary. */
+/**
+ * Plans compaction of a line, then settles it with summaries of these sizes, in order. `undefined` stands for a failed
+ * summary.
+ */
 export function settleLine(
   line: string,
   setting: PassSetting = {},
@@ -102,7 +105,7 @@ function summaryOf({ range, depth, model }: AcceptedSummary): Summary {
   return { text: `What was said from ${range.from} to ${range.to}.`, covers: range, sources: [], depth, model };
 }
 
-/** The version that a commit would create from a settled context. */
+/** The version that a commit would make from this settled context. */
 function versionOf(parent: Version, settled: SettledContext, entries: readonly LogEntry[], head: number): Version {
   return {
     ...START_VERSION,
@@ -120,7 +123,7 @@ function versionOf(parent: Version, settled: SettledContext, entries: readonly L
   };
 }
 
-/** A conversation with several passes, one after the other. */
+/** A conversation with several compaction passes in a row. */
 export interface Story {
   readonly version: Version;
   readonly entries: readonly LogEntry[];
@@ -134,12 +137,12 @@ export function contextOfStory({ version, entries, summaries }: Story): Context 
 export interface TakenPass {
   readonly request: PlanRequest;
   readonly plan: PassPlan;
-  /** Absent if nothing was planned. */
+  /** Absent if the plan was to do nothing. */
   readonly settlement?: SettleOutcome;
   readonly story: Story;
 }
 
-/** Plans, settles with the summaries of `summarize`, and commits. */
+/** Runs one compaction pass: plans it, settles it with the summaries from `summarize`, and commits. */
 export function takePass(
   story: Story,
   setting: PassSetting & { readonly summarize: (sequence: PassPlan['sequences'][number]) => number | undefined },

@@ -8,7 +8,7 @@ import { maskPlan, planLine, planPass, requestOver, weighText } from './passes.t
 const sequence = 'su(a:200)x2';
 
 describe('plan', () => {
-  test('a plan is none without a reason or while compaction is off', () => {
+  test('the plan is to do nothing if there is no reason or compaction is off', () => {
     expect(planLine(sequence, { policy: { retentionWindow: 0 }, reasons: [] })).toMatchObject({
       kind: 'none',
       explained: [],
@@ -17,7 +17,7 @@ describe('plan', () => {
     expect(planLine(sequence, { policy: off, reasons: ['manual'] })).toMatchObject({ kind: 'none', sequences: [] });
   });
 
-  test('a plan names its version and head, and parses to the same value after it is stored', () => {
+  test('a compaction plan names its version and log length, and is unchanged after storing and parsing', () => {
     const plan = planLine(sequence, { policy: { retentionWindow: 0 }, reasons: ['ratio', 'turn_end'] });
     expect(plan).toStrictEqual({
       kind: 'summarize',
@@ -32,7 +32,7 @@ describe('plan', () => {
     expect(passPlanSchema.parse(JSON.parse(JSON.stringify(plan)))).toStrictEqual(plan);
   });
 
-  test('an eviction reaches maxTokens with a token reason, and may miss it without one', () => {
+  test('an eviction reaches maxTokens if a token limit was the reason, and otherwise may stay above', () => {
     const line = 's(u a)x10 u';
     const policy = { retentionWindow: 0, strategy: { retain: 20 }, maxTokens: 103 };
     const goal = planLine(line, { policy, reasons: ['token_threshold', 'turn_end'] });
@@ -46,7 +46,7 @@ describe('plan', () => {
     ).toStrictEqual([]);
   });
 
-  test('a soft plan keeps the floor and names it, and a hard plan cuts the floor', () => {
+  test('a soft plan leaves the retention window in place and says so, and a hard plan removes messages from it', () => {
     const line = 's(ua)x4';
     const policy = { retentionWindow: 4, maxTokens: 40, keepFirstUser: false };
     const soft = planLine(line, { policy, reasons: ['ratio'] });
@@ -57,12 +57,12 @@ describe('plan', () => {
     expect(maskPlan(line, hard)).toBe('s......ua');
   });
 
-  test('a plan explains a context that is too large without a floor by nothing_removable', () => {
+  test('a plan for a context that stays too large without a retention window says nothing_removable', () => {
     const plan = planLine('su a u:500', { policy: { retentionWindow: 0, maxTokens: 100 }, reasons: ['hard_limit'] });
     expect(plan).toMatchObject({ kind: 'evict', explained: ['nothing_removable'] });
   });
 
-  test('a plan without removable groups is none below the limit, and infeasible with the arithmetic above it', () => {
+  test('a plan without removable messages does nothing below the limit, and is infeasible with a calculation above it', () => {
     expect(planLine('su', { reasons: ['turn_end'] })).toMatchObject({ kind: 'none', explained: ['nothing_removable'] });
     const policy = { maxTokens: 100, retentionWindow: 1 };
     const overhead = { tokens: 40, bytes: 0, calibration: 1 };
@@ -75,14 +75,14 @@ describe('plan', () => {
     expect(passPlanSchema.parse(JSON.parse(JSON.stringify(plan)))).toStrictEqual(plan);
   });
 
-  test('an infeasible plan counts the pins of the policy as pinned, not as fixed', () => {
+  test('an infeasible plan counts the pinned texts of the policy as pinned, not as fixed', () => {
     const policy = { maxTokens: 100, retentionWindow: 1 };
     const overhead = { tokens: 40, pinTokens: 15, bytes: 0, calibration: 1 };
     const { infeasible } = planLine('s:20 u:5! u:50 a:30', { policy, reasons: ['ratio'], overhead });
     expect(infeasible).toEqual({ fixed: 25 + 20 + 3, pinned: 5 + 15, open: 50, floor: 30, max: 100 });
   });
 
-  test('a plan keeps the first user message of the log, not of the context', () => {
+  test('a plan keeps the first user message of the log, even if the context begins later', () => {
     const { firstUserSeq: _, ...request } = requestOver(contextOf('suauau'), {
       policy: { retentionWindow: 0, strategy: { evict: 1 } },
     });
@@ -94,7 +94,7 @@ describe('plan', () => {
 describe('explained plan', () => {
   const policy = completePolicy({ messageThreshold: 4, retentionWindow: 1 });
 
-  test('an explained plan counts over the whole log and lists the messages that no soft pass would remove', () => {
+  test('an explained plan counts the whole log and lists the messages that no soft compaction would remove', () => {
     expect(explainPlan(logOf('s u t:300 r:300 u! a t'), policy, weighText)).toMatchObject({
       plan: { kind: 'summarize', reasons: ['message_threshold'], tokens: 653, sequences: [{ from: 3, to: 4 }] },
       messages: 7,
@@ -103,7 +103,7 @@ describe('explained plan', () => {
     });
   });
 
-  test('an explained plan accepts an empty log and a log without a user message', () => {
+  test('an explained plan accepts an empty log and a log without user messages', () => {
     expect(explainPlan([], policy, weighText)).toMatchObject({
       plan: { kind: 'none', tokens: 3 },
       messages: 0,
@@ -123,7 +123,7 @@ describe('explained plan', () => {
       expect(explainPlan(logOf(line), atEnd, weighText).plan.reasons).toStrictEqual([]);
   });
 
-  test('an explained plan accepts maxTokens below the retention floor', () => {
+  test('an explained plan accepts maxTokens smaller than the messages that must stay', () => {
     const tight = completePolicy({ maxTokens: 10, tokenThreshold: 20 });
     expect(explainPlan(logOf('s(ua)x2'), tight, weighText).plan.kind).toBe('infeasible');
     expect(explainPlan(logOf('s(ua)x9'), tight, weighText).plan).toMatchObject({

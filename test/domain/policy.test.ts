@@ -24,25 +24,25 @@ function cyclicStrategy(): EvictionStrategy {
 }
 
 describe('merge', () => {
-  test('a merged policy takes each set field of the later policy and keeps the other fields', () => {
+  test('mergePolicies takes each setting of the later policy and keeps the others', () => {
     const base = { retentionWindow: 4, maxTokens: 1_000, strategy: { retain: 3 } };
     const merged = mergePolicies(base, { retentionWindow: 0 }, { strategy: { evict: 0.5 } });
     expect(merged).toStrictEqual({ retentionWindow: 0, maxTokens: 1_000, strategy: { evict: 0.5 } });
     expect(base.retentionWindow).toBe(4);
   });
 
-  test('a merged policy treats an undefined field as absent', () => {
+  test('mergePolicies treats an undefined setting as absent', () => {
     const absent = { maxTokens: undefined, retentionWindow: undefined, minGain: undefined } as object;
     expect(mergePolicies({ maxTokens: 9 }, absent)).toStrictEqual({ maxTokens: 9 });
     expect(completePolicy(absent)).toStrictEqual({ ...POLICY_DEFAULTS });
   });
 
-  test('a merged policy treats false and 0 as set', () => {
+  test('mergePolicies treats false and 0 as set values', () => {
     const merged = completePolicy(mergePolicies({}, { enabled: false, retentionWindow: 0, minGain: 0 }));
     expect(merged).toMatchObject({ enabled: false, retentionWindow: 0, minGain: 0 });
   });
 
-  test('a policy without settings has the documented defaults, and triggers without a default are off', () => {
+  test('a policy without settings has the documented defaults, and thresholds without a default are off', () => {
     expect(completePolicy({})).toStrictEqual({
       thresholdRatio: 0.85,
       hardRatio: 0.92,
@@ -103,7 +103,7 @@ describe('reading', () => {
     expect(readPolicy(value)).toStrictEqual({ policy: {}, warnings: [] });
   });
 
-  test('readPolicy warns about the retired `transforms` and names `compact`', () => {
+  test('readPolicy warns about the retired setting `transforms` and names `compact` instead', () => {
     const { policy, warnings } = readPolicy({ transforms: ['middle-out'], compact: { max_tokens: 5 } });
     expect(policy).toStrictEqual({ maxTokens: 5 });
     expect(warnings).toHaveLength(1);
@@ -112,7 +112,7 @@ describe('reading', () => {
     expect(readPolicy({ compact: { transforms: [] } }).warnings).toHaveLength(1);
   });
 
-  test('readPolicy refuses a strategy nested more than four levels, such as one that contains itself', () => {
+  test('readPolicy refuses a strategy nested more than four levels deep, e.g. one that contains itself', () => {
     expect(readPolicy({ strategy: nestStrategy(4) }).policy.strategy).toStrictEqual(nestStrategy(4));
     for (const strategy of [nestStrategy(5), nestStrategy(5_000), cyclicStrategy()]) {
       const error = errorOf(() => readPolicy({ strategy }));
@@ -121,7 +121,7 @@ describe('reading', () => {
     }
   });
 
-  test('readPolicy refuses a policy that throws or contains itself, and names the field', () => {
+  test('readPolicy refuses a policy that throws when it is read or contains itself, and names the field', () => {
     const cyclic: { compact?: object } = {};
     cyclic.compact = cyclic;
     const throwing = withGetter('models');
@@ -167,14 +167,14 @@ describe('reading', () => {
     { value: [], field: '', why: /^policy: expected a mapping/ },
     { value: 'compact', field: '', why: /expected a mapping/ },
     { value: { compact: 3 }, field: 'compact', why: /^compact: expected a mapping/ },
-  ])('readPolicy refuses $value and names the field "$field"', ({ value, at, field, why }) => {
+  ])('readPolicy refuses the policy $value and names the field "$field"', ({ value, at, field, why }) => {
     const error = errorOf(() => readPolicy(value, at));
     expect(error).toMatchObject({ code: 'invalid_policy', field });
     expect(error.message).toMatch(why);
   });
 });
 
-test('a write under a policy without an idle TTL removes an earlier idle TTL, and a write without a policy keeps it', () => {
+test('a write under a policy without an idle TTL removes the earlier idle TTL, and a write without a policy keeps it', () => {
   expect(idleTtlOf(completePolicy({ conversationTtl: 60_000 }))).toEqual({ conversationTtl: 60_000 });
   expect(idleTtlOf(completePolicy({}))).toEqual({ conversationTtl: 0 });
   expect(idleTtlOf(undefined)).toEqual({});

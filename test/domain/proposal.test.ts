@@ -41,7 +41,7 @@ describe('a proposal with another text', () => {
   const edit = { replaces: 'second', key: 'third', summary, weight: { tokens: 30, bytes: 120 } };
   const edited = editProposal(proposal, [edit], overhead);
 
-  test('an edited proposal contains the new summary in place of the old one', () => {
+  test('a proposal edited by a person contains the new summary instead of the old one', () => {
     expect(edited.version.segments).toStrictEqual([
       ...proposal.version.segments.slice(0, 2),
       { ...segmentOf('third', 4), weight: edit.weight },
@@ -49,7 +49,7 @@ describe('a proposal with another text', () => {
     expect(edited.summaries).toStrictEqual({ first: proposal.summaries['first'], third: summary });
   });
 
-  test('an edited proposal has the weight of the new summary and names all authors', () => {
+  test('a proposal edited by a person has the size of the new summary and names all authors', () => {
     const tokens = requestTokens({ overhead }, 45);
     expect(edited.version).toMatchObject({ weight: { tokens: 45, bytes: 180 }, tokensAfter: tokens });
     expect(edited.version.measuredAt).toMatchObject({ tokens, bytes: 580 });
@@ -57,11 +57,11 @@ describe('a proposal with another text', () => {
   });
 });
 
-test('an edited proposal without summaries keeps its model', () => {
+test('editing a proposal without summaries keeps the name of its model', () => {
   const bare = { ...proposal, version: { ...proposal.version, segments: [] }, summaries: {} };
   expect(editProposal(bare, [], overhead).version.model).toBe('recorder');
 });
 
-test('an edit names a summary by its range', () => {
+test('a person names the summary to edit by its range', () => {
   expect(rangeName(summaryOf('a', 5, 'recorder'))).toBe('5-6');
 });

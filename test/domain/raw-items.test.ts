@@ -3,7 +3,7 @@ import { readRawItems } from '../../src/domain/raw-items.ts';
 
 const raw = { format: 'anthropic', model: 'model-1', version: 3, items: [{ type: 'thinking', signature: 'x' }] };
 
-test('readRawItems returns the items of a provider unchanged', () => {
+test('readRawItems returns the original items of a provider unchanged', () => {
   expect(readRawItems({ raw })).toStrictEqual(raw);
 });
 

@@ -9,7 +9,7 @@ import { acceptedSummary, type Story, settlePass, type TakenPass } from './passe
 import { playScenario, scenarios } from './scenarios.ts';
 
 /**
- * The live version after another actor evicted these groups. Groups are named by the positions of their first members.
+ * The current version after another worker evicted these groups. A group is named by the position of its first message.
  */
 function evictMeanwhile(pass: TakenPass, owners: ReadonlySet<number>): Version {
   const { version, head, items } = pass.request.context;
@@ -19,7 +19,7 @@ function evictMeanwhile(pass: TakenPass, owners: ReadonlySet<number>): Version {
   return { ...version, number: version.number + 1, base: head, segments, weight: weighItems(kept) };
 }
 
-/** Removable groups, divided by whether a plan replaces any of their members. */
+/** Removable groups, divided into those that the plan changes and the others. */
 function removableOwners({ request, plan }: TakenPass): { planned: number[]; others: number[] } {
   const { items } = request.context;
   const fixed = fixedPositions(items);
@@ -44,7 +44,7 @@ function storyOf(pass: TakenPass, version: Version, texts: readonly (readonly [s
 const picks = fc.array(fc.boolean(), { minLength: 1, maxLength: 7 });
 
 describe('a plan whose live version changed', () => {
-  test('a plan whose ranges did not change still settles: summaries in place, rounds whole, no gap', () => {
+  test('a compaction plan whose messages did not change still produces a valid version after another commit', () => {
     let settledPasses = 0;
     fc.assert(
       fc.property(scenarios, picks, (scenario, pick) => {
@@ -60,8 +60,9 @@ describe('a plan whose live version changed', () => {
         const settlement = settlePass({ ...pass.request, context, plan, summaries });
         if (settlement.kind !== 'version') return;
         settledPasses += 1;
-        // All items that the segments show, or all original items if nothing was removed. More items may stay after
-        // an eviction: the window reaches further back, and a result without its answer counts as unread.
+        // All items that the segments contain, or all original items if nothing was removed. More may stay after an
+        // eviction by another worker: the retention window then reaches further back, and a result without its answer
+        // counts as unread.
         const shown = settlement.segments.flatMap((segment) =>
           segment.kind === 'summary' ? [segment.summaryKey] : [],
         );
@@ -92,7 +93,7 @@ describe('a plan whose live version changed', () => {
     expect(settledPasses).toBeGreaterThan(100);
   });
 
-  test('a plan does not fit a live version that removed a part of its ranges', () => {
+  test('a compaction plan no longer applies after another commit removed some of its messages', () => {
     fc.assert(
       fc.property(scenarios, fc.nat(), (scenario, pick) => {
         const pass = playScenario(scenario).at(-1) as TakenPass;
@@ -105,7 +106,7 @@ describe('a plan whose live version changed', () => {
     );
   });
 
-  test('a plan does not fit once its own eviction was committed', () => {
+  test('a compaction plan no longer applies after its own eviction was committed', () => {
     fc.assert(
       fc.property(scenarios, (scenario) => {
         const evictions = playScenario(scenario).filter((pass) => isCommitted(pass) && pass.plan.kind === 'evict');

@@ -24,7 +24,7 @@ function logOf(messages: readonly Message[], tokens = 10): LogEntry[] {
   return buildLog(messages.map((message) => ({ message, tokens, bytes: tokens * 4 })));
 }
 
-/** A log whose messages are archived by default. */
+/** A recall search over a log whose messages have all left the context, unless segments are given. */
 function searchFor(query: string, entries: readonly LogEntry[], segments?: readonly Segment[]): RecallSearch {
   const search = new RecallSearch(readQuery(query), segments ?? [segment('evicted', 1, Math.max(1, entries.length))]);
   for (const entry of entries) runToEnd(search.add(entry));
@@ -77,7 +77,7 @@ describe('a search', () => {
     ).toEqual(seqs);
   });
 
-  test('a recall search reads texts, text parts and tool calls', () => {
+  test('a recall search looks in texts, text parts and tool calls', () => {
     const parts = [
       { type: 'text', text: 'a heron' },
       { type: 'image_url', image_url: 'data:image/png;base64,heronheron' },
@@ -87,7 +87,7 @@ describe('a search', () => {
     expect(recallText(messages[0] as Message)).toBe('a heron');
   });
 
-  test('a recall search ignores its own calls and their results at any distance', () => {
+  test('a recall search ignores earlier calls of recall and their results, however far apart', () => {
     const messages = [
       user('a kite'),
       call('c2_0', 'recall', '{"query":"kite"}'),
@@ -97,7 +97,7 @@ describe('a search', () => {
     expect(find('kite', messages)).toEqual([4, 3, 1]);
   });
 
-  test('a recall search returns archived or changed messages, and present ones only if no archived message matches', () => {
+  test('a recall search returns messages still in the context only if no archived or shortened message matches', () => {
     const clipped: Segment = { kind: 'clipped', from: 4, to: 4, weight: NO_WEIGHT, keepChars: 10 };
     const summary: Segment = {
       kind: 'summary',
@@ -112,7 +112,7 @@ describe('a search', () => {
     const messages = [user('fox'), user('fox'), result('c1_0', 'fox'), user('fox'), user('fox'), user('fox')];
     const searchAt = (tokens: number) => searchFor('fox', logOf(messages, tokens), segments);
     expect(searchAt(MASK_TOKENS + 1).rank()).toEqual([4, 3, 2]);
-    // A result that is no larger than a mask is not masked.
+    // A tool result that is no larger than its placeholder is not replaced.
     expect(searchAt(MASK_TOKENS).rank()).toEqual([4, 2]);
     const present = searchFor('owl', logOf([user('owl'), user('fox'), user('an owl')]), [segment('evicted', 2, 2)]);
     expect([present.hasArchived, present.rank()]).toEqual([false, [3, 1]]);
@@ -121,7 +121,7 @@ describe('a search', () => {
 });
 
 describe('an excerpt', () => {
-  test('an excerpt shows the query, or else its rarest word, with the text around it', () => {
+  test('a recall excerpt shows the query, or otherwise its rarest word, with the text around it', () => {
     expect(excerptOf('gamma', 'alpha beta Gamma delta epsilon', 6)).toBe('… beta Gamma delta…');
     expect(excerptOf('gamma', 'Gamma', 6)).toBe('Gamma');
     const entries = logOf([user('the the the'), user('the one'), user('one, the old Grebe')]);
@@ -129,13 +129,13 @@ describe('an excerpt', () => {
     expect(runToEnd(search.excerpt(entries[2]?.message as Message, 4))).toBe('…old Grebe');
   });
 
-  test('an excerpt never cuts a character in half', () => {
+  test('a recall excerpt never cuts a surrogate pair in half', () => {
     expect(excerptOf('x', '🦊🦊x🦊🦊', 3)).toBe('…🦊x🦊…');
     expect(excerptOf('x', '🦊🦊x🦊🦊', 2)).toBe('…🦊x🦊…');
     expect(excerptOf('x', '\ud83ex\udd8a', 2)).toBe('\ufffdx\ufffd');
   });
 
-  test('an excerpt finds its word after any Unicode characters', () => {
+  test('a recall excerpt finds its word after any Unicode characters', () => {
     for (let first = 0; first < 0x110000; first += 0x400) {
       const codePoints = Array.from({ length: 0x400 }, (_, index) => first + index);
       const text = `${String.fromCodePoint(...codePoints)}|NEEDLE|`;
@@ -153,7 +153,7 @@ describe('an excerpt', () => {
       .map((all) => all.join('')),
   );
 
-  test('a query taken from a message finds that message, and each excerpt stays within its bound', () => {
+  test('a recall query copied from a message finds that message, and each excerpt stays within its length limit', () => {
     const cases = fc.record({
       texts: fc.array(texts, { minLength: 1, maxLength: 8 }),
       at: fc.nat(),

@@ -10,7 +10,7 @@ const overheads = fc.record({ tokens: fc.nat(5_000), bytes: fc.nat(20_000), cali
 const excessTokens = (budget: Budget, tokens: number): number => excessWeight(budget, { tokens, bytes: 0 }).tokens;
 
 describe('size of a request', () => {
-  test('requestTokens equals contextSize without an anchor', () => {
+  test('requestTokens equals contextSize if no provider has counted a request yet', () => {
     const none = { tokens: 0, bytes: 0 };
     fc.assert(
       fc.property(fc.nat(1e6), overheads, (tokens, overhead) => {
@@ -21,7 +21,7 @@ describe('size of a request', () => {
     );
   });
 
-  test('a request without its excess has at most maxTokens, and one more token exceeds them', () => {
+  test('a request without its excess has at most maxTokens, and one token more would exceed them', () => {
     fc.assert(
       fc.property(
         fc.nat(2e5),
@@ -40,7 +40,7 @@ describe('size of a request', () => {
     );
   });
 
-  test('the excess includes the bytes of system prompt and tools if the provider limits bytes', () => {
+  test('the excess counts the bytes of system prompt and tools if the provider limits bytes', () => {
     const limits = { maxBytes: 1_000, upperBoundFactor: 1 };
     const budget = { limits, overhead: { ...NO_OVERHEAD, bytes: 200 } };
     expect(excessWeight({ ...budget, reasons: ['overflow'] }, { tokens: 5, bytes: 900 })).toEqual({
@@ -57,7 +57,7 @@ describe('size of a request', () => {
     });
   });
 
-  test('a request has no excess without a token reason or without maxTokens', () => {
+  test('a request has no excess without maxTokens, or if no token limit was the reason for compaction', () => {
     const limits = { maxTokens: 10, upperBoundFactor: 1 };
     const budget = { limits, overhead: NO_OVERHEAD };
     expect(excessTokens({ ...budget, reasons: ['turn_end', 'message_threshold'] }, 1_000)).toBe(0);
@@ -66,7 +66,7 @@ describe('size of a request', () => {
   });
 
   test('a request whose upper bound is exactly maxTokens has no excess', () => {
-    // 55 ÷ 1.1 is 49.99999999999999 in binary.
+    // In binary floating point, 55 ÷ 1.1 is 49.99999999999999.
     const budget: Budget = {
       limits: { maxTokens: 55, upperBoundFactor: 1.1 },
       overhead: NO_OVERHEAD,

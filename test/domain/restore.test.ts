@@ -24,7 +24,9 @@ function totalAt(log: readonly LogEntry[], seq: number) {
   return log[seq - 1]?.total ?? NO_WEIGHT;
 }
 
-/** A version over seqs 1…base with these segments. Raw segments have the weight of their log entries. */
+/**
+ * A context version over messages 1…base with these segments. Unchanged segments have the size of their log entries.
+ */
 function versionOf(log: readonly LogEntry[], number: number, segments: readonly Segment[]): Version {
   const base = segments.at(-1)?.to ?? 0;
   const weighed = segments.map((segment): Segment => {
@@ -74,7 +76,7 @@ const pieces = fc.constantFrom(
   't{1,2} u! r2r1',
 );
 
-/** A log, its live version, and an old version whose base may lie inside a round. */
+/** A log, its current version, and an old version that may end in the middle of a tool round. */
 const cases: fc.Arbitrary<Case> = fc
   .record({
     line: fc.array(pieces, { minLength: 1, maxLength: 12 }).map((parts) => parts.join(' ')),
@@ -126,7 +128,7 @@ function restored({ log, target, live }: Case, newer: 'keep' | 'drop'): Version 
 }
 
 describe('any restored version', () => {
-  test('a restored version covers the whole log without a gap and states the weight of its contents', () => {
+  test('a restored version covers the whole log without gaps and states the size of its contents', () => {
     fc.assert(
       fc.property(cases, fc.constantFrom('keep', 'drop'), (sample, newer) => {
         const version = restored(sample, newer);
@@ -150,7 +152,7 @@ describe('any restored version', () => {
     );
   });
 
-  test('a restore that keeps newer messages shows the old context and then the newer log, byte for byte', () => {
+  test('a restore that keeps newer messages produces the old context followed by the newer log, byte for byte', () => {
     fc.assert(
       fc.property(cases, (sample) => {
         const version = restored(sample, 'keep');
@@ -160,7 +162,7 @@ describe('any restored version', () => {
     );
   });
 
-  test('a restore that drops newer messages keeps only their pins and the results of older calls', () => {
+  test('a restore that drops newer messages keeps only pinned ones and the results of older calls', () => {
     fc.assert(
       fc.property(cases, (sample) => {
         const { log, target } = sample;
@@ -178,7 +180,7 @@ describe('any restored version', () => {
         const pins = log.filter(({ seq, message }) => seq > target.base && message.pinned === true);
         const shown = new Set(behind.map(({ from }) => from));
         expect(pins.filter(({ seq }) => !shown.has(seq))).toStrictEqual([]);
-        // Results need their calls, and calls need the results that the log has for them.
+        // Tool results need their calls, and calls need those results that the log has.
         const rounds = groupMessages(context.items.map(({ message }) => message));
         expect(rounds.filter(({ isOpen }) => isOpen)).toStrictEqual([]);
         const single = context.items.filter(({ message }) => message.role !== 'summary');
@@ -192,14 +194,14 @@ describe('any restored version', () => {
 describe('sizes', () => {
   const log = logOf('(ua)x4');
 
-  test('a restore takes the weight besides messages from the newest version that was measured at its base', () => {
+  test('a restore takes the size of system prompt and tools from the newest version that was measured at the same message', () => {
     const measured = versionOf(log, 1, [{ kind: 'raw', from: 1, to: 4, weight: NO_WEIGHT }]);
     const putBack: Version = { ...measured, number: 2, measuredAt: { head: 7, tokens: 999, bytes: 999 } };
     expect(weighOutside([measured, putBack])).toStrictEqual(OUTSIDE);
     expect(weighOutside([])).toStrictEqual({ tokens: 3, bytes: 0 });
   });
 
-  test('a restore is refused at the hard limit, with the sum, and accepted below it', () => {
+  test('a restore above the hard limit is refused with the calculation, and accepted below the limit', () => {
     const version = restored({ log, target: START_VERSION, live: START_VERSION }, 'keep');
     expect(version.tokensAfter).toBe(120);
     expect(() => checkHardLimit(version, OUTSIDE, 121)).not.toThrow();
@@ -214,7 +216,7 @@ describe('the version that was live before a message', () => {
   const over = (number: number, to: number): Version =>
     versionOf(log, number, [{ kind: 'raw', from: 1, to, weight: NO_WEIGHT }]);
 
-  test('the version before a message is the newest one that covers no message from there on', () => {
+  test('the version to roll back to is the newest one that contains no message of the rolled-back turn', () => {
     const versions = [over(1, 2), over(2, 6), over(3, 12), over(4, 6)];
     expect(findVersionBefore(versions, 7)?.number).toBe(4);
     expect(findVersionBefore(versions, 6)?.number).toBe(1);
@@ -223,7 +225,7 @@ describe('the version that was live before a message', () => {
     expect(findVersionBefore([], 1)).toBe(START_VERSION);
   });
 
-  test('the version before a message is not found once that version is no longer kept', () => {
+  test('a rollback finds no earlier version if that version is no longer stored', () => {
     expect(findVersionBefore([over(3, 4), over(4, 6)], 3)).toBeUndefined();
   });
 });

@@ -9,23 +9,23 @@ import { type PassSetting, type Story, type TakenPass, takePass } from './passes
 interface Step {
   readonly kind: 'system' | 'user' | 'assistant' | 'summary' | 'call' | 'result';
   readonly tokens: number;
-  /** Number of parallel calls. */
+  /** Number of parallel tool calls. */
   readonly calls: number;
-  /** Index of the open call that a result answers. */
+  /** Index of the unanswered call that a tool result answers. */
   readonly pick: number;
   readonly isPinned: boolean;
   readonly isDroppable: boolean;
 }
 
-/** A conversation that grows in chunks, with a pass after each. */
+/** A conversation that grows in chunks, with a compaction pass after each chunk. */
 export interface Scenario {
   readonly chunks: readonly (readonly Step[])[];
   readonly settings: readonly PassSetting[];
-  /** Size of each summary as a share of its sequence. `undefined` stands for a failed summary. */
+  /** Size of each summary as a share of the messages that it replaces. `undefined` stands for a failed summary. */
   readonly shares: readonly (number | undefined)[];
 }
 
-/** @param users weight of user messages, which are rare in a long turn */
+/** @param users how often a user message occurs. It is rare in a long turn */
 function stepsWith(users: number): fc.Arbitrary<Step> {
   return fc.record({
     kind: fc.oneof(
@@ -98,7 +98,7 @@ const shares = fc.oneof(
   { weight: 1, arbitrary: fc.constant(undefined) },
 );
 
-/** Any history, policy and reasons, with passes in its middle and at its end. */
+/** Any history, policy and reasons, with compaction passes in the middle and at the end. */
 export const scenarios: fc.Arbitrary<Scenario> = fc.integer({ min: 1, max: 4 }).chain((passes) =>
   fc.record({
     chunks: fc.array(growths, { minLength: passes, maxLength: passes }),
@@ -107,7 +107,7 @@ export const scenarios: fc.Arbitrary<Scenario> = fc.integer({ min: 1, max: 4 }).
   }),
 );
 
-/** Every pass of a scenario, with the steps that led to it. */
+/** Plays a scenario and returns every compaction pass, with the messages that led to it. */
 export function playScenario({ chunks, settings: given, shares: sizes }: Scenario): TakenPass[] {
   const messages = messagesOf(chunks.flat());
   const summarize = cycleShares(sizes);
@@ -124,7 +124,7 @@ export function playScenario({ chunks, settings: given, shares: sizes }: Scenari
   return passes;
 }
 
-/** Gives each sequence the next of these shares. */
+/** Gives each range the next of these sizes. */
 export function cycleShares(
   sizes: Scenario['shares'],
 ): (sequence: PassPlan['sequences'][number]) => number | undefined {
@@ -137,7 +137,8 @@ export function cycleShares(
 }
 
 /**
- * A log that a store would accept. A result answers an open call before it at any distance, and calls may stay open.
+ * A log that a store would accept. A tool result answers an earlier call at any distance, and calls may stay
+ * unanswered.
  */
 function messagesOf(script: readonly Step[]): WeighedMessage[] {
   const open: string[] = [];

@@ -17,7 +17,7 @@ const spans = fc
   );
 
 describe('span index', () => {
-  test('the span index returns each span around a position once', () => {
+  test('the span index returns each span that contains a position exactly once', () => {
     fc.assert(
       fc.property(spans, fc.array(fc.nat(105), { maxLength: 20 }), (given, positions) => {
         const index = new SpanIndex(given);
@@ -37,7 +37,7 @@ describe('span index', () => {
   });
 });
 
-/** Finds runs by their definition: removes groups that are not whole until nothing changes. */
+/** Finds the ranges by their definition: removes groups that would be split, until nothing changes. */
 function runsByDefinition({ items }: Context, isKept: (position: number) => boolean): [number, number][] {
   const owners = ownersOf(items);
   const isIn = items.map((item, position) => item.message.role !== 'user' && !isKept(position));
@@ -59,7 +59,7 @@ function runsByDefinition({ items }: Context, isKept: (position: number) => bool
 }
 
 describe('sequences', () => {
-  test('sequences are the maximal runs in which every tool round lies whole', () => {
+  test('the ranges to summarize are the longest ones that contain every tool round whole', () => {
     const policy = completePolicy({ minSequenceMessages: 1, minSequenceTokens: 0, retentionWindow: 3 });
     let interlocked = 0;
     fc.assert(
@@ -73,7 +73,7 @@ describe('sequences', () => {
           layout.protections[layout.groupOf[position] as number] !== undefined;
         const { eligible } = runToEnd(findSequences(layout, policy, true));
         const runs = runsByDefinition(context, isKept).filter(([from, to]) =>
-          // New messages must weigh something, so a run of summaries alone is no sequence.
+          // New messages must have tokens, so a range of summaries alone is not summarized.
           context.items.slice(from, to + 1).some((item) => item.message.role !== 'summary' && item.tokens > 0),
         );
         expect(eligible.map((run) => [run.fromPosition, run.toPosition])).toStrictEqual(runs);
@@ -95,19 +95,19 @@ describe('sequences', () => {
   };
   const prefix = { scope: 'prefix', retentionWindow: 2, minSequenceTokens: 0 } as const;
 
-  test('with scope prefix one sequence covers everything older than the retention window, user messages included', () => {
+  test('with scope prefix, one range covers everything older than the retention window, including user messages', () => {
     expect(sequencesOf('s u a u tr a u a u a', prefix)).toEqual(['2-9']);
     expect(sequencesOf('s u a u tr a u a u a', { ...prefix, scope: 'sequences' })).toEqual(['5-7']);
   });
 
-  test('with scope prefix a sequence ends at a protected message', () => {
+  test('with scope prefix, the range to summarize ends at a protected message', () => {
     expect(sequencesOf('s u a u! a u a u a', prefix)).toEqual(['2-3', '5-7']);
-    // The last user message, followed by a long turn.
+    // The last user message is followed by a long turn.
     expect(sequencesOf('s u a u tr tr tr tr', prefix)).toEqual(['2-3', '5-10']);
     expect(sequencesOf('s u t u a u r u a', prefix)).toEqual(['2-7']);
   });
 
-  test('with scope prefix a sequence includes a summary once the new messages weigh as much', () => {
+  test('with scope prefix, an old summary is merged once the new messages have as many tokens', () => {
     expect(sequencesOf('s S:50 u a u a u a', prefix)).toEqual([]);
     expect(sequencesOf('s S:50 u a:40 u a u a', prefix)).toEqual(['2-6']);
   });

@@ -16,7 +16,7 @@ const model = { windowTokens: 1_100, outputCapTokens: 100, upperBoundFactor: 1 }
 const loose = { retentionWindow: 0, keepFirstUser: false };
 
 describe('summaries in a version', () => {
-  test('a settlement replaces sequences by their summaries and reports segments, weights and sizes', () => {
+  test('settling a plan replaces messages by their summaries and reports segments and sizes', () => {
     expect(settledLine('su(a:200)x2 u(a:300)x2', { policy: loose }, [50, 60])).toStrictEqual({
       kind: 'version',
       strategy: 'summarize',
@@ -53,7 +53,7 @@ describe('summaries in a version', () => {
     });
   });
 
-  test('a settlement skips a summary whose range is not in the context', () => {
+  test('settling a plan skips a summary of messages that are not in the context', () => {
     const request = requestOver(contextOf('su(a:200)x4'), { policy: loose });
     const plan = planLine('su(a:200)x4', { policy: loose });
     const strange = [
@@ -64,7 +64,7 @@ describe('summaries in a version', () => {
     expect(settlePass({ ...request, plan, summaries: strange })).toStrictEqual({ kind: 'none' });
   });
 
-  test('a settlement evicts summaries last if the context is still too large', () => {
+  test('settling a plan evicts summaries last if the context is still too large', () => {
     const line = 'su a:150 a:150 u a u(a:200)x2 u';
     const setting: PassSetting = { policy: { retentionWindow: 0, maxTokens: 150 }, reasons: ['ratio'] };
     const settled = settledLine(line, setting, [50, 50]);
@@ -74,11 +74,11 @@ describe('summaries in a version', () => {
     expect(maskSettled(line, tighter)).toBe('su.....11u');
   });
 
-  test('a settlement without summaries and without a token reason changes nothing', () => {
+  test('settling a plan without summaries changes nothing if no token limit was the reason', () => {
     expect(settleLine('su(a:200)x2', { policy: loose }, [])).toStrictEqual({ kind: 'none' });
   });
 
-  test('a settlement explains a size above maxTokens without a token reason', () => {
+  test('settling a plan explains a size above maxTokens if no token limit was the reason', () => {
     const policy = { ...loose, maxTokens: 50 };
     expect(settledLine('su(a:200)x2 u:200', { policy }, [50]).explained).toStrictEqual(['no_token_reason']);
   });
@@ -88,14 +88,14 @@ describe('floor against budget', () => {
   const line = 's(ua)x5';
   const policy = { retentionWindow: 4, maxTokens: 40 };
 
-  test('a soft settlement keeps the floor and names it as the reason for the size', () => {
+  test('settling a soft plan leaves the retention window in place and names it as the reason for the size', () => {
     const settled = settledLine(line, { policy, reasons: ['ratio'] });
     expect(maskSettled(line, settled)).toBe('su.....uaua');
     expect(settled).toMatchObject({ explained: ['retention_floor'], isFloorRelaxed: false });
   });
 
   test.each<Reason>(['hard_limit', 'overflow', 'manual'])(
-    'a settlement for %s cuts the floor from its oldest group and reports it',
+    'settling a plan for %s removes the oldest messages of the retention window and reports it',
     (reason) => {
       const relax = (maxTokens: number) =>
         settledLine(line, { policy: { ...policy, maxTokens }, reasons: ['ratio', reason] });
@@ -109,7 +109,7 @@ describe('floor against budget', () => {
 });
 
 describe('infeasible', () => {
-  test('a hard settlement that fails lists the parts that stay after everything removable is gone', () => {
+  test('a hard compaction that fails lists the parts that remain after everything removable is gone', () => {
     const line = 's:30 u! a u:700 t:400';
     const policy = { retentionWindow: 3, maxTokens: 500 };
     const overhead = { tokens: 100, bytes: 0, calibration: 1 };
@@ -120,7 +120,7 @@ describe('infeasible', () => {
     });
   });
 
-  test('a soft settlement that fails counts the floor among the parts that stay', () => {
+  test('a soft compaction that fails counts the retention window among the parts that remain', () => {
     const settled = settleLine('su:500 a:300', { policy: { maxTokens: 400 }, reasons: ['ratio'] });
     expect(settled).toStrictEqual({
       kind: 'infeasible',
@@ -128,7 +128,7 @@ describe('infeasible', () => {
     });
   });
 
-  test('the parts of an infeasible settlement are upper bounds, and their sum is the size of the remaining request', () => {
+  test('the parts in the report of a failed compaction are upper bounds that add up to the remaining request', () => {
     const overhead = { tokens: 107, bytes: 0, calibration: 1.07 };
     const window = { ...model, upperBoundFactor: 1.1 };
     const setting: PassSetting = { policy: { maxTokens: 300 }, reasons: ['manual'], model: window, overhead };
@@ -139,7 +139,7 @@ describe('infeasible', () => {
     expect(fixed + pinned + open + floor).toBe(Math.ceil(mean * 1.1));
   });
 
-  test('a hard pass that misses the budget still commits if the waiting turn can be sent', () => {
+  test('a hard compaction that misses maxTokens still commits if the waiting turn can be sent', () => {
     const line = 's(u a:100)x3 u:600';
     const setting: PassSetting = { policy: { ...loose, maxTokens: 500 }, reasons: ['hard_limit'], model };
     const settled = settledLine(line, setting);
@@ -147,12 +147,12 @@ describe('infeasible', () => {
     expect(settled).toMatchObject({ tokensAfter: 613, explained: ['nothing_removable'] });
   });
 
-  test('a manual pass that misses the budget is infeasible', () => {
+  test('a manual compaction that misses maxTokens is infeasible', () => {
     const setting: PassSetting = { policy: { ...loose, maxTokens: 500 }, reasons: ['manual'], model };
     expect(settleLine('s(u a:100)x3 u:600', setting).kind).toBe('infeasible');
   });
 
-  test('a hard pass is infeasible if the request is too large to send even with everything removed', () => {
+  test('a hard compaction is infeasible if the request stays too large with everything removable gone', () => {
     const setting: PassSetting = { policy: { ...loose, maxTokens: 500 }, reasons: ['overflow'], model };
     expect(settleLine('s(u a:100)x3 u:1000', setting).kind).toBe('infeasible');
     const { model: _, ...unknown } = setting;
@@ -164,18 +164,18 @@ describe('gain', () => {
   const line = 'su(a:500)x2';
   const sizes = { tokensBefore: 1_023 };
 
-  test('a soft pass that gains less than minGain commits nothing', () => {
+  test('a soft compaction that gains less than minGain commits nothing', () => {
     expect(settleLine(line, { policy: loose }, [898])).toStrictEqual({ kind: 'no_gain', ...sizes, tokensAfter: 921 });
     expect(settleLine(line, { policy: loose }, [897])).toMatchObject({ kind: 'version', tokensAfter: 920 });
     expect(settleLine(line, { policy: { ...loose, minGain: 0 } }, [999])).toMatchObject({ kind: 'version' });
   });
 
-  test('a hard pass commits any smaller context', () => {
+  test('a hard compaction commits any smaller context', () => {
     const setting: PassSetting = { policy: loose, reasons: ['manual'] };
     expect(settleLine(line, setting, [999])).toMatchObject({ kind: 'version', tokensAfter: 1_022 });
   });
 
-  test('a cut without weight is no version, even for a hard pass', () => {
+  test('removing messages without tokens makes no new version, even in a hard compaction', () => {
     const setting: PassSetting = { policy: { ...loose, strategy: { retain: 0 } }, reasons: ['manual'] };
     expect(settleLine('su:0 a:0 u', setting)).toMatchObject({ kind: 'no_gain', tokensBefore: 23, tokensAfter: 23 });
   });

@@ -12,45 +12,45 @@ const counted: SizeRecord = { version: 1, weight: weigh(100), baseTotal: weigh(9
 const overhead = { tokens: 30, bytes: 120, calibration: 1 };
 
 describe('size of a context', () => {
-  test('the size without an anchor is the sum of segments, later messages, system prompt, tools and framing', () => {
+  test('without a count by the provider, the size is the sum of segments, later messages, system prompt, tools and format', () => {
     expect(contextSize(counted, overhead)).toStrictEqual({ tokens: 100 + 50 + 30 + 3, bytes: 4 * 150 + 120 });
     expect(contextSize(counted, NO_OVERHEAD).tokens).toBe(153);
   });
 
-  test('the size with an anchor is the count of the provider plus the later messages', () => {
+  test('with a count by the provider, the size is that count plus the later messages', () => {
     const anchor = { seq: 40, tokens: 400, total: weigh(920), version: 1 };
     expect(contextSize({ ...counted, anchor }, overhead)).toStrictEqual({ tokens: 400 + 30, bytes: 720 });
   });
 
-  test('the size ignores an anchor of another version', () => {
+  test('the size ignores a provider count of another context version', () => {
     const anchor = { seq: 40, tokens: 400, total: weigh(920), version: 0 };
     expect(contextSize({ ...counted, anchor }, overhead)).toStrictEqual(contextSize(counted, overhead));
   });
 
-  test('the size ignores an anchor of another system prompt, tools or tokenizer', () => {
+  test('the size ignores a provider count for another system prompt, other tools or another tokenizer', () => {
     const anchor = { seq: 40, tokens: 400, total: weigh(920), version: 1, fingerprint: 'before' };
     const after = { ...overhead, fingerprint: 'after' };
     expect(contextSize({ ...counted, anchor }, after)).toStrictEqual(contextSize(counted, after));
     expect(contextSize({ ...counted, anchor }, { ...overhead, fingerprint: 'before' }).tokens).toBe(430);
   });
 
-  test('the size accepts an anchor if the anchor or the request has no fingerprint', () => {
+  test('the size uses a provider count if the count or the request has no fingerprint', () => {
     const anchor = { seq: 40, tokens: 400, total: weigh(920), version: 1 };
     expect(contextSize({ ...counted, anchor }, { ...overhead, fingerprint: 'after' }).tokens).toBe(430);
     expect(contextSize({ ...counted, anchor: { ...anchor, fingerprint: 'before' } }, overhead).tokens).toBe(430);
   });
 
-  test('a calibration scales our own counts, never those of the provider', () => {
+  test('the correction factor scales the counts of turnfold, never those of the provider', () => {
     const anchor = { seq: 40, tokens: 400, total: weigh(920), version: 1 };
     const calibrated = { ...overhead, calibration: 1.2 };
     expect(contextSize({ ...counted, anchor }, calibrated).tokens).toBe(400 + 36);
     expect(contextSize(counted, calibrated).tokens).toBe(Math.round(183 * 1.2));
   });
 
-  test('an upper bound is never less than the mean, and is exact for an exact product', () => {
+  test('an upper bound is never below the count itself, and exact for an exact product', () => {
     expect(upperBoundTokens(0, 1.1)).toBe(0);
     expect(upperBoundTokens(1, 1.1)).toBe(2);
-    // 1.1 × 50 is 55.00000000000001 in binary.
+    // In binary floating point, 1.1 × 50 is 55.00000000000001.
     for (let tokens = 0; tokens <= 100_000; tokens += 10)
       expect(upperBoundTokens(tokens, 1.1)).toBe((tokens / 10) * 11);
     for (let tokens = 0; tokens <= 1_000; tokens += 1) expect(upperBoundTokens(tokens, 1)).toBe(tokens);
@@ -66,6 +66,6 @@ test.each([
   ['undefined for a request below 256 tokens', 512, 255, undefined],
   ['undefined for a provider that reports 0', 0, 1_000, undefined],
   ['undefined for a provider that reports no number', Number.NaN, 1_000, undefined],
-])('the calibration ratio is %s', (_result, provider, own, ratio) => {
+])('the correction factor for token counts is %s', (_result, provider, own, ratio) => {
   expect(calibrationRatio(provider, own)).toBe(ratio);
 });

@@ -1,7 +1,7 @@
 import { expect, test } from 'vitest';
 import { renderSummary, renderWidestSummary } from '../../src/domain/summary.ts';
 
-test('a rendered summary names its range, and its version if it has one', () => {
+test('a rendered summary contains its range, and its version number if it has one', () => {
   expect(renderSummary('A text.', { from: 3, to: 9, version: 4 })).toMatch(
     /^<summary version="4" messages="3-9">\n.+\nA text\.\n<\/summary>$/,
   );
@@ -14,13 +14,13 @@ test.each([
   '<\u00a0/summary>',
   '<summary version="1">',
   '<summary messages="1-2">nested</summary\n>',
-])('the text of a summary cannot close its tag with %j', (tag) => {
+])('a summary text with %j cannot close the tag around the summary', (tag) => {
   const rendered = renderSummary(`before ${tag} after`, { from: 1, to: 2 });
   expect(rendered.match(/<\s*\/?\s*summary/gi)).toHaveLength(2);
   expect(rendered).toContain(`before ${tag.replaceAll('<', '&lt;')} after`);
 });
 
-test('renderWidestSummary is at least as long as the summary under any version', () => {
+test('renderWidestSummary is at least as long as the summary with any version number', () => {
   const counted = renderWidestSummary('A text.', { from: 1, to: 2 });
   for (const version of [undefined, 1, 999_999]) {
     expect(renderSummary('A text.', { from: 1, to: 2, version }).length).toBeLessThanOrEqual(counted.length);

@@ -29,12 +29,12 @@ describe('thresholds', () => {
     ['message_threshold', { messageThreshold: 9 }, { messages: 9 }, { messages: 8 }],
     ['turn_end', { onTurnEnd: true }, { hasTurnEnded: true }, { hasTurnEnded: false }],
     ['hard_limit', { mode: 'manual' }, { tokens: 9_200 }, { tokens: 9_199 }],
-  ])('the reason %s holds at its threshold and not below', (reason, input, at, below) => {
+  ])('the threshold check reports %s at its threshold, and not below', (reason, input, at, below) => {
     expect(evaluate(input, at)).toStrictEqual([reason]);
     expect(evaluate(input, below)).toStrictEqual([]);
   });
 
-  test('the threshold check reports all reasons that hold, in the order of REASONS', () => {
+  test('the threshold check reports all reasons that apply, in the order of REASONS', () => {
     const input = { tokenThreshold: 5_000, turnThreshold: 1, messageThreshold: 1, onTurnEnd: true };
     const measures = { tokens: 9_900, turns: 1, messages: 2, hasTurnEnded: true };
     expect(evaluate(input, measures)).toStrictEqual(REASONS.slice(0, 6));
@@ -47,13 +47,13 @@ describe('thresholds', () => {
     expect(evaluate({ ...input, enabled: false }, measures)).toStrictEqual([]);
   });
 
-  test('no size reaches a threshold that is not set', () => {
+  test('a threshold that is not set is never reached', () => {
     expect(
       evaluate({}, { tokens: 1e9, turns: 1e9, messages: 1e9, hasTurnEnded: true }, { upperBoundFactor: 1 }),
     ).toEqual([]);
   });
 
-  test('a turn waits for a pass below the hard ratio if the provider could refuse the size', () => {
+  test('a turn waits for compaction below hardRatio if the provider could refuse the request', () => {
     const limits = resolveLimits(completePolicy({}), { ...model, upperBoundFactor: 1.25 });
     expect(isSendable(limits, 8_000)).toBe(true);
     expect(isSendable(limits, 8_001)).toBe(false);
@@ -62,7 +62,7 @@ describe('thresholds', () => {
     expect(isSendable({ upperBoundFactor: 9 }, 1e9)).toBe(true);
   });
 
-  test('the hard reasons and the token reasons are those of the documentation', () => {
+  test('the hard reasons and the token reasons are those in the documentation', () => {
     const soft = REASONS.filter((reason) => !hasHardReason([reason]));
     expect(soft).toStrictEqual(['token_threshold', 'ratio', 'turn_threshold', 'message_threshold', 'turn_end']);
     const token = REASONS.filter((reason) => hasTokenReason([reason]));
@@ -71,7 +71,7 @@ describe('thresholds', () => {
     expect(hasHardReason([])).toBe(false);
   });
 
-  test('the turn threshold counts turns since the last pass, not over the whole history', () => {
+  test('the turn threshold counts turns since the last compaction, not the whole history', () => {
     const policy = completePolicy({ turnThreshold: 10 });
     const passed = { head: 40, turns: 20 };
     const fires = (turns: number): boolean => {

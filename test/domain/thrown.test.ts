@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { describeThrown, hasBrand } from '../../src/domain/thrown.ts';
 import { HOSTILE_THROWN, hostileProxy } from '../fakes/hostile-values.ts';
 
-test.each(HOSTILE_THROWN)('describeThrown describes %s in bounded text, without throwing', (_, make) => {
+test.each(HOSTILE_THROWN)('describeThrown describes %s in a text of limited length, without throwing', (_, make) => {
   const { name, message, code = '' } = describeThrown(make());
   expect([typeof name, typeof message, typeof code]).toEqual(['string', 'string', 'string']);
   expect(name.length).toBeLessThanOrEqual(100);
@@ -14,10 +14,10 @@ test('describeThrown keeps the name, message and code of an ordinary error', () 
   expect(describeThrown(error)).toEqual({ name: 'RangeError', message: 'too far', code: 'E_FAR' });
 });
 
-test('describeThrown does not cut a character in half when it clips a message', () => {
+test('describeThrown does not split a surrogate pair when it clips a message', () => {
   expect(describeThrown(new Error('👍'.repeat(10)), 4).message).toBe('👍\uFFFD…');
 });
 
-test('hasBrand returns false for a proxy that throws', () => {
+test('hasBrand returns false for a proxy that throws when it is read', () => {
   expect(hasBrand(hostileProxy(), Symbol.for('turnfold.TurnfoldError'))).toBe(false);
 });

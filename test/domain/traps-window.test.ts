@@ -4,7 +4,7 @@ import { completePolicy, type PolicyInput } from '../../src/domain/policy.ts';
 import { lettersOf, logOf } from './alphabet.ts';
 import { maskPlan, weighText } from './passes.ts';
 
-/** A message limit like that of earlier systems. */
+/** A policy that limits the number of messages, as earlier systems do. */
 function limit(messages: number): PolicyInput {
   return { messageThreshold: messages, strategy: { retain: messages - 1 }, retentionWindow: 0 };
 }
@@ -19,7 +19,7 @@ interface Row {
   readonly name: string;
   readonly line: string;
   readonly policy: PolicyInput;
-  /** Line with `.` for each evicted message. */
+  /** The line with `.` for each evicted message. */
   readonly left: string;
 }
 
@@ -27,21 +27,26 @@ const rows: readonly Row[] = [
   { name: 'the system prompt stays', line: 'suauau', policy: { ...limit(5), ...unkept }, left: 's..uau' },
   { name: 'the system prompt and the first user message stay', line: 'suauau', policy: limit(5), left: 'su..au' },
   {
-    name: 'the cut makes progress past the first user message',
+    name: 'the eviction continues past the first user message',
     line: 's(ua)x14',
     policy: { ...limit(10), ...unkept },
     left: `s${'.'.repeat(20)}uauauaua`,
   },
   {
-    name: 'the cut makes progress around a kept first user message',
+    name: 'the eviction continues around a first user message that must stay',
     line: 's(ua)x14',
     policy: limit(10),
     left: `su${'.'.repeat(20)}auauaua`,
   },
   { name: 'the context does not begin with a tool call', line: 'satrtrtrua', policy: limit(5), left: 's.......ua' },
-  { name: 'a whole round before the user message may go', line: 'trutra', policy: limit(5), left: '..utra' },
   {
-    name: 'user messages may go, except the last and the kept first one',
+    name: 'a whole tool round before the user message may be evicted',
+    line: 'trutra',
+    policy: limit(5),
+    left: '..utra',
+  },
+  {
+    name: 'user messages may be evicted, except the last one and a first one that must stay',
     line: 'suuuu',
     policy: evict(0.8),
     left: 'su..u',
@@ -54,43 +59,43 @@ const rows: readonly Row[] = [
   },
   { name: 'system and the only user message stay', line: 'su', policy: { ...evict(0.8), ...unkept }, left: 'su' },
   {
-    name: 'a round that crosses the retention floor stays whole',
+    name: 'a tool round that starts before the retention window stays whole',
     line: 'sutr',
     policy: { messageThreshold: 1, strategy: { retain: 1 }, retentionWindow: 1 },
     left: 'sutr',
   },
   {
-    name: 'a call and its result seven messages later go together',
+    name: 'a call and its result seven messages later are evicted together',
     line: 'sutuuuuuura',
     policy: evict(0.5),
     left: 'su...uuuu.a',
   },
   {
-    name: 'parallel calls and all their results go together, whatever is between them',
+    name: 'parallel calls and all their results are evicted together, with other messages in between',
     line: 's u t{1,2} u r1 u r2 a u a',
     policy: evict(0.3),
     left: 'su.u.u.aua',
   },
   {
-    name: 'an eviction of 30 % takes one of two interlocking rounds',
+    name: 'an eviction of 30 % removes one of two interleaved tool rounds',
     line: 's u t1 t2 u r1 r2 a a',
     policy: evict(0.3),
     left: 'su.tu.raa',
   },
   {
-    name: 'an eviction of 50 % takes both interlocking rounds',
+    name: 'an eviction of 50 % removes both interleaved tool rounds',
     line: 's u t1 t2 u r1 r2 a a',
     policy: evict(0.5),
     left: 'su..u..aa',
   },
   {
-    name: 'a share counts tokens, not messages',
+    name: 'the share counts tokens, not messages',
     line: 'su a:90000 (ua)x10',
     policy: evict(0.6),
     left: `su.${'ua'.repeat(10)}`,
   },
   {
-    name: 'a share is the part that goes, not the part that stays',
+    name: 'the share is the part that is removed, not the part that stays',
     line: 's(ua)x10',
     policy: { ...evict(0.2), ...unkept },
     left: `s....${'ua'.repeat(8)}`,
@@ -98,7 +103,7 @@ const rows: readonly Row[] = [
 ];
 
 describe('window eviction: what earlier systems got wrong', () => {
-  test.each(rows)('an eviction from $line leaves $left: $name', ({ line, policy, left }) => {
+  test.each(rows)('an eviction turns the history $line into $left: $name', ({ line, policy, left }) => {
     const { plan } = explainPlan(logOf(line), completePolicy(policy), weighText);
     expect(maskPlan(line, plan)).toBe(left);
     expect(plan.kind).toBe(left === lettersOf(line) ? 'none' : 'evict');
@@ -107,7 +112,7 @@ describe('window eviction: what earlier systems got wrong', () => {
   test.each<{ name: string; policy: PolicyInput }>([
     { name: 'onTurnEnd', policy: { onTurnEnd: true } },
     { name: 'turnThreshold', policy: { turnThreshold: 3 } },
-  ])('a pass for $name alone evicts once by its strategy and explains that maxTokens is no target', ({ policy }) => {
+  ])('compaction for $name alone evicts once by its strategy and does not try to reach maxTokens', ({ policy }) => {
     const line = 's(ua)x10';
     const given = { retentionWindow: 2, strategy: { retain: 15 }, maxTokens: 50, ...policy };
     const { plan } = explainPlan(logOf(line), completePolicy(given), weighText);

@@ -3,14 +3,14 @@ import { MAX_CONTEXT_BYTES, readContext, writeContext } from '../../src/domain/t
 import { errorOf } from './error-of.ts';
 
 describe('the context of a turn', () => {
-  it('writeContext sorts keys, so that equal turn contexts have the same text', () => {
+  it('writeContext sorts the keys, so that equal context data of turns has the same JSON', () => {
     const json = writeContext({ b: [{ d: 1, c: null }], a: 'x' });
     expect(json).toBe('{"a":"x","b":[{"c":null,"d":1}]}');
     expect(json).toBe(writeContext({ a: 'x', b: [{ c: null, d: 1 }] }));
     expect(readContext(json)).toEqual({ a: 'x', b: [{ c: null, d: 1 }] });
   });
 
-  it('readContext returns an empty context if the caller gave none', () => {
+  it('readContext returns an empty context if the caller attached no data', () => {
     expect(readContext(undefined)).toEqual({});
   });
 

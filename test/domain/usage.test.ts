@@ -4,17 +4,17 @@ import { checkUsage, describeUsage, priceUsage } from '../../src/domain/usage.ts
 
 const prices = { input: 4, cachedInput: 0.5, cacheWrite: 5, output: 20 };
 
-it('priceUsage applies own prices to cached and newly cached input', () => {
+it('priceUsage uses separate prices for input read from the cache and written to the cache', () => {
   const usage = { inputTotal: 1_000_000, cachedInput: 600_000, cacheWrite: 100_000, output: 50_000, outputKept: 0 };
   expect(priceUsage(prices, usage)).toBeCloseTo(0.3 * 4 + 0.6 * 0.5 + 0.1 * 5 + 0.05 * 20, 10);
 });
 
-it('priceUsage never counts less than zero uncached tokens', () => {
+it('priceUsage never counts fewer than zero uncached tokens', () => {
   const usage = { inputTotal: 10, cachedInput: 1_000_000, output: 0, outputKept: 0 };
   expect(priceUsage(prices, usage)).toBeCloseTo(0.5, 10);
 });
 
-it('describeUsage leaves out the cost without prices and cached tokens that the provider did not report', () => {
+it('describeUsage omits the cost without prices, and cached tokens that the provider did not report', () => {
   const usage = { inputTotal: 7, output: 3, outputKept: 3 };
   expect(describeUsage({}, usage)).toEqual({ inputTokens: 7, outputTokens: 3 });
   const priced = describeUsage({ prices }, { ...usage, cachedInput: 2 });
@@ -28,12 +28,12 @@ it.each([
   ['a negative output', { output: -1 }],
   ['an infinite input', { inputTotal: Number.POSITIVE_INFINITY }],
   ['a null cache count', { cachedInput: null }],
-])('a usage report with %s is ignored', (_, hole) => {
+])('checkUsage ignores a usage report with %s', (_, hole) => {
   const usage = { inputTotal: 7, output: 3, outputKept: 3, ...hole } as unknown as ModelUsage;
   expect(checkUsage(usage)).toBeUndefined();
   expect(describeUsage({ prices }, usage)).toEqual({});
 });
 
-it('describeUsage returns no figures for a call without a usage report', () => {
+it('describeUsage returns no fields for a call without a usage report', () => {
   expect(describeUsage({ prices }, undefined)).toEqual({});
 });

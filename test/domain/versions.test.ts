@@ -13,7 +13,7 @@ const diffVersions = (before: Version, after: Version) => runToEnd(diffInSlices(
 
 type Part = readonly [kind: 'raw' | 'evicted' | 'summary', from: number, to: number, text?: string];
 
-/** A version with these segments, whose base is the end of the last one. */
+/** A context version with these segments, which ends where the last one ends. */
 function versionWith(number: number, ...parts: readonly Part[]): Version {
   const segments = parts.map(([kind, from, to, text = `text-${from}-${to}`]): Segment => {
     const weight = kind === 'evicted' ? NO_WEIGHT : { tokens: 10, bytes: 40 };
@@ -43,7 +43,7 @@ describe('context of a version', () => {
   const entries = logOf('su(a)x3 u a u (ua)x3');
   const source = { version, entries, summaries: summaries('text-3-5') };
 
-  test('the context of a version consists of its segments and the later log', () => {
+  test('the context of a version consists of its segments and all later log entries', () => {
     const { items } = buildContext({ ...source, head: 10 });
     expect(items.map(({ from, to, message }) => [from, to, message.content])).toStrictEqual([
       [1, 1, 's1'],
@@ -61,7 +61,7 @@ describe('context of a version', () => {
     expect(weighItems(items)).toStrictEqual({ tokens: 70, bytes: 280 });
   });
 
-  test('an old version shows the same bytes after later versions and appends', () => {
+  test('an old version still gives the same bytes after later versions and appended messages', () => {
     const shown = JSON.stringify(buildContext({ ...source, head: 8 }));
     const longer = logOf('su(a)x3 u a u (ua)x30');
     const more = summaries('text-3-5', 'text-1-9');
@@ -70,7 +70,7 @@ describe('context of a version', () => {
     expect(JSON.stringify(atTen.slice(0, 5))).toBe(JSON.stringify(buildContext({ ...source, head: 8 }).items));
   });
 
-  test('a version reads the entries of its raw segments and everything after its base', () => {
+  test('building a context reads the entries of unchanged segments and all later entries', () => {
     expect(rangesToRead(version, 10)).toStrictEqual([
       { from: 1, to: 2 },
       { from: 7, to: 10 },
@@ -81,7 +81,7 @@ describe('context of a version', () => {
     expect(buildContext({ ...source, entries: read, head: 10 })).toStrictEqual(buildContext({ ...source, head: 10 }));
   });
 
-  test('a context with a missing entry or summary is refused, never shortened', () => {
+  test('building a context fails if a log entry or summary is missing, and never returns a shorter context', () => {
     const error = errorOf(() => buildContext({ ...source, entries: entries.slice(0, 7), head: 8 }));
     expect(error).toMatchObject({ code: 'not_found', details: { seq: 8 } });
     const noText = errorOf(() => buildContext({ ...source, summaries: new Map(), head: 8 }));
@@ -89,14 +89,14 @@ describe('context of a version', () => {
     expect(noText.message).toContain('3…5');
   });
 
-  test('a stored version parses to its original value', () => {
+  test('a stored context version parses to its original value', () => {
     expect(versionSchema.parse(JSON.parse(JSON.stringify(version)))).toStrictEqual(version);
     expect(versionSchema.safeParse({ ...version, segments: [{ kind: 'gone', from: 1, to: 2 }] }).success).toBe(false);
   });
 });
 
 describe('segments', () => {
-  test('segmentItems evicts seqs without an item and joins neighbours of a kind', () => {
+  test('segmentItems marks messages without an item as evicted and joins neighbours of the same kind', () => {
     const { items } = contextOf('su(a)x6 u');
     const kept = items.filter((item) => ![1, 4, 5, 9].includes(item.from));
     expect(segmentItems(kept, 9).map(({ kind, from, to, weight }) => [kind, from, to, weight.tokens])).toStrictEqual([
@@ -113,7 +113,7 @@ describe('segments', () => {
     expect(segmentItems([], 0)).toStrictEqual([]);
   });
 
-  test('describeRange describes a range in the same way wherever a version ends its raw segment', () => {
+  test('describeRange gives the same description wherever a version ends its unchanged segment', () => {
     const range = { from: 3, to: 9 };
     expect(describeRange(versionWith(1, raw(1, 5)), range)).toStrictEqual(describeRange(START_VERSION, range));
     expect(describeRange(versionWith(1, raw(1, 4), summary(5, 12)), range)).toStrictEqual([
@@ -139,21 +139,25 @@ describe('rebase', () => {
 
   test.each<[boolean, string, Version]>([
     [true, 'the planned version itself', planned],
-    [true, 'a version that changed elsewhere', versionWith(2, evicted(1, 2), summary(3, 5), raw(6, 10))],
-    [true, 'a version with a later base', versionWith(2, raw(1, 2), summary(3, 5), raw(6, 18))],
-    [true, 'a version whose base is the head of the plan', versionWith(2, raw(1, 2), summary(3, 5), raw(6, 20))],
+    [true, 'a version that changed only other messages', versionWith(2, evicted(1, 2), summary(3, 5), raw(6, 10))],
+    [true, 'a version that covers more messages', versionWith(2, raw(1, 2), summary(3, 5), raw(6, 18))],
+    [true, 'a version that ends at the last message of the plan', versionWith(2, raw(1, 2), summary(3, 5), raw(6, 20))],
     [
       false,
       'a version that a rollback made',
       { ...versionWith(2, raw(1, 2), summary(3, 5), raw(6, 10)), cause: 'rollback' },
     ],
-    [false, 'a version whose base is after the head of the plan', versionWith(2, raw(1, 2), summary(3, 5), raw(6, 21))],
+    [
+      false,
+      'a version that ends after the last message of the plan',
+      versionWith(2, raw(1, 2), summary(3, 5), raw(6, 21)),
+    ],
     [
       false,
       'a version with another summary in the range',
       versionWith(2, raw(1, 2), summary(3, 5, 'other'), raw(6, 10)),
     ],
-    [false, 'a version with raw messages in place of the summary', versionWith(2, raw(1, 10))],
+    [false, 'a version with the messages instead of their summary', versionWith(2, raw(1, 10))],
     [
       false,
       'a version that evicted a part of the range',
@@ -165,11 +169,11 @@ describe('rebase', () => {
       'a version that summarized the end of the range',
       versionWith(2, raw(1, 2), summary(3, 5), raw(6, 7), summary(8, 10)),
     ],
-  ])('canRebase answers %s for %s', (can, _name, live) => {
+  ])('canRebase returns %s when the current version is %s', (can, _name, live) => {
     expect(canRebase(plan, planned, live)).toBe(can);
   });
 
-  test('canRebase accepts an eviction only if its ranges are still present', () => {
+  test('canRebase accepts an eviction only if all its messages are still in the context', () => {
     const evicting: PassPlan = { ...plan, kind: 'evict', sequences: [], evict: [{ from: 1, to: 2 }] };
     expect(canRebase(evicting, planned, versionWith(2, raw(1, 2), evicted(3, 10)))).toBe(true);
     expect(canRebase(evicting, planned, versionWith(2, evicted(1, 1), raw(2, 10)))).toBe(false);
@@ -219,7 +223,7 @@ describe('diff', () => {
     expect(back.map((change) => [change.from, change.to, change.after, change.before])).toStrictEqual(changes);
   });
 
-  test('diffVersions finds no change between a version and itself', () => {
+  test('diffVersions finds no difference between a version and itself', () => {
     const version = versionWith(1, raw(1, 2), summary(3, 5), evicted(6, 7));
     expect(diffVersions(version, version)).toStrictEqual([]);
     expect(diffVersions(START_VERSION, START_VERSION)).toStrictEqual([]);
