@@ -1,4 +1,5 @@
--- Stores a turn, in the mailbox or scheduled (I1, I2). A known turn id replies with the present state of that turn.
+-- Accepts a turn: puts it into the mailbox, or keeps it scheduled if it has a delay (I1, I2). If the turn id is known, the
+-- script writes nothing and returns the state of that turn.
 -- ARGV: turn, agent, payload hash, input (`tokens bytes`, then JSON on the next line), wake, delayMs, maxQueuedTurns, schema,
 -- redriven failed turn or '', span of the caller or '', context (JSON) or ''
 -- Reply: {'accepted'|'known', state, 1 if the wake is to be added} | {'conflict'} | {'other_agent', agent} |
@@ -15,7 +16,8 @@ local is_gone = redis.call('EXISTS', gone) == 1
 local known_hash, state = unpack(is_gone and {} or redis.call('HMGET', key, 'hash', 'state'))
 if known_hash then
   if known_hash ~= hash then return { 'conflict' } end
-  -- If the first reply was lost, its caller has not added the wake. So a repeated call with the same wake must add that wake.
+  -- A repeated call: if the first reply was lost, the caller never added the wake to the queue. So it must add the same
+  -- wake now.
   local needs_wake = state == 'queued' and redis.call('HGET', c, 'wake') == wake
   return { 'known', state, needs_wake and 1 or 0 }
 end
@@ -30,7 +32,8 @@ local is_due = tonumber(delayMs) <= 0
 local queued = redis.call('LLEN', mb)
 if is_due and queued >= tonumber(maxQueuedTurns) then return { 'full', queued } end
 
--- The input has a field of its own: a value over 64 bytes costs the hash its compact form (712 bytes a turn, not 310).
+-- The user message is stored outside the turn's hash. A value over 64 bytes would make Redis give up the hash's compact
+-- encoding (712 bytes a turn, not 310).
 redis.call('HSET', txt, 'i:' .. turn, input)
 redis.call('HSET', key, 'agent', agent, 'hash', hash, 'acceptedAt', string.format('%.0f', now),
   'state', is_due and 'queued' or 'scheduled')

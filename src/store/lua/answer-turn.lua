@@ -1,4 +1,5 @@
--- Accepts answers and approvals for calls that a turn waits for: all of them, or none. The first answer to a call counts.
+-- Accepts the results and approvals that a service sends for tool calls of a waiting turn. Either all of them are accepted
+-- or none. The first answer to a call counts.
 -- ARGV: turn, wake; then for each answer: call id, kind of wait, JSON, and the result to log if the answer is never used:
 -- `tokens bytes`, then its JSON on the next line, or nothing for the answer's own
 -- Reply: {'answered', 1 if the wake is to be added} | {'not_waiting', call} | {'other_kind', call, kind of the wait} |
@@ -16,9 +17,9 @@ local state, kind, is_over, calls = unpack(redis.call('HMGET', key, 'state', 'wa
 if not state then return { 'not_found' } end
 check_calls(key, calls or '')
 local is_waiting = state == 'waiting'
--- The turn may run or be queued again, in two cases. After a fulfilled wait, a repeated answer gets the same reply as before.
--- After a deadline, a worker answers the overdue calls and then suspends the turn again for the other calls. Meanwhile, answers
--- to the other calls are accepted.
+-- The turn may already run or be queued again, in two cases. First, its wait was fulfilled, and a repeated answer gets the
+-- same reply as before. Second, a deadline has passed, and a worker answers the overdue calls before it suspends the turn
+-- again for the other calls. In between, answers to the other calls are accepted.
 local is_open = ANSWERED[kind] and (is_waiting or state == 'running' or state == 'queued')
 local awaited, deadlines = {}, {}
 for call, deadline in pairs(select(2, read_awaited(is_open and calls or ''))) do
@@ -38,14 +39,14 @@ for at = 3, #ARGV, 4 do
     return { 'not_waiting', call }
   end
 end
--- Sent again: the turn has used all of these answers, so no call waits for them now.
+-- A repeated call: the turn has already used all of these answers.
 if #taken == 0 then return { 'answered', 0 } end
 for _, at in ipairs(taken) do
   if redis.call('HSETNX', key, 'a:' .. ARGV[at], ARGV[at + 2]) == 1 then
     redis.call('HSET', key, 'waitUnused:' .. ARGV[at], ARGV[at + 3])
   end
 end
--- The turn continues at the earliest deadline of a call that is still open.
+-- The turn continues at the earliest deadline of a call without an answer.
 local untilMs = math.huge
 for _, call in ipairs(awaited) do
   if redis.call('HEXISTS', key, 'a:' .. call) == 0 then untilMs = math.min(untilMs, deadlines[call]) end

@@ -1,4 +1,5 @@
--- Appends messages without a turn. Refused while turns wait or run, or if the log has grown since it was read.
+-- Appends messages to the log without a turn, for a caller with its own model loop. Refused while turns are queued or run,
+-- or if the log has grown since the caller read it.
 -- ARGV: operation, agent, schema, expected head, operationMs; then counted lists: opened calls, ids of answered calls, messages
 -- Reply: {'appended'|'known', from, to} | {'other_agent', agent} | {'forking', 1 if abandoned} | {'busy'} | {'conflict', head}
 -- @include keys
@@ -12,7 +13,7 @@
 local operation, agent, schema, expected, operationMs = operation_prefix .. take(), take(), take(), tonumber(take()), take()
 local head = 0
 local is_gone = redis.call('EXISTS', gone) == 1
--- An erased conversation is created again, so the keys that are left of it do not count.
+-- After an erase the conversation is created again, so keys that are left of the old one are ignored.
 if not is_gone then
   local known = redis.call('GET', operation)
   if known then

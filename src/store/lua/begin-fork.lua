@@ -1,5 +1,5 @@
--- Creates the conversation that a fork is copied into. It accepts no other writes before the fork ends. Another operation may
--- replace an abandoned fork, and removes what was copied.
+-- Creates the conversation into which a fork copies its source. Until the copy is complete, the new conversation accepts no
+-- other write. If a fork was abandoned, another operation may replace it, and then the copied keys are removed.
 -- ARGV: operation, schema, agent, agent until the end, plan (version, head, tenant and id of the source), leaseMs, idle TTL of
 -- the source in ms or ''
 -- Reply: {'copying'|'done', its head, plan of the first begin} | {'exists'} | {'forking', 0}

@@ -1,4 +1,4 @@
--- Settles a turn as canceled, in any unsettled state.
+-- Cancels a turn that is not settled yet: settles it in the state canceled.
 -- ARGV: turn, wake, retentionMs, closing result (content as JSON, tokens, bytes)
 -- Reply: {'canceled', 1 if the wake is to be added} | {'settled', state} | {'not_found'}
 -- @include keys
@@ -16,7 +16,7 @@ local state, input_seq, canceled_by = unpack(redis.call('HMGET', turn_prefix .. 
 if not state or redis.call('EXISTS', gone) == 1 then return { 'not_found' } end
 read_conversation()
 if SETTLED[state] then
-  -- Sent again: this cancel settled the turn.
+  -- A repeated call: this same cancel has already settled the turn.
   if canceled_by == wake then return { 'canceled', needs_wake(wake) } end
   return { 'settled', state }
 end

@@ -1,4 +1,5 @@
--- Hands the pass in progress to an owner. Ends it as failed after too many claims without a plan or an end.
+-- Gives the compaction pass in progress to a worker. After too many claims that produced neither a plan nor an end, it ends
+-- the pass as failed instead.
 -- ARGV: owner, job, wake of a turn that waits for the pass, leaseMs, maxAttempts
 -- Reply: {'gone'} | {'empty'} | {'held', untilMs} | {'failed', passId, 1 if the wake is to be added} |
 -- {'claimed', the pass's fields, the conversation's fields}
@@ -14,7 +15,7 @@
 local owner, job, wake, leaseMs, maxAttempts = unpack(ARGV)
 if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local last, last_wake, is_awaited = unpack(redis.call('HMGET', c, 'lastPass', 'lastPassWake', 'lastPassAwaited'))
--- Sent again: this claim ended the pass.
+-- A repeated call: this same claim has already ended the pass.
 if last_wake == wake then return { 'failed', last, tonumber(is_awaited) } end
 local passId, present_owner, lease, claims, parked, parked_until =
   unpack(redis.call('HMGET', pass, 'passId', 'owner', 'lease', 'attempts', 'parked', 'parkedUntil'))
@@ -26,7 +27,7 @@ if tonumber(lease or 0) > now then
   if present_owner == owner then return claimed_pass() end
   return { 'held', lease }
 end
--- While the children run, only their parent job may claim.
+-- While the child jobs run, only their parent job may claim the pass.
 if parked and parked ~= job and number_of(pass, 'parkedUntil', parked_until) > now then return { 'held', parked_until } end
 
 local attempts = number_of(pass, 'attempts', claims) + 1

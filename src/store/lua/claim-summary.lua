@@ -1,4 +1,5 @@
--- Claims a source for one job, unless its summary is known or another job works on it.
+-- Claims the text to summarize (identified by its hash) for one job, unless its summary exists or another job is working on
+-- it.
 -- ARGV: hash, the owner's claim, prefix of every claim, claimMs
 -- Reply: {'claimed'} | {'in_flight'} | {'known', record} | {'gone'}
 -- @include keys

@@ -1,5 +1,6 @@
--- Hands the head turn to an owner under a new epoch. After too many claims without an outcome it settles the turn as poison,
--- if the last claim died alone in its process (I10). A turn that died beside others may have died because of them.
+-- Gives the first turn of the mailbox to a worker, under a new epoch. A turn whose workers keep dying without a recorded
+-- outcome is settled as poison, if the last worker ran nothing but this turn (I10). If the worker ran other turns too, one
+-- of those may be the cause.
 -- ARGV: owner, wake, leaseMs, maxAttempts, failure of a poison turn (JSON), retentionMs, closing result (content as JSON,
 -- tokens, bytes)
 -- Reply: {'gone'} | {'empty'} | {'held'|'waiting', untilMs} | {'poison', turn, 1 if the wake is to be added} |
@@ -20,7 +21,7 @@ local closing = { ARGV[7], ARGV[8], ARGV[9] }
 read_conversation()
 local lease, claims, poison_wake, poisoned, is_alone =
   unpack(redis.call('HMGET', c, 'lease', 'attempts', 'poison', 'poisoned', 'alone'))
--- Sent again: the turn is settled, and the next turn belongs to another call.
+-- A repeated call: this claim has already settled the turn, and the next turn is for another call.
 if poison_wake == wake then return { 'poison', poisoned, needs_wake(wake) } end
 if not head_turn then
   if redis.call('EXISTS', gone) == 1 then return { 'gone' } end

@@ -1,4 +1,4 @@
--- Makes a version the live one and ends its pass.
+-- Makes a new context version the live one, and ends the compaction pass that made it.
 -- ARGV: as end-pass; expected version; counted pairs of texts (field, text); then as put_version
 -- Reply: as end-pass | {'version_changed', live version}
 -- @include keys
@@ -23,7 +23,7 @@ if has_new_reasons(seen) then return { 'reasons_added' } end
 local live = redis.call('HGET', c, 'version') or '0'
 if live ~= expected then return { 'version_changed', tonumber(live) } end
 
--- NX: a text that a kept version names must never change, or that version would render to other bytes (I15).
+-- HSETNX never overwrites a text, because a kept version that shows the text must always render to the same bytes (I15).
 for _ = 1, tonumber(take()) do
   local field = take()
   redis.call('HSETNX', txt, field, take())

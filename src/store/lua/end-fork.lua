@@ -1,5 +1,5 @@
--- Puts the first version of a fork and opens the conversation. Thresholds of turns and messages count from here.
--- A fork stays closed if batches are missing: a failover may have lost some.
+-- Completes a fork: writes its first context version and lets the conversation accept turns. Compaction thresholds of turns
+-- and messages count from this moment. If a failover lost copied batches, the fork stays closed.
 -- ARGV: operation, counted keys of summaries, then as put_version
 -- Reply: {'done'} | {'incomplete', its head} | {'superseded'} | {'gone'}
 -- @include keys

@@ -1,4 +1,4 @@
--- Ends a pass without a version.
+-- Ends a compaction pass that made no new context version.
 -- ARGV: passId, owner, outcome, backoff, wake of a turn that waits for the pass, reasons as they were read or '*', idle TTL of
 -- the policy in ms, '0' or ''
 -- Reply: {'ended', the wake if it is to be added, else ''} | {'reasons_added'} | {'fenced'} | {'superseded'} | {'gone'}

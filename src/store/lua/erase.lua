@@ -1,7 +1,7 @@
 #!lua flags=allow-oom
--- Removes a conversation, one batch of keys a call, until no key is left. It runs on a full Redis, because it frees memory.
--- `gone` counts the removed keys, so an erase sent again gets the same reply. If `gone` is missing, the conversation was
--- created again, and its keys must stay.
+-- Erases a conversation, one batch of keys per call, until no key is left. The script runs on a full Redis, because it
+-- frees memory. The key `gone` counts the removed keys, so a repeated erase gets the same reply. If `gone` is missing, the
+-- conversation was created again, and its keys must stay.
 -- ARGV: 1 for the first call, batch size, goneMs
 -- Reply: {keys removed so far, 1 if keys are left}
 -- @include key-names
@@ -10,7 +10,8 @@
 if ARGV[1] == '1' then
   if not tonumber(redis.pcall('GET', gone) or 0) then redis.call('UNLINK', gone) end
   redis.call('SET', gone, 0, 'NX', 'PX', ARGV[3])
-  -- This erase reports its own end, so an expiry in flight must not.
+  -- This erase reports how many keys it removed. An expiry in progress must not report the same keys, so its record is
+  -- removed.
   redis.call('UNLINK', expiry)
 end
 if redis.call('EXISTS', gone) == 0 then return { 0, 0 } end

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Extends the lease of a pass. It runs on a full Redis, because its fields exist and do not grow. The worker keeps a finished
--- result only while it has the lease (I11).
+-- Extends a worker's lease of a compaction pass. The script runs on a full Redis, because it overwrites fields of the same
+-- size. Without the lease, the worker could not store a result that it has finished (I11).
 -- ARGV: passId, owner, leaseMs
 -- Reply: 'held' | 'fenced' | 'superseded' | 'gone'
 -- @include keys

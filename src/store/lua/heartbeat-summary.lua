@@ -1,4 +1,4 @@
--- Extends the claim of a summary.
+-- Extends a worker's claim on a summary that it is writing.
 -- ARGV: hash, the owner's claim, claimMs
 -- Reply: 1 | 0 if the claim is lost
 -- @include key-names

@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Extends the lease of a turn. It runs on a full Redis, because its fields exist and do not grow. The worker keeps a finished
--- result only while it has the lease (I11).
+-- Extends a worker's lease of a turn. The script runs on a full Redis, because it overwrites fields of the same size.
+-- Without the lease, the worker could not store a result that it has finished (I11).
 -- ARGV: turn, owner, epoch, leaseMs
 -- Reply: 'held' | a loss by find_loss
 -- @include keys

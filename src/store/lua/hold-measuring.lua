@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Grants or renews the lease on measuring the shared state, unless another owner has it. 0 ms gives it back.
--- It runs on a full Redis, because gauges must report that.
+-- Gives one worker the lease to measure the state that all workers share, unless another worker has the lease. With 0 ms
+-- the lease is given back. The script runs on a full Redis, because the gauges must report that Redis is full.
 -- KEYS: lease. ARGV: owner, leaseMs
 -- Reply: 1 if the owner has the lease now
 local owner, leaseMs = ARGV[1], tonumber(ARGV[2])

@@ -1,4 +1,4 @@
--- Tests whether a conversation's turn or pass has lost its worker.
+-- Checks whether the turn or compaction pass of a conversation has work but no worker.
 -- ARGV: 'turn' or 'pass'
 -- Reply: {'lapsed', recorded wake or ''} | {'quiet'}
 -- @include keys

@@ -1,5 +1,5 @@
--- Keeps the system prompt that an agent's function wrote for the head turn. The first prompt of a turn counts, so every step of
--- the turn has the same. The conversation keeps the last prompt: passes count it.
+-- Stores the system prompt that an agent's function wrote for the running turn. The first prompt of a turn counts, so every
+-- step of the turn uses the same. The conversation keeps the last prompt, because compaction passes count its tokens.
 -- ARGV: turn, owner, epoch, system prompt
 -- Reply: {'kept', the system prompt of the turn} | {a loss by find_loss}
 -- @include keys

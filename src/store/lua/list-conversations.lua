@@ -1,4 +1,4 @@
--- Conversations of one shard, ordered by name, each with its state. Writes nothing.
+-- Lists the conversations of one shard by name, each with its state. Writes nothing.
 -- KEYS: conversations of the shard. ARGV: prefix of the shard's keys, name to continue after or '', tenant and '|' or '', limit
 -- of names to examine, limit of rows, agent or '', state or ''
 -- Reply: {last name examined or '', count of names examined, 1 at the end of the shard, {name, agent, state, messages, user
@@ -10,7 +10,7 @@ most_names, limit = tonumber(most_names), tonumber(limit)
 local names = read_page(KEYS[1], after, tenant_prefix, most_names)
 local rows, last, examined = {}, '', 0
 
--- A corrupt record is left out, so that the others are listed.
+-- A conversation with a corrupt record is left out, so that the others are still listed.
 local function read_state(base, id, last_turn)
   local head = redis.pcall('LINDEX', base .. 'mb:' .. id, 0)
   if type(head) == 'table' then return end

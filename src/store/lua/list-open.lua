@@ -1,4 +1,4 @@
--- Unsettled turns (I2) at one moment: the mailbox, then the scheduled turns.
+-- Lists the unsettled turns of a conversation (I2) at one moment: those in the mailbox, then the scheduled ones.
 -- ARGV: limit, then the turns that had a scheduled entry in `ready` a moment ago, by due time. An entry may outlive its turn,
 -- because an erase leaves the entry to the sweep.
 -- Reply: {length of the mailbox, scheduled turns, {turn, state, acceptedAt, dueAt, WAIT_FIELDS in turn-record.ts}…} | {}

@@ -1,4 +1,4 @@
--- Turns of one shard that wait for outside answers, ordered by name. Writes nothing.
+-- Lists the turns of one shard that wait for tool results or approvals from outside, by name. Writes nothing.
 -- KEYS: waiting turns of the shard. ARGV: prefix of the shard's keys, name to continue after or '', prefix of the names or '',
 -- limit of names to examine, limit of rows, kind of the wait or '', limit of bytes of calls
 -- Reply: {last name examined or '', count of names examined, 1 at the end of the shard, {name, agent, WAIT_FIELDS in
@@ -13,10 +13,10 @@ for _, name in ipairs(names) do
   last, examined = name, examined + 1
   local tenant, waits_for, id, turn = string.match(name, '^([^|]+)|([^|]+)|([^|]+)|(.+)$')
   if turn and (kind == '' or kind == waits_for) then
-    -- A corrupt record has no fields here. It is left out, so that the others are listed.
+    -- A corrupt turn has no fields in this reply. The turn is left out, so that the others are still listed.
     local fields = redis.pcall('HMGET', prefix .. tenant .. ':t:' .. id .. ':' .. turn, 'state', 'agent', 'waitFor', 'waitStep',
       'waitSince', 'waitUntil', 'waitCalls', 'waitArguments')
-    -- An interrupted erase may leave the entry of a removed turn.
+    -- An interrupted erase may have removed the turn and left its entry in the set.
     if fields[1] == 'waiting' and fields[3] == waits_for and fields[8] then
       rows[#rows + 1] = { name, unpack(fields, 2) }
       bytes = bytes + #fields[8]

@@ -1,5 +1,6 @@
--- Counts the overdue entries, open passes, failed turns, overdue idle conversations and quarantined records of a shard. Writes
--- nothing, because `doctor` calls it too. A set of another type counts as empty: the next sweep sets it aside.
+-- Counts the overdue entries, open passes, failed turns, overdue idle conversations and quarantined records of a shard.
+-- Writes nothing, because `doctor` calls the script too. A set whose key has the wrong type counts as empty, and the next
+-- sweep quarantines it.
 -- KEYS: ready, open passes, failed, idle, quarantined. ARGV: limit of entries counted by kind, retentionMs
 -- Reply: {overdue turns, passes, scheduled turns, age of the oldest in ms, open passes, age of the oldest in ms, failed turns,
 -- overdue idle conversations, age of the oldest in ms, quarantined records}
@@ -28,7 +29,8 @@ local function age_of_first(key)
   return first[2] and age(first[2]) or 0
 end
 
--- By I6 an unended pass has its ready entry. A pass without one has ended, and the next sweep removes it.
+-- A pass in progress always has an entry in `ready` (I6). A pass without an entry has ended, and the next sweep removes it
+-- from this set.
 local open, oldest_open = call_or(0, 'ZCARD', open_passes), 0
 local passes = call_or({}, 'ZRANGE', open_passes, 0, tonumber(ARGV[1]) - 1, 'WITHSCORES')
 for at = 1, #passes, 2 do

@@ -1,8 +1,9 @@
--- Moves a model's calibration towards a ratio: the mean of the first 20, then by a twentieth each.
+-- Updates a model's calibration by one observed ratio of the provider's token count to ours. The first 20 ratios are
+-- averaged. Each later ratio moves the calibration by a twentieth of the difference.
 -- KEYS: calibrations. ARGV: model, ratio
 -- Reply: the factor
 local known = redis.call('HGET', KEYS[1], ARGV[1])
--- A corrupt calibration starts again from 1.
+-- A calibration that cannot be read starts again from 1.
 local factor, count = string.match(known or '', '^(%d+%.?%d*) (%d+)$')
 factor, count = factor or 1, count or 0
 count = tonumber(count) + 1

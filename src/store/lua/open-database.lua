@@ -1,5 +1,5 @@
--- Writes the settings of a new database. Raises the schema of an older one, so that older programs refuse it from then on.
--- A database with another number of shards is not changed.
+-- Writes the settings of a new database. In an older database it raises the schema number, so that older programs refuse to
+-- open the database. A database with another number of shards is not changed.
 -- KEYS: database. ARGV: schema, shards
 -- Reply: {schema, shards}
 local database = KEYS[1]

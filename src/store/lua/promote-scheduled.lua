@@ -1,4 +1,4 @@
--- Moves a scheduled turn that is due to the tail of its mailbox (I1, I2).
+-- Moves a scheduled turn that is due to the end of its mailbox (I1, I2).
 -- ARGV: turn, wake
 -- Reply: 1 if the wake is to be added, else 0
 -- @include keys
@@ -10,7 +10,7 @@ local key, member = turn_prefix .. turn, scheduled_member(turn)
 local found = redis.call('HMGET', key, 'state', 'dueAt')
 if found[1] ~= 'scheduled' or redis.call('EXISTS', gone) == 1 then
   unschedule(member)
-  -- Sent again: this call moved the turn.
+  -- A repeated call: this same call has already moved the turn.
   return found[1] == 'queued' and redis.call('HGET', c, 'wake') == wake and 1 or 0
 end
 if number_of(key, 'dueAt', found[2]) > now then

@@ -1,4 +1,4 @@
--- Keeps the version that a pass would commit until a person decides on it, and gives the lease back.
+-- Stores the context version that a pass proposes until a person decides on it, and gives the lease of the pass back.
 -- ARGV: passId, owner, reasons as they were read, live version under the proposal, id of the proposal, proposal (JSON),
 -- reviewMs, event fields (name, value)
 -- Reply: {'proposed'} | {'reasons_added'} | {'version_changed', live version} | {'fenced'} | {'superseded'} | {'gone'}

@@ -1,4 +1,4 @@
--- Reads the outcome of a decision.
+-- Reads what came of a person's decision on a compaction proposal.
 -- ARGV: operation
 -- Reply: its answer | 'pending' | ''
 -- @include key-names

@@ -1,5 +1,6 @@
--- Reads a page of a conversation's events, and whether an event before the page is missing. A kept id proves that all later
--- events are kept, because only the oldest are trimmed. An id that is not kept proves nothing.
+-- Reads a page of a conversation's events, and whether events before the page were dropped. If the event after which to
+-- read still exists, all later events exist too, because only the oldest are dropped. If it does not exist, events may be
+-- missing.
 -- ARGV: id of the last event read, '0-0' for the beginning, '' for the present end; limit
 -- Reply: {'kept'|'missing'|'expired', id to read after if the page is empty, 1 if the conversation or an event exists,
 -- {id, {name, value…}}…}
@@ -15,11 +16,11 @@ local found = redis.call('XRANGE', ev, after, '+', 'COUNT', limit + 1)
 if found[1] and found[1][1] == after then
   return { 'kept', after, is_there, unpack(found, 2) }
 end
--- A conversation created again may have smaller ids, if the clock went back.
+-- If a conversation was created again after the clock went back, its events may have smaller ids.
 found = redis.call('XRANGE', ev, '-', '+', 'COUNT', limit)
 local start = 'missing'
 if after == '0-0' then
-  -- A shorter stream was never trimmed.
+  -- A stream that is shorter than the limit never dropped an event.
   if redis.call('XLEN', ev) < EVENTS_KEPT then start = 'kept' end
 elseif not found[1] and redis.call('EXISTS', c) == 1 and string.match(after, '^%d+') + EVENT_TTL_MS <= now then
   start = 'expired'

@@ -1,4 +1,5 @@
--- Reads log entries in the requested order, up to the first missing one or a limit of bytes. The first entry is always read.
+-- Reads log entries in the requested order. Stops at the first missing entry, or once a limit of bytes is reached. The
+-- first entry is always returned.
 -- KEYS: log. ARGV: limit of bytes, seqs
 -- Reply: entries
 local most, bytes, entries = tonumber(ARGV[1]), 0, {}

@@ -1,4 +1,4 @@
--- Reads the present reasons of a pass.
+-- Reads the reasons to compact that a pass has now.
 -- ARGV: passId, owner
 -- Reply: {'held', reasons, upper bound of the size that a provider refused or '', calibration of the requests or ''} |
 -- {'fenced'} | {'superseded'} | {'gone'}

@@ -1,4 +1,5 @@
--- Reads the head and a version together, so the version never names more than the log holds.
+-- Reads the last seq of the log and a context version in one moment. So the version never refers to messages after that
+-- seq.
 -- ARGV: number of the version, or '' for the live one
 -- Reply: {head, number, version as JSON or ''} | {} without a conversation
 -- @include key-names

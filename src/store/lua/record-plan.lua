@@ -1,5 +1,5 @@
--- Keeps a plan, so that later claims continue from it. The first plan resets the attempts. A later plan does not, or a version
--- that keeps changing would make the pass summarize forever.
+-- Stores the plan of a compaction pass, so that later claims continue with it. The first plan resets the count of attempts.
+-- A later plan does not, because a context that keeps changing would make the pass summarize forever.
 -- ARGV: passId, owner, plan (JSON)
 -- Reply: 'recorded' | 'fenced' | 'superseded' | 'gone'
 -- @include keys

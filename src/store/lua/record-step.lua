@@ -1,4 +1,4 @@
--- Appends the messages of a step and records its outcome once. Extends the lease.
+-- Records the outcome of a step once, appends its messages to the log and extends the lease of the turn.
 -- ARGV: the step as JSON (fields below), then `texts` pairs of hash and text, then the messages as append_messages reads them.
 -- Messages stay separate arguments, because Lua must not re-encode JSON.
 -- Reply: {'recorded'|'known', values of `fields` in the conversation} | {a loss by find_loss}
@@ -54,10 +54,11 @@ if answered and answered > tonumber(redis.call('HGET', c, 'answered') or -1) the
   extra[#extra + 1] = 'answered'
   extra[#extra + 1] = answered
 end
--- The claim counts as an attempt, because its worker may still die.
+-- Attempts start again at 1, not 0: the present claim counts, because its worker may still die.
 save_conversation('lease', string.format('%.0f', lease), 'attempts', 1, unpack(extra))
 
--- A wait stays in the turn until it is used: the step of the wait is recorded, and no call of the wait is open.
+-- The wait is removed from the turn once it is used. Then the waiting step is recorded and every call of the wait has an
+-- answer.
 if wait_step then
   local left = tonumber(wait_open or 0)
   for _, call in ipairs(step.closes) do left = left - redis.call('HDEL', key, 'waitOpen:' .. call) end

@@ -1,6 +1,6 @@
--- Keeps a summary, a refusal or a part of a summary. The job must have its claim, or its pass must be in progress or the last
--- that ended. An erase removes both, so a late job of an erased conversation cannot write into the next one of that id.
--- The first accepted summary stays, and so does the first part.
+-- Stores a summary, a part of one, or the refusal to write one. The job must still have its claim, or its pass must be in
+-- progress or the last that ended. An erase removes claim and pass. So a late job of an erased conversation cannot write
+-- into a new conversation with the same id. The first accepted summary stays, and so does the first text of each part.
 -- ARGV: name, record, ttlMs, prefix of a record that stays, hash that the job claimed, its claim, its passId
 -- Reply: 'recorded' | 'superseded' | 'gone'
 -- @include keys

@@ -1,4 +1,5 @@
--- Records the wake that the sweeper adds next, unless a worker took over meanwhile. The entry stays where the sweep pushed it.
+-- Records the wake that the sweeper is about to add to the queue, unless a worker has claimed the turn or pass by now. The
+-- entry keeps the due time that the sweep gave it.
 -- ARGV: 'turn' or 'pass', wake
 -- Reply: 1 | 0 if nothing is to be woken
 -- @include keys

@@ -1,4 +1,4 @@
--- Removes a record from quarantine, and may put it back into its set, due now.
+-- Takes a record out of quarantine, and puts it back into its set if the caller wants that, due now.
 -- KEYS: quarantined. ARGV: prefix of the shard's keys, set and member, 1 to put it back
 -- Reply: 1 | 0 without such a record
 -- @include clock

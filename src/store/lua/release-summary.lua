@@ -1,4 +1,4 @@
--- Gives the claim of a summary back.
+-- Gives a worker's claim on a summary back, so that another worker can write the summary.
 -- ARGV: hash, the owner's claim
 -- Reply: 1 | 0 if the owner had no claim
 -- @include key-names

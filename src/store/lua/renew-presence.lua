@@ -1,6 +1,6 @@
 #!lua flags=allow-oom
--- Renews a worker's presence and removes workers that were silent too long. It runs on a full Redis: a worker that cannot
--- renew would be reported as lost.
+-- Records that a worker is alive, and removes workers that were silent too long. The script runs on a full Redis, because
+-- otherwise living workers would be reported as lost.
 -- KEYS: workers. ARGV: member, lostAfterMs, or '' to remove no worker
 -- Reply: removed members, each followed by the time of its last renewal
 -- @include clock

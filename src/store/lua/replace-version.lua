@@ -1,4 +1,5 @@
--- Puts a version over the live one without a pass, for a restore or rollback. Ends the pass in progress.
+-- Makes a version the live one without a compaction pass, for a restore or rollback by a service. Ends the pass in
+-- progress.
 -- ARGV: operation, operationMs, expected version, expected head, 1 if a waiting turn and open calls keep their messages,
 -- backoff, wake of a turn that waits for the pass, counted keys of summaries, then as put_version
 -- Reply: {'replaced'|'known', version, the wake if it is to be added, else ''} | {'changed', live version, head} |
@@ -27,7 +28,7 @@ local schema, forking, owner, open, version, present_head, fork_until, ttl =
   unpack(redis.call('HMGET', c, 'schema', 'forking', 'owner', 'open', 'version', 'head', 'forkUntil', 'ttl'))
 if not schema then return { 'not_found' } end
 if forking then return forking_reply(fork_until) end
--- A running turn keeps its context even if its lease has lapsed, because its epoch can still write.
+-- The version must not change under a running turn, even after its lease lapsed, because its worker can still write.
 local turn = redis.call('LINDEX', mb, 0)
 local waits = turn and redis.call('HGET', turn_prefix .. turn, 'state') == 'waiting'
 if owner or (not keeps and (waits or (open or '0') ~= '0')) then return { 'busy' } end
@@ -37,8 +38,8 @@ for _, text in ipairs(take_list()) do
   if redis.call('HEXISTS', txt, 'k:' .. text) == 0 then return { 'text_gone' } end
 end
 
--- A full Redis refuses a script at its first write, if that write may grow. The end of a pass would not be refused, so the
--- restore points are written first.
+-- A full Redis refuses a script at its first write, if that write may need memory. Ending a pass needs none and would not
+-- be refused, so the restore points are written first.
 local number = ARGV[position + 1]
 keep_version(live)
 keep_version(number)
@@ -46,7 +47,7 @@ local is_awaited, passId = 0, redis.call('HGET', pass, 'passId')
 if passId then
   supersede_owner()
   is_awaited = end_pass(passId, 'superseded', wake)
-  -- The pass's owner must not read this end as its own.
+  -- These fields are removed so that the owner of the pass does not take this end for its own.
   redis.call('HDEL', c, 'lastPass', 'lastPassWake', 'lastPassAwaited', 'lastPassSettled')
 end
 put_version()

@@ -1,4 +1,5 @@
--- Creates a pass and its ready entry (I6), or adds reasons to the pass in progress. A hard reason removes its proposal.
+-- Requests a compaction pass: creates it with its entry in `ready` (I6), or adds reasons to the pass in progress. A hard
+-- reason removes the proposal of that pass.
 -- ARGV: passId, wake, upper bound of the size that a provider refused or '', calibration of the caller or '', 1 if a reason is
 -- hard, reasons
 -- Reply: {'requested'|'joined', passId, 1 if the wake is to be added} | {'not_found'} | {'forking', 1 if abandoned} | {'gone'}
@@ -12,7 +13,7 @@ if redis.call('EXISTS', gone) == 1 then return { 'gone' } end
 local schema, last_pass, forking, fork_until = unpack(redis.call('HMGET', c, 'schema', 'lastPass', 'forking', 'forkUntil'))
 if not schema then return { 'not_found' } end
 if forking then return forking_reply(fork_until) end
--- Sent again: the pass of this request has ended.
+-- A repeated call: the pass of this request has already ended.
 if last_pass == passId then return { 'requested', passId, 0 } end
 
 local present_pass, present_reasons, recorded_wake, present_refused, proposal, owner, present_calibration =
@@ -34,7 +35,7 @@ end
 if present_pass then
   if is_hard and proposal then
     drop_proposal()
-    -- A worker that has the pass sees the reasons before it ends the pass.
+    -- If a worker has claimed the pass, that worker sees the new reasons before it ends the pass, and no wake is needed.
     if not owner then
       redis.call('HSET', pass, 'wake', wake)
       schedule(pass_member, now + WAKE_GRACE_MS)

@@ -1,5 +1,5 @@
--- Puts a version over the live one, which the head turn's provider refused, and quarantines the segments of the refused one.
--- A version that a model has answered stays, because a provider accepted it.
+-- After the provider refuses the context of the running turn, this script replaces the live version and quarantines the
+-- refused segments. A version that a model has answered stays, because a provider accepted it.
 -- ARGV: turn, owner, epoch, expected version, version with the refused segments, hash of these segments, then as put_version
 -- Reply: {'rolled_back'|'known', the conversation's fields} | {'version_changed', live version} | {'answered'} |
 -- {a loss by find_loss}
@@ -18,14 +18,14 @@ local loss = find_loss(turn, owner, epoch)
 if loss then return { loss } end
 local number = ARGV[position + 1]
 local live = redis.call('HGET', c, 'version') or '0'
--- Sent again: only this turn's owner rolls back while it has the conversation.
+-- A repeated call: only the owner of the running turn can roll back, so this version is its own.
 if live == number and redis.call('HGET', ver, number) == ARGV[position + 2] then
   return { 'known', redis.call('HGETALL', c) }
 end
 if live ~= expected then return { 'version_changed', tonumber(live) } end
 if tonumber(redis.call('HGET', c, 'answered') or -1) >= tonumber(shown) then return { 'answered' } end
--- A parked pass, or a pass under review, has a plan over the refused version, and so have its children. The pass starts again
--- at once. Otherwise the head turn would take the pass over before the children end, and evict.
+-- If a pass waits for its child jobs or for a review, its plan is based on the refused version. So the pass starts again at
+-- once. Otherwise the running turn would take the pass over before the child jobs end, and evict messages.
 local proposal, parked, pass_owner = unpack(redis.call('HMGET', pass, 'proposal', 'parked', 'owner'))
 if proposal or parked then
   drop_proposal()

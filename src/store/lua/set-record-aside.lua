@@ -1,6 +1,6 @@
--- Sets aside a record that workers can create again (I12): the open pass of a conversation, or a summary. The record stays
--- under another name, for people. A turn that waits for the pass wakes and requests another pass.
--- If another record of the conversation is corrupt too, the script only renames the key.
+-- Quarantines a corrupt record that workers can create again (I12): the pass in progress of a conversation, or a summary.
+-- The record is kept under another name, for people. A turn that waits for the pass wakes and requests another pass. If
+-- another record of the conversation is corrupt too, the script only renames the key.
 -- ARGV: key, reason, wake of a turn that waits for the pass
 -- Reply: {'kept'} | {'set_aside', note in `quarantined`, 1 if the wake is to be added}
 -- @include key-names
@@ -24,6 +24,6 @@ quarantine('key', key, nil, why)
 if find_flaw() then return { 'set_aside', why, 0 } end
 index_key(kept_as)
 if key ~= pass then return { 'set_aside', why, 0 } end
--- The end of the pass answers the caller that decided on its proposal.
+-- Kept so that ending the pass also answers the person who decided on its proposal.
 if type(decision) == 'string' then redis.call('HSET', pass, 'decision', decision) end
 return { 'set_aside', why, end_pass(redis.call('HGET', c, 'pass') or '', 'failed', wake) }

@@ -1,4 +1,5 @@
--- Settles the head as completed or failed, and claims or wakes the next turn (I7). Only a failed turn gets closing results.
+-- Settles the running turn as completed or failed, and claims or wakes the next turn (I7). Only in a failed turn, open tool
+-- calls get error results.
 -- ARGV: turn, owner, epoch, state, 'answerSeq' or 'failure', its value, wake or '' if the caller claims the next turn,
 -- retentionMs, leaseMs, closing result (content as JSON, tokens, bytes), idle TTL of the policy in ms, '0' or ''
 -- Reply: {'settled'|'known', 1 if another turn waits, 1 if the wake is to be added, then for a claimed next turn: its id,
@@ -18,8 +19,8 @@ local turn, owner, epoch, state, field, value, wake, retentionMs, leaseMs = unpa
 local closing, ttl = { ARGV[10], ARGV[11], ARGV[12] }, ARGV[13]
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
--- A settle that is sent again after the next claim has not lost its lease. An unlost turn is in the mailbox, so it is not
--- settled (I2).
+-- The lease may be gone because this same call has already settled the turn, and the next turn was claimed. A turn that
+-- another worker took over is not settled, because it is in the mailbox (I2).
 if loss == 'fenced' and SETTLED[redis.call('HGET', turn_prefix .. turn, 'state')] then
   local is_taken = wake == '' and head_turn and conversation.owner == owner
   if is_taken and tonumber(redis.call('HGET', c, 'lease')) > now then
@@ -38,6 +39,6 @@ if wake ~= '' or not next_turn then
   local has_next = pop_head(wake)
   return { 'settled', has_next, has_next }
 end
--- Only a head waits or has failed claims. The next turn is queued, and this is its first claim.
+-- Only the first turn of a mailbox can wait or have failed claims. So the next turn is queued, and this is its first claim.
 redis.call('LPOP', mb)
 return { 'settled', 1, 0, next_turn, take_head(next_turn, owner, leaseMs, 1, closing) }

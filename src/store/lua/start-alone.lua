@@ -1,4 +1,4 @@
--- Records that the owner's process runs nothing else from now on. If it dies now, the turn is the cause (I10).
+-- Records that the worker's process runs only this turn from now on. If the process dies now, the turn is the cause (I10).
 -- ARGV: turn, owner, epoch
 -- Reply: 'recorded' | a loss by find_loss
 -- @include keys

@@ -1,4 +1,5 @@
--- Restarts the idle TTL of a conversation while a client reads it for long. Without a TTL it does nothing.
+-- Restarts the idle TTL of a conversation, because a client is still reading it. A conversation without a TTL stays
+-- unchanged.
 -- Reply: 1
 -- @include keys
 -- @include ready

@@ -1,4 +1,4 @@
--- Records that steps start. A known step stays as it is (I5).
+-- Records that steps of a turn start. A step that is recorded already stays unchanged (I5).
 -- ARGV: turn, owner, epoch, keys
 -- Reply: 'recorded' | a loss by find_loss
 -- @include keys

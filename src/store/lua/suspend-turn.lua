@@ -1,4 +1,5 @@
--- Gives the lease back. The turn stays the head until its wait is fulfilled, or until the deadline.
+-- Suspends a turn and gives its lease back. The turn stays first in the mailbox, and continues once its wait is fulfilled
+-- or at the deadline.
 -- ARGV: turn, owner, epoch, kind, step, waitMs, maxSuspensions, span that ends here or '', requested pass or '', calls as the
 -- turn keeps them (JSON), calls for the event (JSON); then per call its id and the ms to its deadline
 -- Reply: 'suspended' | 'exhausted' | a loss by find_loss
@@ -15,7 +16,7 @@ local key = turn_prefix .. turn
 read_conversation()
 local loss = find_loss(turn, owner, epoch)
 if loss == 'fenced' then
-  -- Sent again: this epoch's only owner has left, and its wait exists.
+  -- A repeated call: the owner under this epoch has already suspended the turn for this step.
   local state, wait_step = unpack(redis.call('HMGET', key, 'state', 'waitStep'))
   local has_left = not conversation.owner and conversation.epoch == epoch
   if has_left and state == 'waiting' and wait_step == step then return 'suspended' end
@@ -26,8 +27,9 @@ check_calls(key, earlier_calls or '')
 local count = tonumber(redis.call('HGET', key, 'suspended:' .. step) or 0) + 1
 if not ANSWERED[kind] and count > tonumber(most) then return 'exhausted' end
 
--- The wait may be over before it begins: the requested pass has ended, or all answers have arrived. Then the turn is due at
--- once. The turn waits for no other open pass, because that pass does not know the reasons of the turn.
+-- The wait may be over before it begins, because the requested pass has ended or all answers have arrived. Then the turn is
+-- due at once. If another pass is in progress, the turn does not wait for it, because that pass does not know the turn's
+-- reasons to compact.
 local is_over, is_fulfilled = false, false
 if kind == 'compaction' then
   local open_pass, last_pass, has_settled = unpack(redis.call('HMGET', c, 'pass', 'lastPass', 'lastPassSettled'))
@@ -40,7 +42,7 @@ elseif ANSWERED[kind] then
   end
   is_fulfilled = is_over
 end
--- A call from an earlier wait keeps its deadline, even if another call's deadline has passed.
+-- A tool call that an earlier wait included keeps its deadline, even if the deadline of another call has passed.
 local earlier, kept_deadlines = read_awaited(earlier_calls)
 if earlier_kind ~= kind then kept_deadlines = {} end
 local untilMs, lines, deadlines = now + tonumber(waitMs), {}, {}

@@ -1,9 +1,9 @@
--- Claims a shard for claimMs and returns its due entries. Each entry is pushed out: by 1 s, doubling to 60 s, until a worker
--- claims it. If a sweeper dies before it adds the wakes, its entries are late by that push. With a first push of 5 s, the turns
--- of a killed worker took 13.2 s to continue (p99 of 1,815).
--- A full Redis refuses this script, so due entries keep their times: no wake could be added anyway. Then sweep-idle runs.
--- Ended passes are removed from the open passes. Unreadable members and records are set aside one by one (I12).
--- Sent again it returns nothing: the entries are due again after their push.
+-- Claims a shard for claimMs and returns its due entries. Each entry becomes due again after 1 s, in case the sweeper dies
+-- before it adds the wakes. That time doubles up to 60 s, until a worker claims the entry. With 5 s instead of 1 s, the
+-- turns of a killed worker took 13.2 s to continue (p99 of 1,815). A full Redis refuses this script, so due entries keep
+-- their times. No wake could be added then anyway, and sweep-idle runs instead. Ended passes are removed from the open
+-- passes. Members and records that cannot be read are quarantined one by one (I12). A repeated call returns nothing,
+-- because the entries are due only later.
 -- KEYS: claim of the shard, ready, idle, open passes, failed. ARGV: limit, prefix of the shard's keys, claimMs
 -- Reply: {members of ready, longest due first, then a few of idle, because an erase may wait behind turns},
 -- {set aside: set, member, reason}
@@ -16,7 +16,7 @@ local shard = ARGV[2]
 -- @include take-idle
 local FIRST_PUSH_MS, LAST_PUSH_MS = 1000, 60000
 local MOST_CHECKED = 10
--- Record that counts the pushes of an entry. A claim resets the count.
+-- Key, by kind of entry, that counts how often sweeps returned the entry. A claim resets the count.
 local RECORDS = { t = 'c', p = 'pass', d = 't' }
 if not claim_shard(claim, ARGV[3]) then return { {}, {} } end
 free_sets()
@@ -30,11 +30,11 @@ local function push(member)
   local pushes = redis.pcall('HINCRBY', record, 'sweeps', 1)
   if type(pushes) ~= 'number' then
     local has_other_type = string.find(pushes.err, 'WRONGTYPE', 1, true)
-    -- Any other error is no fault of the record and fails the sweep.
+    -- Any other error does not come from a corrupt record, so it fails the sweep.
     if not has_other_type and not string.find(pushes.err, 'integer') and not string.find(pushes.err, 'overflow') then
       error(pushes, 0)
     end
-    -- The sweeper sets the whole record of a pass aside, because workers can create a pass again.
+    -- For a pass, the sweeper later quarantines the whole record, because workers can create a pass again.
     if kind ~= 'p' then
       local field = has_other_type and '' or 'sweeps'
       return quarantine_member('ready', member, 'corrupt ' .. record .. ' ' .. field)
@@ -49,12 +49,12 @@ end
 for _, member in ipairs(redis.call('ZRANGEBYSCORE', ready, '-inf', now, 'LIMIT', 0, ARGV[1])) do push(member) end
 take_idle(idle, due)
 
--- Nothing is taken from this set, so each sweep checks other members.
+-- No worker takes members from this set. So each sweep checks a different part of it for unknown members.
 local start = math.floor(now / 1000) * MOST_CHECKED % math.max(redis.call('ZCARD', failed), 1)
 for _, member in ipairs(redis.call('ZRANGE', failed, start, start + MOST_CHECKED - 1)) do
   if not read_member('failed', member) then quarantine_member('failed', member, 'unknown member') end
 end
--- By I6 an unended pass has its ready entry. A pass without one has ended.
+-- A pass in progress always has an entry in `ready` (I6). A pass without an entry has ended.
 for _, member in ipairs(redis.call('ZRANGE', open_passes, 0, MOST_CHECKED - 1)) do
   if not read_member('passes', member) then
     quarantine_member('passes', member, 'unknown member')

@@ -5,7 +5,7 @@ local function take()
   return ARGV[position]
 end
 
--- Takes a count and that many values.
+-- Reads a number from ARGV, and then that many values.
 local function take_list()
   local list = {}
   for at = 1, tonumber(take()) do list[at] = take() end

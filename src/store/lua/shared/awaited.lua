@@ -1,6 +1,6 @@
--- Requires: keys. Defines: read_awaited, keep_open_calls, count_steps.
--- Reads the field `waitCalls` of a waiting turn, which has a line per call: its id and its deadline in ms.
--- Returns the ids in order, and the deadlines by id.
+-- Requires: keys. Defines: read_awaited, keep_open_calls, count_steps. Reads the tool calls that a turn waits for from its
+-- field `waitCalls`. The field has a line per call: its id and its deadline in ms. Returns the ids in order, and the
+-- deadlines by id.
 local function read_awaited(lines)
   local calls, deadlines = {}, {}
   for call, deadline in string.gmatch(lines or '', '(%S+) (%d+)') do
@@ -10,8 +10,9 @@ local function read_awaited(lines)
   return calls, deadlines
 end
 
--- Writes a field `waitOpen:` of the turn for each open call of this wait, and removes the fields of the earlier wait.
--- ARGV holds a call in every second place, from place `first` on. Returns the count of open calls.
+-- Writes a field `waitOpen:<callId>` into the turn for each call of this wait without an answer, and removes the fields of
+-- the earlier wait. Every second value of ARGV is a call id, starting at `first`. Returns the number of calls without an
+-- answer.
 local function keep_open_calls(key, earlier, first)
   local open = 0
   for _, call in ipairs(earlier) do redis.call('HDEL', key, 'waitOpen:' .. call) end
@@ -23,7 +24,7 @@ local function keep_open_calls(key, earlier, first)
   return open
 end
 
--- Returns the count of steps that the turn has started or recorded.
+-- Returns how many steps the turn has started or recorded.
 local function count_steps(key)
   local steps = 0
   for _, name in ipairs(redis.call('HKEYS', key)) do

@@ -1,10 +1,11 @@
--- Requires: keys. Defines: read_open_calls.
--- Each open call is a field of c, so a result costs the same however many calls are open. The name of the field is `o:` and our
--- call id (c<seq>_<index>, safe inside JSON). The value is the provider's id as JSON if that differs, else ''. The field `open`
+-- Requires: keys. Defines: read_open_calls. Each tool call without a result is a field of the conversation's hash. So
+-- recording one result costs the same however many calls are open. The name of the field is `o:` and our call id
+-- (c<seq>_<index>, safe inside JSON). The value is the provider's id as JSON if that differs, else ''. The field `open`
 -- counts the open calls.
 local OPEN_CALL = '^o:c(%d+)_(%d+)$'
 
--- Ids of the open calls, oldest first. An id that is not safe inside JSON is a corrupt record.
+-- Returns the ids of the tool calls without a result, oldest first. An id with characters that are not safe inside JSON
+-- counts as a corrupt record.
 local function read_open_calls()
   local calls, places = {}, {}
   if (redis.call('HGET', c, 'open') or '0') == '0' then return calls end

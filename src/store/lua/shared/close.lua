@@ -1,7 +1,7 @@
--- Requires: keys, append, calls. Defines: close_open_calls.
--- Answers every open call, oldest first, because no message may follow an unanswered call. The caller saves the end of the log.
--- A call whose answer was accepted gets that answer. Every other call gets the same error result.
--- The parameter `closing` is the error result for an unanswered call: { content as JSON, tokens, bytes }.
+-- Requires: keys, append, calls. Defines: close_open_calls. Appends a result for every tool call without one, oldest first,
+-- because no message may follow an unanswered call. A call that a service has answered gets that answer. Every other call
+-- gets the same error result. The calling script then stores the new end of the log. The parameter `closing` is the error
+-- result for an unanswered call: { content as JSON, tokens, bytes }.
 local function find_result(turn, call, closing)
   local accepted = redis.call('HMGET', turn_prefix .. turn, 'waitUnused:' .. call, 'a:' .. call)
   if not accepted[1] then return closing[2], closing[3], '{"content":' .. closing[1] .. ',"isError":true}' end

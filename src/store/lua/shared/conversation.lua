@@ -5,7 +5,8 @@ local conversation, head_turn, next_turn
 
 local TURN_COUNTS = { 'inputTokens', 'outputTokens', 'waitUntil', 'dueAt', 'suspended', 'waitOpen' }
 
--- A script may write to both turns before it has read all of their fields. So their numbers are checked first.
+-- A script may write to the first two turns before it has read all of their fields. So the numbers in both are checked
+-- first.
 local function check_turn(turn)
   local key = turn_prefix .. turn
   if has_other_type('HLEN', key) then refuse(key, '') end
@@ -25,7 +26,7 @@ local function read_conversation()
   if next_turn then check_turn(next_turn) end
 end
 
--- Writes the end of the log, and further fields (names and values) in the same HSET.
+-- Stores the new end of the log, and further fields (names and values), in one HSET.
 local function save_conversation(...)
   redis.call('HSET', c, 'head', conversation.head, 'headTokens', string.format('%.0f', conversation.tokens),
     'headBytes', string.format('%.0f', conversation.bytes), 'turns', conversation.turns, ...)

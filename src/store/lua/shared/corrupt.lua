@@ -1,10 +1,10 @@
--- Requires: nothing. Defines: corrupt, refuse, number_of, check_calls.
--- Error reply that names a corrupt record. The store turns it into `corrupt_record`. An empty field means the whole key.
+-- Requires: nothing. Defines: corrupt, refuse, number_of, check_calls. Makes the error reply for a corrupt record, with its
+-- key and field. An empty field means the whole key. The store converts the reply to the error `corrupt_record`.
 local function corrupt(key, field)
   return { err = 'CORRUPT ' .. key .. ' ' .. field .. ';' }
 end
 
--- Ends a script that has written nothing yet.
+-- Ends the script with the error for a corrupt record. The script must not have written anything yet.
 local function refuse(key, field)
   error(corrupt(key, field), 0)
 end
@@ -13,7 +13,7 @@ local function number_of(key, field, text)
   return tonumber(text) or refuse(key, field)
 end
 
--- Checks the field `waitCalls` of a wait: a line per call, with its id and its deadline.
+-- Checks the field `waitCalls` of a waiting turn: a line per tool call, with its id and its deadline.
 local function check_calls(key, text)
   for line in string.gmatch(text, '[^\n]+') do
     if not string.find(line, '^%S+ %d+$') then refuse(key, 'waitCalls') end

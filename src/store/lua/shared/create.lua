@@ -8,16 +8,15 @@
 -- conversation, because a pass has one policy.
 local function find_refusal(is_gone, agent)
   local known = is_gone and {} or redis.call('HMGET', c, 'agent', 'forking', 'forkUntil')
-  -- Checked first, because an unfinished fork has no agent yet.
+  -- The fork is checked before the agent, because an unfinished fork has no agent yet.
   if known[2] then return forking_reply(known[3]) end
   if known[1] and known[1] ~= agent then return { 'other_agent', known[1] } end
 end
 
--- Creates the conversation if it does not exist.
--- After an erase, or in place of an abandoned fork, this function first removes the keys that are left, and the mark `gone`.
--- Every batch of an erase checks that mark, because the keys now belong to the new conversation.
--- All keys go in one call, which holds Redis for 0.5 s at 20,000 turns. Removal in batches is impossible: turns of the old and
--- the new conversation have the same key names.
+-- Creates the conversation if it does not exist. After an erase or an abandoned fork, this function first removes the keys
+-- that are left, and the key `gone`. An erase in progress then stops, because every batch checks that `gone` exists. All
+-- keys are removed in one call, which blocks Redis for 0.5 s at 20,000 turns. Removal in batches is impossible, because
+-- turns of the old and the new conversation have the same key names.
 local function create_conversation(is_gone, schema, agent)
   if is_gone then
     for _, key in ipairs(redis.call('SMEMBERS', ix)) do

@@ -1,5 +1,5 @@
--- Requires: keys. Defines: emit, EVENT_TTL_MS, EVENTS_KEPT.
--- Writes an event that is kept for a day, and publishes it to present listeners. The publication may be lost.
+-- Requires: keys. Defines: emit, EVENT_TTL_MS, EVENTS_KEPT. Writes an event that is kept for a day, and publishes it to
+-- clients that are listening now. The publication may be lost.
 -- fields: names and values. The channel is the key of the stream. The message is the type and the first value.
 local EVENT_TTL_MS, EVENTS_KEPT = 86400000, 500
 

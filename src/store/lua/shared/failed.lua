@@ -12,7 +12,7 @@ local function list_failed(turn, at, retentionMs)
   redis.call('ZADD', failed, at, failed_member(turn))
 end
 
--- Removes an erased turn from the sets of its shard.
+-- Removes an erased turn from the shard's sets of failed and of waiting turns.
 local function forget_turn(turn)
   forget_waiting(turn)
   unschedule(scheduled_member(turn))

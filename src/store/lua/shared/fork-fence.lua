@@ -1,13 +1,13 @@
--- Requires: keys. Defines: find_fork_loss, lease_fork.
--- Only the operation that copies into this fork may write to it.
+-- Requires: keys. Defines: find_fork_loss, lease_fork. Checks that this operation still copies into the fork, because no
+-- other may write to it.
 local function find_fork_loss(operation)
   if redis.call('EXISTS', gone) == 1 then return 'gone' end
   local forking_operation = string.match(redis.call('HGET', c, 'forking') or '', '^%S+')
   if forking_operation ~= operation then return 'superseded' end
 end
 
--- Every batch extends the lease. Once the lease ends, the fork is abandoned: its operation may continue, or another operation
--- may replace it.
+-- Extends the lease of the fork, at every batch. Once the lease ends, the fork counts as abandoned: its operation may
+-- continue, or another operation may replace it.
 local function lease_fork(leaseMs)
   redis.call('HSET', c, 'forkUntil', string.format('%.0f', now + tonumber(leaseMs)))
 end

@@ -1,7 +1,6 @@
--- Requires: keys, ready, wake. Defines: end_wait.
--- Ends the wait of the head turn if the turn waits for `kind`. Returns true if the caller has to add `wake`.
--- With is_fulfilled = false, the turn wakes and must check the size itself (I13).
--- A wait that has ended before keeps its first end and wake.
+-- Requires: keys, ready, wake. Defines: end_wait. Ends the wait of the first turn of the mailbox, if the turn waits for
+-- `kind`. Returns true if the caller has to add `wake` to the queue. With is_fulfilled = false, the turn wakes and must
+-- check the context size itself (I13). If the wait has ended before, nothing changes.
 local function end_wait(kind, wake, is_fulfilled)
   local turn = redis.call('LINDEX', mb, 0)
   if not turn then return false end

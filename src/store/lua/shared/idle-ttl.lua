@@ -2,8 +2,8 @@
 -- A conversation with an idle TTL is erased after that time without activity.
 local idle = string.gsub(ready, 'ready$', 'idle')
 local idle_member = 'r|' .. tenant .. '|' .. id
--- This key exists while an expiry erases the conversation. Afterwards its value is the owner of the last batch, for as long as
--- that batch may be sent again. The mark `gone` cannot hold the owner, because `gone` counts keys.
+-- This key exists while an expiry erases the conversation. Afterwards its value is the call that removed the last batch,
+-- for as long as that call may be repeated. The key `gone` cannot store this, because its value counts the removed keys.
 local expiry = gone .. ':expiry'
 
 local function schedule_idle_check(at)

@@ -1,21 +1,22 @@
 -- Requires: nothing. Defines: the keys of one conversation, in the order of Keyspace.conversation, and the time.
 -- Scripts that only read, or that remove a conversation, include this file alone. They work on corrupt records too.
 --
--- Hash c holds owner, lease, epoch, end of the log, live version and open calls: see conversation-record.ts.
--- Hash log holds seq -> entry: see log.ts.
--- List mb, the mailbox, holds the ids of accepted, unsettled turns, oldest first.
--- Hash ver holds number -> version as JSON.
+-- Hash c, the conversation: owner, lease, epoch, end of the log, live version and open tool calls. See
+-- conversation-record.ts.
+-- Hash log: seq -> message. See log.ts.
+-- List mb, the mailbox: ids of the accepted turns that are not settled, oldest first.
+-- Hash ver: number -> context version as JSON.
 -- Hash txt holds texts. Its fields are:
 -- `i:<turn>`, the user message of a turn before its first claim.
 -- `c:<turn>`, the context of an open turn.
 -- `k:<key>`, a summary, and `x:<hash>`, a text that is kept whole.
 -- `system`, the last system prompt.
 -- `loose` and `dropped`, the state of the search in loose-texts.lua.
--- Hash pass holds the requested or open pass: see pass-record.ts.
--- Set ix holds the names of the turns, summaries and operations of the conversation, for an erase.
--- Stream ev holds the events of the last day.
--- String gone marks an erase for a day, and counts the removed keys.
--- Sorted set ready, one for the shard, holds when a worker must check an entry: see ready.lua.
+-- Hash pass: the compaction pass that is requested or in progress. See pass-record.ts.
+-- Set ix, the index: names of the keys of turns, summaries and operations, which an erase removes.
+-- Stream ev: the events of the last day.
+-- String gone: exists for a day after an erase. Its value is the number of removed keys.
+-- Sorted set ready, one per shard: when the sweeper must check a turn or pass. See ready.lua.
 -- Prefix turn_prefix begins the names of hashes, one for each turn: see turn-record.ts.
 -- Prefix summary_prefix begins the names of strings: a summary, a refusal, or the claim of a running job.
 -- Prefix operation_prefix begins the names of strings: the answer of an operation, for a day.

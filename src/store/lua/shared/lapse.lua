@@ -1,6 +1,6 @@
--- Requires: keys, ready. Defines: find_lapsed.
--- Returns the recorded wake, or '', of a turn or pass that the sweeper may wake. Returns nothing in two cases. A valid
--- lease, a wait before its deadline or a parked pass reschedules the entry. An entry with nothing to do is removed.
+-- Requires: keys, ready. Defines: find_lapsed. If a turn or pass has work but no worker, returns its recorded wake, or ''.
+-- Otherwise returns nothing. Then the entry is rescheduled if a worker has a lease, a wait has not reached its deadline, or
+-- a pass waits for child jobs. An entry without work is removed.
 local function find_lapsed_turn()
   local turn = redis.call('LINDEX', mb, 0)
   if not turn or redis.call('EXISTS', gone) == 1 then return unschedule(turn_member) end

@@ -1,20 +1,19 @@
--- Requires: keys. Defines: drop_versions, remove_loose_texts.
--- The text of a summary is removed once no kept version shows it. After versions were dropped, each commit searches some of the
--- kept versions, oldest first, for the texts of the dropped versions. One commit searches up to SEARCH_BYTES, but at least
--- two versions, because each commit adds one. The 200 versions of a conversation with 600 summaries are 30 MB, and one search of
--- all blocked Redis for a third of a second. A version that shows a text again has a higher number, so the search still meets
--- that version.
+-- Requires: keys. Defines: drop_versions, remove_loose_texts. Removes the text of a summary once no kept context version
+-- shows it. After old versions were dropped, each commit searches some of the kept versions, oldest first, for the texts of
+-- the dropped ones. One commit searches up to SEARCH_BYTES, but at least two versions, because each commit adds one. The
+-- 200 versions of a conversation with 600 summaries are 30 MB, and one search of all blocked Redis for a third of a second.
+-- A version that shows a text again has a higher number, so the search still meets that version.
 local SEARCH_BYTES = 1000000
 
--- Fields of txt. LOOSE holds the number of the last version searched, and the keys that no searched version shows. Without keys
--- it says that all texts were searched once. DROPPED holds the keys of the next search.
+-- Fields of the hash txt. LOOSE stores the number of the last searched version and the keys that no searched version shows.
+-- If it has no keys, all texts were searched once. DROPPED stores the keys for the next search.
 local LOOSE, DROPPED = 'loose', 'dropped'
 
--- The keys are separated by quotes, because no key contains a quote.
+-- The list separates keys by quotation marks, because no key contains one.
 local function read_keys(field)
   local searched, list = string.match(redis.call('HGET', txt, field) or '0', '^(%d+)(.*)$')
   local keys = {}
-  -- With a corrupt list, the texts of that list are never removed. Nothing else is lost.
+  -- If the list is corrupt, its texts are never removed. This wastes memory, but loses nothing.
   if not searched then return keys, 0 end
   for key in string.gmatch(list, '[^"]+') do keys[key] = true end
   return keys, tonumber(searched)
@@ -34,8 +33,8 @@ local function each_shown(number, act)
   return #version
 end
 
--- Drops versions. The oldest version that stays shows most texts of the dropped ones, so it is searched at once. The first call
--- treats all texts of the conversation as loose.
+-- Drops context versions. The oldest version that stays shows most texts of the dropped ones, so it is searched at once. At
+-- its first call, the function searches all texts of the conversation.
 local function drop_versions(numbers, next_number)
   local keys = read_keys(DROPPED)
   local function loosen(key) keys[key] = true end
@@ -50,7 +49,8 @@ local function drop_versions(numbers, next_number)
   keep_keys(DROPPED, keys, 0)
 end
 
--- Removes texts that no version shows, or continues the search. The parameter `kept` lists all versions by number, ascending.
+-- Continues the search, and removes the texts that no version shows once the search is complete. The parameter `kept` lists
+-- the numbers of all versions, ascending.
 local function remove_loose_texts(kept)
   local keys, searched = read_keys(LOOSE)
   if not next(keys) then

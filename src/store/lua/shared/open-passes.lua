@@ -1,6 +1,6 @@
--- Requires: keys, ready. Defines: open_passes, add_open_pass, remove_open_pass.
--- The set holds the passes of a shard that wait for a worker or have one, by the time of their request. Only gauges read it.
--- A pass under review is not in the set.
+-- Requires: keys, ready. Defines: open_passes, add_open_pass, remove_open_pass. The sorted set contains the compaction
+-- passes of a shard that wait for a worker or have one, by the time of their request. Only gauges use it. A pass whose
+-- proposal a person reviews is not in the set.
 local open_passes = string.gsub(ready, 'ready$', 'passes')
 
 local function add_open_pass()

@@ -1,12 +1,14 @@
 -- Requires: keys, ready, wake, events, fulfil, review. Defines: SETTLES_SIZE, end_pass, find_end.
 -- @include idle-ttl
 
--- I13: these outcomes settle the size of the context. settlesSize in domain/pass.ts has the same list.
+-- Outcomes of a compaction pass that decide the context size. A waiting turn need not check the size again (I13). The
+-- function settlesSize in domain/pass.ts has the same list.
 local SETTLES_SIZE = { committed = true, approved = true, none = true, no_gain = true, infeasible = true }
 
--- Ends a pass: removes its entry (I6) and wakes a turn that waits for it. Thresholds of turns and messages count from this end,
--- except after an evaluation without a reason: frequent evaluations would keep those thresholds from being met.
--- The parameter `ttl` is `new_ttl` of start_idle_ttl. Returns 1 if a turn waited: the caller adds `wake`.
+-- Ends a compaction pass: removes its entry in `ready` (I6) and wakes a turn that waits for it. Thresholds of turns and
+-- messages count from this end, unless the pass had no reason to compact. Otherwise frequent evaluations would keep those
+-- thresholds from being reached. The parameter `ttl` is `new_ttl` of start_idle_ttl. Returns 1 if a turn waited: the caller
+-- adds `wake`.
 local function end_pass(passId, outcome, wake, ttl)
   answer_decision(outcome .. ' ' .. (redis.call('HGET', c, 'version') or '0'))
   redis.call('DEL', pass)
@@ -26,7 +28,7 @@ local function end_pass(passId, outcome, wake, ttl)
   return is_awaited
 end
 
--- Reply to an end that is sent again (I5), or nothing if another pass ended later.
+-- Returns the reply to a repeated call that ended the pass before (I5), or nothing if another pass ended later.
 local function find_end(passId)
   local last, wake, is_awaited = unpack(redis.call('HMGET', c, 'lastPass', 'lastPassWake', 'lastPassAwaited'))
   if last == passId then return { 'ended', is_awaited == '1' and wake or '' } end

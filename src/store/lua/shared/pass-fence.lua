@@ -1,8 +1,7 @@
--- Requires: keys. Defines: find_pass_loss, supersede_owner, has_new_reasons.
--- I4: only the present owner of the present pass writes for it. find_pass_loss returns nil to that owner.
--- It returns 'gone' after an erase.
--- It returns 'superseded' if a restore ended the pass, or a turn took the pass over. Only the last such owner is known.
--- It returns 'fenced' if another owner claimed the pass after the lease, or the conversation was created again.
+-- Requires: keys. Defines: find_pass_loss, supersede_owner, has_new_reasons. Checks that the caller still owns the
+-- compaction pass (I4). find_pass_loss returns nil to that owner. It returns 'gone' after an erase. It returns 'superseded'
+-- if a restore ended the pass, or a turn took the pass over. Only the last such owner is known. It returns 'fenced' if
+-- another owner claimed the pass after the lease, or the conversation was created again.
 local function find_pass_loss(passId, owner)
   if redis.call('EXISTS', gone) == 1 then return 'gone' end
   local present_pass, present_owner = unpack(redis.call('HMGET', pass, 'passId', 'owner'))
@@ -10,14 +9,15 @@ local function find_pass_loss(passId, owner)
   return redis.call('HGET', c, 'superseded') == owner and 'superseded' or 'fenced'
 end
 
--- Marks the present owner, or the owner that parked the pass, before the pass is taken away.
+-- Records the present owner of the pass, or the owner that gave it back for its child jobs, before the pass is taken away.
+-- Its later writes are refused as superseded.
 local function supersede_owner()
   local owner, parked_by = unpack(redis.call('HMGET', pass, 'owner', 'parkedBy'))
   if owner or parked_by then redis.call('HSET', c, 'superseded', owner or parked_by) end
 end
 
--- True if reasons were added after the owner read them: the callers that added them wait for this pass. The value '*' accepts
--- all reasons, because a pass may be requested without any.
+-- True if reasons to compact were added after the owner of the pass read them. Then the pass must not end, because the
+-- callers that added them wait for it. The value '*' accepts all reasons, because a pass may be requested without any.
 local function has_new_reasons(seen)
   return seen ~= '*' and redis.call('HGET', pass, 'reasons') ~= seen
 end

@@ -1,7 +1,8 @@
 -- Requires: keys, args, events. Defines: keep_version, put_version.
 -- @include loose-texts
 
--- Restore points, and the versions that they replaced, are kept as long as the conversation.
+-- Returns the numbers of the restore points and of the versions that they replaced. These are kept as long as the
+-- conversation.
 local function read_points()
   local points = {}
   for number in string.gmatch(redis.call('HGET', c, 'points') or '', '%d+') do points[number] = true end
@@ -22,7 +23,7 @@ local function read_numbers()
   return numbers
 end
 
--- Drops the oldest versions beyond `keep`, never the live one.
+-- Drops the oldest versions so that `keep` are left. Never drops the live version.
 local function drop_oldest(keep)
   local is_point, numbers, dropped = read_points(), {}, {}
   for _, number in ipairs(read_numbers()) do
@@ -33,9 +34,9 @@ local function drop_oldest(keep)
   remove_loose_texts(read_numbers())
 end
 
--- Takes a version from ARGV, makes it the live one and emits its event. ARGV holds number, version (JSON), its
--- tokens and bytes, base, then tokens and bytes of the log up to base. The count of versions to keep follows, then the fields
--- of the event as counted pairs.
+-- Reads a context version from ARGV, makes it the live one and emits its event. ARGV holds number, version (JSON), its
+-- tokens and bytes, base, then tokens and bytes of the log up to base. The count of versions to keep follows, then the
+-- fields of the event as counted pairs.
 local function put_version()
   local number, version = take(), take()
   local live_size = { take(), take(), take(), take(), take() }

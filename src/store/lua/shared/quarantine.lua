@@ -1,6 +1,7 @@
 -- Requires: clock, and `shard`, the prefix of the shard's keys. Defines: quarantined, set_aside, move_key, quarantine,
--- quarantine_member, free_sets. Sets bad records of a shard aside (I12), in a hash that only people read. Field: set and
--- member. Value: time, score, reason. `set_aside` collects set, name and reason for the reply.
+-- quarantine_member, free_sets. Moves bad records of a shard to the quarantine (I12), a hash that only people read. Its
+-- fields are set and member. Its values are time, score and reason. `set_aside` collects set, name and reason for the
+-- reply.
 local quarantined = shard .. 'quarantined'
 local set_aside = {}
 
@@ -11,7 +12,7 @@ local function move_key(key)
   return kept_as
 end
 
--- set: 'ready', 'idle', 'passes', 'failed', or 'key' for a whole key
+-- The parameter `set` is 'ready', 'idle', 'passes', 'failed', or 'key' for a whole key.
 local function quarantine(set, name, score, why)
   if type(redis.pcall('HLEN', quarantined)) ~= 'number' then move_key(quarantined) end
   redis.call('HSET', quarantined, set .. '|' .. name, string.format('%.0f %s %s', now, score or '-', why))

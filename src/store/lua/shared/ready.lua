@@ -1,9 +1,10 @@
--- Requires: keys. Defines: tenant, id, turn_member, pass_member, scheduled_member, schedule, unschedule, WAKE_GRACE_MS.
--- The set `ready` holds the time in ms at which a worker must check an entry again. Members: t|tenant|id (turns), p|tenant|id
--- (pass), d|tenant|id|turn (scheduled turn). Ids hold no ':' and no '|', so the key's name yields tenant and id.
+-- Requires: keys. Defines: tenant, id, turn_member, pass_member, scheduled_member, schedule, unschedule, WAKE_GRACE_MS. The
+-- sorted set `ready` stores the time in ms at which the sweeper must check an entry again. Members: t|tenant|id (turns),
+-- p|tenant|id (pass), d|tenant|id|turn (scheduled turn). Ids hold no ':' and no '|', so the key's name yields tenant and
+-- id.
 local tenant, id = string.match(c, '^{tf%d+}:([^:]+):c:(.+)$')
 local turn_member, pass_member = 't|' .. tenant .. '|' .. id, 'p|' .. tenant .. '|' .. id
--- Time that a recorded wake may take to arrive before the sweeper checks it.
+-- Milliseconds that a wake may take to reach a worker before the sweeper checks the entry.
 local WAKE_GRACE_MS = 5000
 
 local function scheduled_member(turn)

@@ -1,5 +1,5 @@
--- Requires: keys, ready, index. Defines: REVIEW, await_review, is_left_to_review, answer_decision, drop_proposal.
--- A pass whose proposal waits for a decision is parked under no job. A worker can claim the pass once the proposal expires, a
+-- Requires: keys, ready, index. Defines: REVIEW, await_review, is_left_to_review, answer_decision, drop_proposal. While a
+-- person reviews the proposal of a pass, no job may claim the pass. A worker can claim it once the proposal expires, a
 -- decision arrives, or a hard reason removes the proposal.
 -- @include open-passes
 local REVIEW, DECISION_MS = 'review:', 86400000
@@ -11,14 +11,14 @@ local function await_review(owner, untilMs)
   remove_open_pass()
 end
 
--- True for a call that is sent again: no owner has claimed the pass since.
+-- True for a repeated call that has already left the pass to review, while no other worker has claimed the pass.
 local function is_left_to_review(passId, owner)
   local present_pass, present_owner, parked, parked_by =
     unpack(redis.call('HMGET', pass, 'passId', 'owner', 'parked', 'parkedBy'))
   return present_pass == passId and not present_owner and parked == REVIEW and parked_by == owner
 end
 
--- Keeps the outcome for the caller that decided on the proposal.
+-- Stores the outcome for the caller that decided on the proposal.
 local function answer_decision(answer)
   local operation = redis.call('HGET', pass, 'decision')
   if not operation then return end
@@ -27,7 +27,7 @@ local function answer_decision(answer)
   redis.call('HDEL', pass, 'decision', 'verdict')
 end
 
--- The pass continues as if it had never planned, proposed or parked. Summaries that exist are used again.
+-- Removes the proposal and the plan, so that the pass starts again. Summaries that exist are used again.
 local function drop_proposal()
   answer_decision('superseded')
   redis.call('HDEL', pass, 'proposal', 'proposalId', 'proposedOver', 'proposedAt', 'expiresAt', 'plan', 'parked',

@@ -3,13 +3,13 @@
 -- @include idle-ttl
 local SETTLED = { completed = true, failed = true, canceled = true }
 
--- Drops the fields that only an unsettled turn needs, starts the retention of the turn and emits its event.
--- The parameter `ttl` is `new_ttl` of start_idle_ttl.
+-- Settles a turn: removes the fields that only an unsettled turn needs, starts its retention and emits its event. The
+-- parameter `ttl` is `new_ttl` of start_idle_ttl.
 local function settle_turn(turn, state, retentionMs, field, value, ttl)
   local key = turn_prefix .. turn
   local input_seq, was_suspended, has_context, accepted_at =
     unpack(redis.call('HMGET', key, 'inputSeq', 'suspended', 'hasContext', 'acceptedAt'))
-  -- The clock may run back after a failover. The times of settlements must still ascend.
+  -- After a failover the clock may go back, but the settlement times of a conversation must never decrease.
   local at = string.format('%.0f', math.max(now, conversation.settled, tonumber(accepted_at or '') or 0))
   if not input_seq then redis.call('HDEL', txt, 'i:' .. turn) end
   redis.call('HDEL', key, 'firstOwner')
@@ -17,8 +17,8 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
     redis.call('HDEL', txt, 'c:' .. turn)
     redis.call('HDEL', key, 'hasContext')
   end
-  -- Only a suspended turn has answers, counts of suspensions and fields of its wait. The name of each answer stays, so that an
-  -- answer sent again is recognized.
+  -- Only a turn that was suspended has answers, counts of suspensions and fields of its wait. The field name of each answer
+  -- stays, so that a repeated answer is recognized.
   if was_suspended then
     for _, name in ipairs(redis.call('HKEYS', key)) do
       local is_dropped = string.find(name, '^suspended') or string.find(name, '^wait')
@@ -35,8 +35,8 @@ local function settle_turn(turn, state, retentionMs, field, value, ttl)
   start_idle_ttl(conversation.ttl, ttl)
 end
 
--- Removes the settled head from the mailbox, ends its lease and wakes the next turn (I3). Returns 1 if there is a next turn:
--- the caller adds `wake`.
+-- Removes the settled head from the mailbox, ends its lease and wakes the next turn (I3). Returns 1 if there is a next
+-- turn. Then the caller adds `wake` to the queue.
 local function pop_head(wake)
   redis.call('LPOP', mb)
   redis.call('HDEL', c, 'owner', 'lease', 'attempts')
@@ -48,7 +48,7 @@ local function pop_head(wake)
   return 1
 end
 
--- Returns 1 if a call that is sent again recorded this wake the first time, and the wake is still to be added.
+-- For a repeated call: returns 1 if the first call recorded this wake, so that the caller must still add it to the queue.
 local function needs_wake(wake)
   return wake ~= '' and head_turn and redis.call('HGET', c, 'wake') == wake and 1 or 0
 end

@@ -1,19 +1,19 @@
 -- Requires: key-names. Defines: find_no_number, has_other_type, find_flaw.
 -- @include corrupt
 
--- A script that fails in the middle keeps what it has written. So every record that a script computes with is checked before
--- the first write.
+-- Redis does not undo the writes of a script that fails halfway. So every record that a script computes with is checked
+-- before the first write.
 local LARGEST = 9007199254740991
 local COUNTS = { 'head', 'headTokens', 'headBytes', 'turns', 'epoch', 'lease', 'attempts', 'version', 'answered', 'forkUntil',
   'open' }
 local PASS_COUNTS = { 'attempts', 'lease', 'parkedUntil', 'expiresAt', 'requestedAt', 'proposedAt', 'sweeps' }
 local PASS_SIZES = { 'refused', 'calibration' }
--- Fields with several numbers, as `conversation-record.ts` reads them.
+-- Fields of the conversation that contain several numbers, in the form that `conversation-record.ts` reads.
 local LISTS = { 'liveSize', 'passed', 'backoff', 'ttl', 'quarantine' }
 local FORMS = { '^%d+ %d+ %d+ %d+ %d+$', '^%d+ %d+$', '^[%d.]+ %d+ [%d.]+ ?[%d.]*$', '^%d+ %d+$', '^%d+ ' }
 
--- Returns the first present field that is not an integer, or that does not match `form`. Otherwise returns nil, and the values
--- of all fields.
+-- Returns the first field that exists but is not an integer, or does not match `form`. If there is none, returns nil and
+-- the values of all fields.
 local function find_no_number(key, fields, form)
   local values = redis.call('HMGET', key, unpack(fields))
   for at, text in ipairs(values) do
@@ -28,7 +28,7 @@ local function find_bad_list()
   end
 end
 
--- Each of these commands fails on a key of another type.
+-- True if the key has the wrong type. The given command fails on such a key.
 local function has_other_type(command, key)
   return type(redis.pcall(command, key)) ~= 'number'
 end
@@ -43,7 +43,7 @@ local function find_other_type()
     or has_other_type('ZCARD', failed) and failed
 end
 
--- Returns the error reply for the first corrupt record, or nothing.
+-- Returns the error reply for the first corrupt record of the conversation, or nothing.
 local function find_flaw()
   local key = find_other_type()
   if key then return corrupt(key, '') end
@@ -51,7 +51,8 @@ local function find_flaw()
   if head and has_other_type('HLEN', turn_prefix .. head) then return corrupt(turn_prefix .. head, '') end
   local field, values = find_no_number(c, COUNTS)
   if field then return corrupt(c, field) end
-  -- Only an erase removes entries. With a wrong count, the next message would overwrite an older one.
+  -- Only an erase removes log entries, so `head` must equal their number. With a smaller `head`, the next message would
+  -- overwrite an older one.
   local is_wrong = tonumber(values[1] or 0) ~= redis.call('HLEN', log)
   if is_wrong and redis.call('EXISTS', gone) == 0 then return corrupt(c, 'head') end
   field = find_bad_list()

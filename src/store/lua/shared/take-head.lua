@@ -1,6 +1,7 @@
 -- Requires: keys, conversation, ready, append, calls, close, fence. Defines: head_reply, check_input, take_head.
 
--- Returns the turn's fields, the conversation's fields, and the user message while it is the last entry of the log, else ''.
+-- Returns the reply to a claim: the turn's fields, the conversation's fields, and the user message while it is the last
+-- entry of the log, else ''.
 local function head_reply(turn)
   local key = turn_prefix .. turn
   local seq = redis.call('HGET', key, 'inputSeq')
@@ -10,14 +11,14 @@ end
 
 local INPUT = '^(%d+) (%d+)\n()'
 
--- Runs before the first write of a script that takes the turn.
+-- Checks the stored user message of a turn. A script that claims the turn calls this before its first write.
 local function check_input(turn)
   read_open_calls()
   local input = redis.call('HGET', txt, 'i:' .. turn)
   if input and not string.find(input, INPUT) then refuse(txt, 'i:' .. turn) end
 end
 
--- Appends the turn's user message at its first claim. Returns the message, or nil if it is in the log already.
+-- Appends the turn's user message to the log at its first claim. Returns the message, or nil if it is in the log already.
 local function enter_input(turn, closing)
   local key, field = turn_prefix .. turn, 'i:' .. turn
   local input = redis.call('HGET', txt, field)
@@ -25,7 +26,7 @@ local function enter_input(turn, closing)
     redis.call('HSET', key, 'state', 'running')
     return nil
   end
-  -- A caller's own loop may have left calls open. No user message may follow an unanswered call.
+  -- A caller with its own model loop may have left tool calls without results, and no user message may follow such a call.
   close_open_calls(turn, closing)
   local tokens, bytes, at = string.match(input, INPUT)
   local message = string.sub(input, at)
@@ -35,7 +36,7 @@ local function enter_input(turn, closing)
   return message
 end
 
--- Gives the head turn to an owner under a new epoch. Returns as head_reply.
+-- Gives the first turn of the mailbox to a worker under a new epoch. Returns the same values as head_reply.
 local function take_head(turn, owner, leaseMs, attempts, closing)
   local lease = now + tonumber(leaseMs)
   schedule(turn_member, lease)

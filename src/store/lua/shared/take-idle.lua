@@ -1,5 +1,5 @@
--- Requires: clock, members, quarantine. Defines: take_idle.
--- Adds to `due` some conversations that were idle for their TTL. Each is rescheduled until its erase has ended.
+-- Requires: clock, members, quarantine. Defines: take_idle. Adds some conversations that were idle for their TTL to the
+-- list `due`. Each one is rescheduled in case its erase is interrupted.
 local RESTING_PUSH_MS, MOST_RESTING = 5000, 10
 
 local function take_idle(idle, due)
