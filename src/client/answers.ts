@@ -5,9 +5,10 @@ import { type CallAnswer, type ConversationName, readAnswers, readConversationNa
 import type { ClientPorts } from './ports.ts';
 
 /**
- * @returns `answered` if no call of this wait is open any more, else `still_waiting`. The same answers sent again
- * change nothing and return `answered`, also after the turn has settled.
- * @throws invalid_input, with field `answers.<call>`, if an answer is of the wrong kind
+ * Stores answers to the calls that a waiting turn waits for.
+ * @returns `answered` if the turn waits for no further call, else `still_waiting`. A repeated call with the same
+ * answers changes nothing and returns `answered`, also after the turn has settled.
+ * @throws invalid_input, with field `answers.<call>`, if a call needs an approval and got a result, or the reverse
  * @throws conflict if the turn does not wait for a call
  * @throws message_too_large, not_found, accepted_unsure
  */
@@ -40,7 +41,7 @@ function refuseAnswer(turn: string, refused: Refused): TurnfoldError {
     return fieldError(
       'conflict',
       field,
-      `turn ${turn} does not wait for this call. Read the turn to see the calls that it waits for`,
+      `turn ${turn} does not wait for this call. \`result\` returns the calls that the turn waits for`,
     );
   }
   const awaited = refused.for === 'tools' ? 'its result: {content, isError?}' : 'a decision on it: {approved, why?}';

@@ -10,17 +10,18 @@ import { requestEvaluation } from './compaction.ts';
 import { type AppendInput, appendSchema, weighMessage } from './input.ts';
 import type { ClientPorts } from './ports.ts';
 
-/** Seqs of the appended messages. */
+/** Log positions (seqs) of the appended messages. */
 export interface Appended {
-  /** Seq of the first message. */
   readonly from: number;
-  /** Seq of the last message. */
   readonly to: number;
 }
 
-/** Another writer may append first. Without an expected head the append is then tried again behind those messages. */
+/**
+ * How often an append is tried if other writers append first. Each try appends behind their messages. With
+ * `expectedHead` there is one try.
+ */
 const APPEND_TRIES = 5;
-/** A head that no log has. */
+/** An `expectedHead` that never matches, because a log ends at 0 or above. */
 const NO_HEAD = -1;
 
 /**
@@ -56,8 +57,8 @@ async function tryAppend(ports: ClientPorts, append: CheckedAppend): Promise<Ack
   try {
     adopted = adoptMessages(messages, expectedHead + 1, before);
   } catch (refusal) {
-    // This operation may have appended the messages already, or the log may have grown. An empty append at an impossible
-    // head writes nothing, and its answer tells which case applies.
+    // An earlier attempt of this operation may have appended the messages, or another writer may have extended the log.
+    // An empty append with an impossible `expectedHead` writes nothing, and its result tells the two cases apart.
     const probe = { ...target, expectedHead: NO_HEAD, messages: [], opens: [], closes: [] };
     const answer = await ports.contexts.append(probe);
     const isOutrun = append.expectedHead !== undefined && append.expectedHead !== (state?.head ?? 0);
@@ -89,7 +90,7 @@ async function concludeAppend(
     throw fieldError(
       'conversation_busy',
       'conversation',
-      `turns of ${conversation.id} wait or run. Append once they have settled`,
+      `${conversation.id} has turns that are queued or running. Append once they have settled`,
     );
   }
   if (result.status === 'conflict') {
@@ -98,7 +99,8 @@ async function concludeAppend(
       details: { head },
     });
   }
-  // The messages are in the log. A failed request for an evaluation must not make the caller append them again.
+  // The messages are already in the log. If the request for a threshold check fails, the caller must not get an error,
+  // because the caller would append the messages again.
   await requestEvaluation(ports, conversation).catch(ports.onError);
   checkDurability(result, { field: 'operation', id: operation });
   return { from: result.from, to: result.to };

@@ -1,6 +1,6 @@
 /**
- * Makes `return` and `throw` of a generator abort its current wait. A plain generator queues both behind the wait, so
- * a loop that the caller left would be followed forever.
+ * Wraps an async generator so that `return` and `throw` abort its current wait at once. A plain generator runs `return`
+ * only after the wait. A loop that the caller left would then run until the next event.
  * @param follow creates the generator, which must end once the signal aborts
  */
 export function cancelable<Item>(

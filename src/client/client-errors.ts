@@ -5,30 +5,30 @@ import type { Forking } from '../domain/ports/version-store.ts';
 import type { TurnState } from '../domain/turn.ts';
 import { isRefusal } from '../redis/errors.ts';
 
-/** The id under which a call can be repeated safely. */
+/** Id that makes a call idempotent: a repeated call with this id has no second effect. */
 export interface RepeatableCall {
   readonly field: 'turn' | 'operation' | 'conversation';
   readonly id: string;
-  /** Other ids that a repeated call must name. */
+  /** Other ids that the repeated call must contain. */
   readonly others?: Readonly<Record<string, string>>;
 }
 
 /**
- * Throws if a write did not reach the requested durability. Call this after adding the wakes: the write is in Redis
- * and must be processed.
+ * Throws if too few replicas or disks confirmed a write. Call this after adding the wake jobs: the write is in Redis,
+ * and workers must process it even though the caller gets an error.
  * @throws accepted_unsure
  */
 export function checkDurability({ shortfall }: Acknowledged<unknown>, { field, id, others }: RepeatableCall): void {
   if (shortfall === undefined) return;
   const why =
-    `${describeShortfall(shortfall)}. The same call again, with this ${field} if it had none, is safe, ` +
-    'and returns once the copies exist.';
+    `${describeShortfall(shortfall)}. To retry safely, repeat the call with this ${field}. ` +
+    'The repeated call changes nothing and returns once enough copies exist.';
   throw fieldError('accepted_unsure', field, `${id}: ${why}`, { details: { ...others, [field]: id, ...shortfall } });
 }
 
 /**
- * Runs a write. If Redis goes away, the error names the id of the write. The caller cannot know whether Redis wrote, and
- * finds out by repeating the call under that id.
+ * Runs a write. If the connection breaks during the write, the caller cannot know whether Redis executed it. The error
+ * then contains the id under which the caller can repeat the write safely.
  * @throws redis_unavailable with the id in `details`
  */
 export async function nameRepeatable<T>({ field, id, others }: RepeatableCall, write: () => Promise<T>): Promise<T> {
@@ -36,7 +36,7 @@ export async function nameRepeatable<T>({ field, id, others }: RepeatableCall, w
     return await write();
   } catch (error) {
     if (!isTurnfoldError(error, 'redis_unavailable') || isRefusal(error)) throw error;
-    const again = `${field} ${id} may have been written. The same call with this ${field} is safe`;
+    const again = `the write of ${field} ${id} may have succeeded. To retry safely, repeat the call with this ${field}`;
     throw new TurnfoldError('redis_unavailable', `${error.message}. ${again}`, {
       details: { ...others, [field]: id },
       cause: error.cause ?? error,
@@ -64,18 +64,18 @@ export function noVersion({ id }: ConversationRef, version: number, field = 'ver
 }
 
 /**
- * The conversation is a fork whose copy is incomplete. `conversation_forking`: the copy goes on. `fork_abandoned`: the
- * copy stopped half-way.
+ * Error for a conversation that a fork has not copied completely. `conversation_forking`: the copy is in progress.
+ * `fork_abandoned`: the copy stopped half-way.
  */
 export function beingCopied(
   { id }: ConversationRef,
   { isAbandoned }: Pick<Forking, 'isAbandoned'>,
   field = 'conversation',
 ): TurnfoldError {
-  const remedy = 'Fork again (the same operation resumes, another starts over), or erase it';
+  const remedy = 'Call fork again (the same operation id resumes the copy, another id starts over), or erase the copy';
   return isAbandoned
     ? fieldError('fork_abandoned', field, `the copy to ${id} stopped before it finished. ${remedy}`)
-    : fieldError('conversation_forking', field, `${id} is being copied. Wait until the copy is complete`);
+    : fieldError('conversation_forking', field, `${id} is being created by a fork. Wait until the fork is complete`);
 }
 
 export function versionGone({ id }: ConversationRef, version: number, field = 'version'): TurnfoldError {
@@ -83,17 +83,20 @@ export function versionGone({ id }: ConversationRef, version: number, field = 'v
 }
 
 export function notFailed(turn: string, state: TurnState): TurnfoldError {
-  return fieldError('turn_not_failed', 'turn', `${turn} is ${state}, and only a failed turn can be re-driven`, {
+  return fieldError('turn_not_failed', 'turn', `${turn} is ${state}, but only a failed turn can be re-driven`, {
     details: { state },
   });
 }
 
-/** A conversation keeps its agent. Another agent would run and compact the history under another policy. */
+/**
+ * Refuses a second agent in a conversation, because that agent would run and compact the history under another
+ * policy.
+ */
 export function agentConflict({ id }: ConversationRef, agent: string): TurnfoldError {
   return fieldError(
     'agent_conflict',
     'agent',
-    `${id} is a conversation of ${agent}, and a conversation keeps its agent`,
+    `conversation ${id} belongs to the agent ${agent}. Use that agent, or another conversation`,
     { details: { agent } },
   );
 }

@@ -6,36 +6,43 @@ import { functionSchema } from '../domain/process-options.ts';
 import { type RedisTls, redisOptions } from '../redis/address.ts';
 
 export interface ClientOptions {
-  /** Address of one server, of Sentinels or of a Cluster, with credentials if Redis requires them. */
+  /** Address of one Redis server, of Sentinels or of a Cluster, with credentials if Redis requires them. */
   readonly redisUrl: string;
-  /** TLS settings for `rediss`: a private authority, a client certificate. */
+  /** TLS settings for a `rediss` address, such as a private certificate authority or a client certificate. */
   readonly redisTls?: RedisTls | undefined;
-  /** Shards that the database was created with (256). */
+  /** Number of shards that the database was created with (default 256). */
   readonly shards?: number;
-  /** Queue shards of the workers (1). */
+  /** Number of shards per queue, as the workers use it (default 1). */
   readonly queueShards?: number;
-  /** Encoding of an agent's model (`o200k_base`). An unknown encoding fails the call that needs it. */
+  /**
+   * Returns the tokenizer encoding of an agent's model (default `o200k_base`). An unknown encoding fails the call that
+   * needs it.
+   */
   readonly encodingOf?: (agent: string) => Encoding;
   /**
-   * Copies that a write must reach before a call returns. A call that times out on them fails with `accepted_unsure`.
+   * Replicas and disks that must confirm a write before a call returns. If they do not confirm in time, the call fails
+   * with `accepted_unsure`.
    */
   readonly durability?: Durability | undefined;
   /**
-   * How long a call is retried while Redis is away, in ms (5,000). Retries use the same ids, so nothing is written
-   * twice. Then the call fails with `redis_unavailable`.
+   * How long a call is retried while Redis is unreachable, in ms (default 5,000). Retries use the same ids, so nothing
+   * is written twice. After this time the call fails with `redis_unavailable`.
    */
   readonly deadlineMs?: number;
-  /** Makes calls fail within a second while Redis is away (false), for callers with their own retries. */
+  /**
+   * If true, calls fail within a second while Redis is unreachable. For callers with their own retries (default
+   * false).
+   */
   readonly failFast?: boolean;
-  /** Receives connection errors and failed wakes. Errors of a call are thrown by the call. */
+  /** Receives connection errors and failures to add a wake job. A call throws its own errors. */
   readonly onError?: (error: unknown) => void;
 }
 
-/** The options with defaults filled in. `deadlineMs` is 0 with `failFast`. */
+/** Client options with defaults filled in. With `failFast`, `deadlineMs` is 0. */
 export type ClientSettings = ReturnType<typeof readClientOptions>;
 
 const DEADLINE_MS = 5_000;
-/** One day. A longer deadline is a mistake in the unit. */
+/** Maximum of `deadlineMs`, one day in ms. A larger number probably means that the caller used another unit. */
 const MAX_DEADLINE_MS = 86_400_000;
 
 const clientSchema = z.strictObject({
@@ -58,7 +65,7 @@ export function readClientOptions(options: ClientOptions) {
     encodingOf,
     onError,
     deadlineMs: failFast ? 0 : deadlineMs,
-    // The schema rejects a timeout of 0 ms, with which WAIT would block forever.
+    // With a timeout of 0 ms, the Redis command WAIT would block forever, so the schema rejects 0.
     durability: durability === undefined ? undefined : parseInput(durabilitySchema, durability, 'durability'),
   };
 }

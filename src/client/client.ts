@@ -46,13 +46,17 @@ import { cancelTurn, type EnqueuedTurn, enqueueTurn, readResult } from './turns.
 import { type RestoreInput, type RollbackInput, restoreConversation, rollBackTurn } from './versions.ts';
 
 /**
- * API for services. A conversation is named by its id, or by `{tenant, id}`.
- * Every failure is a `TurnfoldError` with a code. While Redis is away, a call is retried for `deadlineMs` and then
- * fails with `redis_unavailable`. With `durability`, a write returns once its copies exist. Otherwise it fails with
- * `accepted_unsure`, which names the id to repeat the call under.
+ * API of turnfold for services. A conversation is named by its id, or by `{tenant, id}`.
+ * Every failure is a `TurnfoldError` with a code. While Redis is unreachable, a call is retried for `deadlineMs` and
+ * then fails with `redis_unavailable`. With the option `durability`, a write returns once enough replicas or disks have
+ * confirmed it. Otherwise it fails with `accepted_unsure`, and the error contains the id under which the call can be
+ * repeated.
  */
 export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
-  /** Accepts a turn durably. A repeated call with the same `turn` id returns the turn's current state. */
+  /**
+   * Stores a turn (one input to an agent) durably for the workers. A repeated call with the same `turn` id returns the
+   * turn's current state.
+   */
   enqueueTurn(input: EnqueueFor<Agents>): Promise<EnqueuedTurn>;
   /** Returns the current state of a turn. With `waitMs`, waits up to that many ms for the turn to settle. */
   result(conversation: ConversationName, turn: string, options?: { readonly waitMs?: number }): Promise<TurnView>;
@@ -66,8 +70,9 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
    */
   cancel(conversation: ConversationName, turn: string): Promise<TurnState>;
   /**
-   * Lists accepted, unsettled turns and the current wait of the first one, for `answer` and `cancel`. Turns come in
-   * the order of processing, scheduled turns last by due time. `limit` defaults to 100, at most 1,000.
+   * Lists accepted, unsettled turns, and the calls that the first one waits for. Use it to find what to `answer` or
+   * `cancel`. Turns come in the order of processing, scheduled turns last by due time. `limit` defaults to 100, at most
+   * 1,000.
    */
   openTurns(conversation: ConversationName, input?: OpenTurnsInput): Promise<OpenTurns>;
   /**
@@ -76,65 +81,66 @@ export interface TurnfoldClient<Agents extends AnyAgents = AnyAgents> {
    */
   conversations(input?: ConversationsFor<Agents>): Promise<ConversationPage>;
   /**
-   * Lists turns of all conversations that wait for an external result or a decision, in pages. Each has the calls
+   * Lists turns of all conversations that wait for a tool result or an approval, in pages. Each turn has its open calls
    * with arguments, the start of the wait and the deadlines, so that a person can decide and `answer`.
    */
   waiting(input?: WaitingInput): Promise<WaitingPage>;
-  /** Lists failed turns of all conversations, newest first. Records are kept for 7 days. */
+  /** Lists failed turns of all conversations, newest first. Failed turns are listed for 7 days. */
   failedTurns(input?: FailedInput): Promise<FailedTurn[]>;
   /**
-   * Enqueues the input of a failed turn again, as a new turn at the tail. The same call returns the same turn.
-   * Another `operation` creates another turn. For a failed pass use `compact`.
+   * Enqueues the input of a failed turn again, as a new turn behind all queued turns. A repeated call returns the same
+   * new turn. With another `operation` id, the call creates another turn. To repeat a failed compaction, use `compact`.
    */
   redrive(conversation: ConversationName, turn: string, input?: RedriveInput): Promise<EnqueuedTurn>;
   /**
-   * Answers calls of a waiting turn, by call id: results of external tools, or approvals. All answers are stored, or
-   * none. The first answer to a call counts.
+   * Answers calls of a waiting turn by call id, with results of external tools or with approvals. Either all answers of
+   * one `answer` are stored, or none. If a call is answered twice, the first answer counts.
    */
   answer(
     conversation: ConversationName,
     turn: string,
     answers: Readonly<Record<string, CallAnswer>>,
   ): Promise<'answered' | 'still_waiting'>;
-  /** Appends messages without a turn, for callers with their own loop. */
+  /** Appends messages to the log without a turn, for callers that call the model themselves. */
   append(input: AppendFor<Agents>): Promise<Appended>;
-  /** Returns the context that the agent sees: the live one, or that of a kept version at a head. */
+  /**
+   * Returns the context that the agent sees: the live one, or that of a kept version followed by the log up to
+   * `head`.
+   */
   context(conversation: ConversationName, at?: ContextPoint): Promise<ContextView>;
   /** Returns the context of a kept version at the moment that version was made. */
   show(conversation: ConversationName, version: number): Promise<ContextView>;
   /** Lists kept versions, oldest first. */
   versions(conversation: ConversationName): Promise<Version[]>;
-  /** Lists changes between two kept versions. Version 0 is the whole log. */
+  /** Lists what changed between the contexts of two kept versions. Version 0 is the whole log. */
   diff(conversation: ConversationName, before: number, after: number): Promise<VersionChange[]>;
-  /** Returns the whole log, archived messages included. */
+  /** Returns the whole log, including messages that compaction removed from the context. */
   log(conversation: ConversationName): Promise<LogEntry[]>;
   /**
-   * Follows durable events, oldest first: settled turns, commits, proposals, decisions. About 500 events are kept,
-   * for 24 h. Pass the id of the last handled event as `after` to miss none after a crash. A `lost` entry marks
-   * events that are no longer kept. Throws the signal's reason once the signal aborts.
+   * Follows durable events, oldest first: settled turns, new versions, proposals, decisions. About 500 events are kept,
+   * for 24 h. To miss no event after a crash, pass the id of the last handled event as `after`. A `lost` entry means
+   * that some events are no longer kept. Throws the signal's reason once the signal aborts.
    */
   events(conversation: ConversationName, options?: EventOptions): AsyncIterable<EventOrLoss>;
-  /** Returns head, size, open calls and the pass in progress, without messages. */
+  /** Returns the length of the log, the context size, open calls and the compaction in progress, without messages. */
   describe(conversation: ConversationName): Promise<ConversationView>;
-  /** Makes a kept version live again. Newer messages are kept or dropped. */
+  /** Makes a kept version the live context again. Messages that are newer than the version are kept or dropped. */
   restore(conversation: ConversationName, input: RestoreInput): Promise<Version>;
-  /** Restores the context from before a settled turn. */
+  /** Restores the context that was live before a settled turn. */
   rollBackTurn(conversation: ConversationName, turn: string, input?: RollbackInput): Promise<Version>;
-  /** Copies a conversation into a new one, which takes no turns until the copy is complete. */
+  /** Copies a conversation into a new one. The new conversation accepts no turns until the copy is complete. */
   fork(from: ConversationName, to: ConversationName, input?: ForkInput): Promise<Fork>;
-  /** Requests a pass now, below any threshold. Returns the id of the pass. */
+  /** Requests a compaction now, even if the context is below every threshold. Returns the id of the compaction pass. */
   compact(conversation: ConversationName): Promise<string>;
   /** Returns the proposal that waits for review, if any. */
   proposal(conversation: ConversationName): Promise<ProposalView | undefined>;
-  /** Approves a proposal, with optional edits of its summaries. With `waitMs`, waits for the outcome. */
+  /** Approves a proposed compaction, with optional edits of its summaries. With `waitMs`, waits for the outcome. */
   approve(conversation: ConversationName, proposal: string, input?: ApprovalInput): Promise<DecisionView>;
-  /**
-   * Rejects a proposal and ends its pass. The same content is not proposed again until the context has grown by 15 %.
-   */
+  /** Rejects a proposed compaction. The same content is not proposed again until the context has grown by 15 %. */
   reject(conversation: ConversationName, proposal: string, input?: RejectionInput): Promise<DecisionView>;
   /**
-   * Erases the conversation with all its data. A repeated call also erases a conversation created under that id
-   * since.
+   * Erases the conversation with all its data. If a new conversation was created under that id in the meantime, a
+   * repeated call erases the new one.
    */
   erase(conversation: ConversationName): Promise<{ readonly removedKeys: number }>;
 }

@@ -4,8 +4,8 @@ import { beingCopied, checkDurability, noConversation } from './client-errors.ts
 import type { ClientPorts } from './ports.ts';
 
 /**
- * Requests an evaluation after an append, unless the context is smaller than the size at which the last evaluation
- * wants to be repeated.
+ * Requests a threshold check after an append. Nothing is requested while the context is smaller than the size that the
+ * last check stored for its repetition.
  */
 export async function requestEvaluation(ports: ClientPorts, conversation: ConversationRef): Promise<void> {
   const state = await ports.contexts.readConversation(conversation);
@@ -16,8 +16,8 @@ export async function requestEvaluation(ports: ClientPorts, conversation: Conver
 }
 
 /**
- * Requests a pass. `isManual` adds the reason `manual`. Otherwise the compaction worker evaluates the thresholds. A
- * repeated request joins the open pass.
+ * Requests a compaction pass. With `isManual`, the reason `manual` is added and the pass runs. Otherwise the compaction
+ * worker checks the thresholds first. If a pass is open already, no second one is created.
  * @returns the id of the pass
  * @throws not_found, conversation_forking, fork_abandoned, accepted_unsure
  */

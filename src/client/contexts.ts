@@ -20,38 +20,37 @@ import {
 } from './input.ts';
 import type { ClientPorts } from './ports.ts';
 
-/** The part of every request that precedes the messages. */
+/** The part of every model request that precedes the messages. */
 export interface AgentSetup {
-  /** The system prompt. */
   readonly system: string;
-  /** Pins of the policy, which follow the system prompt. */
+  /** Pinned texts of the policy, which follow the system prompt in every request. */
   readonly pins: readonly string[];
-  /** Tools as the model saw them. */
+  /** Descriptions of the tools that the model could call. */
   readonly tools: readonly ToolDescription[];
 }
 
 /** The context that an agent sees. */
 export interface ContextView extends NamedConversation {
-  /** Number of the version. 0 is the whole log. */
+  /** Number of the context's version. 0 is the whole log, before any compaction. */
   readonly version: number;
-  /** Last seq of the log in this view. */
+  /** Position (seq) of the last log entry in this context. */
   readonly head: number;
-  /** Tokens of the messages and their framing, without `setup`. */
+  /** Tokens of all messages with their framing, without system prompt, pins and tools. */
   readonly tokens: number;
   /**
-   * System prompt, pins and tools at the time of the version. Absent before the first version, when only workers know
-   * them.
+   * System prompt, pins and tools that the version was made with. Absent before the first version, when only workers
+   * know them.
    */
   readonly setup?: AgentSetup;
-  /** Messages in order. */
+  /** Messages of the context, in order. */
   readonly items: readonly {
-    /** First seq that the message stands for. */
+    /** Position (seq) of the first log entry that the message stands for. A summary stands for several. */
     readonly from: number;
-    /** Last seq that the message stands for. */
+    /** Position (seq) of the last log entry that the message stands for. */
     readonly to: number;
-    /** Tokens of the message. */
+    /** Tokens of this message. */
     readonly tokens: number;
-    /** The message as the model receives it. */
+    /** The message in the form that the model receives. */
     readonly message: Message;
   }[];
 }
@@ -66,17 +65,19 @@ export async function readConversationState(
   return state;
 }
 
-/** A call without a result, as the model made it. */
+/** A tool call that has no result yet, with the name and arguments that the model wrote. */
 export interface OpenCallView extends OpenCall {
-  /** Name of the tool. */
   readonly name: string;
   /** A JSON object as text, byte for byte as the model wrote it. */
   readonly arguments: string;
 }
 
-/** A conversation without its messages. */
+/** State of a conversation, without its messages. */
 export interface ConversationView extends Omit<ConversationState, 'openCalls'> {
-  /** Calls without a result, oldest first, of the current turn or of a caller's own loop. */
+  /**
+   * Tool calls without a result, oldest first. They belong to the current turn, or to a caller that appends messages
+   * without turns.
+   */
   readonly openCalls: readonly OpenCallView[];
 }
 
@@ -88,7 +89,7 @@ export async function describeConversation(ports: ClientPorts, name: Conversatio
   const ranges = seqs.map((seq) => ({ from: seq, to: seq }));
   const entries = seqs.length === 0 ? [] : await ports.contexts.readLog(conversation, ranges);
   const calls = new Map(entries.flatMap(({ message }) => (message.toolCalls ?? []).map((call) => [call.id, call])));
-  // An erase between the two reads removes the message and closes the call.
+  // A concurrent erase may remove the message of an open call after the first read. Such a call is left out.
   const known = openCalls.flatMap((open) => {
     const call = calls.get(open.id);
     return call === undefined ? [] : [{ ...open, name: call.name, arguments: call.arguments }];
@@ -122,7 +123,10 @@ export async function readContextView(
   };
 }
 
-/** A version up to the live one existed once and is no longer kept. A version with a larger number never existed. */
+/**
+ * Chooses the error for a version that cannot be read. A number up to the live version existed once (`version_gone`). A
+ * larger number never existed (`not_found`).
+ */
 function missingVersion(
   conversation: ConversationRef,
   live: { readonly version: number },
@@ -138,7 +142,7 @@ async function readSetup(
   { systemHash, pinsHash, toolsHash }: Version,
 ): Promise<AgentSetup | undefined> {
   if (systemHash === START_VERSION.systemHash) return undefined;
-  // The store keeps no empty texts.
+  // The store does not keep empty texts, so the empty hash stands for an empty text.
   const read = async (hash: string): Promise<string> => (await contexts.readText(conversation, hash)) ?? '';
   const [system, pins, tools] = await Promise.all([read(systemHash), read(pinsHash), read(toolsHash)]);
   return { system, pins: parseList<string>(pins), tools: parseList<ToolDescription>(tools) };

@@ -9,26 +9,27 @@ import type { ClientPorts } from './ports.ts';
 import { followSchema, POLL_MS } from './turns.ts';
 
 /**
- * An event, or a mark that events may be missing here. Events go missing if they are no longer kept, or if the
- * conversation was erased and created again. After `lost`, read again what you derived from events.
+ * An event, or `lost`: events may be missing at this place. Events go missing if they are no longer kept, or if the
+ * conversation was erased and created again. After `lost`, recompute everything that you derived from events.
  */
 export type EventOrLoss = ConversationEvent | { readonly type: 'lost' };
 
 export interface EventOptions {
   /**
-   * Id of the last handled event. `'0'` starts with the oldest kept event. Absent: only events after the first read.
+   * Id of the last event that the caller handled. `'0'` starts with the oldest kept event. Absent: only events after
+   * the first read.
    */
   readonly after?: string;
   /**
-   * How long to follow, in ms. Absent: until the signal aborts or the caller leaves the loop. 0: only events that
-   * exist now.
+   * How long to follow events, in ms. Absent: until the signal aborts or the caller leaves the loop. 0: only the events
+   * that exist now.
    */
   readonly waitMs?: number;
-  /** Ends the iteration with its reason. */
+  /** When this signal aborts, the iteration throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
-/** Events per read, which are 10 to 30 kB. */
+/** Events per read from Redis. A page of 100 has 10 to 30 kB. */
 const PAGE = 100;
 
 const LARGEST = 2n ** 64n - 1n;
@@ -37,15 +38,18 @@ const eventIdSchema = z
   .string()
   .regex(/^\d{1,20}(-\d{1,20})?$/, "expected the id of an event, or '0'")
   .transform((id) => id.split('-').map(BigInt))
-  .refine((numbers) => numbers.every((number) => number <= LARGEST), 'expected the id of an event')
+  .refine(
+    (numbers) => numbers.every((number) => number <= LARGEST),
+    'expected the id of an event, such as 1700000000000-0',
+  )
   .transform(([ms = 0n, count = 0n]) => `${ms}-${count}`);
 
 const eventsSchema = followSchema.extend({ after: eventIdSchema.optional() });
 
 /**
- * Each event comes once per call. After `lost`, kept events may repeat. A caller that stores each handled id and resumes
- * from it gets every event at least once.
- * Reads at each notice and once a second, one page at a time, so a slow loop costs no memory.
+ * Follows the events of a conversation. Each event comes once per call. After `lost`, kept events may repeat. A caller
+ * that stores the id of each handled event and resumes from it gets every event at least once.
+ * Redis is read at each notice and once a second, one page at a time, so a slow caller costs no memory.
  * @throws invalid_input, redis_unavailable, the signal's reason
  * @throws not_found if neither the conversation nor an event exists at the first read
  */
@@ -86,13 +90,19 @@ async function* readPages(
   }
 }
 
-/** Read position, and whether events may have been missed before it. */
+/** Position in the event stream, and whether events may have been missed before it. */
 class Reading {
   #position: string | undefined;
-  /** The caller wants all kept events. Events that expired before the first read are then no loss. */
+  /**
+   * True if the caller asked for all kept events. Events that expired before the first read then do not count as
+   * lost.
+   */
   #startsAtOldest: boolean;
   #readAllAt = Number.NEGATIVE_INFINITY;
-  /** State of the conversation at the last read. `lost`: missing, and the caller already got a `lost` entry. */
+  /**
+   * State of the conversation at the last read. `lost`: the conversation is missing, and the caller already got a
+   * `lost` entry.
+   */
   #state: 'present' | 'missing' | 'lost' = 'present';
 
   constructor(after: string | undefined) {
@@ -104,7 +114,7 @@ class Reading {
     return this.#position;
   }
 
-  /** Advances past a page. @returns whether events may be missing before the page */
+  /** Moves the read position behind a page of events. @returns whether events may be missing before that page */
   loses({ start, events, position, exists }: EventPage, readAt: number): boolean {
     const wasUpToDate = readAt - this.#readAllAt < EVENT_LIMITS.keptMs;
     const isLoss = start === 'missing' ? !this.#startsAtOldest : start === 'expired' && !wasUpToDate;

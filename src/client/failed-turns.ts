@@ -11,22 +11,22 @@ import type { ClientPorts } from './ports.ts';
 import { acceptTurn, type EnqueuedTurn, hashPayload } from './turns.ts';
 
 const redriveSchema = z.strictObject({
-  /** Id under which a repeated call creates no second turn. Without an id, a turn is re-driven once. */
+  /** Id that makes a repeated call return the same new turn. Without an id, a failed turn is re-driven at most once. */
   operation: idSchema.optional(),
-  /** Context of the new turn. The context of the failed turn was erased when it settled. */
+  /** Context object of the new turn, because the context of the failed turn was erased when it settled. */
   context: z.unknown().optional(),
-  /** Priority of the conversation: 1 is first. Turns of one conversation keep their order. */
+  /** Priority of the conversation in the queue: 1 is first. Turns of one conversation keep their order. */
   priority: z.number().int().min(1).max(2_097_151).optional(),
 });
 
 const failedSchema = z.strictObject({
-  /** Earliest time of failure, in ms since epoch. */
+  /** Only turns that failed at this time or later, in ms since epoch. */
   since: z.number().min(0).default(0),
-  /** Tenant of the turns (all). */
+  /** Only turns of this tenant. Absent: all tenants. */
   tenant: idSchema.optional(),
-  /** Error code of the turns, e.g. `poison`. */
+  /** Only turns that failed with this error code, e.g. `poison`. */
   code: z.string().min(1).optional(),
-  /** Most turns to return (100). */
+  /** Maximum number of turns to return (100). */
   limit: z.number().int().min(1).max(10_000).default(100),
 });
 
@@ -34,7 +34,8 @@ export type RedriveInput = z.input<typeof redriveSchema>;
 export type FailedInput = z.input<typeof failedSchema>;
 
 /**
- * The input is enqueued again byte for byte. The log keeps the failed attempt, and the agent sees it.
+ * Enqueues the input of a failed turn again, byte for byte. The log keeps the messages of the failed attempt, and the
+ * agent sees them.
  * @throws not_found, turn_not_failed, gone, and the errors of enqueueTurn
  */
 export async function redriveTurn(
@@ -49,10 +50,12 @@ export async function redriveTurn(
   const failed = await ports.turns.readTurn(conversation, readTurnId(turn));
   if (failed === undefined) throw noTurn(conversation, turn);
   const { state, agent, inputSeq: seq } = failed;
-  // The script checks the state again and decides. A failed turn was claimed, so its input is in the log.
+  // The Redis script checks the state of the turn again, so this early check may be out of date. The input of a failed
+  // turn is in the log, because the turn has started.
   if (state !== 'failed' || seq === undefined) throw notFailed(turn, state);
   const [entry] = await ports.contexts.readLog(conversation, [{ from: seq, to: seq }]);
-  if (entry === undefined) throw fieldError('gone', 'turn', `the input of ${turn} was erased`);
+  if (entry === undefined)
+    throw fieldError('gone', 'turn', `the input of turn ${turn} was erased, so it cannot be enqueued again`);
   const { message, tokens, bytes } = entry;
   return await acceptTurn(ports, {
     conversation,

@@ -20,7 +20,7 @@ import { type ConversationName, contextPointSchema, readConversationName } from 
 import type { ClientPorts } from './ports.ts';
 
 const forkSchema = contextPointSchema.extend({
-  /** Id under which a repeated call resumes an interrupted fork, or returns the finished one. */
+  /** Id that makes a repeated call resume an interrupted fork, or return the finished one. */
   operation: idSchema.optional(),
 });
 
@@ -28,22 +28,25 @@ export type ForkInput = z.input<typeof forkSchema>;
 
 /** A conversation created by a fork. */
 export interface Fork extends NamedConversation {
-  /** Last seq of the copied log. */
+  /** Position (seq) of the last log entry that was copied. */
   readonly head: number;
 }
 
-/** Limits of one batch. Redis runs nothing else meanwhile, and other clients wait less than a second. */
+/**
+ * Limits of one batch of copied entries. Redis serves no other client while it writes a batch, which takes less than a
+ * second.
+ */
 const BATCH_ENTRIES = 200;
 const BATCH_BYTES = 2_000_000;
 const NO_TEXTS: KeptTexts = { summaries: new Map(), byHash: new Map() };
 
 /**
- * The copy runs in batches between Cluster slots, and takes no turns until it is complete. A fork that made no progress
- * for a minute can be replaced by another operation.
+ * Copies a conversation in batches, because the two may lie in different Cluster slots. The new conversation accepts no
+ * turns until the copy is complete. A fork without progress for a minute can be replaced by another operation.
  * @throws invalid_input, not_found, version_gone, accepted_unsure
- * @throws conversation_forking or fork_abandoned if either conversation is itself being copied
+ * @throws conversation_forking or fork_abandoned if either conversation is itself an incomplete fork
  * @throws conflict if `to` exists
- * @throws gone if a conversation is erased meanwhile
+ * @throws gone if a conversation is erased during the copy
  */
 export async function forkConversation(
   ports: ClientPorts,
@@ -63,7 +66,7 @@ export async function forkConversation(
     throw fieldError(
       'conflict',
       'to',
-      `${conversation.id} exists already. Choose another id, or erase that conversation first`,
+      `the conversation ${conversation.id} exists already. Choose another id, or erase that conversation first`,
     );
   }
   if (begun.status === 'forking') throw beingCopied(conversation, begun, 'to');
@@ -73,7 +76,10 @@ export async function forkConversation(
   return { ...nameConversation(conversation), head: plan.head };
 }
 
-/** Resumes behind seq `copied`. If a failover lost batches, copies again from the head that is left, texts first. */
+/**
+ * Resumes the copy behind the last copied log entry. If a Redis failover lost some batches, the copy continues from the
+ * entry that is left, and summary texts are copied first.
+ */
 async function copy(ports: ClientPorts, fork: OpenFork, copied: number): Promise<Acknowledged<ForkEndResult>> {
   const { conversation, operation, plan } = fork;
   const version = await readSourceVersion(ports, plan);
@@ -126,8 +132,8 @@ async function readSourceVersion({ contexts }: ClientPorts, { source, version }:
 }
 
 /**
- * The fork keeps the segments and summary labels, so the model receives the same bytes. The explanation of the
- * original version does not apply to the fork.
+ * Creates the first version of a fork. It keeps the segments and summary labels of the original, so the model receives
+ * the same bytes. The recorded reasons for the original version do not apply to the fork.
  */
 function firstVersion(version: Version, now: number): Version {
   const { tokensAfter } = version;
@@ -136,7 +142,7 @@ function firstVersion(version: Version, now: number): Version {
   return { ...version, ...unmade, explained, reasons: [], number: 1, parent: 0, cause: 'fork', at: now };
 }
 
-/** Copies whole texts of clipped messages and the summaries in the version. @throws version_gone */
+/** Copies the texts that the version needs: summaries, and full texts of clipped messages. @throws version_gone */
 async function copyTexts(ports: ClientPorts, fork: OpenFork, version: Version): Promise<void> {
   const names = new Set(shownKeys(version));
   const missing = new Set(names);
@@ -154,7 +160,7 @@ async function copyTexts(ports: ClientPorts, fork: OpenFork, version: Version): 
   if (missing.size > 0) throw versionGone(fork.plan.source, version.number);
 }
 
-/** @returns the head of the copy, which is below the head of the plan if a failover lost batches */
+/** Copies the log in batches. @returns the last copied seq, which is too small if a Redis failover lost batches */
 async function copyLog(ports: ClientPorts, fork: OpenFork, copied: number): Promise<number> {
   const { source, head } = fork.plan;
   let at = copied;
@@ -169,13 +175,19 @@ async function copyLog(ports: ClientPorts, fork: OpenFork, copied: number): Prom
   return at;
 }
 
-/** Reads a batch and restarts the idle TTL of the source, which must not expire between two batches. */
+/**
+ * Reads a batch from the source conversation. Each read restarts the idle TTL of the source, which must not expire
+ * during the copy.
+ */
 async function readSource<T>({ versions }: ClientPorts, { plan }: OpenFork, reading: Promise<T>): Promise<T> {
   const [batch] = await Promise.all([reading, versions.startIdleTtl(plan.source)]);
   return batch;
 }
 
-/** @returns the head of the fork, which a concurrent call of the same operation may have moved further */
+/**
+ * Writes a batch. @returns the last seq of the new conversation, which a concurrent call of the same operation may have
+ * moved further
+ */
 async function copyBatch(
   { versions }: ClientPorts,
   { conversation, operation }: OpenFork,
@@ -187,14 +199,17 @@ async function copyBatch(
   return result.status === 'copied' ? result.head : batch.expectedHead;
 }
 
-/** Takes at least one entry, and no more than the bytes of a batch. */
+/** Takes the entries that fit into the byte limit of a batch, at least one. */
 function takeBytes(entries: readonly LogEntry[]): readonly LogEntry[] {
   const start = (entries[0]?.total.bytes ?? 0) - (entries[0]?.bytes ?? 0);
   const end = entries.findIndex(({ total }) => total.bytes - start > BATCH_BYTES);
   return end === -1 ? entries : entries.slice(0, Math.max(1, end));
 }
 
-/** `opens`: calls that these entries leave open. `closes`: earlier calls that these entries answer. */
+/**
+ * Changes of the open tool calls by these entries. `opens`: calls without a result among them. `closes`: earlier calls
+ * whose results are among them.
+ */
 function callsOf(entries: readonly LogEntry[]): { readonly opens: OpenCall[]; readonly closes: string[] } {
   const first = entries[0]?.seq ?? 0;
   const answered = new Set(entries.flatMap(({ message }) => message.toolCallId ?? []));
@@ -209,5 +224,10 @@ function callsOf(entries: readonly LogEntry[]): { readonly opens: OpenCall[]; re
 
 function checkOwned({ id }: ConversationRef, { status }: { readonly status: string } | ForkLost): void {
   if (status === 'gone') throw fieldError('gone', 'to', `${id} was erased during the copy`);
-  if (status === 'superseded') throw fieldError('conflict', 'to', `another operation copies to ${id} now`);
+  if (status === 'superseded')
+    throw fieldError(
+      'conflict',
+      'to',
+      `another fork operation is copying to ${id}. Choose another id for the new conversation`,
+    );
 }

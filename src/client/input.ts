@@ -11,7 +11,7 @@ import { bytesOfMessage, countMessage } from '../tokens/message-tokens.ts';
 
 const conversationFields = { conversation: idSchema, tenant: idSchema.default(DEFAULT_TENANT) };
 
-/** Ten years. A longer delay is a mistake, and no date can show it. */
+/** Largest delay, ten years in ms. A longer delay is a mistake, and `Date` cannot represent much larger times. */
 const DELAY_MOST_MS = 315_360_000_000;
 
 export const enqueueSchema = z
@@ -46,80 +46,73 @@ export const versionNumberSchema = z.number().int().min(0);
 export const contextPointSchema = z.strictObject({
   /** Number of a kept version. 0 is the whole log. */
   version: versionNumberSchema.optional(),
-  /** Last seq of the log. */
+  /** Position (seq) of the last log entry of the context. */
   head: z.number().int().min(0).optional(),
 });
 
-/** A point in the history of a context: a kept version, and the end of the log behind it. */
+/** A past context: a kept version, followed by the log up to a given message. */
 export type ContextPoint = z.input<typeof contextPointSchema>;
 
-/** A turn to accept. */
+/** Input of `enqueueTurn`: one turn. */
 export interface EnqueueInput {
-  /** Id of the conversation, `[A-Za-z0-9_.-]{1,128}`. The first turn creates the conversation. */
   readonly conversation: string;
-  /** Tenant of the conversation (`_`). */
   readonly tenant?: string | undefined;
-  /** Name of the agent that answers. A conversation has one agent. */
+  /** Name of the agent that answers. Every turn of a conversation has the same agent. */
   readonly agent: string;
   /** The user message. */
   readonly input: string;
-  /** Id that makes the call repeatable (a new ULID). A repeated call returns the turn's current state. */
+  /** Id that makes the call repeatable (default: a new ULID). A repeated call returns the turn's current state. */
   readonly turn?: string | undefined;
   /**
-   * Context for the agent's tools and system prompt, never for the model: a JSON object of at most 16 KiB. It is part
-   * of the turn's identity, never logged, and erased when the turn settles.
+   * JSON object of at most 16 KiB for the agent's tools and system prompt, which the model never sees. A repeated call
+   * must pass the same object. It is never logged, and is erased when the turn settles.
    */
   readonly context?: TurnContext | undefined;
-  /** Delay until the turn is due, in ms (0). */
+  /** Time until the turn may start, in ms (0). */
   readonly delayMs?: number | undefined;
   /**
-   * Priority of the conversation: 1 is first. Turns of one conversation keep their order. The priority belongs to the
-   * wake of an empty mailbox. A turn behind others has no wake, and a delayed turn is woken by the sweeper.
+   * Priority of the conversation in the queue: 1 is first. Turns of one conversation keep their order. Priority takes
+   * effect only if no other turn of the conversation is queued and the turn has no delay.
    */
   readonly priority?: number | undefined;
   /**
-   * Largest number of queued turns that still accepts this turn (1,000). Scheduled turns do not count, and always
-   * enter when due.
+   * The turn is refused if this many turns of the conversation are queued already (1,000). Scheduled turns are not
+   * counted, and are never refused when due.
    */
   readonly maxQueuedTurns?: number | undefined;
 }
 
-/** Messages to append without a turn. */
+/** Input of `append`: messages for the log, without a turn. */
 export interface AppendInput {
-  /** Id of the conversation. The first append creates it. */
   readonly conversation: string;
-  /** Tenant of the conversation (`_`). */
   readonly tenant?: string | undefined;
-  /** Name of the conversation's agent. */
   readonly agent: string;
   /** Messages, oldest first, at most 5,000. */
   readonly messages: readonly MessageInput[];
   /** Id under which a repeated call changes nothing. */
   readonly operation?: string | undefined;
-  /** Seq at which the log must end. */
+  /** The append fails with `conflict` unless the log ends at this position (seq). */
   readonly expectedHead?: number | undefined;
 }
 
 type MessageInput = z.input<typeof messageSchema>;
 
-/** A conversation by id, or with its tenant. */
+/** Names a conversation: its id, or its tenant and id. */
 export type ConversationName =
   | string
   | {
-      /** Tenant of the conversation (`_`). */
       readonly tenant?: string | undefined;
-      /** Id of the conversation. */
       readonly conversation: string;
     };
 
-/** @param at name of the argument in errors. @throws invalid_input */
+/** Validates a conversation name. @param at name of the argument in error messages. @throws invalid_input */
 export function readConversationName(name: ConversationName, at = 'conversation'): ConversationRef {
   if (!isMapping(name)) return { id: parseInput(idSchema, name, at), tenant: DEFAULT_TENANT };
   const { tenant, conversation: id } = parseInput(nameSchema, name, at);
   return { id: parseInput(idSchema, id, at), tenant: parseInput(conversationFields.tenant, tenant, 'tenant') };
 }
 
-/** Reads each field once. The fields are validated afterwards, under the names that the caller uses. */
+/** Accepts any values here. They are validated afterwards, so that errors use the field names that the caller used. */
 const nameSchema = z.object({ tenant: z.unknown(), conversation: z.unknown() });
 
 /** @throws invalid_input */
@@ -127,13 +120,13 @@ export function readTurnId(turn: string): string {
   return parseInput(idSchema, turn, 'turn');
 }
 
-/** A result of an external tool, or a person's decision. */
+/** Answer to an open call: the result of an external tool, or a person's decision. */
 export type CallAnswer =
   | ToolOutput
   | {
       /** True if the call may run. */
       readonly approved: boolean;
-      /** Reason of a denial, shown to the model. */
+      /** Reason of a denial. The model sees it. */
       readonly why?: string;
     };
 
@@ -148,8 +141,8 @@ const answersSchema = z
   .refine((answers) => Object.keys(answers).length > 0, 'expected at least one answer, by call id');
 
 /**
- * Encodes answers for the store, by call id. Validation happens here, because a worker could only fail the model call
- * or treat a bad approval as a denial. The store refuses an answer of the wrong kind.
+ * Validates and encodes answers by call id. A worker that found an invalid answer later could only fail the turn. The
+ * store refuses a result for a call that needs an approval, and the reverse.
  * @throws invalid_input, message_too_large, with the field
  */
 export async function readAnswers(
@@ -169,7 +162,7 @@ export async function readAnswers(
   return stored;
 }
 
-/** Log entry for a decision that no worker carried out before the turn settled. */
+/** Log entry for an approval or denial that no worker acted on before the turn settled. */
 function describeUnused({ approved, why }: z.output<typeof approvalSchema>): ToolOutput {
   const content = approved
     ? 'No result: the call was approved, and the conversation continued before the result arrived. The outcome is unknown.'
@@ -177,7 +170,7 @@ function describeUnused({ approved, why }: z.output<typeof approvalSchema>): Too
   return { content, isError: true };
 }
 
-/** Counts a message once, on entry. @throws message_too_large, with the field */
+/** Counts the tokens of a new message once, before it is stored. @throws message_too_large, with the field */
 export async function weighMessage(counter: TokenCounter, message: Message, field: string): Promise<WeighedMessage> {
   checkMessageBytes(message, field);
   const bytes = bytesOfMessage(message);
@@ -186,7 +179,8 @@ export async function weighMessage(counter: TokenCounter, message: Message, fiel
 
 /** @throws message_too_large, with the field */
 export function checkMessageBytes(message: Message, field: string): void {
-  // The text alone may be too large. Checking it first avoids serializing hundreds of megabytes.
+  // Checks the text before the whole message, because serializing a message of hundreds of megabytes would block the
+  // process.
   checkBytes(message.content, field);
   checkBytes(JSON.stringify(message), field);
 }
@@ -195,12 +189,17 @@ export function checkMessageBytes(message: Message, field: string): void {
 function checkBytes(text: string, field: string): void {
   const bytes = Buffer.byteLength(text);
   if (bytes <= MAX_MESSAGE_BYTES) return;
-  throw fieldError('message_too_large', field, `${bytes} bytes, at most ${MAX_MESSAGE_BYTES}`, {
-    details: { bytes },
-  });
+  throw fieldError(
+    'message_too_large',
+    field,
+    `the message has ${bytes} bytes, but the limit is ${MAX_MESSAGE_BYTES}`,
+    {
+      details: { bytes },
+    },
+  );
 }
 
-/** The types exclude null, but JavaScript callers can pass it. */
+/** False for null, which JavaScript callers can pass although the types exclude it. */
 function isMapping(name: ConversationName): name is Exclude<ConversationName, string> {
   return typeof name === 'object' && name !== null;
 }

@@ -15,51 +15,55 @@ import { type ConversationName, readConversationName } from './input.ts';
 import type { ClientPorts } from './ports.ts';
 
 const listFields = {
-  /** Tenant to list (all). */
+  /** Only conversations of this tenant. Absent: all tenants. */
   tenant: idSchema.optional(),
   /** `next` of the previous page. Absent: the first page. */
   after: z.string().optional(),
-  /** Most items of a page (100, at most 1,000). */
+  /** Maximum number of items on a page (100, at most 1,000). */
   limit: z.number().int().min(1).max(1_000).default(100),
 };
 
 const conversationsSchema = z.strictObject({
   ...listFields,
-  /** Agent of the conversations (all). */
+  /** Only conversations of this agent. Absent: all agents. */
   agent: idSchema.optional(),
-  /** State of the conversations (all). */
+  /** Only conversations in this state. Absent: all states. */
   state: z.enum(CONVERSATION_STATES).optional(),
 });
 
 const waitingSchema = z.strictObject({
   ...listFields,
-  /** `tools`: turns that wait for external results. `approval`: turns that wait for decisions. Absent: both. */
+  /**
+   * Which turns to list. `tools`: those that wait for external results. `approval`: those that wait for decisions.
+   * Absent: both.
+   */
   for: z.enum(ANSWER_KINDS).optional(),
 });
 
 export type ConversationsInput = z.input<typeof conversationsSchema>;
 export type WaitingInput = z.input<typeof waitingSchema>;
 
-/** A page of conversations. */
 export interface ConversationPage {
   /**
-   * Conversations in a stable order, which new and erased conversations do not change. The order is not
-   * chronological.
+   * Conversations in a stable order that is not chronological. Creating or erasing conversations does not change the
+   * order of the others.
    */
   readonly conversations: readonly ListedConversation[];
-  /** Pass as `after` for the next page. Absent on the last page. A page with `next` may be short or empty. */
+  /** Cursor for the next page, to pass as `after`. Absent on the last page. Other pages may be short or empty. */
   readonly next?: string;
 }
 
-/** A page of turns that wait for answers. */
 export interface WaitingPage {
-  /** Turns in a stable order, not chronological. Each turn has the start of its wait. */
+  /** Turns in a stable order that is not chronological. `since` of each turn is the start of its wait. */
   readonly turns: readonly WaitingTurn[];
-  /** Pass as `after` for the next page. Absent on the last page. A page with `next` may be short or empty. */
+  /** Cursor for the next page, to pass as `after`. Absent on the last page. Other pages may be short or empty. */
   readonly next?: string;
 }
 
-/** Each call examines about 2,000 conversations at most. @throws invalid_input */
+/**
+ * Lists one page of conversations. A call examines at most about 2,000 conversations, so a page may be short. @throws
+ * invalid_input
+ */
 export async function listConversations(ports: ClientPorts, input: ConversationsInput = {}): Promise<ConversationPage> {
   const { after, ...query } = parseInput(conversationsSchema, input);
   const position = after === undefined ? undefined : readConversationCursor(after);
@@ -96,17 +100,17 @@ function readWaitingCursor(after: string): WaitingPosition {
 function readCursor<Parts>(schema: z.ZodType<Parts>, after: string): Parts {
   const parts = schema.safeParse(after.split('/'));
   if (parts.success) return parts.data;
-  throw fieldError('invalid_input', 'after', 'expected `next` of an earlier page');
+  throw fieldError('invalid_input', 'after', 'expected the value `next` of the previous page');
 }
 
 const openTurnsSchema = z.strictObject({
-  /** Most turns to return (100, at most 1,000). The total count is always returned. */
+  /** Maximum number of turns to return (100, at most 1,000). The total count is always returned. */
   limit: z.number().int().min(1).max(1_000).default(100),
 });
 
 export type OpenTurnsInput = z.input<typeof openTurnsSchema>;
 
-/** Reads the turns in one snapshot. @throws invalid_input, not_found */
+/** Reads the open turns of a conversation in one snapshot. @throws invalid_input, not_found */
 export async function listOpenTurns(
   ports: ClientPorts,
   name: ConversationName,

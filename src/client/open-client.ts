@@ -11,10 +11,10 @@ import { createClient, type TurnfoldClient } from './client.ts';
 import { type ClientOptions, type ClientSettings, readClientOptions, readEncoding } from './client-options.ts';
 import { storePorts } from './ports.ts';
 
-/** Time limit of one attempt to connect. A caller with `failFast` gets its answer within a second. */
+/** Time limit in ms of one attempt to connect. With `failFast`, a caller gets an error within a second. */
 const OPEN_MS = 900;
 
-/** A client with its connections. */
+/** A client together with the Redis connections that it owns. */
 export interface OpenClient<Agents extends AnyAgents = AnyAgents> extends TurnfoldClient<Agents> {
   /** Closes the connections. Calls in flight fail. */
   close(): Promise<void>;
@@ -34,7 +34,7 @@ export async function openClient<Agents extends AnyAgents = AnyAgents>(
   return client as unknown as OpenClient<Agents>; // agent names and contexts exist only as types
 }
 
-/** Connects for an interactive command: without Redis, this call fails within a second. */
+/** Connects a client for an interactive command. The call fails within a second if Redis is unreachable. */
 export async function openClientAtOnce(options: ClientOptions): Promise<OpenClient> {
   return await open(readClientOptions(options), 0);
 }
@@ -48,8 +48,8 @@ async function open(settings: ClientSettings, openingMs: number): Promise<OpenCl
   const store = retryStore(connected.store, deadlineMs);
   const wakes = openWakeQueue({ url, tls, shards: queueShards, failsFast: true, onError });
   const next = monotonicFactory();
-  // A failed wake must not fail the call: the write is in Redis, and the sweeper wakes its conversation within
-  // seconds. A caller that saw an error might enqueue the turn again under another id.
+  // A failure to add the wake job must not fail the call. The turn is stored in Redis, and the sweeper adds a new wake
+  // job within seconds. A caller that saw an error might enqueue the turn again under another id.
   const client = createClient({
     ...storePorts(store),
     notices,
@@ -70,12 +70,13 @@ async function open(settings: ClientSettings, openingMs: number): Promise<OpenCl
 }
 
 /**
- * Limits the wait for a server that accepts a connection and never answers. A connection that opens later is closed.
+ * Fails after `OPEN_MS` if a server accepts the connection and never answers. A connection that opens later is
+ * closed.
  */
 async function inTime<T extends { close(): Promise<void> }>(opening: Promise<T>): Promise<T> {
   const { promise: deadline, reject } = Promise.withResolvers<never>();
   const timer = setTimeout(() => {
-    reject(new TurnfoldError('redis_unavailable', `Redis does not answer: no answer within ${OPEN_MS} ms`));
+    reject(new TurnfoldError('redis_unavailable', `Redis did not answer within ${OPEN_MS} ms`));
   }, OPEN_MS);
   try {
     return await Promise.race([opening, deadline]);
@@ -87,17 +88,18 @@ async function inTime<T extends { close(): Promise<void> }>(opening: Promise<T>)
   }
 }
 
-/** Redis usually accepts connections again 50 ms after it dropped one. */
+/** First pause between retries, in ms. After it drops a connection, Redis usually accepts a new one within 50 ms. */
 const FIRST_PAUSE_MS = 25;
 const LONGEST_PAUSE_MS = 250;
-/** Timeout of one command. */
+/** Timeout of one Redis command, in ms. */
 const COMMAND_MS = 900;
 
 /**
- * Retries a call while Redis is away, for at most `deadlineMs`. The call must be idempotent: each write of the store
- * is, by the ids in its input (I5). An attempt in flight at the deadline may end 0.9 s later.
+ * Retries a call while Redis is unreachable, for at most `deadlineMs`. The call must be idempotent. Each write of the
+ * store is, because the ids in its input identify it (I5). An attempt that is in flight at the deadline may end 0.9 s
+ * later.
  * @throws redis_unavailable after the deadline
- * @throws any other error, and refusals that waiting does not cure, at once
+ * @throws any other error at once, and refusals by Redis that waiting does not cure
  */
 async function callUntil<T>(deadlineMs: number, call: () => Promise<T>): Promise<T> {
   let until: number | undefined;
@@ -108,9 +110,10 @@ async function callUntil<T>(deadlineMs: number, call: () => Promise<T>): Promise
     } catch (error) {
       if (!isTurnfoldError(error, 'redis_unavailable') || isRefusal(error)) throw error;
       const failedAt = performance.now();
-      // A call of many batches may have run for minutes before Redis went away. The deadline starts at the outage.
+      // A call with many batches may have run for minutes before Redis became unreachable. So the deadline is measured
+      // from the start of the outage, not of the call.
       until ??= Math.max(startedAt, failedAt - COMMAND_MS) + deadlineMs;
-      // Jitter spreads the retries of all calls of a service, which see the outage begin at the same time.
+      // Random jitter spreads the retries, because all calls of a service see the outage at the same time.
       const waitMs = pauseMs * (0.5 + Math.random() / 2);
       if (failedAt + waitMs >= until) throw error;
       await delay(waitMs);
@@ -118,13 +121,13 @@ async function callUntil<T>(deadlineMs: number, call: () => Promise<T>): Promise
   }
 }
 
-/** A store whose operations are retried while Redis is away. */
+/** Wraps a store so that each of its operations is retried while Redis is unreachable. */
 export function retryStore<Store extends object>(store: Store, deadlineMs: number): Store {
   const members = Object.entries(store).map(([name, member]: [string, unknown]) => {
     if (!isOperation(member)) return [name, member];
     return [name, (...input: unknown[]) => callUntil(deadlineMs, () => member(...input))];
   });
-  return Object.fromEntries(members) as Store; // same names and types
+  return Object.fromEntries(members) as Store; // The wrapper has the same method names and types as the store.
 }
 
 function isOperation(member: unknown): member is (...input: unknown[]) => Promise<unknown> {

@@ -13,7 +13,7 @@ import type { VersionStore } from '../domain/ports/version-store.ts';
 
 type Store = TurnIntake & ContextStore & PassIntake & VersionStore & ProposalStore & EventStore & ListingStore;
 
-/** Store of the client, by noun. Tests replace single nouns. */
+/** Stores that the client needs, one per noun such as turns or versions. A test can replace a single one. */
 export interface ClientStores {
   readonly turns: TurnIntake;
   readonly contexts: ContextStore;
@@ -37,21 +37,21 @@ export function storePorts(store: Store): ClientStores {
 }
 
 export interface ClientPorts extends ClientStores {
-  /** Never rejects: a lost wake costs latency only. */
+  /** Adds a wake job for a worker. Never rejects: if the job is lost, the turn only starts later. */
   readonly wakes: Pick<WakeQueue, 'wake'>;
   readonly notices: SettlementNotices;
   readonly texts: TextListener;
-  /** Token counter of an agent's model. */
+  /** Creates the token counter for an agent's model. */
   readonly counterFor: (agent: string) => Promise<TokenCounter>;
-  /** Receives failures that do not fail the call. */
+  /** Receives failures that must not fail the call. */
   readonly onError: (error: unknown) => void;
-  /** Active span of the caller, if any. */
+  /** Returns the trace id and span id of the caller's active span, if any. */
   readonly currentTrace: () => TraceParent | undefined;
   readonly ids: IdSource;
   readonly now: () => number;
 }
 
-/** Notifies about changes of a conversation. A notice may be lost, so waiters also poll. */
+/** Notices that something changed in a conversation. A notice may be lost, so waiting callers also poll. */
 export interface SettlementNotices {
   /** Resolves at the next notice, after `ms`, or when the signal aborts. */
   wait(conversation: { readonly tenant: string; readonly id: string }, ms: number, signal?: AbortSignal): Promise<void>;

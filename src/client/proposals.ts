@@ -22,73 +22,76 @@ const editSchema = z
   .refine((text) => Buffer.byteLength(text) <= MAX_MESSAGE_BYTES, `expected at most ${MAX_MESSAGE_BYTES} bytes`);
 
 const decisionSchema = z.strictObject({
-  /** Id under which a repeated call changes nothing and returns the outcome. */
+  /** Id that makes the call repeatable. A repeated call changes nothing and returns the outcome of the decision. */
   operation: idSchema.optional(),
-  /** How long to wait for a worker to act, in ms (0: return once the decision is stored). */
+  /** How long to wait until a worker has acted on the decision, in ms. 0: return once the decision is stored. */
   waitMs: waitSchema.optional(),
 });
 
 const approvalSchema = decisionSchema.extend({
-  /** Replacement texts by range of the summary: `{"5-9": "…"}`. */
+  /** Replacement texts for summaries, by the message range of the summary: `{"5-9": "…"}`. */
   edits: z.record(z.string(), editSchema).optional(),
 });
 
 const rejectionSchema = decisionSchema.extend({
-  /** Reason, for people. */
+  /** Reason for the decision, for people. */
   reason: z.string().min(1).max(2_000).optional(),
 });
 
 export type ApprovalInput = z.input<typeof approvalSchema>;
 export type RejectionInput = z.input<typeof rejectionSchema>;
 
-/** The version that a pass under review would commit. Sizes are tokens, times ms since epoch. */
+/**
+ * A compaction that waits for a person's approval, with the context that it would produce. Sizes are tokens, times are
+ * ms since epoch.
+ */
 export interface ProposalView extends NamedConversation {
-  /** Id of the proposal, for `approve` and `reject`. */
+  /** Id of the proposal, to pass to `approve` or `reject`. */
   readonly proposal: string;
-  /** Reasons of the pass, also those added while the proposal waits. */
+  /** Reasons why the compaction was requested, including those added while the proposal waits. */
   readonly reasons: readonly Reason[];
-  /** Strategy of the pass: summarize, evict, … */
+  /** How the compaction reduces the context: summarize, evict, … */
   readonly strategy: string;
-  /** Number of the live version that the proposal would replace. */
+  /** Number of the live version, which the proposal would replace. */
   readonly over: number;
-  /** Last seq that the proposal covers. */
+  /** Position (seq) of the last log entry that the proposal covers. */
   readonly head: number;
-  /** Tokens of the context now. */
+  /** Tokens of the current context. */
   readonly tokensBefore: number;
-  /** Tokens of the context under the proposal. */
+  /** Tokens of the context after an approval. */
   readonly tokensAfter: number;
-  /** Messages that the proposal would archive. */
+  /** Number of messages that the proposal would remove from the context. The log keeps them. */
   readonly archived: number;
-  /** Codes that explain the result. */
+  /** Codes that explain how the compaction reached its result, for people and dashboards. */
   readonly explained: readonly string[];
-  /** Summaries in the proposal. */
+  /** Summaries that the proposal would put into the context. */
   readonly summaries: readonly {
-    /** Seqs that the summary stands for: `from-to`. */
+    /** First and last seq of the messages that the summary replaces: `from-to`. */
     readonly range: string;
-    /** Tokens of the summary. */
+    /** Tokens of this summary. */
     readonly tokens: number;
-    /** Model that wrote the summary. */
+    /** Model that wrote this summary. */
     readonly model: string;
-    /** Text of the summary. */
+    /** Text of this summary. */
     readonly text: string;
   }[];
-  /** Changes of the context. */
+  /** Changes of the context that the proposal would make. */
   readonly changes: readonly VersionChange[];
-  /** Time of the proposal, in ms since epoch by the clock of Redis. */
+  /** Time at which the proposal was made, in ms since epoch by the clock of Redis. */
   readonly proposedAt: number;
-  /** Time at which an undecided proposal expires, in ms since epoch by the clock of Redis. */
+  /** Time at which the proposal expires without a decision, in ms since epoch by the clock of Redis. */
   readonly expiresAt: number;
-  /** True if a decision is stored that no worker has carried out yet. */
+  /** True if a person has decided and no worker has carried out the decision yet. */
   readonly isDecided: boolean;
 }
 
-/** Outcome of a decision so far. */
+/** State and outcome of a decision about a proposal. */
 export interface DecisionView {
-  /** Id under which the decision can be sent again to read its outcome. */
+  /** Id of the decision. A repeated `approve` or `reject` with this id returns the current outcome. */
   readonly operation: string;
-  /** `pending`: stored, and a compaction worker will act on the decision. */
+  /** `pending`: the decision is stored, and a compaction worker has not yet acted on it. */
   readonly state: 'pending' | 'approved' | 'rejected';
-  /** Number of the approved version, once it is live. */
+  /** Number of the version that the approval created, once that version is live. */
   readonly version?: number;
 }
 
@@ -102,10 +105,12 @@ export async function readProposal(ports: ClientPorts, name: ConversationName): 
 }
 
 /**
- * A worker repeats all checks over the current log. If a check fails, the proposal keeps waiting.
+ * Stores an approval for a compaction worker. The worker repeats all checks with the current log. If a check fails, the
+ * proposal keeps waiting.
  * @throws invalid_input, not_found, gone, conversation_forking, accepted_unsure
- * @throws proposal_stale if the proposal no longer waits or fits
- * @throws conversation_busy if a model has an open thinking loop over the context
+ * @throws proposal_stale if the proposal no longer waits, or its base is no longer the live version
+ * @throws conversation_busy if a model is still thinking across tool calls, because an edited context would void that
+ * thinking
  */
 export async function approveProposal(
   ports: ClientPorts,
@@ -172,12 +177,16 @@ async function describeProposal(
   };
 }
 
-/** Rejects edits of unknown ranges before anything is stored, if the proposal is still readable. */
+/**
+ * Rejects edits of message ranges that have no summary, before the decision is stored. Skipped if the proposal can no
+ * longer be read.
+ */
 function checkRanges({ proposal }: WaitingProposal, edited: readonly string[]): void {
   const ranges = Object.values(proposal.summaries).map(rangeName);
   const wrong = edited.find((range) => !ranges.includes(range));
   if (wrong === undefined) return;
-  const known = ranges.length === 0 ? 'the proposal has no summaries' : `known ranges are ${ranges.join(', ')}`;
+  const known =
+    ranges.length === 0 ? 'the proposal has no summaries' : `the ranges of its summaries are ${ranges.join(', ')}`;
   throw fieldError('invalid_input', `edits.${wrong}`, `no summary of the proposal has this range: ${known}`);
 }
 
@@ -215,7 +224,11 @@ async function decide(
   }
 }
 
-/** @throws proposal_stale if the pass ended another way, or the error of a refused approval */
+/**
+ * Translates the stored outcome of a decision.
+ * @throws proposal_stale if the compaction pass ended another way
+ * @throws the error of an approval that the worker refused
+ */
 function conclude(operation: string, proposal: string, answer: DecisionAnswer): DecisionView {
   switch (answer.status) {
     case 'approved':
@@ -228,17 +241,17 @@ function conclude(operation: string, proposal: string, answer: DecisionAnswer): 
       throw fieldError(code, field, message);
     }
     case 'superseded':
-      throw staleProposal(proposal, 'its pass ended another way before a worker acted on the decision');
+      throw staleProposal(proposal, 'its compaction pass ended before a worker acted on the decision');
   }
 }
 
 type Refusal = Exclude<DecisionResult, { readonly status: 'decided' | 'concluded' }>;
 
 const STALE: Readonly<Record<Extract<Refusal, { status: 'stale' }>['why'], string>> = {
-  unknown: 'no proposal waits under this id. It was superseded, decided or expired, or never existed',
+  unknown: 'no proposal with this id waits for approval. It was superseded, decided or expired, or never existed',
   decided: 'it is already decided',
   expired: 'it expired without a decision',
-  version_changed: 'another version is live now',
+  version_changed: 'its base is no longer the live version of the context',
 };
 
 function refusalOf(conversation: ConversationRef, proposal: string, refusal: Refusal): TurnfoldError {

@@ -6,31 +6,31 @@ import type { ClientPorts } from './ports.ts';
 import { TextAssembler, type TextProgress } from './text-assembler.ts';
 import { followSchema, untilSettled } from './turns.ts';
 
-/** Text progress and waits, then the result. */
+/** Progress of a streamed turn: pieces of text and waits, and finally the result. */
 export type TurnProgress =
   | TextProgress
   | {
-      /** The turn waits. Sent once for each wait. Text follows when the turn continues. */
+      /** The turn is suspended. Sent once for each suspension. Further text follows when the turn continues. */
       readonly type: 'waiting';
-      /** Awaited calls or event, with the deadline. */
+      /** The calls or the event that the turn waits for, with the deadline. */
       readonly waiting: Waiting;
     }
   | {
       readonly type: 'result';
-      /** The settled turn, or its current state when the time is up. */
+      /** The settled turn. If `waitMs` has passed first, the turn's current state. */
       readonly view: TurnView;
     };
 
 export interface StreamOptions {
   /** How long to follow the turn, in ms. Absent: until the turn settles. */
   readonly waitMs?: number;
-  /** Ends the stream with its reason. */
+  /** When this signal aborts, the stream throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * The result is read from Redis as by `result`, so lost text does not affect the result. The subscription begins with
- * the first read and ends with the last.
+ * Streams a turn. The final result is read from Redis, as `result` reads it, so lost pieces of text do not affect the
+ * result. The Redis subscription lasts from the first to the last read.
  * @throws invalid_input, not_found, the signal's reason
  */
 export function streamTurn(
@@ -91,7 +91,7 @@ async function* followText(
       if (waiting !== undefined) {
         const current = waiting;
         waiting = undefined;
-        // The text from before the wait is delivered before the wait.
+        // Text that arrived before a wait is delivered before the wait.
         await listening.catchUp();
         yield* text.take();
         yield { type: 'waiting', waiting: current };

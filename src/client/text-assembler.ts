@@ -1,39 +1,39 @@
 import type { TextDelta } from '../domain/ports/text-deltas.ts';
 
-/** Progress of a turn's text. Each model step has a text, and the last one is the answer. */
+/** Progress of a turn's text. Each model call (step) writes a text, and the text of the last step is the answer. */
 export type TextProgress =
   | {
       readonly type: 'text';
-      /** Number of the model step, from 1. */
       readonly step: number;
-      /** Next piece of the step's text. */
+      /** Next characters of the step's text. */
       readonly piece: string;
     }
-  /** The step runs again, or with another model. Its earlier text is void. */
+  /** The step runs again, or with another model. Text of this step that was delivered before is void. */
   | {
       readonly type: 'restart';
-      /** Number of the model step that restarts. */
       readonly step: number;
     }
-  /** Pieces of the step's text are missing here. */
+  /** Some pieces of the step's text were lost at this point. */
   | {
       readonly type: 'lost';
-      /** Number of the model step with the gap. */
       readonly step: number;
     };
 
-/** Length of the longest possible answer. A listener that lags further behind loses pieces, which bounds its memory. */
+/**
+ * Maximum number of characters kept for a slow listener, the length of the longest possible answer. A listener that
+ * lags further behind loses text, so its memory stays bounded.
+ */
 const MOST_CHARACTERS = 1_048_576;
 
 /**
- * Assembles the text deltas of one turn. Deltas arrive in the order that their owner sent them. Deltas of an earlier
- * epoch or step are ignored.
+ * Joins the text pieces of one turn. Pieces arrive in the order in which the worker sent them. Pieces from an earlier
+ * owner (epoch) or an earlier step are ignored.
  */
 export class TextAssembler {
   readonly #turn: string;
   #epoch = 0;
   #step = 0;
-  /** Characters of the step's text that were received or are known to be lost. */
+  /** Number of characters of the step's text that were received or are known to be lost. */
   #offset = 0;
   #parts: TextProgress[] = [];
   #characters = 0;
@@ -44,7 +44,7 @@ export class TextAssembler {
 
   add({ turn, epoch, step, offset, piece }: TextDelta): void {
     const isOld = epoch < this.#epoch || (epoch === this.#epoch && step < this.#step);
-    // A dropped delta shows as a gap before the next delta that is kept.
+    // Drops a piece that does not belong here or exceeds the limit. The next accepted piece then reports a gap.
     if (turn !== this.#turn || isOld || this.#characters >= MOST_CHARACTERS) return;
     const isAgain = step <= this.#step && (epoch > this.#epoch || offset < this.#offset);
     if (isAgain) this.#parts.push({ type: 'restart', step });

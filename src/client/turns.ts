@@ -20,23 +20,27 @@ import type { ClientPorts } from './ports.ts';
 export interface EnqueuedTurn extends NamedConversation {
   /** Id of the turn: the caller's, or a new one. */
   readonly turn: string;
-  /** State of the turn when the call returned. */
+  /** State of the turn at the moment the call returned. */
   readonly state: TurnState;
-  /** True if this call accepted the turn. False if the turn existed, perhaps from an attempt whose answer was lost. */
+  /**
+   * True if this call accepted the turn. False if the turn existed before, perhaps because the answer of an earlier
+   * attempt was lost.
+   */
   readonly isNew: boolean;
 }
 
-/** Interval in ms at which a waiting caller polls, because a notice may be lost. */
+/** Interval in ms at which a waiting caller polls Redis, because a change notice may be lost. */
 export const POLL_MS = 1_000;
 export const waitSchema = z.number().min(0);
 const resultSchema = z.object({ waitMs: waitSchema.optional() });
-/** Options of a caller that follows a turn or events. */
+/** Options of a caller that follows a turn or its events. */
 export const followSchema = resultSchema.extend({
   signal: z.instanceof(AbortSignal, { error: 'expected an AbortSignal' }).optional(),
 });
 
 /**
- * Accepts a turn. Once this returns, the turn is in Redis and will be settled exactly once, in order (I2).
+ * Stores a turn durably. Once this function returns, the turn is in Redis and will be settled exactly once, in order
+ * (I2).
  * @throws invalid_input, message_too_large, turn_conflict, agent_conflict, conversation_forking, fork_abandoned,
  * mailbox_full, accepted_unsure, redis_unavailable, redis_full
  */
@@ -57,7 +61,8 @@ export async function enqueueTurn(ports: ClientPorts, input: EnqueueInput): Prom
     delayMs: rest.delayMs,
     priority: rest.priority,
   });
-  // Only this call knows the generated id, so a known turn was accepted by an earlier attempt of this call.
+  // A generated turn id is known only to this call. So if Redis reports the turn as known, an earlier attempt of this
+  // call stored it.
   return named === undefined ? { ...accepted, isNew: true } : accepted;
 }
 
@@ -65,7 +70,10 @@ export interface TurnToAccept extends Omit<AcceptRequest, 'wake' | 'askedIn'> {
   readonly priority: number | undefined;
 }
 
-/** Adds a turn to its mailbox and wakes a worker. @throws the errors of enqueueTurn, and turn_not_failed */
+/**
+ * Adds a turn to the queue of its conversation (the mailbox) and wakes a worker. @throws the errors of enqueueTurn, and
+ * turn_not_failed
+ */
 export async function acceptTurn(ports: ClientPorts, { priority, ...request }: TurnToAccept): Promise<EnqueuedTurn> {
   const { conversation, turn } = request;
   const wake = ports.ids.next();
@@ -79,7 +87,7 @@ export async function acceptTurn(ports: ClientPorts, { priority, ...request }: T
   return { ...nameConversation(conversation), turn, state: result.state, isNew: result.status === 'accepted' };
 }
 
-/** Hash that identifies a repeated turn. */
+/** Hash of a turn's input, by which the store recognizes a repeated call. */
 export function hashPayload(payload: readonly string[]): string {
   return createHash('sha256').update(JSON.stringify(payload)).digest('hex').slice(0, 32);
 }
@@ -95,7 +103,7 @@ function refuseTurn(
       return fieldError(
         'turn_conflict',
         'turn',
-        `${turn} was accepted with another payload. Use a new turn id for another payload`,
+        `${turn} was accepted before with another input or context. Use a new turn id`,
       );
     case 'forking':
       return beingCopied(conversation, refused);
@@ -103,7 +111,9 @@ function refuseTurn(
       return agentConflict(conversation, refused.agent);
     case 'full': {
       const { queued } = refused;
-      const why = `${queued} turns wait already, and the limit is ${maxQueuedTurns}. Try again once turns have settled`;
+      const why =
+        `${queued} turns are queued already, and maxQueuedTurns is ${maxQueuedTurns}. ` +
+        'Try again once turns have settled';
       return fieldError('mailbox_full', 'conversation', why, { details: { queued } });
     }
     case 'not_failed':
@@ -127,7 +137,7 @@ export async function readResult(
 interface SettleWait {
   readonly waitMs: number;
   readonly signal?: AbortSignal;
-  /** Called with each snapshot of the turn. */
+  /** Receives each state of the turn that was read while waiting. */
   readonly onSnapshot?: (view: TurnView) => void;
 }
 
@@ -154,7 +164,7 @@ export async function untilSettled(
 }
 
 /**
- * @returns `canceled`, or the state in which the turn had settled before
+ * Cancels a turn. @returns `canceled`, or the state in which the turn had settled before
  * @throws invalid_input, not_found, accepted_unsure
  */
 export async function cancelTurn(ports: ClientPorts, name: ConversationName, turn: string): Promise<TurnState> {

@@ -33,30 +33,32 @@ import { type ConversationName, readConversationName, readTurnId } from './input
 import type { ClientPorts } from './ports.ts';
 
 const rollbackSchema = z.strictObject({
-  /** Id under which a repeated call changes nothing. */
+  /** Id that makes the call repeatable. A repeated call changes nothing. */
   operation: idSchema.optional(),
-  /** Hard limit of the agent in tokens. A larger result is refused. */
+  /** Hard limit of the agent in tokens. A restored context above this limit is refused with `over_hard_limit`. */
   hardTokens: z.number().positive().optional(),
 });
 
 const restoreSchema = rollbackSchema.extend({
   /** Number of a kept version. 0 is the whole log. */
   version: z.number().int().min(0),
-  /** `keep`: messages after that version stay. `drop`: they are archived, except for pins. */
+  /**
+   * Treatment of the messages after that version. `keep`: they stay in the context. `drop`: they leave the context,
+   * except for pinned messages. The log keeps all of them.
+   */
   newer: z.enum(['keep', 'drop']),
 });
 
 export type RestoreInput = z.input<typeof restoreSchema>;
 export type RollbackInput = z.input<typeof rollbackSchema>;
 
-/** A concurrent commit or append makes a computed replacement stale. Then the replacement is computed again. */
+/** How often a new version is computed if concurrent commits or appends make it out of date. */
 const TRIES = 5;
 
-/** Snapshot that a replacement is computed from. */
+/** Snapshot of the conversation from which the new version is computed. */
 interface Readings {
   readonly conversation: ConversationRef;
   readonly state: ConversationState;
-  /** Kept versions, oldest first. */
   readonly versions: readonly Version[];
   readonly live: Version;
 }
@@ -64,8 +66,9 @@ interface Readings {
 type Changes = Pick<RestoredParts, 'cause' | 'target' | 'newer' | 'explained'>;
 
 /**
- * Makes an old version live again: its segments, then newer messages, raw or archived except for pins. Ends a pass in
- * progress. The next soft pass waits until the context has grown by 15 %. The log is unchanged.
+ * Makes an old version live again, followed by the newer messages or by the pinned ones among them only. Cancels a
+ * compaction in progress. The next compaction waits until the context has grown by 15 %, unless a hard limit is
+ * reached. The log is unchanged.
  * @throws invalid_input, not_found, version_gone, over_hard_limit, conversation_busy, conversation_forking, conflict,
  * accepted_unsure
  */
@@ -87,8 +90,8 @@ export async function restoreConversation(
 }
 
 /**
- * Restores the version that was live before a settled turn, and archives everything from the turn's first message on,
- * except pins. Later turns are archived too.
+ * Restores the version that was live before a settled turn. All messages from the turn's first one on leave the
+ * context, except for pinned ones. Later turns are included. The log keeps all of them.
  * @throws invalid_input, not_found, turn_running, version_gone, over_hard_limit, conversation_busy,
  * conversation_forking, accepted_unsure
  * @throws conflict if the turn never began
@@ -202,7 +205,11 @@ async function findFirstSeq(ports: ClientPorts, conversation: ConversationRef, t
     throw fieldError('turn_running', 'turn', `${turn} is ${view.state}. Wait until it has settled, or cancel it`);
   }
   if (view.inputSeq !== undefined) return view.inputSeq;
-  throw fieldError('conflict', 'turn', `${turn} was ${view.state} before it began, so there is nothing to roll back`);
+  throw fieldError(
+    'conflict',
+    'turn',
+    `${turn} was ${view.state} before it began, so it changed nothing that could be rolled back`,
+  );
 }
 
 type Refusal = Exclude<VersionReplacementResult, { readonly status: 'replaced' | 'known' }>;
@@ -219,7 +226,7 @@ function refusalOf(conversation: ConversationRef, refusal: Refusal): TurnfoldErr
       return fieldError('conflict', 'conversation', why, { details: { version, head } });
     }
     case 'text_gone':
-      return fieldError('version_gone', 'version', 'one of its texts is no longer kept');
+      return fieldError('version_gone', 'version', 'one of its summaries or other texts is no longer kept');
     case 'forking':
       return beingCopied(conversation, refusal);
     default:

@@ -78,7 +78,7 @@ test.skipIf(!hasRedisServer)(
     );
     expect(error).toMatchObject({
       code: 'redis_unavailable',
-      message: expect.stringMatching(/^Redis does not answer: .*The same call with this turn is safe/) as string,
+      message: expect.stringMatching(/^Redis does not answer: .*repeat the call with this turn/) as string,
       details: { turn: expect.any(String) as string },
     });
     expect(error?.message).not.toMatch(/Connection is closed|writeable|Stream|retries/);

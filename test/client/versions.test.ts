@@ -237,7 +237,7 @@ describe('fork', () => {
     await expect(late).rejects.toMatchObject({
       code: 'fork_abandoned',
       field: 'conversation',
-      message: expect.stringContaining('Fork again'),
+      message: expect.stringContaining('Call fork again'),
     });
     const done = { tenant: '_', conversation: 'cut', head: 2_099 };
     expect(await fixture.client.fork('long', 'cut', { operation: 'op-1' })).toStrictEqual(done);
