@@ -5,16 +5,16 @@ import { fileVariable, findText, readSetting, type SettingSource } from './read-
 import { SETTING_NAMES, settingOf } from './settings.ts';
 
 export interface SettingsReport {
-  /** An error names its variable, and never the value. */
+  /** Errors of invalid settings. Each contains the name of the variable, and never its value. */
   readonly errors: readonly TurnfoldError[];
-  /** Texts about settings that have no effect. */
+  /** Warnings about settings that have no effect. */
   readonly warnings: readonly string[];
 }
 
 /** Checks every setting and reports all problems, not only the first. */
 export function checkSettings(source: SettingSource): SettingsReport {
   const errors = SETTING_NAMES.flatMap((name) => errorOf(() => readSetting(source, name)));
-  // These readers find settings that are wrong only in combination.
+  // These checks compare several settings, so they run only if each setting alone is valid.
   if (errors.length === 0)
     errors.push(...errorOf(() => readDurability(source)), ...errorOf(() => readRedisTls(source)));
   const warnings = [...listStrays(source), ...listUnreadFiles(source)];
@@ -32,7 +32,10 @@ function errorOf(read: () => unknown): TurnfoldError[] {
   }
 }
 
-/** Warns about unknown TURNFOLD_ names. A misspelled name would leave the default in effect without a word. */
+/**
+ * Warns about unknown variables whose names begin with TURNFOLD_. Without the warning, a misspelled name would silently
+ * leave the default in effect.
+ */
 function listStrays({ env }: SettingSource): string[] {
   const known = new Set<string>(listVariables());
   return Object.keys(env)
@@ -46,7 +49,7 @@ function listUnreadFiles({ env }: SettingSource): string[] {
   ).map((name) => `${fileVariable(name)}: ignored, because ${name} is set too`);
 }
 
-/** Warns about TLS settings beside an address without TLS. */
+/** Warns about TLS settings that have no effect because REDIS_URL does not use TLS. */
 function listIdleTls(source: SettingSource): string[] {
   const address = readRedisAddress(readSetting(source, 'REDIS_URL') ?? '');
   if (address !== undefined && usesTls(address)) return [];
@@ -56,7 +59,7 @@ function listIdleTls(source: SettingSource): string[] {
   );
 }
 
-/** Names of all variables, including those of files. */
+/** Names of all variables, including the `_FILE` variables that hold the path of a file. */
 export function listVariables(): string[] {
   return SETTING_NAMES.flatMap((name) => (settingOf(name).hasFile ? [name, fileVariable(name)] : [name]));
 }

@@ -4,7 +4,11 @@ import type { RedisTls } from '../redis/address.ts';
 import { findMisfit } from '../redis/tls.ts';
 import { findText, readSetting, type SettingSource } from './read-setting.ts';
 
-/** @returns undefined if neither replicas nor disks are required @throws invalid_config */
+/**
+ * Combines the settings of durable writes.
+ * @returns undefined if neither replicas nor disks must confirm a write
+ * @throws invalid_config
+ */
 export function readDurability(source: SettingSource): Durability | undefined {
   const replicas = readSetting(source, 'TURNFOLD_DURABLE_REPLICAS');
   const timeoutMs = readSetting(source, 'TURNFOLD_DURABLE_TIMEOUT_MS');
@@ -12,9 +16,13 @@ export function readDurability(source: SettingSource): Durability | undefined {
   if (replicas === 0 && fsync === 'none') return undefined;
   if (replicas === 0 && fsync === 'replica') {
     const field = 'TURNFOLD_DURABLE_REPLICAS';
-    throw new TurnfoldError('invalid_config', `${field}: must be 1 or more if TURNFOLD_DURABLE_FSYNC is replica`, {
-      field,
-    });
+    throw new TurnfoldError(
+      'invalid_config',
+      `${field}: must be 1 or more, because TURNFOLD_DURABLE_FSYNC is replica`,
+      {
+        field,
+      },
+    );
   }
   return { replicas, timeoutMs, ...(fsync !== 'none' && { fsync }) };
 }
@@ -26,7 +34,10 @@ export const TLS_SETTINGS = {
   serverName: 'REDIS_SERVER_NAME',
 } as const satisfies Record<keyof RedisTls, string>;
 
-/** @returns undefined without any TLS setting @throws invalid_config */
+/**
+ * Combines the TLS settings of the Redis connection. @returns undefined if no TLS setting is present @throws
+ * invalid_config
+ */
 export function readRedisTls(source: SettingSource): RedisTls | undefined {
   const entries = Object.entries(TLS_SETTINGS)
     .map(([field, name]) => [field, readSetting(source, name)] as const)

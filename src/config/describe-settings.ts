@@ -6,14 +6,18 @@ import { SETTING_NAMES, type SettingName, settingOf } from './settings.ts';
 
 export type JsonSchema = z.core.JSONSchema.BaseSchema;
 
-/** JSON Schema of the environment for editors, such as `environment` of compose or `data` of a ConfigMap. */
+/**
+ * JSON Schema of the environment variables, for editors. It fits `environment` of a compose file and `data` of a
+ * ConfigMap.
+ */
 export function describeSettings(): JsonSchema {
   return {
     $schema: 'https://json-schema.org/draft/2020-12/schema',
     title: 'Environment of turnfold',
     type: 'object',
     properties: Object.fromEntries(SETTING_NAMES.flatMap(describeVariables)),
-    // An unknown TURNFOLD_ variable is a spelling error. Other variables belong to other programs.
+    // Refuses unknown names that begin with TURNFOLD_, because they are misspelled. Other variables belong to other
+    // programs.
     propertyNames: { pattern: `^(?!TURNFOLD_)|^(?:${listVariables().join('|')})$` },
   };
 }
@@ -25,7 +29,7 @@ function describeVariables(name: SettingName): [string, JsonSchema][] {
   return described;
 }
 
-/** A number may be a JSON number, or a text as in an environment. */
+/** Accepts a number as a JSON number, or as a text as in an environment. */
 function describeVariable(name: SettingName): JsonSchema {
   const { schema, about: description } = settingOf(name);
   const { $schema: _, default: fallback, ...value } = z.toJSONSchema(schema);
@@ -37,7 +41,6 @@ function describeVariable(name: SettingName): JsonSchema {
   };
 }
 
-/** Markdown table of the settings for docs/reference/configuration.md. */
 export function tabulateSettings(): string {
   const rows = SETTING_NAMES.map((name) => {
     const { about, hasFile } = settingOf(name);
@@ -53,10 +56,10 @@ function describeValues(name: SettingName): string {
   return fallback === undefined ? `${range} (none)` : `${range} (${fallback as string | number})`;
 }
 
-/** A setting with its effective value. Secrets are masked. */
+/** A setting with the value that is in effect. Secrets are masked. */
 export interface ShownSetting {
   readonly name: SettingName;
-  /** Absent if the setting is unset without a default, or unreadable. */
+  /** Absent if the setting is unset and has no default, or if its file cannot be read. */
   readonly value?: string;
   readonly origin: SettingOrigin;
   readonly problem?: string;

@@ -1,16 +1,19 @@
 import { findText, type SettingSource } from './read-setting.ts';
 import { SETTING_NAMES, settingOf } from './settings.ts';
 
-/** Start of a certificate, which is public and no secret. */
+/** A PEM certificate begins with this text. Certificates are public, so they are not treated as secrets. */
 const CERTIFICATE = '-----BEGIN CERTIFICATE';
-/** Up to the last `@` before path and query, as in `URL`, so that an unencoded `@` belongs to the password. */
+/**
+ * Finds the password of a URL. As in `URL`, the password ends at the last `@` before path and query, so it may contain
+ * an unencoded `@`.
+ */
 const PASSWORD = /:\/\/[^:/?#]*:(?<password>[^/?#]+)@/;
 const QUERY = /\?(?<query>[^#]+)/;
 
 /**
- * Every secret of the environment, for logs and spans that must not contain it. Secrets are keys, passwords of addresses
- * and values of their queries, each encoded and decoded.
- * @throws invalid_config for an unreadable file
+ * Lists all secrets in the environment, so that logs and spans can leave them out. Secrets are keys, passwords in
+ * addresses and query values in addresses, each in encoded and decoded form.
+ * @throws invalid_config if a file cannot be read
  */
 export function listSecrets(source: SettingSource): string[] {
   return SETTING_NAMES.flatMap((name) => {
@@ -23,7 +26,10 @@ export function listSecrets(source: SettingSource): string[] {
   });
 }
 
-/** Any query value may be a secret, because each service names its own parameters. `?key` alone counts as a value. */
+/**
+ * Treats every query value of an address as a secret, because services name their parameters differently. A parameter
+ * without a value, such as `?key`, is also treated as a secret.
+ */
 function listAddressSecrets(address: string): string[] {
   const password = PASSWORD.exec(address)?.groups?.['password'] ?? '';
   const query = QUERY.exec(address)?.groups?.['query'] ?? '';
@@ -32,7 +38,7 @@ function listAddressSecrets(address: string): string[] {
   return [...new Set(written.flatMap((secret) => [secret, decode(secret)]))];
 }
 
-/** A text with invalid percent encoding is returned as it is. */
+/** Decodes percent encoding. A text with invalid percent encoding is returned unchanged. */
 function decode(secret: string): string {
   try {
     return decodeURIComponent(secret);

@@ -2,7 +2,10 @@ import { z } from 'zod';
 import { POLICY_DEFAULTS, policyInputSchema } from '../domain/policy.ts';
 import type { JsonSchema } from './describe-settings.ts';
 
-/** JSON Schema of a policy file for editors: both spellings of each name, with or without `compact`. */
+/**
+ * JSON Schema of a policy file, for editors. It allows camelCase and snake_case names, and settings at the top or under
+ * `compact`.
+ */
 export function describePolicySchema(): JsonSchema {
   const { $schema, $defs, properties = {}, ...object } = z.toJSONSchema(policyInputSchema, { io: 'input' });
   const withDefaults = Object.entries(properties).map(([name, schema]) => [name, withDefault(name, schema)] as const);
@@ -23,7 +26,7 @@ export function describePolicySchema(): JsonSchema {
   };
 }
 
-const RETIRED: JsonSchema = { deprecated: true, description: 'Retired and ignored. Put the settings under `compact`.' };
+const RETIRED: JsonSchema = { deprecated: true, description: 'No longer used. Put the settings under `compact`.' };
 
 function withDefault(name: string, schema: JsonSchema | boolean): JsonSchema {
   const described = typeof schema === 'boolean' ? {} : schema;
@@ -32,7 +35,10 @@ function withDefault(name: string, schema: JsonSchema | boolean): JsonSchema {
     : described;
 }
 
-/** Adds `max_tokens` beside `maxTokens`, inside a summarizer too. */
+/**
+ * Adds the snake_case spelling of each property (`max_tokens` beside `maxTokens`), also inside the settings of a
+ * summarizer.
+ */
 function spellTwice(properties: Readonly<Record<string, JsonSchema | boolean>>): Record<string, JsonSchema | boolean> {
   return Object.fromEntries(
     Object.entries(properties).flatMap(([name, schema]) => {

@@ -9,14 +9,14 @@ export interface SettingSource {
 export type SettingOrigin = 'env' | 'file' | 'default';
 
 interface FoundText {
-  /** Undefined if the variable is unset or blank. Compose sets unset variables to blanks. */
+  /** Undefined if the variable is unset or blank. Docker Compose sets unset variables to blank texts. */
   readonly text: string | undefined;
   readonly origin: SettingOrigin;
-  /** The variable that holds the text, or names its file. */
+  /** Name of the variable that holds the value, or that holds the path of a file with the value. */
   readonly field: string;
 }
 
-/** @throws invalid_config with the variable's name and never its value */
+/** Reads and validates one setting. @throws invalid_config with the name of the variable and never its value */
 export function readSetting<Name extends SettingName>(source: SettingSource, name: Name): SettingValue<Name> {
   const { text, field } = findText(source, name);
   const result = SETTINGS[name].schema.safeParse(text);
@@ -24,7 +24,10 @@ export function readSetting<Name extends SettingName>(source: SettingSource, nam
   throw new TurnfoldError('invalid_config', `${field}: ${result.error.issues[0]?.message ?? 'invalid'}`, { field });
 }
 
-/** The text of a setting, from its variable or from the file that the `_FILE` variable names. @throws invalid_config */
+/**
+ * Reads a setting as text, from its variable or from the file that its `_FILE` variable names. @throws
+ * invalid_config
+ */
 export function findText({ env, readFile }: SettingSource, name: SettingName): FoundText {
   const value = env[name]?.trim() || undefined;
   const field = fileVariable(name);

@@ -3,14 +3,14 @@ import { describeWholeRange, PROCESS_DEFAULTS, PROCESS_RANGES, type WholeRange }
 import { REDIS_ADDRESS_FORMS, readRedisAddress, showAddress } from '../redis/address.ts';
 import { isCertificate, isPrivateKey, PEM_CERTIFICATE, PEM_KEY, showCertificates } from '../redis/tls.ts';
 
-/** One variable of the environment. */
+/** Definition of one environment variable. */
 export interface Setting<Value = unknown> {
   readonly schema: z.ZodType<Value>;
   /** Description for documentation and editors. */
   readonly about: string;
   /** True if `NAME_FILE` may name a file with the value, such as a mounted secret. */
   readonly hasFile?: true;
-  /** Masks secrets in the value. Absent: the value is no secret. */
+  /** Masks the secret parts of the value. Absent: the value contains no secret. */
   readonly show?: (text: string) => string;
 }
 
@@ -18,7 +18,10 @@ const LOG_LEVELS = ['debug', 'info', 'warn', 'error', 'silent'] as const;
 const SWITCH = ['true', 'false'] as const;
 const FSYNCS = ['none', 'local', 'replica'] as const;
 
-/** Every variable that turnfold reads, except PATH, HOME and XDG_CACHE_HOME for a temporary Redis. */
+/**
+ * Every environment variable that turnfold reads. Exceptions: PATH, HOME and XDG_CACHE_HOME, which are read to start a
+ * temporary Redis.
+ */
 export const SETTINGS = {
   REDIS_URL: {
     schema: z
@@ -69,11 +72,11 @@ export const SETTINGS = {
   },
   TURNFOLD_COMPACTION_CONCURRENCY: {
     schema: wholeNumber(PROCESS_RANGES.concurrency).default(PROCESS_DEFAULTS.concurrency.compaction),
-    about: 'Passes in parallel per worker.',
+    about: 'Compaction passes in parallel per worker.',
   },
   TURNFOLD_SUMMARIZATION_CONCURRENCY: {
     schema: wholeNumber(PROCESS_RANGES.concurrency).default(PROCESS_DEFAULTS.concurrency.summarization),
-    about: 'Summaries in parallel per worker.',
+    about: 'Summarization jobs in parallel per worker.',
   },
   TURNFOLD_METRICS_PORT: {
     schema: wholeNumber(PROCESS_RANGES.port).default(9464),
@@ -130,12 +133,12 @@ export type SettingValue<Name extends SettingName> = z.output<(typeof SETTINGS)[
 
 export const SETTING_NAMES = Object.keys(SETTINGS) as readonly SettingName[];
 
-/** Widens the type of a setting, so that optional fields can be read. */
+/** Widens the type of a setting's definition, so that code can read fields that only some definitions have. */
 export function settingOf(name: SettingName): Setting {
   return SETTINGS[name];
 }
 
-/** Schema of a whole number that is written as a text. */
+/** Schema of a whole number that an environment variable holds as text. */
 function wholeNumber(range: WholeRange): z.ZodCoercedNumber {
   const error = describeWholeRange(range);
   return z.coerce.number({ error }).int({ error }).min(range.least, { error }).max(range.most, { error });
@@ -166,7 +169,7 @@ function isHttpAddress(text: string): boolean {
   return URL.canParse(text) && /^https?:$/.test(new URL(text).protocol);
 }
 
-/** Hides user, password and query, because each of them may be a secret. */
+/** Hides user, password and query of an address, because each of them may be a secret. */
 function showHttpAddress(text: string): string {
   const { origin, pathname, username, password } = new URL(text);
   return username || password ? `${origin.replace('//', '//***@')}${pathname}` : `${origin}${pathname}`;

@@ -4,13 +4,16 @@ import type { RedisLocation } from '../redis/address.ts';
 import { openInspection } from '../store/inspection.ts';
 
 export interface ActiveWork {
-  /** Turn workers that are connected now. 0 if the server does not list its clients. */
+  /** Number of turn workers that are connected to Redis. 0 if the server does not list its clients. */
   readonly turnWorkers: number;
-  /** One conversation with pending work for each agent. */
+  /** For each agent with pending work, one conversation as an example. */
   readonly agents: ReadonlyMap<string, ConversationRef>;
 }
 
-/** Finds pending work and connected workers before this process starts its own. Writes nothing. @throws redis_unavailable */
+/**
+ * Finds pending turns and connected workers of a Redis database before this process starts its own workers. Writes
+ * nothing. @throws redis_unavailable
+ */
 export async function findActiveWork(location: RedisLocation, queueShards: number): Promise<ActiveWork> {
   const inspection = await openInspection(location);
   const wakes = openWakeQueue({ ...location, shards: queueShards, onError: () => undefined, failsFast: true });

@@ -5,15 +5,18 @@ import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 
 export interface DatabaseTerms {
   readonly shards: number;
-  /** Age in ms at which an overdue entry counts as stuck. */
+  /** How long an overdue record may wait for the sweeper before it counts as stuck, in ms. */
   readonly stuckMs: number;
 }
 
-/** Checks settings, shards, scripts and latency of the database. */
+/**
+ * Checks what turnfold stored in the database: shard count, schema, overdue records, failed turns. Also loads the Redis
+ * scripts and measures the latency.
+ */
 export async function examineDatabase(inspection: Inspection, terms: DatabaseTerms): Promise<Finding[]> {
   return [
     ...(await examineSettings(inspection, terms)),
-    findOk('scripts', `all ${await inspection.loadScripts()} can be loaded`),
+    findOk('scripts', `all ${await inspection.loadScripts()} Redis scripts can be loaded`),
     ...(await examineLatency(inspection)),
   ];
 }
@@ -24,10 +27,10 @@ async function examineSettings(inspection: Inspection, { shards, stuckMs }: Data
   return [
     examineSchema(found.schema, found.knownSchema),
     found.shards === shards
-      ? findOk('shards', `${shards}, as in the database`)
+      ? findOk('shards', `${shards} shards, as in the database`)
       : findWrong(
           'shards',
-          `the database has ${found.shards}, but TURNFOLD_SHARDS is ${shards}: workers refuse to start`,
+          `the database has ${found.shards} shards, but TURNFOLD_SHARDS is ${shards}: workers refuse to start`,
           `Set TURNFOLD_SHARDS to ${found.shards}, or use another database.`,
         ),
     ...examineShards(await inspection.measureShards(found.shards), stuckMs),
@@ -42,11 +45,14 @@ function examineSchema(found: number, known: number): Finding {
   return findWrong(
     name,
     `${found}, but this program supports at most ${known}: workers refuse to start`,
-    'Update turnfold here.',
+    'Update turnfold on this machine.',
   );
 }
 
-/** Any running worker sweeps each shard every second. An entry that stays overdue shows that no worker runs. */
+/**
+ * Checks for records that stay overdue. Every running worker sweeps each shard once a second, so an overdue record
+ * shows that no worker runs.
+ */
 function examineShards(measure: ShardMeasure, stuckMs: number): Finding[] {
   const { overdue, oldestOverdueMs, openPasses, oldestOpenPassMs, failedTurns, oldestIdleMs } = measure;
   const due = formatAge(overdue.turn + overdue.pass + overdue.scheduled, oldestOverdueMs);
@@ -55,19 +61,23 @@ function examineShards(measure: ShardMeasure, stuckMs: number): Finding[] {
   return [
     oldestOverdueMs <= stuckMs
       ? findOk('overdue entries', due)
-      : findWrong('overdue entries', `${due}: no worker sweeps them`, 'Start a worker. If one runs, see its log.'),
+      : findWrong(
+          'overdue entries',
+          `${due}: no worker sweeps them`,
+          'Start a worker. If a worker is running, read its log.',
+        ),
     oldestOpenPassMs <= stuckMs
       ? findOk('open passes', passes)
-      : findWarning('open passes', passes, 'Start more compaction or summarization workers, or see their logs.'),
+      : findWarning('open passes', passes, 'Start more compaction or summarization workers, or read their logs.'),
     oldestIdleMs <= stuckMs
       ? findOk('conversations to erase', idle)
       : findWarning(
           'conversations to erase',
           `${idle}: their idle TTL has passed`,
-          'Start a worker. If one runs, see its log. Erasing very many conversations takes time.',
+          'Start a worker. If a worker is running, read its log. Erasing very many conversations takes time.',
         ),
     failedTurns === 0
-      ? findOk('failed turns', 'no failed turn is kept')
+      ? findOk('failed turns', 'no turn failed in the last seven days')
       : findWarning(
           'failed turns',
           `${failedTurns} are kept`,
@@ -78,10 +88,10 @@ function examineShards(measure: ShardMeasure, stuckMs: number): Finding[] {
 
 const NAMED_RECORDS = 3;
 
-/** A conversation with a corrupt record makes no progress until the record is repaired or dropped. */
+/** Reports unreadable records. Their conversations make no progress until a person repairs or drops the records. */
 function examineQuarantined(records: readonly QuarantinedRecord[]): Finding {
   const name = 'corrupt records';
-  if (records.length === 0) return findOk(name, 'no record is set aside');
+  if (records.length === 0) return findOk(name, 'no unreadable record was found');
   const first = records.slice(0, NAMED_RECORDS).map((record) => {
     return `${JSON.stringify(record.name)} in shard ${record.shard} (${record.why})`;
   });
@@ -95,16 +105,22 @@ function formatAge(count: number, oldestMs: number): string {
 }
 
 const PINGS = 100;
-/** Each step of a turn makes about five Redis calls, one after the other. */
+/**
+ * Latency in ms above which the doctor warns. Each step of a turn makes about five Redis calls, one after the
+ * other.
+ */
 const SLOW_MS = 20;
-/** A heartbeat every 2 s must arrive before its lease of 8 s lapses. */
+/**
+ * Latency in ms above which the check fails. A worker renews its leases every 2 s, and a lease of 8 s must not
+ * lapse.
+ */
 const TOO_SLOW_MS = 1_000;
 const SKEWED_MS = 1_000;
 
 async function examineLatency(inspection: Inspection): Promise<Finding[]> {
   const { p50Ms, p99Ms, skewMs } = await inspection.measureAnswers(PINGS);
   const what = `p50 ${p50Ms.toFixed(2)} ms, p99 ${p99Ms.toFixed(2)} ms of ${PINGS} pings`;
-  const remedy = 'Run workers near Redis. Check its SLOWLOG, CPU and disk.';
+  const remedy = 'Run workers near Redis. Check the SLOWLOG, CPU and disk of Redis.';
   const latency =
     p99Ms > TOO_SLOW_MS
       ? findWrong('latency', what, remedy)
@@ -125,7 +141,7 @@ async function examineLatency(inspection: Inspection): Promise<Finding[]> {
   ];
 }
 
-/** Checks that queues are not paused, drained in time, and have workers. */
+/** Checks that no queue is paused, that jobs do not wait long, and that each queue has connected workers. */
 export function examineQueues(reports: readonly QueueReport[], stuckMs: number): Finding[] {
   const byQueue = Map.groupBy(reports, ({ queue }) => queue);
   return [...byQueue].flatMap(([queue, shards]) => [
@@ -145,18 +161,18 @@ function examineIntake(queue: string, shards: readonly QueueReport[], stuckMs: n
   if (waits.length === 0) return findOk(name, 'no job waits');
   const waitMs = Math.max(...waits);
   if (waitMs <= stuckMs) return findOk(name, `oldest job waits ${Math.round(waitMs)} ms`);
-  const remedy = `Start more workers: turnfold worker --roles ${queue}.`;
+  const remedy = `To take jobs faster, start more workers: turnfold worker --roles ${queue}.`;
   return findWarning(name, `oldest job waits ${Math.round(waitMs / 1_000)} s`, remedy);
 }
 
 function examineWorkers(queue: string, shards: readonly QueueReport[]): Finding {
   const name = `${queue} workers`;
   const counts = shards.flatMap(({ workers }) => (workers === undefined ? [] : [workers]));
-  if (counts.length < shards.length) return findOk(name, 'unknown: this Redis does not list its clients');
+  if (counts.length < shards.length) return findOk(name, 'number unknown: this Redis does not list its clients');
   const least = Math.min(...counts);
   if (least > 0) return findOk(name, `${least} connected`);
   const remedy = `turnfold worker --roles ${queue} --agents <file>`;
   return shards.some(({ waitMs }) => waitMs !== undefined)
-    ? findWrong(name, 'no worker is connected, and work waits', remedy)
+    ? findWrong(name, 'jobs wait, but no worker is connected', remedy)
     : findWarning(name, 'no worker is connected', remedy);
 }

@@ -14,20 +14,20 @@ import { examineCertificates, examineDisk, examineServers } from './server-check
 
 export interface DoctorOptions {
   readonly source: SettingSource;
-  /** Used instead of REDIS_URL. */
+  /** Address of the Redis to check, instead of REDIS_URL. */
   readonly redisUrl?: string | undefined;
-  /** Also calls each provider that has a key, to test the key. */
+  /** If true, also calls each model provider that has a key, to test the key. */
   readonly asksProviders: boolean;
-  /** Adds a likely cause to an outage, if one can be found. */
+  /** Adds a likely cause to the error of a Redis outage, if a cause can be found. */
   readonly explain: (error: unknown, location: RedisLocation) => Promise<unknown>;
 }
 
-/** Runs all checks of `turnfold doctor`. Writes nothing, and reports every failure as a finding. */
+/** Runs all checks of `turnfold doctor`. Writes nothing. Every failure becomes a finding, not an exception. */
 export async function runDoctorChecks({ source, redisUrl, asksProviders, explain }: DoctorOptions): Promise<Finding[]> {
   const hasAddress = redisUrl !== undefined;
   const env = hasAddress ? { ...source.env, REDIS_URL: redisUrl, REDIS_URL_FILE: undefined } : source.env;
   const settings = examineSettings({ ...source, env }, hasAddress ? '--redis' : 'REDIS_URL');
-  // With a wrong setting, the other checks would examine another Redis or port than the workers use.
+  // Stops here if a setting is invalid. The other checks would examine another Redis or port than the workers use.
   if (settings.some(({ state }) => state === 'wrong')) return settings;
   const config = readConfig(env, source.readFile);
   const providers = readProviderSettings(env, source.readFile);
@@ -39,7 +39,7 @@ export async function runDoctorChecks({ source, redisUrl, asksProviders, explain
   ];
 }
 
-/** @param address name of the setting or flag that gave the address */
+/** Checks all settings. @param address name of the setting or command-line flag that gave the Redis address */
 function examineSettings(source: SettingSource, address: string): Finding[] {
   const name = 'settings';
   const { errors, warnings } = checkSettings(source);
@@ -50,7 +50,7 @@ function examineSettings(source: SettingSource, address: string): Finding[] {
       return findWrong(
         name,
         nameAddress(message),
-        isElsewhere ? 'Correct it.' : 'Correct it. turnfold config print shows all settings.',
+        isElsewhere ? 'Correct it.' : 'Correct the setting. turnfold config print shows all settings.',
       );
     }),
     ...warnings.map((warning) => findWarning(name, nameAddress(warning), 'turnfold config schema lists all settings.')),
@@ -88,10 +88,10 @@ async function examineRedis(config: Config, explain: DoctorOptions['explain']): 
 
 async function examineAccess(inspection: Inspection): Promise<Finding[]> {
   await inspection.checkAccess();
-  return [findOk('access', 'the ACL allows all commands of a worker')];
+  return [findOk('access', 'this Redis user may run all commands that a worker needs')];
 }
 
-/** Runs some checks. An error of theirs becomes a finding, so that the other checks still run. */
+/** Runs a group of checks. If the group throws, the error becomes a finding, so that the other groups still run. */
 async function runGroup(name: string, examineOne: () => Promise<Finding[]>): Promise<Finding[]> {
   try {
     return await examineOne();
@@ -102,14 +102,14 @@ async function runGroup(name: string, examineOne: () => Promise<Finding[]>): Pro
 
 const REMEDIES: Partial<Record<TurnfoldError['code'], string>> = {
   redis_unavailable: 'Start Redis, or correct REDIS_URL (or --redis).',
-  redis_denied: 'docs/how-to/secure-redis.md (Users and ACLs) lists what turnfold needs.',
+  redis_denied: 'docs/how-to/secure-redis.md (Users and ACLs) lists the commands and keys that turnfold needs.',
   invalid_config: 'Correct it.',
 };
 
 function describe(name: string, error: unknown): Finding {
   if (isTurnfoldError(error))
     return findWrong(name, error.message, REMEDIES[error.code] ?? 'See docs/how-to/run-in-production.md.');
-  // Redis refused a command (NOPERM, NOAUTH). Such a message holds no secret, so it may be shown.
+  // Redis refused a command with NOPERM or NOAUTH. Such an error message contains no secret, so it may be shown.
   const what = describeThrown(error).message;
-  return findWrong(name, what, 'Allow the command to this user. Managed Redis may hide it.');
+  return findWrong(name, what, 'Allow the command for this Redis user. A managed Redis may not offer it.');
 }

@@ -6,7 +6,7 @@ import { type ProbeOutcome, probeProvider } from '../models/probe-provider.ts';
 import { isAtLeast } from '../redis/server-checks.ts';
 import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 
-/** Checks of this machine that need no Redis. */
+/** Runs the checks of this machine that need no connection to Redis. */
 export async function examineMachine(config: Config, providers: ProviderSettings): Promise<Finding[]> {
   return [examineNode(process.version.slice(1)), await examinePort(config.metrics), examineKeys(providers)];
 }
@@ -40,8 +40,8 @@ async function examinePort({ host, port }: Config['metrics']): Promise<Finding> 
     if (isServed) return findOk(name, `${host}:${port} is in use by a live worker`);
     return findWarning(
       name,
-      `${host}:${port} cannot be bound (${code}), so a worker could not start here`,
-      'Free it, or set TURNFOLD_METRICS_PORT or TURNFOLD_METRICS_HOST.',
+      `${host}:${port} cannot be bound (${code}), so a worker could not start on this machine`,
+      'Free this port, or set TURNFOLD_METRICS_PORT or TURNFOLD_METRICS_HOST.',
     );
   }
 }
@@ -57,7 +57,10 @@ async function isWorkerAt(host: string, port: number): Promise<boolean> {
   }
 }
 
-/** Reports a missing key as ok, because only the agents determine which keys are needed. */
+/**
+ * Reports which API keys are set. A missing key counts as ok, because only the agents determine which keys are
+ * needed.
+ */
 function examineKeys(providers: ProviderSettings): Finding {
   const keys = Object.values(providers).map(
     ({ keyVariable, apiKey }) => `${keyVariable} ${apiKey === undefined ? 'is not set' : 'is set'}`,
@@ -65,7 +68,7 @@ function examineKeys(providers: ProviderSettings): Finding {
   return findOk('provider keys', keys.join(', '));
 }
 
-/** Calls every provider that has a key. */
+/** Tests the key of every model provider that has one, with one request each. */
 export async function examineProviders(providers: ProviderSettings): Promise<Finding[]> {
   const findings = await Promise.all(
     (['anthropic', 'openai'] as const).map(async (maker) => {
@@ -81,15 +84,23 @@ function judge(maker: string, keyVariable: string, outcome: ProbeOutcome): Findi
   if (outcome.kind === 'answered') return findOk(maker, 'it accepts the key');
   const address = keyVariable.replace('API_KEY', 'BASE_URL');
   if (outcome.kind === 'unreachable') {
-    return findWrong(maker, 'it does not answer', `Check the network, a proxy, and ${address}.`);
+    return findWrong(maker, 'the provider does not answer', `Check the network, a proxy, and ${address}.`);
   }
   const { status } = outcome;
   if (status === 401 || status === 403) {
-    return findWrong(maker, `it refuses the key (${status})`, `Correct ${keyVariable}, or its file.`);
+    return findWrong(
+      maker,
+      `the provider refuses the key (HTTP status ${status})`,
+      `Correct ${keyVariable}, or the file with the key.`,
+    );
   }
   if (status === 404) {
     const remedy = `Correct ${address}, unless it names a compatible server that lists no models.`;
-    return findWarning(maker, 'it lists no models (404)', remedy);
+    return findWarning(maker, 'the address does not list models (HTTP status 404)', remedy);
   }
-  return findWarning(maker, `it answers with ${status}`, 'Try again later, or see its status page.');
+  return findWarning(
+    maker,
+    `the provider answers with HTTP status ${status}`,
+    'Try again later, or read the provider’s status page.',
+  );
 }

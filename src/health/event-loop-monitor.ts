@@ -2,8 +2,8 @@ const TICK_MS = 250;
 const MEMORY_MS = 10_000;
 
 /**
- * Records how late timers fire. A blocked event loop answers no probe, and would look healthy as soon as it answers
- * again. So the monitor remembers each delay for ten seconds.
+ * Measures how late timers fire. While the event loop is blocked, the process cannot answer a probe, and afterwards it
+ * would look healthy. So the monitor remembers each delay for ten seconds.
  */
 export class EventLoopMonitor {
   #lates: { readonly at: number; readonly lateMs: number }[] = [];
@@ -15,7 +15,7 @@ export class EventLoopMonitor {
     this.#timer.unref();
   }
 
-  /** Longest block of the event loop in the last ten seconds, in ms. */
+  /** The longest time in the last ten seconds during which the event loop was blocked, in ms. */
   get worstMs(): number {
     return Math.max(0, ...this.#lates.map(({ lateMs }) => lateMs));
   }

@@ -1,9 +1,9 @@
-/** Result of one check, with a remedy if something is wrong. Both texts are free of secrets. */
+/** Result of one check, with advice if something is wrong. Both texts are free of secrets. */
 export interface Finding {
   readonly name: string;
   readonly state: 'ok' | 'warning' | 'wrong';
   readonly what: string;
-  /** Advice to a person. Absent if nothing has to be done. */
+  /** Advice for a person on what to do. Absent if nothing has to be done. */
   readonly remedy?: string;
 }
 
@@ -11,7 +11,7 @@ export function findOk(name: string, what: string): Finding {
   return { name, state: 'ok', what };
 }
 
-/** The checked part works, but a person should act soon. */
+/** Finding of a check that passed, although a person should act soon. */
 export function findWarning(name: string, what: string, remedy: string): Finding {
   return { name, state: 'warning', what, remedy };
 }
@@ -20,7 +20,7 @@ export function findWrong(name: string, what: string, remedy: string): Finding {
   return { name, state: 'wrong', what, remedy };
 }
 
-/** The worst state of all findings, `ok` for an empty list. */
+/** Returns the worst state among the findings, or `ok` for an empty list. */
 export function worstState(findings: readonly Finding[]): Finding['state'] {
   const states = new Set(findings.map(({ state }) => state));
   return states.has('wrong') ? 'wrong' : states.has('warning') ? 'warning' : 'ok';

@@ -4,11 +4,11 @@ import { type Inspection, openInspection } from '../store/inspection.ts';
 import type { DoctorOptions } from './doctor.ts';
 
 export interface QuarantineAccess extends Pick<DoctorOptions, 'explain'> {
-  /** Calls `open`, again and again while Redis is away. */
+  /** Calls `open`, and repeats the call while Redis is unreachable. */
   readonly wait: (location: RedisLocation, open: () => Promise<Inspection>) => Promise<Inspection>;
 }
 
-/** Calls `query` with the configured database. @throws the error of an outage, with its likely cause */
+/** Calls `query` with the database that the settings name. @throws the error of an outage, with its likely cause */
 export async function inspectQuarantine<T>(
   query: (inspection: Inspection, shards: number) => Promise<T>,
   { explain, wait }: QuarantineAccess,

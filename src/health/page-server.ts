@@ -4,7 +4,7 @@ import type { AddressInfo } from 'node:net';
 import { TurnfoldError } from '../domain/errors.ts';
 
 export interface PageContent {
-  /** Default: 200. */
+  /** HTTP status (200). */
   readonly status?: number;
   readonly contentType: string;
   readonly body: string;
@@ -13,32 +13,35 @@ export interface PageContent {
 export type Page = () => PageContent | Promise<PageContent>;
 
 export interface PageServerOptions {
-  /** 0 takes any free port. */
+  /** Port to listen on. 0 takes any free port. */
   readonly port: number;
-  /** Host to bind (`127.0.0.1`, since pages have no access control). */
+  /** Host to bind (default `127.0.0.1`, because the pages have no access control). */
   readonly host?: string;
-  /** Pages by path. Each answers GET and HEAD. */
+  /** Pages by URL path. Each page answers GET and HEAD. */
   readonly pages: Readonly<Record<string, Page>>;
 }
 
 export interface PageServer {
   readonly host: string;
   readonly port: number;
-  /** Also ends open connections, which a scraper keeps alive for minutes. */
+  /** Stops the server and ends open connections, which a Prometheus scraper would keep alive for minutes. */
   close(): Promise<void>;
 }
 
-/** Methods of probes and scrapers. Node leaves out the body of an answer to HEAD. */
+/** HTTP methods that the pages answer. Node leaves out the body of an answer to HEAD. */
 const READING: ReadonlySet<string> = new Set(['GET', 'HEAD']);
 
-/** Far more connections than scrapers and probes use. The server closes further connections at once. */
+/**
+ * Maximum number of open connections, far more than scrapers and probes use. Further connections are closed at
+ * once.
+ */
 const MAX_CONNECTIONS = 1_024;
 
-/** Codes of the system for a host that is unknown, or belongs to another machine. */
+/** Error codes of the operating system for a host that is unknown or belongs to another machine. */
 const WRONG_HOST = /EADDRNOTAVAIL|ENOTFOUND|EAI_AGAIN/;
 
 /**
- * Serves pages for probes and scrapers.
+ * Serves HTTP pages for probes and metric scrapers.
  * @throws invalid_config (`metrics.port`, `metrics.host`) if the address cannot be bound
  */
 export async function servePages({ port, host = '127.0.0.1', pages }: PageServerOptions): Promise<PageServer> {
@@ -55,7 +58,7 @@ export async function servePages({ port, host = '127.0.0.1', pages }: PageServer
     const field = WRONG_HOST.test(why) ? 'metrics.host' : 'metrics.port';
     throw new TurnfoldError('invalid_config', `${field}: the address cannot be bound: ${why}`, { field, cause });
   }
-  // Without a listener, an error such as a lack of file descriptors would end the worker.
+  // Without a listener, an `error` event of the server would end the worker, e.g. if file descriptors run out.
   server.on('error', () => undefined);
   return {
     host,
@@ -80,7 +83,7 @@ async function answer(
   try {
     send(response, page === undefined ? textPage(404, 'not found') : await page());
   } catch {
-    send(response, textPage(500, 'the page could not be rendered'));
+    send(response, textPage(500, 'this page could not be created. See the log of the worker'));
   }
 }
 

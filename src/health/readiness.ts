@@ -4,16 +4,19 @@ import { type Finding, findWrong } from './finding.ts';
 
 export interface Check {
   readonly name: string;
-  /** A check that throws or times out counts as wrong. */
+  /** Runs the check. If it throws or exceeds the deadline, its result counts as wrong. */
   readonly run: () => Finding | Promise<Finding>;
-  /** Remedy that is shown if the check throws or times out. */
+  /** Advice to show if the check throws or exceeds the deadline. */
   readonly remedy: string;
 }
 
-/** Below the default probe timeout of Kubernetes, one second. */
+/** Deadline of a readiness check in ms, below the default probe timeout of Kubernetes (one second). */
 const DEADLINE_MS = 800;
 
-/** Runs all checks in parallel, each with a deadline. Concurrent requests share one run. Never rejects. */
+/**
+ * Creates a function that runs all readiness checks in parallel, each with a deadline. Concurrent requests share one
+ * run. The function never rejects.
+ */
 export function createReadiness(checks: readonly Check[], deadlineMs = DEADLINE_MS): () => Promise<Finding[]> {
   const runs = checks.map((check) => watch(check, deadlineMs));
   return async () => await Promise.all(runs.map((run) => run()));
@@ -31,10 +34,13 @@ function watch({ name, run, remedy }: Check, deadlineMs: number): () => Promise<
     deadlineMs,
     onFailure: () => undefined,
   });
-  return async () => (await read()) ?? findWrong(name, 'no answer in time', remedy);
+  return async () => (await read()) ?? findWrong(name, 'the check did not finish in time', remedy);
 }
 
-/** Hides the text of foreign errors. The page is public, and such a text may hold a secret. */
+/**
+ * Describes an error on the public readiness page. The text of foreign errors is hidden, because it may contain a
+ * secret.
+ */
 function describe(error: unknown): string {
   return isTurnfoldError(error) ? `${error.code}: ${error.message}` : 'the check failed';
 }

@@ -8,7 +8,7 @@ import { type CertificateTerm, readCertificateTerms } from '../redis/tls.ts';
 import type { Inspection } from '../store/inspection.ts';
 import { type Finding, findOk, findWarning, findWrong } from './finding.ts';
 
-/** Checks every master that takes writes. */
+/** Checks every Redis server that accepts writes. */
 export async function examineServers(
   { answers: servers, silent }: MasterAnswers<ServerFacts>,
   inspection: Inspection,
@@ -32,14 +32,15 @@ export async function examineServers(
   return [...missing, ...found, await examineDisks(inspection, durability)];
 }
 
-/** @param missing a master of a Cluster that has slots, or slots without a master */
+/** @param missing address of a Cluster master that does not answer, or slots that no master serves */
 function reportSilent(missing: string): Finding {
   const remedy =
-    'Start it or one of its replicas, or check the network. For slots without a master: redis-cli --cluster fix.';
-  return findWrong('redis', `${missing}: no answer, so conversations there wait`, remedy);
+    'Start this server or one of its replicas, or check the network. ' +
+    'For slots without a master, run: redis-cli --cluster fix.';
+  return findWrong('redis', `${missing}: no answer, so the conversations stored there make no progress`, remedy);
 }
 
-/** Reports one finding if all masters of a Cluster agree, else one per master. */
+/** Reports one finding if all masters of a Cluster give the same result, else one finding per master. */
 function checkEach(servers: readonly ServerFacts[], check: (server: ServerFacts) => Finding): Finding[] {
   const findings = servers.map(check);
   if (new Set(findings.map(({ what }) => what)).size === 1) return findings.slice(0, 1);
@@ -48,25 +49,29 @@ function checkEach(servers: readonly ServerFacts[], check: (server: ServerFacts)
 
 function examineVersion({ name, version, redisVersion }: ServerFacts): Finding {
   const what = `${name} ${version}`;
-  // BullMQ accepts older versions than the scripts of the store do.
+  // Checks the Redis version. BullMQ accepts older versions than turnfold's scripts do.
   return isAtLeast(redisVersion, LEAST_REDIS)
     ? findOk('redis', what)
     : findWrong('redis', `${what}, but turnfold needs ${LEAST_REDIS}`, UPGRADE);
 }
 
-const UPGRADE = 'Upgrade Redis. 7.2 or later can also wait for disks.';
+const UPGRADE = 'Upgrade Redis. From version 7.2 on, Redis can confirm writes to disk (WAITAOF).';
 
 function examineWrites({ writeRefusal }: ServerFacts): Finding {
   const name = 'writes';
   if (writeRefusal === undefined) return findOk(name, 'accepted');
-  const remedy = 'Check its disk, memory and replicas. For NOPERM, allow EVAL and EVALSHA to this user.';
+  const remedy = 'Check the disk, memory and replicas of Redis. For NOPERM, allow EVAL and EVALSHA to this user.';
   return findWrong(name, `refused: ${writeRefusal}`, remedy);
 }
 
 function examineEviction({ evictionPolicy: policy, evictedKeys }: ServerFacts): Finding {
   const name = 'eviction';
   if (policy === undefined)
-    return findWarning(name, 'unknown: Redis does not report it', 'Check that maxmemory-policy is noeviction.');
+    return findWarning(
+      name,
+      'maxmemory-policy is unknown: Redis does not report it',
+      'Check that maxmemory-policy is noeviction.',
+    );
   if (policy !== 'noeviction') {
     return findWrong(
       name,
@@ -79,7 +84,10 @@ function examineEviction({ evictionPolicy: policy, evictedKeys }: ServerFacts): 
   return findWarning(name, `noeviction now, but ${evictedKeys} keys were evicted since the start of Redis`, remedy);
 }
 
-/** Fractions of `maxmemory`. The doctor warns above the first. Above the second, writes will soon fail. */
+/**
+ * Fractions of `maxmemory` in use. Above the first the doctor warns. Above the second it reports an error, because
+ * writes will soon fail.
+ */
 const NEARLY_FULL = 0.8;
 const FULL = 0.95;
 
@@ -88,11 +96,11 @@ function examineMemory({ usedBytes, limitBytes }: ServerFacts): Finding {
   const used = formatBytes(usedBytes);
   if (limitBytes === 0) {
     const remedy =
-      'Set maxmemory below the memory of its machine. Then Redis refuses writes before the system kills it.';
-    return findWarning(name, `${used} used, without a limit`, remedy);
+      'Set maxmemory below the memory of the machine. Then Redis refuses writes before the system kills Redis.';
+    return findWarning(name, `${used} of memory used, and maxmemory sets no limit`, remedy);
   }
   const share = usedBytes / limitBytes;
-  const what = `${used} of ${formatBytes(limitBytes)} used (${Math.round(share * 100)} %)`;
+  const what = `${used} of ${formatBytes(limitBytes)} of maxmemory used (${Math.round(share * 100)} %)`;
   const remedy = 'Raise maxmemory, or erase conversations.';
   if (share >= FULL) return findWrong(name, what, remedy);
   return share >= NEARLY_FULL ? findWarning(name, what, remedy) : findOk(name, what);
@@ -104,7 +112,12 @@ function examineAppendOnly({ appendOnly: { isOn, hasFailed, fsync } }: ServerFac
     const remedy = 'CONFIG SET appendonly yes, and the same in its configuration.';
     return findWrong(name, 'off: a restart of Redis loses acknowledged writes since its last snapshot', remedy);
   }
-  if (hasFailed) return findWrong(name, 'its last write or rewrite failed', 'Check the log and the disk of Redis.');
+  if (hasFailed)
+    return findWrong(
+      name,
+      'the last write or rewrite of the append-only file failed',
+      'Check the log and the disk of Redis.',
+    );
   if (fsync === undefined) return findOk(name, 'on, but appendfsync cannot be read');
   if (fsync === 'no') {
     const remedy = 'CONFIG SET appendfsync everysec.';
@@ -120,16 +133,16 @@ function examineKeyspaceEvents({ keyspaceEvents = '' }: ServerFacts): Finding {
   const name = 'keyspace notifications';
   if (keyspaceEvents === '') return findOk(name, 'off, and turnfold needs none');
   const remedy = "CONFIG SET notify-keyspace-events '', unless another program listens.";
-  return findWarning(name, `on (${keyspaceEvents}): they slow down each write, and turnfold needs none`, remedy);
+  return findWarning(name, `on (${keyspaceEvents}): they slow down each write, and turnfold does not use them`, remedy);
 }
 
 function examineReplicas({ replicas }: ServerFacts, durability: Durability | undefined): Finding {
   const name = 'replicas';
   const wanted = durability?.replicas ?? 0;
-  if (replicas >= wanted) return findOk(name, `${replicas} online, ${wanted} must acknowledge a write`);
+  if (replicas >= wanted) return findOk(name, `${replicas} replicas are online, ${wanted} must confirm a write`);
   return findWrong(
     name,
-    `${replicas} online, but ${wanted} must acknowledge a write: every accept fails with accepted_unsure`,
+    `${replicas} replicas are online, but ${wanted} must confirm a write: every new turn fails with accepted_unsure`,
     'Bring the replicas back, or lower TURNFOLD_DURABLE_REPLICAS.',
   );
 }
@@ -141,7 +154,8 @@ async function examineDisks(inspection: Inspection, durability: Durability | und
   if (knows === true)
     return findOk(name, isAsked ? 'requested and supported (WAITAOF)' : 'supported (WAITAOF), not requested');
   if (!isAsked) return findOk(name, 'not requested (TURNFOLD_DURABLE_FSYNC)');
-  if (knows === undefined) return findWarning(name, 'requested, but support cannot be read', UPGRADE);
+  if (knows === undefined)
+    return findWarning(name, 'requested, but Redis does not report whether it supports WAITAOF', UPGRADE);
   return findWrong(name, 'requested, but this Redis has no WAITAOF', `${UPGRADE} Or: TURNFOLD_DURABLE_FSYNC=none.`);
 }
 
@@ -150,11 +164,17 @@ function formatBytes(bytes: number): string {
   return mebibytes < 1_024 ? `${mebibytes.toFixed(1)} MiB` : `${(mebibytes / 1_024).toFixed(1)} GiB`;
 }
 
-/** A rewrite of the append-only file writes a second file while the first one grows. */
+/**
+ * A rewrite of the append-only file creates a second file while the first one grows. So this multiple of the file size
+ * should be free.
+ */
 const REWRITE_FACTOR = 3;
 const LEAST_BYTES = 1_073_741_824;
 
-/** Checks free space for append-only files on this machine. Disks of other machines cannot be read. */
+/**
+ * Checks that this machine has enough free disk space for the append-only files of Redis. Disks of other machines
+ * cannot be read.
+ */
 export async function examineDisk(servers: readonly ServerFacts[]): Promise<Finding[]> {
   return await Promise.all(
     servers.filter(({ appendOnly }) => appendOnly.isOn).map(({ appendOnly }) => examineFolder(appendOnly)),
@@ -165,7 +185,7 @@ async function examineFolder({ folder, bytes }: { folder: string | undefined; by
   const name = 'disk';
   const freeBytes = folder === undefined ? undefined : await readFreeBytes(folder);
   if (freeBytes === undefined)
-    return findOk(name, `${formatBytes(bytes)} written, free space cannot be read from here`);
+    return findOk(name, `${formatBytes(bytes)} written, but this machine cannot read the free space of that disk`);
   const what = `${formatBytes(bytes)} written, ${formatBytes(freeBytes)} free`;
   if (freeBytes >= Math.max(LEAST_BYTES, REWRITE_FACTOR * bytes)) return findOk(name, what);
   const remedy =
@@ -175,7 +195,7 @@ async function examineFolder({ folder, bytes }: { folder: string | undefined; by
 
 async function readFreeBytes(folder: string): Promise<number | undefined> {
   try {
-    await stat(folder); // a path of the server: this machine has it only if Redis runs here
+    await stat(folder); // The path is one of the Redis server. It exists on this machine only if Redis runs here.
     const { bavail, bsize } = await statfs(folder);
     return bavail * bsize;
   } catch {
@@ -185,12 +205,12 @@ async function readFreeBytes(folder: string): Promise<number | undefined> {
 
 const DAY_MS = 86_400_000;
 /**
- * The doctor warns this long before a certificate expires. An open connection outlives its certificate, so workers fail only
- * when they connect again.
+ * How many days before a certificate expires the doctor begins to warn. An open connection outlives its certificate, so
+ * workers fail only when they connect again.
  */
 const NOTICE_DAYS = 14;
 
-/** Checks when the certificates of the configured address expire. */
+/** Checks when the TLS certificates in the settings expire. */
 export async function examineCertificates(location: RedisLocation, now = Date.now()): Promise<Finding[]> {
   const terms = await readCertificateTerms(location);
   return terms.map((term) => examineTerm(term, now));
@@ -206,4 +226,5 @@ function examineTerm({ whose, until }: CertificateTerm, now: number): Finding {
   return findWarning(name, `${what}: ${days === 1 ? '1 day is left' : `${days} days are left`}`, remedy);
 }
 
-const RENEW_OURS = 'Renew it (REDIS_CERT_FILE, REDIS_KEY_FILE) and restart the workers, which read it at their start.';
+const RENEW_OURS =
+  'Renew the certificate (REDIS_CERT_FILE, REDIS_KEY_FILE). Then restart the workers, which read these files at start.';

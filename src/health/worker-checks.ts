@@ -15,29 +15,32 @@ export interface CheckedParts {
   readonly stuckMs: number;
 }
 
-/** Half of a lease of 8 s: the worker has missed two heartbeats. */
+/**
+ * Longest block of the event loop in ms that still counts as healthy: half of a lease of 8 s. After 4 s the worker has
+ * missed two lease renewals.
+ */
 const BLOCKED_MS = 4_000;
 
-/** Conditions for the readiness of a worker. */
+/** Lists the checks that decide whether a worker is ready. */
 export function listWorkerChecks({ checkServer, wakes, workers, loop, stuckMs }: CheckedParts): Check[] {
   return [
     {
       name: 'redis',
       run: () => checkRedis(checkServer),
-      remedy: 'Check Redis and the network. The worker resumes by itself when Redis is back.',
+      remedy: 'Check Redis and the network. The worker continues without a restart when Redis is back.',
     },
     {
       name: 'queues',
       run: () =>
         workers.isRunning()
           ? findOk('queues', 'all queue workers run')
-          : findWrong('queues', 'a queue worker has stopped', 'See the log. Restart the worker.'),
+          : findWrong('queues', 'a queue worker has stopped', 'Read the log of the worker, then restart the worker.'),
       remedy: 'Restart it.',
     },
     {
       name: 'intake',
       run: () => checkIntake(wakes, workers, stuckMs),
-      remedy: 'Check Redis: the waits of jobs cannot be read.',
+      remedy: 'Check Redis: it did not return how long jobs have waited.',
     },
     {
       name: 'event loop',
@@ -46,8 +49,8 @@ export function listWorkerChecks({ checkServer, wakes, workers, loop, stuckMs }:
           ? findOk('event loop', `blocked for at most ${Math.round(loop.worstMs)} ms in the last ten seconds`)
           : findWrong(
               'event loop',
-              `blocked for ${Math.round(loop.worstMs)} ms: leases can lapse`,
-              'Look for tools that compute for long, and for a lack of CPU.',
+              `blocked for ${Math.round(loop.worstMs)} ms, so other workers may take over the turns of this worker`,
+              'Look for tools that compute for seconds without a pause, and for a lack of CPU.',
             ),
       remedy: 'Restart it.',
     },
@@ -57,7 +60,7 @@ export function listWorkerChecks({ checkServer, wakes, workers, loop, stuckMs }:
 async function checkRedis(checkServer: CheckedParts['checkServer']): Promise<Finding> {
   try {
     await checkServer();
-    return findOk('redis', 'it accepts writes and evicts nothing');
+    return findOk('redis', 'Redis accepts writes and evicts no keys');
   } catch (error) {
     if (!isTurnfoldError(error, 'incompatible_store')) throw error;
     return findWrong(
@@ -68,7 +71,10 @@ async function checkRedis(checkServer: CheckedParts['checkServer']): Promise<Fin
   }
 }
 
-/** A worker that runs as many jobs as it may is healthy, even if other jobs wait: they need more workers. */
+/**
+ * Checks that this worker takes jobs. A worker that runs as many jobs as its concurrency allows is healthy, even if
+ * further jobs wait.
+ */
 async function checkIntake(
   wakes: CheckedParts['wakes'],
   { intakes }: CheckedParts['workers'],

@@ -4,14 +4,14 @@ import { type Page, type PageContent, servePages, textPage } from './page-server
 import { type Check, createReadiness } from './readiness.ts';
 
 /**
- * `/metrics`, `/health` and `/ready` of a worker process. The pages open before Redis is reachable, and stay until
- * the last job is done.
+ * Serves `/metrics`, `/health` and `/ready` of a worker process. The pages open before Redis is reachable, and stay
+ * open until the last job is done.
  */
 export interface WorkerPages {
   readonly metricsUrl: string | undefined;
-  /** Ends the starting state: from now on the pages show these metrics and run these checks. */
+  /** Ends the starting state. From now on `/metrics` shows these metrics and `/ready` runs these checks. */
   begin(work: { readonly metrics: Pick<Metrics, 'render'>; readonly checks: readonly Check[] }): void;
-  /** Lets `/ready` report 503 from now on. */
+  /** From now on `/ready` answers 503, because the worker is stopping. */
   stop(): void;
   close(): Promise<void>;
 }
@@ -24,8 +24,8 @@ const STARTING = findWrong(
 
 const STOPPING = findWrong(
   'stop',
-  'the worker is stopping, and finishes its work',
-  'Nothing to do: other workers take over.',
+  'the worker is stopping and finishes its last jobs',
+  'Nothing has to be done: other workers take over.',
 );
 
 const NO_PAGES: WorkerPages = {
@@ -35,13 +35,13 @@ const NO_PAGES: WorkerPages = {
   close: async () => undefined,
 };
 
-const notStartedPage: Page = () => textPage(503, 'not started yet');
+const notStartedPage: Page = () => textPage(503, 'the worker has not started yet');
 const reportStarting = async (): Promise<Finding[]> => [STARTING];
 const reportStopping = async (): Promise<Finding[]> => [STOPPING];
 
 /**
- * @param address absent: no pages. @throws invalid_config (`metrics.port`, `metrics.host`) if the address cannot be
- * bound
+ * Opens the pages of a worker. Without `address`, no pages are served.
+ * @throws invalid_config (`metrics.port`, `metrics.host`) if the address cannot be bound
  */
 export async function openWorkerPages(
   address: { readonly host: string; readonly port: number } | undefined,
@@ -65,8 +65,8 @@ export async function openWorkerPages(
 }
 
 /**
- * `/health` answers 200 while the process is alive. It checks nothing else: a restart would not cure an outage of
- * Redis. `/ready` lists the readiness checks, with 503 if one is wrong.
+ * `/health` answers 200 while the process is alive. It does not check Redis, because restarting the process would not
+ * cure an outage of Redis. `/ready` lists the readiness checks, and answers 503 if one is wrong.
  */
 export function createHealthPages(runChecks: () => Promise<readonly Finding[]>): Readonly<Record<string, Page>> {
   return {

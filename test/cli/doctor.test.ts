@@ -54,7 +54,7 @@ test('doctor reports only ok on a healthy machine with a worker, and writes noth
   expect(checks.filter((check) => check.state !== 'ok')).toEqual([]);
   expect({ code, state }).toEqual({ code: 0, state: 'ok' });
   expect(checks).toContainEqual({ name: 'turn workers', state: 'ok', what: '1 connected' });
-  expect(checks).toContainEqual({ name: 'shards', state: 'ok', what: '256, as in the database' });
+  expect(checks).toContainEqual({ name: 'shards', state: 'ok', what: '256 shards, as in the database' });
 
   const { stdout } = await runTurnfold(['doctor', '--redis', url], { env: {} });
   for (const { name } of checks) expect(stdout).toMatch(new RegExp(`^ok +${name} `, 'm'));

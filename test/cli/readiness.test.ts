@@ -80,7 +80,7 @@ test('a worker is ready only while Redis is usable, and alive whatever Redis doe
 
   process.kill(redis.pid, 'SIGSTOP');
   try {
-    expect(await ask(`${pages}/ready`)).toMatchObject(notReady('redis', 'no answer in time') as object);
+    expect(await ask(`${pages}/ready`)).toMatchObject(notReady('redis', 'the check did not finish in time') as object);
     expect(await ask(`${pages}/health`)).toEqual(ALIVE);
   } finally {
     process.kill(redis.pid, 'SIGCONT');
@@ -88,7 +88,10 @@ test('a worker is ready only while Redis is usable, and alive whatever Redis doe
   await untilReady(pages, READY);
 
   process.kill(redis.pid, 'SIGKILL');
-  await untilReady(pages, notReady('redis', expect.stringMatching(/redis_unavailable|no answer in time/)));
+  await untilReady(
+    pages,
+    notReady('redis', expect.stringMatching(/redis_unavailable|the check did not finish in time/)),
+  );
   expect(await ask(`${pages}/health`)).toEqual(ALIVE);
 }, 60_000);
 

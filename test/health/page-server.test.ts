@@ -51,7 +51,7 @@ test('the page server answers 500 without details if a page cannot be rendered',
   const { port } = await serve({ ...createMetrics(), render: () => Promise.reject(new Error('secret detail')) });
   const response = await fetch(`http://127.0.0.1:${port}/metrics`);
   expect(response.status).toBe(500);
-  expect(await response.text()).toBe('the page could not be rendered\n');
+  expect(await response.text()).toBe('this page could not be created. See the log of the worker\n');
 });
 
 test('closing the page server ends kept-alive connections, and a second close does nothing', async () => {

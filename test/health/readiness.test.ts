@@ -33,7 +33,7 @@ test('/ready lists all checks in order, and hides the texts of foreign errors', 
       remedy: 'mend coded',
     },
     { name: 'foreign', state: 'wrong', what: 'the check failed', remedy: 'mend foreign' },
-    { name: 'silent', state: 'wrong', what: 'no answer in time', remedy: 'mend silent' },
+    { name: 'silent', state: 'wrong', what: 'the check did not finish in time', remedy: 'mend silent' },
   ]);
   expect(worstState(findings)).toBe('wrong');
 });
