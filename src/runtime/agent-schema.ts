@@ -10,10 +10,13 @@ import { examinePolicy } from '../domain/policy-input.ts';
 import { functionSchema } from '../domain/process-options.ts';
 import { clipText, readSafely } from '../domain/thrown.ts';
 
-/** Longest timer of Node, 24.8 days. A longer one fires at once. */
+/** Longest timeout that Node supports in ms, 24.8 days. A longer timer would fire at once. */
 const LONGEST_TIMEOUT_MS = 2 ** 31 - 1;
 
-/** Limits that no process or provider reaches. They end the validation of a list that claims a billion items. */
+/**
+ * Limits of the agents list that real applications do not reach. Without them, a list whose length claims a billion
+ * items would block the validation.
+ */
 const MAX_AGENTS = 10_000;
 const MAX_TOOLS = 10_000;
 
@@ -21,7 +24,7 @@ const isSchema = (value: unknown): boolean => typeof value === 'object' && value
 const positive = z.number().gt(0);
 const count = z.number().int().min(1);
 
-/** Models are validated and never copied, because the copy of a class instance would lose its methods. */
+/** Accepts any object as a model and never copies it, because the copy of a class instance would lose its methods. */
 export const modelSchema = z.looseObject({
   profile: z.looseObject({
     id: z.string().min(1),
@@ -40,7 +43,7 @@ const timeoutSchema = z
   .gt(0, { error: timeoutError })
   .max(LONGEST_TIMEOUT_MS, { error: timeoutError });
 
-/** Ten years, in ms. */
+/** Longest wait for a tool result or an approval, ten years in ms. */
 const LONGEST_WAIT_MS = 315_360_000_000;
 const waitError = `expected whole ms, at least 1 and at most ${LONGEST_WAIT_MS}`;
 
@@ -48,7 +51,7 @@ const toolSchema = z
   .looseObject({
     name: z.string(),
     description: z.string(),
-    input: z.custom<unknown>(isSchema, 'expected a schema of zod 4'),
+    input: z.custom<unknown>(isSchema, 'expected a schema object of zod 4, such as z.object({…})'),
     retry: z.enum(['safe', 'never']).optional(),
     needsApproval: z.boolean().optional(),
     timeoutMs: timeoutSchema.optional(),
@@ -64,13 +67,13 @@ const toolSchema = z
     ({ answerWithinMs, run, needsApproval }) => answerWithinMs === undefined || run === undefined || needsApproval,
     {
       path: ['answerWithinMs'],
-      message: 'a tool that runs without approval has no wait. Remove this, or set needsApproval',
+      message: 'a timeout for approvals needs a tool that waits for approvals. Remove this field, or set needsApproval',
     },
   );
 
 const agentSchema = z.looseObject({
   name: z.string(),
-  system: z.union([z.string(), functionSchema], 'expected a text, or a function that writes one'),
+  system: z.union([z.string(), functionSchema], 'expected a text, or a function that returns a text'),
   model: modelSchema,
   tools: boundedList(toolSchema, MAX_TOOLS),
   policy: z.looseObject({}),
@@ -83,14 +86,20 @@ const agentSchema = z.looseObject({
 const NAME_CHARACTERS = 200;
 
 export interface ReadAgents {
-  /** Valid agents, each with its policy as `readPolicy` returns it. */
+  /** The valid agents, each with its complete policy. */
   readonly agents: readonly Agent[];
   readonly warnings: readonly string[];
-  /** Problems with their field, from `agents` on: invalid_config, invalid_policy. */
+  /**
+   * Problems in the other agents (`invalid_config`, `invalid_policy`), each with the path of its field, such as
+   * `agents[0].model`.
+   */
   readonly problems: readonly TurnfoldError[];
 }
 
-/** Validates agents from modules without types. Otherwise a mistake would show up only when a turn reaches it. */
+/**
+ * Validates agents that may come from JavaScript modules without types. Without validation, a mistake would appear only
+ * when a turn reaches it.
+ */
 export function readAgents(values: unknown): ReadAgents {
   if (!Array.isArray(values) || values.length === 0) {
     const why = Array.isArray(values) ? 'expected at least one agent' : 'expected a list of agents';
@@ -124,7 +133,7 @@ function readAgent(value: unknown, at: string): ReadAgents {
   return { agents: [withPolicy(agent, policy)], warnings: named, problems };
 }
 
-/** Reads each field by its name, because spreading a class instance would lose its inherited methods. */
+/** Copies an agent field by field, because spreading a class instance would lose its inherited methods. */
 function withPolicy(agent: Agent, policy: PolicyInput): Agent {
   const { name, system, model, tools, maxSteps, turnTimeoutMs, toolResultMaxTokens, recall } = agent;
   return {
@@ -148,7 +157,7 @@ function nameOf(value: unknown): string | undefined {
 function checkName(name: string, taken: ReadonlySet<unknown>): TurnfoldError[] {
   const field = `agents.${clipText(name, NAME_CHARACTERS)}`;
   if (!idSchema.safeParse(name).success) return [refuse(field, "an agent's name must match [A-Za-z0-9_.-]{1,128}")];
-  return taken.has(name) ? [refuse(field, 'two agents have this name')] : [];
+  return taken.has(name) ? [refuse(field, 'two agents have this name. Rename one of them')] : [];
 }
 
 function refuse(field: string, why: string): TurnfoldError {

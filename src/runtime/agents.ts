@@ -5,16 +5,16 @@ import { loadTokenCounter } from '../tokens/token-counter.ts';
 import { type PreparedAgent, type PreparedAgents, prepareAgent } from '../workers/prepared-agent.ts';
 import { createSummarizers } from './summarizers.ts';
 
-/** All agents of a process, by name and in order. */
+/** All agents of a process, by name and in the given order. */
 export interface LoadedAgents extends PreparedAgents {
   readonly all: readonly PreparedAgent[];
 }
 
 /**
- * Prepares every agent before the first turn, so that an impossible policy is refused at the start.
+ * Prepares every agent before the first turn, so that a policy that cannot work stops the worker at its start.
  * @param agents as returned by `readAgents`
- * @param factorOf current calibration of a model
- * @throws invalid_config, invalid_policy, with the agent and the field from `agents` on
+ * @param factorOf returns the current token calibration of a model
+ * @throws invalid_config, invalid_policy, with the path of the field such as `agents[0].policy`
  */
 export async function prepareAgents(
   agents: readonly Agent[],
@@ -27,8 +27,8 @@ export async function prepareAgents(
 }
 
 /**
- * Prepares every agent and collects the problems, at most one an agent.
- * @param hasSummarizers also creates the summarizers of their policies, as a summarization worker does
+ * Prepares every agent and collects the problems, at most one for each agent.
+ * @param hasSummarizers if true, also creates the summarizers of their policies, as a summarization worker does
  */
 export async function examineAgents(
   agents: readonly Agent[],
@@ -62,7 +62,7 @@ async function prepareOne(
   }
 }
 
-/** Puts a prefix before the message and the field of an error. */
+/** Adds a prefix to the message and to the field path of an error. */
 function placeUnder(prefix: string, cause: TurnfoldError): TurnfoldError {
   const field = cause.field === undefined ? prefix : `${prefix}.${cause.field}`;
   const details = cause.details === undefined ? {} : { details: cause.details };
@@ -70,8 +70,8 @@ function placeUnder(prefix: string, cause: TurnfoldError): TurnfoldError {
 }
 
 /**
- * Prepares the agents under a shadow policy, which is not merged with their own or the workers' policy. Its summaries are
- * structural, so measuring the shadow policy costs nothing.
+ * Prepares the agents with a shadow policy, which is measured but never applied. Settings of the agents and workers are
+ * not merged into the shadow policy. Its summaries call no model, so measuring the policy costs nothing.
  * @throws invalid_policy if the policy cannot work with an agent's model. The field begins with `shadow`
  */
 export async function prepareShadow(

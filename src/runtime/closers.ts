@@ -1,22 +1,26 @@
 type Close = () => unknown;
 
-/** Closes resources in reverse order of opening, also after a partial start. */
+/** Closes resources in the reverse order of opening. Also works if only some of them were opened. */
 export class Closers {
   readonly #stack: Close[] = [];
   readonly #onError: (error: unknown) => void;
   #closing: Promise<void> | undefined;
 
-  /** @param onError receives the error of a close that failed. The remaining resources are closed too */
+  /** @param onError receives the error of a resource that failed to close. The remaining resources are still closed */
   constructor(onError: (error: unknown) => void) {
     this.#onError = onError;
   }
 
-  /** @throws Error if everything is closed already. The new resource is closed at once, and the error stops its opener. */
+  /**
+   * Registers an opened resource.
+   * @throws Error if all resources have already been closed. The new resource is then closed at once, and the error
+   * stops the code that opened it.
+   */
   add(close: Close): void {
     this.#stack.push(close);
     if (this.#closing === undefined) return;
     void this.#closeAll();
-    throw new Error('closed before all was opened');
+    throw new Error('the workers were closed before all resources were opened');
   }
 
   close(): Promise<void> {

@@ -26,14 +26,14 @@ export interface HandlerParts {
   readonly wakes: WakeQueue;
   readonly agents: PreparedAgents;
   readonly calibrations: Calibrations;
-  /** Summarizers of a policy in the order in which they are tried, the structural one last. */
+  /** Returns the summarizers of a policy in the order in which they are tried. The last one needs no model. */
   readonly summarizers: (policy: Policy, agent: string) => readonly Summarizer[];
   readonly onEvent: EventListener;
   readonly onContent?: ContentListener | undefined;
   readonly tracing: Tracing;
   readonly shutdown: Shutdown;
   readonly clock?: Clock;
-  /** The agents under the shadow policy. Absent without a shadow policy. */
+  /** The agents prepared with the shadow policy. Absent without a shadow policy. */
   readonly shadowed?: PreparedAgents | undefined;
 }
 
@@ -44,7 +44,7 @@ export interface Handlers {
   readonly sweeper: Sweeper;
 }
 
-/** Composes the handler of each role from its ports. */
+/** Creates the job handler of each worker role. */
 export function createHandlers(parts: HandlerParts): Handlers {
   const { store, summarizers, shadowed, wakes, agents, calibrations, onEvent, onContent, tracing, shutdown } = parts;
   const { clock = systemClock } = parts;
@@ -58,7 +58,8 @@ export function createHandlers(parts: HandlerParts): Handlers {
     settleNow: (conversation) => takeOverPass(compaction, conversation),
     recount: (conversation, request) => recountContext(compaction, conversation, request),
   };
-  // Only the compaction role measures the shadow policy: a turn that takes over its pass should not wait longer.
+  // Only the compaction role measures the shadow policy. A turn that runs its own compaction must not wait for the
+  // measurement.
   const shadow = shadowed && createShadow({ ...shared, agents: shadowed, summarizers });
   return {
     turn: withQuarantine(

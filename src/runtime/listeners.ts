@@ -5,24 +5,27 @@ import { combineContentListeners, combineListeners } from '../telemetry/listener
 import { createTraces } from '../telemetry/traces.ts';
 
 export interface ListenerOptions {
-  /** Receives what the workers do. */
+  /** Receives the events of the workers, such as settled turns and ended compactions. */
   readonly onEvent?: EventListener;
-  /** Receives the contents of requests, answers and tool calls, which events leave out. Absent: contents are not collected. */
+  /**
+   * Receives the texts of requests, answers and tool calls, which events leave out. Absent: these texts are not
+   * collected.
+   */
   readonly onContent?: ContentListener;
-  /** Adds contents to spans (false). */
+  /** If true, adds the texts of requests, answers and tool calls to trace spans (default false). */
   readonly tracesContent?: boolean;
-  /** Secrets of the process, redacted from contents. */
+  /** Secrets of this process, which are removed from texts. */
   readonly secrets?: readonly string[];
 }
 
-/** Listeners of the workers of a process. */
+/** Event listeners of all workers in a process. */
 export interface Listeners {
   readonly onEvent: EventListener;
   readonly onContent: ContentListener | undefined;
   readonly tracing: Tracing;
 }
 
-/** The tracing listener receives all events, because it ends the spans. */
+/** Creates the listeners of the workers. The tracing listener receives every event, because events end the spans. */
 export function createListeners(options: ListenerOptions): Listeners {
   const { tracing, listener, contentListener } = createTraces(options);
   const onEvent = combineListeners(listener, options.onEvent ?? (() => undefined));

@@ -14,7 +14,7 @@ export interface MeasureParts {
   readonly lease: MeasuringLease;
 }
 
-/** Connects the gauges to their sources. */
+/** Connects the metric gauges to the code that measures them. */
 export function createMeasures({ store, measures, wakes, calibrations, lease }: MeasureParts): Measures {
   return {
     isMeasuring: () => lease.ask(),
@@ -27,16 +27,22 @@ export function createMeasures({ store, measures, wakes, calibrations, lease }: 
   };
 }
 
-/** Longest wait over all shards, by queue. */
+/** For each queue, the longest time that a job has waited in any shard. */
 async function measureWaits(wakes: MeasureParts['wakes']): Promise<ReadonlyMap<string, number>> {
   const byQueue = Map.groupBy(await wakes.readShardWaits(), ({ queue }) => queue);
   return new Map([...byQueue].map(([queue, shards]) => [queue, Math.max(...shards.map(({ waitMs = 0 }) => waitMs))]));
 }
 
-/** After a crash of the owner, the gauges of shared state are missing for up to this time. */
+/**
+ * Duration of the measuring lease in ms. If its owner crashes, the gauges of shared state are missing for up to this
+ * time.
+ */
 const LEASE_MS = 10_000;
 const BEAT_MS = 3_000;
-/** Longer than two scrapes a minute apart. A worker whose page is not read any more must not keep the lease. */
+/**
+ * A worker gives up the measuring lease if its metrics page was not read for this time in ms. The time is longer than
+ * two scrapes that are a minute apart.
+ */
 const RECENTLY_MS = 150_000;
 
 export interface MeasuringLeasePorts {
@@ -47,9 +53,9 @@ export interface MeasuringLeasePorts {
 }
 
 /**
- * Lease of the worker that measures the shared state and shows its gauges. Without the lease every replica would run
- * one script for each of 256 shards, and dashboards that sum the series would count them several times. Only workers
- * whose pages are read take the lease.
+ * Lease of the one worker that measures the shared state in Redis and shows its gauges. If every worker measured, each
+ * would run one script for each of 256 shards, and dashboards that sum the series would count them several times. Only
+ * workers whose metrics page is read take the lease.
  */
 export class MeasuringLease {
   readonly #ports: MeasuringLeasePorts;
@@ -64,14 +70,14 @@ export class MeasuringLease {
     });
   }
 
-  /** Called at each scrape. @returns whether this worker shows the shared gauges */
+  /** Takes or renews the lease at each metrics scrape. @returns true if this worker shows the shared gauges */
   async ask(): Promise<boolean> {
     if (this.#isEnded) return false;
     this.#readAt = this.#ports.clock.now();
     return await this.#hold(LEASE_MS);
   }
 
-  /** Returns the lease without waiting, since Redis may be away. The lease lapses then. */
+  /** Gives the lease back without waiting for Redis, which may be unreachable. In that case the lease lapses. */
   end(): void {
     this.#isEnded = true;
     this.#heartbeat.stop();

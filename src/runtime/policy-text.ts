@@ -3,8 +3,8 @@ import { examinePolicy, type PolicyExamination, type ReadPolicy } from '../domai
 import { parseYaml, type YamlDocument } from './yaml-document.ts';
 
 /**
- * Reads a policy from YAML or JSON, as `--policy` does.
- * @throws invalid_policy, with the field as the text writes it, and its line
+ * Reads a policy from YAML or JSON text, as the option `--policy` does.
+ * @throws invalid_policy, with the field in the spelling of the text, and its line
  */
 export function parsePolicy(yaml: string): ReadPolicy {
   const document = parseYaml(yaml, { name: 'policy' });
@@ -24,14 +24,15 @@ export function examinePolicyText(document: YamlDocument, name: string): PolicyE
 }
 
 /**
- * Adds the text's name and line to an error, and spells settings as the text does: `policy.yml:3: max_tokens:
+ * Adds file name and line to a policy error, and spells settings as the policy text does: `policy.yml:3: max_tokens:
  * expected number`.
  */
 export function placeError(error: TurnfoldError, document: YamlDocument, name: string): TurnfoldError {
   const { code, message, reason: text, field, details } = error;
   const place = field === undefined ? undefined : document.locate(field);
   const path = text === message ? '' : `${place?.written ?? field}: `;
-  // The refused setting may have its default and no line in the text. The line of another setting in the sum is shown then.
+  // The error may concern a setting that has its default and no line in the text. The line of another setting that the
+  // error mentions is used then.
   const line = place?.line ?? document.findLine(text);
   const at = line === undefined ? name : `${name}:${line}`;
   return new TurnfoldError(code, `${at}: ${path}${document.spell(text)}`, {

@@ -7,23 +7,24 @@ import { chatModel } from '../models/openai/chat-model.ts';
 import { responsesModel } from '../models/openai/responses-model.ts';
 import type { AnthropicThinking } from '../wire/anthropic/body.ts';
 
-/** OpenAI models that refuse the options of reasoning. */
+/** OpenAI models that refuse requests with reasoning options. */
 const WITHOUT_REASONING = /^(?:gpt-[34]|chatgpt-4)/;
 
 export interface ResolveOptions {
-  /** Models in addition to the built-in catalogue. */
+  /** Profiles of models that the built-in catalogue lacks. */
   readonly catalogue?: Catalogue;
-  /** Fields that replace those of the catalogue. */
+  /** Fields that override the model's profile in the catalogue. */
   readonly profile?: Partial<Omit<ModelProfile, 'id'>>;
-  /** Keys and addresses, instead of those in the environment. */
+  /** API keys and addresses to use instead of those in the environment. */
   readonly settings?: ProviderSettings;
-  /** Thinking of an Anthropic model (off). Newer models require `adaptive`. */
+  /** Extended thinking of an Anthropic model (default off). Newer models require `adaptive`. */
   readonly thinking?: AnthropicThinking;
 }
 
 /**
- * Creates a model by name: `anthropic/…`, `openai/…` (Responses) or `openai-chat/…` (Chat Completions, also for
- * compatible servers). The key comes from the environment or from the file named there.
+ * Creates a model from a name such as `anthropic/…`, `openai/…` (Responses API) or `openai-chat/…` (Chat Completions
+ * API, also for compatible servers). The API key comes from an environment variable, or from the file that its `_FILE`
+ * variable names.
  * @throws invalid_config, with the field or variable
  */
 export function resolveModel(name: string, options: ResolveOptions = {}): Model {
@@ -39,7 +40,8 @@ export function resolveModel(name: string, options: ResolveOptions = {}): Model 
   }
   const profile = { ...findProfile(maker, model, options.catalogue), ...options.profile };
   const { apiKey, baseUrl, keyVariable } = settings[maker];
-  if (apiKey === undefined) throw refuse(keyVariable, `set this or ${keyVariable}_FILE. ${name} needs a key`);
+  if (apiKey === undefined)
+    throw refuse(keyVariable, `not set, but ${name} needs an API key. Set this variable or ${keyVariable}_FILE`);
   const connection = { profile, apiKey, ...(baseUrl === undefined ? {} : { baseUrl }) };
   if (provider === 'anthropic')
     return anthropicModel({ ...connection, ...(thinking === undefined ? {} : { thinking }) });

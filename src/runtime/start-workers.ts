@@ -33,19 +33,19 @@ import {
 export { ROLES, type WorkerRole, type WorkersOptions };
 
 export interface Workers {
-  /** URL of the metrics page, if pages are served. */
+  /** URL of the metrics page. Undefined if no pages are served. */
   readonly metricsUrl: string | undefined;
   /**
-   * Takes no more jobs, starts no more steps, and hands back all turns, passes and summaries. Calls in flight
-   * continue for most of `shutdownMs`.
-   * @returns `deadline` if a call was cut off, or a lease was left behind because Redis was away
+   * Stops the workers: they take no more jobs, start no more steps, and hand back all turns, compactions and
+   * summarizations. Model and tool calls in flight continue for most of `shutdownMs`.
+   * @returns `deadline` if a call was aborted, or if Redis was unreachable and a lease remained
    */
   close(): Promise<'closed' | 'deadline'>;
 }
 
 /**
- * Starts the workers of a process, for one role or all. The sweeper runs beside any role. After an error nothing
- * stays open.
+ * Starts the workers of a process, for one role or all. A sweeper runs beside any role. If the start fails, everything
+ * that was opened is closed.
  * @throws invalid_config, invalid_policy, with the field and before any connection
  * @throws incompatible_store, redis_full, the signal's reason
  */
@@ -67,7 +67,7 @@ export async function startWorkers(options: WorkersOptions): Promise<Workers> {
 }
 
 /**
- * Rejects as soon as the signal aborts, because ioredis may never settle a command that waits for Redis.
+ * Awaits `work`, and rejects as soon as the signal aborts. ioredis may never settle a command that waits for Redis.
  * @throws the signal's reason
  */
 async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefined): Promise<T> {
@@ -83,21 +83,21 @@ async function unlessAborted<T>(work: Promise<T>, signal: AbortSignal | undefine
   }
 }
 
-/** Everything that a process has before it opens a connection. */
+/** Everything that the start prepares before it opens a connection. */
 interface Startup extends Listeners {
   readonly settings: WorkersSettings;
   readonly metrics: Metrics;
   readonly closers: Closers;
 }
 
-/** Prepares the agents, then opens each resource and registers its close. */
+/** Prepares the agents, then opens each resource and registers how to close it. */
 async function openWorkers(startup: Startup): Promise<Workers> {
   const { settings, onEvent, onContent, tracing, closers } = startup;
   const { redisUrl: url, redisTls: tls, shards, queueShards, signal } = settings;
   const calibrations = new Calibrations({ clock: systemClock, timers: systemTimers, onEvent });
   const factorOf = (model: string): number => calibrations.factorOf(model);
   const agents = await prepareAgents(settings.agents, settings.policy, factorOf);
-  // Other roles do not need the summarizers or their keys.
+  // Only the summarization role needs the summarizers and their API keys.
   const summarized = settings.roles.includes('summarization') ? agents.all : [];
   const summarizers = await createSummarizers(summarized, settings.summarizers, tracing);
   const shadowed = settings.shadow && (await prepareShadow(settings.agents, settings.shadow, factorOf));
@@ -125,7 +125,7 @@ async function openWorkers(startup: Startup): Promise<Workers> {
   });
 }
 
-/** Everything that the roles of a process share. */
+/** Connections and stores that all worker roles of a process share. */
 interface OpenResources {
   readonly connected: ConnectedStore;
   readonly wakes: OpenWakeQueue;
@@ -135,7 +135,7 @@ interface OpenResources {
   readonly handlers: Handlers;
 }
 
-/** Starts everything that uses the open connections. */
+/** Starts the worker roles once all connections are open. */
 async function startRoles({ settings, onEvent, metrics, closers }: Startup, open: OpenResources): Promise<Workers> {
   const { connected, wakes, pages, calibrations, shutdown, handlers } = open;
   const { store, measures, checkServer } = connected;
@@ -165,21 +165,24 @@ async function startRoles({ settings, onEvent, metrics, closers }: Startup, open
     metricsUrl: pages.metricsUrl,
     async close() {
       await closers.close();
-      // Already closed, so this returns the outcome.
+      // The workers are already closed, so this call only returns the outcome.
       const outcome = await workers.close();
       return shutdown.cutOff > 0 ? 'deadline' : outcome;
     },
   };
 }
 
-/** Jobs in parallel by role, 0 for roles that this process does not have. */
+/** Number of parallel jobs for each role, 0 for roles that this process does not have. */
 function concurrencyByRole({ roles, concurrency, queueShards }: WorkersSettings): Record<string, number> {
   return Object.fromEntries(
     ROLES.map((role) => [role, roles.includes(role) ? totalConcurrency(concurrency[role], queueShards) : 0]),
   );
 }
 
-/** Time for a sweep in progress to end. Otherwise the entries that the sweep moved would wait for the next sweep. */
+/**
+ * How long a close waits for a sweep in progress, in ms. An aborted sweep would delay the records that it had already
+ * moved until the next sweep.
+ */
 const SWEEP_END_MS = 1_000;
 
 async function stopWork(workers: QueueWorkers, sweeper: Sweeper): Promise<void> {
@@ -188,7 +191,7 @@ async function stopWork(workers: QueueWorkers, sweeper: Sweeper): Promise<void> 
   if (outcome === 'closed') await Promise.race([swept, sleep(SWEEP_END_MS, undefined, { ref: false })]);
 }
 
-/** Creates the queue workers of each role. `start` begins to take jobs. */
+/** Creates the queue workers of each role. They take no jobs until `start` is called. */
 function openRoles(settings: WorkersSettings, handlers: Handlers, onEvent: EventListener): QueueWorkers {
   const { redisUrl: url, redisTls: tls, queueShards: shards, roles, concurrency, shutdownMs } = settings;
   return openQueueWorkers({
@@ -203,7 +206,7 @@ function openRoles(settings: WorkersSettings, handlers: Handlers, onEvent: Event
   });
 }
 
-/** Fraction of `maxmemory` above which a start warns: Redis may be full within hours. */
+/** Fraction of `maxmemory` above which a starting worker warns, because Redis may be full within hours. */
 const NEARLY_FULL = 0.8;
 
 async function reportMemory(readMemory: ConnectedStore['readMemory'], onEvent: EventListener): Promise<void> {

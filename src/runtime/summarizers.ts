@@ -17,10 +17,10 @@ interface NamedModel {
 }
 
 /**
- * Creates the summarizer chain of each policy: its models in order, then the structural summarizer, which needs no
- * model and never fails. A policy names a model by the id of a profile in `models` or of an agent, or as
+ * Creates the list of summarizers for each policy: its models in order, then the structural summarizer, which needs no
+ * model and never fails. A policy names a model by its profile id in `models`, by the name of an agent, or as
  * `provider/model`.
- * @throws invalid_policy, with the field, for an unknown model or a missing key
+ * @throws invalid_policy, with the field, for an unknown model or a missing API key
  */
 export async function createSummarizers(
   agents: readonly PreparedAgent[],
@@ -60,7 +60,10 @@ export async function createSummarizers(
   };
 }
 
-/** @throws invalid_policy if the provider has no compaction, or the scope of the policy does not allow it */
+/**
+ * Uses the compaction that a provider offers in its API.
+ * @throws invalid_policy if the provider offers none, or the scope of the policy does not allow it
+ */
 function nativeSummarizer(
   { agent, policy, system, tools, counter }: PreparedAgent,
   fallback: Summarizer,
@@ -69,10 +72,10 @@ function nativeSummarizer(
   const { model } = agent;
   const field = `agents.${agent.name}.policy.summarizer`;
   if (!hasCompaction(model)) {
-    throw refuse(field, `native: ${model.profile.id} has no compaction of its own`);
+    throw refuse(field, `native: the provider of ${model.profile.id} offers no compaction. Name a model instead`);
   }
   if (policy.scope !== 'prefix') {
-    throw refuse(field, 'native: a provider can compact only the start of the context. Set scope to prefix');
+    throw refuse(field, 'native: a provider can compact only the start of the context. Set \`scope\` to \`prefix\`');
   }
   return createNativeSummarizer({ model, system, tools, counter, clock: systemClock, tracing, fallback });
 }
@@ -81,7 +84,7 @@ function hasCompaction(model: Model): model is NativeSummarizerOptions['model'] 
   return model.compact !== undefined;
 }
 
-/** A missing key is refused at the start. Otherwise every summary would silently be structural. */
+/** Refuses a missing API key at the start. Otherwise every summary would silently be written without a model. */
 function resolveNamed(name: string, field: string): Model {
   if (!name.includes('/')) {
     throw refuse(field, `${name}: unknown model. Pass it to the workers in \`summarizers\`, or name it provider/model`);

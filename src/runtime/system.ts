@@ -4,11 +4,14 @@ import { SoloLock } from '../workers/solo-lock.ts';
 
 export const systemClock: Clock = { now: () => Date.now() };
 
-/** ULIDs that ascend within the process. */
+/** Creates ULIDs in ascending order within the process. */
 export function createIdSource(): IdSource {
   const next = monotonicFactory();
   return { next: () => next() };
 }
 
-/** One lock for the process, for all its workers: a turn that kills the process kills them all (I10). */
+/**
+ * Lets a turn run alone after its worker died twice. All workers of the process share this lock, because a turn that
+ * kills the process kills all of them (I10).
+ */
 export const processLock = new SoloLock();

@@ -13,42 +13,42 @@ export const ROLES = ['turn', 'compaction', 'summarization'] as const;
 export type WorkerRole = (typeof ROLES)[number];
 
 /**
- * Options of `startWorkers`. `redisUrl` and `agents` are required. Without `metrics` no pages are served. Other
- * defaults are those of the command line.
+ * Options of `startWorkers`. `redisUrl` and `agents` are required. Without `metrics`, no pages are served. The other
+ * defaults are those of the command `turnfold worker`.
  */
 export interface WorkersOptions extends ListenerOptions {
-  /** Address of one server, of Sentinels or of a Cluster, with credentials if Redis requires them. */
+  /** Address of one Redis server, of Sentinels or of a Cluster, with credentials if Redis requires them. */
   readonly redisUrl: string;
   /** Agents whose turns these workers run. */
   readonly agents: readonly Agent[];
-  /** TLS settings for `rediss`: a private authority, a client certificate. */
+  /** TLS settings for a `rediss` address, such as a private certificate authority or a client certificate. */
   readonly redisTls?: RedisTls | undefined;
-  /** Roles of these workers (all). */
+  /** Job types that these workers handle (default: all). */
   readonly roles?: readonly WorkerRole[];
   /** Models that policies may name as summarizers, in addition to the agents' models. */
   readonly summarizers?: readonly Model[];
-  /** Base policy, overridden by the agents' policies. */
+  /** Default policy settings. The policy of an agent overrides them. */
   readonly policy?: PolicyInput;
-  /** A complete second policy, measured at every pass and never committed. */
+  /** A complete second policy that is measured at every compaction and never applied. */
   readonly shadow?: PolicyInput;
-  /** Shards of conversations (256), the same for all processes of a database. */
+  /** Number of shards for conversations (256). All processes of a database must use the same number. */
   readonly shards?: number;
-  /** Shards of each queue (1), the same for all processes of a database. */
+  /** Number of shards of each queue (1). All processes of a database must use the same number. */
   readonly queueShards?: number;
-  /** Jobs at a time in this process by role (50, 10, 10), at least one for each queue shard. */
+  /** Jobs in parallel in this process for each role (50, 10, 10). At least one job runs for each queue shard. */
   readonly concurrency?: Readonly<Partial<Record<WorkerRole, number>>>;
-  /** Address of the metrics and health pages. Absent: no pages. */
+  /** Address on which the metrics and health pages are served. Absent: no pages. */
   readonly metrics?: {
-    /** Address that the pages are bound to, such as 127.0.0.1. */
+    /** Address to bind, such as 127.0.0.1. */
     readonly host: string;
-    /** 0 takes any free port. */
+    /** Port to bind. 0 takes any free port. */
     readonly port: number;
   };
-  /** How long a close waits for work in flight, in ms (10,000). */
+  /** How long closing waits for turns, compactions and summarizations in flight, in ms (10,000). */
   readonly shutdownMs?: number;
-  /** How long a job may wait for a worker with free capacity until the worker is not ready, in ms (60,000). */
+  /** A worker with free capacity counts as not ready once a job has waited this long, in ms (60,000). */
   readonly stuckMs?: number;
-  /** Ends a start that waits for Redis, with the signal's reason. No effect on started workers. */
+  /** Aborts a start that waits for Redis, with the signal's reason. Does not affect workers that have started. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -68,12 +68,12 @@ export interface WorkersSettings extends ListenerOptions {
   readonly shutdownMs: number;
   readonly stuckMs: number;
   readonly signal: AbortSignal | undefined;
-  /** Warnings about the policies, e.g. a retired key. */
+  /** Warnings about the policies, e.g. about a setting that is no longer used. */
   readonly warnings: readonly string[];
 }
 
 const { concurrency: JOBS, shutdownMs, stuckMs } = PROCESS_DEFAULTS;
-/** 0 is allowed for roles that this process does not have. */
+/** Allows 0 parallel jobs for roles that this process does not have. */
 const jobs = wholeNumber({ ...PROCESS_RANGES.concurrency, least: 0 });
 
 const workersSchema = z.strictObject({
@@ -98,7 +98,7 @@ const workersSchema = z.strictObject({
   onContent: functionSchema.optional(),
   tracesContent: z.boolean().optional(),
   secrets: z.array(z.string()).optional(),
-  // readAgents and readPolicy validate these.
+  // `readAgents` and `readPolicy` validate these two options.
   agents: z.unknown().optional(),
   policy: z.unknown().optional(),
   shadow: z.unknown().optional(),
@@ -120,7 +120,7 @@ export function readWorkersOptions(options: WorkersOptions): WorkersSettings {
   const { agents, warnings, problems } = readAgents(options.agents);
   if (problems[0] !== undefined) throw problems[0];
   return {
-    // Listeners and models are passed on as given: a copy of a model would lose its class.
+    // Models and listeners are not validated here: a copy of a model would lose its class.
     ...options,
     redisUrl: read.redisUrl,
     redisTls: read.redisTls,

@@ -5,33 +5,33 @@ import { describeThrown } from '../domain/thrown.ts';
 
 export interface YamlText {
   readonly name: string;
-  /** Field of errors (the name). */
+  /** Field to use in errors (default: the name). */
   readonly field?: string;
   readonly code?: ErrorCode;
 }
 
 export interface SettingPlace {
-  /** Path of the setting, with each key as the text spells it. */
+  /** Path of the setting, each key spelled as in the text. */
   readonly written: string;
-  /** Line, from 1. */
+  /** Line number in the text, from 1. */
   readonly line: number;
 }
 
-/** A parsed text that knows the line and the spelling of each key. */
+/** A parsed YAML text that can find the line and the spelling of each key. */
 export interface YamlDocument {
   readonly value: unknown;
   /**
-   * Finds a setting by its path (`summarizer.models[0]`), in either spelling, with or without the leading `compact`.
-   * A missing setting is located at the innermost key around it.
+   * Finds a setting by its path such as `summarizer.models[0]`. Accepts camelCase and snake_case, with or without a
+   * leading `compact`. If the setting is missing, the innermost key around it is returned.
    */
   readonly locate: (path: string) => SettingPlace | undefined;
-  /** Line of the first setting that a sentence names and the text has. */
+  /** Finds the line of the first setting in the text whose name occurs in a sentence. */
   readonly findLine: (sentence: string) => number | undefined;
-  /** Replaces names of settings in a sentence by the spelling of the text. */
+  /** Replaces setting names in a sentence by their spelling in the text. */
   readonly spell: (sentence: string) => string;
 }
 
-/** @throws invalid_policy, or the given code, if the text is not valid YAML */
+/** Parses a YAML text. @throws invalid_policy, or the given code, if the text is not valid YAML */
 export function parseYaml(yaml: string, { name, field = name, code = 'invalid_policy' }: YamlText): YamlDocument {
   const lines = new LineCounter();
   const document = read(() => parseDocument(yaml, { lineCounter: lines }), { name, field, code });
@@ -49,7 +49,10 @@ export function parseYaml(yaml: string, { name, field = name, code = 'invalid_po
   };
 }
 
-/** Turns any failure into a coded error: too many aliases, or nesting so deep that it overflows the stack. */
+/**
+ * Turns every parser failure into an error with a code, including too many aliases and nesting that overflows the
+ * stack.
+ */
 function read<T>(make: () => T, { name, field, code = 'invalid_policy' }: YamlText): T {
   try {
     return make();
@@ -115,7 +118,7 @@ function spell(root: unknown, sentence: string): string {
   return sentence.replace(CAMEL_CASE, (name) => spellings.get(name) ?? name);
 }
 
-/** Top-level settings, and those under `compact`. */
+/** Lists the settings at the top of the file and under `compact`. */
 function listSettings(root: unknown): readonly Pair<Scalar>[] {
   return [...listPairs(root), ...listPairs(findPair(root, 'compact')?.value)];
 }

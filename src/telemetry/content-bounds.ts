@@ -2,16 +2,18 @@ import type { ContentEvent } from '../domain/contents.ts';
 import type { Message } from '../domain/message.ts';
 
 /**
- * Longest text in a log line or a span. Without a limit, each model call would write a context of 2 MB and search it for
- * secrets.
+ * Maximum length of a message text in a log line or a span. Without a limit, each model call could write a context of 2
+ * MB and search it for secrets.
  */
 const TEXT_CHARS = 16_384;
-/** Limit for all messages of one request. The newest messages are shown first. */
+/** Maximum length of all messages of one request in a log line or a span. The newest messages are kept. */
 const REQUEST_CHARS = 131_072;
-/** A cut inside a word removes the whole word, up to this length. Half a secret would escape redaction. */
+/**
+ * If a cut falls inside a word of up to this length, the whole word is removed. Half a secret would escape redaction.
+ */
 const WORD_CHARS = 4_096;
 
-/** Shortens contents for a log line or a span. */
+/** Shortens message texts for a log line or a span. */
 export function boundContent(event: ContentEvent): ContentEvent {
   switch (event.type) {
     case 'model_asked':
@@ -38,7 +40,7 @@ function takeNewest(messages: readonly Message[]): Message[] {
   return taken.toReversed();
 }
 
-/** Leaves out `parts` and `raw`, because their text is also in `content`. */
+/** Leaves out the fields `parts` and `raw` of a message, because `content` has the same text. */
 function cutMessage({ parts: _parts, raw: _raw, toolCalls, ...message }: Message): Message {
   const content = cutText(message.content);
   return toolCalls === undefined
@@ -50,7 +52,7 @@ function cutArguments<Call extends { readonly arguments: string }>(call: Call): 
   return { ...call, arguments: cutText(call.arguments) };
 }
 
-/** Each message counts as this many characters more, because a request may have 100,000 empty messages. */
+/** Length that is added for each message, so that a request with 100,000 empty messages is also shortened. */
 const MESSAGE_CHARS = 64;
 
 function countChars({ content, toolCalls = [] }: Message): number {

@@ -3,18 +3,21 @@ import { isTurnfoldError } from '../domain/errors.ts';
 import { clipText, describeThrown, isError, readSafely, type ThrownFacts } from '../domain/thrown.ts';
 
 const MAX_CAUSES = 3;
-/** A stack begins with the message, which may have megabytes. */
+/** Maximum length of a logged stack. A stack begins with the error message, which may have megabytes. */
 const STACK_CHARACTERS = 16_000;
 const FIELD_CHARACTERS = 300;
-/** Larger details are left out: details hold figures and ids, and a large object explains nothing. */
+/**
+ * Maximum length of an error's details. Larger details are left out, because details should hold only figures and
+ * ids.
+ */
 const DETAILS_CHARACTERS = 4_000;
 
 /**
  * Describes any thrown value for a log line. Never throws.
- * Messages of coded errors hold no contents. Other messages may: `JSON.parse` quotes its input, and a provider quotes
- * the refused request. Such errors are described by name, code and place. Message and stack are added only if the
- * operator asked for contents.
- * @param isVerbose adds messages and stacks of all errors
+ * Messages of errors with a turnfold code quote no texts of conversations. Other messages may: `JSON.parse` quotes its
+ * input, and a provider quotes the refused request. Such errors are described by name, code and place only, unless the
+ * operator allowed texts in logs.
+ * @param isVerbose if true, adds the messages and stacks of all errors
  */
 export function describeError(error: unknown, isVerbose: boolean, depth = 0): Record<string, unknown> {
   const { name, message, code } = describeThrown(error);
@@ -37,7 +40,7 @@ export function describeError(error: unknown, isVerbose: boolean, depth = 0): Re
   };
 }
 
-/** Field and details of a coded error. */
+/** Returns field and details of an error with a turnfold code. */
 function describeFault(error: object): Record<string, unknown> {
   const [field, details] = [readSafely(error, 'field'), readSafely(error, 'details')];
   const written = details === undefined ? undefined : writeBoundedJson(details, { maxCharacters: DETAILS_CHARACTERS });
@@ -47,13 +50,16 @@ function describeFault(error: object): Record<string, unknown> {
   };
 }
 
-/** Code of a system call (`ECONNREFUSED`) or of Redis (`READONLY`, the first word of its reply). */
+/**
+ * Chooses the error code: that of a system call (`ECONNREFUSED`) or of Redis (`READONLY`, the first word of its
+ * reply).
+ */
 function chooseCode({ name, message, code }: ThrownFacts): string | undefined {
   const given = name === 'ReplyError' ? message.split(' ', 1)[0] : code;
   return given !== undefined && /^[A-Z][A-Z0-9_]{1,63}$/.test(given) ? given : undefined;
 }
 
-/** First stack frame. The frames follow the message, which may itself look like a frame. */
+/** Finds the first stack frame. The message comes before the frames, and may contain lines that look like frames. */
 function findPlace(error: object, stack: unknown): string | undefined {
   const message = readSafely(error, 'message');
   if (typeof message !== 'string' || typeof stack !== 'string') return undefined;

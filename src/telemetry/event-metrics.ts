@@ -5,10 +5,13 @@ import type { Instruments } from './instruments.ts';
 type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>;
 type Recorders = { readonly [Type in WorkerEvent['type']]: (instruments: Instruments, event: EventOf<Type>) => void };
 
-/** Autoscaling keeps a worker for at least five minutes. A worker that disappears earlier probably crashed. */
+/**
+ * Workers that disappear within this time in ms probably crashed, because autoscaling keeps a worker for at least five
+ * minutes.
+ */
 const SHORT_LIFE_MS = 300_000;
 
-/** Changes the metrics of each event. The type requires an entry for every event. */
+/** Updates the metrics for each type of event. The type requires an entry for every event. */
 const RECORDERS: Recorders = {
   turn_claimed: ({ turnWait, turnSuspended, turnReclaims }, { waitMs, suspended, attempt }) => {
     if (waitMs !== undefined) turnWait.observe(toSeconds(waitMs));
@@ -58,7 +61,7 @@ const RECORDERS: Recorders = {
 
 export function recordEvents(instruments: Instruments): EventListener {
   return (event) => {
-    // Each recorder is typed by its own event, which an index by the union cannot express.
+    // TypeScript cannot express that the entry belongs to the type of this event.
     const record = RECORDERS[event.type] as (instruments: Instruments, event: WorkerEvent) => void;
     record(instruments, event);
   };
@@ -75,7 +78,10 @@ function recordModelCall(instruments: Instruments, event: EventOf<'model_called'
   recordUsage(instruments, event);
 }
 
-/** A chain is recorded under the model that answered: prices and token counts belong to that model. */
+/**
+ * Records tokens and cost under the model of a chain that answered, because prices and token counts belong to that
+ * model.
+ */
 function recordUsage(instruments: Instruments, event: EventOf<'model_called'>): void {
   const { purpose, answeredBy: model = event.model, tokens, inputTokens, outputTokens, cachedTokens, cost } = event;
   if (inputTokens !== undefined) instruments.modelTokens.inc({ purpose, model, direction: 'input' }, inputTokens);
@@ -87,12 +93,18 @@ function recordUsage(instruments: Instruments, event: EventOf<'model_called'>): 
   }
 }
 
-/** Starts every outcome at 0, so that a rate sees the first failure of a model that has been used before. */
+/**
+ * Creates all outcome series of a model with 0 at its first call. Otherwise Prometheus' `rate` would miss the first
+ * failure.
+ */
 function startOutcomes({ modelRequests }: Instruments, of: { purpose: string; model: string }): void {
   for (const outcome of MODEL_OUTCOMES) modelRequests.inc({ ...of, outcome }, 0);
 }
 
-/** A pass without a version left the context unchanged, so its sizes are not recorded. */
+/**
+ * Records an ended compaction pass. Sizes are recorded only if the pass created a version, because otherwise the
+ * context is unchanged.
+ */
 function recordPass(instruments: Instruments, event: EventOf<'pass_ended'>): void {
   const { strategy, outcome, reasons, durationMs, sequences, fallbacks = [], startsBackoff } = event;
   const { tokensBefore, tokensAfter, archived } = event;
@@ -110,7 +122,10 @@ function recordPass(instruments: Instruments, event: EventOf<'pass_ended'>): voi
   if (archived !== undefined) instruments.archivedMessages.inc({ strategy }, archived);
 }
 
-/** Records the sizes of both policies, or of neither: the metrics compare the policies pass by pass. */
+/**
+ * Records the sizes under the live and the shadow policy together or not at all, because the metrics compare the
+ * policies pass by pass.
+ */
 function recordShadow(instruments: Instruments, { live, shadow }: EventOf<'pass_shadowed'>): void {
   const { strategy, outcome } = shadow ?? { strategy: 'none', outcome: 'error' };
   instruments.shadowPasses.inc({ policy: 'live', strategy: live.strategy, outcome: live.outcome });
@@ -140,7 +155,7 @@ function toSeconds(durationMs: number): number {
   return durationMs / 1_000;
 }
 
-/** Rank of the reasons of a pass. A reason that leaves less choice ranks higher. */
+/** Rank of the reasons for a compaction. A reason that leaves less choice, such as a hard limit, ranks higher. */
 const STRENGTH: Readonly<Record<Reason, number>> = {
   overflow: 8,
   hard_limit: 7,
@@ -153,8 +168,8 @@ const STRENGTH: Readonly<Record<Reason, number>> = {
 };
 
 /**
- * The one reason that a pass is counted under. A label with all combinations of reasons would have 256 values, and a
- * count per reason would count a pass several times.
+ * Chooses the reason under which a compaction pass is counted. A label with all combinations of reasons would have 256
+ * values, and counting each reason would count a pass several times.
  */
 export function findTrigger(reasons: readonly Reason[]): Reason | 'none' {
   const [strongest] = REASONS.filter((reason) => reasons.includes(reason)).toSorted(

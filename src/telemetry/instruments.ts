@@ -7,7 +7,7 @@ type InstrumentOf<Spec extends MetricSpec> = Spec['type'] extends 'counter'
   ? Counter<LabelOf<Spec>>
   : Histogram<LabelOf<Spec>>;
 
-/** One instrument for each entry of the catalogue, under the same key. */
+/** One Prometheus instrument for each entry of the metric catalogue, under the same key. */
 export type Instruments = { readonly [Key in keyof typeof METRICS]: InstrumentOf<(typeof METRICS)[Key]> };
 
 export function createInstruments(registry: Registry): Instruments {
@@ -28,7 +28,7 @@ function createInstrument(spec: MetricSpec, registry: Registry): Counter | Histo
   return histogram;
 }
 
-/** @param collect sets the gauge at every scrape */
+/** Creates a gauge. @param collect sets the value of the gauge at every scrape */
 export function createGauge<const Spec extends MetricSpec>(
   spec: Spec,
   registry: Registry,

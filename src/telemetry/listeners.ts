@@ -2,8 +2,8 @@ import type { ContentEvent, ContentListener } from '../domain/contents.ts';
 import type { EventListener, WorkerEvent } from '../domain/events.ts';
 
 /**
- * Combines listeners. If a listener throws, the others receive a `worker_failed` event. If no other listener exists,
- * the error is dropped: telemetry must not stop a turn.
+ * Combines event listeners into one. If a listener throws, the others receive a `worker_failed` event. If there is no
+ * other listener, the error is dropped, because telemetry must not stop a turn.
  */
 export function combineListeners(...listeners: readonly EventListener[]): EventListener {
   const fail = (failed: Listener<WorkerEvent>, error: unknown): void => {
@@ -14,8 +14,8 @@ export function combineListeners(...listeners: readonly EventListener[]): EventL
 }
 
 /**
- * Combines content listeners. Without listeners the result is undefined, and workers do not collect contents.
- * @param onEvent receives the failure of a listener
+ * Combines listeners for message texts. Returns undefined without listeners, and workers then do not collect texts.
+ * @param onEvent receives an event if a listener fails
  */
 export function combineContentListeners(
   listeners: readonly (ContentListener | undefined)[],
@@ -32,7 +32,7 @@ export function combineContentListeners(
 
 type Listener<Event> = (event: Event) => unknown;
 
-/** @param fail called for each listener that throws or whose promise rejects */
+/** Calls every listener. @param fail called for each listener that throws or whose promise rejects */
 function notifyAll<Event>(
   listeners: readonly Listener<Event>[],
   event: Event,
@@ -41,7 +41,7 @@ function notifyAll<Event>(
   const failures = listeners.flatMap((listener) => {
     try {
       const returned: unknown = listener(event);
-      // Async listeners are not awaited, but an unhandled rejection would end the process.
+      // A listener may be async. Its promise is not awaited, but an unhandled rejection would end the process.
       if (typeof returned === 'object' && returned !== null)
         void settle(returned).catch((error: unknown) => fail(listener, error));
       return [];

@@ -9,7 +9,7 @@ export interface LogLine {
   readonly level: 'debug' | 'info' | 'warn' | 'error';
   readonly message: string;
   readonly fields: Readonly<Record<string, string | number | boolean | readonly string[] | undefined>>;
-  /** The logger leaves out the message of an error that could quote contents. */
+  /** The logger leaves out the error's message if it could quote texts of a conversation. */
   readonly error?: unknown;
 }
 
@@ -17,10 +17,13 @@ type LogLines = { readonly [Type in WorkerEvent['type']]: (event: EventOf<Type>)
 
 const SIZES = ['tokensBefore', 'tokensAfter', 'archived', 'sequences'] as const;
 
-/** Outcomes of a model call that are no fault of the model. */
+/** Outcomes of a model call that are not failures of the model. */
 const QUIET: ReadonlySet<ModelOutcome> = new Set(['answered', 'lost', 'stopped']);
 
-/** All log lines of workers. Single steps are `debug`. The end of a turn or pass is `info` or above. */
+/**
+ * The log line of each worker event. Single steps are logged at `debug`. The end of a turn or compaction is logged at
+ * `info` or above.
+ */
 const LOG_LINES: LogLines = {
   turn_claimed: ({ agent, attempt, waitMs }) => ({
     level: attempt > 1 ? 'warn' : 'debug',
@@ -52,7 +55,7 @@ const LOG_LINES: LogLines = {
   }),
   pass_requested: ({ reasons, isJoined }) => ({
     level: 'debug',
-    message: isJoined ? 'reasons added to the open pass' : 'pass requested',
+    message: isJoined ? 'reasons added to the open compaction pass' : 'compaction pass requested',
     fields: { reasons },
   }),
   model_passed_over: ({ purpose, model, outcome }) => ({
@@ -62,22 +65,22 @@ const LOG_LINES: LogLines = {
   }),
   pass_backed_off: ({ why }) => ({
     level: 'debug',
-    message: 'pass not requested: it would gain nothing now',
+    message: 'compaction pass not requested: it would gain nothing now',
     fields: { why },
   }),
   pass_taken_over: () => ({
     level: 'warn',
-    message: 'pass taken over by a waiting turn',
+    message: 'compaction pass taken over by a waiting turn',
     fields: {},
   }),
   pass_fanned_out: ({ jobs, sequences }) => ({
     level: 'debug',
-    message: 'pass waits for its summaries',
+    message: 'compaction pass waits for its summarization jobs',
     fields: { jobs, sequences },
   }),
   pass_proposed: (event) => ({
     level: 'info',
-    message: 'pass waits for approval',
+    message: 'compaction pass waits for approval',
     fields: pick(event, 'strategy', 'reasons', ...SIZES),
   }),
   approval_refused: ({ code, field, message }) => ({
@@ -87,7 +90,7 @@ const LOG_LINES: LogLines = {
   }),
   pass_ended: (event) => ({
     level: PASS_LEVELS[event.outcome],
-    message: 'pass ended',
+    message: 'compaction pass ended',
     fields: pick(event, 'outcome', 'code', 'strategy', 'reasons', 'durationMs', 'version', ...SIZES),
   }),
   pass_shadowed: ({ live, shadow }) => ({
@@ -103,12 +106,14 @@ const LOG_LINES: LogLines = {
   version_refused: ({ by, version, codes, message, form }) => ({
     level: 'error',
     message:
-      by === 'provider' ? 'version rolled back: the provider refused it' : 'version not committed: its form is invalid',
+      by === 'provider'
+        ? 'context version rolled back: the provider refused it'
+        : 'context version not committed: its messages break a rule of the provider format',
     fields: { version, codes, why: message, form },
   }),
   lease_lost: ({ what, why }) =>
     why === 'canceled'
-      ? { level: 'info', message: `${what} was canceled during its work`, fields: { why } }
+      ? { level: 'info', message: `${what} was canceled while it ran`, fields: { why } }
       : { level: 'warn', message: `lease lost: ${what} is owned by another worker, or was erased`, fields: { why } },
   write_held: ({ write, code }) => ({
     level: 'warn',
@@ -122,7 +127,9 @@ const LOG_LINES: LogLines = {
   }),
   lease_returned: ({ what, isCutOff }) => ({
     level: 'info',
-    message: isCutOff ? `${what} returned: cut off by the deadline of the stop` : `${what} returned between two steps`,
+    message: isCutOff
+      ? `${what} handed back: its call was aborted at the shutdown deadline`
+      : `${what} handed back between two steps: the worker is stopping`,
     fields: { isCutOff },
   }),
   job_reclaimed: ({ queue }) => ({
@@ -132,7 +139,7 @@ const LOG_LINES: LogLines = {
   }),
   worker_lost: ({ worker, roles, livedMs }) => ({
     level: 'warn',
-    message: 'worker lost: it went silent without a stop',
+    message: 'worker lost: it disappeared without an orderly stop',
     fields: { worker, roles, livedMs },
   }),
   conversation_expired: ({ removedKeys }) => ({
@@ -164,16 +171,16 @@ const LOG_LINES: LogLines = {
   worker_failed: ({ where, error }) => ({ level: 'error', message: 'worker failed', fields: { where }, error }),
 };
 
-/** Longest name or reason in a log line: a name in a corrupt record may have any length. */
+/** Maximum length of a name or reason in a log line, because a name in a corrupt record may have any length. */
 const MOST_CHARS = 300;
 
 function clip(text: string): string {
   return text.length <= MOST_CHARS ? text : `${text.slice(0, MOST_CHARS)}…`;
 }
 
-/** Log line of an event, with the ids of its subject. */
+/** Creates the log line of an event, with the ids of its turn or conversation. */
 export function describeEvent(event: WorkerEvent): LogLine {
-  // Each entry is typed by its own event, which an index by the union cannot express.
+  // TypeScript cannot express that the entry belongs to the type of this event.
   const describe = LOG_LINES[event.type] as (event: WorkerEvent) => LogLine;
   const line = describe(event);
   return { ...line, fields: { event: event.type, ...readScope(event), ...line.fields } };
@@ -197,7 +204,7 @@ const PASS_LEVELS: Readonly<Record<EventOf<'pass_ended'>['outcome'], LogLine['le
   superseded: 'info',
 };
 
-/** Prefixes the fields of both policies, for one line: `liveTokensAfter`, `shadowTokensAfter`. */
+/** Puts the sizes under the live and the shadow policy into one log line: `liveTokensAfter`, `shadowTokensAfter`. */
 function describeMeasure(
   policy: 'live' | 'shadow',
   { outcome, strategy, tokensBefore, tokensAfter, summaries, evictedTokens }: PassMeasure,
@@ -212,7 +219,10 @@ function describeMeasure(
   };
 }
 
-/** Takes fields by name. The names are listed, so that a new field of an event does not reach the logs by accident. */
+/**
+ * Copies the named fields of an event. Fields are named explicitly, so that a new field of an event does not reach the
+ * logs by accident.
+ */
 function pick<Event, Name extends keyof Event>(event: Event, ...names: readonly Name[]): Pick<Event, Name> {
   return Object.fromEntries(names.map((name) => [name, event[name]])) as Pick<Event, Name>;
 }
@@ -221,7 +231,7 @@ type ContentOf<Type extends ContentEvent['type']> = Extract<ContentEvent, { type
 type ContentLine = Pick<LogLine, 'message'> & { readonly fields: Readonly<Record<string, unknown>> };
 type ContentLines = { readonly [Type in ContentEvent['type']]: (event: ContentOf<Type>) => ContentLine };
 
-/** Log lines with contents, written only if the operator asked for contents. */
+/** Log lines with message texts, written only if the operator allowed texts in logs. */
 const CONTENT_LINES: ContentLines = {
   model_asked: ({ system, messages }) => ({ message: 'model asked', fields: { system, messages } }),
   model_answered: ({ content, toolCalls }) => ({ message: 'model answered', fields: { content, toolCalls } }),

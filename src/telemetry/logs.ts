@@ -8,23 +8,23 @@ import { describeContentLine, describeEvent } from './log-catalogue.ts';
 import { createRedaction, REDACTED, SECRET_PATHS } from './secrets.ts';
 
 export interface LoggerOptions {
-  /** Lowest level that is logged. */
+  /** Lowest level that is written. */
   readonly level: 'debug' | 'info' | 'warn' | 'error' | 'silent';
-  /** Logs messages and stacks of errors that could quote contents, at any level (false). */
+  /** If true, logs messages and stacks of errors that could quote texts of a conversation (default false). */
   readonly showsContent?: boolean;
-  /** Secrets to redact, in addition to those found by their form. */
+  /** Secrets to remove from lines, in addition to those that are recognized by their form. */
   readonly secrets?: readonly string[];
-  /** Writes lines for a terminal instead of JSON (false). */
+  /** If true, writes lines for a terminal instead of JSON (default false). */
   readonly isPretty?: boolean;
-  /** Stream to write to (standard output). */
+  /** Stream to write to (default: standard output). */
   readonly destination?: DestinationStream;
 }
 
 const STDOUT = 1;
 
 /**
- * Creates a logger that writes one JSON object a line. `time` is in ms since epoch, `level` is a word. `trace_id` and
- * `span_id` are added inside a span. Secrets are always redacted.
+ * Creates a logger that writes one JSON object per line. `time` is in ms since epoch, `level` is a word. `trace_id` and
+ * `span_id` are added inside a span. Secrets are always removed.
  */
 export function createLogger(options: LoggerOptions): Logger {
   const { level, showsContent = false, secrets = [], isPretty = false, destination = openFile(STDOUT) } = options;
@@ -37,21 +37,24 @@ export function createLogger(options: LoggerOptions): Logger {
       formatters: { level: (label) => ({ level: label }) },
       mixin: readSpanIds,
       serializers: { err: describe, error: describe },
-      // Control characters are escaped for terminals. JSON values stay the same.
+      // Escapes control characters, which could change a terminal. The JSON values stay the same.
       hooks: { streamWrite: (line) => escapeActing(redact(line)) },
     },
     isPretty ? prettyLines(destination) : destination,
   );
 }
 
-/** OpenTelemetry's names for log fields, so that trace viewers find the lines. */
+/**
+ * Returns the ids of the active span under OpenTelemetry's names for log fields, so that trace viewers find the
+ * lines.
+ */
 function readSpanIds(): { readonly trace_id?: string; readonly span_id?: string } {
   const active = trace.getActiveSpan()?.spanContext();
   if (active === undefined || !isSpanContextValid(active)) return {};
   return { trace_id: active.traceId, span_id: active.spanId };
 }
 
-/** Listener that logs every event. */
+/** Creates a listener that logs every worker event. */
 export function logEvents(logger: Logger): EventListener {
   return (event) => {
     const { level, message, fields, error } = describeEvent(event);
@@ -60,7 +63,7 @@ export function logEvents(logger: Logger): EventListener {
   };
 }
 
-/** Listener that logs contents at `info`. */
+/** Creates a listener that logs message texts at level `info`. */
 export function logContents(logger: Logger): ContentListener {
   return (event) => {
     const { message, fields } = describeContentLine(event);
@@ -68,14 +71,14 @@ export function logContents(logger: Logger): ContentListener {
   };
 }
 
-/** A line of createLogger. */
+/** A parsed log line. */
 interface Line extends Readonly<Record<string, unknown>> {
   readonly level: string;
   readonly time: number;
   readonly msg?: string;
 }
 
-/** Fields that every line has, of no interest at a terminal. */
+/** Fields of every line that the terminal format leaves out. */
 const HIDDEN = new Set(['level', 'time', 'pid', 'hostname', 'msg', 'event']);
 
 /** Formats log lines for a terminal: `12:00:00.000 INFO  turn completed conversation=c1 turn=t1 durationMs=12`. */
@@ -90,7 +93,7 @@ function formatLine(line: Line): string {
   return `${time} ${line.level.toUpperCase().padEnd(5)} ${line.msg ?? ''}${shown}`;
 }
 
-/** Quotes values with spaces or unusual characters. */
+/** Puts quotes around values with spaces or unusual characters. */
 function formatValue(value: unknown): string {
   return typeof value === 'string' && /^[\w.:@/-]+$/.test(value) ? value : JSON.stringify(value);
 }

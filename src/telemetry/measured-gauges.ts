@@ -7,13 +7,13 @@ import { type SharedMeasurement, shareMeasurement } from './shared-measurement.t
 
 export interface MeasureTerms {
   readonly deadlineMs: number;
-  /** Must not throw. */
+  /** Receives the error of a failed measurement. Must not throw. */
   readonly onFailure: (measure: keyof Measures, error: unknown) => void;
 }
 
 /**
- * Creates gauges that are measured at each scrape, so a page that is never read costs Redis nothing. If a measurement
- * fails, its gauges are absent.
+ * Creates gauges that are measured only when the metrics page is read, so an unread page costs Redis nothing. If a
+ * measurement fails, its gauges are missing from the page.
  */
 export function createMeasuredGauges(registry: Registry, measures: Measures, terms: MeasureTerms): void {
   createRedisGauges(registry, measures, terms);
@@ -27,7 +27,7 @@ export function createMeasuredGauges(registry: Registry, measures: Measures, ter
     const spec: MetricSpec = SHARED_GAUGES[key as keyof typeof SHARED_GAUGES];
     createGauge(spec, registry, async (gauge) => {
       const value = (await isOurs()) === true ? await read() : undefined;
-      // Each list is typed by its own measure, which an index by the union cannot express.
+      // TypeScript cannot express that the list belongs to this measurement.
       setSeries(gauge, spec, value === undefined ? [] : (list as (value: unknown) => readonly Series[])(value));
     });
   }
@@ -63,7 +63,10 @@ function readWith<Value>(
   return shareMeasurement({ measure, deadlineMs, onFailure: (error) => onFailure(name, error) });
 }
 
-/** A gauge without a value is absent, not 0 or stale: an alert on absence fires, an alert on a wrong 0 never does. */
+/**
+ * Sets the values of a gauge. A gauge without a value is removed rather than set to 0. An alert on absence fires, but
+ * an alert on a wrong 0 never does.
+ */
 function setSeries(gauge: Gauge, { labels }: MetricSpec, series: readonly Series[]): void {
   if (labels.length > 0) gauge.reset();
   else gauge.remove();
@@ -81,7 +84,7 @@ interface GaugeSource {
   readonly list: (value: never) => readonly Series[];
 }
 
-/** Measurement of each shared gauge, and its series. The type requires an entry for every gauge. */
+/** For each shared gauge, its measurement and how to read its values. The type requires an entry for every gauge. */
 const GAUGE_SOURCES: { readonly [Key in keyof typeof SHARED_GAUGES]: GaugeSource } = {
   waitingTurns: from('countJobs', (counts) => one(countWaitingTurns(counts))),
   oldestWaitingTurn: from('measureWaits', (waits) => one(toSeconds(waits.get(QUEUES.turn) ?? 0))),
@@ -112,8 +115,9 @@ function from<Name extends keyof SharedMeasures>(
 }
 
 /**
- * A conversation with waiting turns has one wake in the turn queue. Turns behind the first cannot be taken by another
- * worker, so they are not counted. Counting them would cost every accept and settlement a write.
+ * Counts conversations with waiting turns, which have one wake job each in the turn queue. Turns behind the first one
+ * are not counted, because no other worker could take them. Counting them would cost every accepted or settled turn a
+ * write.
  */
 function countWaitingTurns(counts: readonly JobCount[]): number {
   return counts
@@ -129,23 +133,26 @@ function toSeconds(ms: number): number {
   return ms / 1_000;
 }
 
-/** Sources of the gauges. Ages are in ms, 0 for an empty set. A missing source means a missing gauge. */
+/**
+ * Functions that measure the gauges. Ages are in ms, 0 if nothing is waiting. If a function is absent, its gauges are
+ * missing.
+ */
 export interface Measures extends SharedMeasures {
-  /** True if this worker holds the lease to measure shared state. Absent: always. */
+  /** True if this worker should measure the shared state. Absent: always. */
   readonly isMeasuring?: () => Promise<boolean>;
-  /** Resolves when Redis has answered. */
+  /** Resolves when Redis has answered a ping. */
   readonly ping?: () => Promise<void>;
 }
 
 export interface SharedMeasures {
   readonly countJobs?: () => Promise<readonly JobCount[]>;
-  /** Wait of the oldest job by queue, 0 for an empty queue. */
+  /** For each queue, how long its oldest job has waited. 0 for an empty queue. */
   readonly measureWaits?: () => Promise<ReadonlyMap<string, number>>;
-  /** Counts and ages of overdue entries, open passes, failed turns and overdue erases. */
+  /** Counts and ages of overdue records, open compactions, failed turns and overdue erases. */
   readonly measureShards?: () => Promise<ShardMeasure>;
-  /** Calibration by model: the provider's count divided by ours. */
+  /** For each model, the provider's token count divided by ours. */
   readonly readCalibrations?: () => Promise<ReadonlyMap<string, number>>;
-  /** Undefined if Redis denies INFO. */
+  /** Memory figures of the Redis servers. Undefined if Redis denies the command INFO. */
   readonly measureServers?: () => Promise<ServerFigures | undefined>;
 }
 
@@ -157,7 +164,7 @@ export interface JobCount {
 
 export interface ServerFigures {
   readonly usedBytes: number;
-  /** Absent without `maxmemory`. */
+  /** Used fraction of `maxmemory`. Absent if `maxmemory` is not set. */
   readonly usedRatio?: number;
   readonly evictedKeys: number;
 }

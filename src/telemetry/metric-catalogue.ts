@@ -5,7 +5,7 @@ import { SHARED_GAUGES, WORKER_GAUGES, WORKER_METRICS } from './catalogue/worker
 export type { LabelSet, MetricSpec } from './catalogue/metric-spec.ts';
 export { SHARED_GAUGES, WORKER_GAUGES };
 
-/** Metrics that events move. */
+/** Metrics that worker events update. */
 export const METRICS = {
   ...TURN_METRICS,
   ...MODEL_METRICS,
@@ -15,5 +15,5 @@ export const METRICS = {
   ...WORKER_METRICS,
 };
 
-/** Gauges that are measured at each scrape. */
+/** Gauges that are measured whenever the metrics page is read. */
 export const GAUGES = { ...SHARED_GAUGES, ...WORKER_GAUGES };

@@ -6,11 +6,11 @@ import { combineListeners } from './listeners.ts';
 import { createMeasuredGauges, type Measures } from './measured-gauges.ts';
 import { WORKER_GAUGES } from './metric-catalogue.ts';
 
-/** Well below the 10 s that Prometheus waits for a page. */
+/** Deadline of a measurement in ms, well below the 10 s after which Prometheus gives up on a page. */
 const MEASURE_DEADLINE_MS = 2_000;
 
 export interface MetricsOptions {
-  /** Jobs that this worker takes at a time, by role. */
+  /** Number of parallel jobs of this worker, by role. */
   readonly concurrency?: Readonly<Record<string, number>>;
   /** Deadline of a measurement, in ms (2,000). */
   readonly measureDeadlineMs?: number;
@@ -24,15 +24,15 @@ export interface MetricsPage {
 
 export interface Metrics {
   readonly listener: EventListener;
-  /** Each Metrics has its own registry, because two workers in one process would collide in a shared one. */
+  /** Registry of these metrics alone, because two workers in one process would collide in a shared one. */
   readonly registry: Registry;
-  /** Sets the sources of the gauges. Call `measure` once, after Redis is connected. Events may arrive earlier. */
+  /** Connects the gauges to their measurements. Call it once, after Redis is connected. Events may arrive earlier. */
   measure(measures: Measures): void;
-  /** Renders the page in Prometheus' text format. A failed measurement only removes its gauges. */
+  /** Renders the metrics page in Prometheus' text format. If a measurement fails, only its gauges are missing. */
   render(): Promise<MetricsPage>;
 }
 
-/** Metrics of one worker process, including Node's event-loop lag, heap and garbage collection. */
+/** Creates the metrics of one worker process, including Node's event-loop lag, heap and garbage collection. */
 export function createMetrics(options: MetricsOptions = {}): Metrics {
   const { measureDeadlineMs = MEASURE_DEADLINE_MS, concurrency } = options;
   const registry = new Registry();
@@ -53,7 +53,7 @@ export function createMetrics(options: MetricsOptions = {}): Metrics {
   return { listener, registry, measure, render };
 }
 
-/** Concurrent scrapes share one rendering. Otherwise 500 scrapes at once would block the process for a second. */
+/** Lets concurrent scrapes share one rendering. Otherwise 500 scrapes at once would block the process for a second. */
 function shareRendering(render: () => Promise<MetricsPage>): () => Promise<MetricsPage> {
   let rendering: Promise<MetricsPage> | undefined;
   return () => {

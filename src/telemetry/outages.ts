@@ -4,21 +4,21 @@ import type { EventListener, WorkerEvent } from '../domain/events.ts';
 
 export interface OutageOptions {
   readonly logger: Logger;
-  /** Receives every event except the failures of an outage that is already known. */
+  /** Receives every event, except failures that belong to a Redis outage that was reported before. */
   readonly listener: EventListener;
-  /** Adds a likely cause to an outage. */
+  /** Adds a likely cause to the error of an outage. */
   readonly explain: (error: unknown) => Promise<unknown>;
-  /** Resolves when Redis is back. @throws redis_denied if Redis is up and denies access */
+  /** Resolves when Redis is reachable again. @throws redis_denied if Redis is up and denies access */
   readonly untilBack: () => Promise<void>;
-  /** Called once when Redis denies access for good. The denial is logged, and nothing watches Redis any more. */
+  /** Called once when Redis denies access permanently. The denial is logged, and turnfold stops watching Redis. */
   readonly onDenied?: () => void;
 }
 
 const MS_A_SECOND = 1_000;
 
 /**
- * Logs the start and the end of an outage of Redis as one line each, though every connection reports the outage. A ping of
- * our own finds the end, at most a second late.
+ * Logs the start and the end of a Redis outage as one line each, although every connection reports the outage. A
+ * separate ping detects the end, at most a second late.
  */
 export function foldOutages({ logger, listener, explain, untilBack, onDenied }: OutageOptions): EventListener {
   let isAway = false;
@@ -36,7 +36,7 @@ export function foldOutages({ logger, listener, explain, untilBack, onDenied }: 
       await untilBack();
     } catch (denial) {
       if (!isTurnfoldError(denial, 'redis_denied')) throw denial;
-      // Redis answers again and denies access: a new failure.
+      // Redis is reachable again but denies access, which is a new failure.
       if (!isTurnfoldError(error, 'redis_denied')) listener({ ...event, error: denial });
       onDenied?.();
       return;

@@ -13,29 +13,33 @@ const SECRET_KEYS = [
 ] as const;
 
 /**
- * Paths for pino's `redact`: the keys above, at the top of a line and up to two levels below
- * (`provider.headers.cookie`). Costs about 20 µs a line. At `info` a turn writes one line.
+ * Paths of log fields that hold secrets, for pino's `redact` option. They cover the top of a line and up to two levels
+ * below, such as `provider.headers.cookie`. Redaction costs about 20 µs per line, and at level `info` a turn writes one
+ * line.
  */
 export const SECRET_PATHS: readonly string[] = SECRET_KEYS.flatMap((key) => {
   const path = `["${key}"]`;
   return [path, `*${path}`, `*.*${path}`];
 });
 
-/** Keys of providers and well-known services, recognized by their form. */
+/** API keys of model providers and well-known services, recognized by their form. */
 const SECRET_FORMS =
   /\b(?:sk-[\w-]{16,}|gh[pousr]_\w{20,}|github_pat_\w{20,}|xox[a-z]-[\w-]{10,}|AKIA[A-Z0-9]{16}|AIza[\w-]{30,})/g;
 
-/** A JSON Web Token with the characters around it. */
+/** Finds words with dots, which may be JSON Web Tokens. */
 const DOTTED = /[\w.-]+/g;
-/** The first part of a token is base64 of `{"…`. */
+/** Start of a JSON Web Token, whose first part is the base64 form of `{"…`. */
 const TOKEN_HEAD = /(?<!\w)eyJ[\w-]{8}/;
 
 const NAMES = 'api[_-]?key|access[_-]?token|authorization|cookie|password|passwd|secret';
-/** Ends at a quote, space or bracket. JSON literals without quotes are no secrets, and the line must stay JSON. */
+/**
+ * Matches a secret value up to a quote, space or bracket. JSON literals such as `true` and numbers are not secrets, and
+ * the line must stay valid JSON.
+ */
 const VALUE = String.raw`(?!\[redacted|(?:true|false|null|\d+)[,}\]])[^\s\\"',;}\]]{3,}`;
 
 /**
- * `Bearer …`, and secrets under a name: `"password":"…"` (also with escaped quotes), `password: …`,
+ * Finds `Bearer …` and values under the name of a secret: `"password":"…"` (also with escaped quotes), `password: …`,
  * `OPENAI_API_KEY=…`.
  */
 const NAMED_SECRETS = new RegExp(
@@ -47,14 +51,14 @@ const NAMED_SECRETS = new RegExp(
   'gi',
 );
 
-/** Shorter secrets would blank out ordinary words. */
+/** Minimum length of a secret to remove. Shorter ones would blank out ordinary words. */
 const MIN_SECRET_CHARS = 8;
 
 export type Redact = (text: string) => string;
 
 /**
- * Creates a function that redacts secrets.
- * @param known secrets of this process, redacted as they are and as JSON writes them
+ * Creates a function that removes secrets from a text.
+ * @param known secrets of this process, removed in plain and in JSON-escaped form
  */
 export function createRedaction(known: readonly string[]): Redact {
   const forms = known
@@ -64,7 +68,7 @@ export function createRedaction(known: readonly string[]): Redact {
 }
 
 /**
- * Redacts keys by their form or name, and credentials in URLs (`redis://user:password@host` →
+ * Removes API keys, values under secret names, and credentials in URLs (`redis://user:password@host` →
  * `redis://[redacted]@host`).
  */
 function redactSecrets(text: string): string {
@@ -79,8 +83,8 @@ function hideUrlCredentials(text: string): string {
 }
 
 /**
- * Redacts JSON Web Tokens (`eyJ….….…`). A pattern for the whole token would rescan the text at each `eyJ`: 13 s for
- * 60 KB of `eyJ-`.
+ * Removes JSON Web Tokens (`eyJ….….…`). One pattern for the whole token would rescan the text at each `eyJ`, which took
+ * 13 s for 60 KB of `eyJ-`.
  */
 function hideWebTokens(dotted: string): string {
   if (!dotted.includes('eyJ')) return dotted;

@@ -1,16 +1,17 @@
 export interface MeasurementOptions<Value> {
   readonly measure: () => Promise<Value>;
   readonly deadlineMs: number;
-  /** Receives the error of the measurement, or a timeout. */
+  /** Receives the error of a failed or timed-out measurement. */
   readonly onFailure: (error: unknown) => void;
 }
 
-/** Resolves with the measured value, or undefined after a failure. Never rejects. */
+/** Runs or joins the measurement. Resolves with the measured value, or undefined after a failure. Never rejects. */
 export type SharedMeasurement<Value> = () => Promise<Value | undefined>;
 
 /**
- * Shares one running measurement among concurrent callers: gauges with the same source, and overlapping scrapes. A
- * measurement that hangs, e.g. on a lost Redis, is not started again. Otherwise every scrape would add another one.
+ * Lets concurrent callers share one running measurement, e.g. gauges with the same source or overlapping scrapes. A
+ * measurement that hangs because Redis is unreachable is not started a second time. Otherwise every scrape would add
+ * another one.
  */
 export function shareMeasurement<Value>(source: MeasurementOptions<Value>): SharedMeasurement<Value> {
   let running: Promise<Value | undefined> | undefined;
@@ -31,7 +32,7 @@ export function shareMeasurement<Value>(source: MeasurementOptions<Value>): Shar
 async function waitFor<Value>(measured: Promise<Value>, source: MeasurementOptions<Value>): Promise<Value | undefined> {
   const { deadlineMs, onFailure } = source;
   const { promise: passed, reject } = Promise.withResolvers<never>();
-  const timer = setTimeout(() => reject(new Error(`took more than ${deadlineMs} ms`)), deadlineMs);
+  const timer = setTimeout(() => reject(new Error(`the measurement took more than ${deadlineMs} ms`)), deadlineMs);
   try {
     return await Promise.race([measured, passed]);
   } catch (error) {

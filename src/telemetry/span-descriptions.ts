@@ -5,14 +5,17 @@ import { ERROR_TYPE, GEN_AI, OTHER_PROVIDER, PROVIDERS, SPAN_EVENTS, SPAN_NAMES,
 
 type EventOf<Type extends WorkerEvent['type']> = Extract<WorkerEvent, { type: Type }>;
 
-/** Data that an event adds to the span around it. */
+/** Changes that a worker event makes to the span in which it occurs. */
 export interface SpanUpdate {
-  /** Kinds of span that the event changes. Spans of other kinds stay as they are. */
+  /** Kinds of span that this event changes. Other spans are not changed. */
   readonly of: readonly SpanSubject['kind'][];
   readonly attributes: Attributes;
-  /** Value of `error.type`, which marks the span as failed. Null: a later exception does not mark the span as failed. */
+  /**
+   * Value of `error.type`, which marks the span as failed. With null, the span is not marked as failed, even if an
+   * exception follows.
+   */
   readonly error?: string | null | undefined;
-  /** Name of a span event to add. The attributes then belong to the span event. */
+  /** Name of a span event to add. The attributes are then set on the span event instead of the span. */
   readonly eventName?: string;
 }
 
@@ -21,8 +24,8 @@ type Updates = { readonly [Type in WorkerEvent['type']]?: (event: EventOf<Type>)
 const MS_A_SECOND = 1_000;
 
 /**
- * Suspensions, cancels, known summaries, superseded passes and returned work are no errors. The calls of a lost turn are
- * no errors either, because the span of the turn has the reason.
+ * For each worker event, the changes of its span. Suspensions, cancels, reused summaries, superseded compactions and
+ * work handed back are not errors. If a worker loses its turn, only the span of the turn is marked, not its calls.
  */
 const UPDATES: Updates = {
   turn_settled: ({ outcome, code }) => ({
@@ -116,7 +119,7 @@ const UPDATES: Updates = {
   }),
 };
 
-/** @returns undefined if the event belongs to no span */
+/** Returns the span changes of an event. @returns undefined if the event belongs to no span */
 export function describeUpdate(event: WorkerEvent): SpanUpdate | undefined {
   const describe = UPDATES[event.type] as ((event: WorkerEvent) => SpanUpdate) | undefined;
   return describe?.(event);
@@ -128,13 +131,16 @@ export interface SpanStart {
   readonly name: string;
   readonly kind: SpanKind;
   readonly attributes: Attributes;
-  /** Attributes of the span and its children. */
+  /** Attributes of the span and of its child spans. */
   readonly shared?: Attributes;
 }
 
 type Starts = { readonly [Kind in SpanSubject['kind']]: (about: TracedOf<Kind>) => SpanStart };
 
-/** Name and attributes of each kind of span. A name never holds an id, so that trace viewers can group spans by name. */
+/**
+ * Name and attributes of each kind of span. A name never contains an id, so that trace viewers can group spans by
+ * name.
+ */
 const STARTS: Starts = {
   turn: ({ conversation, turn, agent, attempt }) => ({
     name: `${SPAN_NAMES.turn} ${agent}`,
@@ -178,7 +184,7 @@ const STARTS: Starts = {
 };
 
 export function describeStart(about: SpanSubject): SpanStart {
-  // Each entry is typed by its own kind, which an index by the union cannot express.
+  // TypeScript cannot express that the entry belongs to this kind of span.
   const describe = STARTS[about.kind] as (about: SpanSubject) => SpanStart;
   return describe(about);
 }

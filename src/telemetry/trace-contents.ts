@@ -11,7 +11,8 @@ type Contents = {
 };
 
 /**
- * A message part by the OpenTelemetry conventions for generative AI. Attributes are text, so a list is sent as JSON.
+ * Part of a message in the format of OpenTelemetry's conventions for generative AI. A list of parts is sent as JSON
+ * text, because attributes are texts.
  */
 type Part =
   | { readonly type: 'text'; readonly content: string }
@@ -30,14 +31,17 @@ const CONTENTS: Contents = {
   tool_answered: ({ content }) => ({ [GEN_AI_CONTENTS.toolResult]: content }),
 };
 
-/** Attributes with the contents of an event. */
+/** Creates span attributes with the message texts of an event. */
 export function describeContentSpan(event: ContentEvent, redact: Redact): Attributes {
-  // Each entry is typed by its own event, which an index by the union cannot express.
+  // TypeScript cannot express that the entry belongs to the type of this event.
   const describe = CONTENTS[event.type] as (event: ContentEvent) => Readonly<Record<string, string>>;
   return Object.fromEntries(Object.entries(describe(boundContent(event))).map(([name, text]) => [name, redact(text)]));
 }
 
-/** A summary is sent as a user message. Other media are left out: their text is in `content`. */
+/**
+ * Converts a message for a span. A summary becomes a user message. Images and other media are left out, because
+ * `content` has their text.
+ */
 function describeMessage({ role, content, toolCalls = [], toolCallId }: Message) {
   if (toolCallId !== undefined)
     return { role, parts: [{ type: 'tool_call_response', id: toolCallId, response: content } satisfies Part] };

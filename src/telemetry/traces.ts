@@ -22,12 +22,15 @@ import { describeContentSpan } from './trace-contents.ts';
 import { ERROR_TYPE } from './trace-names.ts';
 import { parseTraceParent, readCurrentTrace } from './trace-parent.ts';
 
-/** A span in progress. An event finds its span through the active context. */
+/** A span in progress. A worker event finds its span through OpenTelemetry's active context. */
 interface OpenSpan {
   readonly span: Span;
   readonly kind: SpanSubject['kind'];
   readonly shared: Attributes;
-  /** True once an event has set the status. A later exception is less precise, so it does not change the status. */
+  /**
+   * True once an event has set the status of the span. A later exception is less precise, so it does not change the
+   * status.
+   */
   hasEnded: boolean;
 }
 
@@ -39,13 +42,16 @@ export interface TracesOptions {
 
 export interface Traces {
   readonly tracing: Tracing;
-  /** Adds the outcome in an event to the span around it. */
+  /** Applies the outcome in a worker event to its span. */
   readonly listener: EventListener;
-  /** Adds contents to spans. Connect this listener only if the operator allowed contents in traces. */
+  /** Adds message texts to spans. Connect this listener only if the operator allowed texts in traces. */
   readonly contentListener: ContentListener;
 }
 
-/** Traces through the OpenTelemetry API. Spans go to the SDK that the process registered, or nowhere. */
+/**
+ * Creates spans through the OpenTelemetry API. They go to the SDK that the process registered. Without an SDK, they are
+ * dropped.
+ */
 export function createTraces({ secrets = [] }: TracesOptions = {}): Traces {
   const redact = createRedaction(secrets);
   const tracer = trace.getTracer('turnfold');
@@ -88,14 +94,20 @@ async function runInSpan<T>(tracer: Tracer, about: SpanSubject, work: () => Prom
   });
 }
 
-/** A model or tool call is a child of the active span. Work from a queue is a child of the span that requested the work. */
+/**
+ * Chooses the parent of a span. Model and tool calls are children of the active span. Work from a queue is a child of
+ * the span that requested the work.
+ */
 function chooseParent(about: SpanSubject): Context {
   if (about.kind === 'model_call' || about.kind === 'tool_call') return context.active();
   const requester = parseTraceParent(about.askedIn);
   return requester === undefined ? ROOT_CONTEXT : trace.setSpanContext(ROOT_CONTEXT, requester);
 }
 
-/** Links a resumed turn to its span before the suspension. Both spans are children of the same requester. */
+/**
+ * Links the span of a resumed turn to its span before the suspension. Both spans are children of the span that
+ * requested the turn.
+ */
 function linksOf(about: SpanSubject) {
   const former = about.kind === 'turn' ? parseTraceParent(about.suspendedIn) : undefined;
   return former === undefined ? [] : [{ context: former }];
@@ -119,12 +131,12 @@ function nameError(error: unknown): string {
   return isError(error) ? describeThrown(error).name : '_OTHER';
 }
 
-/** Limit of a flush: an exporter whose server is away must not keep a stopping process alive. */
+/** Time limit of a flush in ms. If the trace server is unreachable, a flush must not keep a stopping process alive. */
 const DEADLINE_MS = 2_000;
 
 /**
- * Flushes the registered SDK, which sends spans in batches. The SDK is not shut down: it belongs to the code that
- * registered it. The API has no flush, but every OpenTelemetry SDK has `forceFlush`.
+ * Sends the spans that the registered SDK still holds in its batch. The SDK is not shut down, because the code that
+ * registered it owns it. The OpenTelemetry API has no flush, but every SDK has `forceFlush`.
  */
 export async function flushSpans(): Promise<void> {
   const { promise: deadline, resolve } = Promise.withResolvers<void>();
@@ -132,7 +144,7 @@ export async function flushSpans(): Promise<void> {
   try {
     await Promise.race([findProvider().forceFlush?.(), deadline]);
   } catch {
-    // The SDK reports failures by its own diagnostics.
+    // Errors are ignored, because the SDK reports its failures itself.
   } finally {
     clearTimeout(timer);
   }

@@ -43,7 +43,7 @@ describe('a problem of a policy on trial names the option that was typed', () =>
     const policy = await writeTemporary('policy.yaml', 'summarizer: { models: [anthropic/claude-haiku-5-5] }');
     const stderr = await refusalOf('compact', '--policy', policy);
     expect(stderr).toContain(
-      `turnfold: invalid_policy: ${policy}:1: summarizer.models[0]: ANTHROPIC_API_KEY: set this or ANTHROPIC_API_KEY_FILE`,
+      `turnfold: invalid_policy: ${policy}:1: summarizer.models[0]: ANTHROPIC_API_KEY: not set, but `,
     );
   });
 });

@@ -115,7 +115,7 @@ describe('config check', () => {
     const findings = run.stdout.split('\n').filter((line) => line.startsWith('wrong'));
     expect(findings).toEqual([
       expect.stringContaining(
-        'invalid_policy: agents.agent-0.policy.summarizer.models[0]: ANTHROPIC_API_KEY: set this or ANTHROPIC_API_KEY_FILE',
+        'invalid_policy: agents.agent-0.policy.summarizer.models[0]: ANTHROPIC_API_KEY: not set, but ',
       ),
       expect.stringContaining('invalid_policy: agents.agent-1.policy.summarizer: native: '),
       ...[0, 1, 2].map(

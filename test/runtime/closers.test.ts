@@ -20,6 +20,6 @@ it('Closers close a resource that is added too late, and stop its opener', async
   const closed: unknown[] = [];
   const closers = new Closers((error) => closed.push(error));
   await closers.close();
-  expect(() => closers.add(() => closed.push('late'))).toThrow('closed before all was opened');
+  expect(() => closers.add(() => closed.push('late'))).toThrow('closed before all resources were opened');
   expect(closed).toEqual(['late']);
 });

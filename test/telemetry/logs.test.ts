@@ -127,7 +127,7 @@ describe('log catalogue', () => {
     const lines = logAll('debug', samples.lease_lost, { ...samples.lease_lost, why: 'canceled' });
     expect(lines.map(({ level, why, msg }) => [level, why, msg])).toEqual([
       ['warn', 'fenced', 'lease lost: turn is owned by another worker, or was erased'],
-      ['info', 'canceled', 'turn was canceled during its work'],
+      ['info', 'canceled', 'turn was canceled while it ran'],
     ]);
   });
 

@@ -4,7 +4,7 @@ import type { ApprovalRefusal } from '../../domain/proposal.ts';
 import { CALL_SECONDS, CONTEXT_TOKENS, COUNTS, counter, histogram, SUMMARY_TOKENS } from './metric-spec.ts';
 
 const STRATEGIES = ['trim', 'summarize', 'evict'];
-/** Outcomes of a pass that created no version, and therefore has no strategy. */
+/** Outcomes of a compaction pass that created no version of the context. Such a pass has no strategy. */
 const WITHOUT_VERSION = [
   'rejected',
   'expired',
@@ -18,7 +18,7 @@ const WITHOUT_VERSION = [
 ];
 const REFUSALS: readonly ApprovalRefusal['code'][] = ['invalid_input', 'proposal_stale', 'conversation_busy'];
 
-/** Metrics of passes: requests, outcomes, savings. */
+/** Metrics of compaction passes: requests, outcomes, savings. */
 export const PASS_METRICS = {
   passRequests: counter(
     'turnfold_pass_requests_total',
@@ -27,32 +27,32 @@ export const PASS_METRICS = {
   ),
   passBackoffs: counter(
     'turnfold_pass_backoffs_total',
-    'Passes that had a reason and were not requested: no expected gain, a backoff, or an open thinking loop.',
+    'Compaction passes that had a reason and were not requested: no expected gain, a backoff, or a model that is still thinking across tool calls.',
     { why: BACKOFF_CAUSES },
   ),
   backoffStarts: counter(
     'turnfold_backoff_starts_total',
-    'Backoffs after three passes in a row that gained too little.',
+    'Pauses of compaction (backoffs) after three passes in a row that gained too little.',
   ),
   passes: counter(
     'turnfold_passes_total',
-    'Ended compaction passes. trigger is the strongest reason, or none. superseded: ended by a restore or a takeover.',
+    'Ended compaction passes. trigger is the strongest reason, or none. superseded: ended by a restore, or taken over by a waiting turn.',
     { strategy: STRATEGIES, trigger: REASONS, outcome: ['committed', 'approved'] },
     { strategy: ['none'], trigger: ['none', ...REASONS], outcome: WITHOUT_VERSION },
   ),
   passFallbacks: counter(
     'turnfold_pass_fallbacks_total',
-    'Deviations of passes from their plan: missing summaries, eviction, a relaxed floor, or a takeover by a turn.',
+    'Deviations of compaction passes from their plan: missing summaries, eviction, a relaxed floor, or a takeover by a turn.',
     { fallback: PASS_FALLBACKS },
   ),
   passProposals: counter(
     'turnfold_pass_proposals_total',
-    'Versions that wait for a review instead of being committed. trigger is the strongest reason.',
+    'Compacted contexts that were proposed for review instead of being committed. trigger is the strongest reason.',
     { strategy: STRATEGIES, trigger: REASONS },
   ),
   approvalsRefused: counter(
     'turnfold_approvals_refused_total',
-    'Approvals that could not be carried out. The proposal keeps waiting.',
+    'Approvals of proposed compactions that could not be carried out. The proposal keeps waiting.',
     { code: REFUSALS },
   ),
   passDuration: histogram(
@@ -63,45 +63,45 @@ export const PASS_METRICS = {
   ),
   passTokensBefore: histogram(
     'turnfold_pass_before_tokens',
-    'Size of the context before a committed pass.',
+    'Size of the context before a committed compaction pass.',
     CONTEXT_TOKENS,
     { strategy: STRATEGIES },
   ),
   passTokensAfter: histogram(
     'turnfold_pass_after_tokens',
-    'Size of the context after a committed pass.',
+    'Size of the context after a committed compaction pass.',
     CONTEXT_TOKENS,
     { strategy: STRATEGIES },
   ),
   passSavedTokens: histogram(
     'turnfold_pass_saved_tokens',
-    'Tokens that a committed pass removed from the context, and so from every later request.',
+    'Tokens that a committed compaction pass removed from the context, and so from every later request.',
     CONTEXT_TOKENS,
     { strategy: STRATEGIES },
   ),
   archivedMessages: counter(
     'turnfold_archived_messages_total',
-    'Messages that committed passes removed from the context. The log keeps them.',
+    'Messages that committed compaction passes removed from the context. The log keeps them.',
     { strategy: STRATEGIES },
   ),
   passSequences: histogram(
     'turnfold_pass_sequences',
-    'Sequences that a pass planned to summarize. 0: the pass found no eligible sequence.',
+    'Runs of messages (sequences) that a compaction pass planned to summarize. 0: no run could be summarized.',
     COUNTS,
   ),
   passFanOut: histogram(
     'turnfold_pass_fan_out_jobs',
-    'Summarization jobs that a pass added to the queue at once.',
+    'Summarization jobs that a compaction pass added to the queue at once.',
     COUNTS,
   ),
   versionsRefused: counter(
     'turnfold_versions_refused_total',
-    'Invalid versions. check: found before the commit. provider: refused by the provider and rolled back.',
+    'Invalid versions of contexts. check: found before the commit. provider: refused by the provider and rolled back.',
     { by: ['check', 'provider'] },
   ),
 };
 
-/** Metrics of summaries: outcomes, authors, sizes. Their cost is among the model metrics. */
+/** Metrics of summaries: outcomes, authors, sizes. The cost of summaries is counted in the model metrics. */
 export const SUMMARY_METRICS = {
   summarizationJobs: counter(
     'turnfold_summarization_jobs_total',
@@ -116,12 +116,12 @@ export const SUMMARY_METRICS = {
   ),
   summariesWritten: counter(
     'turnfold_summaries_written_total',
-    'Summaries written. choice: first of the chain, or fallback after a failure or refusal.',
+    'Summaries written. choice: the preferred model, or a fallback after a failure or refusal.',
     { summarizer: [], choice: [] },
   ),
   summarySourceTokens: histogram(
     'turnfold_summarization_source_tokens',
-    'Size of the sequences that were summarized.',
+    'Size of the message runs (sequences) that were summarized.',
     CONTEXT_TOKENS,
   ),
   summaryTokens: histogram('turnfold_summarization_result_tokens', 'Size of the summaries written.', SUMMARY_TOKENS),
@@ -129,34 +129,37 @@ export const SUMMARY_METRICS = {
 
 const POLICY = { policy: [] };
 
-/** Metrics of a shadow policy, present only while one is measured. */
+/**
+ * Metrics of a shadow policy, a second policy that is measured and never applied. Present only while one is
+ * configured.
+ */
 export const SHADOW_METRICS = {
   shadowPasses: counter(
     'turnfold_shadow_passes_total',
-    'Passes at which a shadow policy was measured, once for each policy. error: the measurement failed.',
+    'Compaction passes at which a shadow policy was measured, once for each policy. error: the measurement failed.',
     { ...POLICY, strategy: [], outcome: [] },
   ),
   shadowTokensBefore: histogram(
     'turnfold_shadow_before_tokens',
-    'Size of the context before a measured pass.',
+    'Size of the context before a measured compaction pass.',
     CONTEXT_TOKENS,
     POLICY,
   ),
   shadowTokensAfter: histogram(
     'turnfold_shadow_after_tokens',
-    'Size of the context after a measured pass under each policy. Unchanged if the policy creates no version.',
+    'Size of the context after a measured compaction pass under each policy. Unchanged if the policy creates no version.',
     CONTEXT_TOKENS,
     POLICY,
   ),
   shadowSummaries: histogram(
     'turnfold_shadow_summaries',
-    'Summaries in the context after a measured pass under each policy.',
+    'Summaries in the context after a measured compaction pass under each policy.',
     COUNTS,
     POLICY,
   ),
   shadowEvictedTokens: counter(
     'turnfold_shadow_evicted_tokens_total',
-    'Tokens that measured passes evicted without a summary, under each policy.',
+    'Tokens that measured compaction passes evicted without a summary, under each policy.',
     POLICY,
   ),
 };

@@ -47,7 +47,7 @@ export const TURN_METRICS = {
   toolCallDuration: histogram('turnfold_tool_call_duration_seconds', 'Duration of tool calls.', CALL_SECONDS),
 };
 
-/** Labels of model metrics. Their values appear with the first call of a model. */
+/** Labels of the model metrics. A series appears with the first call of its model. */
 const CALLS = { purpose: [], model: [] };
 
 /** Metrics of model calls: outcomes, durations, tokens, cost, and the quality of our size estimates. */

@@ -3,10 +3,13 @@ import { QUARANTINE_SETS } from '../../domain/ports/sweep-store.ts';
 import { QUEUES } from '../../jobs/queues.ts';
 import { counter, gauge } from './metric-spec.ts';
 
-/** Each role has the queue of the same name. */
+/** The name of each worker role is also the name of its queue. */
 const ROLES = Object.values(QUEUES);
 
-/** Places with fixed names. Summarizers and measures add a place at their first failure, which `rate` does not see. */
+/**
+ * Values of the label `where` with fixed names. Names of summarizers and gauges appear only at their first failure,
+ * which Prometheus' `rate` does not see.
+ */
 const FAILURE_PLACES = [
   'store',
   'connection',
@@ -24,11 +27,11 @@ const FAILURE_PLACES = [
   'content listener',
 ];
 
-/** Metrics of workers: leases, held writes, failures. */
+/** Metrics of workers: lost leases, retried writes, failures. */
 export const WORKER_METRICS = {
   leasesLost: counter(
     'turnfold_leases_lost_total',
-    'Turns and passes that a worker stopped because it no longer owned them. gone: erased. canceled: no failure.',
+    'Turns and compaction passes that a worker stopped because it no longer owned them. gone: erased. canceled: by a client, which is no failure.',
     { what: ['turn'], why: ['fenced', 'gone', 'canceled', 'expired'] },
     { what: ['pass'], why: ['fenced', 'gone'] },
   ),
@@ -39,7 +42,7 @@ export const WORKER_METRICS = {
   ),
   leasesReturned: counter(
     'turnfold_leases_returned_total',
-    'Unfinished turns, passes and summaries that a stopping worker handed back. Turns that must run alone are handed back too. cut_off: a call was aborted.',
+    'Unfinished turns, compaction passes and summaries that a stopping worker handed back. Turns that must run alone are handed back too. cut_off: a call was aborted.',
     { what: ['turn', 'pass', 'summary'], cut_off: ['true', 'false'] },
   ),
   jobReclaims: counter(
@@ -58,7 +61,7 @@ export const WORKER_METRICS = {
   ),
   recordsQuarantined: counter(
     'turnfold_records_quarantined_total',
-    'Unreadable records set aside, by the set that named them. key: a whole Redis key.',
+    'Unreadable records set aside, by the Redis set that listed them. key: a whole Redis key was unreadable.',
     { set: QUARANTINE_SETS },
   ),
   jobsDropped: counter('turnfold_jobs_dropped_total', 'Unreadable jobs removed from their queue.', { queue: ROLES }),
@@ -74,7 +77,7 @@ export const WORKER_METRICS = {
   ),
 };
 
-/** Gauges that every worker shows about itself. Their sum over the workers is meaningful. */
+/** Gauges of one worker. Their sum over all workers is meaningful. */
 export const WORKER_GAUGES = {
   concurrency: gauge(
     'turnfold_worker_concurrency',
@@ -96,9 +99,9 @@ export const WORKER_GAUGES = {
 };
 
 /**
- * Gauges of the state that all workers share. The worker that owns the measuring lease shows them.
- * So each series exists once and Redis is asked once, for any number of replicas. While the lease moves, two workers
- * or no worker may show them for some seconds. Queries take the max, and alerts the max over a minute.
+ * Gauges of state that all workers share. Only the worker that owns the measuring lease shows them. So each series
+ * exists once and Redis is queried once, for any number of workers. While the lease moves, two workers or no worker may
+ * show them for some seconds. Dashboard queries take the maximum, and alerts the maximum over a minute.
  */
 export const SHARED_GAUGES = {
   waitingTurns: gauge('turnfold_waiting_turns', 'Conversations whose next turn waits for a worker.'),
@@ -113,9 +116,9 @@ export const SHARED_GAUGES = {
   ),
   openPasses: gauge(
     'turnfold_open_passes',
-    'Passes that are requested or in progress. Passes that wait for approval do not count.',
+    'Compaction passes that are requested or in progress. Passes that wait for approval do not count.',
   ),
-  oldestOpenPass: gauge('turnfold_oldest_open_pass_age_seconds', 'Age of the oldest open pass.'),
+  oldestOpenPass: gauge('turnfold_oldest_open_pass_age_seconds', 'Age of the oldest open compaction pass.'),
   failedTurns: gauge(
     'turnfold_failed_turns',
     'Turns that failed in the last seven days, including those that were re-driven.',
@@ -127,12 +130,12 @@ export const SHARED_GAUGES = {
   ),
   overdueEntries: gauge(
     'turnfold_overdue_entries',
-    'Turns, passes, scheduled turns and idle conversations that are past their time and that no sweep has processed.',
+    'Turns, compaction passes, scheduled turns and idle conversations that are past their time and that no sweep has processed.',
     'kind',
   ),
   oldestOverdueEntry: gauge(
     'turnfold_oldest_overdue_entry_age_seconds',
-    'Delay of the oldest overdue turn, pass or scheduled turn. Idle conversations do not count.',
+    'Delay of the oldest overdue turn, compaction pass or scheduled turn. Idle conversations do not count.',
   ),
   oldestOverdueErase: gauge(
     'turnfold_oldest_overdue_erase_age_seconds',
@@ -151,6 +154,6 @@ export const SHARED_GAUGES = {
     'turnfold_redis_evicted_keys',
     'Keys that Redis has evicted since it started. Every evicted key is lost data.',
   ),
-  /** Named as in BullMQ's own exporter, so that its dashboards work. */
+  /** Metric name of BullMQ's own exporter, so that existing dashboards work. */
   jobs: gauge('bullmq_job_count', 'Jobs in the queues by state.', 'queue', 'state'),
 };
