@@ -8,32 +8,41 @@ export interface DemoScript {
   readonly system: string;
   readonly tools: readonly Tool[];
   readonly turns: readonly ScriptedTurn[];
-  /** Messages that are appended before the first turn. */
+  /** Messages that the demo appends before the first turn. */
   readonly opening: readonly Message[];
-  /** Window minus reserved output, in tokens. */
+  /** Tokens available for a request: the model's window minus the reserved output. */
   readonly usable: number;
 }
 
-/** Names of demo agents begin with this prefix, and names of other agents must not. */
+/** Prefix of the names of demo agents. No other agent may have a name with this prefix. */
 export const DEMO_PREFIX = 'turnfold-demo-';
 
 const RESERVE_TOKENS = 1_000;
-/** Share of the usable window that starts a pass. */
+/** Fraction of the usable window at which a compaction starts. */
 export const THRESHOLD_SHARE = 0.65;
-/** Share of the usable window that a pass compacts to. */
+/** Fraction of the usable window to which a compaction reduces the context. */
 export const TARGET_SHARE = 0.4;
 const RESULT_SHARE = 0.15;
 const MAX_RESULT_TOKENS = 8_000;
-/** A recorded turn may have hundreds of calls, far more than the default allows. */
+/**
+ * Maximum number of steps in a demo turn. A recorded turn may have hundreds of calls, far more than the default
+ * allows.
+ */
 const MAX_STEPS = 2_000;
 
 export interface DemoAgentOptions {
   readonly isCompacted: boolean;
-  /** Makes a provider's model that replaces the script, with a window small enough for compaction. */
+  /**
+   * Creates a provider's model to use instead of the script. The model gets a small window, so that compaction
+   * happens.
+   */
   readonly makeModel?: ((window: Pick<ModelProfile, 'windowTokens' | 'outputCapTokens'>) => Model) | undefined;
 }
 
-/** The agent of the demo. Its model follows a script, so no API key is needed. Everything else is as in production. */
+/**
+ * Creates the agent of the demo. Its model follows a script, so no API key is needed. Everything else is as in
+ * production.
+ */
 export function createDemoAgent(name: string, script: DemoScript, { isCompacted, makeModel }: DemoAgentOptions): Agent {
   const { usable } = script;
   const policy: PolicyInput = {
@@ -58,22 +67,25 @@ export function createDemoAgent(name: string, script: DemoScript, { isCompacted,
   };
 }
 
-/** Longest tool result in tokens. Longer results are clipped. */
+/** Maximum size of a tool result in tokens. Longer results are clipped. */
 export function maxResultTokens(usable: number): number {
   return Math.min(MAX_RESULT_TOKENS, Math.floor(usable * RESULT_SHARE));
 }
 
-/** A scripted tool call. Its arguments are encoded as JSON when the call is made. */
+/** A tool call in the script of the demo. The arguments are encoded as JSON when the call is made. */
 export interface ScriptedCall {
   readonly name: string;
   readonly arguments: Readonly<Record<string, unknown>> | string;
 }
 
-/** A scripted turn: input, rounds of tool calls, and an answer made from the real tool results. */
+/**
+ * A turn in the script of the demo: its input, rounds of tool calls, and a function that writes the answer from the
+ * tool results.
+ */
 export interface ScriptedTurn {
   readonly ask: string;
   readonly rounds: readonly (readonly ScriptedCall[])[];
-  /** Text beside the calls of each round. */
+  /** Texts that accompany the tool calls, one for each round. */
   readonly remarks?: readonly string[];
   readonly answer: (results: readonly string[]) => string;
 }
@@ -84,15 +96,16 @@ export function turnIdOf(index: number): string {
 }
 
 /**
- * Follows the script. Turn and step come from the idempotency key (`…/turn/accepted/model-n`), so a retried step gets the
- * same answer at any context size.
+ * Creates a model that follows the script. It finds turn and step in the idempotency key (`…/turn/accepted/model-n`),
+ * so a retried step gets the same answer, whatever the context contains.
  */
 export function decideFrom(turns: readonly ScriptedTurn[]): (request: ModelRequest) => ModelAnswer {
   return ({ idempotencyKey, messages }) => {
     const found = /\/turn-(\d+)\/\d+\/model-(\d+)$/.exec(idempotencyKey);
     const turn = turns[Number(found?.[1]) - 1];
     const step = Number(found?.[2]);
-    if (turn === undefined) throw new Error(`no scripted turn for ${idempotencyKey}`);
+    if (turn === undefined)
+      throw new Error(`the script of the demo has no turn for the idempotency key ${idempotencyKey}`);
     const round = turn.rounds[step - 1];
     if (round === undefined) return { content: turn.answer(lastResults(messages)), toolCalls: [] };
     return {

@@ -14,17 +14,20 @@ import { workspaceTools } from './workspace-agent.ts';
 
 const QUESTION_USABLE_TOKENS = 13_000;
 const MAX_USABLE_TOKENS = 27_904;
-/** Largest window as a share of the appended tokens, so that compaction must happen. */
+/** Maximum size of the demo's window as a fraction of the appended tokens, so that compaction must happen. */
 const WINDOW_SHARE = 0.25;
 const SYSTEM =
   'You explain the sources of this project to a newcomer. Look into the files with your tools before you answer, name the paths, and say what you decided to read and why.';
 
-/** Tells a checkout from an installed package, which has no `src`. */
+/** True in a checkout of the repository, false in an installed package, which has no `src`. */
 export function isCheckout(root: string): boolean {
   return existsSync(join(root, 'src'));
 }
 
-/** Questions about the code of turnfold: `src` in a checkout, `dist` in an installed package. */
+/**
+ * Loads the built-in script with questions about the code of turnfold. The code is in `src` in a checkout and in `dist`
+ * in an installed package.
+ */
 export async function loadQuestionScript(root: string): Promise<DemoScript> {
   const code: CodeFolder = isCheckout(root) ? { path: 'src', extension: '.ts' } : { path: 'dist', extension: '.js' };
   return {
@@ -37,8 +40,8 @@ export async function loadQuestionScript(root: string): Promise<DemoScript> {
 }
 
 /**
- * A recorded conversation, in a window of at most a quarter of its tokens. A short conversation gets a larger window, in
- * which a pass can reach its target.
+ * Loads a script that plays back a recorded conversation. The window has at most a quarter of its tokens, or more if
+ * the conversation is too short for a compaction to succeed.
  * @param number line number, from 1
  * @throws invalid_input
  */
@@ -46,9 +49,13 @@ export async function loadPlaybackScript(line: string, number: number): Promise<
   const conversation = readConversationLine(line, number);
   const playback = playBack(conversation);
   if (playback.turns.length === 0) {
-    throw new TurnfoldError('invalid_input', 'messages: no user message to play back, expected at least one', {
-      field: 'messages',
-    });
+    throw new TurnfoldError(
+      'invalid_input',
+      'messages: playback needs at least one user message, but the conversation has none',
+      {
+        field: 'messages',
+      },
+    );
   }
   const counter = await loadTokenCounter('o200k_base');
   const weights = await Promise.all(
@@ -67,8 +74,8 @@ interface RoleWeight {
 }
 
 /**
- * The smallest window in which a pass can reach its target. System prompt, tools and live user message must fit below the
- * target, and the next answer must not start another pass.
+ * Returns the smallest window in which a compaction can reach its target size. System prompt, tools and the current
+ * user message must be smaller than the target, and the next answer must not start another compaction.
  */
 function leastWindow(weights: readonly RoleWeight[], fixedTokens: number): number {
   const largest = (role: Role): number =>
@@ -77,7 +84,10 @@ function leastWindow(weights: readonly RoleWeight[], fixedTokens: number): numbe
   return Math.ceil(Math.max(floor / TARGET_SHARE, (floor + largest('assistant')) / THRESHOLD_SHARE));
 }
 
-/** The largest window within `WINDOW_SHARE` of the appended tokens. A smaller window clips more of a result, hence the loop. */
+/**
+ * Returns the largest window within `WINDOW_SHARE` of the appended tokens. A smaller window clips tool results more,
+ * which reduces the tokens again, so the function tries several sizes.
+ */
 function fitWindow(weights: readonly RoleWeight[]): number {
   const most = { system: 0, user: Infinity, assistant: Infinity, summary: Infinity };
   for (let usable = MAX_USABLE_TOKENS; ; ) {
@@ -89,7 +99,7 @@ function fitWindow(weights: readonly RoleWeight[]): number {
   }
 }
 
-/** The tools as a request describes them, to count their tokens. */
+/** Describes the tools as a request does, to count their tokens. */
 function describeTools(tools: Playback['tools']): unknown {
   return tools.map(({ name, description, input }) => ({
     name,

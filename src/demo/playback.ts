@@ -4,10 +4,10 @@ import type { Message, ToolCall } from '../domain/message.ts';
 import type { ConversationLine } from '../wire/conversation-line.ts';
 import type { ScriptedTurn } from './demo-agent.ts';
 
-/** A script that repeats the inputs, calls and results of a recorded conversation. */
+/** A script that repeats the inputs, tool calls and tool results of a recorded conversation. */
 export interface Playback {
   readonly system: string;
-  /** Messages before the first user message. */
+  /** Recorded messages before the first user message. */
   readonly opening: readonly Message[];
   readonly turns: readonly ScriptedTurn[];
   readonly tools: readonly Tool[];
@@ -38,7 +38,10 @@ export function playBack({ messages }: ConversationLine): Playback {
   };
 }
 
-/** Text before calls becomes their remark. Text after the last round becomes the answer. */
+/**
+ * Converts a recorded turn to a script. Text before a round of calls accompanies those calls. Text after the last round
+ * becomes the answer.
+ */
 function scriptTurn({ ask, answers }: RecordedTurn): ScriptedTurn {
   const rounds: ToolCall[][] = [];
   const remarks: string[] = [];
@@ -54,7 +57,10 @@ function scriptTurn({ ask, answers }: RecordedTurn): ScriptedTurn {
   return { ask: ask === '' ? '(empty)' : ask, rounds, remarks, answer: () => closing };
 }
 
-/** One tool per recorded name. A repeated call gets the recorded results in order. */
+/**
+ * Creates one tool for each recorded tool name. If a call was recorded several times, its results are returned in the
+ * recorded order.
+ */
 function recordTools(messages: readonly Message[]): Tool[] {
   const results = new Map(
     messages.flatMap((message) => (message.toolCallId === undefined ? [] : [[message.toolCallId, message]])),
@@ -80,7 +86,10 @@ function recordTools(messages: readonly Message[]): Tool[] {
   }));
 }
 
-/** Identifies a call by name and arguments. White space does not count, because a tool receives parsed arguments. */
+/**
+ * Identifies a call by its tool name and arguments. White space in the arguments is ignored, because a tool receives
+ * parsed arguments.
+ */
 function callKey(name: string, json: string): string {
   try {
     return `${name}\n${JSON.stringify(JSON.parse(json))}`;

@@ -2,13 +2,13 @@ import { readdir, readFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { ScriptedTurn } from './demo-agent.ts';
 
-/** `src` in a checkout, `dist` in an installed package. */
+/** Folder with the code of turnfold: `src` in a checkout, `dist` in an installed package. */
 export interface CodeFolder {
   readonly path: 'src' | 'dist';
   readonly extension: '.ts' | '.js';
 }
 
-/** Folders that the questions are about, with a text to search for in each. */
+/** Folders of the code that the demo's questions are about, each with a text to search for. */
 const ROOMS = [
   { path: 'domain', text: 'throw new TurnfoldError' },
   { path: 'domain/compaction', text: 'export function' },
@@ -35,7 +35,7 @@ const DEPENDENCIES = [
   'asciichart',
   'zod',
   'yaml',
-  // An installed package has no development dependencies. These replace them.
+  // Packages whose READMEs the questions quote if the development dependencies are not installed.
   'pino',
   'undici',
 ] as const;
@@ -43,8 +43,8 @@ const README_QUESTIONS = 9;
 const EXCERPT_CHARACTERS = 9_000;
 
 /**
- * The conversation of the demo. Questions about the sources make tool calls, which passes summarize. Questions about the
- * READMEs of dependencies leave nothing to summarize, so passes evict.
+ * Writes the questions of the demo's conversation. Questions about the code lead to tool calls, which a compaction can
+ * summarize. Questions about READMEs have no tool calls, so a compaction evicts them.
  */
 export async function writeQuestions(root: string, code: CodeFolder): Promise<ScriptedTurn[]> {
   const rooms = await Promise.all(ROOMS.map((room) => roomTurns(root, code, room)));
@@ -81,7 +81,10 @@ async function roomTurns(
   return [overview, usage];
 }
 
-/** Two turns about a README that the question quotes. A turn of one answer leaves nothing to summarize. */
+/**
+ * Writes two turns about a README that is quoted in the question. Each turn has one answer and no tool call, so there
+ * is nothing to summarize.
+ */
 function readmeTurns(name: string, readme: string): ScriptedTurn[] {
   const excerpt = readme.slice(0, EXCERPT_CHARACTERS).toWellFormed();
   const headings = [...readme.matchAll(/^#+ +(.+)$/gm)].map((match) => match[1]?.trim() ?? '');
@@ -109,12 +112,15 @@ function firstSentence(text: string): string {
   return prose?.trim() ?? 'its first lines do not say.';
 }
 
-/** Accepts code, and not the type declarations beside built files. */
+/** True for files with code, false for the type declarations beside compiled files. */
 function isCode(name: string, { extension }: CodeFolder): boolean {
   return name.endsWith(extension) && !name.endsWith('.d.ts');
 }
 
-/** Reads the README of a dependency, which npm may have hoisted. @returns undefined if it is not installed */
+/**
+ * Reads the README of a dependency, which npm may have installed in a parent folder. @returns undefined if the package
+ * is not installed
+ */
 async function readReadme(root: string, dependency: string): Promise<string | undefined> {
   for (let folder = root; ; folder = dirname(folder)) {
     const files = await readdir(join(folder, 'node_modules', dependency)).catch(() => undefined);

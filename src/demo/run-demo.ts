@@ -4,21 +4,20 @@ import { isSettled, type TurnView } from '../domain/turn.ts';
 import { type DemoScript, turnIdOf } from './demo-agent.ts';
 import type { DemoRun, SizedRequest } from './report.ts';
 
-/** Limit for the end of one turn, and for the end of the last pass. */
+/** How long to wait for the end of one turn, and for the end of the last compaction, in ms. */
 const TURN_WAIT_MS = 60_000;
 const POLL_MS = 100;
 
 export interface DemoProgress {
-  /** Number of the turn, from 1. */
   readonly number: number;
   readonly of: number;
-  /** Tokens of the turn's last request. */
+  /** Size of the turn's last model request in tokens. */
   readonly tokens: number;
   readonly version: number;
   readonly view: TurnView;
 }
 
-/** Runs one conversation turn by turn and reads its result from Redis. */
+/** Runs the turns of one conversation one after the other and reads the results from Redis. */
 export async function runConversation(
   client: TurnfoldClient,
   agent: Agent,
@@ -31,7 +30,8 @@ export async function runConversation(
     const id = turnIdOf(index);
     await client.enqueueTurn({ conversation, agent: agent.name, input: turn.ask, turn: id });
     const view = await client.result(conversation, id, { waitMs: TURN_WAIT_MS });
-    if (!isSettled(view.state)) throw new Error(`${id} did not settle within ${TURN_WAIT_MS} ms: it is ${view.state}`);
+    if (!isSettled(view.state))
+      throw new Error(`turn ${id} did not settle within ${TURN_WAIT_MS} ms. Its state is ${view.state}`);
     const { size } = await client.describe(conversation);
     const requestTokens = view.requestTokens.at(-1) ?? 0;
     onProgress({ number: index + 1, of: turns.length, tokens: requestTokens, version: size.version, view });
@@ -40,7 +40,7 @@ export async function runConversation(
   return await readRun(client, conversation, turns.length);
 }
 
-/** Soft passes run beside the turns. The last one may still be in flight after the last answer. */
+/** Waits for a compaction that is still in flight after the last answer, because compactions run beside the turns. */
 async function waitForPass(client: TurnfoldClient, conversation: string): Promise<void> {
   const until = Date.now() + TURN_WAIT_MS;
   while ((await client.describe(conversation)).passId !== undefined && Date.now() < until) {
@@ -68,7 +68,10 @@ async function readRun(client: TurnfoldClient, conversation: string, turns: numb
   };
 }
 
-/** A request over the window is not sent, so its size is read from the failure of its turn. */
+/**
+ * Reads the size of a request that was larger than the window from the failure of its turn, because the request was not
+ * sent.
+ */
 function refusedRequest({ failure }: TurnView): SizedRequest[] {
   const tokens = failure?.details?.tokens;
   return typeof tokens === 'number' ? [{ tokens, isSent: false }] : [];

@@ -10,13 +10,19 @@ const HELP =
   'I follow a script and need no key. Ask me: `list <folder>`, `read <file>` or `search <text> in <folder>`.';
 
 export interface WorkspaceAgentOptions {
-  /** Merged over the agent's own policy, which is small to make passes visible. */
+  /**
+   * Settings that override the agent's own policy. That policy has small limits, so that compactions become
+   * visible.
+   */
   readonly policy?: PolicyInput;
-  /** Default: a script that understands three commands. */
+  /** Model to use instead of the built-in script, which understands three commands. */
   readonly model?: Model;
 }
 
-/** The built-in agent of `dev`. Its script understands three commands, which real tools run on the files under `root`. */
+/**
+ * Creates the built-in agent of `turnfold dev`. Its script understands three commands, which tools carry out on the
+ * files under `root`.
+ */
 export function createWorkspaceAgent(
   root: string,
   { policy = {}, model = scriptedModel({ decide }) }: WorkspaceAgentOptions = {},
@@ -54,7 +60,7 @@ function readCommand(text: string): { name: string; arguments: string } | undefi
 const MAX_MATCHES = 60;
 const SKIPPED = new Set(['node_modules', '.git', 'dist', 'coverage']);
 
-/** Tools that read the files under `root` and nothing outside it. */
+/** Creates tools that read files under `root` and nothing outside of `root`. */
 export function workspaceTools(root: string): Tool[] {
   const list = defineTool({
     name: 'list',
@@ -84,10 +90,11 @@ export function workspaceTools(root: string): Tool[] {
   return [list, read, search] as Tool[];
 }
 
-/** @throws Error for a path outside the root */
+/** Resolves a path below the root. @throws Error for a path outside of the root */
 function inside(root: string, path: string): string {
   const full = resolve(root, path);
-  if (full !== root && !full.startsWith(root + sep)) throw new Error(`${path} is outside the workspace`);
+  if (full !== root && !full.startsWith(root + sep))
+    throw new Error(`the path ${path} is outside the workspace. Use a path below the workspace`);
   return full;
 }
 

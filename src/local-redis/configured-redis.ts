@@ -9,7 +9,8 @@ import type { LocalRedis } from './local-redis.ts';
 const ANSWER_TIMEOUT_MS = 5_000;
 
 /**
- * The Redis at REDIS_URL. No other source replaces it, because work would run against the wrong database.
+ * Connects to the Redis at REDIS_URL. If that Redis is unreachable, no other one is used, because the work would run
+ * against the wrong database.
  * @throws LocalRedisError `redis_url_invalid` or `redis_unreachable`, TurnfoldError `redis_denied` for a refused login
  */
 export async function useConfiguredRedis(location: RedisLocation): Promise<LocalRedis> {
@@ -38,12 +39,16 @@ export async function useConfiguredRedis(location: RedisLocation): Promise<Local
   }
 }
 
-/** The address without secrets. @throws LocalRedisError without the address, because a mistyped one may hold a password */
+/**
+ * Removes user and password from a Redis address.
+ * @throws LocalRedisError for an invalid address, which the error does not quote, because a mistyped address may
+ * contain a password
+ */
 export function redactUrl(url: string): string {
   const address = readRedisAddress(url);
   if (address !== undefined) return showAddress(address);
   throw new LocalRedisError('redis_url_invalid', {
-    message: 'REDIS_URL is not the address of a Redis.',
+    message: 'REDIS_URL is not a valid Redis address.',
     hint: `Expected ${REDIS_ADDRESS_FORMS}.`,
   });
 }

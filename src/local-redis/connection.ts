@@ -10,16 +10,19 @@ import { proveWrites } from '../redis/server-checks.ts';
 
 export interface ServerIdentity {
   readonly name: 'Redis' | 'Valkey';
-  /** "unknown" if an ACL forbids INFO. */
+  /** Version that the server reports, or "unknown" if an ACL forbids INFO. */
   readonly version: string;
-  /** For Valkey: the Redis version that it is compatible with. Undefined if an ACL forbids INFO. */
+  /**
+   * Redis version that the server is compatible with, which differs from `version` for Valkey. Undefined if an ACL
+   * forbids INFO.
+   */
   readonly redisVersion: string | undefined;
   readonly pid: number | undefined;
 }
 
 /**
- * Opens one connection, runs `use` and closes it, all within `timeoutMs`. Sentinels lead to their master. There are no
- * retries, because each caller has its own.
+ * Opens one connection, runs `use` and closes the connection, all within `timeoutMs`. If the address names Sentinels,
+ * the connection leads to their master. Nothing is retried, because the callers have their own retries.
  * @throws the error of the server or the network
  */
 export async function withConnection<T>(
@@ -28,7 +31,8 @@ export async function withConnection<T>(
   use: (client: Redis | Cluster) => Promise<T>,
 ): Promise<T> {
   const client = openRedis(location, { failsFast: true, isLazy: true, isTriedOnce: true, connectTimeoutMs: timeoutMs });
-  // connect() rejects with "Connection is closed.", or over Sentinels never. The reason arrives as an event.
+  // ioredis rejects `connect()` with "Connection is closed.", and over Sentinels never. The actual reason arrives as an
+  // event.
   let reason: Error | undefined;
   client.on('error', (error: Error) => {
     reason = error;
@@ -45,7 +49,10 @@ export async function withConnection<T>(
   }
 }
 
-/** Asks for name and version. If an ACL forbids INFO, the version is unknown. @throws if PING gets no answer */
+/**
+ * Reads the name and version of a server. If an ACL forbids INFO, the version is unknown. @throws if PING gets no
+ * answer
+ */
 export async function identifyServer(client: Redis | Cluster): Promise<ServerIdentity> {
   await client.ping();
   return parseIdentity(await client.info('server').catch(() => ''));
@@ -68,11 +75,12 @@ const PAUSE_MS = 500;
 const ANSWER_MS = 1_000;
 
 /**
- * Polls a Redis without limit until it accepts writes. The pauses do not keep the process alive.
- * @throws redis_denied if Redis refuses the login, or its ACL a command of workers
+ * Waits without limit until Redis accepts writes. The waiting does not keep the process alive.
+ * @throws redis_denied if Redis refuses the login, or its ACL forbids a command that workers need
  */
 export async function waitUntilWritable(location: RedisLocation): Promise<void> {
-  // The refusal is checked without ioredis, which prints a warning at each failed login.
+  // Checks whether Redis refuses the login. The check does not use ioredis, which prints a warning at each failed
+  // login.
   while (await findRefusal(location)) await delay(PAUSE_MS, undefined, { ref: false });
   while (!(await isWritable(location))) await delay(PAUSE_MS, undefined, { ref: false });
 }
@@ -87,7 +95,7 @@ async function isWritable(location: RedisLocation): Promise<boolean> {
   } catch (cause) {
     const error = nameRedisError(cause);
     if (isTurnfoldError(error, 'redis_denied')) throw error;
-    // A full Redis counts as writable here: the store reports it with an error of its own.
+    // A full Redis counts as writable here, because the store reports a full Redis with its own error.
     return isTurnfoldError(error, 'redis_full');
   }
 }

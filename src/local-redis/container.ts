@@ -7,21 +7,21 @@ import type { LocalRedis, SourceRequest } from './local-redis.ts';
 const REDIS_PORT = 6379;
 const ENGINE_TIMEOUT_MS = 2_000;
 const ANSWER_TIMEOUT_MS = 5_000;
-/** Limit for pulling the image and starting. A blocked registry may never answer. */
+/** Time limit in ms for pulling the image and starting the container. A blocked registry may never answer. */
 const START_TIMEOUT_MS = 120_000;
 
 /**
- * Runs Redis in a container. The reaper of testcontainers removes the container some seconds after this process ends in any
- * way. The Redis has a password, because testcontainers publishes ports on every interface of the host.
+ * Starts Redis in a container. Testcontainers removes the container some seconds after this process ends, however it
+ * ends. The Redis has a password, because testcontainers publishes ports on every network interface of the host.
  */
 export async function startInContainer(request: SourceRequest): Promise<LocalRedis> {
   const { GenericContainer, Wait, getContainerRuntimeClient } = await importTestcontainers();
   await within(ENGINE_TIMEOUT_MS, getContainerRuntimeClient()).catch((error: unknown) => {
-    throw new SourceUnavailableError(`no container engine answers (${describeCause(error)})`);
+    throw new SourceUnavailableError(`no container engine such as Docker answers (${describeCause(error)})`);
   });
   request.signal.throwIfAborted();
   const isReaped = request.env['TESTCONTAINERS_RYUK_DISABLED'] !== 'true';
-  const limit = isReaped ? '' : ' (without a reaper it outlives a killed process)';
+  const limit = isReaped ? '' : ' (the cleanup of testcontainers is off, so the container outlives a killed process)';
   request.log(`starting ${request.image} in a container${limit}`);
   const password = randomBytes(24).toString('hex');
   const starting = new GenericContainer(request.image)
@@ -30,7 +30,7 @@ export async function startInContainer(request: SourceRequest): Promise<LocalRed
     .withWaitStrategy(Wait.forLogMessage(/ready to accept connections/i))
     .start();
   const container = await within(START_TIMEOUT_MS, starting, request.signal).catch((error: unknown) => {
-    void starting.then(remove, () => undefined); // removes a container that starts after the timeout
+    void starting.then(remove, () => undefined); // If the container starts after the timeout, it is removed again.
     request.signal.throwIfAborted();
     throw new SourceUnavailableError(`${request.image} did not start: ${describeCause(error)}`);
   });
@@ -62,7 +62,10 @@ async function remove(container: StartedTestContainer): Promise<void> {
   await container.stop({ remove: true, removeVolumes: true, timeout: 0 });
 }
 
-/** Imports testcontainers on demand. The import takes 0.3 s, and an installed turnfold lacks this development dependency. */
+/**
+ * Imports testcontainers only when it is needed. The import takes 0.3 s, and the package is a development dependency
+ * that an installed turnfold lacks.
+ */
 async function importTestcontainers(): Promise<typeof import('testcontainers')> {
   try {
     return await import('testcontainers');

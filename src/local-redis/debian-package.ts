@@ -11,15 +11,18 @@ import { startLocalServer } from './local-server.ts';
 const run = promisify(execFile);
 
 /**
- * Debian's package `redis-server` holds only the service. The program is `redis-check-rdb` of `redis-tools`, which acts as
- * the server under the name `redis-server`.
+ * Debian package with the Redis program. The package `redis-server` contains only the service definition. The program
+ * is `redis-check-rdb` in `redis-tools`, which acts as the server when it is called `redis-server`.
  */
 const PACKAGE = 'redis-tools';
 const PROGRAM = 'redis-check-rdb';
-/** Longest chain: redis-tools → libsystemd0 → libcap2. */
+/** Maximum depth of package dependencies. The longest chain is redis-tools → libsystemd0 → libcap2. */
 const MAX_DEPENDENCY_DEPTH = 4;
 
-/** Runs the distribution's Redis, unpacked into the cache folder without root. */
+/**
+ * Starts the Redis of the Linux distribution. Its package is downloaded and unpacked into the cache folder, without
+ * root.
+ */
 export async function startFromPackage(request: SourceRequest): Promise<LocalRedis> {
   if (!hasApt()) throw new SourceUnavailableError('not a Debian or Ubuntu system');
   const folder = join(request.cacheDir, 'redis', await nameSystem());
@@ -28,21 +31,27 @@ export async function startFromPackage(request: SourceRequest): Promise<LocalRed
   return startLocalServer({ ...server, libraryPath: await findLibraryPath(folder) }, request);
 }
 
-/** Name of the cache folder. Each system has its own, because libraries of another release would not fit. */
+/**
+ * Chooses the name of the cache folder. Each distribution release has its own, because libraries of another release
+ * would not work.
+ */
 async function nameSystem(): Promise<string> {
   const release = await readFile('/etc/os-release', 'utf8').catch(() => '');
   const field = (name: string): string | undefined => new RegExp(`^${name}="?([\\w.-]+)`, 'm').exec(release)?.[1];
   return [field('ID') ?? 'debian', field('VERSION_ID') ?? field('VERSION_CODENAME') ?? 'rolling', arch()].join('-');
 }
 
-/** Fills a staging folder and renames it into the cache, so that the cache is whole or absent. */
+/**
+ * Unpacks into a temporary folder and then renames that folder into the cache, so that the cache is complete or
+ * absent.
+ */
 async function fillCache(folder: string, request: SourceRequest): Promise<void> {
   const parent = join(folder, '..');
   const staging = await mkdir(parent, { recursive: true })
     .then(() => mkdtemp(join(parent, '.staging-')))
     .catch((error: unknown) => {
       throw new SourceUnavailableError(
-        `the cache folder cannot be written, set XDG_CACHE_HOME: ${describeCause(error)}`,
+        `the cache folder cannot be written. Set XDG_CACHE_HOME to another folder: ${describeCause(error)}`,
       );
     });
   try {
@@ -67,17 +76,20 @@ async function unpackServer(tree: string, apt: Apt): Promise<void> {
     const dependencies = await Promise.all(files.map((file) => apt.listMissingDependencies(file)));
     wanted = [...new Set(dependencies.flat())].filter((name) => !seen.has(name));
   }
-  throw new SourceUnavailableError(`libraries not found: ${(await listMissingLibraries(tree)).join(', ')}`);
+  throw new SourceUnavailableError(
+    `the package needs shared libraries that were not found: ${(await listMissingLibraries(tree)).join(', ')}`,
+  );
 }
 
-/** Moves the unpacked server into the cache. If another run was faster, its folder stays and is used. */
+/** Moves the unpacked server into the cache. If another process was faster, its folder stays and is used. */
 async function publish(tree: string, folder: string): Promise<void> {
   try {
     await rename(tree, folder);
   } catch {
-    // The folder exists already: another run has just made it, or an earlier system release left it.
+    // The target folder exists already: another process has just created it, or it is left over from an earlier release
+    // of the system.
     if (await canRun(folder)) return;
-    await rename(folder, `${tree}-before`); // removed with the staging folder
+    await rename(folder, `${tree}-before`); // The renamed folder is removed together with the temporary folder.
     await rename(tree, folder);
   }
 }
@@ -97,7 +109,7 @@ async function listMissingLibraries(tree: string): Promise<string[]> {
   return [...stdout.matchAll(/^[ \t]*(\S+) => not found/gm)].map(([, name]) => name ?? '');
 }
 
-/** `lib` and `usr/lib`, each with its architecture folder such as x86_64-linux-gnu. */
+/** Lists the library folders `lib` and `usr/lib`, each with its architecture folder such as x86_64-linux-gnu. */
 async function findLibraryPath(folder: string): Promise<string> {
   const roots = [join(folder, 'usr/lib'), join(folder, 'lib')];
   const found = await Promise.all(
@@ -113,7 +125,7 @@ function serverPath(folder: string): string {
   return join(folder, 'usr/bin/redis-server');
 }
 
-/** Location of the system tools, which PATH may hide. */
+/** Folders of the system tools, which the PATH of the caller may lack. */
 const SYSTEM_PATH = '/usr/sbin:/usr/bin:/sbin:/bin';
 const TOOL_TIMEOUT_MS = 120_000;
 const NETWORK_OPTIONS = ['Acquire::Retries=1', 'Acquire::http::Timeout=15', 'Acquire::https::Timeout=15'];
@@ -124,12 +136,12 @@ export function hasApt(): boolean {
   return ['apt-get', 'dpkg-deb', 'dpkg-query', 'ldd'].every((tool) => existsSync(`/usr/bin/${tool}`));
 }
 
-/** Access to the distribution's packages without root. Writes only into `folder`. */
+/** Access to the packages of the distribution without root. Writes only into `folder`. */
 export interface Apt {
-  /** Downloads packages, which apt verifies by signature. @returns their files */
+  /** Downloads packages. apt verifies their signatures. @returns the downloaded files */
   download(names: readonly string[]): Promise<string[]>;
   unpack(file: string, into: string): Promise<void>;
-  /** Names of the dependencies that are not installed. */
+  /** Lists the dependencies of a package that are not installed. */
   listMissingDependencies(file: string): Promise<string[]>;
 }
 
@@ -149,7 +161,7 @@ export function openApt(folder: string, request: Pick<SourceRequest, 'env' | 'si
     return (await readdir(into)).map((name) => join(into, name));
   }
 
-  /** Fetches package lists into `folder`, because the system's lists belong to root. */
+  /** Downloads package lists into `folder`, because the lists of the system belong to root. */
   async function fetchOwnLists(): Promise<void> {
     const lists = join(folder, 'lists');
     const cache = join(folder, 'cache');
@@ -187,11 +199,14 @@ export function openApt(folder: string, request: Pick<SourceRequest, 'env' | 'si
 
   async function isInstalled(name: string): Promise<boolean> {
     const query = runTool('dpkg-query', ['-W', '-f', '${db:Status-Status}\\n', name]);
-    return (await query.catch(() => '')).split('\n').includes('installed'); // exits with 1 for an unknown name
+    return (await query.catch(() => '')).split('\n').includes('installed'); // dpkg exits with 1 for an unknown name
   }
 }
 
-/** `Depends: libc6 (>= 2.34), a:any | b` → libc6, a. The first alternative is the distribution's choice. */
+/**
+ * Parses the dependencies of a package: `Depends: libc6 (>= 2.34), a:any | b` → libc6, a. The first alternative is the
+ * distribution's choice.
+ */
 export function parseDependencies(fields: string): string[] {
   const entries = fields.replaceAll(/^[\w-]+:/gm, ',').split(',');
   return entries.map((entry) => /^\s*([a-z0-9][a-z0-9+.-]*)/.exec(entry)?.[1]).filter((name) => name !== undefined);

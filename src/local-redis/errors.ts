@@ -3,7 +3,7 @@ export type LocalRedisErrorCode = 'redis_url_invalid' | 'redis_unreachable' | 'r
 export class LocalRedisError extends Error {
   override readonly name = 'LocalRedisError';
   readonly code: LocalRedisErrorCode;
-  /** Advice to a person. */
+  /** Advice for a person on what to do. */
   readonly hint: string;
 
   constructor(code: LocalRedisErrorCode, details: { message: string; hint: string; cause?: unknown }) {
@@ -13,14 +13,14 @@ export class LocalRedisError extends Error {
   }
 }
 
-/** A source of Redis does not work on this machine. The caller tries the next source. */
+/** One way to start Redis does not work on this machine. The caller tries the next way. */
 export class SourceUnavailableError extends Error {
   override readonly name = 'SourceUnavailableError';
 }
 
 export function describeCause(cause: unknown): string {
   if (cause instanceof AggregateError) return cause.errors.map(describeCause).join('; ');
-  // The error of a Cluster says only that all nodes failed.
+  // The error of a Redis Cluster says only that all nodes failed. The reason is in `lastNodeError`.
   if (cause instanceof Error && 'lastNodeError' in cause) return describeCause(cause.lastNodeError);
   return cause instanceof Error ? cause.message || cause.name : String(cause);
 }

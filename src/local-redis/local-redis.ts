@@ -1,18 +1,21 @@
-/** Sources of a temporary Redis, in the order in which they are tried. */
+/** Ways to start a temporary Redis, in the order in which they are tried. */
 export const SOURCES = ['path', 'container', 'package'] as const;
 export type Source = (typeof SOURCES)[number];
 
 export interface LocalRedis {
-  /** Address, possibly with a password. Never log it. */
+  /** Address of the Redis, which may contain a password. Never log it. */
   readonly url: string;
   readonly source: 'configured' | Source;
-  /** Text without credentials: "Redis 7.0.15 from PATH, port 41233". */
+  /** Describes the Redis without credentials: "Redis 7.0.15 from PATH, port 41233". */
   readonly description: string;
-  /** Process id of a server that was started here. */
+  /** Process id of the server, if this process started it. */
   readonly pid?: number;
-  /** Folder that `stop` removes. */
+  /** Data folder, which `stop` removes. */
   readonly dataDir?: string;
-  /** Stops a Redis that was started here and removes its data. Does nothing to a configured one. Idempotent. */
+  /**
+   * Stops a Redis that this process started, and removes its data. Does nothing to a Redis at REDIS_URL. Can be called
+   * repeatedly.
+   */
   stop(): Promise<void>;
 }
 
@@ -25,12 +28,12 @@ export interface SourceRequest {
   readonly signal: AbortSignal;
 }
 
-/** @throws SourceUnavailableError if this source does not work on this machine */
+/** Starts a Redis in one of the ways. @throws SourceUnavailableError if this way does not work on this machine */
 export type StartSource = (request: SourceRequest) => Promise<LocalRedis>;
 
 /**
- * Durable as in production: append-only file, synced every second. `noeviction`, because a queue must not lose keys. No
- * snapshots, which would only add forks and writes.
+ * Arguments for a Redis that is as durable as in production. The append-only file is synced every second. `noeviction`
+ * is set, because a queue must not lose keys. Snapshots are off, because they would only add forks and writes.
  */
 export const DEFAULT_SERVER_ARGS: readonly string[] = [
   '--appendonly',

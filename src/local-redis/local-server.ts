@@ -13,25 +13,30 @@ import { launchServer, type ServerProcess } from './server-process.ts';
 const READY_TIMEOUT_MS = 10_000;
 const PING_TIMEOUT_MS = 1_000;
 const PING_PAUSE_MS = 20;
-/** Tries to start on a free port. Another process may take the port first, but hardly three times in a row. */
+/**
+ * How often a start on a free port is tried. Another process may take the port first, but hardly three times in a
+ * row.
+ */
 const PORT_ATTEMPTS = 3;
 
 export interface ServerBinary {
   readonly path: string;
   readonly source: Source;
-  /** Words for the description, such as "from PATH". */
+  /** Origin of the program for the description, such as "from PATH". */
   readonly origin: string;
   readonly libraryPath?: string;
 }
 
 /**
- * Starts `binary` on a free port of 127.0.0.1 in a temporary data folder and waits until it answers.
- * @throws SourceUnavailableError if the server does not answer or is too old. Nothing is left behind then.
+ * Starts the program `binary` on a free port of 127.0.0.1, with a temporary data folder, and waits until it answers.
+ * @throws SourceUnavailableError if the server does not answer or is too old. The process and its folder are then
+ * removed.
  */
 export async function startLocalServer(binary: ServerBinary, request: SourceRequest): Promise<LocalRedis> {
   for (let attempt = 1; ; attempt++) {
     const port = await findFreePort();
-    // CONFIG GET dir returns the real path, and the tmpdir of macOS is a link.
+    // Resolves links in the path, because CONFIG GET dir returns the real path, and the temporary folder of macOS is a
+    // link.
     const dataDir = await realpath(await mkdtemp(join(tmpdir(), 'turnfold-redis-')));
     const url = `redis://127.0.0.1:${port}`;
     const server = launchServer({
@@ -53,7 +58,7 @@ export async function startLocalServer(binary: ServerBinary, request: SourceRequ
       };
     } catch (error) {
       await server.stop();
-      await rm(dataDir, { recursive: true, force: true }); // without /bin/sh nothing else removes it
+      await rm(dataDir, { recursive: true, force: true }); // Without /bin/sh, nothing else removes the folder.
       request.signal.throwIfAborted();
       if (error instanceof SourceUnavailableError) throw error;
       const isPortTaken = /address already in use/i.test(server.lastOutput());
@@ -66,12 +71,18 @@ export async function startLocalServer(binary: ServerBinary, request: SourceRequ
   }
 }
 
-/** Arguments that tie the server to this process. They come last, because the last one wins. */
+/**
+ * Server arguments that tie the server to this process. They come last, because Redis uses the last value of an
+ * argument.
+ */
 function ownArgs(port: number, dataDir: string): string[] {
   return ['--bind', '127.0.0.1', '--port', String(port), '--dir', dataDir, '--daemonize', 'no', '--logfile', ''];
 }
 
-/** The supervising shell needs `sleep` and `rm`, which the caller's PATH may lack. */
+/**
+ * Environment of the server. The shell that supervises the server needs `sleep` and `rm`, which the caller's PATH may
+ * lack.
+ */
 function serverEnv(binary: ServerBinary, env: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
   const path = [env['PATH'], '/usr/bin', '/bin'].filter(Boolean).join(':');
   return { PATH: path, LC_ALL: 'C', ...(binary.libraryPath && { LD_LIBRARY_PATH: binary.libraryPath }) };
@@ -91,14 +102,14 @@ async function waitUntilReady({ server, url, dataDir, signal }: Startup): Promis
     const identity = await withConnection({ url }, PING_TIMEOUT_MS, async (client) => {
       const answer = await identifyServer(client);
       const [, dir] = await client.config('GET', 'dir');
-      return dir === dataDir ? answer : undefined; // another folder: another server has taken the port
-    }).catch(() => undefined); // refused or still loading
+      return dir === dataDir ? answer : undefined; // another folder: another server has the port
+    }).catch(() => undefined); // The server refused the connection or is still loading.
     if (identity !== undefined) return identity;
     await delay(PING_PAUSE_MS, undefined, { signal: giveUp });
   }
 }
 
-/** Rejects an old server, which the store would refuse. The caller then tries the next source. */
+/** Refuses a server that is too old for turnfold. The caller then tries the next way to start one. */
 function checkVersion(path: string, { name, version, redisVersion }: ServerIdentity): void {
   if (redisVersion === undefined || isAtLeast(redisVersion, LEAST_REDIS)) return;
   const what = name === 'Redis' ? `Redis ${version}` : `${name} ${version}, compatible with Redis ${redisVersion}`;
@@ -121,14 +132,17 @@ async function findFreePort(): Promise<number> {
 
 const SERVER_NAMES = ['redis-server', 'valkey-server'];
 
-/** Runs a server that is installed on this machine. */
+/** Starts a Redis server that is installed on this machine. */
 export async function startFromPath(request: SourceRequest): Promise<LocalRedis> {
   const path = await findOnPath(SERVER_NAMES, request.env['PATH'] ?? '');
   if (path === undefined) throw new SourceUnavailableError(`no ${SERVER_NAMES.join(' or ')} on PATH`);
   return startLocalServer({ path, source: 'path', origin: 'from PATH' }, request);
 }
 
-/** The first of `names` on `searchPath`. Relative and empty entries are skipped for safety. */
+/**
+ * Finds the first of `names` in the folders of `searchPath`. Relative and empty folder names are skipped for
+ * safety.
+ */
 export async function findOnPath(names: readonly string[], searchPath: string): Promise<string | undefined> {
   const folders = searchPath.split(delimiter).filter(isAbsolute);
   for (const candidate of names.flatMap((name) => folders.map((folder) => join(folder, name)))) {

@@ -16,7 +16,10 @@ import {
 } from './local-redis.ts';
 import { startFromPath } from './local-server.ts';
 
-/** The image of docker-compose.yml, so that tests run what deployments run. */
+/**
+ * Docker image of a temporary Redis, the same as in docker-compose.yml, so that tests use the version that deployments
+ * use.
+ */
 export const DEFAULT_IMAGE = 'redis:7.4.7-alpine';
 
 const STARTERS: Readonly<Record<Source, StartSource>> = {
@@ -26,27 +29,31 @@ const STARTERS: Readonly<Record<Source, StartSource>> = {
 };
 
 export interface ProvideRedisOptions {
-  /** REDIS_URL. An empty text counts as absent. If set, no other source is tried. */
+  /** Address of an existing Redis. If it is set and not empty, no temporary Redis is started. */
   readonly redisUrl?: string | undefined;
   readonly redisTls?: RedisTls | undefined;
-  /** Default: process.env. PATH, HOME and XDG_CACHE_HOME are read, and apt-get gets all of it for proxies. */
+  /**
+   * Environment variables (default: process.env). PATH, HOME and XDG_CACHE_HOME are read. apt-get gets all of them,
+   * because they may configure proxies.
+   */
   readonly env?: NodeJS.ProcessEnv;
-  /** Sources to try, in order. Default: all. */
+  /** Ways to start a temporary Redis, in the order in which they are tried (default: all). */
   readonly sources?: readonly Source[];
-  /** Arguments of redis-server, which override the defaults. */
+  /** Arguments of redis-server that override the defaults. */
   readonly serverArgs?: readonly string[];
   readonly container?: { readonly image: string };
-  /** Folder for unpacked packages. Default: turnfold in $XDG_CACHE_HOME or ~/.cache. */
+  /** Folder for unpacked packages (default: `turnfold` in $XDG_CACHE_HOME or ~/.cache). */
   readonly cacheDir?: string;
-  /** Receives a line for each slow step, each unusable source and the chosen Redis. */
+  /** Receives one line for each slow step, for each way that does not work, and for the Redis that is used. */
   readonly log?: (line: string) => void;
   readonly signal?: AbortSignal;
 }
 
 /**
- * Finds or starts a Redis that answers PING: the one at `redisUrl`, or the first source that works.
- * @throws LocalRedisError `redis_url_invalid` or `redis_unreachable` for `redisUrl`, `redis_unavailable` with the reason of
- * each source, or the reason of the signal
+ * Finds or starts a Redis that answers PING: the one at `redisUrl`, or a temporary one started in the first way that
+ * works.
+ * @throws LocalRedisError `redis_url_invalid` or `redis_unreachable` for `redisUrl`, `redis_unavailable` with the
+ * reason of each failed way, or the reason of the signal
  */
 export async function provideRedis(options: ProvideRedisOptions = {}): Promise<LocalRedis> {
   const log = options.log ?? (() => undefined);
@@ -72,7 +79,10 @@ async function startFirst(sources: readonly Source[], request: SourceRequest): P
   }
   const osRelease = await readFile('/etc/os-release', 'utf8').catch(() => '');
   const hint = describeInstallation(platform(), osRelease);
-  throw new LocalRedisError('redis_unavailable', { message: `No Redis found (${reasons.join(', ')}). ${hint}`, hint });
+  throw new LocalRedisError('redis_unavailable', {
+    message: `No Redis could be started (${reasons.join(', ')}). ${hint}`,
+    hint,
+  });
 }
 
 function completeRequest(options: ProvideRedisOptions, log: (line: string) => void): SourceRequest {
@@ -87,13 +97,13 @@ function completeRequest(options: ProvideRedisOptions, log: (line: string) => vo
   };
 }
 
-/** The cache folder of the user. By the XDG specification, a relative path counts as absent. */
+/** Returns the user's cache folder. By the XDG specification, a relative path in XDG_CACHE_HOME is ignored. */
 function findCacheHome(env: NodeJS.ProcessEnv): string {
   const cacheHome = env['XDG_CACHE_HOME'] ?? '';
   return isAbsolute(cacheHome) ? cacheHome : join(env['HOME'] || homedir(), '.cache');
 }
 
-/** Package commands by ID or ID_LIKE of /etc/os-release. */
+/** Commands that install Redis, by the ID or ID_LIKE of the distribution in /etc/os-release. */
 const INSTALL_COMMANDS: readonly (readonly [ids: readonly string[], command: string])[] = [
   [['debian', 'ubuntu'], 'sudo apt-get update && sudo apt-get install redis-server'],
   [['fedora', 'rhel', 'centos'], 'sudo dnf install valkey (or: sudo dnf install redis)'],
@@ -102,7 +112,7 @@ const INSTALL_COMMANDS: readonly (readonly [ids: readonly string[], command: str
   [['suse', 'opensuse'], 'sudo zypper install redis'],
 ];
 
-/** Explains how to install Redis on this system. @param osRelease text of /etc/os-release, or "" */
+/** Explains how to install Redis on this system. @param osRelease the text of /etc/os-release, or "" */
 export function describeInstallation(system: NodeJS.Platform, osRelease: string): string {
   const others = 'start Docker, or set REDIS_URL=redis://host:6379.';
   const command = findCommand(system, osRelease);

@@ -37,7 +37,7 @@ const SUPERVISOR = [
   'rm -rf "$folder"',
 ].join('\n');
 
-/** A busy or frozen server does not react to SIGTERM. It gets a SIGKILL after this time. */
+/** Seconds after SIGTERM until a busy or frozen server gets SIGKILL. */
 const GRACE_SECONDS = 3;
 const KEPT_OUTPUT_CHARS = 4_000;
 
@@ -45,21 +45,21 @@ export interface ServerCommand {
   readonly binary: string;
   readonly args: readonly string[];
   readonly env: NodeJS.ProcessEnv;
-  /** Data folder of the server, which is removed when the server ends. */
+  /** Data folder of the server, removed when the server ends. */
   readonly folder: string;
 }
 
 export interface ServerProcess {
-  /** Aborts when the server has ended for any reason. */
+  /** Aborts when the server has ended, for any reason. */
   readonly ended: AbortSignal;
-  /** The last lines of the server's output, for errors. */
+  /** Returns the last lines that the server printed, for error messages. */
   lastOutput(): string;
   stop(): Promise<void>;
 }
 
 export function launchServer({ binary, args, env, folder }: ServerCommand): ServerProcess {
   const shellArgs = ['-c', SUPERVISOR, 'turnfold-redis', folder, String(GRACE_SECONDS), binary, ...args];
-  // detached: Ctrl-C reaches this process alone, which can finish while Redis still runs.
+  // Starts the shell detached, so that Ctrl-C reaches only this process, which can then finish while Redis still runs.
   const supervisor = spawn('/bin/sh', shellArgs, { env, detached: true, stdio: ['pipe', 'pipe', 'ignore'] });
   const exited = Promise.race([once(supervisor, 'exit'), once(supervisor, 'close')]);
   const ended = new AbortController();
@@ -67,18 +67,18 @@ export function launchServer({ binary, args, env, folder }: ServerCommand): Serv
   supervisor.stdout.setEncoding('utf8').on('data', (text: string) => {
     output = (output + text).slice(-KEPT_OUTPUT_CHARS);
   });
-  // Only the server has the other end of this pipe, so a close means that the server has ended.
+  // Only the server holds the other end of this pipe, so the pipe closes when the server has ended.
   supervisor.stdout.once('close', () => {
     ended.abort();
     supervisor.stdin.end();
   });
   supervisor.stdin.on('error', () => {
-    // EPIPE: the shell has ended already.
+    // Writing fails with EPIPE if the shell has ended already.
   });
   exited.catch((error: Error) => {
-    output += error.message; // no /bin/sh
+    output += error.message; // This machine has no /bin/sh.
   });
-  // A forgotten `stop` must not keep this process alive. Its end stops the server, too.
+  // A caller that forgets `stop` must still be able to exit. When this process exits, the server stops.
   supervisor.unref();
   (supervisor.stdin as Socket).unref();
   (supervisor.stdout as Socket).unref();

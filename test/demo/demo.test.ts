@@ -102,7 +102,7 @@ describe('a playback', () => {
 
   test.each([
     ['no conversation', '', /invalid_input: --file: .* has no conversation/],
-    ['no question', '{"messages":[{"role":"assistant","content":"hi"}]}', /invalid_input: messages: no user message/],
+    ['no question', '{"messages":[{"role":"assistant","content":"hi"}]}', /invalid_input: messages: playback needs at least one user message/],
     ['no JSON', 'hello', /invalid_input: line 1: not JSON/],
     ['no JSON further down', '\n\nhello', /playing back line 3 of [^]*invalid_input: line 3: not JSON/],
   ])('the demo refuses a file with %s', async (_, content, words) => {

@@ -67,7 +67,7 @@ describe('a script decides', () => {
   test.each(['_/demo/turn-03/1/model-1', '_/demo/other/1/model-1', ''])(
     'the demo script fails for the unknown step %j',
     (key) => {
-      expect(() => decide(request(key))).toThrow('no scripted turn');
+      expect(() => decide(request(key))).toThrow('has no turn');
     },
   );
 });

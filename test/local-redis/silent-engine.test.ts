@@ -9,6 +9,6 @@ test('provideRedis gives up a container engine that does not answer', async () =
 
   await expect(provideRedis({ sources: ['container'] })).rejects.toMatchObject({
     code: 'redis_unavailable',
-    message: expect.stringContaining('no container engine answers (no answer within 2000 ms)'),
+    message: expect.stringContaining('no container engine such as Docker answers (no answer within 2000 ms)'),
   });
 });
