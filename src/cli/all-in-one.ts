@@ -17,14 +17,14 @@ import { listenForSignals, unlessInterrupted } from './interruption.ts';
 import { type Output, reportError } from './output.ts';
 import { PROCESS_WAIT_MS, waitForRedis } from './redis-outage.ts';
 
-/** Redis, workers and client in one process. */
+/** A Redis, all worker roles and a client in one process. */
 export interface AllInOne {
   readonly redis: LocalRedis;
   readonly workers: Workers;
   readonly client: OpenClient;
-  /** Aborts at SIGTERM or SIGINT. Then `withAllInOne` closes everything without waiting for `use`. */
+  /** Aborts at SIGTERM or SIGINT. Then `withAllInOne` closes everything, and does not wait for the callback `use`. */
   readonly interrupted: AbortSignal;
-  /** Passes SIGINT to a handler instead of stopping. `undefined` restores the default. */
+  /** Sends SIGINT to the given handler instead of stopping the process. `undefined` restores the default. */
   readonly takeInterrupts: (handler: (() => void) | undefined) => void;
 }
 
@@ -39,7 +39,7 @@ export interface AllInOneOptions {
 }
 
 /**
- * Opens a Redis (REDIS_URL or a temporary one), all workers and a client, and closes them in reverse order after `use`.
+ * Opens a Redis (REDIS_URL or a temporary one), all workers and a client. Closes them in reverse order after `use`.
  * @throws invalid_config if other workers or turns use that Redis, Interruption after a signal
  */
 export async function withAllInOne<T>(options: AllInOneOptions, use: (all: AllInOne) => Promise<T>): Promise<T> {
@@ -63,10 +63,10 @@ export async function withAllInOne<T>(options: AllInOneOptions, use: (all: AllIn
     );
     closers.unshift(() => client.close());
     const result = await unlessInterrupted(use({ redis, workers, client, interrupted, takeInterrupts }), interruption);
-    interrupted.throwIfAborted(); // a signal closes the prompt, and `use` then returns as at the end of the input
+    interrupted.throwIfAborted(); // A signal closes the prompt, and `use` then returns as at the end of the input.
     return result;
   } finally {
-    // If one close fails, the other closers still run.
+    // Closes the remaining resources even if one of them fails to close.
     for (const close of closers) await close().catch((error: unknown) => reportError(output, error));
     await flushSpans();
     stopListening();
@@ -81,7 +81,7 @@ interface ConfiguredWait {
   readonly signal: AbortSignal;
 }
 
-/** Waits for the Redis at REDIS_URL. A temporary Redis needs no wait. */
+/** Waits until the Redis at REDIS_URL answers. A temporary Redis has answered already. */
 async function waitForConfigured<T>(
   { config: { redisUrl, redisTls }, ...parts }: ConfiguredWait,
   open: () => Promise<T>,
@@ -92,8 +92,8 @@ async function waitForConfigured<T>(
 }
 
 /**
- * A worker fails turns of agents that it does not know, so a trial must not run on a Redis that others use. Turns of an
- * interrupted demo do not count: no caller waits for them.
+ * Refuses a Redis that others use. A worker fails the turns of agents that it does not know, so a trial must not run
+ * beside other work. Turns of an interrupted demo are ignored, because no caller waits for them.
  * @throws invalid_config
  */
 async function checkExclusiveUse(
@@ -106,11 +106,13 @@ async function checkExclusiveUse(
   const foreign = [...others.agents].filter(([agent]) => !known.includes(agent) && !agent.startsWith(DEMO_PREFIX));
   if (foreign[0] !== undefined) {
     const names = foreign.map(([agent]) => agent).join(', ');
-    const why = `the database has turns for ${names}. This process does not know that agent and would fail its turns`;
+    const why = `the database has turns for ${names}. This process does not know that agent and would fail those turns`;
     throw refuse(why, ` To see what waits, run: ${describeCommand(foreign[0][1])}`);
   }
   if (others.turnWorkers === 0) return;
-  throw refuse(`${others.turnWorkers} other turn workers are connected. Each side would take the other's turns`);
+  throw refuse(
+    `${others.turnWorkers} other turn workers are connected. They and this process would take each other's turns`,
+  );
 }
 
 function describeCommand({ tenant, id }: ConversationRef): string {

@@ -41,7 +41,7 @@ const MORE_HELP = [
 
 /**
  * Runs one command line in this process.
- * @param args without the name of the program
+ * @param args the arguments, without the name of the program
  * @returns the exit code
  */
 export async function runCommandLine(args: readonly string[], output: Output): Promise<number> {
@@ -54,7 +54,7 @@ export async function runCommandLine(args: readonly string[], output: Output): P
     .configureOutput({ writeOut: output.text, writeErr })
     .description(ABOUT)
     .version(readPackageFacts().version)
-    .enablePositionalOptions() // `show --version 3` is an option of show
+    .enablePositionalOptions() // allows `--version` as an option of `show`
     .showHelpAfterError('(see --help)')
     .addHelpText('after', MORE_HELP);
   addCommands(program, runner);
@@ -75,19 +75,22 @@ export function addCommands(program: Command, runner: CommandRunner): void {
   addCheckCommands(program, runner);
 }
 
-/** True if the arguments hold `--json`. The command line need not parse. */
+/** True if the arguments contain `--json`. Works even if the command line is invalid. */
 export function asksJson(args: readonly string[]): boolean {
   const end = args.indexOf('--');
   return args.slice(0, end === -1 ? undefined : end).includes('--json');
 }
 
-/** Reports a usage error as JSON. Without `--json`, commander has printed it already. @returns the exit code */
+/**
+ * Reports a wrong command line as JSON. Without `--json`, the library commander has already printed the error. @returns
+ * the exit code
+ */
 function reportUsage(output: Output, error: unknown, isJson: boolean): number {
   if (!(error instanceof CommanderError)) return reportError(output, error, isJson);
   if (isJson && error.exitCode !== 0) {
     const isHelp = error.code === 'commander.help';
     const message = isHelp ? 'expected a command, see turnfold help' : error.message.replace(/^error: /, '');
-    // Commander gives the name of the option or argument in its message only.
+    // The error of commander contains the name of the option or argument only in its message.
     const [, option, argument] = /option '(--[\w-]+)|argument '(\w+)'/.exec(message) ?? [];
     const field = option ?? argument;
     reportError(output, new TurnfoldError('invalid_input', message, field === undefined ? {} : { field }), isJson);

@@ -1,6 +1,6 @@
 import { type Command, InvalidArgumentError } from 'commander';
 
-/** Repeats the roles of `workers-options`, because loading that module would slow down help. */
+/** Copy of the role names in `workers-options`, because loading that module would slow down `--help`. */
 export const ALL_ROLES = 'turn,compaction,summarization';
 
 export function withJsonOption(command: Command, what = 'JSON'): Command {
@@ -11,7 +11,7 @@ export function withContextOption(command: Command): Command {
   return command.option('--context <json>', 'context of the turn, for tools and system prompts (@path reads a file)');
 }
 
-/** @returns a parser of whole numbers of at least `least` */
+/** Creates a parser of whole numbers. @param least the smallest allowed number */
 export function numberFrom(least: 0 | 1): (text: string) => number {
   return (text) => {
     const value = Number(text);

@@ -6,13 +6,13 @@ export interface ConversationFile {
   readonly path: string;
   readonly output: Output;
   readonly json?: boolean | undefined;
-  /** Called with the error of a conversation. Returns the error to report, or throws to end the command. */
+  /** Receives the error of a conversation. Returns the error to print, or throws to end the command. */
   readonly onRefusal?: (error: unknown) => unknown;
 }
 
 /**
- * Handles each conversation of a file. A refused conversation is reported, and the others are still handled.
- * @returns the exit code: 1 if a conversation was refused
+ * Processes each conversation of a file. An invalid conversation is reported, and the others are still processed.
+ * @returns the exit code: 1 if a conversation was invalid
  */
 export async function eachConversation(
   { path, output, json, onRefusal = (error) => error }: ConversationFile,

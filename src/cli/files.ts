@@ -7,7 +7,7 @@ import { TurnfoldError } from '../domain/errors.ts';
 const STDIN = '-';
 
 interface NumberedLine {
-  /** From 1, blank lines included. */
+  /** Line number from 1, with blank lines counted. */
   readonly number: number;
   readonly line: string;
 }
@@ -47,7 +47,7 @@ export async function readTextFile(path: string): Promise<string> {
   }
 }
 
-/** Rejects a folder, which can be opened but not read. */
+/** Opens a file. Refuses a folder, which can be opened but not read. */
 async function openFile(path: string): Promise<FileHandle> {
   let file: FileHandle | undefined;
   try {
@@ -63,7 +63,7 @@ async function openFile(path: string): Promise<FileHandle> {
 const FILE_ERRORS: Readonly<Record<string, string>> = {
   ENOENT: 'no such file',
   EACCES: 'permission denied',
-  EISDIR: 'it is a folder',
+  EISDIR: 'it is a folder, but a file is needed',
 };
 
 function unreadable(path: string, cause: unknown): TurnfoldError {

@@ -1,7 +1,7 @@
 import { constants } from 'node:os';
 import type { Interface } from 'node:readline/promises';
 
-/** A signal asked this process to stop. */
+/** Error that a signal such as SIGTERM caused: the process was asked to stop. */
 export class Interruption extends Error {
   override readonly name = 'Interruption';
   readonly signal: NodeJS.Signals;
@@ -11,7 +11,7 @@ export class Interruption extends Error {
     this.signal = signal;
   }
 
-  /** The exit code that shells give to a process that a signal ended. */
+  /** Exit code of a process that a signal ended, by the convention of shells. */
   get exitCode(): number {
     return 128 + constants.signals[this.signal];
   }
@@ -20,12 +20,15 @@ export class Interruption extends Error {
 export interface SignalListener {
   readonly interruption: Promise<Interruption>;
   readonly interrupted: AbortSignal;
-  /** Passes SIGINT to a handler instead of stopping. `undefined` restores the default. */
+  /** Sends SIGINT to the given handler instead of stopping the process. `undefined` restores the default. */
   readonly takeInterrupts: (handler: (() => void) | undefined) => void;
   readonly stopListening: () => void;
 }
 
-/** The first SIGTERM or SIGINT asks to stop. The second one ends the process by Node's default. */
+/**
+ * Listens for SIGTERM and SIGINT. The first signal asks the process to stop. After the first signal, Node's default
+ * applies: a second one ends the process.
+ */
 export function listenForSignals(): SignalListener {
   const { promise: interruption, resolve } = Promise.withResolvers<Interruption>();
   const interrupting = new AbortController();
@@ -48,12 +51,12 @@ export function listenForSignals(): SignalListener {
   return { interruption, interrupted: interrupting.signal, takeInterrupts, stopListening };
 }
 
-/** Awaits `work`. An interruption ends the wait, but not `work` itself. @throws Interruption */
+/** Awaits `work`. A signal ends the wait with an error, but does not stop `work`. @throws Interruption */
 export async function unlessInterrupted<T>(work: Promise<T>, interruption: Promise<Interruption>): Promise<T> {
   return await Promise.race([work, interruption.then((reason) => Promise.reject(reason))]);
 }
 
-/** Sends SIGINT for Ctrl-C, which a readline interface would swallow. */
+/** Sends SIGINT to this process when Ctrl-C is pressed, because Node's readline would consume it. */
 export function forwardInterrupt(terminal: Interface): void {
   terminal.on('SIGINT', () => process.kill(process.pid, 'SIGINT'));
 }

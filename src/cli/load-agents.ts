@@ -9,10 +9,10 @@ import { type Output, processOutput } from './output.ts';
 import { recordAgentsModule } from './process-exit.ts';
 import { renameField } from './typed-errors.ts';
 
-/** Time limit of an import. A module may fetch its settings over the network at import. */
+/** Time limit in ms for importing an agents module, which may fetch its settings over the network. */
 const LOAD_MS = 30_000;
 
-/** Loads the `agents` of a module and prints the warnings of their policies. @throws invalid_config, invalid_policy */
+/** Loads the `agents` of a module and prints warnings about their policies. @throws invalid_config, invalid_policy */
 export async function loadAgents(path: string, output: Pick<Output, 'note'>): Promise<readonly Agent[]> {
   const { agents, warnings, problems } = await examineModule(path);
   if (problems[0] !== undefined) throw problems[0];
@@ -20,16 +20,19 @@ export async function loadAgents(path: string, output: Pick<Output, 'note'>): Pr
   return agents;
 }
 
-/** Loads a module and returns every problem of its `agents`. @throws invalid_config if the module cannot be loaded */
+/**
+ * Loads an agents module and returns all problems of its agents. @throws invalid_config if the module cannot be
+ * loaded
+ */
 export async function examineModule(path: string, loadMs = LOAD_MS): Promise<ReadAgents> {
   const agents = await loadModule(path, loadMs);
   const { problems, ...read } = readAgents(agents);
-  // The field `agents` stands for the whole export, which a person knows as --agents.
+  // Replaces the field `agents`, which means the whole export, by the option `--agents` that the person typed.
   const named = problems.map((problem) => (problem.field === 'agents' ? renameField(problem, '--agents') : problem));
   return { ...read, problems: named };
 }
 
-/** @returns the export `agents`, unchecked */
+/** Imports a module. @returns its export `agents`, without validation */
 async function loadModule(path: string, loadMs: number): Promise<unknown> {
   const file = resolve(path);
   let isUsable = false;
@@ -47,7 +50,7 @@ async function loadModule(path: string, loadMs: number): Promise<unknown> {
 }
 
 /**
- * Waits for an import, up to `loadMs` or until the event loop is empty. If the module ends the process, this function
+ * Waits for an import up to `loadMs`, or until the event loop is empty. If the module ends the process, this function
  * reports the module and sets an exit code other than 0.
  */
 async function untilSettled<T>(path: string, loading: Promise<T>, loadMs: number): Promise<T> {
@@ -60,7 +63,8 @@ async function untilSettled<T>(path: string, loading: Promise<T>, loadMs: number
   const timeout = setTimeout(() => {
     reject(new Error(`its top-level await has not settled within ${loadMs / 1_000} s`));
   }, loadMs);
-  // A referenced timer would keep the event loop alive and delay `beforeExit`.
+  // A referenced timer would keep the event loop alive, and `beforeExit` would not report a top-level await that never
+  // settles.
   timeout.unref();
   process.once('beforeExit', abandon).once('exit', reportExit);
   try {
@@ -71,12 +75,15 @@ async function untilSettled<T>(path: string, loading: Promise<T>, loadMs: number
   }
 }
 
-/** Errors of Node for an ES module in a CommonJS package, the default of `npm init`. Node gives them no code. */
+/**
+ * Messages of Node's errors for an ES module in a package that is declared as CommonJS, as `npm init` does. These
+ * errors have no code.
+ */
 const COMMONJS_ERROR = /^(Cannot use import statement outside a module|Unexpected token 'export')/;
 
 function explainLoadError(cause: unknown): string {
   const { name, message } = describeThrown(cause);
   return name === 'SyntaxError' && COMMONJS_ERROR.test(message)
-    ? `${message}. Set "type": "module" in the package.json of the module`
+    ? `${message}. Add "type": "module" to the package.json of the module`
     : message;
 }

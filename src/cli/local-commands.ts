@@ -6,7 +6,7 @@ const readTokens = numberFrom(1);
 const FORMATS = 'anthropic, openai-chat or openai-responses';
 const LINES = 'one JSON line per conversation';
 
-/** Commands that start workers. `worker` and `dev` run until they are stopped. */
+/** Defines the commands that start workers. `worker` and `dev` run until they are stopped. */
 export function addProcessCommands(program: Command, runner: CommandRunner): void {
   program.commandsGroup('Agents and workers:');
   withJsonOption(program.command('demo'), 'one JSON line at the end, and everything else to standard error')
@@ -35,10 +35,13 @@ export function addProcessCommands(program: Command, runner: CommandRunner): voi
 function withPolicyOptions(command: Command): Command {
   return command
     .option('--policy <file>', 'policy file (YAML) whose settings the agents’ own policies override')
-    .option('--shadow <file>', 'second policy file (YAML) that every pass measures and never commits');
+    .option('--shadow <file>', 'second policy file (YAML) that every compaction pass measures and never commits');
 }
 
-/** Commands that need no Redis. Only `compact` calls models, if its policy names summarizers. */
+/**
+ * Defines the commands that need no Redis. Only `compact` calls models, and only if its policy names summarizer
+ * models.
+ */
 export function addOfflineCommands(program: Command, runner: CommandRunner): void {
   program.commandsGroup('Files (no Redis needed, - is standard input):');
   withJsonOption(program.command('plan <file>'), LINES)
@@ -75,7 +78,7 @@ export function addOfflineCommands(program: Command, runner: CommandRunner): voi
     .action(runner.local(async () => (await import('./commands/wire.ts')).validateFile));
 }
 
-/** Diagnostic commands. Only `quarantine restore` and `quarantine drop` write to Redis. */
+/** Defines the diagnostic commands. Only `quarantine restore` and `quarantine drop` write to Redis. */
 export function addCheckCommands(program: Command, runner: CommandRunner): void {
   program.commandsGroup('Problems and settings:');
   withJsonOption(program.command('doctor'))

@@ -4,7 +4,7 @@ import { processOutput, reportError } from './output.ts';
 import { explainOldNode, readPackageFacts } from './package-facts.ts';
 import { exitAfterCommand } from './process-exit.ts';
 
-// A reader such as `head` may close the pipe early. That is not an error.
+// Ignores the error of a closed pipe, because a reader such as `head` may close standard output early.
 for (const stream of [process.stdout, process.stderr]) {
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
@@ -15,11 +15,12 @@ for (const stream of [process.stdout, process.stderr]) {
 const tooOld = explainOldNode(process.versions.node, readPackageFacts().engines.node);
 if (tooOld !== undefined) {
   processOutput.note(tooOld);
-  process.exit(78); // EX_CONFIG of sysexits
+  process.exit(78); // Exit code `EX_CONFIG` of sysexits.
 }
 
 const args = process.argv.slice(2);
-// An agents module may leave a rejected promise behind, whose error Node would print unescaped.
+// Reports an error that nothing caught, e.g. a promise that the agents module left behind. Node would print it without
+// escaping control characters.
 process.on('uncaughtException', (error: unknown) => process.exit(reportError(processOutput, error, asksJson(args))));
 process.exitCode = await runCommandLine(args, processOutput);
 exitAfterCommand(processOutput);

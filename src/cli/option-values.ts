@@ -6,12 +6,12 @@ import { readContext, type TurnContext, writeContext } from '../domain/turn-cont
 import { ROLES, type WorkerRole } from '../runtime/workers-options.ts';
 import { nameFile, readTextFile } from './files.ts';
 
-/** @throws invalid_input */
+/** Parses the name of a provider format. @throws invalid_input */
 export function readFormat(name: string): WireFormat {
   return parseInput(z.enum(WIRE_FORMATS), name, '--format');
 }
 
-/** @param list comma-separated @throws invalid_config */
+/** Parses worker roles. @param list names separated by commas @throws invalid_config */
 export function readRoles(list: string): WorkerRole[] {
   return list.split(',').map((name) => {
     const role = ROLES.find((known) => known === name.trim());
@@ -24,7 +24,7 @@ const CONTEXT_OPTION = '--context';
 const FILE_MARK = '@';
 
 /**
- * Reads the context of a turn: a JSON object or `@file`. Errors do not quote the context, because errors may be logged.
+ * Reads the option `--context`: a JSON object, or `@file`. Errors do not quote its value, because errors may be logged.
  * @throws invalid_input, message_too_large, not_found
  */
 export async function readTurnContext(typed: string | undefined): Promise<TurnContext | undefined> {

@@ -5,24 +5,28 @@ import { escapeActing } from '../domain/visible-text.ts';
 import { LocalRedisError } from '../local-redis/errors.ts';
 import { isRefusal } from '../redis/errors.ts';
 
-/** `line` and `text` write results to standard output, `note` writes everything else to standard error. */
+/**
+ * Output of a command. `line` and `text` write results to standard output. `note` writes everything else to standard
+ * error.
+ */
 export interface Output {
   readonly line: (text: string, tone?: Tone) => void;
   readonly text: (text: string, tone?: Tone) => void;
   readonly note: (text: string, tone?: Tone) => void;
 }
 
-/** Meaning of a text, shown as a colour on a terminal. */
+/** Role of a text, shown by its colour on a terminal. */
 export type Tone = 'ok' | 'warning' | 'wrong' | 'heading';
 
 const STYLES = { ok: 'green', warning: 'yellow', wrong: 'red', heading: 'bold' } as const;
 
-/** Only a terminal has `hasColors`. The method respects NO_COLOR, FORCE_COLOR and TERM. */
+/** A stream that may be a terminal. Only terminals have `hasColors`, which respects NO_COLOR, FORCE_COLOR and TERM. */
 type Stream = Pick<NodeJS.WriteStream, 'write'> & { readonly hasColors?: () => boolean };
 
 /**
- * The only path from a command to a terminal. Texts may come from users and models, so every control character is escaped
- * here. Escaping single characters also covers a sequence that is split between two calls.
+ * Creates the output of a command. All texts pass through here, because they may come from users and models: every
+ * control character is escaped. Single characters are escaped, so a sequence that is split between two calls is
+ * covered.
  */
 export function openOutput(stdout: Stream, stderr: Stream): Output {
   return {
@@ -32,19 +36,22 @@ export function openOutput(stdout: Stream, stderr: Stream): Output {
   };
 }
 
-/** Colours a text after escaping it, so that a text cannot bring colours of its own. */
+/** Colours a text. Control characters were escaped before, so the text cannot contain colour codes of its own. */
 function paint(stream: Stream, text: string, tone: Tone | undefined): string {
   const escaped = escapeActing(text);
   if (tone === undefined || stream.hasColors?.() !== true) return escaped;
   return styleText(STYLES[tone], escaped, { validateStream: false });
 }
 
-/** The terminal behind standard output. Commands read its size, and write through `Output`. */
+/** The terminal behind standard output. Commands read its size here, and write only through `Output`. */
 export const terminal: Pick<NodeJS.WriteStream, 'columns' | 'isTTY'> = process.stdout;
 
 export const processOutput = openOutput(process.stdout, process.stderr);
 
-/** Exit codes: an error with a code, a defect (EX_SOFTWARE of sysexits), a Redis that refuses the client (EX_CONFIG). */
+/**
+ * Exit codes for: an error with a code, an unexpected error (EX_SOFTWARE of sysexits), a Redis that refuses the client
+ * (EX_CONFIG).
+ */
 const FAILED = 1;
 const BROKEN = 70;
 export const MISCONFIGURED = 78;
@@ -54,7 +61,7 @@ export function writeJson(output: Output, value: unknown): void {
   output.line(JSON.stringify(value));
 }
 
-/** Prints the result of a command: one line of JSON with `--json`, else lines of text. */
+/** Prints the result of a command: one line of JSON with `--json`, otherwise lines of text. */
 export function writeResult(
   output: Output,
   isJson: boolean | undefined,
@@ -65,7 +72,7 @@ export function writeResult(
   else for (const line of lines) output.line(line);
 }
 
-/** Prints an error. JSON names an error without a code `defect`. @returns the exit code */
+/** Prints an error. In JSON, an unexpected error gets the code `defect`. @returns the exit code */
 export function reportError(output: Output, error: unknown, isJson = false): number {
   if (isTurnfoldError(error)) {
     if (isJson) output.note(JSON.stringify({ error }));
@@ -85,8 +92,8 @@ export function reportError(output: Output, error: unknown, isJson = false): num
 }
 
 /**
- * Reports a conversation of a file that a command refused. JSON puts the error among the results, so that each
- * conversation of the file has its line.
+ * Reports a conversation that the command refused. With `--json`, the error is one of the results, so that each
+ * conversation has its line.
  * @returns the exit code
  */
 export function reportRefusal(output: Output, id: string, error: unknown, isJson = false): number {

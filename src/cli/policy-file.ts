@@ -10,26 +10,29 @@ import type { Output } from './output.ts';
 
 export interface PolicySource {
   readonly policy: PolicyInput;
-  /** Adds file and line to an error about this policy. */
+  /** Adds the file name and line to an error about this policy. */
   readonly place: (error: TurnfoldError) => TurnfoldError;
 }
 
-/** Origin of a policy without a file. */
+/** Policy source without a file: an empty policy, whose errors stay unchanged. */
 export const NO_FILE: PolicySource = { policy: {}, place: (error) => error };
 
-/** A policy file with all its problems. */
+/** A policy file together with all problems that were found. */
 export type ExaminedPolicy = PolicyExamination & PolicySource;
 
 /**
  * Reads a policy file and prints its warnings.
- * @param path absent: an empty policy
+ * @param path if absent, the policy is empty
  * @throws not_found, invalid_policy
  */
 export async function readPolicyFile(path: string | undefined, output: Output): Promise<PolicySource> {
   return takePolicy(await examinePolicyFile(path), output);
 }
 
-/** Reads a policy file for a trial without models: summaries are structural. @throws not_found, invalid_policy */
+/**
+ * Reads a policy file to try it without models. Summaries are then written by rules (`structural`). @throws not_found,
+ * invalid_policy
+ */
 export async function readTrialPolicy(path: string | undefined, output: Output): Promise<PolicySource> {
   return takePolicy(await examineTrialPolicy(path), output);
 }
@@ -40,7 +43,7 @@ function takePolicy({ policy, place, warnings, problems }: ExaminedPolicy, outpu
   return { policy, place };
 }
 
-/** Reads a policy file and returns all problems instead of throwing the first. */
+/** Reads a policy file and returns all problems. Does not throw the first one. */
 export async function examinePolicyFile(path: string | undefined): Promise<ExaminedPolicy> {
   const nothing = { ...NO_FILE, warnings: [], problems: [] };
   if (path === undefined) return nothing;
@@ -57,7 +60,7 @@ export async function examinePolicyFile(path: string | undefined): Promise<Exami
 export async function examineTrialPolicy(path: string | undefined): Promise<ExaminedPolicy> {
   const examined = await examinePolicyFile(path);
   const { summarizer = 'structural' } = examined.policy;
-  const uncalled = `${path}: a policy on trial calls no model, so its summaries are structural`;
+  const uncalled = `${path}: this command calls no model, so all summaries are structural (written by rules)`;
   return {
     ...examined,
     policy: { ...examined.policy, summarizer: 'structural' },
@@ -66,8 +69,8 @@ export async function examineTrialPolicy(path: string | undefined): Promise<Exam
 }
 
 /**
- * Completes a policy with its defaults and checks its limits without any agent.
- * @throws invalid_policy if the limits cannot work for any agent
+ * Fills in the defaults of a policy and checks its limits without an agent.
+ * @throws invalid_policy if the limits cannot work with any agent
  */
 export function completeAlone({ policy: input, place }: PolicySource): Policy {
   const policy = completePolicy(input);
@@ -84,7 +87,7 @@ export interface PolicySources {
   readonly shadow?: PolicySource;
 }
 
-/** Reads the policies of `--policy` and `--shadow`. @throws not_found, invalid_policy */
+/** Reads the policy files of the options `--policy` and `--shadow`. @throws not_found, invalid_policy */
 export async function readPolicySources(
   paths: { readonly policy?: string; readonly shadow?: string },
   output: Output,
@@ -94,8 +97,8 @@ export async function readPolicySources(
 }
 
 /**
- * Adds file, line and agent to an error that a policy file causes under one agent. An error of the agent's own policy stays
- * unchanged.
+ * Adds file, line and agent name to an error that a policy file causes with one of the agents. An error in the agent's
+ * own policy stays unchanged.
  */
 export function placeAgentError(error: unknown, agents: readonly Agent[], { policy, shadow }: PolicySources): unknown {
   if (!isTurnfoldError(error, 'invalid_policy') || error.field === undefined) return error;
@@ -111,7 +114,10 @@ export function placeAgentError(error: unknown, agents: readonly Agent[], { poli
   return source.place(fieldError(code, field, `agent ${agent.name}: ${reason}`, { details, cause: error }));
 }
 
-/** Finds the error of the policy itself. The errors that wrap it add the agent's name and `shadow` to the message. */
+/**
+ * Finds the error about the policy inside the errors that wrap it. They add the agent's name and `shadow` to its
+ * message.
+ */
 function findInnermost(error: TurnfoldError): TurnfoldError {
   return isTurnfoldError(error.cause, 'invalid_policy') ? findInnermost(error.cause) : error;
 }

@@ -6,19 +6,23 @@ import { completeAlone, type PolicySource } from './policy-file.ts';
 import { renameField } from './typed-errors.ts';
 
 export interface TrialPolicy extends PolicySource {
-  /** Option that sets the window. Absent: the window follows from the policy. */
+  /** Name of the option that set the window, for errors. Absent: the window was derived from the policy. */
   readonly windowOption?: '--window' | '--model' | undefined;
   readonly counts?: RememberedCounts;
 }
 
-/** Prepares an agent for offline passes. @throws invalid_policy, naming the window option or the policy file */
+/**
+ * Prepares an agent for compactions without workers. @throws invalid_policy that names the window option or the policy
+ * file
+ */
 export async function prepareTrial(tried: TrialPolicy, window: OfflineWindow): Promise<EvaluatedAgent> {
   const { policy, place, windowOption, counts } = tried;
   try {
     return await prepareOfflineAgent(policy, window, counts);
   } catch (error) {
     if (!isTurnfoldError(error, 'invalid_policy')) throw error;
-    // A policy that fails without a window, too, is at fault itself. Then this call throws.
+    // Checks the policy without the window. If the policy fails here as well, the policy is wrong and not the window,
+    // and this call throws.
     completeAlone(tried);
     throw windowOption === undefined ? place(error) : renameField(error, windowOption);
   }
@@ -33,7 +37,7 @@ export async function createTrialSummarizers(
     return await createSummarizers([prepared], []);
   } catch (error) {
     if (!isTurnfoldError(error, 'invalid_policy')) throw error;
-    // The error names an internal agent, which the user does not know.
+    // Removes the name of an internal agent from the field, because the user does not know that agent.
     const own = `agents.${prepared.agent.name}.policy.`;
     throw place(renameField(error, error.field?.replace(own, '') ?? ''));
   }

@@ -4,7 +4,7 @@ import type { CommandRunner } from './run-command.ts';
 
 const readNumber = numberFrom(0);
 
-/** Commands on the Redis at `REDIS_URL`. */
+/** Defines the commands that use the Redis at `REDIS_URL`. */
 export function addRedisCommands(program: Command, runner: CommandRunner): void {
   program.commandsGroup('Turns:');
   addTurnCommands(program, runner);

@@ -8,28 +8,37 @@ import { isRefusal, nameRedisError, refusalError } from '../redis/errors.ts';
 import { findRefusal } from '../redis/find-refusal.ts';
 import type { Output } from './output.ts';
 
-/** Finds out whether Redis refuses this client. @returns the error with a remedy, or undefined */
+/**
+ * Checks whether Redis refuses this client, e.g. because of its password. @returns the error with advice, or
+ * undefined
+ */
 export async function explainRefusal(location: RedisLocation): Promise<TurnfoldError | undefined> {
   const refusal = await findRefusal(location);
   return refusal && refusalError(refusal);
 }
 
-/** Replaces `redis_unavailable` by the refusal that caused it, or adds the names of the nodes. Other errors stay unchanged. */
+/**
+ * Improves an outage error: returns the refusal that caused it, or adds the addresses of the nodes. Other errors stay
+ * unchanged.
+ */
 export async function explainError(error: unknown, location: RedisLocation): Promise<unknown> {
   if (!isTurnfoldError(error, 'redis_unavailable')) return error;
   return (await explainRefusal(location)) ?? nameNodes(error, location.url);
 }
 
-/** One unreachable node says nothing about the others, so the error lists the whole address. */
+/** Adds the whole address to an error. With several nodes, the failure of one node says nothing about the others. */
 function nameNodes(error: TurnfoldError, url: string): TurnfoldError {
   const address = readRedisAddress(url);
   if (address === undefined || address.kind === 'single') return error;
   return new TurnfoldError('redis_unavailable', `${error.message} (${showAddress(address)})`, { cause: error });
 }
 
-/** Default deadline of a client. A restart of Redis takes a second or two. */
+/** How long a command waits for Redis, in ms. A restart of Redis takes a second or two. */
 export const COMMAND_WAIT_MS = 5_000;
-/** A long-running process waits this long for Redis. Sentinels may take as long to replace a master. */
+/**
+ * How long a long-running process waits for Redis at its start, in ms. Sentinels may need this time to replace a
+ * master.
+ */
 export const PROCESS_WAIT_MS = 30_000;
 const PAUSE_MS = 250;
 
@@ -37,12 +46,13 @@ export interface RedisWait {
   readonly location: RedisLocation;
   readonly waitMs: number;
   readonly output: Output;
-  /** Ends the wait with the reason of the signal. */
+  /** Aborts the wait. The call then throws the signal's reason. */
   readonly signal?: AbortSignal;
 }
 
 /**
- * Retries `open` while Redis is unreachable, and says so once. A refusal (password, ACL, TLS, protected mode) is not retried.
+ * Calls `open` repeatedly while Redis is unreachable, and prints one line about the wait. A refusal (password, ACL,
+ * TLS, protected mode) is not retried.
  * @param open must leave no connection open when it fails
  * @throws the last error of `open`
  */

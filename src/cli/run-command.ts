@@ -10,34 +10,34 @@ export interface CommandContext {
   readonly output: Output;
 }
 
-/** Context of a command that uses Redis. */
+/** Context of a command that uses Redis: the output and a client. */
 export interface ClientContext extends CommandContext {
   readonly client: TurnfoldClient;
 }
 
-/** Context of a command that reports errors itself. */
+/** Context of a command that reports some errors itself. */
 export interface WordingContext extends CommandContext {
-  /** Words an API error in the names that the person typed. */
+  /** Translates an API error into the option names that the person typed. */
   readonly wordError: (error: unknown) => unknown;
 }
 
-/** Options of every command about one conversation. */
+/** Options of every command on one conversation. */
 export interface ConversationOptions {
   readonly tenant: string;
   readonly json?: boolean;
 }
 
-/** A command takes its arguments and options as commander parsed them, and returns its exit code. */
+/** A command. It gets its arguments and options as commander parsed them, and returns its exit code. */
 type Run<Context> = (context: Context, ...typed: never[]) => number | Promise<number>;
 type Load<Context> = () => Promise<Run<Context>>;
 type Action = (...typed: unknown[]) => Promise<void>;
 
 /**
- * Turns commands into actions of commander. An action imports its module when the command runs: help takes 0.16 s that
- * way, instead of 0.5 s. A failure is reported as text, or as JSON if the command has `--json`.
+ * Connects commands to the library commander. A command's module is imported only when the command runs, so `--help`
+ * takes 0.16 s instead of 0.5 s. A failure is printed as text, or as JSON with `--json`.
  */
 export class CommandRunner {
-  /** Exit code of the command that ran. */
+  /** Exit code of the command that was run. */
   exitCode = 0;
   readonly #output: Output;
 
@@ -45,14 +45,14 @@ export class CommandRunner {
     this.#output = output;
   }
 
-  /** Action of a command that opens no client. */
+  /** Creates the action of a command that needs no client. */
   local(load: Load<CommandContext>): Action {
     return (...typed) => this.#run(typed, async (context, args) => (await load())(context, ...args));
   }
 
   /**
-   * Action of a command with a client of the Redis at `REDIS_URL`.
-   * @param names fields that the command names differently than the API
+   * Creates the action of a command that uses a client of the Redis at `REDIS_URL`.
+   * @param names API fields that have another name on the command line
    */
   onRedis(load: Load<ClientContext & WordingContext>, names?: TypedNames): Action {
     const run = async (context: WordingContext, args: never[]): Promise<number> => {
@@ -66,7 +66,7 @@ export class CommandRunner {
     return (...typed) => this.#run(typed, run, names);
   }
 
-  /** @param typed arguments, options and the command itself, in the order of commander */
+  /** Runs a command. @param typed arguments, options and the command itself, in the order of commander */
   async #run(
     typed: unknown[],
     run: (context: WordingContext, args: never[]) => Promise<number>,
@@ -77,7 +77,7 @@ export class CommandRunner {
     try {
       this.exitCode = await run({ output: this.#output, wordError }, typed.slice(0, -1) as never[]);
     } catch (error) {
-      // Interrupted work in flight must not keep the process alive.
+      // Ends the process at once, because interrupted work in flight would keep it alive.
       if (error instanceof Interruption) process.exit(error.exitCode);
       this.exitCode = reportError(this.#output, wordError(error), command.getOptionValue('json') === true);
     }

@@ -1,14 +1,14 @@
 import type { Output } from './output.ts';
 
 const GAP = '  ';
-/** Widest table, in columns of a terminal or of a documentation page. */
+/** Maximum width of a table, in columns of a terminal or of a documentation page. */
 const TABLE_WIDTH = 100;
-/** Columns below which a wide column is not shrunk. */
+/** A column is not shrunk below this width. */
 const LEAST_WIDTH = 12;
 
 /**
- * Aligns cells in columns. The widest column of a table over 100 columns wraps between words. A word is never cut, because
- * a person may copy it as an id.
+ * Aligns cells in columns. If a table is wider than 100 columns, its widest column wraps between words. A word is never
+ * cut, because a person may copy it as an id.
  */
 export function formatTable(rows: readonly (readonly string[])[]): string[] {
   const widths = fitWidths(
@@ -54,7 +54,7 @@ export function writeTable(output: Output, [heading = '', ...lines]: readonly st
   for (const line of lines) output.line(line);
 }
 
-/** Cuts a text to `most` characters, with an ellipsis at the cut. */
+/** Cuts a text to at most `most` characters, with an ellipsis at the end. */
 export function clipCell(text: string, most: number): string {
   return text.length <= most ? text : `${text.slice(0, most - 1).toWellFormed()}…`;
 }

@@ -5,7 +5,7 @@ import type { Output } from './output.ts';
 
 type DescribedTurn = Pick<TurnView, 'turn' | 'state' | 'failure' | 'waiting'>;
 
-/** Describes a turn without an answer: its state, then one line per call that the turn waits for. */
+/** Describes a turn without an answer: its state, then one line for each call that it waits for. */
 export function describeTurn(view: DescribedTurn): string {
   return [describeState(view), ...describeCalls(view.waiting)].join('\n');
 }
@@ -16,7 +16,10 @@ export function describeState({ turn, state, failure, waiting }: DescribedTurn):
   return `${turn}  ${state}  for ${waiting.for}, until ${new Date(waiting.until).toISOString()}`;
 }
 
-/** Describes each call of a wait in one line. A call shows its deadline only if the wait has another deadline. */
+/**
+ * Describes each call that a turn waits for in one line. A deadline is shown only if it differs from the deadline of
+ * the whole wait.
+ */
 export function describeCalls(waiting: Waiting | undefined): string[] {
   if (waiting === undefined) return [];
   const { calls, until } = waiting;
@@ -34,7 +37,10 @@ interface TurnName extends NamedConversation {
   readonly turn: string;
 }
 
-/** Lists the commands that answer the calls of a wait. A wait for compaction or a retry ends without an answer. */
+/**
+ * Lists the commands that answer the calls of a waiting turn. A turn that waits for compaction or a retry needs no
+ * answer.
+ */
 export function adviseAnswer({ tenant, conversation, turn }: TurnName, waiting: Waiting | undefined): string[] {
   if (waiting === undefined || !isAnswerKind(waiting.for)) return [];
   const whose = tenant === DEFAULT_TENANT ? '' : ` --tenant ${tenant}`;
@@ -42,7 +48,7 @@ export function adviseAnswer({ tenant, conversation, turn }: TurnName, waiting: 
   return waiting.calls.map((call) => `turnfold answer ${conversation} ${turn} ${call.id}${whose} ${options}`);
 }
 
-/** Prints the text of a turn while the model writes it, one paragraph per step. */
+/** Prints the text of a turn while the model writes it, one paragraph for each model call. */
 export class TurnPage {
   readonly #output: Output;
   #step = 0;
@@ -64,7 +70,7 @@ export class TurnPage {
     this.#output.text(part.piece);
   }
 
-  /** Prints the whole answer unless the screen shows it already. */
+  /** Prints the complete answer unless it has been printed piece by piece. */
   end(view: TurnView): void {
     const result = view.answer?.content ?? describeTurn(view);
     const isShown = this.#shown === result;
@@ -73,7 +79,7 @@ export class TurnPage {
     if (view.answer?.end !== undefined) this.#output.note(`(answer is incomplete: ${view.answer.end})`);
   }
 
-  /** Starts a new line if the current one holds text. */
+  /** Begins a new line unless the cursor is at the start of one. */
   breakLine(): void {
     if (this.#shown !== '') this.#output.line('');
     this.#shown = '';

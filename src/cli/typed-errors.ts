@@ -3,10 +3,10 @@ import { describeShortfall } from '../client/client-errors.ts';
 import type { Shortfall } from '../domain/durability.ts';
 import { fieldError, isTurnfoldError, TurnfoldError } from '../domain/errors.ts';
 
-/** Maps an API field to the name that a person typed for it. */
+/** For each API field, the name of the option or argument that a person typed. */
 export type TypedNames = Readonly<Record<string, string>>;
 
-/** Client options that the command line reads from the environment. */
+/** Client options that the command line reads from environment variables. */
 const VARIABLES: TypedNames = {
   redisUrl: 'REDIS_URL',
   shards: 'TURNFOLD_SHARDS',
@@ -16,14 +16,17 @@ const VARIABLES: TypedNames = {
 };
 
 /**
- * Words an API error for the person who typed the command. A field gets the name of its option. An unconfirmed write
- * gets the command that repeats the write.
+ * Translates an API error for the person who typed the command. A field gets the name of its option. If Redis did not
+ * confirm a write, the error gets the command that repeats the write.
  */
 export function wordTypedError(error: unknown, command: Command, names?: TypedNames): unknown {
   return nameTypedField(isUnconfirmed(error) ? wordUnconfirmedWrite(error, command) : error, command, names);
 }
 
-/** @param others fields that the command names differently than the API */
+/**
+ * Replaces the API field in an error by the typed option. @param others fields that have another name on the command
+ * line
+ */
 export function nameTypedField(error: unknown, command: Command, others: TypedNames = {}): unknown {
   if (!isTurnfoldError(error) || error.field === undefined) return error;
   const typed = new Map([...Object.entries(VARIABLES), ...listOptions(command), ...Object.entries(others)]);
@@ -31,14 +34,17 @@ export function nameTypedField(error: unknown, command: Command, others: TypedNa
   return name === undefined ? error : renameField(error, name);
 }
 
-/** Names another field in an error. An error whose message does not begin with its field stays unchanged. */
+/** Replaces the field in an error. If the message does not begin with the field, the error stays unchanged. */
 export function renameField(error: TurnfoldError, name: string): TurnfoldError {
   const { code, reason, message, details } = error;
   if (reason === message) return error;
   return fieldError(code, name, reason, { details, cause: error });
 }
 
-/** Lists options that were typed or have a default. An error must not name an option that the person did not use. */
+/**
+ * Lists the options that were typed or have a default. Errors must not mention an option that the person did not
+ * use.
+ */
 function listOptions(command: Command): [string, string][] {
   return command.options
     .filter((option) => command.getOptionValueSource(option.attributeName()) !== undefined)
@@ -49,7 +55,10 @@ function isUnconfirmed(error: unknown): error is TurnfoldError {
   return isTurnfoldError(error, 'accepted_unsure');
 }
 
-/** Adds the command that repeats the write under its id. The error names the id only if the person typed the id. */
+/**
+ * Adds the command that repeats an unconfirmed write under its id. The error message mentions the id only if the person
+ * typed the id.
+ */
 function wordUnconfirmedWrite(error: TurnfoldError, command: Command): TurnfoldError {
   const { code, field = '', details = {} } = error;
   const id = details[field];
@@ -67,8 +76,8 @@ function isTyped(command: Command, field: string, id: unknown): boolean {
 }
 
 /**
- * Writes the typed command with the ids of its write. A command without an option for an id derives the id from its
- * arguments, so it is repeated as typed.
+ * Builds the command that repeats a write with its ids. If the command has no option for an id, it derives the id from
+ * its arguments, so it is repeated as it was typed.
  * @param ids by option name
  */
 function repeatCommand(command: Command, ids: Readonly<Record<string, unknown>>): string {
@@ -90,7 +99,7 @@ function wasTyped(command: Command, option: Option): boolean {
   return command.getOptionValueSource(option.attributeName()) === 'cli';
 }
 
-/** A context may hold secrets, so only the path of a context file is repeated. */
+/** Option whose value may contain secrets. Only the path of a file is repeated, never a typed value. */
 const CONTEXT = '--context';
 
 function formatOption({ long, flags }: Option, value: unknown): string {

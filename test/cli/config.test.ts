@@ -157,7 +157,7 @@ describe('config check', () => {
       const agents = await writeTemporary('agents.ts', `${first}\nexport const agents = [];`);
       await writeFile(join(dirname(agents), 'package.json'), '{"type": "commonjs"}');
       const run = await spawnTurnfold(['config', 'check', '--agents', agents], { env: SET });
-      expect(run.stdout).toContain('. Set "type": "module" in the package.json of the module');
+      expect(run.stdout).toContain('. Add "type": "module" to the package.json of the module');
     },
   );
 

@@ -85,7 +85,7 @@ describe('dev at a terminal', () => {
     type('/help');
     await sees('/compact');
     type('/bogus');
-    await sees('unknown command /bogus, type /help for a list');
+    await sees('unknown command /bogus. Type /help for the list of commands');
     await sees('clerk> ');
     press(CTRL_D);
     await over;

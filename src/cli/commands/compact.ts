@@ -11,14 +11,14 @@ import type { CommandContext } from '../run-command.ts';
 export interface CompactOptions {
   readonly policy?: string;
   readonly summarizer?: string;
-  /** Most tokens of a request. Absent: no window is known. */
+  /** Maximum size of a request in tokens. Absent: the window of the model is unknown. */
   readonly window?: number;
   readonly json?: boolean;
 }
 
 /**
- * Compacts each conversation of a file once, as a manual pass would. Prints a line of figures, or JSON with the
- * messages to send.
+ * Compacts each conversation of a file once, whatever its size. Prints one line of figures per conversation, or JSON
+ * with the compacted messages.
  */
 export async function compactFile(
   { output }: CommandContext,
@@ -37,12 +37,16 @@ export async function compactFile(
   });
 }
 
-/** @throws invalid_input for a name other than `structural` */
+/** Applies the option `--summarizer`. @throws invalid_input for a name other than `structural` */
 function overrideSummarizer(policy: PolicyInput, summarizer: string | undefined): PolicyInput {
   if (summarizer === undefined) return policy;
   if (summarizer === 'structural') return { ...policy, summarizer };
   const field = '--summarizer';
-  throw new TurnfoldError('invalid_input', `${field}: expected structural. Name models in the policy`, { field });
+  throw new TurnfoldError(
+    'invalid_input',
+    `${field}: expected structural. To use models, name them in the policy file`,
+    { field },
+  );
 }
 
 const KIND_WIDTH = 'summarize'.length;

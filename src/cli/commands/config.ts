@@ -18,7 +18,10 @@ import {
 } from '../policy-file.ts';
 import type { CommandContext } from '../run-command.ts';
 
-/** Prints every setting with its value and origin. @returns the exit code: 1 if a setting is invalid */
+/**
+ * Prints every setting with its value and where the value comes from. @returns the exit code: 1 if a setting is
+ * invalid
+ */
 export function printConfig({ output }: CommandContext, { json }: { readonly json?: boolean }): number {
   const settings = showSettings(readEnvironment());
   const width = Math.max(...settings.map(({ name }) => name.length));
@@ -32,7 +35,7 @@ export function printConfig({ output }: CommandContext, { json }: { readonly jso
 
 const SCHEMAS = { settings: describeSettings, policy: describePolicySchema } as const;
 
-/** Prints a JSON Schema for editors. @throws invalid_input */
+/** Prints a JSON Schema for editors, of the environment or of policy files. @throws invalid_input */
 export function printSchema({ output }: CommandContext, of = 'settings'): number {
   if (!Object.hasOwn(SCHEMAS, of)) {
     throw fieldError('invalid_input', 'schema', `expected ${Object.keys(SCHEMAS).join(' or ')}, got '${of}'`);
@@ -54,7 +57,7 @@ interface Report {
   readonly warnings: readonly string[];
 }
 
-/** Checks the environment and the files of a worker, and prints all problems at once. */
+/** Checks the environment, the policy files and the agents module of a worker. Prints all problems at once. */
 export async function checkConfig({ output }: CommandContext, options: CheckOptions): Promise<number> {
   const { policy, shadow, agents, json } = options;
   const source = readEnvironment();
@@ -78,7 +81,10 @@ function writeFinding(output: Output, state: 'ok' | 'warning' | 'wrong', what: s
   output.line(`  ${what}`);
 }
 
-/** A missing REDIS_URL is only a warning, because a check may run on a machine without workers. */
+/**
+ * Lists missing settings as warnings. A missing REDIS_URL is no error here, because the check may run on a machine
+ * without workers.
+ */
 function listMissing(source: SettingSource): string[] {
   const { text } = findText(source, 'REDIS_URL');
   return text === undefined ? ['REDIS_URL: not set, but a worker needs it'] : [];
@@ -88,7 +94,7 @@ function listRead(...files: readonly (string | undefined)[]): string {
   return ['the environment', ...files.filter((file) => file !== undefined)].join(', ');
 }
 
-/** Checks each file, then the agents under each policy without problems. */
+/** Checks each file alone. Then checks the agents under each policy that is valid. */
 async function checkFiles({ policy, shadow, agents, roles }: CheckOptions): Promise<Report[]> {
   const hasSummarizers = readRoles(roles).includes('summarization');
   const base = await examinePolicyFile(policy);
@@ -102,7 +108,7 @@ async function checkFiles({ policy, shadow, agents, roles }: CheckOptions): Prom
   return [base, second, await checkAgents(agents, under)];
 }
 
-/** Checks the limits of a policy without any agent. */
+/** Checks the limits of a policy without an agent. */
 function checkAlone(source: PolicySource): Report {
   try {
     completeAlone(source);
@@ -118,7 +124,7 @@ interface Policies {
   readonly hasSummarizers: boolean;
 }
 
-/** Prepares each agent under each policy as a worker would. */
+/** Prepares each agent with each policy, as a worker does at its start. */
 async function checkAgents(path: string, { policy, shadow, hasSummarizers }: Policies): Promise<Report> {
   try {
     const { agents, warnings, problems } = await examineModule(path);

@@ -24,7 +24,7 @@ export async function describe(
     ['pass', passId === undefined ? 'none in progress' : `${passId}, requested or in progress`],
     ...describeOpenTurns(open),
     ...openCalls.map((call): [string, string] => ['open call', describeOpenCall(call, open)]),
-    ['refused', quarantine && `a provider refused the version under version ${quarantine.version}`],
+    ['refused', quarantine && `a provider refused version ${quarantine.version} of the context, which was rolled back`],
     [
       'idle TTL',
       conversationTtl !== undefined && `${conversationTtl / 1_000} s without work, then the conversation is erased`,
@@ -46,7 +46,10 @@ function describeOpenTurns({ turns: [first], mailbox, scheduled }: OpenTurns): [
   ];
 }
 
-/** Open calls belong to the running or waiting turn. Without such a turn they belong to a caller with its own loop. */
+/**
+ * Describes an open tool call. It belongs to the running or waiting turn, or to a caller that appends messages without
+ * turns.
+ */
 function describeOpenCall(call: OpenCallView, { turns: [first] }: OpenTurns): string {
   const owner = first?.state === 'running' || first?.state === 'waiting' ? `, of ${first.turn}` : '';
   return `${call.id}  ${describeCall(call)}${owner}`;
@@ -57,7 +60,10 @@ export interface ForkOptions extends ConversationOptions {
   readonly head?: number;
 }
 
-/** Copies a conversation. Its operation id is a hash of the arguments, so the same command resumes an interrupted copy. */
+/**
+ * Copies a conversation. The operation id is a hash of the arguments, so repeating the same command resumes an
+ * interrupted copy.
+ */
 export async function fork(
   { client, output }: ClientContext,
   id: string,
@@ -78,7 +84,7 @@ export async function fork(
   return 0;
 }
 
-/** Erases a conversation. A missing conversation is no failure, so that an erase can be repeated. */
+/** Erases a conversation. A missing conversation is not an error, so that the command can be repeated. */
 export async function erase(
   { client, output }: ClientContext,
   id: string,

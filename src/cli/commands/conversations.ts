@@ -6,14 +6,14 @@ import { clipCell, formatMinute, formatTable, writeTable } from '../table.ts';
 import { describeCall } from '../turn-text.ts';
 
 interface ListOptions {
-  /** Absent: all tenants. */
+  /** Tenant to list. Absent: all tenants. */
   readonly tenant?: string;
   readonly after?: string;
   readonly limit: number;
   readonly json?: boolean;
 }
 
-/** The client checks `state`. */
+/** Options of `turnfold conversations`. The client validates `state`. */
 export type ConversationsOptions = ListOptions & Pick<ConversationsInput, 'agent' | 'state'>;
 
 const HEADER = ['conversation', 'agent', 'state', 'messages', 'open', 'last turn'];
@@ -49,12 +49,12 @@ function describeRow({ tenant, conversation, agent, state, head, mailbox, lastTu
   ];
 }
 
-/** The client checks `for`. */
+/** Options of `turnfold waiting`. The client validates `for`. */
 export type WaitingOptions = ListOptions & Pick<WaitingInput, 'for'>;
 
 const WIDTH = 100;
 
-/** Prints turns of all conversations that wait for a tool result or an approval, page by page. */
+/** Prints turns of all conversations that wait for a tool result or an approval, one page per command. */
 export async function showWaiting(
   { client, output }: ClientContext,
   { json, limit, ...filter }: WaitingOptions,

@@ -20,7 +20,7 @@ import { describeVersions } from './show.ts';
 export interface DemoOptions {
   readonly file?: string;
   readonly json?: boolean;
-  /** `provider/model` that replaces the script. */
+  /** Model `provider/model` to use instead of the script. */
   readonly model?: string;
 }
 
@@ -30,7 +30,7 @@ const BAR_TOKENS = 400;
 
 /**
  * Runs the same turns with and without compaction.
- * @returns the exit code: 1 if a request was over the limit or a turn failed
+ * @returns the exit code: 1 if a request was larger than the window or a turn failed
  */
 export async function runDemo({ output }: CommandContext, options: DemoOptions): Promise<number> {
   const config = readConfig();
@@ -76,20 +76,23 @@ function report(
     ...describeRuns(run, without, usable),
   ];
   output.note('');
-  // With --json, standard output holds one line for a program.
+  // With `--json`, standard output holds only one JSON line for a program, and everything else goes to standard error.
   const write = options.json ? output.note : output.line;
   for (const line of lines) write(line);
   if (options.json) writeJson(output, summarizeRun(run, usable));
 }
 
-/** Prints commands that inspect the run. At a terminal the temporary Redis runs until Enter, so that the commands work. */
+/**
+ * Prints commands with which the person can inspect the run. At a terminal, the temporary Redis keeps running until
+ * Enter is pressed, so that these commands work.
+ */
 async function inviteToLook(
   output: Output,
   options: DemoOptions,
   { redis, run, interrupted }: { redis: LocalRedis; run: DemoRun; interrupted: AbortSignal },
 ): Promise<void> {
   if (options.json) return;
-  // A configured REDIS_URL is not printed: it may hold a password, and the shell of the user has it.
+  // Leaves out a REDIS_URL from the environment. It may contain a password, and the user's shell has it anyway.
   const command = `${redis.source === 'configured' ? '' : `REDIS_URL=${redactUrl(redis.url)} `}${nameProgram(ROOT)}`;
   output.line('');
   output.line('To look further:');
@@ -106,17 +109,17 @@ async function inviteToLook(
   const prompt = createInterface({ input: process.stdin, output: process.stdout });
   forwardInterrupt(prompt);
   const signal = AbortSignal.any([AbortSignal.timeout(STAY_MS), interrupted]);
-  // The timeout ends the demo at an unattended terminal.
+  // The demo ends after this time even if no person presses Enter.
   await prompt.question('\nRedis runs until you press Enter, at most one minute. ', { signal }).catch(() => undefined);
   prompt.close();
 }
 
-/** The shell command for turnfold, in a checkout or beside an installed package. */
+/** Returns the shell command that starts turnfold, in a checkout or beside an installed package. */
 export function nameProgram(root: string): string {
   return isCheckout(root) ? 'npm run -s turnfold --' : 'npx turnfold';
 }
 
-/** Reads the first conversation of a file. @throws invalid_input if there is none */
+/** Reads the first conversation of a file. @throws invalid_input if the file has none */
 async function readPlayback(path: string, output: Output): Promise<DemoScript> {
   for await (const { line, number } of readLines(path)) {
     output.note(`playing back line ${number} of ${path}`);

@@ -25,14 +25,14 @@ export interface DevOptions {
   readonly agent?: string;
   readonly policy?: string;
   readonly shadow?: string;
-  /** `provider/model` that replaces the agents' own. */
+  /** Model `provider/model` to use instead of the agents' own models. */
   readonly model?: string;
   readonly conversation: string;
-  /** Context of each turn: JSON or `@file`. */
+  /** Context object of each turn, as JSON or as `@file`. */
   readonly context?: string;
 }
 
-/** Runs Redis, all workers and a prompt in one process. */
+/** Starts Redis, all workers and a chat prompt in one process. */
 export async function runDev({ output }: CommandContext, options: DevOptions): Promise<number> {
   const config = readConfig();
   parseInput(idSchema, options.conversation, '--conversation');
@@ -64,7 +64,7 @@ export async function runDev({ output }: CommandContext, options: DevOptions): P
   });
 }
 
-/** Prints one line per pass that measured the shadow policy. */
+/** Prints one line for each compaction at which the second policy (`--shadow`) was measured. */
 function reportShadow(output: Output): EventListener {
   const describe = ({ outcome, tokensBefore, tokensAfter }: PassMeasure): string =>
     `${outcome}, ${tokensBefore} → ${tokensAfter} tokens`;
@@ -89,10 +89,10 @@ function chooseAgent(agents: readonly Agent[], wanted: string | undefined): stri
   const chosen = wanted === undefined ? agents[0] : agents.find(({ name }) => name === wanted);
   if (chosen !== undefined) return chosen.name;
   const names = agents.map(({ name }) => name).join(', ');
-  throw fieldError('invalid_config', '--agent', `unknown agent ${wanted}, expected one of ${names}`);
+  throw fieldError('invalid_config', '--agent', `there is no agent ${wanted}. Use one of ${names}`);
 }
 
-/** Reads standard input. Only a terminal shows a prompt. */
+/** Opens the prompt on standard input. It is shown only at a terminal. */
 function openPrompt(signal: AbortSignal, onInterrupt: () => void): Prompt {
   // oxlint-disable-next-line no-restricted-properties -- readline shows its prompt and what is typed, nothing else
   const { stdin, stdout } = process;

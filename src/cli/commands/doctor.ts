@@ -13,7 +13,10 @@ export interface DoctorCommandOptions {
   readonly json?: boolean;
 }
 
-/** Prints the checks of machine, Redis and settings. @returns the exit code: 1 if a check failed, 0 with warnings only */
+/**
+ * Checks machine, Redis and settings, and prints the results. @returns the exit code: 1 if a check failed, 0 if
+ * there are only warnings
+ */
 export async function runDoctor(
   { output }: CommandContext,
   { redis, providers = false, json }: DoctorCommandOptions,
@@ -52,14 +55,14 @@ export async function showQuarantined(
   return 0;
 }
 
-/** Puts a record back for the next sweep. @throws invalid_input, not_found */
+/** Puts a repaired record back, so that the next sweep processes it. @throws invalid_input, not_found */
 export async function restoreRecord({ output }: CommandContext, shard: string, name: string): Promise<number> {
   await releaseRecord(output, shard, { name, isRestored: true });
   output.line('put back for the next sweep');
   return 0;
 }
 
-/** Deletes a record permanently. @throws invalid_input, not_found */
+/** Deletes an unreadable record permanently. @throws invalid_input, not_found */
 export async function dropRecord({ output }: CommandContext, shard: string, name: string): Promise<number> {
   await releaseRecord(output, shard, { name, isRestored: false });
   output.line('deleted');
@@ -80,7 +83,11 @@ async function releaseRecord(
     return inspection.releaseQuarantined(shards, { shard, ...release });
   }, accessFor(output));
   if (isReleased) return;
-  throw fieldError('not_found', 'name', `shard ${shard} has no record ${JSON.stringify(release.name)} in quarantine`);
+  throw fieldError(
+    'not_found',
+    'name',
+    `shard ${shard} has no record ${JSON.stringify(release.name)} in quarantine. turnfold quarantine lists the records`,
+  );
 }
 
 function accessFor(output: Output): QuarantineAccess {

@@ -3,12 +3,12 @@ import { writeJson } from '../output.ts';
 import type { ClientContext, ConversationOptions } from '../run-command.ts';
 
 export interface EventsOptions extends ConversationOptions {
-  /** Prints only events after this one. Absent: all kept events. */
+  /** Id of an event. Only later events are printed. Absent: all kept events. */
   readonly after?: string;
   readonly follow?: boolean;
 }
 
-/** Prints the durable events of a conversation, one line each. */
+/** Prints the durable events of a conversation, one per line. */
 export async function showEvents(
   { client, output }: ClientContext,
   id: string,
@@ -42,11 +42,11 @@ function describeEvent(event: ConversationEvent): string {
       return `proposal ${event.proposal} of pass ${event.passId}: ${describeVersion(event)}`;
     case 'proposal_decided': {
       const decision = event.verdict === 'approve' ? 'approved' : 'rejected';
-      // JSON keeps a reason with line breaks on one line.
+      // Encodes the reason as JSON, which keeps line breaks on one line.
       return `proposal ${event.proposal} ${decision}${event.reason === undefined ? '' : `: ${JSON.stringify(event.reason)}`}`;
     }
     case 'approval_refused':
-      return `approval refused to pass ${event.passId}: ${event.code}`;
+      return `approval of compaction pass ${event.passId} could not be carried out: ${event.code}`;
     case 'unknown':
       return `unknown event ${JSON.stringify(event.name)} of a newer turnfold: ${JSON.stringify(event.fields)}`;
   }

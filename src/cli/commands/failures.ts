@@ -6,10 +6,10 @@ import type { ClientContext, ConversationOptions } from '../run-command.ts';
 import { showTurn } from './follow-turn.ts';
 
 export interface FailedOptions {
-  /** Absent: all tenants. */
+  /** Tenant to list. Absent: all tenants. */
   readonly tenant?: string;
   readonly code?: string;
-  /** An age (`90s`, `30m`, `2h`, `7d`) or a date. */
+  /** Age (`90s`, `30m`, `2h`, `7d`) or date. Older failures are not listed. */
   readonly since?: string;
   readonly limit: number;
   readonly json?: boolean;
@@ -37,14 +37,15 @@ export async function showFailed({ client, output }: ClientContext, options: Fai
 
 export interface RedriveOptions extends ConversationOptions {
   readonly operation?: string;
-  /** JSON or `@file`. */
+  /** Context object of the new turn, as JSON or as `@file`. */
   readonly context?: string;
   readonly wait: number;
 }
 
 /**
- * Enqueues the input of a failed turn as a new turn. Without a turn, requests a pass: a failed pass leaves no turn.
- * @returns the exit code: 1 after a wait without an answer
+ * Enqueues the input of a failed turn as a new turn. If no turn is named, requests a compaction, because a failed
+ * compaction leaves no turn.
+ * @returns the exit code: 1 if `--wait` ended without an answer
  */
 export async function redrive(
   context: ClientContext,
@@ -59,7 +60,7 @@ export async function redrive(
       throw fieldError(
         'invalid_input',
         field,
-        `needs a turn. Name the failed turn, or omit ${field} to request a pass.`,
+        `needs a turn. Name the failed turn, or omit ${field} to request a compaction.`,
       );
     }
     const pass = await client.compact({ tenant, conversation: id });
@@ -76,7 +77,7 @@ export async function redrive(
 
 const UNITS: Readonly<Record<string, number>> = { s: 1_000, m: 60_000, h: 3_600_000, d: 86_400_000 };
 
-/** @returns ms since epoch. @throws invalid_input */
+/** Parses an age or a date. @returns ms since epoch. @throws invalid_input */
 function readSince(text: string, now: number): number {
   const [, count, unit = ''] = /^(\d+)([smhd])$/.exec(text) ?? [];
   const since = count === undefined ? Date.parse(text) : now - Number(count) * (UNITS[unit] ?? 0);

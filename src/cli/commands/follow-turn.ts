@@ -6,12 +6,12 @@ import type { ClientContext, ConversationOptions } from '../run-command.ts';
 import { adviseAnswer, describeCalls, describeState, describeTurn, TurnPage } from '../turn-text.ts';
 
 export interface FollowOptions extends ConversationOptions {
-  /** Seconds. 0 shows the current state, or streams until the turn settles. */
+  /** How long to wait, in seconds. 0 prints the current state, or with `--stream` follows the turn until it settles. */
   readonly wait: number;
   readonly stream?: boolean;
 }
 
-/** Prints a turn now or once the turn settles. @returns the exit code: 1 after a wait without an answer */
+/** Prints a turn now, or once the turn settles. @returns the exit code: 1 if the wait ended without an answer */
 export async function showTurn(
   context: ClientContext,
   id: string,
@@ -45,7 +45,7 @@ async function printTurn(
   return view;
 }
 
-/** Prints the text of a turn while the model writes it. @returns the turn at the end */
+/** Prints the text of a turn while the model writes it. @returns the turn as it was at the end */
 async function streamTurn(
   { client, output }: ClientContext,
   id: string,
@@ -70,12 +70,12 @@ async function streamTurn(
 interface Followed {
   readonly name: NamedConversation;
   readonly turn: string;
-  /** 0 waits until the turn settles. */
+  /** How long to follow the turn, in ms. 0: until the turn settles. */
   readonly waitMs: number;
   readonly json?: boolean;
 }
 
-/** Follows a turn and prints the calls that it waits for. @returns the turn at the end */
+/** Follows a turn and prints the calls that the turn waits for. @returns the turn as it was at the end */
 async function followTurn(
   { client, output }: ClientContext,
   { name, turn, waitMs, json = false }: Followed,
@@ -89,5 +89,5 @@ async function followTurn(
     const lines = [describeState({ turn, state: 'waiting', waiting }), ...describeCalls(waiting)];
     for (const line of [...lines, ...adviseAnswer({ ...name, turn }, waiting)]) output.note(line);
   }
-  throw new Error(`the stream of ${turn} ended without a result`);
+  throw new Error(`the stream of turn ${turn} ended without a result. Read the result with turnfold result`);
 }

@@ -16,7 +16,7 @@ export interface PlanOptions {
   readonly json?: boolean;
 }
 
-/** One line of `plan --json`. Indexes are 0-based and inclusive, into the input's messages. */
+/** JSON output for one conversation. Message indexes begin at 0, and both ends of a range are included. */
 interface PlanLine {
   readonly id: string;
   readonly kind: string;
@@ -29,7 +29,7 @@ interface PlanLine {
   readonly protected: readonly number[];
 }
 
-/** Shows what a pass would do with each conversation of a file. Calls no model. */
+/** Shows what a compaction would do with each conversation of a file. Calls no model. */
 export async function planFile(
   { output }: CommandContext,
   path: string,
@@ -72,7 +72,7 @@ function planConversation(
   };
 }
 
-/** Converts seqs to indexes: the first message of a file has seq 1 and index 0. */
+/** Converts log positions (seqs) to message indexes: the first message of a file has seq 1 and index 0. */
 function indexRange({ from, to }: SeqRange): SeqRange {
   return { from: from - 1, to: to - 1 };
 }

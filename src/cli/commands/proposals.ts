@@ -9,14 +9,14 @@ import type { ClientContext, ConversationOptions } from '../run-command.ts';
 import { renameField } from '../typed-errors.ts';
 
 interface DecisionOptions extends ConversationOptions {
-  /** Absent: the proposal that waits now. */
+  /** Id of a proposal. Absent: the proposal that waits now. */
   readonly proposal?: string;
   readonly operation?: string;
   readonly wait: number;
 }
 
 export interface ApproveOptions extends DecisionOptions {
-  /** File with replacement texts by range, YAML or JSON. */
+  /** Path of a YAML or JSON file with replacement texts for summaries, by message range. */
   readonly edits?: string;
 }
 
@@ -74,17 +74,21 @@ async function findProposal(
   throw fieldError('not_found', 'conversation', `no proposal waits for approval in ${name.conversation}`);
 }
 
-/** Reads the file without checking the texts, which the client checks. @throws not_found, invalid_input */
+/** Reads the file of `--edits`. The client checks the texts. @throws not_found, invalid_input */
 async function readEdits(path: string): Promise<Record<string, string>> {
   const text = { name: nameFile(path), field: path, code: 'invalid_input' } as const;
   const { value } = parseYaml(await readTextFile(path), text);
   if (isMapping(value)) return value as Record<string, string>;
-  throw new TurnfoldError(text.code, `${text.name}: expected a mapping from range to text, such as \`5-9: …\``, {
-    field: path,
-  });
+  throw new TurnfoldError(
+    text.code,
+    `${text.name}: expected a mapping from message range to text, such as \`5-9: …\``,
+    {
+      field: path,
+    },
+  );
 }
 
-/** Renames the field of a wrong edit to its file and range. */
+/** Makes the error about an invalid edit point to the file and the range, instead of to an API field. */
 function nameEdit(error: unknown, path: string): unknown {
   if (!isTurnfoldError(error)) return error;
   const [field, ...range] = error.field?.split('.') ?? [];
@@ -101,7 +105,9 @@ function printDecision(
   if (json) writeJson(output, { conversation: id, ...decision });
   else if (state === 'pending') {
     const again = `--proposal ${proposal} --operation ${operation}`;
-    output.line(`${id}  stored for a compaction worker. To see the outcome, repeat the command with ${again}`);
+    output.line(
+      `${id}  the decision is stored for a compaction worker. To see the outcome, repeat the command with ${again}`,
+    );
   } else output.line(version === undefined ? `${id}  ${state}` : `${id}  ${state}, version ${version}`);
   return state === 'pending' && wait > 0 ? 1 : 0;
 }

@@ -18,14 +18,14 @@ import { describePolicy, type ReplayedConversation } from './replay/summary.ts';
 export interface ReplayOptions {
   readonly policy?: string;
   readonly against?: string;
-  /** Most tokens of a request. */
+  /** Maximum size of a request in tokens. */
   readonly window?: number;
-  /** `provider/model` of the catalogue. */
+  /** Model `provider/model` of the catalogue. */
   readonly model?: string;
   readonly json?: boolean;
 }
 
-/** A policy on trial with its results so far. */
+/** A policy to try, with its results so far. */
 interface Trial {
   readonly name: string;
   readonly prepared: EvaluatedAgent;
@@ -33,8 +33,8 @@ interface Trial {
 }
 
 /**
- * Replays each conversation of a file and compacts it as live workers would, under one policy, or under two to compare.
- * Summaries are structural: no model is called.
+ * Replays each conversation of a file and compacts it as workers would, under one policy, or under two policies to
+ * compare. Summaries are written without a model.
  */
 export async function replayFile({ output }: CommandContext, path: string, options: ReplayOptions): Promise<number> {
   const { json } = options;
@@ -53,7 +53,7 @@ export async function replayFile({ output }: CommandContext, path: string, optio
     progress.advance(Buffer.byteLength(line) + 1, 0);
     const weighed = await weighConversation(readMessages(), trial.prepared);
     const [own, other] = await replayAll(weighed, trials, { summarizers, progress });
-    // On a terminal the line of JSON would follow the bar on the same line.
+    // On a terminal, the progress bar must be cleared first, because the JSON would appear on the same line.
     if (json && isTTY) progress.clear();
     if (json) writeJson(output, { id, ...own?.figures, ...(other && { against: other.figures }) });
     else trials.forEach(({ replayed }, index) => replayed.push({ id, ...([own, other][index] as Replayed) }));
@@ -66,7 +66,10 @@ export async function replayFile({ output }: CommandContext, path: string, optio
   return exitCode;
 }
 
-/** Prepares both policies in the same window. In a larger window a policy would send more, and the comparison would be unfair. */
+/**
+ * Prepares both policies with the same window. With a larger window, one policy would send more, and the comparison
+ * would be unfair.
+ */
 async function prepareTrials(
   { policy, against, window, model }: ReplayOptions,
   output: Output,

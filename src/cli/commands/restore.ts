@@ -10,7 +10,7 @@ import type { ClientContext, ConversationOptions } from '../run-command.ts';
 
 export interface ReplacementOptions extends ConversationOptions {
   readonly operation?: string;
-  /** Module that exports `agents`. With it, a context over the agent's hard limit is refused. */
+  /** Path of a module that exports `agents`. If given, a context above the agent's hard limit is refused. */
   readonly agents?: string;
   readonly policy?: string;
 }
@@ -24,7 +24,7 @@ export interface RestoreOptions extends ReplacementOptions {
 export async function runRestore(context: ClientContext, id: string, options: RestoreOptions): Promise<number> {
   const { tenant, version, keep = false, drop = false } = options;
   if (keep === drop) {
-    throw fieldError('invalid_input', '--keep', 'use either --keep or --drop');
+    throw fieldError('invalid_input', '--keep', 'use either --keep or --drop, not both');
   }
   const name = { tenant, conversation: id };
   const replacement = await readReplacement(context, name, options);
@@ -52,7 +52,7 @@ async function readReplacement(
   return { operation: options.operation, hardTokens: await readLimit(context, name, options) };
 }
 
-/** @returns the hard limit of the conversation's agent, if `--agents` is given */
+/** Reads the hard limit of the conversation's agent in tokens, if `--agents` is given. */
 async function readLimit(
   { client, output }: ClientContext,
   name: NamedConversation,
@@ -65,7 +65,7 @@ async function readLimit(
   const state = await client.describe(name);
   const agent = (await loadAgents(agents, output)).find((found) => found.name === state.agent);
   if (agent === undefined) {
-    const why = `${agents} does not export the agent ${state.agent} of this conversation`;
+    const why = `${agents} does not export the agent ${state.agent}, to which this conversation belongs`;
     throw fieldError('unknown_agent', '--agents', why);
   }
   const merged = completePolicy(mergePolicies((await readPolicyFile(policy, output)).policy, agent.policy));
@@ -74,7 +74,7 @@ async function readLimit(
 
 interface MadeVersion extends ConversationOptions {
   readonly id: string;
-  /** Describes the restored context. */
+  /** Text that says from where the context was restored. */
   readonly what: string;
 }
 

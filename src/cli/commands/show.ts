@@ -7,12 +7,12 @@ import { formatTable, writeTable } from '../table.ts';
 const PREVIEW_CHARACTERS = 160;
 
 export interface ContextOptions extends ConversationOptions {
-  /** Number of a kept version. Absent: the live one. */
+  /** Number of a kept version of the context. Absent: the live one. */
   readonly version?: number;
   readonly full?: boolean;
 }
 
-/** Prints the context that the model would get, with its tokens. System prompt and tools are not counted. */
+/** Prints the context that the model would get, with its token count. System prompt and tools are not counted. */
 export async function showContext(
   { client, output }: ClientContext,
   id: string,
@@ -31,7 +31,7 @@ export async function showContext(
     const columns = [range.padStart(9), role.padEnd(10), tokens.padStart(6)];
     output.line(`${columns.join('  ')}  ${options.full ? text : preview(text)}`.trimEnd());
   };
-  // Redis keeps system prompt and pins without their token counts.
+  // Redis stores system prompt and pinned texts without their token counts.
   const { system = '', pins = [] } = setup ?? {};
   if (system !== '') print('', 'system', '', system);
   for (const pin of pins) print('', 'pin', '', pin);
@@ -81,7 +81,7 @@ function preview(text: string): string {
 
 const HEADER = ['version', 'strategy', 'reasons', 'archived', 'tokens before → after', 'took', 'notes'];
 
-/** Formats versions as a table. An empty column of notes is left out. */
+/** Formats versions as a table. The column of notes is left out if it is empty. */
 export function describeVersions(versions: readonly Version[]): string[] {
   const rows = versions.map((version) => [
     String(version.number),

@@ -17,13 +17,16 @@ export interface ImportOptions {
   readonly json?: boolean;
 }
 
-/** Limits of one append. Redis runs nothing else meanwhile, and a client waits less than a second. */
+/**
+ * Limits of one append of an import. Redis serves no other client while it runs an append, which takes less than a
+ * second.
+ */
 const MAX_BATCH_MESSAGES = 500;
 const MAX_BATCH_CHARACTERS = 2_000_000;
 
 /**
- * Creates each conversation of a file. Importing the same file again changes nothing for a day. An invalid conversation
- * does not affect the others.
+ * Creates each conversation of a file. Repeating the import within a day changes nothing. An invalid conversation does
+ * not affect the others.
  * @returns the exit code: 1 if a conversation was not imported
  */
 export async function importFile(
@@ -38,7 +41,7 @@ export async function importFile(
   let isConversationFile = false;
   const onRefusal = (error: unknown): unknown => {
     if (isTurnfoldError(error) && error.code.startsWith('redis_')) throw error;
-    // Every line of a file of another kind is wrong, so the file is reported once.
+    // If the file has another format, every line is wrong, so the error is reported only once.
     if (!isConversationFile) throw nameWrongFile(error, path);
     return wordError(error);
   };
@@ -59,7 +62,7 @@ function nameWrongFile(cause: unknown, path: string): unknown {
 }
 
 /**
- * Checks all batches before the first write: a conversation is imported whole or not at all.
+ * Checks all messages before the first write, so that a conversation is imported completely or not at all.
  * @throws invalid_input, message_too_large, orphan_result, duplicate_call
  */
 function checkWhole(messages: readonly Message[]): void {
@@ -93,7 +96,7 @@ async function appendAll(
   }
 }
 
-/** Words a conflict about the expected head for a person, who named only a conversation. */
+/** Explains a conflict in terms of the import, because the person did not set the expected length of the log. */
 function nameConflict(cause: unknown, conversation: string, expectedHead: number): unknown {
   if (!isTurnfoldError(cause, 'conflict')) return cause;
   const { details = {} } = cause;
@@ -105,7 +108,10 @@ function nameConflict(cause: unknown, conversation: string, expectedHead: number
   return fieldError('conflict', 'id', why, { details, cause });
 }
 
-/** Derives the operation id from the messages. A repeated import is the same operation, other messages are a conflict. */
+/**
+ * Derives the operation id from the messages. So a repeated import is the same operation, and an import of other
+ * messages is a conflict.
+ */
 function nameOperation(start: number, batch: readonly Message[]): string {
   const hash = createHash('sha256').update(JSON.stringify(batch)).digest('hex').slice(0, 32);
   return `import-${start}-${hash}`;
@@ -127,7 +133,7 @@ function* splitBatches(messages: readonly Message[]): Generator<Message[]> {
   if (batch.length > 0) yield batch;
 }
 
-/** Prints the whole log as one line of a conversation file, archived messages included. */
+/** Prints the whole log as one line of a conversation file, including messages that are no longer in the context. */
 export async function exportConversation(
   { client, output }: ClientContext,
   id: string,

@@ -43,7 +43,7 @@ export interface AnswerOptions extends ConversationOptions {
   readonly file?: string;
   readonly error?: boolean;
   readonly approve?: boolean;
-  /** True if the option has no reason. */
+  /** Reason of the denial. `true` if the option was given without a reason. */
   readonly deny?: string | true;
 }
 
@@ -63,12 +63,17 @@ export async function answer(
   return 0;
 }
 
-/** The API error names the expected object. A person has to use another option instead. */
+/**
+ * Explains the error for an answer of the wrong kind. The API error describes an object, but a person has to use
+ * another option.
+ */
 function wordWrongKind(error: TurnfoldError, turn: string): TurnfoldError {
   const { code, field = '', details } = error;
   if (details?.['for'] === undefined) return error;
   const expected =
-    details['for'] === 'tools' ? 'a tool result. Use --content or --file.' : 'an approval. Use --approve or --deny.';
+    details['for'] === 'tools'
+      ? 'a tool result, but an approval was given. Use --content or --file.'
+      : 'an approval, but a tool result was given. Use --approve or --deny.';
   return fieldError(code, field, `turn ${turn} waits for ${expected}`, { details, cause: error });
 }
 
@@ -89,7 +94,7 @@ async function readAnswer({ content, file, error, approve, deny }: AnswerOptions
   return { content: content ?? (await readTextFile(file ?? '')), ...(error && { isError: true }) };
 }
 
-/** Cancels an open turn. @returns the exit code: 1 if the turn has settled in another state */
+/** Cancels an open turn. @returns the exit code: 1 if the turn has already settled in another state */
 export async function cancel(
   { client, output }: ClientContext,
   id: string,
@@ -104,11 +109,11 @@ export async function cancel(
 export interface EnqueueOptions extends FollowOptions {
   readonly agent: string;
   readonly turn?: string;
-  /** JSON or `@file`. */
+  /** Context object of the turn, as JSON or as `@file`. */
   readonly context?: string;
 }
 
-/** @returns the exit code: 1 after a wait without an answer */
+/** Enqueues a turn. @returns the exit code: 1 if `--wait` ended without an answer */
 export async function enqueue(
   context: ClientContext,
   id: string,

@@ -15,17 +15,17 @@ import type { CommandContext } from '../run-command.ts';
 
 export interface RenderOptions {
   readonly format: string;
-  /** Provider's name of the model. Absent: the model that answered last in this format. */
+  /** Provider's name of the model. Absent: the model that wrote the last answer in this format. */
   readonly model?: string;
-  /** System prompt. Logs do not contain it. */
+  /** System prompt of the request. A conversation file does not contain it. */
   readonly system?: string;
 }
 
 const MAX_OUTPUT_TOKENS = 8_192;
 
 /**
- * Prints the provider request for each conversation of a file, one JSON line each. Stubs stand for the tools, because a
- * file has none.
+ * Prints the provider request for each conversation of a file, one JSON line each. Tools are described by their names
+ * only, because a file has no tool descriptions.
  * @throws invalid_input for an unknown format
  */
 export async function renderFile(
@@ -41,7 +41,7 @@ export async function renderFile(
   });
 }
 
-/** A request may repeat thinking only to the model that wrote it. */
+/** Finds the model of the request. Recorded thinking may be sent only to the model that wrote it. */
 function findModel(messages: readonly Message[], format: WireFormat): string {
   const answers = messages.map(readRawItems).filter((raw) => raw?.format === format);
   return answers.at(-1)?.model ?? 'unnamed';
@@ -52,11 +52,11 @@ export interface ValidateOptions {
   readonly json?: boolean;
 }
 
-/** Exit codes: a script tells an invalid request (1) from a file without a request (2). */
+/** Exit codes. A script can distinguish a request that breaks rules (1) from a file without a request (2). */
 const BROKEN_RULES = 1;
 const BAD_INPUT = 2;
 
-/** Prints the format rules that a request body breaks. @returns the exit code: 0 if the body breaks none */
+/** Prints the rules of the provider format that a request body breaks. @returns the exit code: 0 if it breaks none */
 export async function validateFile(
   { output }: CommandContext,
   path: string,
@@ -75,7 +75,7 @@ export async function validateFile(
   return violations.length === 0 ? 0 : BROKEN_RULES;
 }
 
-/** @throws invalid_input */
+/** Parses a request body. @throws invalid_input */
 function parseBody(text: string, path: string): unknown {
   try {
     return JSON.parse(text.replace(/^\uFEFF/, ''));
@@ -95,7 +95,7 @@ function describeViolation({ rule, path, message }: Violation): string {
 
 const encodingSchema = z.enum(['o200k_base', 'cl100k_base']);
 
-/** Counts the tokens of a file. @throws invalid_input for an unknown encoding */
+/** Counts the tokens of a text file. @throws invalid_input for an unknown encoding */
 export async function countFile(
   { output }: CommandContext,
   path: string,

@@ -24,10 +24,10 @@ export interface WorkerOptions {
   readonly shadow?: string;
 }
 
-/** `EX_TEMPFAIL` of sysexits: the deadline cut off work, which other workers continue. */
+/** Exit code `EX_TEMPFAIL` of sysexits: the shutdown deadline aborted some work, which other workers will continue. */
 const CUT_OFF_EXIT_CODE = 75;
 
-/** Runs workers until SIGTERM or SIGINT, then hands back their leases. */
+/** Runs workers until SIGTERM or SIGINT. Then hands back their turns, so that other workers continue them. */
 export async function runWorker({ output }: CommandContext, options: WorkerOptions): Promise<number> {
   const roles = readRoles(options.roles);
   const { redisUrl, redisTls, logLevel, logsContent, durability: _, ...config } = readConfig();
@@ -63,7 +63,8 @@ export async function runWorker({ output }: CommandContext, options: WorkerOptio
     throw placeAgentError(error, agents, sources);
   });
   void exitRefused(location, started, output);
-  // A start waits for Redis without limit. A signal ends the wait: a worker that has not started has claimed nothing.
+  // A starting worker waits for Redis without limit. A signal ends the wait at once, because a worker that has not
+  // started owns no turn.
   const workers = await Promise.race([started, interruption.then(() => undefined)]);
   if (workers !== undefined) logger.info({ roles, metrics: workers.metricsUrl }, 'worker started');
   const why = await Promise.race([interruption.then(({ signal }) => signal), denied.promise]);
@@ -71,24 +72,27 @@ export async function runWorker({ output }: CommandContext, options: WorkerOptio
   const outcome = (await workers?.close()) ?? 'closed';
   await flushSpans();
   logger.info({ outcome }, 'worker stopped');
-  // Work cut off by the deadline must not keep the process alive. Its leases lapse and other workers continue.
+  // Ends the process even if aborted work is still running. Its leases lapse, and other workers continue the work.
   await setImmediate();
   if (why === 'denied') process.exit(MISCONFIGURED);
   process.exit(outcome === 'closed' ? 0 : CUT_OFF_EXIT_CODE);
 }
 
-/** Grace for a Cluster or Sentinels: another node may accept a client that one node refuses. */
+/**
+ * Time in ms during which a refusal by one Cluster node or Sentinel is ignored, because another node may accept the
+ * client.
+ */
 const SEVERAL_NODES_MS = 10_000;
 
 /**
- * Ends the process if Redis refuses its client. Such a Redis may close connections without an error, and the start would
- * wait silently. The exit is immediate, because the worker has claimed nothing yet.
+ * Ends the process if Redis refuses its client, e.g. because of TLS or a password. Such a Redis may close connections
+ * without an error, and the start would wait silently. The exit is immediate, because the worker owns no turn yet.
  */
 async function exitRefused(location: RedisLocation, started: Promise<Workers>, output: Output): Promise<void> {
   let hasStarted = false;
   started.then(
     () => (hasStarted = true),
-    () => undefined, // runWorker reports the failed start
+    () => undefined, // `runWorker` reports the failed start.
   );
   const error = await explainRefusal(location);
   if (error === undefined) return;

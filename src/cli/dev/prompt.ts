@@ -2,22 +2,22 @@ import { createInterface, type Interface } from 'node:readline';
 
 export interface PromptOptions {
   readonly input: NodeJS.ReadableStream;
-  /** The terminal that echoes the input. Absent: no terminal, so no prompt is shown. */
+  /** Terminal that echoes the input. Absent if there is no terminal. No prompt is shown then. */
   readonly output?: NodeJS.WritableStream;
   readonly signal?: AbortSignal;
-  /** Ctrl-C at the terminal, which readline consumes before it becomes a signal. */
+  /** Called for Ctrl-C at the terminal. Node's readline consumes Ctrl-C before it becomes a signal. */
   readonly onInterrupt: () => void;
 }
 
 interface Question {
-  /** A constant, because readline prints it unescaped. */
+  /** Text of the prompt. It must be a constant, because readline does not escape it. */
   readonly prompt: string;
   readonly signal?: AbortSignal | undefined;
-  /** At a terminal, ignore lines that were typed before the question. */
+  /** If true, lines that were typed at the terminal before the question are ignored. */
   readonly isFresh?: boolean;
 }
 
-/** Reads one line per question. Owns the readline interface. */
+/** Asks questions and reads one line for each answer. Owns the readline interface. */
 export class Prompt {
   readonly isTerminal: boolean;
   readonly #lines: Interface;
@@ -43,7 +43,7 @@ export class Prompt {
     });
   }
 
-  /** @returns the next line, or undefined if the input has ended or the question was withdrawn */
+  /** Asks a question. @returns the next line, or undefined if the input has ended or the question was withdrawn */
   async ask({ prompt, signal, isFresh = false }: Question): Promise<string | undefined> {
     if (isFresh && this.isTerminal) this.#typed.length = 0;
     const typed = this.#typed.shift();

@@ -17,17 +17,17 @@ export interface TalkOptions extends ClientContext {
 
 interface OpenTurn {
   readonly turn: string;
-  /** Aborts the questions about the turn's calls. */
+  /** Aborts the questions about the calls of this turn. */
   readonly canceling: AbortController;
 }
 
-/** A chat between a person and an agent. Owns the turn on the screen and decides what Ctrl-C does. */
+/** A chat between a person and an agent at the terminal. Decides what Ctrl-C does. */
 export class Talk {
   readonly #options: TalkOptions;
   readonly #output: Output;
   readonly #leaving = new AbortController();
   #open: OpenTurn | undefined;
-  /** True after a first Ctrl-C: the next one leaves. */
+  /** True after a first Ctrl-C. The next Ctrl-C quits. */
   #isWarned = false;
   #prompt: Prompt | undefined;
 
@@ -48,7 +48,10 @@ export class Talk {
     }
   }
 
-  /** The first Ctrl-C cancels the running turn, or warns if no turn runs. The second Ctrl-C ends `dev`. */
+  /**
+   * Handles Ctrl-C. The first one cancels the running turn, or warns if no turn is running. The second one ends
+   * `turnfold dev`.
+   */
   interrupt(): void {
     const open = this.#open;
     if (this.#isWarned || (open === undefined && this.#prompt?.isTerminal !== true)) {
@@ -77,7 +80,10 @@ export class Talk {
     return this.#leaving.signal.aborted || this.#options.interrupted.aborted;
   }
 
-  /** Reports an error and continues the talk. After the person has left, errors are consequences of leaving. */
+  /**
+   * Reports an error and continues the chat. Errors after the person has quit are ignored, because quitting causes
+   * them.
+   */
   async #attempt(work: () => Promise<void>): Promise<void> {
     try {
       await work();
@@ -94,11 +100,11 @@ export class Talk {
       return;
     }
     const command = findSlashCommand(line);
-    if (command === undefined) this.#output.line(`unknown command ${line}, type ${HELP} for a list`);
+    if (command === undefined) this.#output.line(`unknown command ${line}. Type ${HELP} for the list of commands`);
     else await command(this.#options, conversation);
   }
 
-  /** Follows an open turn of an earlier chat. Otherwise that turn would silently block all new turns. */
+  /** Follows a turn that is still open from an earlier chat. Otherwise that turn would silently block all new turns. */
   async #resumeOpenTurn(): Promise<void> {
     const { client, conversation } = this.#options;
     const open = await client.openTurns(conversation, { limit: 1 }).catch((error: unknown) => {
@@ -135,7 +141,10 @@ export class Talk {
     }
   }
 
-  /** Asks the person about each awaited call. A wait for compaction or a retry is only shown. */
+  /**
+   * Asks the person to answer each call that the turn waits for. If the turn waits for compaction or a retry, only a
+   * message is shown.
+   */
   async #askAnswers(waiting: Waiting, { turn, canceling: { signal } }: OpenTurn): Promise<void> {
     const { client, conversation } = this.#options;
     if (!isAnswerKind(waiting.for)) {
@@ -154,7 +163,7 @@ export class Talk {
     }
   }
 
-  /** @returns undefined if the input has ended or the turn is canceled */
+  /** Asks whether a call may run. @returns undefined if the input has ended or the turn is canceled */
   async #askDecision(signal: AbortSignal): Promise<CallAnswer | undefined> {
     for (;;) {
       const line = await this.#prompt?.ask({ prompt: 'Allow this call? y/n ', signal, isFresh: true });
@@ -167,7 +176,7 @@ export class Talk {
     }
   }
 
-  /** @returns undefined if the input has ended or the turn is canceled */
+  /** Asks for the result of a call. @returns undefined if the input has ended or the turn is canceled */
   async #askResult({ name }: WaitingCall, signal: AbortSignal): Promise<CallAnswer | undefined> {
     for (;;) {
       const line = await this.#prompt?.ask({ prompt: 'Result of this call? ', signal, isFresh: true });

@@ -9,10 +9,10 @@ const PLOT_WIDTH = 72;
 const PLOT_HEIGHT = 12;
 const MIN_ID_CHARS = 12;
 const MAX_ID_CHARS = 40;
-/** Columns of the scale to the left of a plot. */
+/** Columns of the scale on the left side of a plot. */
 const SCALE_WIDTH = 11;
 const GAP = '  ';
-/** Width of lines without a terminal. */
+/** Width of the lines if the output is not a terminal. */
 const DEFAULT_COLUMNS = 120;
 
 const HEADER = ['conversation', 'requests', 'over', 'invalid', 'passes', 'sent', 'peak', 'end', 'recall', 'window'];
@@ -25,8 +25,9 @@ export interface TriedPolicy {
 }
 
 /**
- * Describes the results of a policy: a row per conversation, their sum, and the course of the largest.
- * @param columns Width of the terminal.
+ * Describes the results of a policy: one row per conversation, a row with their sum, and a plot of the largest
+ * conversation.
+ * @param columns width of the terminal
  */
 export function describePolicy({ name, replayed, usableTokens }: TriedPolicy, columns = DEFAULT_COLUMNS): string[] {
   const [first] = replayed;
@@ -37,19 +38,22 @@ export function describePolicy({ name, replayed, usableTokens }: TriedPolicy, co
   const largest = replayed.reduce((a, b) => (b.figures.tokensSent > a.figures.tokensSent ? b : a));
   return [
     `${name}: requests of at most ${usableTokens} tokens`,
-    'recall: share of the literals of later calls in the context (window: in a window of equal size)',
+    'recall: share of the values in later tool calls that the context still contains (window: a plain window of equal size)',
     ...formatTable(
       [[...HEADER, ...(hasCost ? COST_HEADER : [])], ...rows, ...(rows.length > 1 ? [total] : [])],
       columns,
     ),
     '',
-    `tokens in the request, over the model calls of ${largest.id}`,
+    `tokens in each request, over the model calls of conversation ${largest.id}`,
     ...plotSizes(largest.sizes, columns),
     '',
   ];
 }
 
-/** Sums figures. Recall is weighted by the literals of each conversation. */
+/**
+ * Adds up the figures of all conversations. The recall of each is weighted by the number of values that its later tool
+ * calls use.
+ */
 function sumFigures(all: readonly ReplayFigures[]): ReplayFigures {
   const sum = (valueOf: (figures: ReplayFigures) => number): number =>
     all.reduce((total, figures) => total + valueOf(figures), 0);
@@ -88,7 +92,7 @@ function describeFigures(figures: ReplayFigures): string[] {
   return [...counts, shareOf(recall.compacted), shareOf(recall.evicted), ...costs];
 }
 
-/** Aligns a table. Names are cut to fit the terminal, figures never. */
+/** Aligns a table. To fit the terminal, names are cut. Figures are never cut. */
 function formatTable(rows: readonly (readonly string[])[], columns: number): string[] {
   const widths = (rows[0] ?? []).map((_, column) => Math.max(...rows.map((row) => row[column]?.length ?? 0)));
   const [longest = 0, ...others] = widths;
@@ -99,7 +103,7 @@ function formatTable(rows: readonly (readonly string[])[], columns: number): str
   );
 }
 
-/** Cuts the middle of a name. Ids of one recording often differ in their last letters. */
+/** Cuts the middle of a name, because ids from the same recording often differ only in their last letters. */
 function clipName(name: string, width: number): string {
   if (name.length <= width) return name;
   const end = Math.floor((width - 1) / 2);
