@@ -17,7 +17,7 @@ function holdTurn() {
   return { handler, seen, entered: entered.promise, release: () => gate.resolve() };
 }
 
-test('closing workers takes no more jobs and waits for the one in flight', async () => {
+test('a process that closes its queue workers takes no more jobs and waits for the job in flight', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const turn = holdTurn();
@@ -41,7 +41,7 @@ test('closing workers takes no more jobs and waits for the one in flight', async
   expect(fixture.errors).toEqual([]);
 });
 
-test('closing workers abandons a handler that takes longer than the deadline', async () => {
+test('a process that closes its queue workers abandons a job that runs longer than the deadline', async () => {
   const fixture = useFixture();
   const entered = Promise.withResolvers<void>();
   const workers = fixture.openWorkers(turnRole(never), { deadlineMs: 300 });
@@ -56,7 +56,7 @@ test('closing workers abandons a handler that takes longer than the deadline', a
   expect(await workers.close()).toBe('deadline');
 });
 
-test('a job that is postponed while its worker closes is delivered to another worker without costing an attempt', async () => {
+test('a job that a closing worker postpones is delivered to another worker, and keeps its number of attempts', async () => {
   const fixture = useFixture();
   const turn = holdTurn();
   const postponing: TurnHandler = async (woken) => {
@@ -77,7 +77,7 @@ test('a job that is postponed while its worker closes is delivered to another wo
   expect(fixture.errors).toEqual([]);
 });
 
-test('workers that were never started close at once, and cannot be started then', async () => {
+test('queue workers that were never started close at once, and refuse to start after that', async () => {
   const fixture = useFixture();
   const workers = fixture.openWorkers(turnRole());
 
@@ -89,7 +89,7 @@ test('workers that were never started close at once, and cannot be started then'
 test.for([
   ['killed', (pid: number): boolean => process.kill(pid, 'SIGKILL')],
   ['frozen', freeze],
-] as const)('closing workers ends by its deadline while Redis is %s', async ([, strike], context) => {
+] as const)('a process closes its queue workers within the deadline while Redis is %s', async ([, strike], context) => {
   const redis = await startOwnRedis(context);
   const fixture = useFixture(redis);
   const turn = holdTurn();
@@ -105,7 +105,7 @@ test.for([
   expect(performance.now() - startedAt).toBeLessThan(3_000 * machineFactor());
 });
 
-test('workers that start while Redis is away wait for Redis and then take the waiting jobs', async (context) => {
+test('queue workers that start while Redis is down wait for Redis and then take the waiting jobs', async (context) => {
   const redis = await startOwnRedis(context);
   const fixture = useFixture(redis);
   const turn = holdTurn();
@@ -123,7 +123,7 @@ test('workers that start while Redis is away wait for Redis and then take the wa
   turn.release();
 });
 
-test('closing workers ends a start that waits for Redis', async (context) => {
+test('a process that closes its queue workers ends a start that still waits for Redis', async (context) => {
   const redis = await startOwnRedis(context);
   const fixture = useFixture(redis);
   freeze(redis.pid);

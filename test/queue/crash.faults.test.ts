@@ -17,7 +17,7 @@ async function takeAndDie(fixture: Fixture): Promise<void> {
   await once(worker, 'exit');
 }
 
-test('the wake of a killed worker is delivered again, however often workers are killed', async () => {
+test('the queue delivers a wake again after its worker was killed, even after several kills', async () => {
   const fixture = useFixture();
   await fixture.openWakes().wake('turn', conversation('c1'), 'w1');
   // Two crashes: with BullMQ's own limit of one the job would fail for good at the second.

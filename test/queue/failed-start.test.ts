@@ -4,7 +4,7 @@ import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { openQueueWorkers } from '../../src/queue/queue-workers.ts';
 import { readRedisSource } from '../setup/redis-source.ts';
 
-it('workers that cannot be opened leave no connection', async () => {
+it('a process that fails to open its queue workers leaves no Redis connection open', async () => {
   const server = await provideRedis(readRedisSource());
   onTestFinished(() => server.stop());
   const workers = openQueueWorkers({

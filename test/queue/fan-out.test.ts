@@ -42,7 +42,7 @@ async function countKeys(fixture: Fixture): Promise<number> {
 
 // 1,200 are added in three transactions.
 test.each([0, 1, 5, 200, 1_200])(
-  'a pass parked on %i children is delivered once more when all have ended',
+  'a compaction pass that waits for %i child jobs is delivered once more when all of them have ended',
   async (width) => {
     const fixture = useFixture();
     const wakes = fixture.openWakes();
@@ -77,7 +77,7 @@ test.each([0, 1, 5, 200, 1_200])(
   120_000,
 );
 
-test('a child gets its whole task and nothing else', async () => {
+test('a summarization job gets its whole task and no other data', async () => {
   const fixture = useFixture();
   const tasks: unknown[] = [];
   const child = childOf('p1', 3);
@@ -91,7 +91,7 @@ test('a child gets its whole task and nothing else', async () => {
   await expect.poll(() => tasks, SOON).toEqual([task]);
 });
 
-test('a pass that is done on delivery has no children', async () => {
+test('a compaction pass that ends in its first delivery adds no child jobs', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   let runs = 0;
@@ -106,7 +106,7 @@ test('a pass that is done on delivery has no children', async () => {
   await expect.poll(() => countAll(wakes), SOON).toBe(0);
 });
 
-test('a child that fails on every attempt ends as a value and delays neither the other four nor the pass', async () => {
+test('a summarization job that fails on every attempt returns its failure, and delays neither the other four jobs nor their compaction pass', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const { deliveries, handler } = parkOn(() => makeChildren('p1', 5));
@@ -129,7 +129,7 @@ test('a child that fails on every attempt ends as a value and delays neither the
   expect(await countKeys(fixture)).toBe(0);
 });
 
-test('a child whose data cannot be read ends as a value and is reported', async () => {
+test('a summarization job whose data cannot be read returns a failure and is reported', async () => {
   const fixture = useFixture();
   const { deliveries, handler } = parkOn(() => [{ ...childOf('p1', 0), hash: 'not a hash' }, childOf('p1', 1)]);
   await startRoles(fixture, handler, writesSummary);
@@ -141,7 +141,7 @@ test('a child whose data cannot be read ends as a value and is reported', async 
   ]);
 });
 
-test('children that another program fails for good count as ended', async () => {
+test('a compaction pass continues when another program has failed its child jobs for good', async () => {
   const fixture = useFixture();
   const { deliveries, handler } = parkOn(() => makeChildren('p1', 2));
   await fixture.openWorkers({ compaction: { handler, concurrency: 1 } }).start();
@@ -160,7 +160,7 @@ test('children that another program fails for good count as ended', async () => 
   await expect.poll(() => deliveries.map((one) => one.haveChildrenEnded), SOON).toEqual([false, true]);
 });
 
-test('two jobs of the same pass may fan out at once, under different child ids', async () => {
+test('two queue jobs of the same compaction pass can add child jobs at the same time, under different ids', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const { deliveries, handler } = parkOn(({ job }) =>
@@ -185,7 +185,7 @@ test('two jobs of the same pass may fan out at once, under different child ids',
   expect(fixture.errors).toEqual([]);
 });
 
-test('a pass whose worker died between fan-out and parking is recognized by its children, not by its deliveries', async () => {
+test('after a worker added child jobs and died, the next delivery decides by the child jobs, not by the number of deliveries', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const children = fixture.openRaw('summarization');
@@ -219,7 +219,7 @@ test('a pass whose worker died between fan-out and parking is recognized by its 
     ]);
 });
 
-test('a parked pass is not pending, so another wake may be added beside it', async () => {
+test('a wake of a compaction pass that waits for child jobs is not pending, so another wake can be added', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await fixture
@@ -231,7 +231,7 @@ test('a parked pass is not pending, so another wake may be added beside it', asy
   expect(await wakes.isPending('pass', c1, 'w1')).toBe(false);
 });
 
-test('a child id that another pass still uses is refused and reported', async () => {
+test('a child job is refused and reported if another compaction pass still uses its id', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await fixture
@@ -246,7 +246,7 @@ test('a child id that another pass still uses is refused and reported', async ()
   ]);
 });
 
-test('a pass that asks for other children after its first ones is parked on them, too', async () => {
+test('a compaction pass that asks for other child jobs after its first ones waits for these as well', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const deliveries: boolean[] = [];
@@ -273,7 +273,7 @@ test('a pass that asks for other children after its first ones is parked on them
   expect(fixture.errors).toEqual([]);
 });
 
-test('a pass that asks for no children again and again is a reported bug, not a loop', async () => {
+test('a compaction pass that repeatedly waits for no child jobs is reported as a bug and does not loop', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await startRoles(fixture, async () => ({ status: 'parked', children: [] }), writesSummary);
@@ -283,7 +283,7 @@ test('a pass that asks for no children again and again is a reported bug, not a 
   expect(await countAll(wakes)).toBe(0);
 });
 
-test('a child whose source another job summarizes is delayed by a second each time, without costing an attempt', async () => {
+test('a summarization job is delayed by a second, without using an attempt, while another job summarizes the same messages', async () => {
   const fixture = useFixture();
   const { deliveries, handler } = parkOn(() => makeChildren('p1', 1));
   const isLast: boolean[] = [];
@@ -303,7 +303,7 @@ test('a child whose source another job summarizes is delayed by a second each ti
   expect(fixture.errors).toEqual([]);
 });
 
-test('a rate limit delays the child until its end, by a second at least, without costing an attempt', async () => {
+test('a provider’s rate limit delays a summarization job until the limit ends, at least by a second, without using an attempt', async () => {
   const fixture = useFixture();
   const { deliveries, handler } = parkOn(() => makeChildren('p1', 1));
   const asked: { at: number; askedAt: number; isLastAttempt: boolean }[] = [];

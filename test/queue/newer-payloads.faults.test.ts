@@ -6,7 +6,7 @@ import { conversation, turnRole, useFixture } from './fixture.ts';
 const NEWER = { v: PAYLOAD_VERSION + 1, who: ['_', 'c1'] };
 const OPTIONS = { priority: DEFAULT_PRIORITY, removeOnComplete: true };
 
-test('ordinary jobs are served at once while 5,000 jobs of a newer program are retried', async () => {
+test('a worker takes readable jobs at once while 5,000 jobs of a newer release are delayed and retried', async () => {
   const fixture = useFixture();
   const queue = fixture.openRaw('turn');
   const redis = fixture.connect();

@@ -24,7 +24,7 @@ function openNewerWorker({ url, namespace }: Fixture): { readonly seen: unknown[
   return { seen };
 }
 
-test('a job of a newer program is left unchanged to a worker that knows it', async () => {
+test('an old worker leaves a job of a newer release unchanged for a newer worker', async () => {
   const fixture = useFixture();
   const seen: string[] = [];
   const old = fixture.openWorkers(turnRole(({ id }) => seen.push(id), 4));
@@ -41,7 +41,7 @@ test('a job of a newer program is left unchanged to a worker that knows it', asy
   expect(fixture.errors).toEqual([]);
 });
 
-test('a job of a newer program is dropped if no worker knows it, and the sweeper adds one that can be read', async () => {
+test('an old worker removes a job of a newer release that no worker takes, and the sweeper adds a readable job', async () => {
   const fixture = useFixture();
   const queue = fixture.openRaw('turn');
   const job = await queue.add('turn', NEWER, { ...OPTIONS, delay: 600_000 });
@@ -54,7 +54,7 @@ test('a job of a newer program is dropped if no worker knows it, and the sweeper
   expect(fixture.drops).toMatchObject([{ queue: 'turn', error: { code: 'invalid_input', field: 'job.data.v' } }]);
 });
 
-test('an unknown field of a payload is ignored', async () => {
+test('a worker ignores an unknown field in a job’s data', async () => {
   const fixture = useFixture();
   const seen: string[] = [];
   await fixture.openWorkers(turnRole(({ id }) => seen.push(id))).start();
@@ -65,7 +65,7 @@ test('an unknown field of a payload is ignored', async () => {
   expect(fixture.errors).toEqual([]);
 });
 
-test('an ordinary job is served before all due jobs of a newer program', async () => {
+test('a worker takes a readable job before all due jobs of a newer release', async () => {
   const fixture = useFixture();
   const queue = fixture.openRaw('turn');
   const ids = Array.from({ length: 50 }, (_, at) => `w-newer-${at}`);
@@ -87,7 +87,7 @@ test('an ordinary job is served before all due jobs of a newer program', async (
   await expect.poll(() => before, { timeout: 20_000 }).toEqual([0]);
 });
 
-test('a job of a newer program is delayed twice as long each time', async () => {
+test('an old worker doubles the delay of a newer release’s job each time', async () => {
   const fixture = useFixture();
   const queue = fixture.openRaw('turn');
   const job = await queue.add('turn', NEWER, OPTIONS);

@@ -22,14 +22,14 @@ async function failWake(wakes: OpenWakeQueue): Promise<{ error: unknown; tookMs:
 
 const UNAVAILABLE = { error: expect.objectContaining({ code: 'redis_unavailable' }) };
 
-test('the first call of a fail-fast client waits for the connection', async () => {
+test('the first call of a client waits until the client is connected to Redis', async () => {
   const wakes = useFixture().openWakes({ failsFast: true });
   await wakes.wake('turn', c1, 'w1');
 
   expect(await wakes.isPending('turn', c1, 'w1')).toBe(true);
 });
 
-test('a client fails within two seconds if no server listens, each time', async () => {
+test('every call of a client fails within two seconds if no Redis server listens', async () => {
   const fixture = useFixture({ url: `redis://127.0.0.1:${await findClosedPort()}` });
   const wakes = fixture.openWakes({ failsFast: true });
   for (const _ of [1, 2, 3]) {
@@ -42,7 +42,7 @@ test('a client fails within two seconds if no server listens, each time', async 
   expect(fixture.errors).toMatchObject([{ where: 'connection', error: { code: 'redis_unavailable' } }]);
 });
 
-test('a client fails within two seconds when Redis dies under it', async (context) => {
+test('a call of a connected client fails within two seconds when Redis dies', async (context) => {
   const redis = await startOwnRedis(context);
   const fixture = useFixture(redis);
   const wakes = fixture.openWakes({ failsFast: true });
@@ -59,7 +59,7 @@ test('a client fails within two seconds when Redis dies under it', async (contex
 });
 
 test.for(['before', 'after'])(
-  'a client fails within two seconds when Redis stops answering, and works again: frozen %s its first call',
+  'a client’s call fails within two seconds if Redis froze %s the client’s first call, and succeeds when Redis answers again',
   async (when, context) => {
     const redis = await startOwnRedis(context);
     const thawEarly = when === 'before' ? freeze(redis.pid) : undefined;
@@ -80,7 +80,7 @@ test.for(['before', 'after'])(
   },
 );
 
-test('a worker’s wake waits until Redis is back, and its gauges do not', async (context) => {
+test('while Redis is down, a worker’s call to add a wake waits, but its gauges fail within a second', async (context) => {
   const redis = await startOwnRedis(context);
   const fixture = useFixture(redis);
   const wakes = fixture.openWakes();
@@ -97,7 +97,7 @@ test('a worker’s wake waits until Redis is back, and its gauges do not', async
   expect(await wakes.isPending('turn', c1, 'w1')).toBe(true);
 });
 
-test('a wake that waits for Redis ends with its queue', async (context) => {
+test('a call to add a wake that waits for Redis fails when its queue is closed', async (context) => {
   const redis = await startOwnRedis(context);
   const fixture = useFixture(redis);
   const wakes = fixture.openWakes();
@@ -111,7 +111,7 @@ test('a wake that waits for Redis ends with its queue', async (context) => {
 });
 
 test.for([true, false])(
-  'a full Redis is reported as redis_full, and nothing is written: failsFast %s',
+  'adding a wake throws redis_full and writes nothing if the memory of Redis is full, with failsFast %s',
   async (failsFast, context) => {
     const redis = await startOwnRedis(context, ['--maxmemory', '100kb']);
     const wakes = useFixture(redis).openWakes({ failsFast });
@@ -121,7 +121,7 @@ test.for([true, false])(
   },
 );
 
-test('many calls at once during a connect cause no leak warning', async (context) => {
+test('many calls during a connect to Redis cause no warning about leaked listeners', async (context) => {
   const redis = await startOwnRedis(context);
   const proxy = await FaultyProxy.listen(Number(new URL(redis.url).port));
   onTestFinished(() => proxy.close());
@@ -145,7 +145,7 @@ test('many calls at once during a connect cause no leak warning', async (context
   expect(warnings).toEqual([]);
 });
 
-test('a report of many shards waits for a slow Redis, and gauges do not', async (context) => {
+test('a report of many queue shards waits for a slow Redis, but gauges fail within a second', async (context) => {
   const redis = await startOwnRedis(context);
   const fixture = useFixture({ ...redis, shards: 16 });
   const wakes = fixture.openWakes({ failsFast: true });

@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import { shareOut, totalConcurrency } from '../../src/queue/queue-workers.ts';
 import { conversation, turnRole, useFixture } from './fixture.ts';
 
-test('a concurrency is divided evenly, and every shard gets at least one', () => {
+test('a worker divides its concurrency evenly among the queue shards, with at least one job per shard', () => {
   const counts = record({
     concurrency: integer({ min: 1, max: 1_000 }),
     shards: integer({ min: 1, max: 64 }),
@@ -19,7 +19,7 @@ test('a concurrency is divided evenly, and every shard gets at least one', () =>
   );
 });
 
-test('processes that each begin at another shard give every shard the same concurrency', () => {
+test('processes that each start with another queue shard give all shards the same total concurrency', () => {
   const shares = [0, 1, 2, 3].map((first) => shareOut(6, 4, first));
   expect(shares).toContainEqual([2, 2, 1, 1]);
   const sums = [0, 1, 2, 3].map((shard) => shares.reduce((sum, share) => sum + (share[shard] ?? 0), 0));
@@ -29,7 +29,7 @@ test('processes that each begin at another shard give every shard the same concu
 test.each([
   [6, 6],
   [2, 4],
-])('with a concurrency of %i over four shards a worker takes %i at a time', async (concurrency, most) => {
+])('with a concurrency of %i and four queue shards, a worker runs %i jobs at a time', async (concurrency, most) => {
   const fixture = useFixture({ shards: 4 });
   const wakes = fixture.openWakes();
   const gate = Promise.withResolvers<void>();

@@ -6,7 +6,7 @@ import { conversation, turnRole, useFixture } from './fixture.ts';
 const OPTIONS = { jobId: 'w-bad', priority: DEFAULT_PRIORITY };
 
 test.each(['data', 'opts', 'progress'])(
-  'a worker removes a job whose %s is not JSON, and takes the others meanwhile',
+  'a worker removes a job whose field %s is not JSON, and takes the other jobs without a pause',
   async (field) => {
     const fixture = useFixture();
     const queue = fixture.openRaw('turn');

@@ -56,7 +56,7 @@ async function bringPassBack(fixture: Fixture, wakes: OpenWakeQueue): Promise<{ 
   return { backAt: Date.now() };
 }
 
-test('a pass that came back from its children has waited since then, not since it was added', async () => {
+test('the wait of a compaction pass counts from the return of its child jobs, not from the time when the pass was added', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const { backAt } = await bringPassBack(fixture, wakes);
@@ -68,7 +68,7 @@ test('a pass that came back from its children has waited since then, not since i
   expect(waitMs).toBeLessThan(60 * SECOND_MS);
 });
 
-test('a job whose return is older than all events counts as waiting since the oldest one', async () => {
+test('the wait of a job counts from the oldest queue event if no event shows when the job came back', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await bringPassBack(fixture, wakes);
@@ -88,7 +88,7 @@ test('a job whose return is older than all events counts as waiting since the ol
   expect(await readWait(wakes, 'compaction')).toBeLessThan(660 * SECOND_MS);
 });
 
-test('a retried job has waited since it came back, not since it was added', async () => {
+test('the wait of a retried job counts from its return to the queue, not from the time when it was added', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const hold = Promise.withResolvers<void>();
@@ -118,7 +118,7 @@ test('a retried job has waited since it came back, not since it was added', asyn
   await expect.poll(() => readWait(wakes, 'summarization'), SOON).toBeGreaterThan(100);
 });
 
-test('a delayed job waits from its due time on, even if no worker has looked', async () => {
+test('the wait of a delayed job counts from its due time, even if no worker has moved the job yet', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const raw = fixture.openRaw('turn');
@@ -135,7 +135,7 @@ test('a delayed job waits from its due time on, even if no worker has looked', a
   expect(await readWait(wakes, 'turn')).toBeLessThan(20 * SECOND_MS);
 });
 
-test('a job reclaimed from a dead worker waits in a list before all others', async () => {
+test('a job that was taken back from a dead worker waits before all other jobs', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await wakes.wake('turn', conversation('c1'), 'w1');
@@ -144,7 +144,7 @@ test('a job reclaimed from a dead worker waits in a list before all others', asy
   expect(await readWait(wakes, 'turn')).toBeGreaterThanOrEqual(HOUR_MS);
 });
 
-test('the reclaimed job that was found first has waited longest, though the last one is taken first', async () => {
+test('among jobs taken back from dead workers, the first one has the longest wait, although the last one is taken first', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const redis = fixture.connect();
@@ -179,7 +179,7 @@ test('the reclaimed job that was found first has waited longest, though the last
   expect(await readWait(wakes, 'turn')).toBeGreaterThanOrEqual(600 * SECOND_MS);
 });
 
-test('the queue’s events are read once for a shard with a job that came back, and otherwise not at all', async (context) => {
+test('a wait report reads a queue’s events once if a job came back to the queue, and never otherwise', async (context) => {
   const fixture = useFixture(await startOwnRedis(context));
   const wakes = fixture.openWakes();
   const redis = fixture.connect();
@@ -199,7 +199,7 @@ test('the queue’s events are read once for a shard with a job that came back, 
   expect(await countReads()).toBe(1);
 });
 
-test('a job behind others of a higher priority may be the one that has waited longest', async () => {
+test('the longest wait of a queue may be that of a job with low priority', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const raw = fixture.openRaw('turn');

@@ -3,7 +3,7 @@ import { conversation, countAll, turnRole, useFixture } from './fixture.ts';
 
 const SOON = { timeout: 60_000, interval: 20 };
 
-test('a wake that is added twice is delivered once', async () => {
+test('a wake that is added to the queue twice is delivered once', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const seen: string[] = [];
@@ -17,7 +17,7 @@ test('a wake that is added twice is delivered once', async () => {
   expect(seen).toEqual(['c1']);
 });
 
-test('every wake is delivered once, in all shards, to several workers', async () => {
+test('every wake in every queue shard is delivered once when several workers run', async () => {
   const fixture = useFixture({ shards: 3 });
   const wakes = fixture.openWakes();
   const seen: string[] = [];
@@ -31,7 +31,7 @@ test('every wake is delivered once, in all shards, to several workers', async ()
   expect(new Set(seen)).toEqual(new Set(ids));
 });
 
-test('all wakes of a conversation are in one shard, and conversations are spread over several', async () => {
+test('all wakes of a conversation are in one queue shard, and conversations are spread over all shards', async () => {
   const fixture = useFixture({ shards: 2 });
   const wakes = fixture.openWakes();
   await Promise.all(['a', 'b', 'c'].map((wake) => wakes.wake('turn', conversation('c1'), wake)));
@@ -55,7 +55,7 @@ test('a wake is delivered with the tenant of its conversation', async () => {
   await expect.poll(() => seen, SOON).toEqual([{ tenant: 'acme', id: 'c1' }]);
 });
 
-test('a lower priority number goes first, and the default is 10', async () => {
+test('wakes with a lower priority number are delivered first, and the default number is 10', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await wakes.wake('turn', conversation('late'), 'w1', { priority: 20 });
@@ -69,7 +69,7 @@ test('a lower priority number goes first, and the default is 10', async () => {
   await expect.poll(() => seen, SOON).toEqual(['early', 'none', 'nine', 'default', 'late']);
 });
 
-test('a wake id may have digits only', async () => {
+test('the queue accepts a wake id that consists of digits only', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   await wakes.wake('pass', conversation('c1'), '42');
@@ -77,7 +77,7 @@ test('a wake id may have digits only', async () => {
   expect(await wakes.isPending('pass', conversation('c1'), '42')).toBe(true);
 });
 
-test('a wake is pending while it is prioritized, waiting or delayed', async () => {
+test('a wake counts as pending while its job is prioritized, waiting or delayed', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const raw = fixture.openRaw('turn');
@@ -95,7 +95,7 @@ test('a wake is pending while it is prioritized, waiting or delayed', async () =
   expect(await wakes.isPending('pass', conversation('c1'), 'c')).toBe(false);
 });
 
-test('a wake that is being handled or was handled is not pending', async () => {
+test('a wake does not count as pending while or after a worker handles its job', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const gate = Promise.withResolvers<void>();
@@ -134,7 +134,7 @@ test.each([
   ]);
 });
 
-test('a handler’s error is reported, and its wake is removed without a retry', async () => {
+test('an error of a turn’s job handler is reported, and the wake is removed without a retry', async () => {
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const failure = new Error('the store is away');
@@ -151,7 +151,7 @@ test('a handler’s error is reported, and its wake is removed without a retry',
   expect(runs).toBe(1);
 });
 
-test('jobs are counted by queue and state over all shards, and their waits by queue and shard', async () => {
+test('queue gauges count jobs by queue and state over all shards, and measure waits by queue and shard', async () => {
   const fixture = useFixture({ shards: 2 });
   const wakes = fixture.openWakes();
   expect(await wakes.readShardWaits()).toContainEqual({ queue: 'turn', shard: 1, waitMs: undefined });

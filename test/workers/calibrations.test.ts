@@ -17,17 +17,17 @@ it.each([
   [1_100, 1_000, 1.1],
   [5_000, 1_000, 2],
   [500, 1_000, 0.5],
-])('the calibration ratio of %i provider tokens to %i counted tokens is %d', (provider, counted, ratio) => {
+])('when a provider counts %i tokens and turnfold %i, the calibration ratio is %d', (provider, counted, ratio) => {
   expect(calibrationRatio(provider, counted)).toBe(ratio);
 });
 
-it('a small or an empty request gives no calibration ratio', () => {
+it('a request with few or no tokens gives no calibration ratio', () => {
   expect(calibrationRatio(500, 255)).toBeUndefined();
   expect(calibrationRatio(0, 1_000)).toBeUndefined();
   expect(calibrationRatio(499, 1_000)).toBeUndefined();
 });
 
-it('calibrations start at a factor of 1 and take the ratio of the first provider count', async () => {
+it('a calibration factor is 1 at first, and then the ratio of the first provider count', async () => {
   const { store, calibrations } = open();
   await calibrations.start(store);
   expect(calibrations.factorOf('m')).toBe(1);
@@ -36,7 +36,7 @@ it('calibrations start at a factor of 1 and take the ratio of the first provider
   expect(calibrations.factorOf('other')).toBe(1);
 });
 
-it('calibrations give a chain the largest factor of its models', async () => {
+it('the calibration factor of a model chain is the largest factor of its models', async () => {
   const { store, calibrations } = open();
   await calibrations.start(store);
   expect(calibrations.factorOf('m|n')).toBe(1);
@@ -49,7 +49,7 @@ it('calibrations give a chain the largest factor of its models', async () => {
   expect(calibrations.factorOf('n|m')).toBe(0.9);
 });
 
-it('calibrations reach running workers within seconds, and starting workers at once', async () => {
+it('a new calibration factor reaches running workers within seconds and starting workers at once', async () => {
   const { store, timers, calibrations, other } = open();
   await Promise.all([calibrations.start(store), other.start(store)]);
   await calibrations.observe('m', 1_200, 1_000);
@@ -58,7 +58,7 @@ it('calibrations reach running workers within seconds, and starting workers at o
   expect(other.factorOf('m')).toBe(1.2);
 });
 
-it('calibrations are recorded at most once a second per model', async () => {
+it('a worker records at most one calibration ratio per second and model', async () => {
   const { store, timers, calibrations } = open();
   await calibrations.start(store);
   for (const provider of [1_200, 1_400, 1_600]) await calibrations.observe('m', provider, 1_000);
@@ -72,7 +72,7 @@ it('calibrations are recorded at most once a second per model', async () => {
   expect(calibrations.factorOf('m')).toBe(1.3);
 });
 
-it('calibrations keep their factors while the store fails, and report the failure', async () => {
+it('a worker keeps its calibration factors and reports the failure when the store fails', async () => {
   const { store, timers, events, calibrations } = open();
   await calibrations.start(store);
   await calibrations.observe('m', 1_200, 1_000);
@@ -83,7 +83,7 @@ it('calibrations keep their factors while the store fails, and report the failur
   expect(events).toMatchObject([{ type: 'worker_failed', where: 'calibration' }]);
 });
 
-it('calibrations stop refreshing with their worker', async () => {
+it('a stopped worker reads no more calibration factors', async () => {
   const { store, timers, calibrations } = open();
   await calibrations.start(store);
   calibrations.stop();

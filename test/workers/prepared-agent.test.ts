@@ -46,7 +46,7 @@ test.each<[string, z.ZodType, string]>([
   ['a text', z.string(), 'string'],
   ['a list', z.array(add), 'array'],
 ])(
-  'a tool whose input is %s is refused when the agent is loaded, because every request would be',
+  'prepareAgent refuses a tool whose input is %s, because providers would refuse every request with that tool',
   async (_case, input, word) => {
     const field = 'agents.guide.tools[1].input';
     const refused = prepareInputs(z.object({}), input);

@@ -27,7 +27,7 @@ function openCrew() {
   return { timers, store, hire, lost, events, setAway: (away: boolean) => (isAway = away) };
 }
 
-it('a worker reports another worker that died, once, with how long it lived', async () => {
+it('a worker reports another worker that died once, and states how long it ran', async () => {
   const { timers, store, hire, lost, events } = openCrew();
   await store.renewPresence({ worker: 'dead', roles: ['compaction'], startedAt: timers.now() - 40_000 });
   await hire('a');
@@ -37,7 +37,7 @@ it('a worker reports another worker that died, once, with how long it lived', as
   expect(events).toEqual([{ type: 'worker_lost', worker: 'dead', roles: ['compaction'], livedMs: 40_000 }]);
 });
 
-it('a worker reports no worker that stopped in order', async () => {
+it('a worker does not report another worker as lost after an ordinary stop', async () => {
   const { timers, hire, lost } = openCrew();
   const stopping = await hire('a');
   await hire('b');
@@ -47,7 +47,7 @@ it('a worker reports no worker that stopped in order', async () => {
   expect(lost()).toEqual([]);
 });
 
-it('a worker reports no worker after an outage that every worker survived', async () => {
+it('a worker reports no other worker as lost after an outage of Redis that all workers survived', async () => {
   const { timers, hire, lost, setAway } = openCrew();
   await hire('a');
   await hire('b');
@@ -59,7 +59,7 @@ it('a worker reports no worker after an outage that every worker survived', asyn
   expect(lost()).toEqual([]);
 });
 
-it('a worker reports a worker that did not survive an outage', async () => {
+it('a worker reports another worker as lost if that worker died during an outage of Redis', async () => {
   const { timers, store, hire, lost, setAway } = openCrew();
   await hire('a');
   await store.renewPresence({ worker: 'b', roles: ['turn'], startedAt: timers.now() });
@@ -70,7 +70,7 @@ it('a worker reports a worker that did not survive an outage', async () => {
   expect(lost()).toEqual(['b']);
 });
 
-it('a stop removes the presence of a worker within a second when Redis does not answer', async () => {
+it('a stopping worker waits at most a second for Redis to remove the worker’s entry', async () => {
   const timers = new ManualTimers();
   const store: PresenceStore = {
     renewPresence: async () => [],

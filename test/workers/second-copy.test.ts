@@ -21,7 +21,7 @@ function failing(kind: ModelErrorKind, id = 'away'): Model {
   return { profile: { ...SCRIPTED_PROFILE, id }, generate: () => Promise.reject(error) };
 }
 
-it('the package recognizes an error of its second copy by the brand of the error', () => {
+it('the package recognizes errors of a second loaded copy of itself by a mark on the error', () => {
   const error = new other.ModelError('retry', 'limit');
   expect(error).not.toBeInstanceOf(ModelError);
   expect([isModelError(error), isModelError(error, 'retry'), isModelError(error, 'fatal')]).toEqual([
@@ -80,7 +80,7 @@ it('a retry error of a second copy of the package delays a summary until the tim
   expect(readSummarizerRetryAt(limit)).toBe(retryAt);
 });
 
-it('no caller needs instanceof to recognize an error of the package', () => {
+it('the source code recognizes the package’s own errors without instanceof', () => {
   const byClass = globSync('**/*.ts', { cwd: SRC }).filter((file) =>
     /instanceof (?:ModelError|TurnfoldError)\b/.test(readFileSync(`${SRC}/${file}`, 'utf8')),
   );

@@ -18,7 +18,7 @@ function ask(lock: SoloLock, isSolo: boolean, signal = NEVER) {
   return asked;
 }
 
-test('the solo lock runs work concurrently, and runs a lone turn only after all other work has ended', async () => {
+test('the process lock runs work concurrently, but runs a turn that must be alone only after all other work has ended', async () => {
   const lock = new SoloLock();
   const [one, other] = [await lock.share(NEVER), await lock.share(NEVER)];
   const solo = ask(lock, true);
@@ -32,7 +32,7 @@ test('the solo lock runs work concurrently, and runs a lone turn only after all 
   expect(lock.isWanted).toBe(false);
 });
 
-test('the solo lock starts nothing beside a turn that runs alone or waits to', async () => {
+test('the process lock starts no work while a turn runs alone or waits to run alone', async () => {
   const lock = new SoloLock();
   const before = await lock.share(NEVER);
   const solo = ask(lock, true);
@@ -47,7 +47,7 @@ test('the solo lock starts nothing beside a turn that runs alone or waits to', a
   expect(after.isAnswered).toBe(true);
 });
 
-test('the solo lock lets work that waited go before the next turn that wants to run alone', async () => {
+test('the process lock runs all waiting work before the next turn that must run alone', async () => {
   const lock = new SoloLock();
   const first = ask(lock, true);
   const second = ask(lock, true);
@@ -61,7 +61,7 @@ test('the solo lock lets work that waited go before the next turn that wants to 
   expect(second.isAnswered).toBe(true);
 });
 
-test('the solo lock lets a turn that admits others run on beside them', async () => {
+test('the process lock lets a turn continue beside other work after the turn admitted other work', async () => {
   const lock = new SoloLock();
   const solo = await lock.alone(NEVER);
   const [work, next] = [ask(lock, false), ask(lock, true)];
@@ -76,7 +76,7 @@ test('the solo lock lets a turn that admits others run on beside them', async ()
   expect(next.isAnswered).toBe(true);
 });
 
-test('the solo lock does not wait for work that gave up waiting', async () => {
+test('the process lock does not wait for work that gave up waiting', async () => {
   const lock = new SoloLock();
   const held = await lock.share(NEVER);
   const giveUp = new AbortController();
@@ -88,7 +88,7 @@ test('the solo lock does not wait for work that gave up waiting', async () => {
   expect(await lock.alone(giveUp.signal), 'given up before it asked').toBeUndefined();
 });
 
-test('the solo lock ignores a second release of a hold', async () => {
+test('the process lock ignores a second release of the same hold', async () => {
   const lock = new SoloLock();
   const [one] = [await lock.share(NEVER), await lock.share(NEVER)];
   one?.release();
@@ -99,7 +99,7 @@ test('the solo lock ignores a second release of a hold', async () => {
   expect(solo.isAnswered).toBe(false);
 });
 
-test('the solo lock runs nothing beside an exclusive turn, and runs all waiting work in the end, for any order of events', async () => {
+test('for any order of events, the process lock runs no work beside an exclusive turn, and runs all waiting work in the end', async () => {
   const event = fc.record({
     kind: fc.constantFrom('share', 'share', 'alone', 'end', 'admit', 'give up'),
     which: fc.nat(20),

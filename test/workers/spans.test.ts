@@ -31,7 +31,7 @@ async function open(): Promise<{ readonly world: Fixture; readonly spans: Record
   return { world: await Fixture.open({ wrap: (ports) => ({ ...ports, tracing: spans }) }), spans };
 }
 
-test('the span of a pass that a turn takes over is below the span of that turn', async () => {
+test('the trace span of a compaction pass that a turn takes over is a child of the turn’s span', async () => {
   const { world, spans } = await open();
   await world.append(FIVE_SEQUENCES);
   await world.waitForPass(['hard_limit']);
@@ -44,7 +44,7 @@ test('the span of a pass that a turn takes over is below the span of that turn',
   expect(call?.about).toMatchObject({ isCompacted: true });
 });
 
-test('the span of a pass has its requester as parent, and the spans of its summaries have the pass', async () => {
+test('the trace span of a compaction pass is a child of its requester’s span, and the parent of its summaries’ spans', async () => {
   const { world, spans } = await open();
   await world.append(FIVE_SEQUENCES);
   await world.request('manual');

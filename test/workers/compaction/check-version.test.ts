@@ -43,16 +43,16 @@ async function check(
 
 const openRound = [ask, done, ask, calls('a')];
 
-test('checkVersion accepts a legal context, with or without an open round', async () => {
+test('checkVersion accepts a valid context, with or without an open tool round', async () => {
   expect(await check(openRound, [evicted(1, 2), raw(3, 4)])).toEqual([]);
   expect(await check(openRound, [evicted(1, 2), raw(3, 4)], { format: 'openai-chat' })).toEqual([]);
 });
 
-test('rule X12 refuses a changed open round', async () => {
+test('rule X12 refuses a new version of the context that changes an open tool round', async () => {
   expect(await check(openRound, [raw(1, 3), evicted(4, 4)])).toEqual(['X12']);
 });
 
-test('rule X13 refuses a version without a pinned message, or with a changed one', async () => {
+test('rule X13 refuses a new version of the context that lacks or changes a pinned message', async () => {
   const pinned: Message = { role: 'user', content: 'My account is 4711.\n"Never" bill another. 😀', pinned: true };
   const talk = [ask, done, pinned, done, ask];
   expect(await check(talk, [evicted(1, 2), raw(3, 5)], { pins: ['Answer in French.\nAlways.'] })).toEqual([]);
@@ -71,7 +71,7 @@ test.each([undefined, 'anthropic', 'openai-chat', 'openai-responses'] as const)(
   },
 );
 
-test('rule X13 accepts a pinned summary with escaped tags, and a pinned answer of several blocks', async () => {
+test('the rule for pinned texts (X13) accepts a pinned summary with escaped tags, and a pinned answer of several blocks', async () => {
   const summary: Message = { role: 'summary', content: 'It said <summary> and </summary>.', pinned: true };
   const items = ['First.', '\n', 'Second.'].map((text) => ({ type: 'text', text }));
   const raw13 = { format: 'anthropic', model: SCRIPTED_PROFILE.id, items };
@@ -80,7 +80,7 @@ test('rule X13 accepts a pinned summary with escaped tags, and a pinned answer o
   expect(await check([ask, summary, answer, ask], [raw(1, 4)], { format: 'anthropic' })).toEqual([]);
 });
 
-test('rule X9 refuses more tokens than the window by the upper bound, and more bytes than the provider takes', async () => {
+test('the size rule (X9) refuses a request whose upper bound of tokens exceeds the window, or whose bytes exceed the provider’s limit', async () => {
   const { windowTokens } = SCRIPTED_PROFILE;
   const weight = { tokens: windowTokens, bytes: 40 };
   expect(new Set(await check([ask, done], [raw(1, 2)], { weight }))).toEqual(new Set(['X9']));
@@ -88,21 +88,21 @@ test('rule X9 refuses more tokens than the window by the upper bound, and more b
   expect(await check([ask, done], [raw(1, 2)], { format: 'anthropic', maxRequestBytes: 1_000 })).toEqual([]);
 });
 
-test('rule X9 refuses more messages than the provider takes, but has no such limit without a format', async () => {
+test('the size rule (X9) refuses more messages than the provider accepts, but sets no limit for a model without a known format', async () => {
   const talk = Array.from({ length: 1_100 }, () => [ask, done]).flat();
   const kept = [raw(1, talk.length)];
   expect(await check(talk, kept, { format: 'openai-chat' })).toEqual(['X9']);
   expect(await check(talk, kept)).toEqual([]);
 });
 
-test('rule C5 accepts the rendering for a template with strictly alternating roles', async () => {
+test('the rule for alternating roles (C5) accepts a request rendered for a template that requires strict alternation', async () => {
   const strict = { format: 'openai-chat', renderOptions: { isStrict: true } } as const;
   const talk = [ask, calls('a'), result('a'), ask, done, done];
   expect(await check(talk, [raw(1, 6)], strict)).toEqual([]);
   expect(await check([ask, calls('a'), ask], [raw(1, 3)], strict)).toEqual([]);
 });
 
-test('rules A7 and A8 accept a thinking loop whose earlier thinking is left out, with thinking switched off', async () => {
+test('the thinking rules (A7, A8) accept an open thinking loop without its earlier thinking if thinking is switched off', async () => {
   const items = [
     { type: 'thinking', thinking: 'hm', signature: 's=' },
     { type: 'tool_use', id: 'a', name: 'read', input: {} },

@@ -12,7 +12,7 @@ async function openPass(options: FixtureOptions = {}): Promise<Fixture> {
 
 const SEQUENCES = [2, 5, 8, 11, 14].map((from) => ({ from, to: from + 1, tokens: 608 }));
 
-it('a pass asks for one job per sequence, under ids that are unique to the delivery', async () => {
+it('a compaction pass adds one summarization job per sequence, under ids that are unique to the delivery', async () => {
   const world = await openPass();
   const children = await world.fanOut();
   expect(children.map(({ sequence }) => sequence)).toEqual(SEQUENCES);
@@ -28,7 +28,7 @@ it('a pass asks for one job per sequence, under ids that are unique to the deliv
   expect(world.eventsOf('pass_ended')).toEqual([]);
 });
 
-it('a pass with sequences records its plan before it asks for summaries', async () => {
+it('a compaction pass records its plan before it adds summarization jobs', async () => {
   const world = await openPass({
     wrap: (ports) => ({
       ...ports,
@@ -50,7 +50,7 @@ it('a pass with sequences records its plan before it asks for summaries', async 
   expect.assertions(4);
 });
 
-it('a pass with sequences parks without a lease, so that only the parent job of the children may claim', async () => {
+it('a compaction pass that waits for summaries has no lease, and only the parent job of the summarization jobs may claim it', async () => {
   const world = await openPass();
   await world.fanOut('job1');
   const { pass } = world.db.find(ref) ?? {};
@@ -66,7 +66,7 @@ it('a pass with sequences parks without a lease, so that only the parent job of 
   expect(world.eventsOf('pass_ended')).toHaveLength(1);
 });
 
-it('a pass asks only for the summaries that are missing', async () => {
+it('a compaction pass adds summarization jobs only for missing summaries', async () => {
   const world = await openPass();
   const lost = await world.fanOut('job1');
   await world.summarize(lost[1] as (typeof lost)[1]);
@@ -79,7 +79,7 @@ it('a pass asks only for the summaries that are missing', async () => {
   expect(world.eventsOf('pass_fanned_out').at(-1)).toMatchObject({ jobs: 3, sequences: 5 });
 });
 
-it('a pass with sequences settles at once if an earlier pass left every summary', async () => {
+it('a compaction pass ends in its first delivery if an earlier pass left all the summaries that it needs', async () => {
   const world = await openPass();
   for (const child of await world.fanOut()) await world.summarize(child);
   await world.store.takeOverPass(ref, 'o', 'p2');
@@ -88,7 +88,7 @@ it('a pass with sequences settles at once if an earlier pass left every summary'
   expect(world.version).toMatchObject({ strategy: 'summarize', archived: 10 });
 });
 
-it('a pass with sequences settles with the existing summaries at the third attempt', async () => {
+it('a compaction pass uses only the existing summaries at its third attempt', async () => {
   const world = await openPass();
   const [first] = await world.fanOut('job1');
   if (first !== undefined) await world.summarize(first);
@@ -100,7 +100,7 @@ it('a pass with sequences settles with the existing summaries at the third attem
   expect(world.db.find(ref)?.pass).toBeUndefined();
 });
 
-it('a pass with sequences renews its lease while it works', async () => {
+it('a compaction pass renews its lease while it works', async () => {
   const gate = Promise.withResolvers<void>();
   const reached = Promise.withResolvers<void>();
   const world = await openPass({
@@ -125,7 +125,7 @@ it('a pass with sequences renews its lease while it works', async () => {
   expect(world.timers.pending).toBe(0);
 });
 
-it('a pass without sequences evicts in the delivery that planned it', async () => {
+it('a compaction pass that needs no summaries evicts messages in its first delivery', async () => {
   const world = await Fixture.open({ policy: { minSequenceTokens: 5_000 } });
   await world.append(FIVE_SEQUENCES);
   await world.request('token_threshold');
@@ -135,7 +135,7 @@ it('a pass without sequences evicts in the delivery that planned it', async () =
   expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed', strategy: 'evict', sequences: 0 }]);
 });
 
-it('a pass without sequences ends as no_reason if its reasons no longer hold, starts a backoff and keeps the counts', async () => {
+it('a compaction pass ends as no_reason if its reasons no longer hold, starts a backoff, and keeps the turn and message counts', async () => {
   const world = await Fixture.open();
   await world.append('u20 a300 a300 u20 a20');
   await world.request('token_threshold', 'hard_limit');
@@ -149,7 +149,7 @@ it('a pass without sequences ends as no_reason if its reasons no longer hold, st
   expect(backoff).toEqual({ ...shut, gainlessPasses: 0, noGainBelowTokens: 0 });
 });
 
-it('a pass that can remove nothing ends as none, starts a backoff, and turns count from its end', async () => {
+it('a compaction pass that can remove nothing ends as none, starts a backoff, and restarts the count of turns', async () => {
   const world = await Fixture.open({ policy: { turnThreshold: 2 } });
   await world.append('u20 a20 u20');
   await world.request('turn_threshold');
@@ -163,15 +163,18 @@ it('a pass that can remove nothing ends as none, starts a backoff, and turns cou
 it.each([
   ['is switched off', { enabled: false }],
   ['is manual', { mode: 'manual' }],
-] as const)('a pass without sequences ends as no_reason over a threshold if compaction %s', async (_, policy) => {
-  const world = await Fixture.open({ policy });
-  await world.append(FIVE_SEQUENCES);
-  await world.request('token_threshold', 'turn_end');
-  expect(await world.deliver()).toEqual({ status: 'done' });
-  expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'no_reason', reasons: [] }]);
-});
+] as const)(
+  'a compaction pass ends as no_reason, although the context exceeds a threshold, if compaction %s',
+  async (_, policy) => {
+    const world = await Fixture.open({ policy });
+    await world.append(FIVE_SEQUENCES);
+    await world.request('token_threshold', 'turn_end');
+    expect(await world.deliver()).toEqual({ status: 'done' });
+    expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'no_reason', reasons: [] }]);
+  },
+);
 
-it('a pass in mode manual compacts on request', async () => {
+it('a requested compaction pass compacts in mode manual', async () => {
   const world = await Fixture.open({ policy: { mode: 'manual' } });
   await world.append(FIVE_SEQUENCES);
   await world.request('manual');
@@ -179,7 +182,7 @@ it('a pass in mode manual compacts on request', async () => {
   expect(world.version).toMatchObject({ strategy: 'summarize', reasons: ['manual'] });
 });
 
-it('a pass without sequences ends as infeasible if every message is protected', async () => {
+it('a compaction pass ends as infeasible if every message is protected from removal', async () => {
   const world = await Fixture.open();
   await world.append('u2000');
   await world.request('manual');
@@ -188,7 +191,7 @@ it('a pass without sequences ends as infeasible if every message is protected', 
   expect(world.db.find(ref)?.pass).toBeUndefined();
 });
 
-it('a wake of a pass does nothing if the pass has ended or the conversation is erased', async () => {
+it('a worker does nothing at the wake of a compaction pass that has ended or whose conversation is erased', async () => {
   const world = await openPass();
   await world.store.erase(ref);
   expect(await world.deliver()).toEqual({ status: 'done' });
@@ -198,7 +201,7 @@ it('a wake of a pass does nothing if the pass has ended or the conversation is e
   expect([...world.events, ...other.events]).toEqual([]);
 });
 
-it('a worker that does not know the agent of a pass fails the pass', async () => {
+it('a worker fails a compaction pass whose agent it does not know', async () => {
   const world = await Fixture.open();
   await world.append(FIVE_SEQUENCES, 'stranger');
   await world.request('token_threshold');

@@ -114,13 +114,13 @@ type Row<Step extends WorkStep = WorkStep> = {
 const ROWS: readonly Row[] = [
   ['evaluate plans for the reasons that hold', at.evaluate, read, { step: 'plan', reasons }],
   [
-    'evaluate ends a pass whose reasons no longer hold',
+    'evaluate ends if its reasons no longer hold',
     at.evaluate,
     { status: 'read', snapshot: snapshotOf(SMALL) },
     { step: 'end', reasons: [], outcome: { kind: 'no_reason' } },
   ],
   [
-    'plan records a plan with sequences',
+    'plan records a plan that has sequences to summarize',
     at.plan,
     { status: 'planned', plan: PLAN, source: SOURCE },
     { step: 'record_plan', plan: PLAN, conversation: STATE },
@@ -144,12 +144,12 @@ const ROWS: readonly Row[] = [
     ],
   ),
   [
-    'plan ends a pass in an open thinking loop',
+    'plan ends if the model is in a thinking loop',
     at.plan,
     { status: 'thinking' },
     { step: 'end', outcome: { kind: 'thinking' }, reasons },
   ],
-  ['plan loses an erased conversation', at.plan, { status: 'gone' }, { step: 'lost', why: 'gone' }],
+  ['plan ends as lost if the conversation was erased', at.plan, { status: 'gone' }, { step: 'lost', why: 'gone' }],
   ...(
     [
       [ANY, 'fan_out'],
@@ -167,68 +167,68 @@ const ROWS: readonly Row[] = [
     ];
   }),
   [
-    'fan_out parks on the missing summaries',
+    'fan_out adds a child job for each missing summary',
     at.fanOut,
     { missing: [CHILD] },
     { step: 'park', job: 'job', children: [CHILD], sequences: 1 },
   ],
-  ['fan_out goes on to rebase if no summary is missing', at.fanOut, { missing: [] }, { step: 'rebase', plan: PLAN }],
+  ['fan_out continues at rebase if no summary is missing', at.fanOut, { missing: [] }, { step: 'rebase', plan: PLAN }],
   [
-    'park hands the children to the queue',
+    'park gives the child jobs to the queue',
     { step: 'park', progress, job: 'job', children: [CHILD], sequences: 1 },
     { status: 'parked' },
     { step: 'parked', children: [CHILD] },
   ],
   [
-    'rebase settles for the reasons of the plan and those that were added',
+    'rebase continues at settle, for the reasons of the plan and those that were added',
     at.rebase,
     { status: 'read', snapshot: snapshotOf(SMALL, ['manual']), live: SOURCE, planned: START_VERSION },
     { step: 'settle', plan: PLAN, live: SOURCE, reasons: ['token_threshold', 'manual'] },
   ],
   [
-    'rebase keeps a plan whose ranges are unchanged in the live version',
+    'rebase keeps a plan whose ranges are unchanged in the live version of the context',
     at.rebase,
     { ...read, live: { ...SOURCE, version: { ...START_VERSION, number: 1 } }, planned: START_VERSION },
     { step: 'settle', plan: PLAN },
   ],
   [
-    'rebase replans over a live version with a later base',
+    'rebase plans again if the live version covers more messages than the planned one',
     at.rebase,
     { ...read, live: { ...SOURCE, version: { ...START_VERSION, number: 1, base: 8 } }, planned: START_VERSION },
     replanned('version_changed'),
   ],
   [
-    'rebase replans if the planned version is no longer kept',
+    'rebase plans again if the store no longer has the version on which the plan is based',
     at.rebase,
     { ...read, live: { ...SOURCE, version: { ...START_VERSION, number: 1 } }, planned: undefined },
     replanned('version_changed'),
   ],
   [
-    'settle commits a version, covered up to the head of its context',
+    'settle commits a version that covers the context up to its last message',
     at.settle,
     settled,
     { step: 'commit', settled: SETTLED, source: SOURCE, progress: { head: 8 } },
   ],
   [
-    'settle proposes the version of a pass under review',
+    'settle proposes the new version in mode review',
     { ...at.settle, snapshot: snapshotOf(STATE, reasons, 'review') },
     settled,
     { step: 'propose', settled: SETTLED },
   ],
   [
-    'settle commits the version of a hard pass under review',
+    'settle commits the new version in mode review if a reason is hard',
     { ...at.settle, snapshot: snapshotOf(STATE, reasons, 'review'), reasons: ['hard_limit'] },
     settled,
     { step: 'commit', settled: SETTLED },
   ],
   [
-    'settle fails if a rule refuses the version',
+    'settle fails if every new version breaks a rule',
     at.settle,
     { ...settled, settled: { kind: 'refused', refusal: { codes: ['A4'], message: '' } } },
     { step: 'fail', code: 'invalid_context', reasons },
   ],
   [
-    'settle ends a pass that finds nothing to do',
+    'settle ends if there is nothing to remove',
     at.settle,
     { ...settled, settled: { kind: 'none' } },
     {
@@ -239,102 +239,107 @@ const ROWS: readonly Row[] = [
     },
   ],
   [
-    'settle ends a pass without gain, with its sizes',
+    'settle ends with its token counts if the new context is not smaller',
     at.settle,
     { ...settled, settled: { kind: 'no_gain', tokensBefore: 2_000, tokensAfter: 1_990 } },
     { step: 'end', outcome: { kind: 'no_gain' }, sizes: { sequences: 1, tokensBefore: 2_000, tokensAfter: 1_990 } },
   ],
   [
-    'settle ends a pass whose budget is infeasible',
+    'settle ends if the budget cannot be met',
     at.settle,
     { ...settled, settled: { kind: 'infeasible', details } },
     { step: 'end', outcome: { kind: 'infeasible' } },
   ],
   [
-    'settle ends a pass in a thinking loop that opened since the plan',
+    'settle ends if a thinking loop of the model began since the plan',
     at.settle,
     { status: 'thinking' },
     { step: 'end', outcome: { kind: 'thinking' }, progress },
   ],
   [
-    'settle replans over a version that is gone at its head',
+    'settle plans again if another version went live meanwhile',
     at.settle,
     { status: 'version_changed' },
     replanned('version_changed'),
   ],
   [
-    'propose waits for a person, and keeps the proposal for the shadow',
+    'propose waits for a person, and passes the proposal to the shadow policy',
     at.propose,
     { status: 'proposed' },
     { step: 'waiting', proposed: { snapshot, source: SOURCE, settled: SETTLED } },
   ],
   [
-    'propose replans over a changed version',
+    'propose plans again if another version went live',
     at.propose,
     { status: 'version_changed', version: 1 },
     replanned('version_changed'),
   ],
   [
-    'commit ends the pass, and keeps the version for the shadow',
+    'commit ends, and passes the new version to the shadow policy',
     at.commit,
     { status: 'ended' },
     { step: 'ended', outcome: 'committed', measured: { source: SOURCE, settled: SETTLED } },
   ],
   [
-    'commit replans over a changed version',
+    'commit plans again if another version went live',
     at.commit,
     { status: 'version_changed', version: 1 },
     replanned('version_changed'),
   ],
-  ['commit replans for added reasons', at.commit, { status: 'reasons_added' }, replanned('reasons_added')],
-  ['propose replans for added reasons', at.propose, { status: 'reasons_added' }, replanned('reasons_added')],
+  ['commit plans again if reasons were added', at.commit, { status: 'reasons_added' }, replanned('reasons_added')],
+  ['propose plans again if reasons were added', at.propose, { status: 'reasons_added' }, replanned('reasons_added')],
   [
-    'commit fails as a conflict after five replans',
+    'commit fails with code conflict after it has planned again five times',
     { step: 'commit', ...made, progress: { ...progress, replans: 4 } },
     { status: 'version_changed', version: 1 },
     { step: 'fail', code: 'conflict', reasons: progress.claimed },
   ],
   [
-    'end ends the pass with its outcome',
+    'end ends with its outcome',
     { step: 'end', ...evaluated, outcome: { kind: 'no_gain' }, sizes: {} },
     { status: 'ended' },
     { step: 'ended', outcome: 'no_gain', snapshot },
   ],
   [
-    'end replans for added reasons',
+    'end plans again if reasons were added',
     { step: 'end', ...evaluated, outcome: { kind: 'no_reason' }, sizes: {} },
     { status: 'reasons_added' },
     replanned('reasons_added'),
   ],
   [
-    'end reads a rejected proposal again for added reasons',
+    'end reads a rejected proposal again if reasons were added',
     { step: 'end', ...evaluated, progress: reviewing, outcome: { kind: 'rejected' }, sizes: {} },
     { status: 'reasons_added' },
     { step: 'review', review: approving, progress: { replans: 1 } },
   ],
-  ['fail ends the pass as failed', at.fail, { status: 'ended' }, { step: 'ended', outcome: 'failed' }],
-  ['fail never replans', at.fail, { status: 'reasons_added' }, { step: 'lost', why: 'superseded' }],
-  ['review checks an approval', at.review, read, { step: 'check_approval', proposal: PROPOSAL, edits: {}, reasons }],
+  ['fail ends as failed', at.fail, { status: 'ended' }, { step: 'ended', outcome: 'failed' }],
+  ['fail never plans again', at.fail, { status: 'reasons_added' }, { step: 'lost', why: 'superseded' }],
   [
-    'review ends a pass whose proposal a person rejected',
+    'review checks the approval of a person',
+    at.review,
+    read,
+    { step: 'check_approval', proposal: PROPOSAL, edits: {}, reasons },
+  ],
+  [
+    'review ends if a person rejected the proposal',
     { step: 'review', progress: reviewing, review: { proposal: PROPOSAL, verdict: { kind: 'reject' } } },
     read,
     { step: 'end', outcome: { kind: 'rejected' } },
   ],
   [
-    'review ends a pass whose proposal expired',
+    'review ends if the proposal expired',
     { step: 'review', progress: reviewing, review: { proposal: PROPOSAL } },
     read,
     { step: 'end', outcome: { kind: 'expired' } },
   ],
   [
-    'review drops the proposal for a hard reason',
+    'review drops the proposal if a hard reason was added',
     { step: 'review', progress: { ...reviewing, replans: 2 }, review: approving },
     { status: 'read', snapshot: snapshotOf(STATE, ['hard_limit']) },
     { step: 'evaluate', why: 'proposal_dropped', progress: { ...progress, replans: 0 } },
   ],
   [
-    'review drops the proposal for a new live version',
+    'review drops the proposal if another version went live',
     at.review,
     { status: 'read', snapshot: snapshotOf({ ...STATE, size: { ...STATE.size, version: 1 } }) },
     { step: 'evaluate', why: 'proposal_dropped' },
@@ -346,33 +351,38 @@ const ROWS: readonly Row[] = [
     { step: 'commit_approved', proposal: PROPOSAL },
   ],
   [
-    'check_approval refuses an approval that breaks a rule',
+    'check_approval refuses an approval whose context breaks a rule',
     at.check,
     { status: 'refused', refusal },
     { step: 'refuse_approval', refusal },
   ],
   [
-    'check_approval reads the proposal again over a changed version',
+    'check_approval reads the proposal again if another version went live',
     at.check,
     { status: 'version_changed' },
     { step: 'review', progress: { replans: 1 } },
   ],
-  ['check_approval loses an erased conversation', at.check, { status: 'gone' }, { step: 'lost', why: 'gone' }],
   [
-    'commit_approved ends the pass as approved, covered up to the base of the version',
+    'check_approval ends as lost if the conversation was erased',
+    at.check,
+    { status: 'gone' },
+    { step: 'lost', why: 'gone' },
+  ],
+  [
+    'commit_approved ends as approved, and later messages count as not yet covered',
     at.commitApproved,
     { status: 'ended' },
     { step: 'ended', outcome: 'approved', progress: { head: 6 } },
   ],
   [
-    'commit_approved reads the proposal again for added reasons',
+    'commit_approved reads the proposal again if reasons were added',
     at.commitApproved,
     { status: 'reasons_added' },
     { step: 'review', review: approving, progress: { replans: 1 } },
   ],
-  ['refuse_approval lets the proposal wait on', at.refuse, { status: 'refused' }, { step: 'waiting' }],
+  ['refuse_approval keeps the proposal open', at.refuse, { status: 'refused' }, { step: 'waiting' }],
   [
-    'refuse_approval goes on without a proposal that was dropped meanwhile',
+    'refuse_approval continues at evaluate if the proposal was dropped meanwhile',
     at.refuse,
     { status: 'dropped' },
     { step: 'evaluate', why: 'proposal_dropped' },
@@ -386,19 +396,22 @@ function take<Step extends WorkStep>([, state, facts]: Row<Step>): PassState {
   return nextStep(state, facts);
 }
 
-it.each(ROWS.map((row) => ({ title: row[0], row })))('the pass machine: $title', ({ row }) => {
+it.each(ROWS.map((row) => ({ title: row[0], row })))('a compaction pass in state $title', ({ row }) => {
   expect(take(row)).toMatchObject(row[3]);
 });
 
-it.each(['fenced', 'superseded', 'gone'] as const)('a delivery writes nothing more once its pass is %s', (status) => {
-  const writes = ROWS.map((row) => row[1]).filter((state) => !READ_ONLY.has(state.step));
-  expect(new Set(writes.map((state) => state.step)).size).toBe(11);
-  // Each of these states takes a loss as its facts, as `evaluate` does.
-  const next = writes.map((state) => nextStep(state as PassState<'evaluate'>, { status }));
-  expect(next).toEqual(writes.map(() => ({ step: 'lost', why: status })));
-});
+it.each(['fenced', 'superseded', 'gone'] as const)(
+  'a delivery writes nothing more after the store answers that its compaction pass is %s',
+  (status) => {
+    const writes = ROWS.map((row) => row[1]).filter((state) => !READ_ONLY.has(state.step));
+    expect(new Set(writes.map((state) => state.step)).size).toBe(11);
+    // Each of these states takes a loss as its facts, as `evaluate` does.
+    const next = writes.map((state) => nextStep(state as PassState<'evaluate'>, { status }));
+    expect(next).toEqual(writes.map(() => ({ step: 'lost', why: status })));
+  },
+);
 
-it('the pass machine stops only in the states ended, parked, waiting and lost', () => {
+it('the state machine of a compaction pass stops only in the states ended, parked, waiting and lost', () => {
   const reached = ROWS.map((row) => take(row));
   expect([...new Set(reached.filter(isFinal).map((state) => state.step))].toSorted()).toEqual([
     'ended',
@@ -426,7 +439,7 @@ it.each([
   ['settles a recorded plan whose children have ended', { ...claimed, plan: PLAN }, NEW, 'rebase'],
   ['settles a recorded plan for a turn that took the pass over', { ...claimed, plan: PLAN }, NEVER, 'rebase'],
   ['reviews a proposal before its plan', { ...claimed, plan: PLAN, review: approving }, ANY, 'review'],
-] as const)('startPass %s', (_, pass, fanning, first) => {
+] as const)('the first state of a delivered compaction pass: startPass %s', (_, pass, fanning, first) => {
   expect(startPass(pass, fanning)).toMatchObject({ step: first, progress: { fanning, replans: 0 } });
 });
 
@@ -435,6 +448,9 @@ it.each([
   ['a new plan alone once the children of this job have ended', { attempt: 1, isResumed: true }, true, NEW],
   ['any plan if the ended children are not its own', { attempt: 1, isResumed: false }, true, ANY],
   ['no plan at the third attempt', { attempt: 3, isResumed: true }, true, NEVER],
-] as const)('startPass asks for children of %s', (...[, claim, haveChildrenEnded, fanning]) => {
-  expect(chooseFanning(claim, 'job', haveChildrenEnded)).toEqual(fanning);
-});
+] as const)(
+  'a delivered compaction pass may add summarization jobs for %s',
+  (...[, claim, haveChildrenEnded, fanning]) => {
+    expect(chooseFanning(claim, 'job', haveChildrenEnded)).toEqual(fanning);
+  },
+);

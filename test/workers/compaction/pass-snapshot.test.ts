@@ -33,13 +33,13 @@ function evaluate(state: ConversationState, requested: readonly Reason[], policy
   return evaluateRequest({ ...prepared, policy: completePolicy({ ...prepared.policy, ...policy }) }, state, requested);
 }
 
-it('an evaluation returns the reasons that hold now, not those that held at the request', () => {
+it('a compaction pass is evaluated by the reasons that hold now, not by those of its request', () => {
   expect(evaluate(stateOf(1_000), ['token_threshold', 'ratio', 'turn_threshold', 'hard_limit'])).toEqual([]);
   expect(evaluate(stateOf(6_000), ['ratio'])).toEqual(['token_threshold']);
   expect(evaluate(stateOf(9_500), [])).toEqual(['token_threshold', 'ratio', 'hard_limit']);
 });
 
-it('an evaluation counts turns and messages from the end of the last pass', () => {
+it('the turn and message thresholds count from the end of the last compaction pass', () => {
   const state = stateOf(100, { head: 60, turns: 25, passed: { head: 50, turns: 16 } });
   expect(evaluate(state, ['turn_threshold'])).toEqual([]);
   expect(evaluate(stateOf(100, { turns: 26, passed: { head: 0, turns: 16 } }), [])).toEqual(['turn_threshold']);
@@ -47,18 +47,18 @@ it('an evaluation counts turns and messages from the end of the last pass', () =
 });
 
 it.each(['turn_end', 'overflow', 'manual'] as const)(
-  'an evaluation keeps the requested reason %s, which no state can contradict',
+  'the evaluation of a compaction pass keeps the requested reason %s in any state of the conversation',
   (reason) => {
     expect(evaluate(stateOf(100), [reason], { onTurnEnd: true })).toEqual([reason]);
   },
 );
 
-it('an evaluation drops the end of a turn if the policy does not compact then', () => {
+it('the evaluation of a compaction pass drops the reason turn_end if the policy does not compact at a turn’s end', () => {
   expect(evaluate(stateOf(100), ['turn_end'])).toEqual([]);
   expect(evaluate(stateOf(100), ['turn_end'], { onTurnEnd: true, mode: 'manual' })).toEqual([]);
 });
 
-it('an evaluation returns each reason once, in a fixed order', () => {
+it('the evaluation of a compaction pass returns each reason once, in a fixed order', () => {
   expect(evaluate(stateOf(6_000), ['manual', 'token_threshold', 'turn_end'], { onTurnEnd: true })).toEqual([
     'token_threshold',
     'turn_end',
@@ -69,7 +69,7 @@ it('an evaluation returns each reason once, in a fixed order', () => {
 it.each([
   ['a pass found nothing to do at this size', { nothingBelowTokens: 6_100 }],
   ['passes without gain hold a backoff', { noGainBelowTokens: 6_100, gainlessPasses: 3 }],
-])('an evaluation returns only hard reasons while %s', (_, changes) => {
+])('the evaluation of a compaction pass returns only hard reasons while %s', (_, changes) => {
   const backoff = { ...NO_BACKOFF, ...changes };
   const overhead = prepared.overhead.tokens + 3;
   expect(evaluate(stateOf(6_000, { backoff }), ['token_threshold', 'turn_end'], { onTurnEnd: true })).toEqual([]);
@@ -78,11 +78,11 @@ it.each([
   expect(evaluate(stateOf(6_100 - overhead, { backoff }), [])).toEqual(['token_threshold']);
 });
 
-it('an evaluation returns no soft reason in mode manual', () => {
+it('the evaluation of a compaction pass returns no soft reason in mode manual', () => {
   expect(evaluate(stateOf(6_000), ['token_threshold'], { mode: 'manual' })).toEqual([]);
   expect(evaluate(stateOf(9_500), ['manual'], { mode: 'manual' })).toEqual(['hard_limit', 'manual']);
 });
 
-it('an evaluation returns no reason if compaction is disabled, even for a manual request', () => {
+it('the evaluation of a compaction pass returns no reason if compaction is disabled, even for a manual request', () => {
   expect(evaluate(stateOf(9_500), ['manual', 'overflow'], { enabled: false })).toEqual([]);
 });

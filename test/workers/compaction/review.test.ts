@@ -48,7 +48,7 @@ async function decide(world: Fixture, verdict: Verdict, operation = 'op') {
 const approve = (world: Fixture, edits: Readonly<Record<string, string>> = {}, operation = 'op') =>
   decide(world, { kind: 'approve', edits }, operation);
 
-it('a pass under review proposes its version with all texts instead of committing it, and waits without a lease', async () => {
+it('a compaction pass in mode review proposes its new context with all texts instead of committing it, and waits without a lease', async () => {
   const world = await propose();
   expect(world.version).toBeUndefined();
   expect(world.eventsOf('pass_ended')).toEqual([]);
@@ -66,7 +66,7 @@ it('a pass under review proposes its version with all texts instead of committin
   expect(await proposalOf(world)).toBe(waiting?.proposal.id);
 });
 
-it('a pass under review commits the proposed text after its approval, and keeps messages appended since behind it', async () => {
+it('a compaction pass in mode review commits the proposed text after its approval, followed by the messages that were appended since', async () => {
   const world = await propose();
   const proposal = (await world.store.readProposal(ref))?.proposal;
   await world.append('u20 a20');
@@ -81,7 +81,7 @@ it('a pass under review commits the proposed text after its approval, and keeps 
   expect((await world.store.readConversation(ref))?.passId).toBeUndefined();
 });
 
-it('a pass under review weighs an edited text and commits it under its own key, and leaves the recorded summary unchanged', async () => {
+it('an approval with an edited summary commits the edited text under its own key, and leaves the recorded summary unchanged', async () => {
   const world = await propose();
   const proposal = (await world.store.readProposal(ref))?.proposal;
   const proposed = proposal?.version;
@@ -106,7 +106,7 @@ it.each([
   ['is empty', { '2-3': ' \n' }, 'edits.2-3'],
   ['has another range', { '2-4': 'text' }, 'edits.2-4'],
   ['exceeds maxTokens', { '2-3': words(900) }, 'edits'],
-])('a pass under review refuses an edit that %s, and the proposal waits on', async (_, edits, field) => {
+])('an approval is refused, and the proposal stays open, if an edited text %s', async (_, edits, field) => {
   const world = await propose();
   const id = await proposalOf(world);
   expect(await approve(world, edits)).toMatchObject({
@@ -119,7 +119,7 @@ it.each([
   expect(await approve(world, {}, 'op2')).toEqual({ status: 'approved', version: 1 });
 });
 
-it('a pass under review refuses an edit that makes the version no smaller than its parent, even without a budget', async () => {
+it('an approval is refused if its edit makes the new context no smaller than the old one, even without a budget', async () => {
   const world = await propose({ policy: { tokenThreshold: 50_000, messageThreshold: 17 } });
   expect(world.eventsOf('pass_proposed')).toMatchObject([{ reasons: ['message_threshold'] }]);
   expect(await approve(world, { '2-3': words(3_000) })).toMatchObject({
@@ -133,7 +133,7 @@ it('a pass under review refuses an edit that makes the version no smaller than i
   expect(await approve(world, { '2-3': words(1_200) }, 'op2')).toEqual({ status: 'approved', version: 1 });
 });
 
-it('a pass under review makes no version after a rejection, and proposes again only after 15 % growth', async () => {
+it('a rejected proposal changes nothing, and the next proposal follows only after the context has grown by 15 %', async () => {
   const world = await propose();
   expect(await decide(world, { kind: 'reject', reason: 'keep it all' })).toEqual({ status: 'rejected' });
   expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'rejected' }]);
@@ -149,7 +149,7 @@ it('a pass under review makes no version after a rejection, and proposes again o
   expect(await world.store.readProposal(ref)).toBeDefined();
 });
 
-it('a pass under review ends as expired when the sweeper wakes it at its time, and not before', async () => {
+it('a proposal expires when the sweeper wakes its compaction pass at the expiry time, and not before', async () => {
   const world = await propose({ policy: { reviewTtl: 3_600_000 } });
   world.queue.clear();
   await world.timers.advance(3_599_000);
@@ -166,7 +166,7 @@ it('a pass under review ends as expired when the sweeper wakes it at its time, a
 });
 
 it.each(['manual', 'hard_limit', 'overflow'] as const)(
-  'a pass under review commits without approval for the added reason %s, and pays for no summary twice',
+  'a compaction pass in mode review commits without approval when the reason %s is added, and pays for no summary twice',
   async (reason) => {
     const profile = { windowTokens: reason === 'hard_limit' ? 3_700 : 100_000, outputCapTokens: 100 };
     const policy = { thresholdRatio: 0.8, hardRatio: 0.95 };
@@ -182,7 +182,7 @@ it.each(['manual', 'hard_limit', 'overflow'] as const)(
   },
 );
 
-it('a manual request commits at once under mode review, because the caller has decided', async () => {
+it('a manually requested compaction pass commits at once in mode review, because the caller has decided', async () => {
   const world = await Fixture.open({ policy: { mode: 'review' } });
   await world.append(FIVE_SEQUENCES);
   await world.request('manual');
@@ -191,7 +191,7 @@ it('a manual request commits at once under mode review, because the caller has d
   expect(world.eventsOf('pass_proposed')).toEqual([]);
 });
 
-it('a pass under review commits for a hard reason that is added while an approval is carried out', async () => {
+it('a compaction pass in mode review commits at once if a hard reason is added while an approval is carried out', async () => {
   let onCommit = async (): Promise<void> => undefined;
   const world = await propose({ wrap: (ports) => beforeCommit(ports, () => onCommit()) });
   onCommit = () => world.request('manual');
@@ -203,7 +203,7 @@ it('a pass under review commits for a hard reason that is added while an approva
   expect(texts).not.toContain('mine');
 });
 
-it('a pass under review plans again after its proposal was dropped, with the messages appended since', async () => {
+it('a compaction pass whose proposal was dropped plans again, with the messages that were appended since', async () => {
   let onCommit = async (): Promise<void> => undefined;
   const world = await propose({ wrap: (ports) => beforeCommit(ports, () => onCommit()) });
   await world.append('a300 a300 u20 a20');
@@ -215,7 +215,7 @@ it('a pass under review plans again after its proposal was dropped, with the mes
   ]);
 });
 
-it('a pass under review commits an approval in spite of an added soft reason', async () => {
+it('an approved proposal is committed although a soft reason was added', async () => {
   let [isApproving, hasCome] = [false, false];
   const world = await propose({
     wrap: (ports) => ({
@@ -237,7 +237,7 @@ it('a pass under review commits an approval in spite of an added soft reason', a
   expect(hasCome).toBe(true);
 });
 
-it('a pass under review requests another pass if the messages behind an approved version meet a threshold', async () => {
+it('an approved compaction pass requests another pass if the messages appended since the proposal meet a threshold', async () => {
   const world = await propose();
   await world.append('u20 a300 a300 '.repeat(3).concat('u20 a20'));
   await approve(world);
@@ -247,7 +247,7 @@ it('a pass under review requests another pass if the messages behind an approved
   expect((await world.store.readProposal(ref))?.proposal.version).toMatchObject({ number: 2, parent: 1 });
 });
 
-it('a pass under review refuses an approval inside a thinking loop, which an edit would break', async () => {
+it('an approval is refused during a thinking loop of the model, which an edit of the context would break', async () => {
   const world = await propose();
   const raw = { format: 'anthropic', model: 'm', items: [{ type: 'thinking', thinking: 'hm' }] };
   const toolCalls = [{ id: 'c19_0', name: 'read', arguments: '{}' }];
@@ -262,7 +262,7 @@ it('a pass under review refuses an approval inside a thinking loop, which an edi
   expect(await approve(world, {}, 'op2')).toEqual({ status: 'approved', version: 1 });
 });
 
-it('a pass under review refuses an approval of segments that a provider has refused meanwhile', async () => {
+it('an approval is refused if the provider has refused the proposed segments meanwhile', async () => {
   const world = await propose();
   const segments = hashSegments((await world.store.readProposal(ref))?.proposal.version.segments ?? []);
   Object.assign(world.db.find(ref) ?? {}, { quarantine: { version: 0, segments } });
@@ -273,7 +273,7 @@ it('a pass under review refuses an approval of segments that a provider has refu
   expect(world.version).toBeUndefined();
 });
 
-it('a pass under review checks an approval by the rules of the wire, over the messages appended since', async () => {
+it('an approval is checked by the format rules of the provider, with the messages that were appended since the proposal', async () => {
   const world = await propose();
   const pinned = (await world.store.readProposal(ref))?.proposal;
   const review = world.db.find(ref)?.pass?.review;
@@ -287,7 +287,7 @@ it('a pass under review checks an approval by the rules of the wire, over the me
   expect(world.version).toBeUndefined();
 });
 
-it('a pass under review carries an approval out after the first worker died with it', async () => {
+it('a second worker carries out an approval after the first worker died', async () => {
   let isDead = false;
   const die = async (): Promise<void> => {
     if (isDead) throw new Error('dead');
@@ -303,7 +303,7 @@ it('a pass under review carries an approval out after the first worker died with
   expect(await world.store.readDecision(ref, 'op')).toEqual({ status: 'approved', version: 1 });
 });
 
-it('a pass under review proposes an eviction like any other version', async () => {
+it('a compaction pass in mode review also proposes an eviction before it commits', async () => {
   const world = await propose({ policy: { minSequenceTokens: 10_000 } });
   const waiting = await world.store.readProposal(ref);
   expect(waiting?.proposal).toMatchObject({ summaries: {}, version: { strategy: 'evict' } });
@@ -311,7 +311,7 @@ it('a pass under review proposes an eviction like any other version', async () =
   expect(world.version?.segments).toEqual(waiting?.proposal.version.segments);
 });
 
-it('a pass under review answers the decision even if the worker no longer knows the agent', async () => {
+it('a worker answers a person’s decision on a proposal even if the worker no longer knows the agent', async () => {
   let isKnown = true;
   const world = await propose({
     wrap: (ports) => ({ ...ports, agents: { find: (name) => (isKnown ? ports.agents.find(name) : undefined) } }),

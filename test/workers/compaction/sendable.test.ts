@@ -38,25 +38,25 @@ function settle(isRefused: (settled: SettledContext) => boolean, quarantine?: st
   return { settled: runToEnd(settling), refusals };
 }
 
-it('settleSendable settles again without summaries after a refusal, and reports the refusal', () => {
+it('settleSendable builds a context without summaries if the one with summaries breaks a rule, and reports the broken rule', () => {
   const { settled, refusals } = settle(({ strategy }) => strategy === 'summarize');
   expect(settled).toMatchObject({ kind: 'version', strategy: 'evict', explained: ['summaries_missing'] });
   expect(refusals).toEqual([{ codes: ['A4'], message: 'messages[1]: no result' }]);
 });
 
-it('settleSendable makes no version if a rule refuses the one without summaries, too', () => {
+it('settleSendable makes no new version if the context without summaries also breaks a rule', () => {
   const { settled, refusals } = settle(() => true);
   expect(settled).toEqual({ kind: 'refused', refusal: refusals.at(-1) });
   expect(refusals).toHaveLength(2);
 });
 
-it('settleSendable keeps the summaries of a version that breaks no rule', () => {
+it('settleSendable keeps the summaries if the context breaks no rule', () => {
   const { settled, refusals } = settle(() => false);
   expect(settled).toMatchObject({ strategy: 'summarize' });
   expect(refusals).toEqual([]);
 });
 
-it('settleSendable refuses segments that a provider refused before, even if they break no rule', () => {
+it('settleSendable refuses segments that a provider refused before, even if they break no known rule', () => {
   const { settled } = settle(() => false);
   if (settled.kind !== 'version') throw new Error('no version');
   const again = settle(() => false, hashSegments(settled.segments));
@@ -107,7 +107,7 @@ async function rollBack(policy?: PolicyInput) {
   return { world, summarizer };
 }
 
-it('a pass after a rollback writes structural summaries and no model-written ones', async () => {
+it('after the provider refused a compacted context, the next compaction pass writes summaries without a model', async () => {
   const { world, summarizer } = await rollBack();
   world.policies.length = 0;
   await world.request('token_threshold');
@@ -117,7 +117,7 @@ it('a pass after a rollback writes structural summaries and no model-written one
   expect(summarizer.requests, 'nothing of the refused version is used again').toHaveLength(10);
 });
 
-it('a pass after a rollback evicts if the structural version was refused, too', async () => {
+it('a compaction pass evicts messages if the provider refused the contexts with and without model-written summaries', async () => {
   const { world } = await rollBack({});
   await world.request('token_threshold');
   await world.runPass('job2');
@@ -125,7 +125,7 @@ it('a pass after a rollback evicts if the structural version was refused, too', 
   expect(world.eventsOf('version_refused')).toMatchObject([{ by: 'check', version: 3, codes: ['quarantined'] }]);
 });
 
-it('a pass after a rollback evicts if the structural summary repeats the refused text', async () => {
+it('after a rollback, a compaction pass evicts messages if the summary without a model has the same text that was refused', async () => {
   const { world } = await rollBack();
   let told = 0;
   const again: Summarizer['summarize'] = async () => {
@@ -139,7 +139,7 @@ it('a pass after a rollback evicts if the structural summary repeats the refused
   expect(world.eventsOf('version_refused')).toMatchObject([{ codes: ['quarantined'] }]);
 });
 
-it('models summarize again in the second pass after a rollback', async () => {
+it('after a rollback, the first compaction pass runs without models, and the second uses models again', async () => {
   const { world } = await rollBack();
   await world.request('token_threshold');
   await world.runPass('job2');
@@ -160,7 +160,7 @@ async function parkPass() {
   return { world, summarizer, children };
 }
 
-it('a pass replans if a rollback came after its plan, and evicts nothing although the old summaries are missing', async () => {
+it('a compaction pass plans again after a rollback, and does not evict the sequences whose old summaries are missing', async () => {
   const { world, children } = await parkPass();
   for (const child of children) await world.summarize(child);
   await refuseVersion(world);
@@ -173,7 +173,7 @@ it('a pass replans if a rollback came after its plan, and evicts nothing althoug
   expect(world.segments.filter((segment) => segment.startsWith('evicted'))).toEqual([]);
 });
 
-it('a pass replans if a rollback comes while it settles', async () => {
+it('a compaction pass plans again if a rollback happens while it builds the new context', async () => {
   const { world, children } = await parkPass();
   for (const child of children) await world.summarize(child);
   const passes = { ...world.ports.passes };
@@ -192,7 +192,7 @@ it('a pass replans if a rollback comes while it settles', async () => {
   expect(world.version).toMatchObject({ number: 3, strategy: 'summarize', explained: [] });
 });
 
-it('a job from before a rollback does not write its structural text under the key of a model’s summary', async () => {
+it('a summarization job from before a rollback does not record text written without a model under the key of a model’s summary', async () => {
   const { world, summarizer, children } = await parkPass();
   await refuseVersion(world);
   summarizer.requests.length = 0;

@@ -13,7 +13,7 @@ async function runSoftPass(world: Fixture): Promise<void> {
   await world.runPass(world.nextId());
 }
 
-it('a series of passes makes one version after the other, and leaves the log unchanged', async () => {
+it('several compaction passes make one version of the context after the other, and leave the log unchanged', async () => {
   const world = await Fixture.open();
   for (let round = 1; round <= 4; round += 1) {
     await world.append(FIVE_SEQUENCES);
@@ -26,7 +26,7 @@ it('a series of passes makes one version after the other, and leaves the log unc
   expect([...(world.db.find(ref)?.versions.keys() ?? [])]).toEqual([1, 2, 3, 4]);
 });
 
-it('a series of passes merges a summary with enough newer messages, from the log', async () => {
+it('a later compaction pass replaces a summary by a new one over the log when enough newer messages follow it', async () => {
   const world = await Fixture.open({ policy: { tokenThreshold: 300, maxTokens: 250 }, summarizers: [wordy(150)] });
   await world.append('u20 a300 a300 a10 a10');
   await runSoftPass(world);
@@ -43,7 +43,7 @@ it('a series of passes merges a summary with enough newer messages, from the log
   expect(segments.filter(({ kind }) => kind === 'summary')).toMatchObject([{ depth: 1 }]);
 });
 
-it('a series of passes starts a backoff after three passes without gain, and ends it after 15 % growth', async () => {
+it('three compaction passes without gain start a backoff, which ends when the context has grown by 15 %', async () => {
   // Each sequence of 304 tokens becomes one of about 280: less than a tenth of the whole.
   const world = await Fixture.open({
     policy: { tokenThreshold: 1_000, maxTokens: 999, minSequenceMessages: 1, retentionWindow: 3, minGain: 0.5 },
@@ -71,7 +71,7 @@ it('a series of passes starts a backoff after three passes without gain, and end
   expect(world.eventsOf('pass_ended').at(-1)?.reasons).toEqual(['token_threshold']);
 });
 
-it('a series of passes resets the backoff after a commit', async () => {
+it('a compaction pass that commits a new context resets the backoff', async () => {
   const world = await Fixture.open();
   await world.append(FIVE_SEQUENCES);
   const conversation = world.db.find(ref);
@@ -82,7 +82,7 @@ it('a series of passes resets the backoff after a commit', async () => {
   expect(conversation?.backoff).toEqual({ nothingBelowTokens: 0, gainlessPasses: 0, noGainBelowTokens: 0 });
 });
 
-it('a series of passes counts no turn from before the last pass', async () => {
+it('the turn threshold of a compaction pass counts no turn from before the last pass', async () => {
   const world = await Fixture.open({ policy: { turnThreshold: 6, tokenThreshold: 50_000 } });
   await world.append(FIVE_SEQUENCES);
   await world.request('turn_threshold');
@@ -94,7 +94,7 @@ it('a series of passes counts no turn from before the last pass', async () => {
   expect(world.eventsOf('pass_ended').at(-1)).toMatchObject({ outcome: 'no_reason' });
 });
 
-it('a pass whose workers die before a plan fails at the fourth claim, and reports only known figures', async () => {
+it('a compaction pass whose workers die before it has a plan fails at the fourth claim, and reports only known figures', async () => {
   const world = await Fixture.open({
     wrap: (ports) => ({
       ...ports,

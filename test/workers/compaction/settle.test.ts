@@ -62,7 +62,7 @@ async function restoreStart(world: Fixture): Promise<void> {
   expect(status).toBe('replaced');
 }
 
-it('a pass whose children have ended replaces every sequence by its summary, and keeps user messages and the retention window', async () => {
+it('a compaction pass whose summarization jobs have ended replaces every sequence by its summary, and keeps user messages and the retention window', async () => {
   const world = await openPass();
   world.timers.every(500, async () => undefined);
   const children = await world.fanOut();
@@ -121,7 +121,7 @@ it('a pass whose children have ended replaces every sequence by its summary, and
   });
 });
 
-it('a pass whose children have ended reports a duration of 0 if its clock is behind the store’s', async () => {
+it('a compaction pass reports a duration of 0 if the worker’s clock is behind the store’s', async () => {
   const world = await Fixture.open();
   world.db.advance(5_000);
   await world.append(FIVE_SEQUENCES);
@@ -131,7 +131,7 @@ it('a pass whose children have ended reports a duration of 0 if its clock is beh
   expect(world.eventsOf('pass_ended')).toMatchObject([{ durationMs: 0 }]);
 });
 
-it('a pass whose children have ended uses the other four summaries if the third of five failed', async () => {
+it('a compaction pass uses the other four summaries if the third of five failed', async () => {
   const world = await openPass();
   const children = await world.fanOut();
   for (const [index, child] of children.entries()) {
@@ -149,7 +149,7 @@ it.each([
   ['refused', [refusing]],
   ['empty', [{ id: 'empty', summarize: async () => ({ status: 'written', text: ' \n' }) as const }]],
 ])(
-  'a pass whose children have ended evicts if all summaries are %s and the context is too large',
+  'a compaction pass evicts messages if all its summaries are %s and the context is too large',
   async (_, summarizers) => {
     const world = await openPass({ summarizers });
     await world.runPass();
@@ -159,7 +159,7 @@ it.each([
   },
 );
 
-it('a pass whose children have ended leaves the context unchanged if all summaries failed and no reason is about tokens', async () => {
+it('a compaction pass leaves the context unchanged if all its summaries failed and no token threshold is met', async () => {
   const world = await Fixture.open({ policy: { turnThreshold: 3 }, summarizers: [refusing] });
   await world.append('u20 a100 a200 u20 a100 a200 u20 a20');
   await world.request('turn_threshold');
@@ -169,7 +169,7 @@ it('a pass whose children have ended leaves the context unchanged if all summari
   expect(world.db.find(ref)?.log).toHaveLength(8);
 });
 
-it('a pass whose children have ended does not ask again for a refused summary', async () => {
+it('a compaction pass adds no second summarization job for a refused summary', async () => {
   const world = await openPass({ summarizers: [refusing] });
   const [first] = await world.fanOut();
   if (first !== undefined) await world.summarize(first);
@@ -177,7 +177,7 @@ it('a pass whose children have ended does not ask again for a refused summary', 
   expect(await world.fanOut('job2')).toHaveLength(4);
 });
 
-it('a pass settles by the reasons of that moment: for an added hard reason the budget wins over the retention window', async () => {
+it('a compaction pass removes messages of the retention window to meet the budget if a hard reason is added before it builds the new context', async () => {
   const world = await openPass({ policy: { retentionWindow: 8 }, summarizers: [refusing] });
   for (const child of await world.fanOut()) await world.summarize(child);
   await world.request('manual');
@@ -191,7 +191,7 @@ it('a pass settles by the reasons of that moment: for an added hard reason the b
   expect(soft.version?.explained).toContain('retention_floor');
 });
 
-it('a pass for an overflow removes at least half of the size that the provider refused, even if we counted less', async () => {
+it('after a provider refused a request as too long, the compaction pass removes at least half of its size, even if turnfold counted less', async () => {
   const world = await Fixture.open({
     policy: { tokenThreshold: 60_000, maxTokens: 50_000 },
     summarizers: [refusing],
@@ -204,7 +204,7 @@ it('a pass for an overflow removes at least half of the size that the provider r
   expect(tokensAfter).toBeLessThanOrEqual(tokensBefore / 2);
 });
 
-it('a pass for an overflow goes by the size of the refused request, even if the context has changed since', async () => {
+it('after a provider refused a request as too long, the compaction pass uses that request’s size, even if the context has changed since', async () => {
   const open = () => Fixture.open({ policy: { tokenThreshold: 60_000, maxTokens: 50_000 }, summarizers: [refusing] });
   const talk = 'u20 a300 a300 u20 a300 a300 u20 a20';
   const grown = await open();
@@ -222,7 +222,7 @@ it('a pass for an overflow goes by the size of the refused request, even if the 
   expect(shrunk.version, 'half of the refused size is more than the context').toBeUndefined();
 });
 
-it('messages that are appended while a pass runs stay after the version of the pass', async () => {
+it('messages that are appended while a compaction pass runs follow the compacted part of the new context unchanged', async () => {
   const world = await openPass();
   const children = await world.fanOut();
   await world.append('u30 a40 u50');
@@ -235,7 +235,7 @@ it('messages that are appended while a pass runs stay after the version of the p
   expect(world.db.find(ref)?.passed, 'appended messages count from here').toEqual({ head: 20, turns: 8 });
 });
 
-it('a pass with an added hard reason covers the messages appended during it, because the waiting turn needs room for them', async () => {
+it('a compaction pass with an added hard reason also compacts the messages appended during it, because a turn waits for a small context', async () => {
   const world = await openPass({ policy: { maxTokens: 900, tokenThreshold: 900 } });
   const children = await world.fanOut();
   await world.append('a400 a400 u20 a20');
@@ -246,7 +246,7 @@ it('a pass with an added hard reason covers the messages appended during it, bec
   expect(world.version?.tokensAfter).toBeLessThanOrEqual(900);
 });
 
-it('a pass asks for its own summaries if its job brings the children of a pass that was taken over', async () => {
+it('a compaction pass adds its own summarization jobs if those of its queue job belong to a pass that was taken over', async () => {
   const world = await openPass();
   await world.fanOut('job1');
   await takeOverPass(world.ports, ref);
@@ -256,7 +256,7 @@ it('a pass asks for its own summaries if its job brings the children of a pass t
   expect(delivered.status, 'asks for its own children').toBe('parked');
 });
 
-it('a pass requests the next one if messages appended during it meet a threshold, because no other caller does', async () => {
+it('a compaction pass requests another pass if the messages appended during it meet a threshold, because no other caller does', async () => {
   const world = await openPass();
   const children = await world.fanOut();
   await world.append(FIVE_SEQUENCES);
@@ -273,7 +273,7 @@ it('a pass requests the next one if messages appended during it meet a threshold
   expect(world.db.find(ref)?.pass, 'and no third one').toBeUndefined();
 });
 
-it('a pass without a reason requests the next one for messages that were appended after its evaluation', async () => {
+it('a compaction pass that ends without a reason requests another pass if messages appended after its evaluation meet a threshold', async () => {
   const late = once(() => world.append(FIVE_SEQUENCES));
   const world: Fixture = await Fixture.open({ wrap: before('passes', 'endPass', late) });
   await world.append('u20 a300 a300 u20 a20');
@@ -284,7 +284,7 @@ it('a pass without a reason requests the next one for messages that were appende
   expect(world.db.find(ref)?.pass?.reasons).toEqual(['token_threshold']);
 });
 
-it('a pass requests no further pass if the appended messages meet no threshold', async () => {
+it('a compaction pass requests no further pass if the messages appended during it meet no threshold', async () => {
   const world = await openPass();
   const children = await world.fanOut();
   await world.append('u20 a20');
@@ -294,7 +294,7 @@ it('a pass requests no further pass if the appended messages meet no threshold',
   expect(world.eventsOf('pass_requested')).toEqual([]);
 });
 
-it('a pass keeps its plan if the new live version left the planned ranges unchanged', async () => {
+it('a compaction pass keeps its plan if another version goes live that left the planned ranges unchanged', async () => {
   const world = await openPass();
   for (const child of await world.fanOut()) await world.summarize(child);
   await world.append('u20 a20');
@@ -305,7 +305,7 @@ it('a pass keeps its plan if the new live version left the planned ranges unchan
   expect(world.segments.slice(0, 3)).toEqual(['evicted 1-1', 'summary 2-3', 'raw 4-4']);
 });
 
-it('a pass replans if the new live version evicted a planned range', async () => {
+it('a compaction pass plans again if another version goes live that evicted a planned range', async () => {
   const world = await openPass();
   for (const child of await world.fanOut()) await world.summarize(child);
   world.writeVersion([world.segment('raw', 1, 1), world.segment('evicted', 2, 4), world.segment('raw', 5, 17)]);
@@ -314,7 +314,7 @@ it('a pass replans if the new live version evicted a planned range', async () =>
   expect(world.segments.slice(0, 4)).toEqual(['raw 1-1', 'evicted 2-4', 'summary 5-6', 'raw 7-7']);
 });
 
-it('a pass that replans asks only for the missing summaries of its new plan', async () => {
+it('a compaction pass that plans again adds summarization jobs only for the missing summaries of its new plan', async () => {
   const summarizer = brief();
   const world = await openPass({ summarizers: [summarizer] });
   for (const child of await world.fanOut()) await world.summarize(child);
@@ -328,7 +328,7 @@ it('a pass that replans asks only for the missing summaries of its new plan', as
   expect(summarizer.requests.map(({ range }) => range.from)).toEqual([2, 5, 8, 11, 14, 17]);
 });
 
-it('a pass that replans again and again settles with the existing summaries at the third delivery', async () => {
+it('a compaction pass that plans again in each delivery uses only the existing summaries at the third delivery', async () => {
   const summarizer = brief();
   const world = await openPass({ summarizers: [summarizer] });
   const moveOn = async (evicted: number): Promise<void> => {
@@ -347,7 +347,7 @@ it('a pass that replans again and again settles with the existing summaries at t
   expect(summarizer.requests.map(({ range }) => range.from)).toEqual([2, 5, 8, 11, 14, 17]);
 });
 
-it('a pass replans if the new live version covers messages after its plan', async () => {
+it('a compaction pass plans again if another version goes live that covers messages after its plan', async () => {
   const world = await openPass();
   for (const child of await world.fanOut()) await world.summarize(child);
   await world.append('u20 a20');
@@ -356,7 +356,7 @@ it('a pass replans if the new live version covers messages after its plan', asyn
   expect(world.version).toMatchObject({ number: 2, base: 19, archived: 10 });
 });
 
-it('a pass replans if the live version changes at its commit', async () => {
+it('a compaction pass plans again if another version goes live just before its commit', async () => {
   const change = once(() => world.writeVersion([world.segment('evicted', 1, 1), world.segment('raw', 2, 17)]));
   const world: Fixture = await openPass({ wrap: before('passes', 'commitVersion', change) });
   await world.runPass();
@@ -364,7 +364,7 @@ it('a pass replans if the live version changes at its commit', async () => {
   expect(world.eventsOf('pass_ended')).toHaveLength(1);
 });
 
-it('a pass fails as a conflict after five replans', async () => {
+it('a compaction pass fails with code conflict after it has planned again five times', async () => {
   let tries = 0;
   const change = (): void => {
     tries += 1;
@@ -377,7 +377,7 @@ it('a pass fails as a conflict after five replans', async () => {
   expect(world.db.find(ref)?.pass).toBeUndefined();
 });
 
-it('a worker writes nothing after a turn took its pass over, at any step', async () => {
+it('a worker writes nothing more for a compaction pass after a turn took the pass over, at any step', async () => {
   for (const step of ['readReasons', 'recordPlan', 'parkPass', 'commitVersion'] as const) {
     const takeOver = once(async () => {
       await takeOverPass(world.ports, ref);
@@ -391,7 +391,7 @@ it('a worker writes nothing after a turn took its pass over, at any step', async
   }
 });
 
-it('a pass ends as superseded, without a lost lease, after a restore at any step', async () => {
+it('a compaction pass ends as superseded, and not as a lost lease, after a restore at any step', async () => {
   for (const step of ['readReasons', 'recordPlan', 'commitVersion'] as const) {
     const restore = once(() => restoreStart(world));
     const world: Fixture = await openPass({ wrap: before('passes', step, restore) });
@@ -402,7 +402,7 @@ it('a pass ends as superseded, without a lost lease, after a restore at any step
   }
 });
 
-it('a worker reports a lost lease after another worker claimed its pass, at any step', async () => {
+it('a worker reports a lost lease after another worker claimed its compaction pass, at any step', async () => {
   for (const step of ['recordPlan', 'parkPass', 'readReasons'] as const) {
     const claim = once(async () => {
       world.db.advance(PASS_LIMITS.leaseMs + 1);
@@ -415,7 +415,7 @@ it('a worker reports a lost lease after another worker claimed its pass, at any 
   }
 });
 
-it('a pass that was taken over leaves its summaries to the next owner', async () => {
+it('the next owner of a compaction pass that was taken over uses the existing summaries', async () => {
   const summarizer = brief();
   const world = await openPass({ summarizers: [summarizer] });
   for (const child of await world.fanOut()) await world.summarize(child);
@@ -427,7 +427,7 @@ it('a pass that was taken over leaves its summaries to the next owner', async ()
 });
 
 it.each(['readContext', 'readConversation', 'readLog'] as const)(
-  'a worker writes nothing after the conversation of its pass was erased at %s',
+  'a compaction worker writes nothing after the conversation was erased during its call of %s',
   async (read) => {
     const erase = once(async () => void (await world.store.erase(ref)));
     const world: Fixture = await openPass({ wrap: before('contexts', read, erase) });

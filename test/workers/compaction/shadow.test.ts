@@ -51,7 +51,7 @@ function stateOf(world: Fixture): string {
   return JSON.stringify(held, (_, value: unknown) => (value instanceof Map ? [...value] : value));
 }
 
-it('a shadow reports the results of both policies for the same context', async () => {
+it('a shadow policy’s measurement reports the results of both policies for the same context', async () => {
   const world = await openShadowed({ shadow: EVICTING });
   await world.runPass();
   const [measured, ...others] = world.eventsOf('pass_shadowed');
@@ -72,7 +72,7 @@ it('a shadow reports the results of both policies for the same context', async (
   expect(evictedTokens).toBe(tokensBefore - tokensAfter);
 });
 
-it('a shadow measures once per pass, after its end', async () => {
+it('a shadow policy is measured once per compaction pass, after the pass has ended', async () => {
   const world = await openShadowed({ shadow: EVICTING });
   await world.runPass();
   await world.append('u20 a300 a300 '.repeat(5));
@@ -90,7 +90,7 @@ it('a shadow measures once per pass, after its end', async () => {
   expect(second?.shadow?.tokensBefore).toBe(second?.live.tokensBefore);
 });
 
-it('a shadow changes neither store nor events of a pass', async () => {
+it('a shadow policy changes neither the store nor the events of a compaction pass', async () => {
   const plain = await Fixture.open();
   await plain.append(FIVE_SEQUENCES);
   await plain.request('token_threshold');
@@ -102,7 +102,7 @@ it('a shadow changes neither store nor events of a pass', async () => {
   expect(shadowed.eventsOf('pass_ended')).toEqual(plain.eventsOf('pass_ended'));
 });
 
-it('a shadow reports that the second policy would do nothing', async () => {
+it('a shadow policy’s measurement reports that the policy would remove nothing', async () => {
   const world = await openShadowed({ shadow: { tokenThreshold: 50_000 } });
   await world.runPass();
   const [measured] = world.eventsOf('pass_shadowed');
@@ -110,7 +110,7 @@ it('a shadow reports that the second policy would do nothing', async () => {
   expect(measured?.shadow?.tokensAfter).toBe(measured?.live.tokensBefore);
 });
 
-it('a shadow measures a pass that found nothing to do, without the backoff of the live policy', async () => {
+it('a shadow policy is measured at a pass that found nothing to remove, without the backoff of the live policy', async () => {
   const idle = { messageThreshold: 3, tokenThreshold: 60_000, minSequenceTokens: 90_000, strategy: { evict: 0 } };
   const world = await openShadowed({ policy: idle, shadow: EVICTING });
   await world.request('turn_threshold');
@@ -122,7 +122,7 @@ it('a shadow measures a pass that found nothing to do, without the backoff of th
   });
 });
 
-it('a shadow measures a pass that proposes its version', async () => {
+it('a shadow policy is measured at a compaction pass that proposes its new context', async () => {
   const world = await openShadowed({ policy: { mode: 'review' }, shadow: EVICTING });
   await world.runPass();
   expect(world.version).toBeUndefined();
@@ -131,14 +131,14 @@ it('a shadow measures a pass that proposes its version', async () => {
   ]);
 });
 
-it('a shadow does not measure a pass without a reason', async () => {
+it('a shadow policy is not measured at a compaction pass that ends without a reason', async () => {
   const world = await openShadowed({ policy: { tokenThreshold: 60_000 }, shadow: EVICTING });
   await world.deliver();
   expect(world.eventsOf('pass_ended').map(({ outcome }) => outcome)).toEqual(['no_reason']);
   expect(world.eventsOf('pass_shadowed')).toEqual([]);
 });
 
-it('a shadow reports its failure once, counts each failure, and leaves the pass alone', async () => {
+it('a shadow policy whose measurements fail is reported once and counted each time, and does not affect the pass', async () => {
   const failing: Summarizer = { id: 'failing', summarize: () => Promise.reject(new Error('no shadow today')) };
   const world = await openShadowed({ shadow: { tokenThreshold: 1_000, maxTokens: 900 }, shadowSummarizer: failing });
   await world.runPass();
@@ -150,7 +150,7 @@ it('a shadow reports its failure once, counts each failure, and leaves the pass 
   expect(world.eventsOf('worker_failed')).toMatchObject([{ where: 'shadow', error: { message: 'no shadow today' } }]);
 });
 
-it('a shadow refuses a policy that cannot work with an agent at the start, and names its field', async () => {
+it('a worker with a shadow policy that cannot work with an agent refuses to start and names the wrong field', async () => {
   const model = scriptedModel({ profile: { windowTokens: 10_000 }, decide: () => ({}) });
   const agent = { name: 'guide', system: '', model, tools: [], policy: {} };
   const refused = prepareShadow([agent], { tokenThreshold: 50_000 }, () => 1);

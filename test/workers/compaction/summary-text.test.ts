@@ -40,7 +40,7 @@ async function readSummary(world: Fixture, version = world.version?.number ?? 0)
   return { text: content.slice(0, 'text 1'.length), believed: item.tokens, really: tokens };
 }
 
-it('a new summary text for a range is shown by its own version, while an older version still shows the older text', async () => {
+it('a new summary text for a range appears only in its own version, while an older version still shows the older text', async () => {
   const { world, summarizer } = await openRestored();
   await world.request('manual');
   await world.runPass('job2');
@@ -51,7 +51,7 @@ it('a new summary text for a range is shown by its own version, while an older v
   expect(second.really).toBeLessThan(first.really);
 });
 
-it('an approval commits the proposed text, although the range got another text meanwhile', async () => {
+it('an approval commits the proposed summary text, although the range got another summary text meanwhile', async () => {
   const { world } = await openRestored({ policy: { tokenThreshold: 500, maxTokens: 400, mode: 'review' } });
   await world.request('token_threshold');
   await world.runPass('job2');
@@ -66,7 +66,7 @@ it('an approval commits the proposed text, although the range got another text m
   expect(stands).toMatchObject({ text: 'text 2', believed: stands.really });
 });
 
-it('two versions share one record of the same text for the same range', async () => {
+it('two versions of a context share one stored text if they summarize the same range with the same text', async () => {
   const world = await Fixture.open();
   await world.append('u20 a300 a300 u20 a20');
   for (let pass = 1; pass <= 2; pass += 1) {

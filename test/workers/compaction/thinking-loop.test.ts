@@ -27,7 +27,7 @@ it.each<[string, readonly Message[], boolean]>([
     false,
   ],
   ['not open after the next user message', [user, call('a', thought()), result('a'), user], false],
-])('a thinking loop is %s', (_, messages, isOpen) => {
+])('isThinkingLoopOpen returns whether the model’s thinking still waits for its answer: %s', (_, messages, isOpen) => {
   expect(isThinkingLoopOpen(messages)).toBe(isOpen);
 });
 
@@ -50,7 +50,7 @@ async function think(world: Fixture) {
   });
 }
 
-it('a pass inside a thinking loop makes no version and asks for no summary if it is soft, and keeps counts and backoff', async () => {
+it('during a thinking loop of the model, a soft compaction pass makes no version, adds no summarization job, and keeps counts and backoff', async () => {
   const world = await openLoop();
   await think(world);
   const before = world.db.find(ref)?.backoff;
@@ -60,7 +60,7 @@ it('a pass inside a thinking loop makes no version and asks for no summary if it
   expect(world.db.find(ref)).toMatchObject({ passed: { head: 0, turns: 0 }, backoff: before });
 });
 
-it('a pass inside a thinking loop runs again at the end of the turn if it is soft, however small the answer', async () => {
+it('a soft compaction pass that a thinking loop stopped runs again at the end of the turn, even after a small answer', async () => {
   const world = await openLoop();
   await think(world);
   await world.request('token_threshold');
@@ -75,7 +75,7 @@ it('a pass inside a thinking loop runs again at the end of the turn if it is sof
   expect(world.version).toMatchObject({ number: 1, strategy: 'summarize', explained: [] });
 });
 
-it('a pass inside a thinking loop keeps its summaries for the next pass if it is soft', async () => {
+it('a soft compaction pass that a thinking loop stopped keeps its summaries for the next pass', async () => {
   const world = await openLoop();
   await world.request('token_threshold');
   for (const child of await world.fanOut()) await world.summarize(child);
@@ -88,7 +88,7 @@ it('a pass inside a thinking loop keeps its summaries for the next pass if it is
   expect(world.version).toMatchObject({ number: 1, strategy: 'summarize', explained: [] });
 });
 
-it('a pass inside a thinking loop makes a version if a turn starts to wait for it at the last moment', async () => {
+it('a compaction pass compacts during a thinking loop if a turn starts to wait for the pass at the last moment', async () => {
   let isAsked = false;
   const world: Fixture = await Fixture.open({
     wrap: (ports) => ({
@@ -111,7 +111,7 @@ it('a pass inside a thinking loop makes a version if a turn starts to wait for i
   expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed' }]);
 });
 
-it('a pass inside a thinking loop makes a version if it is hard, since the turn cannot go on without it', async () => {
+it('a hard compaction pass compacts during a thinking loop, because the turn cannot continue without it', async () => {
   const world = await openLoop();
   await think(world);
   await world.request('manual');

@@ -85,7 +85,7 @@ const ENDINGS: readonly Ending[] = [
 ];
 
 it.each(ENDINGS)(
-  'every end of a pass wakes the waiting turn, and fulfils its wait only if the size is settled: $outcome, $how',
+  'a compaction pass that ends as $outcome, $how, wakes the waiting turn, and uses up its wait only if the pass decided on the size',
   async ({ outcome, options, reason, tokens, end }) => {
     const world = await Fixture.open(options);
     await world.append(outcome === 'infeasible' ? 'u20 a20' : FIVE_SEQUENCES);
@@ -105,7 +105,7 @@ it.each(ENDINGS)(
   },
 );
 
-it('the end of a pass wakes no turn if no turn waits', async () => {
+it('the end of a compaction pass wakes no turn if no turn waits for the pass', async () => {
   const world = await Fixture.open();
   await world.append(FIVE_SEQUENCES);
   await world.accept('t1', words(20));
@@ -117,7 +117,7 @@ it('the end of a pass wakes no turn if no turn waits', async () => {
   expect(world.queue.wakes).toEqual([]);
 });
 
-it('a turn over the hard limit waits for the pass and its summaries, and continues with the smaller context', async () => {
+it('a turn over the hard limit waits for a compaction pass with its summaries, and continues with the smaller context', async () => {
   const sizes: number[] = [];
   const model = deciding(({ tokens, messages }) => {
     sizes.push(tokens);
@@ -137,7 +137,7 @@ it('a turn over the hard limit waits for the pass and its summaries, and continu
   expect(world.eventsOf('turn_suspended')).toMatchObject([{ for: 'compaction' }]);
 });
 
-it('a turn over the hard limit gets room from a compaction worker with an older calibration', async () => {
+it('a turn over the hard limit gets a smaller context from a compaction worker that has an older calibration factor', async () => {
   const world = await Fixture.open({ profile, policy: small, model: deciding() });
   await world.append('u20 a300 a300 u20 a300 a300 u20');
   const newer = { ...world.agent, overhead: { ...world.agent.overhead, calibration: 1.4 } };
@@ -152,7 +152,7 @@ it('a turn over the hard limit gets room from a compaction worker with an older 
   expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed' });
 });
 
-it('a turn over the hard limit takes the pass over past its deadline, and settles without asking for summaries', async () => {
+it('a turn over the hard limit takes over a compaction pass that missed the deadline, and completes the pass without new summaries', async () => {
   const summarizer = brief();
   const world = await Fixture.open({ profile, policy: small, model: deciding(), summarizers: [summarizer] });
   await world.append('u20 a300 a300 u20 a300 a300 u20 a300');
@@ -174,7 +174,7 @@ it('a turn over the hard limit takes the pass over past its deadline, and settle
   expect(world.db.find(ref)?.versions.size).toBe(1);
 });
 
-it('a turn over the hard limit is answered even if every worker that claimed its pass died', async () => {
+it('a turn over the hard limit is answered even if every worker died that claimed its compaction pass', async () => {
   const world = await Fixture.open({ profile, policy: small, model: deciding() });
   await world.append('u20 a300 a300 u20 a300 a300 u20 a300');
   await world.accept('t1', words(250));
@@ -192,7 +192,7 @@ it('a turn over the hard limit is answered even if every worker that claimed its
   expect(world.version).toMatchObject({ strategy: 'summarize' });
 });
 
-it('a turn over the hard limit takes the pass over with the summaries that came in time', async () => {
+it('a turn that takes over a late compaction pass uses the summaries that came in time', async () => {
   const world = await Fixture.open({ profile, policy: small, model: deciding() });
   await world.append('u20 a300 a300 u20 a300 a300 u20 a300');
   await world.accept('t1', words(250));
@@ -206,7 +206,7 @@ it('a turn over the hard limit takes the pass over with the summaries that came 
   expect(world.version?.tokensAfter).toBeLessThanOrEqual(1_000);
 });
 
-it('a long turn is compacted several times between its steps, and ends with every step in the log', async () => {
+it('a long turn’s context is compacted several times between its steps, and the log has every step at the end', async () => {
   const sizes: number[] = [];
   const model = deciding(({ tokens, idempotencyKey }) => {
     sizes.push(tokens);

@@ -38,7 +38,7 @@ async function readSummaries(world: Fixture) {
   return [...(source?.summaries.values() ?? [])];
 }
 
-it('a model in the chain writes the summaries, and reports each call with its token counts', async () => {
+it('a model in the summarizer chain writes the summaries, and each of its calls is reported with token counts', async () => {
   const usage = { inputTotal: 700, output: 30, outputKept: 0 };
   const world = await openWorld(() => ({ content: RECORD, usage }));
   await world.runPass();
@@ -59,7 +59,7 @@ it('a model in the chain writes the summaries, and reports each call with its to
   ]);
 });
 
-it('a model in the chain under a rate limit is retried while attempts remain, then passed over, and never counts as a refusal', async () => {
+it('a rate-limited model in the summarizer chain is retried while attempts remain, then skipped, and never counts as a refusal', async () => {
   const world = await openWorld(() => new ModelError('retry', 'a rate limit'));
   const [child] = await world.fanOut();
   if (child === undefined) throw new Error('no child');
@@ -71,7 +71,7 @@ it('a model in the chain under a rate limit is retried while attempts remain, th
   expect(world.eventsOf('summary_ended')).toMatchObject([{ written: { by: 'structural', isFallback: true } }]);
 });
 
-it('a model in the chain is not asked for a sequence that is too small, and its successor is no fallback', async () => {
+it('a model in the summarizer chain is not asked for a too small sequence, and the next summarizer does not count as a fallback', async () => {
   const world = await openWorld(() => ({ content: RECORD }), 'u20 a150 a150 u20 a20');
   await world.runPass();
   expect(world.eventsOf('model_called')).toEqual([]);
@@ -84,7 +84,7 @@ it('a model in the chain is not asked for a sequence that is too small, and its 
   ]);
 });
 
-it('a model in the chain is reported as refused, even if the next one wrote the summary', async () => {
+it('the refusal of a model’s summary is reported, even if the next summarizer of the chain wrote the summary', async () => {
   const world = await openWorld(() => ({ content: '' }));
   await world.runPass();
   const ended = {
@@ -95,7 +95,7 @@ it('a model in the chain is reported as refused, even if the next one wrote the 
   expect(world.eventsOf('summary_ended')).toMatchObject([ended, ended]);
 });
 
-it('a model in the chain is reported as refused, even if it is the only one', async () => {
+it('the refusal of a model’s summary is reported, even if the summarizer chain has no other model', async () => {
   const world = await openWorld(() => ({ content: 'I cannot help with that.' }));
   world.summarizers = world.summarizers.slice(0, 1);
   await world.runPass();
@@ -103,7 +103,7 @@ it('a model in the chain is reported as refused, even if it is the only one', as
   expect(world.eventsOf('summary_ended')).toMatchObject([ended, ended]);
 });
 
-it('a chain passes over a model after a fatal error, and the next pass asks it again if no other wrote', async () => {
+it('a summarizer chain skips a model after a fatal error, and the next pass asks that model again if no other wrote the summary', async () => {
   const world = await openWorld(() => new ModelError('fatal', 'the key is not accepted'));
   world.summarizers = world.summarizers.slice(0, 1);
   const [child] = await world.fanOut();
@@ -125,7 +125,7 @@ async function runPasses(world: Fixture, count: number): Promise<void> {
 }
 const openSeries = (decide: Decide) => openWorld(decide, 'u20 a300 a300 a300 a300');
 
-it('an earlier summary of a model is updated once with the new messages, and then written again from the log', async () => {
+it('a model’s summary is updated once with newer messages, and the time after that it is written again from the log', async () => {
   const seen: string[] = [];
   const world = await openSeries(({ messages: [message] }) => {
     seen.push(message?.content ?? '');
@@ -148,7 +148,7 @@ it('an earlier summary of a model is updated once with the new messages, and the
   expect(seen.map((content) => content.includes('seq="2"'))).toEqual([true, false, true]);
 });
 
-it('an earlier summary of a model is not updated if the structural summarizer wrote it', async () => {
+it('a summary that code wrote without a model is not updated: a model summarizes the log again', async () => {
   const seen: string[] = [];
   const world = await openSeries(({ messages: [message] }) => {
     seen.push(message?.content ?? '');
@@ -159,7 +159,7 @@ it('an earlier summary of a model is not updated if the structural summarizer wr
   expect(seen.map((content) => content.includes('<record '))).toEqual([false, false]);
 });
 
-it('an earlier summary of a model is not read if no model will be asked', async () => {
+it('the text of an earlier summary is not read if no model will summarize', async () => {
   const requests = brief();
   const world = await Fixture.open({ policy: { ...POLICY, summarizer: 'structural' }, summarizers: [requests] });
   await world.append('u20 a300 a300 a300 a300');
@@ -184,36 +184,39 @@ const BAD: readonly (readonly [what: string, by: string, decide: Decide])[] = [
   ],
 ];
 
-it.each(BAD)('a summarizer that %s leaves the history unchanged: the summary is by %s', async (_, by, decide) => {
-  const world = await openWorld(decide);
-  const before = structuredClone(world.db.find(ref)?.log);
-  await world.runPass();
-  expect(world.db.find(ref)?.log).toEqual(before);
-  expect(world.version).toMatchObject({ number: 1, strategy: 'summarize' });
+it.each(BAD)(
+  'when the answer of a summarizing model %s, the log stays unchanged and the summary is by %s',
+  async (_, by, decide) => {
+    const world = await openWorld(decide);
+    const before = structuredClone(world.db.find(ref)?.log);
+    await world.runPass();
+    expect(world.db.find(ref)?.log).toEqual(before);
+    expect(world.version).toMatchObject({ number: 1, strategy: 'summarize' });
 
-  const source = await world.store.readContext(ref);
-  if (source === undefined) throw new Error('no context');
-  const { items } = buildContext(source);
-  expect(items.filter(({ message }) => message.role === 'user').map(({ message }) => message.content)).toEqual(
-    Array.from({ length: 3 }, () => words(20)),
-  );
-  for (const { text, model } of await readSummaries(world)) {
-    expect(text).not.toContain('paid');
-    expect(model).toBe(by);
-  }
-  const messages = [...items.map(({ message }) => message), { role: 'user' as const, content: 'go on' }];
-  const { body } = wireFormats['openai-chat'].render({
-    model: 'm',
-    system: 'You guide.',
-    tools: [],
-    messages,
-    maxOutputTokens: 100,
-  });
-  const sent = JSON.stringify(body);
-  // The text of a record cannot leave its tag.
-  expect(sent.match(/<summary /g)).toHaveLength(2);
-  expect(sent.match(/<\/summary>/g)).toHaveLength(2);
-  for (const [, inside] of sent.matchAll(/<summary .*?<\/summary>(.*?)(?=<summary |$)/g)) {
-    expect(inside).not.toContain(OVERRIDE);
-  }
-});
+    const source = await world.store.readContext(ref);
+    if (source === undefined) throw new Error('no context');
+    const { items } = buildContext(source);
+    expect(items.filter(({ message }) => message.role === 'user').map(({ message }) => message.content)).toEqual(
+      Array.from({ length: 3 }, () => words(20)),
+    );
+    for (const { text, model } of await readSummaries(world)) {
+      expect(text).not.toContain('paid');
+      expect(model).toBe(by);
+    }
+    const messages = [...items.map(({ message }) => message), { role: 'user' as const, content: 'go on' }];
+    const { body } = wireFormats['openai-chat'].render({
+      model: 'm',
+      system: 'You guide.',
+      tools: [],
+      messages,
+      maxOutputTokens: 100,
+    });
+    const sent = JSON.stringify(body);
+    // The text of a record cannot leave its tag.
+    expect(sent.match(/<summary /g)).toHaveLength(2);
+    expect(sent.match(/<\/summary>/g)).toHaveLength(2);
+    for (const [, inside] of sent.matchAll(/<summary .*?<\/summary>(.*?)(?=<summary |$)/g)) {
+      expect(inside).not.toContain(OVERRIDE);
+    }
+  },
+);

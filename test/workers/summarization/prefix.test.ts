@@ -11,7 +11,7 @@ async function summaryText(world: Fixture): Promise<string | undefined> {
   return [...(source?.summaries.values() ?? [])].at(-1)?.text;
 }
 
-it('a pass with scope prefix writes one summary that begins with the users’ words, and updates it in place', async () => {
+it('a compaction pass with scope prefix writes one summary that begins with the users’ words, and later passes update this summary', async () => {
   const summarizer = brief('guide');
   const world = await Fixture.open({ policy: { scope }, summarizers: [summarizer] });
   await world.append('u20 a300 u30 a300 u20 a300 u20 a20');
@@ -41,7 +41,7 @@ it.each([
   ['short words in a short run', `${'u5 a80 '.repeat(5)}u5 a20`, { tokenThreshold: 300, maxTokens: 250 }, 2_000],
   ['long words in a short run', 'u40 a30 '.repeat(5), { tokenThreshold: 300, maxTokens: 290 }, 2_000],
 ])(
-  'a pass with scope prefix keeps the users’ words with %s, although an eviction would remove them',
+  'a compaction pass with scope prefix keeps the users’ words with %s, although an eviction would remove them',
   async (_, script, sizes, cap) => {
     const summarizer = brief();
     const policy = { scope, ...sizes, summarizer: { models: ['brief'], maxTokens: cap } };
@@ -57,7 +57,7 @@ it.each([
   },
 );
 
-it('a pass with scope prefix keeps some users’ words and a summary even for a very small range', async () => {
+it('a compaction pass with scope prefix keeps some of the users’ words and a summary even for a very small range', async () => {
   const summarizer = brief();
   const policy = { scope, tokenThreshold: 130, maxTokens: 125, minSequenceTokens: 16 };
   const world = await Fixture.open({ policy, summarizers: [summarizer] });
@@ -69,7 +69,7 @@ it('a pass with scope prefix keeps some users’ words and a summary even for a 
   expect(world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'no_gain' }]);
 });
 
-it('a pass with scope prefix evicts a range that is too small for any of the users’ words', async () => {
+it('a compaction pass with scope prefix evicts a range that is too small for any of the users’ words', async () => {
   const summarizer = brief();
   const policy = { scope, tokenThreshold: 80, maxTokens: 75, minSequenceTokens: 16 };
   const world = await Fixture.open({ policy, summarizers: [summarizer] });
@@ -89,7 +89,7 @@ it('a pass with scope prefix evicts a range that is too small for any of the use
   expect(await world.store.readLog(ref, [{ from: 1, to: 4 }])).toHaveLength(4);
 });
 
-it('a pass with scope prefix updates a summary without its users’ texts, which code copies again', async () => {
+it('a compaction pass with scope prefix gives the model the earlier summary without the users’ texts, and code copies these texts again', async () => {
   const summarizer = brief('guide');
   const policy = { scope, summarizer: { models: ['guide'] } };
   const world = await Fixture.open({ policy, summarizers: [summarizer] });
@@ -101,7 +101,7 @@ it('a pass with scope prefix updates a summary without its users’ texts, which
   expect(summarizer.requests[1]?.earlier?.map(({ text }) => text)).toEqual(['what happened in 1-4']);
 });
 
-it('a pass with scope prefix marks a summary that opens the context, unless other messages precede it', async () => {
+it('a summary that opens the context names its version to the summarizer, unless other messages precede the summary', async () => {
   const first = brief();
   const opening = await Fixture.open({ policy: { scope, summarizer: 'native' }, summarizers: [first] });
   await opening.append('u20 a300 a300 u20 a20');
@@ -141,24 +141,24 @@ async function openCompacted(tokens: number) {
   return { world, requests };
 }
 
-it('a provider’s own compaction is kept beside the text and returns with the context', async () => {
+it('a provider’s own compaction items are stored beside the summary text and sent again with the context', async () => {
   const { world } = await openCompacted(150);
   const source = await world.store.readContext(ref);
   expect([...(source?.summaries.values() ?? [])][0]).toMatchObject({ raw, model: 'native m' });
 });
 
-it('a provider’s own compaction counts by the larger one of its items and its text', async () => {
+it('the size of a provider’s own compaction is the larger one of the sizes of its items and of its text', async () => {
   const { world } = await openCompacted(250);
   const [segment] = world.version?.segments ?? [];
   expect(segment?.weight.tokens).toBe(250);
 });
 
-it('a provider’s own compaction is refused if it is not smaller than its source', async () => {
+it('a provider’s own compaction is refused if it is not smaller than the messages that it replaces', async () => {
   const { world } = await openCompacted(5_000);
   expect(world.segments.some((segment) => segment.startsWith('summary'))).toBe(false);
 });
 
-it('a provider’s own compaction is compacted again with newer messages, at any depth', async () => {
+it('a provider’s own compaction can be compacted again with newer messages any number of times', async () => {
   const { world, requests } = await openCompacted(100);
   for (const job of ['job2', 'job3', 'job4']) {
     await world.append('u20 a300 u20 a300 u20 a20');

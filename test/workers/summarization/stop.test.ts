@@ -33,7 +33,7 @@ it.each([
   ['listens to its signal', true],
   ['ignores its signal', false],
 ])(
-  'a stop releases the claim of a summary whose summarizer %s, and asks no other one of the chain',
+  'a stopping worker releases its claim on a summary if the summarizer %s, and asks no other summarizer of the chain',
   async (_, listens) => {
     const { summarizer, asked } = stuck(listens);
     const others: string[] = [];
@@ -59,7 +59,7 @@ it.each([
   },
 );
 
-it('a summary that is written before the deadline of a stop is recorded', async () => {
+it('a stopping worker records a summary that is written before the deadline', async () => {
   const gate = Promise.withResolvers<void>();
   const asked = Promise.withResolvers<void>();
   const summarizer: Summarizer = {
@@ -79,7 +79,7 @@ it('a summary that is written before the deadline of a stop is recorded', async 
   expect(world.shutdown.cutOff).toBe(0);
 });
 
-it('a stop before the call of a summarizer releases the claim', async () => {
+it('a worker that stops before it calls a summarizer releases its claim on the summary', async () => {
   const { summarizer } = stuck(true);
   const { world, child } = await openChild([summarizer]);
   const job = world.summarize(child);
@@ -89,7 +89,7 @@ it('a stop before the call of a summarizer releases the claim', async () => {
   expect(world.shutdown.cutOff).toBe(0);
 });
 
-it('a stopping worker claims no summary', async () => {
+it('a stopping worker claims no summarization job', async () => {
   const { summarizer } = stuck(true);
   const { world, child } = await openChild([summarizer]);
   world.shutdown.begin(DEADLINE_MS, world.timers);

@@ -72,14 +72,14 @@ it('a summarization job summarizes its sequence from the log, with the user mess
   expect(world.eventsOf('summary_ended')).toMatchObject([{ outcome: 'written', sourceTokens: 608, tokens }]);
 });
 
-it('a summarization job sends no user message if the log opens with the sequence', async () => {
+it('a summarization job sends no user message to the model if the log begins with the sequence', async () => {
   const summarizer = brief();
   const { world, child } = await openChild({ summarizers: [summarizer] }, 'a300 a300 u20 a20');
   await world.summarize(child);
   expect(summarizer.requests[0]).not.toHaveProperty('userRequest');
 });
 
-it('a summarization job is delivered again later if another job works on the same source', async () => {
+it('a summarization job is delivered again later if another job summarizes the same messages', async () => {
   const { summarizer, asked, release } = gated();
   const { world, child } = await openChild({ summarizers: [summarizer] });
   const first = world.summarize(child);
@@ -92,7 +92,7 @@ it('a summarization job is delivered again later if another job works on the sam
   expect(world.timers.pending).toBe(0);
 });
 
-it('a summarization job renews its claim while it works', async () => {
+it('a summarization job renews its claim on the sequence while it works', async () => {
   const { summarizer, asked, release } = gated();
   const { world, child } = await openChild({ summarizers: [summarizer] });
   const first = world.summarize(child);
@@ -103,7 +103,7 @@ it('a summarization job renews its claim while it works', async () => {
   await first;
 });
 
-it('a summarization job does not replace an accepted summary after it lost its claim', async () => {
+it('a summarization job that lost its claim on the sequence does not replace an accepted summary', async () => {
   const late = gated();
   const opened = await openChild({ summarizers: [late.summarizer] });
   const { world, child } = opened;
@@ -117,7 +117,7 @@ it('a summarization job does not replace an accepted summary after it lost its c
   expect(await readRecord(opened)).toMatchObject({ status: 'accepted', summary: { text: 'in time' } });
 });
 
-it('a summarization job does nothing for a pass that ended or was taken over, or in an erased conversation', async () => {
+it('a summarization job does nothing if its compaction pass ended or was taken over, or if the conversation was erased', async () => {
   const summarizer = brief();
   const { world, child } = await openChild({ summarizers: [summarizer] });
   await world.store.takeOverPass(ref, 'o', 'p2');
@@ -164,7 +164,7 @@ it('a summarization job writes nothing into a conversation that was erased and c
   expect([...(world.db.find(ref)?.summaryRecords.keys() ?? [])]).toEqual([]);
 });
 
-it('a summarization job records its paid summary after it lost its claim, while its pass is in progress', async () => {
+it('a summarization job that lost its claim still records its paid summary while its compaction pass is in progress', async () => {
   const late = gated();
   const opened = await openChild({ summarizers: [late.summarizer] });
   const { world, child } = opened;
@@ -187,7 +187,7 @@ it('a summarization job returns a failure for an agent that this worker does not
   expect(world.db.find(ref)?.summaryRecords.size).toBe(0);
 });
 
-it('a summarizer that throws is asked again while attempts remain, since the job fails and releases its claim', async () => {
+it('a summarization job whose summarizer throws fails and releases its claim, so that the next attempt asks the summarizer again', async () => {
   const opened = await openChild({ summarizers: [throwing(), brief()] });
   const { world, child } = opened;
   await expect(world.summarize(child)).rejects.toThrow('overloaded');
@@ -196,7 +196,7 @@ it('a summarizer that throws is asked again while attempts remain, since the job
   expect(world.timers.pending).toBe(0);
 });
 
-it('a summarizer that throws is replaced by the next one on the last attempt', async () => {
+it('on the last attempt of a summarization job, the next summarizer of the chain replaces one that throws', async () => {
   const opened = await openChild({ summarizers: [throwing(), brief('second')] });
   const { world, child } = opened;
   expect(await world.summarize(child, true)).toMatchObject({ outcome: 'written' });
@@ -204,7 +204,7 @@ it('a summarizer that throws is replaced by the next one on the last attempt', a
   expect(world.eventsOf('worker_failed')).toMatchObject([{ where: 'summarizer throwing' }]);
 });
 
-it('a summarizer that throws ends the last attempt as failed, so that the next pass may ask again', async () => {
+it('a summarization job whose only summarizer throws on the last attempt ends as failed, so that the next pass may try again', async () => {
   const opened = await openChild({ summarizers: [throwing(), refusing] });
   const { world, child } = opened;
   expect(await world.summarize(child, true)).toEqual({ status: 'ended', outcome: 'failed' });
@@ -214,7 +214,7 @@ it('a summarizer that throws ends the last attempt as failed, so that the next p
   expect(await world.summarize(child)).toMatchObject({ outcome: 'written' });
 });
 
-it('the last attempt of a job ends as failed, even if the store failed', async () => {
+it('the last attempt of a summarization job ends as failed, even if the store failed', async () => {
   let isAway = false;
   const { world, child } = await openChild({
     wrap: (ports) => ({
@@ -234,7 +234,7 @@ function limited(retryAt: number, id = 'limited'): Summarizer {
   return { id, summarize: () => Promise.reject(new ModelError('retry', 'a rate limit', { retryAt })) };
 }
 
-it('a rate limit delays a summarization job until its end, without a claim and without an end event', async () => {
+it('a provider’s rate limit delays a summarization job until the limit ends, and the job holds no claim meanwhile', async () => {
   const opened = await openChild();
   const { world, child } = opened;
   const retryAt = world.timers.now() + PASS_LIMITS.parkMs / 2;
@@ -253,16 +253,19 @@ it('a rate limit delays a summarization job until its end, without a claim and w
 it.each([
   ['ends too late for its pass', 1, false],
   ['ends soon, but on the last attempt', 0, true],
-])('a job asks the next summarizer at once if a rate limit %s', async (_, lateMs, isLastAttempt) => {
-  const opened = await openChild();
-  const { world, child } = opened;
-  world.summarizers = [limited(world.timers.now() + PASS_LIMITS.parkMs / 2 + lateMs), brief('second')];
-  expect(await world.summarize(child, isLastAttempt)).toMatchObject({ outcome: 'written' });
-  expect(await readRecord(opened)).toMatchObject({ summary: { model: 'second' } });
-  expect(world.eventsOf('worker_failed')).toMatchObject([{ where: 'summarizer limited' }]);
-});
+])(
+  'a summarization job asks the next summarizer at once if a provider’s rate limit %s',
+  async (_, lateMs, isLastAttempt) => {
+    const opened = await openChild();
+    const { world, child } = opened;
+    world.summarizers = [limited(world.timers.now() + PASS_LIMITS.parkMs / 2 + lateMs), brief('second')];
+    expect(await world.summarize(child, isLastAttempt)).toMatchObject({ outcome: 'written' });
+    expect(await readRecord(opened)).toMatchObject({ summary: { model: 'second' } });
+    expect(world.eventsOf('worker_failed')).toMatchObject([{ where: 'summarizer limited' }]);
+  },
+);
 
-it('a rate limit that ends too late for its pass is no refusal, so that the next pass may ask again', async () => {
+it('a provider’s rate limit that ends too late does not count as a refusal, so that the next compaction pass may ask the provider again', async () => {
   const opened = await openChild();
   const { world, child } = opened;
   world.summarizers = [limited(world.timers.now() + PASS_LIMITS.parkMs), refusing];
@@ -270,7 +273,7 @@ it('a rate limit that ends too late for its pass is no refusal, so that the next
   expect(await readRecord(opened)).toBeUndefined();
 });
 
-it('the paid parts of a summary are kept for the next attempt', async () => {
+it('a summarization job stores the paid parts of a summary for its next attempt', async () => {
   const read: (string | undefined)[] = [];
   const { world, child } = await openChild({
     summarizers: [
@@ -302,19 +305,19 @@ it.each([
   expect(await world.summarize(child)).toEqual({ status: 'ended', outcome: 'refused' });
 });
 
-it('a job accepts the summary of the first summarizer of the chain that writes a good text', async () => {
+it('a summarization job accepts the summary of the first summarizer in the chain that writes a valid text', async () => {
   const opened = await openChild({ summarizers: [refusing, writing(''), writing('good', 'third')] });
   await opened.world.summarize(opened.child);
   expect(await readRecord(opened)).toMatchObject({ status: 'accepted', summary: { model: 'third' } });
 });
 
-it('a summary is clipped to its cap if the summarizer wrote too much', async () => {
+it('a summary is clipped to its token limit if the summarizer wrote too much', async () => {
   const opened = await openChild({ summarizers: [writing(words(400))] });
   await opened.world.summarize(opened.child);
   expect(await readRecord(opened)).toMatchObject({ status: 'accepted', summary: { text: words(152) } });
 });
 
-it('a summary is accepted only if it is smaller than its source when rendered', async () => {
+it('a summary is accepted only if its rendered text has fewer tokens than the messages that it replaces', async () => {
   // Rendering escapes each tag, so a text within its cap grows in the context.
   const policy = { minSequenceTokens: 100, maxTokens: 50, tokenThreshold: 60 };
   const tags = '<summary>'.repeat(30);
@@ -330,7 +333,7 @@ it('a summary is accepted only if it is smaller than its source when rendered', 
 it.each([
   { what: 'a quarter of its source', log: 'u20 a300 a300 u20 a20', tokens: 608, cap: 152 },
   { what: '2,000 at most', log: 'u20 a6000 a6000 u20 a20', tokens: 12_008, cap: 2_000 },
-])('the cap of a summary is $what', async ({ log, tokens, cap }) => {
+])('the token limit of a summary is $what', async ({ log, tokens, cap }) => {
   const summarizer = brief();
   const { world, child } = await openChild({ summarizers: [summarizer] }, log);
   expect(child.sequence.tokens).toBe(tokens);
@@ -338,7 +341,7 @@ it.each([
   expect(summarizer.requests[0]?.maxTokens).toBe(cap);
 });
 
-it('the cap of a summary is the cap of the policy if it sets one', async () => {
+it('the token limit of a summary is that of the policy if the policy sets one', async () => {
   const summarizer = brief();
   const policy = { summarizer: { models: ['small'], maxTokens: 90 } };
   const { world, child } = await openChild({ summarizers: [summarizer], policy });
@@ -346,7 +349,7 @@ it('the cap of a summary is the cap of the policy if it sets one', async () => {
   expect(summarizer.requests[0]?.maxTokens).toBe(90);
 });
 
-it('the cap of a summary keeps the rendered summary smaller than a small merged sequence', async () => {
+it('the token limit of a summary keeps its rendered text smaller than a small merged sequence', async () => {
   const summarizer = brief();
   const { world, child } = await openChild({ summarizers: [summarizer] });
   const sequence = { ...child.sequence, tokens: 100 };
@@ -357,7 +360,7 @@ it('the cap of a summary keeps the rendered summary smaller than a small merged 
   expect((await world.agent.weigh({ role: 'summary', content })).tokens).toBeLessThan(100);
 });
 
-it('a job refuses a source without room for a word, and asks no summarizer', async () => {
+it('a summarization job refuses a sequence that is too small for any summary, and asks no summarizer', async () => {
   const summarizer = brief();
   const opened = await openChild({ summarizers: [summarizer] });
   const { world, child } = opened;
@@ -368,7 +371,7 @@ it('a job refuses a source without room for a word, and asks no summarizer', asy
   expect(await readRecord(opened)).toMatchObject({ status: 'refused', why: expect.stringMatching(/too few/) });
 });
 
-it('the heartbeat of a summary claim continues after one that the store does not answer', async () => {
+it('a summarization job continues to renew its claim after the store failed to answer once', async () => {
   let heartbeats = 0;
   const { summarizer, asked, release } = gated();
   const { world, child } = await openChild({

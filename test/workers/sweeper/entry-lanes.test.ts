@@ -27,7 +27,7 @@ const entryOf = (id: string): DueEntry => ({ kind: 'turn', conversation: { tenan
 const lose = (count: number, from = 0): DueEntry[] =>
   Array.from({ length: count }, (_, index) => entryOf(`lost-${from + index}`));
 
-test('many slow entries of a sweep delay the next entry little longer than one does', async () => {
+test('many slow entries of a sweep delay the next entry little longer than one slow entry does', async () => {
   const { begun, look } = openLanes();
   expect(await look([...lose(96), entryOf('c1')])).toBe(1);
   expect(begun.get('c1')).toBeLessThan(3_000);
@@ -42,7 +42,7 @@ test('the sweeper does not wait for further slow entries while others are slow',
   expect((begun.get('c1') ?? Number.NaN) - at).toBeLessThan(1_000);
 });
 
-test('the sweeper limits the number of slow entries in flight', async () => {
+test('the sweeper limits the number of slow entries that it handles at the same time', async () => {
   const { begun, look, comeBack } = openLanes();
   expect(await look([...lose(2_500), entryOf('c1')]), 'c1 comes up again').toBe(0);
   expect(begun.size).toBe(2_000);

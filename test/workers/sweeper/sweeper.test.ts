@@ -25,8 +25,8 @@ function recordedWake(world: Fixture, kind: 'turn' | 'pass'): string | undefined
   return kind === 'turn' ? world.db.find(ref)?.wake : world.db.find(ref)?.pass?.wake;
 }
 
-describe.each(['turn', 'pass'] as const)('the wake of a %s', (kind) => {
-  it(`the lost wake of a ${kind} is added again`, async () => {
+describe.each(['turn', 'pass'] as const)('the sweeper and the wake of a %s', (kind) => {
+  it(`the sweeper adds a lost wake of a ${kind} again`, async () => {
     const world = await openQueued(kind);
     const first = recordedWake(world, kind);
     world.queue.clear();
@@ -42,7 +42,7 @@ describe.each(['turn', 'pass'] as const)('the wake of a %s', (kind) => {
     expect(world.queue.wakes, 'it is waiting now').toHaveLength(1);
   });
 
-  it(`the wake of a ${kind} is not added again while it is pending`, async () => {
+  it(`the sweeper adds no second wake of a ${kind} while one is pending`, async () => {
     const world = await openQueued(kind);
     const wakes = [...world.queue.wakes];
     world.db.advance(10 * GRACE_MS);
@@ -50,7 +50,7 @@ describe.each(['turn', 'pass'] as const)('the wake of a %s', (kind) => {
     expect(world.queue.wakes).toEqual(wakes);
   });
 
-  it(`the wake of a ${kind} is not added if another worker claimed the ${kind} between the read and the record`, async () => {
+  it(`the sweeper adds no wake of a ${kind} if another worker claimed the ${kind} after the sweeper read its state`, async () => {
     const world: Fixture = await openQueued(kind, {
       wrap: (ports) => ({
         ...ports,
@@ -72,7 +72,7 @@ describe.each(['turn', 'pass'] as const)('the wake of a %s', (kind) => {
   });
 });
 
-it('a turn is woken when the lease of its dead worker has lapsed', async () => {
+it('the sweeper wakes a turn when the lease of its dead worker has lapsed', async () => {
   const world = await openQueued('turn');
   world.queue.take();
   await world.store.claim(ref, 'dead', 'w');
@@ -84,7 +84,7 @@ it('a turn is woken when the lease of its dead worker has lapsed', async () => {
   expect(await world.store.readTurn(ref, 't1')).toMatchObject({ state: 'completed' });
 });
 
-it('a turn is left alone until its deadline while it waits', async () => {
+it('the sweeper wakes a waiting turn only at the turn’s deadline', async () => {
   const world = await openQueued('turn');
   world.queue.clear();
   const claim = await world.store.claim(ref, 'o', 'w');
@@ -101,7 +101,7 @@ it('a turn is left alone until its deadline while it waits', async () => {
   expect(await world.sweeper.sweepOnce()).toBe(1);
 });
 
-it('a turn is moved to its mailbox when it is due, and woken if it is the head', async () => {
+it('the sweeper moves a scheduled turn to the mailbox when it is due, and wakes the turn if it is the first there', async () => {
   const world = await Fixture.open();
   const later = { conversation: ref, agent: 'guide', maxQueuedTurns: 10, payloadHash: 'h' } as const;
   const input = await world.agent.weigh({ role: 'user', content: 'later' });
@@ -117,7 +117,7 @@ it('a turn is moved to its mailbox when it is due, and woken if it is the head',
   expect(await world.store.readTurn(ref, 't2')).toMatchObject({ state: 'completed' });
 });
 
-it('a pass is woken when its worker died, though the mailbox is empty', async () => {
+it('the sweeper wakes a compaction pass whose worker died, although the conversation has no open turn', async () => {
   const world = await openQueued('pass');
   world.queue.take();
   await world.store.claimPass(ref, 'dead', 'job', 'w');
@@ -131,7 +131,7 @@ it('a pass is woken when its worker died, though the mailbox is empty', async ()
   expect([...world.db.ready.keys()]).toEqual([]);
 });
 
-it('a pass is left alone for a minute while it is parked on its children', async () => {
+it('the sweeper does not wake a compaction pass during the first minute in which it waits for child jobs', async () => {
   const world = await openQueued('pass');
   world.queue.clear();
   await world.fanOut();
@@ -143,7 +143,7 @@ it('a pass is left alone for a minute while it is parked on its children', async
 
 const HOUR_MS = 3_600_000;
 
-it('an idle conversation is erased at the end of its idle TTL, and that is reported once', async () => {
+it('the sweeper erases an idle conversation at the end of its idle TTL, and reports the erase once', async () => {
   const world = await Fixture.open({ policy: { conversationTtl: HOUR_MS } });
   await world.accept('t1', 'hello');
   await world.turn(ref);
@@ -161,7 +161,7 @@ it('an idle conversation is erased at the end of its idle TTL, and that is repor
   ]);
 });
 
-it('an idle conversation is not erased while a pass waits for approval, and its idle TTL starts again after that', async () => {
+it('the sweeper erases no idle conversation whose compaction pass waits for approval, and the idle TTL starts again after the decision', async () => {
   const world = await Fixture.open({ policy: { conversationTtl: HOUR_MS, mode: 'review', reviewTtl: 3 * HOUR_MS } });
   await world.append(FIVE_SEQUENCES);
   await world.request('turn_threshold');
@@ -199,7 +199,7 @@ const withExpire = (
   wrap: (ports) => ({ ...ports, sweep: { ...ports.sweep, expire: (...call) => expire(ports.sweep, ...call) } }),
 });
 
-it('an idle conversation waits until all due turns of all shards are woken', async () => {
+it('the sweeper wakes all due turns of all shards before it erases idle conversations', async () => {
   const done: string[] = [];
   const world: Fixture = await Fixture.open({
     policy: { conversationTtl: HOUR_MS },
@@ -242,7 +242,7 @@ it('an idle conversation waits until all due turns of all shards are woken', asy
   expect(done).toEqual([...Array.from({ length: 20 }, () => 'wake'), 'expire']);
 });
 
-it('an idle conversation is reported by the sweeper that ends its erase, with all removed keys', async () => {
+it('the sweeper that completes the erase of an idle conversation reports the number of all removed keys', async () => {
   const answers = [{ status: 'more' }, { status: 'resumed' }, { status: 'expired', removedKeys: 9 }] as const;
   const owners = new Set<string>();
   let calls = 0;
@@ -266,7 +266,7 @@ it('an idle conversation is reported by the sweeper that ends its erase, with al
   expect(owners.size, 'each call has its own').toBe(4);
 });
 
-it('an idle conversation is not reported if its erase fails, and is erased by a later sweep', async () => {
+it('the sweeper does not report an idle conversation whose erase failed, and a later sweep erases the conversation', async () => {
   let failures = 1;
   const world = await Fixture.open(
     withExpire(async (store, ...call) => {
@@ -285,7 +285,7 @@ it('an idle conversation is not reported if its erase fails, and is erased by a 
   expect(world.eventsOf('conversation_expired')).toHaveLength(1);
 });
 
-it('a sweep continues after an entry that fails, and reports the failure', async () => {
+it('a sweep continues with the other due entries after one entry fails, and reports the failure', async () => {
   const world: Fixture = await Fixture.open({
     wrap: (ports) => ({
       ...ports,
@@ -310,7 +310,7 @@ it('a sweep continues after an entry that fails, and reports the failure', async
   ]);
 });
 
-it('a sweep continues beside an entry that hangs, and does not start it again', async () => {
+it('a sweep continues with the other due entries while one entry hangs, and does not start that entry again', async () => {
   const gate = Promise.withResolvers<void>();
   const begun: string[] = [];
   const world: Fixture = await Fixture.open({
@@ -373,7 +373,7 @@ it('a sweep is repeated every second until it is stopped, even after a failure',
   expect(world.timers.pending).toBe(0);
 });
 
-it('a sweep reports no failure if a stop cuts it off', async () => {
+it('a sweep that a stopping worker interrupts reports no failure', async () => {
   const gate = Promise.withResolvers<never>();
   const world = await Fixture.open({
     wrap: (ports) => ({ ...ports, sweep: { ...ports.sweep, sweepShards: () => gate.promise } }),

@@ -25,7 +25,7 @@ async function hold(world: Fixture): Promise<SoloHold> {
   return held;
 }
 
-it('a turn that killed two workers waits until nothing else runs in its process, and keeps its lease meanwhile', async () => {
+it('a turn during which two workers died waits until no other work runs in its process, and keeps its lease meanwhile', async () => {
   const world = await openSuspect();
   const neighbour = await hold(world);
   const delivery = world.deliver();
@@ -40,7 +40,7 @@ it('a turn that killed two workers waits until nothing else runs in its process,
   expect(await world.countTimers()).toBe(0);
 });
 
-it('a turn that killed two workers lets nothing begin beside it until it has recorded an outcome', async () => {
+it('no other work begins in the process of a turn during which two workers died until the turn has recorded an outcome', async () => {
   const seen: string[] = [];
   const world = await openSuspect((ports) => ({
     ...ports,
@@ -75,7 +75,7 @@ it('a turn that killed two workers lets nothing begin beside it until it has rec
   expect(seen).toEqual(['alone', 'recorded', 'neighbour', 'settled']);
 });
 
-it('a turn that killed two workers is handed back if the work beside it does not end, and its attempts stay counted', async () => {
+it('a turn during which two workers died is handed back if other work in its process does not end, and its attempts still count', async () => {
   const world = await openSuspect();
   const neighbour = await hold(world);
   const delivery = world.deliver();
@@ -90,7 +90,7 @@ it('a turn that killed two workers is handed back if the work beside it does not
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
 });
 
-it('a turn that killed two workers is handed back by a worker that stops while it waits', async () => {
+it('a stopping worker hands back a turn that waits to run alone', async () => {
   const world = await openSuspect();
   await hold(world);
   const delivery = world.deliver();
@@ -100,7 +100,7 @@ it('a turn that killed two workers is handed back by a worker that stops while i
   expect(world.eventsOf('lease_returned')).toMatchObject([{ turn: 't1', isCutOff: false }]);
 });
 
-it('a turn that killed two workers makes the work beside it stop at the next step, and that work is handed back', async () => {
+it('other turns in the process are handed back at their next step when a turn waits to run alone', async () => {
   const called = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<void>();
   const model = scriptedModel({
@@ -123,7 +123,7 @@ it('a turn that killed two workers makes the work beside it stop at the next ste
   expect(world.wakes).toHaveLength(1);
 });
 
-it('deliveries beside a turn that runs alone are postponed by a second and claim nothing', async () => {
+it('while a turn runs alone in its process, other deliveries claim nothing and are postponed by a second', async () => {
   const world = await Fixture.open({ model: scriptedModel({ decide: () => ({ content: 'done' }) }) });
   await world.accept('t1', 'Hi');
   const alone = await world.solo.alone(NEVER);

@@ -25,7 +25,7 @@ async function sizesOver(change: (agent: Agent) => Agent): Promise<readonly numb
   return world.eventsOf('model_called').map(({ tokens }) => tokens);
 }
 
-it('a provider’s count holds for the same model, system prompt and tools', async () => {
+it('a provider’s token count is used again for requests with the same model, system prompt and tools', async () => {
   const [first = 0, second] = await sizesOver((agent) => agent);
   expect(second).toBeGreaterThan(5_000);
   expect(first).toBeLessThan(50);
@@ -38,8 +38,11 @@ it.each([
     (agent: Agent) => ({ ...agent, model: scriptedModel({ profile: { id: 'other' }, decide: () => ({}) }) }),
     10,
   ],
-])('a provider’s count is ignored under another %s, and our own count is used', async (_, change, least) => {
-  const [, second = 0] = await sizesOver(change);
-  expect(second).toBeGreaterThan(least);
-  expect(second).toBeLessThan(least + 100);
-});
+])(
+  'a request with another %s ignores the provider’s earlier token count and uses turnfold’s own',
+  async (_, change, least) => {
+    const [, second = 0] = await sizesOver(change);
+    expect(second).toBeGreaterThan(least);
+    expect(second).toBeLessThan(least + 100);
+  },
+);

@@ -46,7 +46,7 @@ async function deliverUntilStop(world: Fixture): Promise<void> {
   expect(world.eventsOf('lease_returned').at(-1)).toMatchObject({ turn: 't1' });
 }
 
-it('a worker reports the wait of a turn once, at its first claim, if a stop handed the turn back before its first step', async () => {
+it('a worker reports how long a turn waited in the queue only once, even if a stop handed the turn back before its first step', async () => {
   const world = await openWorld('hangs', 'calls', 'answers');
   await deliverUntilStop(world);
   await world.deliver();
@@ -54,7 +54,7 @@ it('a worker reports the wait of a turn once, at its first claim, if a stop hand
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
 });
 
-it('a worker reports a suspension only once if the clock runs backwards before the turn is claimed and released', async () => {
+it('a worker reports a turn’s suspension only once if the clock runs backwards between the claims of the turn', async () => {
   const world = await openWorld('is limited', 'hangs', 'calls', 'answers');
   await world.deliver();
   const { waiting } = world.db.find(ref)?.turnRecords.get('t1') ?? {};
@@ -67,7 +67,7 @@ it('a worker reports a suspension only once if the clock runs backwards before t
   expect(suspended).toEqual([undefined, { for: 'retry', ms: 0 }, undefined]);
 });
 
-it('a worker reports a suspension whose turn has steps from before the clock ran back', async () => {
+it('a worker reports a turn’s suspension if the clock has run backwards since the turn’s earlier steps', async () => {
   const world = await openWorld('calls', 'is limited an hour earlier', 'answers');
   await world.deliver();
   await world.timers.advance(60_000);
@@ -76,7 +76,7 @@ it('a worker reports a suspension whose turn has steps from before the clock ran
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
 });
 
-it('a turn counts one wait for a provider, if the clock runs back before the turn is claimed and handed back', async () => {
+it('a turn counts one wait for its provider if the clock runs backwards between the claims of the turn', async () => {
   const world = await openWorld('is limited', 'hangs', 'answers', 'answers');
   await world.deliver();
   const { waiting, steps } = world.db.find(ref)?.turnRecords.get('t1') ?? {};

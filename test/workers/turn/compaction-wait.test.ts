@@ -33,7 +33,7 @@ function overflow(): ModelError {
   return new ModelError('overflow', 'prompt is too long', { code: 'context_length_exceeded' });
 }
 
-it('a soft pass is requested once and runs beside the turn', async () => {
+it('a turn over a soft threshold requests one compaction pass and continues without waiting for it', async () => {
   const call = { toolCalls: [{ name: 'nothing', arguments: {} }] };
   const model = deciding(({ messages }) => (messages.length < 7 ? call : { content: 'done' }));
   const world = await openWith(model);
@@ -50,7 +50,7 @@ it('a soft pass is requested once and runs beside the turn', async () => {
   expect(world.events.map(({ type }) => type).slice(0, 3)).toEqual(['turn_claimed', 'pass_requested', 'model_called']);
 });
 
-it('a soft pass is not requested within a thinking loop, but at the end of its turn', async () => {
+it('a turn in a thinking loop requests no soft compaction pass until the turn ends', async () => {
   const raw = { format: 'anthropic', model: 'm', items: [{ type: 'thinking', thinking: 'hm' }] };
   const call = { toolCalls: [{ name: 'nothing', arguments: {} }], raw };
   const model = deciding(({ messages }) => (messages.length < 8 ? call : { content: 'done' }));
@@ -68,7 +68,7 @@ it('a soft pass is not requested within a thinking loop, but at the end of its t
   expect(world.eventsOf('pass_backed_off')[0]).toMatchObject({ why: 'thinking' });
 });
 
-it('a soft pass is requested at the end of a turn, after its settlement', async () => {
+it('a turn over a soft threshold requests a compaction pass at its end, after it is settled', async () => {
   const world = await openWith(deciding(), { policy: { onTurnEnd: true, turnThreshold: 2 } });
   await world.accept('t1', 'one');
   await world.accept('t2', 'two');
@@ -79,7 +79,7 @@ it('a soft pass is requested at the end of a turn, after its settlement', async 
   expect(world.passRequests).toMatchObject([{ reasons: ['turn_end'] }]);
 });
 
-it('a soft pass leads to a smaller context for the next request, in the same turn', async () => {
+it('after a soft compaction pass, the next request of the same turn has a smaller context', async () => {
   const sizes: number[] = [];
   const model = deciding(({ messages, tokens }) => {
     sizes.push(tokens);
@@ -105,7 +105,7 @@ it('a soft pass leads to a smaller context for the next request, in the same tur
   expect(await world.view('t1')).toMatchObject({ answer: { content: 'user assistant tool' } });
 });
 
-it('a turn waits for a hard pass without a lease, until the end of the pass wakes it', async () => {
+it('a turn over the hard limit waits for a compaction pass without a lease, until the end of the pass wakes the turn', async () => {
   const model = deciding(({ messages }) => ({ content: `saw ${messages.length}` }));
   const world = await openWith(model);
   await world.accept('t1', words(1_000));
@@ -128,7 +128,7 @@ it('a turn waits for a hard pass without a lease, until the end of the pass wake
   expect(world.takeovers).toBe(0);
 });
 
-it('a turn waits once for a hard pass that changes nothing, and then sends a request that fits', async () => {
+it('a turn over the hard limit waits once for a compaction pass that changes nothing, and then sends a request within the window', async () => {
   const model = deciding();
   const world = await openWith(model);
   await world.accept('t1', words(1_900));
@@ -140,7 +140,7 @@ it('a turn waits once for a hard pass that changes nothing, and then sends a req
   expect(world.eventsOf('model_called')).toMatchObject([{ isOverLimit: false }]);
 });
 
-it('a turn fails with the arithmetic if a hard pass changed nothing and the request does not fit', async () => {
+it('a turn fails with the sizes of its request if a compaction pass changed nothing and the request exceeds the window', async () => {
   const model = deciding();
   const world = await openWith(model);
   await world.accept('t1', words(2_100));
@@ -156,7 +156,7 @@ it('a turn fails with the arithmetic if a hard pass changed nothing and the requ
   expect(world.passRequests).toHaveLength(1);
 });
 
-it('a hard pass is taken over by the claiming turn after its deadline', async () => {
+it('a turn takes over the compaction pass that it waited for after the deadline of the wait', async () => {
   const world = await openWith(deciding());
   await world.accept('t1', words(1_900));
   await world.deliver();
@@ -176,7 +176,7 @@ it('a hard pass is taken over by the claiming turn after its deadline', async ()
   expect(await world.countTimers()).toBe(0);
 });
 
-it('a hard pass that a turn took over may make room, and the turn continues with the smaller context', async () => {
+it('a turn that takes over a compaction pass continues with the smaller context', async () => {
   const model = deciding(({ messages }) => ({ content: `saw ${messages.length}` }));
   const world = await openWith(model, { takeoverKeeps: 1 });
   await world.accept('t0', words(2_000));
@@ -188,7 +188,7 @@ it('a hard pass that a turn took over may make room, and the turn continues with
   expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'saw 1' } });
 });
 
-it('a hard reason joins the soft pass in progress and ends with it', async () => {
+it('a turn over the hard limit adds its reason to the open soft pass and continues when that pass ends', async () => {
   const world = await openWith(deciding(), { policy: { messageThreshold: 1 } });
   await world.accept('t1', 'short');
   await world.deliver();
@@ -202,7 +202,7 @@ it('a hard reason joins the soft pass in progress and ends with it', async () =>
   expect(await world.view('t2')).toMatchObject({ state: 'completed' });
 });
 
-it('a turn does not wait for a hard pass that ended before the turn was suspended', async () => {
+it('a turn does not wait for a compaction pass that ended before the turn was suspended', async () => {
   const world = await openWith(deciding(), {
     wrap: (ports) => ({
       ...ports,
@@ -221,7 +221,7 @@ it('a turn does not wait for a hard pass that ended before the turn was suspende
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
 });
 
-it('a turn does not wait again for a hard pass after a retry of the same step', async () => {
+it('a turn does not wait again for a compaction pass after a retry of the same step', async () => {
   let calls = 0;
   const model = deciding(() => {
     calls += 1;
@@ -249,7 +249,7 @@ async function openFeasible(options: Partial<FixtureOptions> = {}): Promise<Fixt
   return world;
 }
 
-it('a pass that ended without settling the size uses up no wait: the turn requests another one and continues with its context', async () => {
+it('a turn requests another compaction pass if the one that it waited for ended without deciding on the context’s size', async () => {
   const world = await openFeasible();
   await world.failPass();
   await world.deliver();
@@ -261,7 +261,7 @@ it('a pass that ended without settling the size uses up no wait: the turn reques
   expect(world.takeovers, 'nobody else’s pass was open').toBe(1);
 });
 
-it('a turn takes over the open pass if the one that it waited for did not settle the size', async () => {
+it('a turn takes over the open compaction pass if the one that it waited for did not decide on the context’s size', async () => {
   const world = await openFeasible({ takeoverKeeps: 1 });
   await world.failPass();
   await world.ports.passes.requestPass({ conversation: ref, reasons: ['ratio'], passId: 'another', wake: 'w' });
@@ -270,7 +270,7 @@ it('a turn takes over the open pass if the one that it waited for did not settle
   expect(world.db.find(ref)?.pass).toBeUndefined();
 });
 
-it('a turn waits for three passes that do not settle the size, and then settles the context itself', async () => {
+it('a turn waits for three compaction passes that do not decide on the context’s size, and then compacts the context itself', async () => {
   const world = await openFeasible({ takeoverKeeps: 1 });
   for (let pass = 0; pass < 3; pass += 1) {
     expect(await world.view('t1'), `wait ${pass + 1}`).toMatchObject({ state: 'waiting' });
@@ -281,7 +281,7 @@ it('a turn waits for three passes that do not settle the size, and then settles 
   expect(world.eventsOf('turn_suspended')).toHaveLength(3);
 });
 
-it('a turn waits for three passes at most after a refused size, too', async () => {
+it('after its provider refused a request as too long, a turn waits for at most three compaction passes that do not decide on the size', async () => {
   const model = deciding(({ messages }) => (messages.length > 1 ? overflow() : { content: 'fits' }));
   const world = await openWith(model);
   await world.accept('t0', 'before');
@@ -296,7 +296,7 @@ it('a turn waits for three passes at most after a refused size, too', async () =
   expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'fits' } });
 });
 
-it('a turn does not fail as budget_infeasible while its context can shrink: the turn shrinks it', async () => {
+it('a turn compacts its context instead of failing as budget_infeasible, if the context can become small enough', async () => {
   const world = await openWith(deciding(), { takeoverKeeps: 1 });
   await world.accept('t0', words(2_000));
   await settleUnanswered(world);
@@ -309,7 +309,7 @@ it('a turn does not fail as budget_infeasible while its context can shrink: the 
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
 });
 
-it('a turn does not fail as budget_infeasible for a size that its context no longer has', async () => {
+it('a turn does not fail as budget_infeasible if another compaction pass has made its context smaller meanwhile', async () => {
   let shrink = async (): Promise<void> => undefined;
   const world = await openWith(deciding(), {
     wrap: (ports) => ({
@@ -340,7 +340,7 @@ it('a turn does not fail as budget_infeasible for a size that its context no lon
   expect(world.recounts).toBe(0);
 });
 
-it('budget_infeasible names the parts of the context that have to stay, and their sum exceeds the budget', async () => {
+it('the error budget_infeasible lists the sizes of the parts that compaction must keep, whose sum exceeds the budget', async () => {
   const world = await openWith(deciding());
   await world.accept('t1', words(2_100));
   await world.deliver();
@@ -356,7 +356,7 @@ it('budget_infeasible names the parts of the context that have to stay, and thei
   );
 });
 
-it('a turn fails as retries_exhausted, not as budget_infeasible, if another owner supersedes every pass', async () => {
+it('a turn fails as retries_exhausted, not as budget_infeasible, if another owner takes over each of its compaction passes', async () => {
   const world = await openWith(deciding());
   await world.accept('t0', words(2_000));
   await settleUnanswered(world);
@@ -371,7 +371,7 @@ it('a turn fails as retries_exhausted, not as budget_infeasible, if another owne
   expect(await world.view('t1')).toMatchObject({ failure: { code: 'retries_exhausted' } });
 });
 
-it('a request that the provider refuses as too long is sent again after a pass', async () => {
+it('a turn sends a request that the provider refused as too long again after a compaction pass', async () => {
   const model = deciding(({ messages }) => (messages.length > 1 ? overflow() : { content: 'fits' }));
   const world = await openWith(model);
   await world.accept('t0', 'before');
@@ -397,7 +397,7 @@ it('a turn fails if the provider refuses its request as too long for the second 
   expect(world.passRequests).toHaveLength(1);
 });
 
-it('a step may wait for a threshold and then for a refused size', async () => {
+it('a model step may wait for a compaction pass at a threshold, and once more after the provider refused the request as too long', async () => {
   const model = deciding(({ messages }) => (messages.length > 1 ? overflow() : { content: 'fits' }));
   const world = await openWith(model);
   await world.accept('t0', words(1_500));
@@ -413,7 +413,7 @@ it('a step may wait for a threshold and then for a refused size', async () => {
   expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'fits' } });
 });
 
-it('a step waits once for a threshold and once for a refused size', async () => {
+it('a model step waits at most once at a threshold and once after the provider refused the request as too long', async () => {
   const world = await openWith(deciding(overflow));
   await world.accept('t1', words(1_900));
   for (let pass = 0; pass < 3; pass += 1) {
@@ -428,7 +428,7 @@ it('a step waits once for a threshold and once for a refused size', async () => 
   expect(world.passRequests).toHaveLength(2);
 });
 
-it('a turn that is claimed again before its suspension keeps the waits for a threshold and for a refused size apart', async () => {
+it('a turn that is claimed again before its suspension counts its waits at a threshold and after a refused size separately', async () => {
   let isDown = true;
   const model = deciding(({ messages }) => (messages.length > 1 ? overflow() : { content: 'fits' }));
   const world = await openWith(model, {
@@ -456,7 +456,7 @@ it('a turn that is claimed again before its suspension keeps the waits for a thr
   expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'fits' } });
 });
 
-it('a turn without compaction sends a request that fits and never requests a pass', async () => {
+it('a turn of an agent with compaction switched off sends a request that fits, and never requests a compaction pass', async () => {
   const world = await openWith(deciding(), { policy: { enabled: false } });
   await world.accept('t1', words(1_900));
   await world.deliver();
@@ -464,7 +464,7 @@ it('a turn without compaction sends a request that fits and never requests a pas
   expect(world.passRequests).toEqual([]);
 });
 
-it('a turn without compaction fails as context_overflow if its request does not fit or the provider refuses its size', async () => {
+it('a turn of an agent with compaction switched off fails as context_overflow if its request is too long for the window or the provider', async () => {
   const model = deciding(overflow);
   const world = await openWith(model, { policy: { enabled: false } });
   await world.accept('t1', 'small');

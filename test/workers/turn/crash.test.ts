@@ -112,7 +112,7 @@ function normalize(log: readonly Message[]): unknown[] {
 }
 
 it.each(['before', 'after'] as const)(
-  'a worker that dies at any await, %s its effect, changes nothing of the log',
+  'the log of a conversation is the same if a worker dies at any await, %s the awaited call has its effect',
   async (when) => {
     const reference = await play(0, 'before');
     expect(reference.hasCrashed).toBe(false);
@@ -165,13 +165,13 @@ async function crashInside(retry: 'safe' | 'never'): Promise<{ world: Fixture; k
   return { world, keys };
 }
 
-it('a call that was started before a crash is run again under the same idempotency key', async () => {
+it('a tool call that was started before a crash runs again with the same idempotency key', async () => {
   const { world, keys } = await crashInside('safe');
   expect(keys).toEqual(['_/talk/t1/1700000000000/c2_0', '_/talk/t1/1700000000000/c2_0']);
   expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'paid' } });
 });
 
-it('a call that was started before a crash is answered as unknown if its tool must not run twice', async () => {
+it('a tool call that was started before a crash gets the answer “outcome unknown” if its tool must not run twice', async () => {
   const { world, keys } = await crashInside('never');
   expect(keys).toHaveLength(1);
   expect(await world.view('t1')).toMatchObject({

@@ -5,7 +5,7 @@ import type { ModelRequest } from '../../../src/domain/model.ts';
 import { scriptedModel } from '../../../src/models/scripted.ts';
 import { Fixture, ref } from './fixture.ts';
 
-it('a call that was cut off is not run, and the model reads the reason and goes on', async () => {
+it('a tool call whose arguments were cut off is not run, and the model reads the reason and continues', async () => {
   const removed: string[] = [];
   const remove = defineTool({
     name: 'remove',
@@ -41,15 +41,18 @@ it('a call that was cut off is not run, and the model reads the reason and goes 
 
 const ENDS = ['cut_off', 'refusal'] as const;
 
-it.each(ENDS)('a final text that is not complete (%s) settles the turn, which says so', async (end) => {
-  const world = await Fixture.open({ model: scriptedModel({ decide: () => ({ content: 'Half an ans', end }) }) });
-  await world.accept('t1', 'Tell me.');
-  await world.deliver();
-  expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'Half an ans', end } });
-  expect(world.db.find(ref)?.turnRecords.get('t1')?.steps.get('model-1')).toMatchObject({ status: 'done', end });
-});
+it.each(ENDS)(
+  'a turn with an incomplete final text is completed, and its record has the end reason %s',
+  async (end) => {
+    const world = await Fixture.open({ model: scriptedModel({ decide: () => ({ content: 'Half an ans', end }) }) });
+    await world.accept('t1', 'Tell me.');
+    await world.deliver();
+    expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'Half an ans', end } });
+    expect(world.db.find(ref)?.turnRecords.get('t1')?.steps.get('model-1')).toMatchObject({ status: 'done', end });
+  },
+);
 
-it('the record of a complete answer has no end reason', async () => {
+it('the record of a turn with a complete answer has no end reason', async () => {
   const decide = () => ({ content: 'Whole.', end: 'complete' as const });
   const world = await Fixture.open({ model: scriptedModel({ decide }) });
   await world.accept('t1', 'Tell me.');
@@ -57,7 +60,7 @@ it('the record of a complete answer has no end reason', async () => {
   expect((await world.view('t1'))?.answer).toEqual({ seq: 2, content: 'Whole.' });
 });
 
-it('a turn that was lost after a cut-off answer is settled with that answer by the next claim', async () => {
+it('a turn whose worker was lost after a cut-off answer is completed with that answer by the next worker', async () => {
   const model = scriptedModel({ decide: () => ({ content: 'Half an ans', end: 'cut_off' }) });
   let isDown = true;
   const world = await Fixture.open({

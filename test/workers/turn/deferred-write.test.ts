@@ -91,7 +91,7 @@ async function finish({ world }: World): Promise<void> {
 }
 
 it.each(Object.entries(WRITES))(
-  'a write that a full Redis refuses is deferred until Redis takes it, and nothing runs twice: %s',
+  'a worker repeats a write that a full Redis refuses until Redis accepts it, and runs no call twice: %s',
   async (operation, write) => {
     const open1 = await open();
     const { world, runs } = open1;
@@ -116,7 +116,7 @@ it.each(Object.entries(WRITES))(
   },
 );
 
-it('a write that a full Redis refuses is not retried beyond the lease', async () => {
+it('a worker repeats a write that a full Redis refuses only as long as it has its lease', async () => {
   const lost = await open();
   const { world, full, runs } = lost;
   await world.accept('t1', 'go');
@@ -135,7 +135,7 @@ it('a write that a full Redis refuses is not retried beyond the lease', async ()
   expect(await world.countTimers()).toBe(0);
 });
 
-it('a write is deferred if the disk of Redis is full, and not for an error that is no refusal of Redis', async () => {
+it('a worker repeats a write if the disk of Redis is full, but not after an error of another kind', async () => {
   const misconf = await open('MISCONF Redis is configured to save RDB snapshots, but it is unable to persist to disk.');
   await misconf.world.accept('t1', 'go');
   await deliverWhileFull(misconf, 'recordStep');
@@ -146,7 +146,7 @@ it('a write is deferred if the disk of Redis is full, and not for an error that 
   await expect(broken.world.deliver()).rejects.toThrow('the delivery failed');
 });
 
-it('the request of a turn for a pass is deferred while a full Redis refuses it', async () => {
+it('a turn repeats its request for a compaction pass while a full Redis refuses the request', async () => {
   const asking = await open();
   const { world } = asking;
   await world.accept('t0', ' word'.repeat(1_950));
@@ -155,6 +155,6 @@ it('the request of a turn for a pass is deferred while a full Redis refuses it',
   expect(world.db.find(ref)?.pass?.reasons).toContain('hard_limit');
 });
 
-it('every write that may be deferred has a name for metrics', () => {
+it('every write that workers repeat while Redis is full has a name for metrics', () => {
   expect(DEFERRED_WRITES).toEqual(expect.arrayContaining(Object.values(WRITES)));
 });

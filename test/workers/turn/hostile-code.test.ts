@@ -35,7 +35,7 @@ async function answerWith(model: Model, tools: readonly Tool[] = []) {
   return { world, view: await world.view('t1') };
 }
 
-it.each(HOSTILE_THROWN)('a turn answers a call with an error when its tool throws %s', async (_, make) => {
+it.each(HOSTILE_THROWN)('a turn answers a tool call with an error when the tool throws %s', async (_, make) => {
   let runs = 0;
   const run = throwing(() => {
     runs += 1;
@@ -50,7 +50,7 @@ it.each(HOSTILE_THROWN)('a turn answers a call with an error when its tool throw
 });
 
 it.each(HOSTILE_JSON.filter(([name]) => name !== '5 MB'))(
-  'a turn answers a call with an error when its tool gives back a content that is %s',
+  'a turn answers a tool call with an error when the tool returns a content that is %s',
   async (_, make) => {
     const { world, view } = await answerWith(callOnce(), [tool(async () => ({ content: make() }))]);
     expect(view).toMatchObject({ state: 'completed' });
@@ -59,7 +59,7 @@ it.each(HOSTILE_JSON.filter(([name]) => name !== '5 MB'))(
 );
 
 it.each([...HOSTILE_JSON, ...HOSTILE_BYTES])(
-  'a turn answers a call with an error when its tool gives back an object that is %s',
+  'a turn answers a tool call with an error when the tool returns an object that is %s',
   async (_, make) => {
     const { world, view } = await answerWith(callOnce(), [tool(async () => ({ rows: [make()] }))]);
     expect(view).toMatchObject({ state: 'completed' });
@@ -70,7 +70,7 @@ it.each([...HOSTILE_JSON, ...HOSTILE_BYTES])(
   },
 );
 
-it('a model reads 20,000 rows of an object that a tool gave back', async () => {
+it('a model can read 20,000 rows of an object that a tool returned', async () => {
   const rows = Array.from({ length: 20_000 }, (_, id) => ({ id, a: 1, b: 2, c: 3, d: 4 }));
   const { world } = await answerWith(callOnce(), [tool(async () => rows)]);
   expect(world.log.find(({ role }) => role === 'tool')?.isError).toBeUndefined();
@@ -90,7 +90,7 @@ it.each<[string, unknown]>([
   ['a proxy', hostileProxy()],
   ['a thenable that throws', withGetter('then')],
   ['a symbol', Symbol('odd')],
-])('a turn answers a call with an error when its tool gives back %s', async (_, value) => {
+])('a turn answers a tool call with an error when the tool returns %s', async (_, value) => {
   const { world, view } = await answerWith(callOnce(), [tool(async () => value)]);
   expect(view).toMatchObject({ state: 'completed' });
   expect(world.log.find(({ role }) => role === 'tool')).toMatchObject({ isError: true });
@@ -103,16 +103,19 @@ it.each(HOSTILE_THROWN)('a worker fails a turn as model_failed when its model th
   expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'fatal' }]);
 });
 
-it.each(HOSTILE_JSON)('a worker fails a turn as model_failed when raw of its answer is %s', async (_, make) => {
-  const answer = { content: 'secret', toolCalls: [], raw: { items: [make()] } };
-  const { world, view } = await answerWith({ profile, generate: async () => answer });
-  expect(view).toMatchObject({
-    state: 'failed',
-    failure: { code: 'model_failed', message: expect.stringMatching(/: answer\.raw/) },
-  });
-  expect(view?.failure?.message).not.toContain('secret');
-  expect(world.log, 'nothing of the answer is in the log').toHaveLength(1);
-});
+it.each(HOSTILE_JSON)(
+  'a worker fails a turn as model_failed when the field raw of the model’s answer is %s',
+  async (_, make) => {
+    const answer = { content: 'secret', toolCalls: [], raw: { items: [make()] } };
+    const { world, view } = await answerWith({ profile, generate: async () => answer });
+    expect(view).toMatchObject({
+      state: 'failed',
+      failure: { code: 'model_failed', message: expect.stringMatching(/: answer\.raw/) },
+    });
+    expect(view?.failure?.message).not.toContain('secret');
+    expect(world.log, 'nothing of the answer is in the log').toHaveLength(1);
+  },
+);
 
 it.each<[string, unknown, string]>([
   [
@@ -128,7 +131,7 @@ it.each<[string, unknown, string]>([
   ['an unknown end', { content: '', toolCalls: [], end: 'tired' }, 'answer.end'],
   ['5 MB of text', { content: 'x'.repeat(5_000_000), toolCalls: [] }, 'answer'],
   ['a model name of 5 MB', { content: '', toolCalls: [], model: 'x'.repeat(5_000_000) }, 'answer.model'],
-])('a worker fails a turn as model_failed when its answer has %s', async (_, answer, field) => {
+])('a worker fails a turn as model_failed when the model’s answer has %s', async (_, answer, field) => {
   const { view } = await answerWith({ profile, generate: async () => answer as ModelAnswer });
   const message = expect.stringContaining(`: ${field}: `) as string;
   expect(view).toMatchObject({ state: 'failed', failure: { code: 'model_failed', message } });
@@ -149,7 +152,7 @@ it.each<[string, ModelError]>([
       },
     }),
   ],
-])('a worker fails a turn as model_failed when its ModelError has %s', async (_, error) => {
+])('a worker fails a turn as model_failed when its model throws a ModelError with %s', async (_, error) => {
   const { world, view } = await answerWith({ profile, generate: throwing(() => error) });
   expect(view).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
   expect(JSON.stringify(view?.failure).length).toBeLessThan(100_000);
@@ -157,7 +160,7 @@ it.each<[string, ModelError]>([
 });
 
 it.each([Number.NaN, Number.POSITIVE_INFINITY, 9e15, 'soon'])(
-  'a turn waits the usual backoff when a ModelError wants its retry at %s',
+  'a turn waits the usual retry delay when a ModelError has the invalid retry time %s',
   async (retryAt) => {
     const error = new ModelError('retry', 'busy', { retryAt: retryAt as number });
     const { world, view } = await answerWith({ profile, generate: throwing(() => error) });
@@ -166,7 +169,7 @@ it.each([Number.NaN, Number.POSITIVE_INFINITY, 9e15, 'soon'])(
   },
 );
 
-it('a worker streams a model’s text without its other values, and ignores unknown kinds', async () => {
+it('a worker streams only the text of a model’s progress, and ignores other values and unknown kinds', async () => {
   const { world, view } = await answerWith({
     profile,
     generate: async ({ onText, onPassedOver }) => {
@@ -183,7 +186,7 @@ it('a worker streams a model’s text without its other values, and ignores unkn
 });
 
 it.each(HOSTILE_JSON)(
-  'a worker fails a turn as model_failed if its model throws after usage that is %s',
+  'a worker fails a turn as model_failed if its model throws after it reported token usage that is %s',
   async (_, make) => {
     const { world, view } = await answerWith({
       profile,
@@ -201,7 +204,7 @@ it.each(HOSTILE_JSON)(
   },
 );
 
-it('a worker records no token count that a provider invented', async () => {
+it('a worker records no token count that is impossible for the request', async () => {
   const usage = { inputTotal: 1e300, output: 1.5, outputKept: 5n as unknown as number };
   const { world } = await answerWith({ profile, generate: async () => ({ content: 'a', toolCalls: [], usage }) });
   expect(world.eventsOf('model_called')[0]).not.toHaveProperty('inputTokens');

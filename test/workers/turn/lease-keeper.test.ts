@@ -26,25 +26,28 @@ function keep(heartbeats: readonly Heartbeat[]) {
   return { timers, keeper, heartbeatCount: () => count };
 }
 
-it('a lease is renewed every 2 s and never lapses while it is held', async () => {
+it('a worker renews a turn’s lease every 2 s, so that the lease never lapses during its work', async () => {
   const { timers, keeper, heartbeatCount } = keep([]);
   await timers.advance(60_000);
   expect(heartbeatCount()).toBe(30);
   expect(keeper.signal.aborted).toBe(false);
 });
 
-it.each(['fenced', 'gone', 'canceled'] as const)('a lease that is %s aborts the work', async (status) => {
-  const { timers, keeper, heartbeatCount } = keep([{ status: 'held' }, { status }]);
-  await timers.advance(3_999);
-  expect(keeper.signal.aborted).toBe(false);
-  await timers.advance(1);
-  expect(keeper.signal.reason).toEqual(new LostTurn(status));
-  await timers.advance(60_000);
-  expect(heartbeatCount()).toBe(2);
-  expect(timers.pending).toBe(0);
-});
+it.each(['fenced', 'gone', 'canceled'] as const)(
+  'a worker aborts a turn’s work when the store answers a heartbeat with %s',
+  async (status) => {
+    const { timers, keeper, heartbeatCount } = keep([{ status: 'held' }, { status }]);
+    await timers.advance(3_999);
+    expect(keeper.signal.aborted).toBe(false);
+    await timers.advance(1);
+    expect(keeper.signal.reason).toEqual(new LostTurn(status));
+    await timers.advance(60_000);
+    expect(heartbeatCount()).toBe(2);
+    expect(timers.pending).toBe(0);
+  },
+);
 
-it('a lease survives unanswered heartbeats until it has lapsed', async () => {
+it('a worker keeps working after unanswered heartbeats until the turn’s lease has lapsed', async () => {
   const away = new Error('redis is away');
   const survived = keep([{ status: 'held' }, away, away, { status: 'held' }]);
   await survived.timers.advance(12_000);
@@ -56,7 +59,7 @@ it('a lease survives unanswered heartbeats until it has lapsed', async () => {
   expect(expired.keeper.signal.reason).toEqual(new LostTurn('expired'));
 });
 
-it('a lease is not lost if it was given back, though a late heartbeat says so', async () => {
+it('a worker that gave a turn’s lease back does not report it as lost after a late heartbeat', async () => {
   const answer = Promise.withResolvers<Lost>();
   const timers = new ManualTimers();
   const keeper = new LeaseKeeper(lease, {
@@ -73,7 +76,7 @@ it('a lease is not lost if it was given back, though a late heartbeat says so', 
   expect(timers.pending).toBe(0);
 });
 
-it('a lease is aborted for the first reason', () => {
+it('the work under a turn’s lease keeps the first reason for which it was aborted', () => {
   const { keeper } = keep([]);
   keeper.abort(new LostTurn('gone'));
   keeper.abort(new Error('later'));
@@ -82,7 +85,7 @@ it('a lease is aborted for the first reason', () => {
 
 const NEVER = new AbortController().signal;
 
-it('a call within its deadline returns its outcome and leaves no timer', async () => {
+it('callWithin returns the outcome of a call within its deadline and leaves no timer', async () => {
   const timers = new ManualTimers();
   const { signal } = new AbortController();
   expect(await callWithin({ timers, timeoutMs: 10, signal, stop: NEVER }, async () => 'done')).toBe('done');
@@ -92,7 +95,7 @@ it('a call within its deadline returns its outcome and leaves no timer', async (
   expect(timers.pending).toBe(0);
 });
 
-it('a call ends at its deadline, though it ignores its signal', async () => {
+it('callWithin ends a call at its deadline, even if the call ignores its signal', async () => {
   const timers = new ManualTimers();
   const { signal } = new AbortController();
   const call = callWithin({ timers, timeoutMs: 10, signal, stop: NEVER }, () => new Promise(() => {}));
@@ -101,7 +104,7 @@ it('a call ends at its deadline, though it ignores its signal', async () => {
   expect(await failure).toEqual(new StepTimeout(10));
 });
 
-it('a call ends with the reason that ends its turn, even if the call throws then', async () => {
+it('callWithin rejects with the reason that ended the turn, even if the call throws after that', async () => {
   const timers = new ManualTimers();
   const work = new AbortController();
   const call = callWithin({ timers, timeoutMs: 10, signal: work.signal, stop: NEVER }, async (signal) => {
@@ -118,7 +121,7 @@ it('a call ends with the reason that ends its turn, even if the call throws then
   expect(timers.pending).toBe(0);
 });
 
-it('a call is aborted when its worker stops, and may still answer', async () => {
+it('callWithin aborts a call when its worker stops, but still accepts the call’s answer', async () => {
   const timers = new ManualTimers();
   const stop = new AbortController();
   const deadline = { timers, timeoutMs: 10, signal: NEVER, stop: stop.signal };

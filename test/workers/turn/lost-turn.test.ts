@@ -54,7 +54,7 @@ async function openWatched(options: { model: ReturnType<typeof scriptedModel>; t
   return { world, guard: guard as unknown as ReturnType<typeof forbidWrites> };
 }
 
-it('a lost lease aborts the model call at the next heartbeat, and nothing more is written', async () => {
+it('a worker that lost a turn’s lease aborts the model call at the next heartbeat and writes nothing more', async () => {
   let signal: AbortSignal | undefined;
   const model = scriptedModel({
     decide: (request) => {
@@ -80,7 +80,7 @@ it('a lost lease aborts the model call at the next heartbeat, and nothing more i
   expect(await world.countTimers()).toBe(0);
 });
 
-it('a lost lease aborts the calls beside a result that could not be recorded', async () => {
+it('a worker that cannot record a tool result because it lost the lease aborts the other tool calls', async () => {
   const gate = Promise.withResolvers<string>();
   const signals: AbortSignal[] = [];
   const tool = defineTool({
@@ -106,29 +106,32 @@ it('a lost lease aborts the calls beside a result that could not be recorded', a
   expect(await world.countTimers()).toBe(0);
 });
 
-it.each(['recordStep', 'settle'] as const)('a lost lease found at %s ends the delivery quietly', async (name) => {
-  const world: Fixture = await Fixture.open({
-    model: scriptedModel({ decide: () => ({ content: 'ok' }) }),
-    wrap: (ports) => ({
-      ...ports,
-      turns: {
-        ...ports.turns,
-        [name]: async (...args: Parameters<TurnPorts['turns']['settle']>) => {
-          await takeOver(world);
-          return (ports.turns[name] as TurnPorts['turns']['settle'])(...args);
+it.each(['recordStep', 'settle'] as const)(
+  'a worker that learns of a lost lease from the write %s ends the delivery without an error',
+  async (name) => {
+    const world: Fixture = await Fixture.open({
+      model: scriptedModel({ decide: () => ({ content: 'ok' }) }),
+      wrap: (ports) => ({
+        ...ports,
+        turns: {
+          ...ports.turns,
+          [name]: async (...args: Parameters<TurnPorts['turns']['settle']>) => {
+            await takeOver(world);
+            return (ports.turns[name] as TurnPorts['turns']['settle'])(...args);
+          },
         },
-      },
-    }),
-  });
-  await world.accept('t1', 'Hi');
-  expect(await world.deliver()).toBe('lost');
-  expect(await world.view('t1')).toMatchObject({ state: 'running' });
-  expect(world.eventsOf('turn_settled')).toEqual([]);
-  expect(world.eventsOf('lease_lost')).toMatchObject([{ why: 'fenced' }]);
-  expect(await world.countTimers()).toBe(0);
-});
+      }),
+    });
+    await world.accept('t1', 'Hi');
+    expect(await world.deliver()).toBe('lost');
+    expect(await world.view('t1')).toMatchObject({ state: 'running' });
+    expect(world.eventsOf('turn_settled')).toEqual([]);
+    expect(world.eventsOf('lease_lost')).toMatchObject([{ why: 'fenced' }]);
+    expect(await world.countTimers()).toBe(0);
+  },
+);
 
-it('an erase of the conversation ends a delivery quietly', async () => {
+it('a delivery ends without an error when its conversation is erased', async () => {
   const gate = Promise.withResolvers<{ content: string }>();
   const world = await Fixture.open({ model: scriptedModel({ decide: () => gate.promise }) });
   await world.accept('t1', 'Hi');
@@ -157,7 +160,7 @@ it('the answer of a model call is dropped if the turn was canceled during the ca
   expect(world.eventsOf('turn_settled')).toEqual([]);
 });
 
-it('unanswered heartbeats lose no turn while the lease runs', async () => {
+it('a worker keeps its turn after unanswered heartbeats while the lease is valid', async () => {
   const gate = Promise.withResolvers<{ content: string }>();
   const world = await Fixture.open({
     model: scriptedModel({ decide: () => gate.promise }),
@@ -178,7 +181,7 @@ it('unanswered heartbeats lose no turn while the lease runs', async () => {
 it.each([
   [new TurnfoldError('redis_unavailable', 'Redis does not answer'), undefined],
   [new Error('WRONGTYPE'), { scope: nameConversation(ref) }],
-])('a claim that the store does not answer throws: %s', async (failed, told) => {
+])('a delivery throws the store’s error when it cannot claim a turn: %s', async (failed, told) => {
   const world = await Fixture.open({
     model: scriptedModel({ decide: () => ({ content: 'ok' }) }),
     wrap: (ports) => ({ ...ports, turns: { ...ports.turns, claim: () => Promise.reject(failed) } }),

@@ -30,7 +30,7 @@ it.each<[unknown, string]>([
   expect(world.eventsOf('turn_claimed')).toHaveLength(1);
 });
 
-it('usage of a malformed answer is reported, because the tokens were paid', async () => {
+it('the token usage of a malformed model answer is reported, because it was paid for', async () => {
   const usage = { inputTotal: 100, output: 20, outputKept: 20 };
   const model = { profile, generate: async () => ({ content: 'x', usage }) as unknown as ModelAnswer };
   const world = await Fixture.open({ model });

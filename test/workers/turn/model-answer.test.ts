@@ -6,7 +6,7 @@ const prepared = {
   weigh: async (message: Message) => ({ message, tokens: 1, bytes: message.content.length }),
 };
 
-it('a model’s answer becomes the outcome of its step, and is refused if the head moved', async () => {
+it('a model’s answer becomes the outcome of its step, and the store refuses it if other messages were appended meanwhile', async () => {
   const toolCalls = [{ id: 'call_1', name: 'read', arguments: '{}' }];
   const raw = { type: 'message' };
   const usage = { inputTotal: 100, output: 20, outputKept: 15 };
@@ -33,7 +33,7 @@ it('a model’s answer becomes the outcome of its step, and is refused if the he
   });
 });
 
-it('a model’s answer sets no anchor without usage', async () => {
+it('a model’s answer without token usage gives no anchor for later context sizes', async () => {
   const read = await readAnswer(
     { content: 'Hi', toolCalls: [] },
     { key: 'model-1', head: 1, version: 0, countedTokens: 9, pictureTokens: 0 },
@@ -46,7 +46,7 @@ it('a model’s answer sets no anchor without usage', async () => {
 });
 
 it.each(['cut_off', 'refusal'] as const)(
-  'a model’s answer runs none of its calls if it is incomplete (%s), because truncated arguments may mean something else',
+  'no tool call of an incomplete model answer (%s) is run, because truncated arguments may mean something else',
   async (end) => {
     const toolCalls = [
       { id: 'call_1', name: 'remove', arguments: '{"path":"/srv"}' },

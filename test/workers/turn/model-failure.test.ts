@@ -22,7 +22,7 @@ function limitedBefore(...outcomes: readonly ScriptedOutcome[]) {
   return modelChain([first, second]);
 }
 
-it('a chain of models has one name for all requests in events, and the answering model is named beside it', async () => {
+it('events of a model chain have the chain’s name, and the name of the model that answered', async () => {
   const world = await Fixture.open({ model: limitedBefore({ content: 'x' }) });
   for (const turn of ['t1', 't2']) {
     await world.accept(turn, 'hello');
@@ -34,7 +34,7 @@ it('a chain of models has one name for all requests in events, and the answering
   expect(failed).not.toHaveProperty('answeredBy');
 });
 
-it('a chain of models streams the text of the model that answers, not of one that was passed over', async () => {
+it('a model chain streams the text of the model that answers, not of one that failed', async () => {
   async function* breakOff(): AsyncGenerator<string> {
     yield 'I have';
     throw busy();
@@ -50,7 +50,7 @@ it('a chain of models streams the text of the model that answers, not of one tha
   expect(withText).toHaveProperty('firstTextMs');
 });
 
-it('a chain of models is calibrated under the id of the model that answered', async () => {
+it('the token count of a model chain’s answer calibrates the model that answered', async () => {
   const world = await Fixture.open({
     model: limitedBefore({ content: 'x', usage: { inputTotal: 300, output: 2, outputKept: 2 } }),
   });
@@ -59,7 +59,7 @@ it('a chain of models is calibrated under the id of the model that answered', as
   expect(world.observed).toMatchObject([{ model: 'b', providerTokens: 300 }]);
 });
 
-it('a worker reports the usage of a paid request without an answer', async () => {
+it('a worker reports the token usage of a paid request even if the model gave no answer', async () => {
   const usage = { inputTotal: 9_000, cachedInput: 8_000, output: 700, outputKept: 0 };
   const prices = { input: 1, cachedInput: 1, cacheWrite: 1, output: 10 };
   const model = scriptedModel({ profile: { prices }, decide: () => new ModelError('overflow', 'too long', { usage }) });
@@ -70,7 +70,7 @@ it('a worker reports the usage of a paid request without an answer', async () =>
   expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'overflow', ...told }]);
 });
 
-it('four 429 in a row do not poison a turn, which waits longer each time and then goes on', async () => {
+it('a turn survives four rate limits (429) in a row, waits longer each time, and then continues', async () => {
   const model = answersOf(busy(), busy(), busy(), busy(), { content: 'there' });
   const world = await Fixture.open({ model });
   await world.accept('t1', 'Hi');
@@ -99,14 +99,14 @@ it('four 429 in a row do not poison a turn, which waits longer each time and the
   expect(await world.countTimers()).toBe(0);
 });
 
-it('a turn waits for a model until the time that its provider names', async () => {
+it('a turn waits until the time that its rate-limited provider names', async () => {
   const world = await Fixture.open({ model: answersOf(busy(1_700_000_042_000), { content: 'there' }) });
   await world.accept('t1', 'Hi');
   await world.deliver();
   expect(await world.view('t1')).toMatchObject({ waiting: { until: 1_700_000_042_000 } });
 });
 
-it('the backoff of a model call starts again with the next step', async () => {
+it('the retry delay of a model call starts from the beginning in the next step', async () => {
   const call = { toolCalls: [{ name: 'nothing', arguments: {} }] };
   const world = await Fixture.open({ model: answersOf(busy(), busy(), call, busy(), { content: 'there' }) });
   await world.accept('t1', 'Hi');
@@ -122,7 +122,7 @@ it('the backoff of a model call starts again with the next step', async () => {
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
 });
 
-it('a turn that is suspended 20 times for one model call fails, and the next turn goes on', async () => {
+it('a turn that was suspended 20 times for one model call fails, and the next turn runs', async () => {
   const model = scriptedModel({ decide: ({ messages }) => (messages.length === 1 ? busy() : { content: 'there' }) });
   const world = await Fixture.open({ model });
   await world.accept('t1', 'Hi');
@@ -143,28 +143,31 @@ it('a turn that is suspended 20 times for one model call fails, and the next tur
 it.each([
   ['its provider', {}],
   ['its provider, in the time that the turn has', { turnTimeoutMs: 3_600_000 }],
-])('a turn that was suspended too often keeps the last error of %s, and so does each of its calls', async (_, time) => {
-  const overloaded = new ModelError('retry', 'the provider had an internal error (503 overloaded_error)', {
-    code: 'overloaded_error',
-  });
-  const world = await Fixture.open({ model: scriptedModel({ decide: () => overloaded }), ...time });
-  await world.accept('t1', 'Hi');
-  for (let delivery = 0; delivery < 21; delivery += 1) {
-    await world.deliver();
-    await world.timers.advance(60_000);
-  }
-  expect((await world.view('t1'))?.failure).toEqual({
-    code: 'retries_exhausted',
-    message:
-      'step model-1 was suspended too often. Its last wait was for retry: the provider had an internal error (503 overloaded_error)',
-    details: { step: 'model-1', code: 'overloaded_error' },
-  });
-  const told = { outcome: 'retry', why: overloaded.message, code: 'overloaded_error' };
-  expect(world.eventsOf('model_called').at(-1)).toMatchObject(told);
-  expect(describeEvent(world.eventsOf('model_called').at(-1) as WorkerEvent).fields).toMatchObject(told);
-});
+])(
+  'the failure of a turn that was suspended too often has the last error of %s, and so has each model call',
+  async (_, time) => {
+    const overloaded = new ModelError('retry', 'the provider had an internal error (503 overloaded_error)', {
+      code: 'overloaded_error',
+    });
+    const world = await Fixture.open({ model: scriptedModel({ decide: () => overloaded }), ...time });
+    await world.accept('t1', 'Hi');
+    for (let delivery = 0; delivery < 21; delivery += 1) {
+      await world.deliver();
+      await world.timers.advance(60_000);
+    }
+    expect((await world.view('t1'))?.failure).toEqual({
+      code: 'retries_exhausted',
+      message:
+        'step model-1 was suspended too often. Its last wait was for retry: the provider had an internal error (503 overloaded_error)',
+      details: { step: 'model-1', code: 'overloaded_error' },
+    });
+    const told = { outcome: 'retry', why: overloaded.message, code: 'overloaded_error' };
+    expect(world.eventsOf('model_called').at(-1)).toMatchObject(told);
+    expect(describeEvent(world.eventsOf('model_called').at(-1) as WorkerEvent).fields).toMatchObject(told);
+  },
+);
 
-it('a model call that takes longer than a step may is tried again', async () => {
+it('a model call that exceeds the time limit of a step is retried', async () => {
   const hang = new Promise<never>(() => {});
   const model = answersOf(hang, { content: 'there' });
   const world = await Fixture.open({ model, settings: { stepTimeoutMs: 30_000 } });
@@ -181,7 +184,7 @@ it('a model call that takes longer than a step may is tried again', async () => 
   expect(await world.countTimers()).toBe(0);
 });
 
-it('a fatal error of a model fails the turn with the adapter’s message', async () => {
+it('a fatal error of a model fails the turn with the error’s message', async () => {
   const world = await Fixture.open({ model: answersOf(new ModelError('fatal', 'no such model')) });
   await world.accept('t1', 'Hi');
   await world.deliver();
@@ -195,7 +198,7 @@ it('a fatal error of a model fails the turn with the adapter’s message', async
   });
 });
 
-it('an error of a model that has no code fails the turn with only its name', async () => {
+it('an unknown error of a model fails the turn with only the error’s name, because its message may have contents', async () => {
   const world = await Fixture.open({ model: answersOf(new RangeError('your prompt was "secret"')) });
   await world.accept('t1', 'secret');
   await world.deliver();
@@ -210,7 +213,7 @@ it.each([
   ['answer[0].toolCalls[1].id', { toolCalls: ['a', 'b'].map((name) => ({ id: 'same', name, arguments: {} })) }],
   ['bytes', { content: 'x'.repeat(1_048_577) }],
 ])(
-  'a model answer that breaks the contract (%s) fails the turn, and nothing of the answer is written',
+  'a turn fails and writes nothing of the model’s answer if this part of the answer is invalid: %s',
   async (field, answer) => {
     const world = await Fixture.open({ model: answersOf(answer) });
     await world.accept('t1', 'Hi');

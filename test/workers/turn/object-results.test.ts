@@ -10,11 +10,11 @@ it.each([
   ['an object with a content among other fields', { content: 'x', total: 3 }, '{"content":"x","total":3}'],
   ['an object whose content is no text', { content: { a: 1 } }, '{"content":{"a":1}}'],
   ['a date inside of an object', { at: new Date(0) }, '{"at":"1970-01-01T00:00:00.000Z"}'],
-])('the model reads JSON if a tool answers %s', (_, value, content) => {
+])('the model reads JSON if a tool returns %s', (_, value, content) => {
   expect(readOutput(value)).toStrictEqual({ output: { content }, outcome: 'done' });
 });
 
-it('an object of a tool counts as an output only as {content, isError?} without other fields', () => {
+it('an object that a tool returns counts as {content, isError?} only if it has no other fields', () => {
   expect(readOutput({ content: 'x' })).toStrictEqual({ output: { content: 'x' }, outcome: 'done' });
   expect(readOutput({ content: 'x', isError: true })).toStrictEqual({
     output: { content: 'x', isError: true },
@@ -29,6 +29,6 @@ it.each([
   ['a cycle', cyclic],
   ['a BigInt inside of an object', { id: 1n }],
   ['more than 1 MiB', { text: 'x'.repeat(1_048_577) }],
-])('the model reads an error if a tool answers %s', (_, value) => {
+])('the model reads an error if a tool returns %s', (_, value) => {
   expect(readOutput(value)).toMatchObject({ output: { isError: true }, outcome: 'invalid_result' });
 });

@@ -20,7 +20,7 @@ async function askTwice(usage: ModelUsage) {
 /** Tokens of a small picture at a provider that counts by size. We count each picture as a large one. */
 const SMALL_PICTURE_TOKENS = 85;
 
-it('a provider’s count is used if only its pictures count less than ours, because pictures are left out of the comparison', async () => {
+it('a provider’s token count is used even if it counts pictures much lower than turnfold does', async () => {
   const pictures = 5;
   const inputTotal = pictures * SMALL_PICTURE_TOKENS + 40;
   const usage = { inputTotal, output: 7, outputKept: 7 };
@@ -42,14 +42,14 @@ const NO_COUNTS: readonly (readonly [what: string, usage: ModelUsage])[] = [
   ['all but what it had cached', { inputTotal: 40, output: 7, outputKept: 7 }],
 ];
 
-it.each(NO_COUNTS)('a provider count of %s is ignored, and our own count is used', async (_, usage) => {
+it.each(NO_COUNTS)('turnfold uses its own token count if the provider counted %s', async (_, usage) => {
   const { world, second } = await askTwice(usage);
   expect(second?.tokens).toBeGreaterThan(2 * WORDS);
   expect(world.db.find(ref)?.anchor).toBeUndefined();
 });
 
 it.each(NO_COUNTS.slice(1, 4))(
-  'a provider’s count of %s is neither reported nor used for calibration',
+  'a provider’s token count of %s is neither reported nor used for calibration',
   async (_, usage) => {
     const { world, second } = await askTwice(usage);
     expect(second).toMatchObject({ outcome: 'answered' });
@@ -58,7 +58,7 @@ it.each(NO_COUNTS.slice(1, 4))(
   },
 );
 
-it('a provider’s count is used from half of our count on', async () => {
+it('a provider’s token count is used if it is at least half of turnfold’s own count', async () => {
   const { world, second } = await askTwice({ inputTotal: 1_700, output: 7, outputKept: 7 });
   expect(second?.tokens).toBeGreaterThan(1_700 + WORDS);
   expect(second?.tokens).toBeLessThan(1_800 + WORDS);

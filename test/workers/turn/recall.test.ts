@@ -101,7 +101,7 @@ async function archive(world: Fixture, keep: number): Promise<void> {
   await world.endPass(keep);
 }
 
-it('an agent with recall finds and reads messages that its context has lost, in its own conversation alone', async () => {
+it('an agent with the recall tool finds and reads archived messages of its own conversation only', async () => {
   const world = await openWorld([{ query: 'heron code' }, { query: 'heron code' }, { from: 2, to: 3 }]);
   await fill(world, [user('Hi'), user('The HERON code is 4711.'), said('Noted.')]);
   await fill(world, [user('The heron code is 9999.')], other);
@@ -127,7 +127,7 @@ it('an agent with recall finds and reads messages that its context has lost, in 
   expect(told).toEqual(['recall done', 'recall done', 'recall done']);
 });
 
-it('a call of recall is recorded like any other call, and repeated after a crash', async () => {
+it('a call of the recall tool is recorded like other tool calls, and repeated after a crash', async () => {
   let reads = 0;
   const crash = new Error('the worker died');
   const answers = [callOf({ query: 'heron' }), { content: 'done' }].map((answer) => ({ answer }));
@@ -160,7 +160,7 @@ it('a call of recall is recorded like any other call, and repeated after a crash
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
 });
 
-it('an agent with recall reads a clipped result in full by the reference in it', async () => {
+it('an agent with the recall tool reads the full text of a clipped tool result by its reference', async () => {
   const text = numbered(400);
   const show = { name: 'show', description: '', input: z.object({}), run: async () => text };
   const world = await Fixture.open({
@@ -183,7 +183,7 @@ it('an agent with recall reads a clipped result in full by the reference in it',
   expect(world.log.at(-1)).toEqual({ role: 'assistant', content: text });
 });
 
-it('an agent has the recall tool only if its definition asks for it', async () => {
+it('an agent has the recall tool only if its definition enables recall', async () => {
   const world = await openWorld([{ query: 'heron' }], { recall: false });
   await world.accept('t1', 'Find it.');
   await world.deliver();
@@ -198,7 +198,7 @@ it.each<[string, Input, RegExp]>([
   ['a message before the first', { from: 0 }, /arguments.from/],
   ['a text beside messages', { ref: 'a1', from: 1 }, /arguments.ref: /],
   ['an answer without room', { query: 'x', limit: 10 }, /arguments.limit/],
-])('recall answers an error for %s', async (_what, given, why) => {
+])('the recall tool returns an error for %s', async (_what, given, why) => {
   const world = await openWorld([given]);
   await world.accept('t1', 'Find it.');
   await world.deliver();
@@ -212,7 +212,7 @@ it.each([
   ['1,000 tokens', {}, 8_000, 1_000],
   ['what the call says', { limit: 300 }, 8_000, 300],
   ['the clip of tool results', { limit: 5_000 }, 700, 700],
-])('an answer of recall has at most %s', async (_what, given, maxTokens, bound) => {
+])('an answer of the recall tool is limited to %s', async (_what, given, maxTokens, bound) => {
   const { ask } = await openTool(
     Array.from({ length: 60 }, () => user(`heron ${long}`)),
     { maxTokens },
@@ -226,7 +226,7 @@ it.each([
   }
 });
 
-it('an answer of recall returns the next position until every message was read in full', async () => {
+it('each answer of the recall tool has the next position until all messages were read in full', async () => {
   const messages = [user('short'), said(long), user('İ'), said(''), user(`${long}end`)];
   const { ask } = await openTool(messages);
   const texts = new Map<number, string>();
@@ -240,7 +240,7 @@ it('an answer of recall returns the next position until every message was read i
   expect([...texts]).toEqual(messages.map(({ content }, index) => [index + 1, content]));
 });
 
-it('an answer of recall returns the part of a kept text that fits and the next offset, and a note for an unknown reference', async () => {
+it('the recall tool returns a stored text up to its token limit with the next offset, and a note for an unknown reference', async () => {
   const { ask, world } = await openTool([user('x')]);
   const text = `${long}\n${long}`;
   world.db.find(ref)?.texts.set('a1', text);
@@ -257,7 +257,7 @@ it('an answer of recall returns the part of a kept text that fits and the next o
   expect((await ask({ ref: 'b2' })).answer).toEqual({ note: 'no text is kept under this ref' });
 });
 
-it('recall searches only the requested range', async () => {
+it('the recall tool searches only the requested range of messages', async () => {
   const { ask } = await openTool(['owl 1', 'owl 2', 'owl 3', 'owl 4'].map(user));
   const seqsOf = async (given: Input) => (await ask({ query: 'owl', ...given })).answer.hits.map(({ seq }) => seq);
   expect(await seqsOf({ from: 2, to: 3 })).toEqual([3, 2]);
@@ -267,7 +267,7 @@ it('recall searches only the requested range', async () => {
   expect((await ask({ query: 'bat' })).answer).toEqual({ hits: [], note: 'nothing found' });
 });
 
-it('recall reads each of 10,000 messages once, few at a time', async () => {
+it('the recall tool reads each of 10,000 messages once, in small batches', async () => {
   const messages = Array.from({ length: 10_000 }, (_, index) => user(`message ${index + 1} ${'tern '.repeat(20)}`));
   const { ask, reads } = await openTool(messages);
   const { answer } = await ask({ query: 'message 77', limit: 100 });
@@ -281,20 +281,20 @@ it('recall reads each of 10,000 messages once, few at a time', async () => {
 it.each([
   ['10,000 messages', 10_000, 'order 4711: src/tern.ts\n'.repeat(40)],
   ['messages of a megabyte', 6, 'a'.repeat(1_000_000)],
-])('recall does not block the event loop over %s', async (_what, count, text) => {
+])('the recall tool does not block the event loop when it searches %s', async (_what, count, text) => {
   const { ask } = await openTool(Array.from({ length: count }, () => said(text)));
   const heldMs = await measureHeldMs(() => ask({ query: 'the order 4712 of src/tern.ts aaa', limit: 8_000 }));
   expect(heldMs).toBeLessThan(maxHeldMs());
 });
 
-it('recall reads large messages one after the other', async () => {
+it('the recall tool reads large messages one at a time', async () => {
   const { ask, reads } = await openTool(Array.from({ length: 24 }, () => user('word '.repeat(100_000))));
   expect((await ask({ query: 'nothing of it' })).answer.hits).toEqual([]);
   // The first read cannot know how large they are.
   expect(reads.map(({ length }) => length)).toEqual([4, ...Array.from({ length: 20 }, () => 1)]);
 });
 
-it('recall stops reading when its turn is lost', async () => {
+it('the recall tool stops reading when the lease of its turn is lost', async () => {
   const { tool, reads } = await openTool([user('a'), user('b')]);
   const work = new AbortController();
   work.abort(new Error('lost'));

@@ -54,7 +54,7 @@ async function runOverTwo(...answers: readonly ScriptedOutcome[]) {
   return { world, sent: requests.slice(2) };
 }
 
-it('a version whose form its provider refuses is rolled back, quarantined and reported, and the step is taken again', async () => {
+it('after a provider refuses the form of a compacted context, the version is rolled back and quarantined, and the step runs again', async () => {
   const { world, sent } = await runOver(refused, { content: 'three' });
   expect(await world.view('t3')).toMatchObject({ state: 'completed', answer: { content: 'three' } });
   expect(sent.map(({ version, messages }) => [version, messages.length])).toEqual([
@@ -88,21 +88,18 @@ it('a version whose form its provider refuses is rolled back, quarantined and re
 it.each([
   ['and reported its usage', { usage: { inputTotal: 10, output: 2, outputKept: 2 } }],
   ['and reported no usage', {}],
-])(
-  'a version stays if its provider has answered over it %s, because the provider refuses a later part',
-  async (_, told) => {
-    const { world } = await runOver({ content: 'three', ...told }, refused);
-    await world.accept('t4', 'what no provider takes');
-    await world.deliver();
-    expect(await world.view('t3')).toMatchObject({ state: 'completed' });
-    const { failure } = (await world.view('t4')) ?? {};
-    expect(failure).toMatchObject({ code: 'model_failed', details: { form: '{"roles":[]}' } });
-    expect(world.db.find(ref)?.version).toBe(1);
-    expect(world.db.find(ref)?.quarantine).toBeUndefined();
-  },
-);
+])('a compacted context is not rolled back if its provider has answered a request with it %s', async (_, told) => {
+  const { world } = await runOver({ content: 'three', ...told }, refused);
+  await world.accept('t4', 'what no provider takes');
+  await world.deliver();
+  expect(await world.view('t3')).toMatchObject({ state: 'completed' });
+  const { failure } = (await world.view('t4')) ?? {};
+  expect(failure).toMatchObject({ code: 'model_failed', details: { form: '{"roles":[]}' } });
+  expect(world.db.find(ref)?.version).toBe(1);
+  expect(world.db.find(ref)?.quarantine).toBeUndefined();
+});
 
-it('a turn fails if the provider refuses a version and its parent, because that is the form of the conversation itself', async () => {
+it('a turn fails if the provider refuses both a compacted context and the uncompacted one', async () => {
   const { world, sent } = await runOver(refused, refused);
   expect(await world.view('t3')).toMatchObject({
     state: 'failed',
@@ -112,7 +109,7 @@ it('a turn fails if the provider refuses a version and its parent, because that 
   expect(world.db.find(ref)?.version).toBe(2);
 });
 
-it('a refused version is replaced level by level if its parent was never answered either', async () => {
+it('a refused version of the context is replaced by its parent’s parent if the provider refuses the parent as well', async () => {
   const { world, sent } = await runOverTwo(refused, refused, { content: 'three' });
   expect(await world.view('t3')).toMatchObject({ state: 'completed', answer: { content: 'three' } });
   expect(sent.map(({ version, messages }) => [version, messages.length])).toEqual([
@@ -127,13 +124,13 @@ it('a refused version is replaced level by level if its parent was never answere
   expect(world.eventsOf('version_refused').map((event) => event.version)).toEqual([2, 3]);
 });
 
-it('a refused version is replaced down to the full log, whose form no pass made', async () => {
+it('refused versions of the context are replaced one after the other, down to the full log', async () => {
   const { world, sent } = await runOverTwo(refused, refused, refused);
   expect(await world.view('t3')).toMatchObject({ state: 'failed', failure: { code: 'model_failed' } });
   expect(sent).toHaveLength(3);
 });
 
-it('a refused version is replaced no further than by a version that was answered', async () => {
+it('the replacement of refused versions ends at a version with which the provider has answered before', async () => {
   const usage = { inputTotal: 10, output: 2, outputKept: 2 };
   const answers = [{ content: 'one' }, { content: 'two', usage }, refused, refused, refused];
   const { world, requests } = await openWith(answers);
@@ -148,7 +145,7 @@ it('a refused version is replaced no further than by a version that was answered
   expect(world.db.find(ref)?.versions.get(5), 'shows version 1').toMatchObject({ cause: 'rollback', base: 1 });
 });
 
-it('a refused version is not replaced if a caller set it', async () => {
+it('a refused version of the context is not replaced if a caller chose it by a rollback', async () => {
   const { world, requests } = await openWith([{ content: 'one' }, refused]);
   await answerTurns(world, 't1');
   await commitPass(world, 1);
@@ -161,7 +158,7 @@ it('a refused version is not replaced if a caller set it', async () => {
   expect(requests).toHaveLength(2);
 });
 
-it('a refused version is not rolled back if another version went live meanwhile', async () => {
+it('a refused version of the context is not rolled back if another version went live meanwhile', async () => {
   const world: { current?: Fixture } = {};
   const answers: ScriptedOutcome[] = [];
   const model = scriptedModel({
@@ -210,7 +207,7 @@ async function waitForHardPass(...answers: readonly ScriptedOutcome[]) {
   return { world, sent };
 }
 
-it('a refused version that a turn had waited for is rolled back, and the turn waits once more for another pass', async () => {
+it('a turn whose provider refuses the result of a compaction pass rolls it back, and waits once more for another pass', async () => {
   const { world, sent } = await waitForHardPass(refused, { content: 'three' });
   expect(await world.view('t3')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
   await world.endPass(1);
@@ -227,7 +224,7 @@ it('a refused version that a turn had waited for is rolled back, and the turn wa
   expect(sent.slice(2)).toEqual([1, 3]);
 });
 
-it('a turn that waited for a pass fails if the provider refuses the next version, too', async () => {
+it('a turn fails if the provider refuses the results of both compaction passes that the turn waited for', async () => {
   const { world, sent } = await waitForHardPass(refused, refused);
   await world.endPass(1);
   await world.deliver();
@@ -237,7 +234,7 @@ it('a turn that waited for a pass fails if the provider refuses the next version
   expect(sent.slice(2)).toEqual([1, 3]);
 });
 
-it('a turn whose worker died after a rollback waits for another pass and does not fail', async () => {
+it('a turn whose worker died after a rollback waits for another compaction pass and does not fail', async () => {
   const { world } = await waitForHardPass(refused, { content: 'three' });
   await world.endPass(1);
   const turns = { ...world.ports.turns };
@@ -254,7 +251,7 @@ it('a turn whose worker died after a rollback waits for another pass and does no
   expect(await world.view('t3')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
 });
 
-it('a refused version that a turn had waited for after a refused size is replaced by another pass, too', async () => {
+it('a turn whose request was first too long and then refused for its form rolls back and waits for another compaction pass', async () => {
   const answers = [{ content: 'one' }, { content: 'two' }, tooLong, refused, tooLong, { content: 'three' }];
   const { world, requests } = await openWith(answers);
   await answerTurns(world, 't1', 't2', 't3');
@@ -268,7 +265,7 @@ it('a refused version that a turn had waited for after a refused size is replace
   expect(requests.slice(2).map(({ version }) => version)).toEqual([0, 1, 2, 3]);
 });
 
-it('a provider’s count is reported beside our own of the same request', async () => {
+it('the event of a model call has the provider’s token count and turnfold’s own for the same request', async () => {
   const usage = { inputTotal: 60, output: 5, outputKept: 5 };
   const world = await Fixture.open({ model: scriptedModel({ decide: () => ({ content: 'there', usage }) }) });
   await world.accept('t1', 'Hi');

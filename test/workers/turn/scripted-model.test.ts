@@ -16,7 +16,7 @@ function request(content: string, signal = new AbortController().signal): ModelR
   };
 }
 
-it('the scripted model answers the expected calls in order and completes what a script leaves out', async () => {
+it('the scripted model answers the expected calls in order, and fills in fields that the script leaves out', async () => {
   const usage = { inputTotal: 1, output: 2, outputKept: 2 };
   const model = scriptedModel({
     steps: [
@@ -47,7 +47,7 @@ it.each([
   expect(failed).toMatchObject({ name: 'ModelError', kind: 'fatal', message: expect.stringMatching(why) });
 });
 
-it('the scripted model fails on a call too many and on calls too few', async () => {
+it('the scripted model fails if it gets more or fewer calls than its script has', async () => {
   const model = scriptedModel({ steps: [{ answer: {} }] });
   expect(() => model.assertDone()).toThrow('1 of 1 steps were not used');
   await model.generate(request('one'));
@@ -58,7 +58,7 @@ it('the scripted model fails on a call too many and on calls too few', async () 
   });
 });
 
-it('the scripted model throws the error of the script, waits for its promise, and rejects with the reason of an abort', async () => {
+it('the scripted model throws a scripted error, waits for a scripted promise, and rejects with the reason of an abort', async () => {
   const gate = Promise.withResolvers<{ content: string }>();
   const busy = new ModelError('retry', 'busy', { retryAt: 5 });
   const model = scriptedModel({
@@ -76,7 +76,7 @@ it('the scripted model throws the error of the script, waits for its promise, an
   await expect(model.generate(request('four', work.signal))).rejects.toBe(reason);
 });
 
-it('the scripted model streams its text word by word, or as scripted', async () => {
+it('the scripted model streams its text word by word, or in scripted pieces', async () => {
   async function* bring(): AsyncGenerator<string> {
     yield* ['It ', 'is ', 'blue.'];
   }
@@ -93,7 +93,7 @@ it('the scripted model streams its text word by word, or as scripted', async () 
   expect(told).toEqual([]);
 });
 
-it('the scripted model decides by the request, any number of times', async () => {
+it('the scripted model can compute each answer from its request, for any number of requests', async () => {
   const model = scriptedModel({
     profile: { id: 'small', windowTokens: 100 },
     decide: ({ messages }) => ({ content: messages.at(-1)?.content ?? '' }),

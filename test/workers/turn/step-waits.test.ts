@@ -62,13 +62,13 @@ it.each<{ events: WaitEvent[]; state: Partial<StepWaits>; mark: string }>([
     state: { threshold: 'used', rollback: 'used' },
     mark: 'rollback-model-2',
   },
-])('a step that met $events records the mark $mark last', ({ events, state, mark }) => {
+])('after the events $events, a model step records the wait marker $mark last', ({ events, state, mark }) => {
   const { waits, marks } = applyAll(events);
   expect(waits).toEqual({ ...FRESH, ...state });
   expect(marks.at(-1)).toBe(mark);
 });
 
-it('the waits of a step are restored from their marks, whatever other steps are recorded', () => {
+it('the waits of a model step are computed from its own marker records only', () => {
   const event = constantFrom<WaitEvent>('size_refused', 'rolled_back', 'pass_settled', 'pass_unsettled', 'retry_due');
   assertProperty(
     property(array(event, { maxLength: 12 }), array(event, { maxLength: 12 }), (events, ofOther) => {
@@ -89,7 +89,7 @@ it.each<{ events: WaitEvent[]; threshold: boolean; overflow: boolean; waited: bo
   { events: ['pass_settled', 'rolled_back'], threshold: true, overflow: true, waited: true },
   { events: ['pass_settled', 'rolled_back', 'pass_settled'], threshold: false, overflow: true, waited: true },
 ])(
-  'a step that met $events may wait for a pass for a threshold: $threshold, for a refused size: $overflow',
+  'after the events $events, a model step may wait for a compaction pass at a threshold: $threshold, after a refused size: $overflow',
   (expected) => {
     const { waits } = applyAll(expected.events);
     expect(mayWaitForPass(waits, 'threshold')).toBe(expected.threshold);
@@ -98,13 +98,13 @@ it.each<{ events: WaitEvent[]; threshold: boolean; overflow: boolean; waited: bo
   },
 );
 
-it('the marks of waits do not count as model or tool calls of the turn', () => {
+it('marker records of waits do not count as model or tool calls of the turn', () => {
   const keys = ['model-1', 'tool-c2_0', 'tool-c2_1', ...applyAll(['retry_due', 'pass_settled', 'rolled_back']).marks];
   const steps = new Map(keys.map((key) => [key, RECORD]));
   expect([countModelSteps(steps), countSteps(steps)]).toEqual([1, 3]);
 });
 
-it('the deadline of a wait is 7 days for calls unless the tool sets its own, and 20 s for a pass', () => {
+it('a turn waits 7 days for a tool result, unless the tool sets its own deadline, and 20 s for a compaction pass', () => {
   const tool = { name: 'ask', description: '', input: z.object({}) };
   const call = { id: 'c2_0', name: 'ask', arguments: '{}' };
   const usual = readCallWait(call, [tool]);
@@ -118,19 +118,19 @@ it('the deadline of a wait is 7 days for calls unless the tool sets its own, and
 const waitMs = (retries: number, retryAfterMs?: number): number =>
   waitForRetry({ step: 'model-1', retries }, retryAfterMs).waitMs;
 
-it('the wait for a retry doubles from 1 s to 60 s if the provider names no time', () => {
+it('the retry delay of a model call doubles from 1 s to 60 s if the provider names no time', () => {
   const seconds = [0, 1, 2, 3, 4, 5, 6, 7, 19].map((retries) => waitMs(retries) / 1_000);
   expect(seconds).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
 });
 
-it('the wait for a retry is never shorter than the provider asks, nor than our own backoff', () => {
+it('the retry delay of a model call is never shorter than the provider asks, nor than turnfold’s own delay', () => {
   expect(waitMs(0, 3_000)).toBe(3_000);
   expect(waitMs(5, 300_000), 'later than our longest').toBe(300_000);
   expect(waitMs(0, -3_000), 'never at once').toBe(1_000);
   expect(waitMs(5, 3_000)).toBe(32_000);
 });
 
-it('the waits for retries outlast an outage of minutes, even if the provider asks for early retries', () => {
+it('the retry delays of a model call outlast an outage of minutes, even if the provider asks for early retries', () => {
   const waits = Array.from({ length: TURN_LIMITS.maxSuspensions }, (_, retries) => waitMs(retries, 300));
   expect(waits.reduce((sum, ms) => sum + ms, 0)).toBe(903_000);
 });

@@ -68,7 +68,7 @@ function expectHandedBack(world: Fixture, isCutOff: boolean): void {
   expect(world.shutdown.cutOff).toBe(isCutOff ? 1 : 0);
 }
 
-it('a worker that stops lets a model call in flight end in time, and settles the turn by its answer', async () => {
+it('a stopping worker lets a model call in flight end before the deadline, and completes the turn with its answer', async () => {
   const held = heldModel();
   const { world, delivery } = await openTurn({ model: held.model });
   await held.called;
@@ -80,7 +80,7 @@ it('a worker that stops lets a model call in flight end in time, and settles the
   expect(world.shutdown.cutOff).toBe(0);
 });
 
-it('a worker that stops starts no tool after a model call, and hands the turn back between the two', async () => {
+it('a stopping worker starts no tool after a model call, and hands the turn back', async () => {
   const held = heldModel([CALLS, { content: 'done' }]);
   const pay = heldTool();
   const { world, delivery } = await openTurn({ model: held.model, tools: [pay.tool] });
@@ -97,7 +97,7 @@ it('a worker that stops starts no tool after a model call, and hands the turn ba
   expect(await world.countTimers()).toBe(2);
 });
 
-it('a worker that stops aborts a model call that goes on for too long, and hands the turn back', async () => {
+it('a stopping worker aborts a model call that takes too long, and hands the turn back', async () => {
   const held = heldModel([{ content: 'never' }], USAGE);
   const { world, delivery } = await openTurn({ model: held.model });
   await held.called;
@@ -109,7 +109,7 @@ it('a worker that stops aborts a model call that goes on for too long, and hands
   expect(await world.view('t1')).toMatchObject({ state: 'queued' });
 });
 
-it('a worker that stops hands back a turn whose model ignores its signal', async () => {
+it('a stopping worker hands back a turn whose model ignores the abort signal', async () => {
   const scripted = scriptedModel({ steps: [] });
   const model: Model = { profile: scripted.profile, generate: () => new Promise(() => undefined) };
   const { world, delivery } = await openTurn({ model });
@@ -121,7 +121,7 @@ it('a worker that stops hands back a turn whose model ignores its signal', async
   expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'stopped' }]);
 });
 
-it('a worker that stops records a tool that ends within the deadline, and starts no model call after it', async () => {
+it('a stopping worker records the result of a tool that ends before the deadline, and starts no model call after it', async () => {
   const pay = heldTool();
   const model = scriptedModel({ steps: [{ answer: CALLS }] });
   const { world, delivery } = await openTurn({ model, tools: [pay.tool] });
@@ -134,7 +134,7 @@ it('a worker that stops records a tool that ends within the deadline, and starts
   expect(world.log.at(-1)).toMatchObject({ role: 'tool', content: 'paid' });
 });
 
-it('a worker that stops records a tool that answers after its signal aborted', async () => {
+it('a stopping worker records the result of a tool that answers after its signal was aborted', async () => {
   const pay = heldTool('answers');
   const model = scriptedModel({ steps: [{ answer: CALLS }] });
   const { world, delivery } = await openTurn({ model, tools: [pay.tool] });
@@ -147,7 +147,7 @@ it('a worker that stops records a tool that answers after its signal aborted', a
 });
 
 it.each(['throws', 'ignores'] as const)(
-  'a worker that stops leaves the outcome of a tool open that %s at its signal',
+  'a stopping worker records no outcome of a tool that %s when its signal is aborted',
   async (how) => {
     const pay = heldTool(how);
     const model = scriptedModel({ steps: [{ answer: CALLS }, { answer: { content: 'done' } }] });
@@ -164,7 +164,7 @@ it.each(['throws', 'ignores'] as const)(
   },
 );
 
-it('a worker that stops keeps the result of a tool if another call is cut off', async () => {
+it('a stopping worker records the result of one tool even if it aborts another tool', async () => {
   const both = { toolCalls: ['pay', 'ask'].map((name) => ({ id: name, name, arguments: {} })) };
   const pay = heldTool('answers');
   const stuck = heldTool('throws');
@@ -178,7 +178,7 @@ it('a worker that stops keeps the result of a tool if another call is cut off', 
   expect(world.log.filter(({ role }) => role === 'tool')).toMatchObject([{ content: 'paid at the last moment' }]);
 });
 
-it('a worker that stops takes no further turn from its mailbox or from another delivery', async () => {
+it('a stopping worker claims no further turn of the same or of another conversation', async () => {
   const held = heldModel();
   const world = await Fixture.open({ model: held.model });
   for (const turn of ['t1', 't2']) await world.accept(turn, 'Hi');
@@ -194,7 +194,7 @@ it('a worker that stops takes no further turn from its mailbox or from another d
   expect(world.db.find(ref)?.owner).toBeUndefined();
 });
 
-it('a worker that stops loses a turn that was canceled meanwhile, and adds no wake for it', async () => {
+it('a stopping worker adds no wake for a turn that was canceled meanwhile', async () => {
   const held = heldModel();
   const { world, delivery } = await openTurn({ model: held.model });
   await held.called;

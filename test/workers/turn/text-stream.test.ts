@@ -45,7 +45,7 @@ async function listenToTurn(world: Fixture): Promise<TextProgress[]> {
   return assembler.take();
 }
 
-it('a text stream is published at once, then every 50 ms, and at its end', async () => {
+it('a worker publishes a model’s streamed text at once, then every 50 ms, and at its end', async () => {
   const { stream, timers, published, pieces } = openStream();
   stream.add('a');
   expect(pieces()).toEqual(['a']);
@@ -73,7 +73,7 @@ it('a text stream is published at once, then every 50 ms, and at its end', async
   );
 });
 
-it('a text stream is published as soon as it is long', () => {
+it('a worker publishes a model’s streamed text without a delay when much text is waiting', () => {
   const { stream, pieces } = openStream();
   stream.add('a');
   stream.add('x'.repeat(PUBLISH_CHARACTERS - 1));
@@ -83,7 +83,7 @@ it('a text stream is published as soon as it is long', () => {
   stream.end();
 });
 
-it('a text stream begins again if another model answers, and unpublished text of the first is dropped', async () => {
+it('a text stream starts again at offset 0 if another model of the chain answers, and drops unpublished text of the first', async () => {
   const { stream, timers, published } = openStream();
   stream.add('I have ');
   stream.add('deleted');
@@ -98,7 +98,7 @@ it('a text stream begins again if another model answers, and unpublished text of
   ]);
 });
 
-it('a text stream is not withdrawn if none was published or if the stream has ended', () => {
+it('a text stream publishes no restart if no text was published or if the stream has ended', () => {
   const { stream, pieces } = openStream();
   stream.restart();
   stream.add('a');
@@ -107,7 +107,7 @@ it('a text stream is not withdrawn if none was published or if the stream has en
   expect(pieces()).toEqual(['a']);
 });
 
-it('a text stream is dropped if Redis does not answer, and the offsets show the gap', async () => {
+it('streamed text is dropped while Redis does not answer, and the offsets of later text show the gap', async () => {
   const answered = Promise.withResolvers<void>();
   const { stream, timers, published } = openStream(() => answered.promise);
   const tell = async (): Promise<void> => {
@@ -124,7 +124,7 @@ it('a text stream is dropped if Redis does not answer, and the offsets show the 
 });
 
 it.each(['before', 'after'])(
-  'a text stream stops after a failed publication, noticed %s the end of the text, and reports the failure once',
+  'a text stream stops after a publication fails, %s the end of the text, and reports the failure once',
   async (when) => {
     const error = new Error('NOPERM');
     const { stream, timers, published, events } = openStream(() => Promise.reject(error));
@@ -165,7 +165,7 @@ it('a turn streams the text of each of its model steps', async () => {
   expect(await world.countTimers()).toBe(0);
 });
 
-it('a turn is answered though its text cannot be published', async () => {
+it('a turn is completed even if its streamed text cannot be published', async () => {
   const world = await Fixture.open({
     model: scriptedModel({ decide: () => ({ content: 'It is blue.' }) }),
     wrap: (ports) => ({ ...ports, texts: { publishText: () => Promise.reject(new Error('NOPERM')) } }),
@@ -176,7 +176,7 @@ it('a turn is answered though its text cannot be published', async () => {
   expect(world.eventsOf('worker_failed')).toHaveLength(1);
 });
 
-it('a turn does not wait for listeners', async () => {
+it('a turn does not wait for the listeners of its streamed text', async () => {
   const world = await Fixture.open({
     model: scriptedModel({ decide: () => ({ content: 'It is blue.' }) }),
     wrap: (ports) => ({ ...ports, texts: { publishText: () => new Promise<void>(() => undefined) } }),
@@ -186,7 +186,7 @@ it('a turn does not wait for listeners', async () => {
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
 });
 
-it('a turn streams a repeated step from its beginning, under a higher epoch', async () => {
+it('a turn streams the text of a repeated step from its beginning, with a higher epoch', async () => {
   let calls = 0;
   async function* cutOff(): AsyncGenerator<string> {
     yield 'It is bl';
@@ -211,7 +211,7 @@ it('a turn streams a repeated step from its beginning, under a higher epoch', as
   ]);
 });
 
-it('a turn withdraws the text of the first model at once if another model of the chain answers without text', async () => {
+it('a turn withdraws a failed model’s streamed text at once, even if the next model of the chain sends no text', async () => {
   const busy = new ModelError('retry', 'busy');
   const first = scriptedModel({ steps: [{ answer: { content: breakOff() } }, { answer: busy }] });
   const call = { name: 'nothing', arguments: {} };
@@ -226,7 +226,7 @@ it('a turn withdraws the text of the first model at once if another model of the
   ]);
 });
 
-it('a turn withdraws the text of the first model if another model of the chain answers', async () => {
+it('a turn withdraws a failed model’s streamed text if another model of the chain answers', async () => {
   const [first, second] = [{ content: breakOff() }, { content: 'Nothing was deleted.' }].map((answer) =>
     scriptedModel({ decide: () => answer }),
   );

@@ -29,7 +29,7 @@ function stateOf(tokens: number, state: Partial<ConversationState> = {}): Conver
   };
 }
 
-it('the threshold check before a step sends below every threshold', () => {
+it('the check before a model step sends the request if the context is below every threshold', () => {
   expect(decideStep(agentWith(), stateOf(7_649), true)).toMatchObject({
     kind: 'send',
     reasons: [],
@@ -37,7 +37,7 @@ it('the threshold check before a step sends below every threshold', () => {
   });
 });
 
-it('the threshold check before a step requests a soft pass and sends, from the threshold on', () => {
+it('the check before a model step sends the request and requests a compaction pass from the soft threshold on', () => {
   expect(decideStep(agentWith(), stateOf(7_650), true)).toMatchObject({ kind: 'send', reasons: ['ratio'] });
   const counted = agentWith({ turnThreshold: 5, messageThreshold: 10 });
   expect(decideStep(counted, stateOf(100), true)).toMatchObject({
@@ -51,49 +51,49 @@ it.each([
   ['a pass is in progress', { passId: 'p' }],
   ['an evaluation found nothing below a larger size', { backoff: { ...NO_BACKOFF, nothingBelowTokens: 7_701 } }],
   ['a backoff after passes without gain holds', { backoff: { ...NO_BACKOFF, noGainBelowTokens: 7_701 } }],
-])('the threshold check before a step requests no soft pass if %s', (_, state) => {
+])('the check before a model step requests no compaction pass over a soft threshold if %s', (_, state) => {
   expect(decideStep(agentWith(), stateOf(7_700, state), true)).toMatchObject({ kind: 'send', reasons: [] });
 });
 
-it('the threshold check before a step requests a pass again above the size that ends the backoff', () => {
+it('the check before a model step requests a compaction pass again when the context is large enough to end the backoff', () => {
   const state = stateOf(7_701, { backoff: { ...NO_BACKOFF, nothingBelowTokens: 7_701 } });
   expect(decideStep(agentWith(), state, true)).toMatchObject({ reasons: ['ratio'] });
 });
 
-it('the threshold check before a step waits from the hard limit on, even during a backoff', () => {
+it('the check before a model step makes the turn wait for a compaction pass from the hard limit on, even during a backoff', () => {
   const shut = { backoff: { ...NO_BACKOFF, nothingBelowTokens: 99_999, noGainBelowTokens: 99_999 }, passId: 'p' };
   const decision = decideStep(agentWith(), stateOf(8_280, shut), true);
   expect(decision).toMatchObject({ kind: 'wait', reasons: ['ratio', 'hard_limit'] });
 });
 
-it('the threshold check before a step waits if the upper bound exceeds the window, though the mean does not', () => {
+it('the check before a model step makes the turn wait if the upper bound exceeds the window, even if the mean does not', () => {
   expect(decideStep(agentWith({ hardRatio: 1 }, 1.2), stateOf(7_600), true)).toMatchObject({ kind: 'wait' });
 });
 
-it('the threshold check before a step waits once, then sends a request that fits without a pass and refuses one that does not', () => {
+it('the check before a model step makes the turn wait only once, and then sends a request that fits and refuses one that does not', () => {
   expect(decideStep(agentWith(), stateOf(9_000), false)).toMatchObject({ kind: 'send', reasons: [] });
   expect(decideStep(agentWith(), stateOf(9_001), false)).toMatchObject({ kind: 'refuse' });
 });
 
-it('the threshold check before a step never asks while compaction is off, sends a request that fits and refuses one that does not', () => {
+it('the check before a model step requests no compaction pass while compaction is off, and refuses a request that exceeds the window', () => {
   const off = agentWith({ enabled: false });
   expect(decideStep(off, stateOf(9_000), true)).toMatchObject({ kind: 'send', reasons: [] });
   expect(decideStep(off, stateOf(9_001), true)).toMatchObject({ kind: 'refuse' });
 });
 
-it('the threshold check before a step keeps the hard limit in manual mode', () => {
+it('the check before a model step applies the hard limit even in mode manual', () => {
   const manual = agentWith({ mode: 'manual', turnThreshold: 1 });
   expect(decideStep(manual, stateOf(8_000), true)).toMatchObject({ kind: 'send', reasons: [] });
   expect(decideStep(manual, stateOf(8_280), true)).toMatchObject({ kind: 'wait', reasons: ['hard_limit'] });
 });
 
-it('the threshold check after a turn counts the end of the turn as a reason if the policy says so', () => {
+it('the check after a turn requests a compaction pass at the turn’s end if the policy sets onTurnEnd', () => {
   expect(decideTurnEnd(agentWith(), stateOf(100))).toEqual({ reasons: [] });
   expect(decideTurnEnd(agentWith({ onTurnEnd: true }), stateOf(100))).toEqual({ reasons: ['turn_end'] });
   expect(decideTurnEnd(agentWith({ onTurnEnd: true }), stateOf(7_650))).toEqual({ reasons: ['ratio', 'turn_end'] });
 });
 
-it('the threshold check after a turn requests no pass during a pass or a backoff', () => {
+it('the check after a turn requests no compaction pass during an open pass or a backoff', () => {
   expect(decideTurnEnd(agentWith({ onTurnEnd: true }), stateOf(100, { passId: 'p' }))).toEqual({ reasons: [] });
   const shut = { backoff: { ...NO_BACKOFF, nothingBelowTokens: 9_000 } };
   expect(decideTurnEnd(agentWith(), stateOf(8_500, shut))).toEqual({ reasons: [], backoff: 'nothing_to_do' });

@@ -29,11 +29,11 @@ function refused(outcome: string, text: RegExp) {
   return { kind: 'answer', outcome, output: { isError: true, content: expect.stringMatching(text) } };
 }
 
-it('an open call is run with the parsed input', () => {
+it('an open tool call is run with its parsed input', () => {
   expect(decide('read')).toMatchObject({ kind: 'run', tool: { name: 'read' }, input: { path: 'a.ts' } });
 });
 
-it('an open call is answered with a list of the tools if its tool is unknown', () => {
+it('a call of an unknown tool is answered with a list of the available tools', () => {
   expect(decide('write')).toMatchObject(refused('unknown_tool', /^unknown_tool: .*"write".*read, pay, remove, ask/));
   expect(decide('write', { tools: [] })).toMatchObject(refused('unknown_tool', /Available tools: none/));
 });
@@ -44,13 +44,13 @@ it.each([
   ['', /^invalid_input: arguments\.path: /],
   ['{"path":"a","lines":[1,"two"]}', /^invalid_input: arguments\.lines\[1\]: /],
   ['[]', /^invalid_input: arguments: /],
-])('an open call is answered by an error that names the field for the arguments %j', (text, why) => {
+])('a tool call with the arguments %j is answered by an error that names the invalid field', (text, why) => {
   expect(decide('read', {}, text)).toMatchObject(refused('invalid_input', why));
   expect(decide('remove', {}, text), 'and needs no approval').toMatchObject(refused('invalid_input', why));
   expect(decide('ask', {}, text), 'and waits for nobody').toMatchObject(refused('invalid_input', why));
 });
 
-it('an open call is answered, not thrown, if its schema throws', () => {
+it('a tool call is answered with an error if the schema of the tool throws', () => {
   const broken = z.object({}).refine(() => {
     throw new Error('broken');
   });
@@ -58,17 +58,17 @@ it('an open call is answered, not thrown, if its schema throws', () => {
   expect(decide('read', { tools: [tool] }, '{}')).toMatchObject(refused('invalid_input', /schema threw an error/));
 });
 
-it('an open call is run again after a crash, unless its tool must not', () => {
+it('a tool call is run again after a crash, unless its tool must not run twice', () => {
   expect(decide('read', { steps: started })).toMatchObject({ kind: 'run' });
   expect(decide('pay', { steps: started })).toMatchObject(refused('outcome_unknown', /may have taken effect/));
   expect(decide('pay')).toMatchObject({ kind: 'run' });
 });
 
-it('a call that needs approval waits for the decision', () => {
+it('a tool call that needs approval waits for a decision', () => {
   expect(decide('remove')).toEqual({ kind: 'wait', for: 'approval' });
 });
 
-it('a call that needs approval runs when it is approved, again after a crash', () => {
+it('a tool call that needs approval runs when it is approved, and runs again after a crash', () => {
   const answers = new Map([['c2_0', '{"approved":true}']]);
   expect(decide('remove', { answers })).toMatchObject({ kind: 'run' });
   expect(decide('remove', { answers, steps: started })).toMatchObject({ kind: 'run' });
@@ -79,28 +79,28 @@ it.each([
   ['{"approved":false}', /^denied: the call was not approved$/],
   ['{"approved":"yes"}', /^denied: the decision on the approval could not be read$/],
   ['yes', /^denied: the decision on the approval could not be read$/],
-])('a call that needs approval is denied by %s', (text, why) => {
+])('a tool call that needs approval is denied by the decision %s', (text, why) => {
   expect(decide('remove', { answers: new Map([['c2_0', text]]) })).toMatchObject(refused('denied', why));
 });
 
-it('a call that needs approval is denied past its deadline, and only its own', () => {
+it('a tool call that needs approval is denied after its own deadline, and not after that of another call', () => {
   expect(decide('remove', waitedFor('approval', false))).toMatchObject(refused('denied', /deadline/));
   expect(decide('remove', waitedFor('approval', false, ['c9_9']))).toMatchObject({ kind: 'wait' });
   expect(decide('remove', waitedFor('tools', false))).toMatchObject({ kind: 'wait' });
 });
 
-it('a tool without run waits for its result from outside, and needs no approval', () => {
+it('a call of a tool without run waits for a result from a caller, and needs no approval', () => {
   expect(decide('ask')).toEqual({ kind: 'wait', for: 'tools' });
 });
 
-it('a tool without run gets the result that came from outside', () => {
+it('a call of a tool without run gets the result that a caller sent', () => {
   const answers = new Map([['c2_0', '{"content":"blue"}']]);
   expect(decide('ask', { answers })).toEqual({ kind: 'answer', outcome: 'done', output: { content: 'blue' } });
   const failed = new Map([['c2_0', '{"content":"nobody there","isError":true}']]);
   expect(decide('ask', { answers: failed })).toMatchObject({ outcome: 'failed', output: { isError: true } });
 });
 
-it('a tool without run is answered with an error if the result from outside is unreadable', () => {
+it('a call of a tool without run is answered with an error if the caller’s result is unreadable', () => {
   const unreadable = ['blue', '{"text":"blue"}', 'null'];
   for (const text of unreadable) {
     const answers = new Map([['c2_0', text]]);
@@ -108,7 +108,7 @@ it('a tool without run is answered with an error if the result from outside is u
   }
 });
 
-it('a tool without run times out past its deadline, but a result that came in time counts', () => {
+it('a call of a tool without run times out at its deadline, unless a result arrived before', () => {
   expect(decide('ask', waitedFor('tools', false))).toMatchObject(refused('timeout', /deadline/));
   const answers = new Map([['c2_0', '{"content":"blue"}']]);
   expect(decide('ask', { ...waitedFor('tools', false), answers })).toMatchObject({ outcome: 'done' });

@@ -22,7 +22,7 @@ function erroneous(content: RegExp): unknown {
   return expect.objectContaining({ role: 'tool', isError: true, content: expect.stringMatching(content) });
 }
 
-it('a tool round gives calls the ids of the log, keeps the provider’s, and shows the model its results', async () => {
+it('a turn gives tool calls ids that are unique in the log, keeps the provider’s ids, and sends the results to the model', async () => {
   const model = scriptedModel({
     steps: [
       { answer: calls(['read', 'a'], ['read', 'b']) },
@@ -47,7 +47,7 @@ it('a tool round gives calls the ids of the log, keeps the provider’s, and sho
   model.assertDone();
 });
 
-it('a tool round describes its tools to the model by their schemas', async () => {
+it('a turn describes its tools to the model by their schemas', async () => {
   const model = scriptedModel({
     decide: ({ tools }) => {
       expect(tools).toMatchObject([
@@ -63,7 +63,7 @@ it('a tool round describes its tools to the model by their schemas', async () =>
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
 });
 
-it('a tool round runs at most 64 of its calls at a time', async () => {
+it('a turn runs at most 64 tool calls at the same time', async () => {
   let running = 0;
   let most = 0;
   const counted = defineTool({
@@ -87,7 +87,7 @@ it('a tool round runs at most 64 of its calls at a time', async () => {
   expect(most).toBe(64);
 });
 
-it('a tool round runs its calls in parallel and records each as soon as it has its result', async () => {
+it('a turn runs tool calls in parallel, and records each result at once', async () => {
   const gates = new Map(['a', 'b'].map((path) => [path, Promise.withResolvers<string>()]));
   const gated = defineTool({
     name: 'read',
@@ -114,7 +114,7 @@ it('a tool round runs its calls in parallel and records each as soon as it has i
   expect(world.log.at(-1)?.content).toBe('done');
 });
 
-it('a tool round answers calls that cannot be run, and the turn goes on', async () => {
+it('a turn answers tool calls that cannot be run with errors, and continues', async () => {
   const failing = defineTool({
     name: 'fail',
     description: '',
@@ -148,7 +148,7 @@ it('a tool round answers calls that cannot be run, and the turn goes on', async 
   ]);
 });
 
-it('a tool gets its idempotency key, and ends at its deadline though it ignores its signal', async () => {
+it('a tool call gets an idempotency key, and ends at its deadline even if it ignores its signal', async () => {
   const contexts: ToolContext[] = [];
   const hanging = defineTool({
     name: 'hang',
@@ -181,7 +181,7 @@ it('a tool gets its idempotency key, and ends at its deadline though it ignores 
 });
 
 it.each([true, false])(
-  'a tool round clips a large result before it enters the log and keeps the whole text for recall: %s',
+  'a turn clips a large tool result before it enters the log, and stores the full text if the agent has recall: %s',
   async (recall) => {
     const text = Array.from({ length: 500 }, (_, line) => `line ${line}`).join('\n');
     const large = defineTool({
@@ -207,7 +207,7 @@ it.each([true, false])(
   },
 );
 
-it('a tool round records a turn of 100 calls step by step', async () => {
+it('a turn of 100 tool calls records each step at once', async () => {
   const lengths: number[] = [];
   const model = scriptedModel({
     decide: ({ messages }) => {
@@ -231,7 +231,7 @@ it('a tool round records a turn of 100 calls step by step', async () => {
   expect(world.log).toHaveLength(202);
 });
 
-it('the step limit fails the turn before a model call too many', async () => {
+it('a turn fails at its step limit before it calls the model once too often', async () => {
   const model = scriptedModel({ decide: () => calls(['read', 'a']) });
   const world = await Fixture.open({ model, tools: [read] as Tool[], maxSteps: 4 });
   await world.accept('t1', 'Go.');
@@ -244,7 +244,7 @@ it('the step limit fails the turn before a model call too many', async () => {
   expect(world.log).toHaveLength(5);
 });
 
-it('the step limit fails the turn before calls too many, runs none of them, and leaves no open round', async () => {
+it('a turn whose tool calls would exceed its step limit fails, runs none of these calls, and closes the tool round', async () => {
   let runs = 0;
   const counting = defineTool({
     name: 'read',
@@ -279,7 +279,7 @@ const remove = defineTool({
 });
 const tools = [read, ask, remove] as Tool[];
 
-it('calls that wait for an approval or an outside result suspend the turn once the others have their results, and wait until all are answered', async () => {
+it('a turn is suspended for open approvals and outside results after its other tool calls have results, until all are answered', async () => {
   const model = roundsOf(calls(['ask', 'a'], ['read', 'b'], ['ask', 'c']));
   const world = await Fixture.open({ model, tools });
   const told = () => world.eventsOf('tool_called').map(({ name }) => name);
@@ -310,7 +310,7 @@ it('calls that wait for an approval or an outside result suspend the turn once t
   expect(await world.countTimers()).toBe(0);
 });
 
-it('calls that wait for an approval or an outside result are answered by a timeout past the deadline if they have no result', async () => {
+it('a tool call that waits for an outside result is answered by a timeout after its deadline', async () => {
   const world = await Fixture.open({ model: roundsOf(calls(['ask', 'a'], ['ask', 'b'])), tools });
   await world.accept('t1', 'Go.');
   await world.deliver();
@@ -324,7 +324,7 @@ it('calls that wait for an approval or an outside result are answered by a timeo
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
 });
 
-it('calls that wait for an approval or an outside result run if approved and are denied otherwise, before the turn waits for outside results', async () => {
+it('approved tool calls run and others are denied before the turn waits for outside results', async () => {
   const model = roundsOf(calls(['remove', 'a'], ['ask', 'b'], ['remove', 'c']));
   const world = await Fixture.open({ model, tools });
   await world.accept('t1', 'Go.');
@@ -344,7 +344,7 @@ it('calls that wait for an approval or an outside result run if approved and are
   expect(await world.view('t1')).toMatchObject({ state: 'completed' });
 });
 
-it('calls that wait for an approval or an outside result are answered each at its own deadline, and the turn waits on for the others', async () => {
+it('each tool call that waits for an outside result has its own deadline, and the turn continues to wait for the others', async () => {
   const soon: Tool = { name: 'soon', description: '', input, answerWithinMs: 60_000 };
   const model = roundsOf(calls(['ask', 'a'], ['soon', 'b']));
   const world = await Fixture.open({ model, tools: [...tools, soon] });
@@ -367,7 +367,7 @@ it('calls that wait for an approval or an outside result are answered each at it
   expect(world.log.filter(({ role }) => role === 'tool')).toHaveLength(2);
 });
 
-it('calls that wait for an approval or an outside result are denied past the deadline', async () => {
+it('a tool call that waits for an approval is denied after its deadline', async () => {
   const world = await Fixture.open({ model: roundsOf(calls(['remove', 'a'])), tools });
   await world.accept('t1', 'Go.');
   await world.deliver();

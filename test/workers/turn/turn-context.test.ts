@@ -37,7 +37,7 @@ async function open(system: Agent['system'], options: Partial<FixtureOptions> = 
   return { asked, world };
 }
 
-it('the context of a turn reaches each tool as its own copy, and never the model', async () => {
+it('each tool gets its own copy of the context that a caller passed with the turn, and the model never gets it', async () => {
   const seen: unknown[] = [];
   const run: Tool['run'] = async (_, call) => {
     seen.push(structuredClone(call.context));
@@ -57,7 +57,7 @@ it('the context of a turn reaches each tool as its own copy, and never the model
   expect(JSON.stringify([asked, world.events, world.log])).not.toContain('u1');
 });
 
-it('a system function writes the prompt from the context of its turn, once a turn', async () => {
+it('an agent’s system function writes the prompt from the caller’s context, once per turn', async () => {
   let runs = 0;
   const system: SystemFunction = async ({ user = 'nobody' }) => {
     runs += 1;
@@ -75,7 +75,7 @@ it('a system function writes the prompt from the context of its turn, once a tur
   ]);
 });
 
-it('a turn that continues at another worker keeps the system prompt that was written for it', async () => {
+it('a turn that continues at another worker keeps its system prompt', async () => {
   let runs = 0;
   const { asked, world } = await open(() => `Prompt ${(runs += 1)}.`, { tools: lookTool(undefined as never) });
   await accept(world, 't1');
@@ -87,7 +87,7 @@ it('a turn that continues at another worker keeps the system prompt that was wri
   expect(asked.map(({ system }) => system)).toStrictEqual(['Prompt 1.', 'Prompt 1.']);
 });
 
-it('the size of a request counts the system prompt of its turn, and ignores counts under another prompt', async () => {
+it('the size of a request includes the turn’s system prompt, and ignores token counts under another prompt', async () => {
   const { asked, world } = await open(({ user }) => (user === 'u1' ? 'Guide. '.repeat(200) : 'Guide.'));
   await accept(world, 't1', context);
   await accept(world, 't2');
@@ -118,7 +118,7 @@ it.each([
   });
 });
 
-it('a system function that does not end within a step fails the turn', async () => {
+it('a turn fails if the system function of its agent exceeds the time limit of a step', async () => {
   const { world } = await open(() => new Promise<string>(() => undefined));
   await accept(world, 't1');
   const delivered = world.deliver();

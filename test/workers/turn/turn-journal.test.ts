@@ -73,7 +73,7 @@ async function contentsOf({ journal, context }: ReturnType<typeof openJournal>):
   return (await context.read(journal.conversation)).messages.map(({ content }) => content);
 }
 
-it('a journal adds recorded messages to the context without another read', async () => {
+it('a turn adds the messages that it records to its cached context without reading them again', async () => {
   const open = openJournal();
   expect(await contentsOf(open)).toEqual(['1']);
   const records = [2, 3].map((seq) => open.journal.record(outcomeOf(seq)));
@@ -84,7 +84,7 @@ it('a journal adds recorded messages to the context without another read', async
   expect(open.reads).toEqual(['context']);
 });
 
-it('a journal keeps the newest state and the true order if replies come in another order', async () => {
+it('a turn keeps the newest state and the order of messages if the store’s replies arrive in another order', async () => {
   const open = openJournal();
   await contentsOf(open);
   const records = [2, 3].map((seq) => open.journal.record(outcomeOf(seq)));
@@ -98,7 +98,7 @@ it('a journal keeps the newest state and the true order if replies come in anoth
   expect([...open.journal.steps.keys()].toSorted()).toEqual(['tool-2', 'tool-3']);
 });
 
-it('a journal writes nothing once its turn has ended', async () => {
+it('a turn writes no step after its end', async () => {
   const { journal, keeper, replies } = openJournal();
   const ended = new Error('ended');
   keeper.abort(ended);
@@ -108,14 +108,14 @@ it('a journal writes nothing once its turn has ended', async () => {
   expect(journal.steps.size).toBe(0);
 });
 
-it('a journal loses its turn when the conversation is erased', async () => {
+it('a turn is lost when its conversation is erased', async () => {
   const { journal } = openJournal();
   expect(() => journal.adopt(undefined)).toThrow('gone');
   journal.adopt(stateAt(7));
   expect(journal.conversation.head).toBe(7);
 });
 
-it('a cached context is read again when its version has changed', async () => {
+it('a turn reads its cached context again when another version went live', async () => {
   const { context, reads } = openJournal();
   await context.read(stateAt(1));
   await context.read(stateAt(1));

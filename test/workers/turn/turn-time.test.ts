@@ -36,7 +36,7 @@ async function expectNext(world: Fixture): Promise<void> {
   expect(await world.countTimers()).toBe(0);
 }
 
-it('the timeout of a turn ends a model call, fails the turn, and the next turn runs', async () => {
+it('a turn that reaches its timeout aborts its model call and fails, and the next turn runs', async () => {
   const world = await openWorld({ model: firstThen(() => never) });
   const delivered = world.deliver();
   await settleTasks();
@@ -51,7 +51,7 @@ it('the timeout of a turn ends a model call, fails the turn, and the next turn r
   await expectNext(world);
 });
 
-it('the timeout of a turn ends its tools, and answers the calls that stay open', async () => {
+it('a turn that reaches its timeout aborts its tools and answers the open tool calls with errors', async () => {
   const world = await openWorld({ model: firstThen(() => call), tools: toolOf({ run: () => never }) });
   const delivered = world.deliver();
   await settleTasks();
@@ -66,7 +66,7 @@ it('the timeout of a turn ends its tools, and answers the calls that stay open',
   await expectNext(world);
 });
 
-it('the timeout of a turn includes waits: a wait ends with it, and the turn fails without another step', async () => {
+it('a waiting turn that reaches its timeout fails without another step', async () => {
   const world = await openWorld({ model: firstThen(() => call), tools: toolOf({ needsApproval: true }) });
   await world.timers.advance(50_000);
   await world.deliver();
@@ -78,7 +78,7 @@ it('the timeout of a turn includes waits: a wait ends with it, and the turn fail
   await expectNext(world);
 });
 
-it('the timeout of a turn runs from the first claim on, over all later claims', async () => {
+it('the timeout of a turn runs from the first claim, across all later claims', async () => {
   let retryAt = 0;
   const world = await openWorld({ model: firstThen(() => new ModelError('retry', 'busy', { retryAt })) });
   const startedAt = world.timers.now();
@@ -93,7 +93,7 @@ it('the timeout of a turn runs from the first claim on, over all later claims', 
   await expectNext(world);
 });
 
-it('the timeout of a turn ends no turn that is done in time, and none whose agent sets no timeout', async () => {
+it('a turn completes if it ends before its timeout or if its agent sets no timeout', async () => {
   const done = await openWorld({ model: firstThen(() => ({ content: 'done' })) });
   await done.deliver();
   expect(await done.view('t1')).toMatchObject({ state: 'completed' });
@@ -105,7 +105,7 @@ it('the timeout of a turn ends no turn that is done in time, and none whose agen
   expect((await world.view('t1'))?.waiting?.until).toBe(world.timers.now() + TURN_LIMITS.answerWithinMs);
 });
 
-it('the timeout of a turn does not settle a turn that another worker owns by then', async () => {
+it('a worker does not fail a turn at its timeout if another worker owns the turn by then', async () => {
   const world = await openWorld({ model: firstThen(() => never) });
   const delivered = world.deliver();
   await settleTasks();
