@@ -175,6 +175,6 @@ test('plan reports an unreadable file in one line without a stack', async () => 
   ]) {
     const { code, stdout, stderr } = await runTurnfold(args);
     expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });
-    expect(stderr).toMatch(/^turnfold: not_found: \S+: cannot be read: [a-z ]+ \(E[A-Z]+\)\n$/);
+    expect(stderr).toMatch(/^turnfold: not_found: \S+: cannot be read: [a-z, ]+ \(E[A-Z]+\)\n$/);
   }
 });

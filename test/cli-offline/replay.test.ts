@@ -110,11 +110,11 @@ test('replay without --json prints a table with a sum and a plot for each policy
   expect(stdout.match(/^ +0 [┤┼]/gm)).toHaveLength(2);
 });
 
-test('replay warns that a policy on trial calls no model', async () => {
+test('replay warns that it writes all summaries without a model', async () => {
   const policy = `${POLICY}\nsummarizer:\n  models: [anthropic/claude-haiku-4-5]`;
   const { code, stderr } = await replay([{ id: 'talk', messages: toolTurns(1) }], policy, '--json');
   expect(code).toBe(0);
-  expect(stderr).toContain('a policy on trial calls no model');
+  expect(stderr).toContain('this command calls no model');
 });
 
 test.skipIf(!existsSync(tracePath('tau_airline')))(

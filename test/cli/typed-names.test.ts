@@ -131,8 +131,14 @@ describe('an error names the option or argument that was typed', () => {
   });
 
   test.each([
-    [['w1', 't1', 'c2_0', '--approve'], '--approve: turn t1 waits for a tool result, but an approval was given. Use --content or --file.'],
-    [['a1', 't1', 'c2_0', '--content', 'x'], '--content: turn t1 waits for an approval, but a tool result was given. Use --approve or --deny.'],
+    [
+      ['w1', 't1', 'c2_0', '--approve'],
+      '--approve: turn t1 waits for a tool result, but an approval was given. Use --content or --file.',
+    ],
+    [
+      ['a1', 't1', 'c2_0', '--content', 'x'],
+      '--content: turn t1 waits for an approval, but a tool result was given. Use --approve or --deny.',
+    ],
   ])('answer names the option that the wait of the turn needs: %j', async (args, message) => {
     expect(await refusalOf(['answer', ...args])).toMatchObject({ code: 'invalid_input', message });
   });
