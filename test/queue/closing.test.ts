@@ -3,7 +3,7 @@ import type { TurnHandler } from '../../src/domain/ports/queue.ts';
 import { machineFactor } from '../setup/machine-factor.ts';
 import { conversation, countAll, freeze, startOwnRedis, turnRole, useFixture } from './fixture.ts';
 
-/** A handler that reports its start and ends when the test releases it. */
+/** A job handler that reports its start, and ends when the test releases it. */
 function holdTurn() {
   const entered = Promise.withResolvers<void>();
   const gate = Promise.withResolvers<void>();
@@ -21,7 +21,7 @@ test('a process that closes its queue workers takes no more jobs and waits for t
   const fixture = useFixture();
   const wakes = fixture.openWakes();
   const turn = holdTurn();
-  // One at a time: with a free place, BullMQ may have asked Redis for the next job before the close.
+  // Concurrency 1. If the worker could run more, BullMQ might have asked Redis for the next job before the close.
   const workers = fixture.openWorkers({ turn: { handler: turn.handler, concurrency: 1 } }, { deadlineMs: 20_000 });
   await wakes.wake('turn', conversation('c1'), 'w1');
   await workers.start();
@@ -35,7 +35,7 @@ test('a process that closes its queue workers takes no more jobs and waits for t
   expect(await closing).toBe('closed');
   expect(await workers.close()).toBe('closed');
   expect(turn.seen).toEqual(['c1']);
-  // w1 was completed, w2 is for others.
+  // w1 is completed, and w2 is still there for other workers.
   expect(await countAll(wakes)).toBe(1);
   expect(await wakes.isPending('turn', conversation('c2'), 'w2')).toBe(true);
   expect(fixture.errors).toEqual([]);

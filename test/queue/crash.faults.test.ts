@@ -5,7 +5,7 @@ import { fileURLToPath } from 'node:url';
 import { expect, onTestFinished, test } from 'vitest';
 import { conversation, type Fixture, turnRole, useFixture } from './fixture.ts';
 
-/** Ends when a worker process has taken a wake, and kills that process. */
+/** Waits until a worker process has taken a wake, and kills that process. */
 async function takeAndDie(fixture: Fixture): Promise<void> {
   const script = fileURLToPath(new URL('./hold-turn.ts', import.meta.url));
   const worker = spawn(process.execPath, [script, fixture.url, fixture.namespace], {
@@ -20,7 +20,7 @@ async function takeAndDie(fixture: Fixture): Promise<void> {
 test('the queue delivers a wake again after its worker was killed, even after several kills', async () => {
   const fixture = useFixture();
   await fixture.openWakes().wake('turn', conversation('c1'), 'w1');
-  // Two crashes: with BullMQ's own limit of one the job would fail for good at the second.
+  // Two crashes, because BullMQ's own limit is one: the job would fail for good at the second crash.
   await takeAndDie(fixture);
   await takeAndDie(fixture);
   const seen: string[] = [];

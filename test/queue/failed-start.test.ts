@@ -15,7 +15,8 @@ it('a process that fails to open its queue workers leaves no Redis connection op
     deadlineMs: 100,
   });
   await expect(workers.start()).rejects.toThrow('concurrency');
-  // Redis takes connections in their order: one that was opened before is there, or was.
+  // Redis accepts connections in their order. When this one is accepted, all earlier connections have been accepted as
+  // well.
   const redis = new Redis(server.url);
   onTestFinished(() => redis.disconnect());
   const listConnections = async (): Promise<string[]> =>

@@ -14,7 +14,9 @@ import { childOf, conversation, countAll, type Fixture, useFixture, writesSummar
 const SOON = { timeout: 60_000, interval: 20 };
 const c1 = conversation('c1');
 
-/** Parks each job once, on the children that the test gives it, and notes every delivery. */
+/**
+ * A job handler that makes each job wait once for the child jobs that the test gives it, and records every delivery.
+ */
 function parkOn(children: (delivery: PassDelivery) => ReturnType<typeof childOf>[]) {
   const deliveries: PassDelivery[] = [];
   const handler: PassHandler = async (delivery) => {
@@ -36,11 +38,11 @@ async function startRoles(fixture: Fixture, pass: PassHandler, summarize: Summar
 async function countKeys(fixture: Fixture): Promise<number> {
   const redis = fixture.connect();
   const keys = await redis.keys(`{tq*}.${fixture.namespace}:*`);
-  // Keys of a queue, however many jobs it had.
+  // Without the keys that a queue always has, however many jobs it had.
   return keys.filter((key) => !/:(meta|events|pc|marker|stalled-check|id)$/.test(key)).length;
 }
 
-// 1,200 are added in three transactions.
+// 1,200 child jobs are added in three transactions.
 test.each([0, 1, 5, 200, 1_200])(
   'a compaction pass that waits for %i child jobs is delivered once more when all of them have ended',
   async (width) => {
@@ -122,7 +124,8 @@ test('a summarization job that fails on every attempt returns its failure, and d
   await expect.poll(() => deliveries.map((one) => one.haveChildrenEnded), SOON).toEqual([false, true]);
   await expect.poll(() => countAll(wakes), SOON).toBe(0);
   expect(attempts).toEqual([false, false, true]);
-  // The last one is a handler's bug: handlers answer a failure on the last attempt.
+  // The last error is a bug of the handler: on the last attempt, a handler must return its failure instead of throwing
+  // it.
   expect(fixture.errors).toEqual(
     Array.from({ length: summarizeJob.attempts }, () => ({ where: 'summarization', error: failure })),
   );
@@ -298,7 +301,7 @@ test('a summarization job is delayed by a second, without using an attempt, whil
 
   await expect.poll(() => deliveries.length, SOON).toBe(2);
   expect(isLast).toEqual([false, false, false, false]);
-  // No more than the delays that were asked for: three of them fit in between.
+  // At least the requested delays must have passed. Three of them are between four attempts.
   expect(Date.now() - startedAt).toBeGreaterThanOrEqual(summarizeJob.attempts * IN_FLIGHT_DELAY_MS);
   expect(fixture.errors).toEqual([]);
 });
@@ -322,7 +325,7 @@ test('a provider’s rate limit delays a summarization job until the limit ends,
   expect(asked.map(({ isLastAttempt }) => isLastAttempt)).toEqual([false, false, false, false]);
   expect(new Set(asked.map(({ askedAt }) => askedAt)).size).toBe(1);
   expect(asked[0]?.askedAt).toBeGreaterThanOrEqual(startedAt);
-  // No more than the delays that were asked for.
+  // At least the requested delays must have passed.
   const gaps = asked.slice(1).map(({ at }, index) => at - (asked[index]?.at ?? 0));
   expect(gaps[0]).toBeGreaterThanOrEqual(1_500);
   for (const gap of gaps) expect(gap).toBeGreaterThanOrEqual(IN_FLIGHT_DELAY_MS);

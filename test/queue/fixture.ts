@@ -14,21 +14,20 @@ export interface Fixture {
   readonly url: string;
   readonly shards: number;
   readonly namespace: string;
-  /** Reported errors, oldest first. */
   readonly errors: { readonly error: unknown; readonly where: string }[];
-  /** jobs that were removed because they cannot be read */
+  /** Jobs that a worker removed because their data cannot be read. */
   readonly drops: { readonly queue: string; readonly job: string; readonly error: unknown }[];
-  /** queues whose jobs were found without their worker */
+  /** Queues whose jobs were taken back from a dead worker. */
   readonly reclaims: string[];
   openWakes(options?: { failsFast?: boolean }): OpenWakeQueue;
   openWorkers(roles: QueueWorkersOptions['roles'], options?: { deadlineMs?: number }): QueueWorkers;
-  /** A connection that is closed with the test. */
+  /** Opens a connection that is closed at the end of the test. */
   connect(): Redis;
-  /** BullMQ's own queue, for what our side of it never does */
+  /** Opens a queue of BullMQ itself, for operations that turnfold never does. */
   openRaw(name: QueueName, shard?: number): Queue;
 }
 
-/** Queues of a test's own, closed and removed when it is over. */
+/** Opens queues for one test. They are closed and removed at its end. */
 export function useFixture({ url = inject('redisUrl'), shards = 1 } = {}): Fixture {
   const namespace = `test-${randomUUID()}`;
   const errors: Fixture['errors'] = [];
@@ -40,7 +39,8 @@ export function useFixture({ url = inject('redisUrl'), shards = 1 } = {}): Fixtu
     namespace,
     onError: (error: unknown, where: string) => void errors.push({ error, where }),
   };
-  // A Redis of the test's own goes with the test. Hooks run in the reverse order: the keys go last.
+  // A Redis that only this test uses is removed with the test. Hooks run in reverse order, so the keys are removed
+  // last.
   if (url === inject('redisUrl')) onTestFinished(() => removeKeys(url, `{tq*}.${namespace}:*`));
   return {
     ...shared,
@@ -88,7 +88,7 @@ async function removeKeys(url: string, pattern: string): Promise<void> {
   redis.disconnect();
 }
 
-/** A Redis that the test may stop and kill. Skips the test if none can be started as a process. */
+/** Starts a Redis that the test may stop and kill. Skips the test if no Redis process can be started. */
 export async function startOwnRedis(
   context: TestContext,
   serverArgs: string[] = [],
@@ -104,7 +104,7 @@ function pidOf(redis: LocalRedis): number {
   return redis.pid;
 }
 
-/** Stops the server's process until the end of the test at the latest. */
+/** Stops the server's process (SIGSTOP) until the returned function is called, or until the end of the test. */
 export function freeze(pid: number): () => void {
   process.kill(pid, 'SIGSTOP');
   const thaw = (): void => void process.kill(pid, 'SIGCONT');
@@ -112,7 +112,7 @@ export function freeze(pid: number): () => void {
   return thaw;
 }
 
-/** Workers for turns. `work` is their handler. */
+/** A worker role for turns, with `work` as its job handler. */
 export function turnRole(work: (ref: ConversationRef) => unknown = () => undefined, concurrency = 1) {
   const handler: TurnHandler = async (ref) => {
     await work(ref);
@@ -125,7 +125,7 @@ export function conversation(id: string): ConversationRef {
   return { tenant: '_', id };
 }
 
-/** A child as a pass asks for it. */
+/** A child job as a compaction pass describes it. */
 export function childOf(passId: string, index: number, child = `s-${passId}-${index}`) {
   return {
     child,
@@ -138,7 +138,7 @@ export function childOf(passId: string, index: number, child = `s-${passId}-${in
 
 export const writesSummary: SummarizationHandler = () => Promise.resolve({ status: 'ended', outcome: 'written' });
 
-/** All jobs that are left, in any state. */
+/** Counts all jobs that are left, in any state. */
 export async function countAll(wakes: OpenWakeQueue): Promise<number> {
   return (await wakes.countJobs()).reduce((sum, { count }) => sum + count, 0);
 }

@@ -1,4 +1,4 @@
-// Run as a process of its own by the tests: takes one wake, says so, and never ends it.
+// The tests start this file as a process. It takes one wake, prints that it has, and never ends its job.
 import { once } from 'node:events';
 import { openQueueWorkers } from '../../src/queue/queue-workers.ts';
 

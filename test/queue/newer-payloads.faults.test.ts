@@ -13,16 +13,16 @@ test('a worker takes readable jobs at once while 5,000 jobs of a newer release a
   const ids = Array.from({ length: 5_000 }, (_, at) => `w-newer-${at}`);
   await queue.addBulk(ids.map((jobId) => ({ name: 'turn', data: NEWER, opts: { ...OPTIONS, jobId } })));
   const keys = ids.map((id) => queue.toKey(id));
-  /** Deliveries of all newer jobs so far. */
+  /** Total number of deliveries of all jobs of the newer release. */
   const countDeliveries = async (): Promise<number> => Number(await redis.call('eval', [SUM, keys.length, ...keys]));
-  /** Ordinary job → deliveries of newer jobs before it. */
+  /** For each readable job, the number of deliveries of newer jobs before it. */
   const served = new Map<string, number>();
   const wakes = fixture.openWakes();
   await wakes.wake('turn', conversation('first'), 'w-first');
   await fixture.openWorkers(turnRole(async ({ id }) => served.set(id, await countDeliveries()), 4)).start();
   await expect.poll(() => served.get('first')).toBeDefined();
 
-  // Until each of them has been retried once.
+  // Waits until each of the newer jobs was retried once.
   const ahead: number[] = [];
   let before = await countDeliveries();
   for (let number = 0; before < 2 * ids.length; number += 1) {
@@ -32,10 +32,12 @@ test('a worker takes readable jobs at once while 5,000 jobs of a newer release a
     before = await countDeliveries();
   }
   expect(await queue.getJobCountByTypes('delayed', 'prioritized', 'active'), 'all are left').toBe(ids.length);
-  // Jobs are taken between a count and the wake, and some were in flight. With one priority for all jobs it is thousands.
+  // Some newer jobs are delivered between the count and the wake, and some were in flight. If all jobs had the same
+  // priority, it would be thousands.
   const few = ids.length / 10;
   expect(Math.max(...ahead)).toBeLessThan(few);
-  // Before its first delivery a job is not known to be newer. Each was ahead of the first job once.
+  // A worker recognizes a newer job only at its first delivery, so each was delivered once before the first readable
+  // job.
   expect(served.get('first')).toBeLessThan(ids.length + few);
   expect([fixture.errors, fixture.drops]).toEqual([[], []]);
 });

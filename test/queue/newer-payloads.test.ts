@@ -5,11 +5,11 @@ import { NEWER_PAYLOAD_TRIES, PAYLOAD_VERSION, writeWake } from '../../src/jobs/
 import { DEFAULT_PRIORITY, queuePrefix } from '../../src/jobs/queues.ts';
 import { conversation, type Fixture, turnRole, useFixture } from './fixture.ts';
 
-/** A wake of a later program, which this one cannot read. */
+/** Data of a wake from a newer release, which this release cannot read. */
 const NEWER = { v: PAYLOAD_VERSION + 1, who: ['_', 'c1'] };
 const OPTIONS = { jobId: 'w-1', priority: DEFAULT_PRIORITY, removeOnComplete: true };
 
-/** A worker of that program: it takes what it knows, whatever the version. */
+/** A worker of the newer release. It accepts data of any version. */
 function openNewerWorker({ url, namespace }: Fixture): { readonly seen: unknown[] } {
   const seen: unknown[] = [];
   const connection = new Redis(url, { maxRetriesPerRequest: null });
@@ -32,7 +32,7 @@ test('an old worker leaves a job of a newer release unchanged for a newer worker
   const queue = fixture.openRaw('turn');
   await queue.add('turn', NEWER, OPTIONS);
   await expect.poll(() => queue.getDelayedCount(), { timeout: 60_000, interval: 10 }).toBe(1);
-  // Others go on meanwhile, and who knows it finds it.
+  // Other jobs continue meanwhile, and the newer worker takes the newer job.
   await fixture.openWakes().wake('turn', conversation('c2'), 'w2');
   await expect.poll(() => seen, { timeout: 60_000 }).toEqual(['c2']);
   await old.close();
@@ -45,7 +45,7 @@ test('an old worker removes a job of a newer release that no worker takes, and t
   const fixture = useFixture();
   const queue = fixture.openRaw('turn');
   const job = await queue.add('turn', NEWER, { ...OPTIONS, delay: 600_000 });
-  // As if it had been left to others so often.
+  // Sets the number of attempts as if old workers had delayed the job that often.
   const redis = fixture.connect();
   await redis.hset(queue.toKey(job.id ?? ''), 'ats', NEWER_PAYLOAD_TRIES);
   await job.promote();
@@ -74,7 +74,7 @@ test('a worker takes a readable job before all due jobs of a newer release', asy
   await first.start();
   await expect.poll(() => queue.getDelayedCount(), { timeout: 20_000, interval: 5 }).toBe(ids.length);
   await first.close();
-  // As when their delays end. `promoteJobs` would forget their priority.
+  // Moves the jobs as BullMQ does when their delays end. BullMQ's `promoteJobs` would lose their priority.
   for (const job of await queue.getDelayed(0, ids.length)) await job.promote();
   await fixture.openWakes().wake('turn', conversation('c2'), 'w2');
   const redis = fixture.connect();

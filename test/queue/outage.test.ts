@@ -10,7 +10,7 @@ import { conversation, freeze, startOwnRedis, useFixture } from './fixture.ts';
 const SOON = { timeout: 60_000, interval: 50 };
 const c1: ConversationRef = conversation('c1');
 
-/** How a call failed and how long it took, in ms. */
+/** Measures how a call that adds a wake fails, and after how many ms. */
 async function failWake(wakes: OpenWakeQueue): Promise<{ error: unknown; tookMs: number }> {
   const startedAt = performance.now();
   const error = await wakes.wake('turn', c1, 'w1').then(
@@ -38,7 +38,7 @@ test('every call of a client fails within two seconds if no Redis server listens
     expect(failed.tookMs).toBeLessThan(2_000 * machineFactor());
   }
 
-  // One outage is one report, whatever the attempts to come back.
+  // One outage gives one report, however often the client tries to reconnect.
   expect(fixture.errors).toMatchObject([{ where: 'connection', error: { code: 'redis_unavailable' } }]);
 });
 

@@ -18,7 +18,7 @@ const SOON = { timeout: 60_000, interval: 20 };
 const HOUR_MS = 3_600_000;
 const SECOND_MS = 1_000;
 
-/** Wait in the first shard. Undefined: nothing waits. */
+/** Wait of the oldest job in the first shard. Undefined if no job waits. */
 async function readWait(wakes: OpenWakeQueue, queue: QueueName): Promise<number | undefined> {
   return (await wakes.readShardWaits()).find((wait) => wait.queue === queue && wait.shard === 0)?.waitMs;
 }
@@ -27,7 +27,7 @@ function keyOf(fixture: Fixture, queue: QueueName, name: string): string {
   return `${queuePrefix(0, fixture.namespace)}:${queue}:${name}`;
 }
 
-/** A pass that was asked for an hour ago has come back from its children, and every hand is busy. */
+/** A compaction pass that was requested an hour ago has come back from its child jobs, while all workers are busy. */
 async function bringPassBack(fixture: Fixture, wakes: OpenWakeQueue): Promise<{ readonly backAt: number }> {
   const hold = Promise.withResolvers<void>();
   const summaries = Promise.withResolvers<void>();
@@ -81,7 +81,7 @@ test('the wait of a job counts from the oldest queue event if no event shows whe
   expect(await readWait(wakes, 'compaction')).toBeGreaterThanOrEqual(30 * SECOND_MS);
   expect(await readWait(wakes, 'compaction')).toBeLessThan(60 * SECOND_MS);
 
-  // It entered the queue before what is behind it.
+  // This job entered the queue before the jobs that are behind it.
   const raw = fixture.openRaw('compaction');
   await raw.add('pass', {}, { jobId: 'behind', priority: 10, timestamp: Date.now() - 600 * SECOND_MS });
   expect(await readWait(wakes, 'compaction')).toBeGreaterThanOrEqual(600 * SECOND_MS);
@@ -160,7 +160,7 @@ test('among jobs taken back from dead workers, the first one has the longest wai
   }
   await redis.del(prioritized, events);
   for (const [id, ageMs] of Object.entries(ages)) {
-    // As BullMQ does with a job that it finds without its worker.
+    // Simulates how BullMQ takes back a job from a dead worker.
     await redis.rpush(wait, id);
     await redis.xadd(events, now - ageMs, 'event', 'waiting', 'jobId', id, 'prev', 'active');
   }

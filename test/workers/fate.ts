@@ -1,9 +1,9 @@
 import { BrokenDelivery } from '../../src/workers/turn/turn-errors.ts';
 
-/** A worker's death, seen from inside: from here on none of its requests has an effect. */
+/** Thrown inside a worker that has died. From then on, its requests have no effect. */
 class Crash extends Error {}
 
-/** `after`: the operation took effect, its reply is lost. */
+/** `after`: the operation had its effect, but its reply is lost. */
 export type When = 'before' | 'after';
 
 /** Lets one worker die at its n-th await. */
@@ -13,7 +13,7 @@ export class Fate {
   #awaits = 0;
   #isDead = false;
 
-  /** @param at From 1. With 0 the worker lives. */
+  /** @param at number of the await at which the worker dies, from 1. With 0, the worker does not die. */
   constructor(at = 0, when: When = 'before') {
     this.#at = at;
     this.#when = when;
@@ -34,7 +34,7 @@ export class Fate {
   }
 }
 
-/** Puts the fate of the worker at work between it and every operation of a room. */
+/** Wraps all operations of a port, so that the current worker can die before or after each of them. */
 export function bindRoom<Room extends object>(room: Room, fate: () => Fate): Room {
   return new Proxy(room, {
     get(target, name) {
@@ -45,7 +45,7 @@ export function bindRoom<Room extends object>(room: Room, fate: () => Fate): Roo
   });
 }
 
-/** For a catch: of the dead nothing is heard but that they died. */
+/** For a `catch`: ignores the death of a worker, and throws every other error. */
 export function ignoreCrash(error: unknown): void {
   const met = error instanceof BrokenDelivery ? error.cause : error;
   if (!(met instanceof Crash)) throw error;

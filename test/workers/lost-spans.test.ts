@@ -41,7 +41,7 @@ async function openTraced(model: Model): Promise<Fixture> {
   });
 }
 
-/** Every span that has ended, with its `error.type` where it ended as an error. */
+/** Every ended span, with its `error.type` if it ended as an error. */
 function listErrors(): [name: string, error: unknown][] {
   return exporter.getFinishedSpans().map(({ name, status, attributes }) => {
     const error = attributes['error.type'];

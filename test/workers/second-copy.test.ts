@@ -9,7 +9,8 @@ import { readSummarizerRetryAt } from '../../src/workers/summarization/summariza
 import { openWorld } from '../models/summarizer/fixture.ts';
 import { Fixture } from './turn/fixture.ts';
 
-// As with a command that runs from `src`, and agents that import the package, which is `dist`.
+// Loads the package a second time. In practice a command runs from `src`, and its agents import the package from
+// `dist`.
 vi.resetModules();
 const other = { ...(await import('../../src/domain/errors.ts')), ...(await import('../../src/domain/model.ts')) };
 

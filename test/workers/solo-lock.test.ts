@@ -4,10 +4,10 @@ import { type SoloHold, SoloLock } from '../../src/workers/solo-lock.ts';
 
 const NEVER = new AbortController().signal;
 
-/** Lets what was granted be heard. */
+/** Lets the callbacks of granted locks run. */
 const settle = () => new Promise((resolve) => void setImmediate(resolve));
 
-/** Asks, and answers what was granted so far. */
+/** Asks for the lock, and returns an object that shows when the lock was granted. */
 function ask(lock: SoloLock, isSolo: boolean, signal = NEVER) {
   const asked: { hold?: SoloHold | undefined; isAnswered: boolean } = { isAnswered: false };
   const wait = async (): Promise<void> => {
@@ -121,7 +121,7 @@ test('for any order of events, the process lock runs no work beside an exclusive
         await settle();
         const alone = [...running].filter(({ isAlone }) => isAlone);
         if (alone.length > 0) expect(running.size).toBe(1);
-        // Some work runs while other work waits.
+        // While some work waits, other work must be running.
         if (waiting.size > 0) expect(running.size).toBeGreaterThan(0);
       };
       for (const { kind, which } of events) {

@@ -5,7 +5,7 @@ import type { SpanSubject, Tracing } from '../../src/domain/ports/tracing.ts';
 import { TURN_LIMITS } from '../../src/domain/turn.ts';
 import { FIVE_SEQUENCES, Fixture, ref } from './compaction/fixture.ts';
 
-/** Spans in the order in which they began, each with the one around it. */
+/** Records trace spans in the order in which they began, each with its parent. */
 class RecordedSpans implements Tracing {
   readonly all: { readonly about: SpanSubject; readonly within: TraceParent | undefined; readonly id: TraceParent }[] =
     [];

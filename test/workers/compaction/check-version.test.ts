@@ -22,7 +22,7 @@ const WEIGHT = { tokens: 10, bytes: 40 };
 const raw = (from: number, to: number): Segment => ({ kind: 'raw', from, to, weight: WEIGHT });
 const evicted = (from: number, to: number): Segment => ({ kind: 'evicted', from, to, weight: WEIGHT });
 
-/** Rules that a version of these segments over these messages breaks. */
+/** Returns the rules that a version of the context with these segments would break. */
 async function check(
   messages: readonly Message[],
   segments: readonly Segment[],

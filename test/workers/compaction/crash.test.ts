@@ -4,7 +4,7 @@ import { scriptedModel } from '../../../src/models/scripted.ts';
 import { bindRoom, Fate, ignoreCrash, type When } from '../fate.ts';
 import { type AllPorts, brief, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from './fixture.ts';
 
-/** Time until the next sweep finds due entries. */
+/** ms after which the next sweep finds due entries. */
 const STEP_MS = 5_000;
 const MAX_SWEEPS = 60;
 
@@ -19,7 +19,7 @@ interface Story {
   readonly begin: (world: Fixture) => Promise<void>;
 }
 
-/** A soft pass over five sequences. No summarizer takes the third. */
+/** A soft compaction pass over five sequences. No summarizer can summarize the third. */
 const softPass: Story = {
   begin: async (world) => {
     await world.append(FIVE_SEQUENCES);
@@ -31,7 +31,7 @@ const eviction: Story = { ...softPass, options: { policy: { minSequenceTokens: 5
 
 const profile = { windowTokens: 2_500, outputCapTokens: 500 };
 
-/** A turn over the hard limit: it asks for the pass, waits for it, and is answered. */
+/** A turn over the hard limit requests a compaction pass, waits for it, and is answered. */
 const hardPass: Story = {
   options: {
     profile,
@@ -62,7 +62,9 @@ function bindToFate(fate: () => Fate): (ports: AllPorts) => AllPorts {
   });
 }
 
-/** Takes jobs until nothing is left to do, and sweeps whenever the queue is empty. A living worker follows a dead one. */
+/**
+ * Takes jobs until no work is left, and sweeps whenever the queue is empty. After a worker dies, another one continues.
+ */
 async function play(story: Story, at = 0, when: When = 'before'): Promise<Run> {
   let fate = new Fate();
   let hasCrashed = false;
@@ -103,7 +105,7 @@ async function run(world: Fixture, job: NonNullable<ReturnType<Fixture['queue'][
   }
 }
 
-/** The lasting state, without ids and times. */
+/** The stored state of the conversation, without ids and times. */
 function normalize({ db }: Fixture): unknown {
   const { log, versions, summaries, version, pass, passed, backoff, mailbox, turnRecords } = db.find(ref) ?? {};
   return {
@@ -135,7 +137,7 @@ describe.each(['before', 'after'] as const)('a worker that dies at an await, %s 
         if (!hasCrashed) break;
         const label = `death ${when} await ${at}`;
         expect(normalize(world), label).toEqual(expected);
-        // Only the summary in flight at the crash is paid for twice.
+        // Only the summary that was in flight at the crash is paid for twice.
         expect(summaries, label).toBeLessThanOrEqual(reference.summaries + 1);
       }
       expect(at, 'awaits at which a worker died').toBeGreaterThan(leastAwaits);
@@ -153,7 +155,7 @@ describe.each(['before', 'after'] as const)('a worker that dies at an await, %s 
       const { turns, log } = normalize(world) as { turns: unknown; log: unknown };
       const expected = normalize(reference.world) as { turns: unknown; log: unknown };
       expect({ turns, log }, label).toEqual({ turns: expected.turns, log: expected.log });
-      // Past its deadline the turn takes the pass over, and evicts the sequences without a summary.
+      // After its deadline, the turn takes over the pass and evicts the sequences that have no summary.
       expect(world.version, label).toMatchObject({ strategy: expect.stringMatching(/summarize|evict/) });
       expect(world.version?.tokensAfter, label).toBeLessThanOrEqual(1_000);
       expect(world.db.find(ref)?.pass, label).toBeUndefined();

@@ -43,7 +43,7 @@ it('a compaction pass records its plan before it adds summarization jobs', async
     }),
   });
   await expect(world.deliver()).rejects.toThrow('died here');
-  // The next delivery continues the recorded plan, although it would now plan otherwise.
+  // The next delivery continues with the recorded plan, although a new plan would be different now.
   await world.append('u20 a300 a300 u20 a20');
   world.db.advance(PASS_LIMITS.leaseMs + 1);
   await expect(world.deliver('job2')).rejects.toThrow('died here');
@@ -144,7 +144,8 @@ it('a compaction pass ends as no_reason if its reasons no longer hold, starts a 
   expect(ended).toMatchObject([{ outcome: 'no_reason', strategy: 'none', reasons: [], sequences: 0 }]);
   const { pass, version, backoff, passed } = world.db.find(ref) ?? {};
   expect({ pass, version, passed }).toEqual({ pass: undefined, version: 0, passed: { head: 0, turns: 0 } });
-  // 24 + 2 × 304 + 24 + 24, system 3, framing 3, and a sequence's worth of growth.
+  // Tokens: 24 + 2 × 304 + 24 + 24 for messages, 3 for the system prompt, 3 for framing. The backoff adds one smallest
+  // sequence.
   const shut = { nothingBelowTokens: 686 + 256, appendsBelowMessageTokens: 683 + 256 };
   expect(backoff).toEqual({ ...shut, gainlessPasses: 0, noGainBelowTokens: 0 });
 });

@@ -5,12 +5,15 @@ import { createMemoryClient } from '../../client/memory-client.ts';
 import { Fixture, ref, words } from './fixture.ts';
 
 const MESSAGE_TOKENS = 100;
-/** `minSequenceTokens`: least growth after a pass that found nothing to do, before the next one. */
+/**
+ * `minSequenceTokens`: tokens by which the context must grow after a pass that found nothing to remove, before the next
+ * pass.
+ */
 const STEP_TOKENS = 256;
-/** usable 10,000: `ratio` from 8,500, `hard_limit` from 9,200 */
+/** The usable window is 10,000 tokens, so `ratio` applies from 8,500 and `hard_limit` from 9,200. */
 const PROFILE = { windowTokens: 10_500, outputCapTokens: 500, upperBoundFactor: 1 };
 
-/** A conversation without turns. A client appends its messages. */
+/** A conversation without turns, to which a client appends all messages. */
 class Fed {
   readonly world: Fixture;
   readonly #client: ReturnType<typeof createMemoryClient>;
@@ -64,7 +67,7 @@ describe.each([0, 2_000, 4_000])('a conversation of appended messages, with %d t
     const committed = fed.world.eventsOf('pass_ended').filter(({ outcome }) => outcome === 'committed');
     expect(committed.length).toBeGreaterThan(0);
     expect(Math.max(...looks)).toBeLessThan(8_500 + STEP_TOKENS + MESSAGE_TOKENS);
-    // Three messages are a step. The first message behind a version is evaluated.
+    // Three messages are one step of growth. The first message after a new version is always evaluated.
     expect(looks.length).toBeLessThanOrEqual(130 / 3 + 1 + committed.length);
   });
 
@@ -73,7 +76,7 @@ describe.each([0, 2_000, 4_000])('a conversation of appended messages, with %d t
     while (fed.tokens < 7_000) if ((await fed.append()) !== undefined) await fed.runPass();
     const conversation = fed.world.db.find(ref);
     if (conversation === undefined) throw new Error('no conversation');
-    // The backoff after three passes without gain.
+    // A backoff, as it is after three passes without gain.
     conversation.backoff = { nothingBelowTokens: 0, gainlessPasses: 3, noGainBelowTokens: 9_900 };
     const looks: number[] = [];
     while (fed.world.version === undefined && fed.tokens < 9_900) {

@@ -36,7 +36,10 @@ import { type Child, MemoryQueue } from './memory-queue.ts';
 
 export const ref: ConversationRef = { tenant: '_', id: 'talk' };
 
-/** Five sequences of 608 tokens, each behind a user message of 24. The last two messages are the retention window. */
+/**
+ * Five sequences of 608 tokens, each after a user message of 24 tokens. The last two messages are in the retention
+ * window.
+ */
 export const FIVE_SEQUENCES = 'u20 a300 a300 '.repeat(5).concat('u20 a20');
 
 export type AllPorts = TurnPorts & CompactionPorts & SummarizationPorts & SweeperPorts;
@@ -46,7 +49,7 @@ export interface FixtureOptions {
   readonly model?: Model;
   readonly profile?: Partial<ModelProfile>;
   readonly summarizers?: readonly Summarizer[];
-  /** Wraps the ports of the workers. */
+  /** Wraps the ports that the workers use. */
   readonly wrap?: (ports: AllPorts) => AllPorts;
 }
 
@@ -55,7 +58,7 @@ export function words(count: number): string {
   return ' word'.repeat(count);
 }
 
-/** Writes the same short text for the same range. */
+/** A summarizer that always writes the same short text for the same range. */
 export function brief(id = 'brief'): Summarizer & { readonly requests: SummaryRequest[] } {
   const requests: SummaryRequest[] = [];
   return {
@@ -69,7 +72,7 @@ export function brief(id = 'brief'): Summarizer & { readonly requests: SummaryRe
 }
 
 /**
- * Every worker over the stores in memory. The test controls time, queue, summarizers and events. By default, a pass is wanted
+ * All workers, over stores in memory. The test controls time, queue, summarizers and events. By default, a pass is due
  * from 1,500 tokens. It compacts to 1,000 tokens and keeps the last two messages.
  */
 export class Fixture {
@@ -86,7 +89,7 @@ export class Fixture {
   readonly summarization: SummarizationHandler;
   readonly sweeper: Sweeper;
   summarizers: readonly Summarizer[];
-  /** Policies that a chain of summarizers was created for. */
+  /** Policies for which the worker asked for a chain of summarizers. */
   readonly policies: Policy[] = [];
   #ids = 0;
 
@@ -171,7 +174,7 @@ export class Fixture {
     if (accepted.status === 'accepted' && accepted.needsWake) await this.queue.wake('turn', ref, wake);
   }
 
-  /** Creates a head turn that waits for its pass. */
+  /** Creates a turn that waits for a compaction pass. */
   async waitForPass(reasons: readonly Reason[] = ['manual'], tokens = 20): Promise<void> {
     await this.accept('t1', words(tokens));
     const claim = await this.store.claim(ref, this.nextId(), this.nextId());
@@ -187,7 +190,7 @@ export class Fixture {
     await this.#request({ reasons });
   }
 
-  /** @param refusedTokens upper bound of the request that a provider refused */
+  /** @param refusedTokens upper bound of the tokens of the request that the provider refused */
   async requestOverflow(refusedTokens: number): Promise<void> {
     await this.#request({ reasons: ['overflow'], refusedTokens });
   }
@@ -202,7 +205,7 @@ export class Fixture {
     return this.compaction({ conversation: ref, job, haveChildrenEnded });
   }
 
-  /** Delivers and answers the children that the pass asks for. */
+  /** Delivers the pass, and returns the child jobs that it asks for. */
   async fanOut(job = 'job1'): Promise<readonly Child[]> {
     const result = await this.deliver(job);
     if (result.status !== 'parked') throw new Error('nothing was fanned out');
@@ -214,7 +217,7 @@ export class Fixture {
     return this.summarization({ task, askedAt: this.timers.now(), isLastAttempt });
   }
 
-  /** Runs a whole pass: a delivery, its children, and the delivery after them. */
+  /** Runs a whole pass: a delivery, its summarization jobs, and the delivery after them. */
   async runPass(job = 'job1'): Promise<void> {
     const result = await this.deliver(job);
     if (result.status !== 'parked') return;
@@ -222,7 +225,7 @@ export class Fixture {
     await this.deliver(job, true);
   }
 
-  /** Writes a live version without a pass. */
+  /** Writes a live version directly, without a compaction pass. */
   writeVersion(segments: readonly Segment[]): void {
     const conversation = this.db.find(ref);
     if (conversation === undefined) throw new Error('no conversation');
@@ -250,13 +253,12 @@ export class Fixture {
     return { kind, from, to, weight };
   }
 
-  /** The live version. */
   get version(): Version | undefined {
     const conversation = this.db.find(ref);
     return conversation?.versions.get(conversation.version);
   }
 
-  /** The live version's segments, short: `raw 1-1`. */
+  /** The segments of the live version in short form, such as `raw 1-1`. */
   get segments(): string[] {
     return (this.version?.segments ?? []).map(({ kind, from, to }) => `${kind} ${from}-${to}`);
   }

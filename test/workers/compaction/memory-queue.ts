@@ -14,13 +14,13 @@ export type Job =
     }
   | { readonly kind: 'summary'; readonly child: Child; readonly parent: Family };
 
-/** A parked job and the number of its running children. */
+/** A job that waits for its child jobs, and the number of child jobs that have not ended. */
 interface Family {
   readonly job: Extract<Job, { kind: 'pass' }>;
   pending: number;
 }
 
-/** Wakes and fan-outs in memory, first come first served. A job that was taken and not answered is lost. */
+/** A queue in memory for wakes and child jobs, first in, first out. A job that was taken and not answered is lost. */
 export class MemoryQueue implements WakeQueue {
   readonly #jobs: Job[] = [];
 
@@ -36,7 +36,7 @@ export class MemoryQueue implements WakeQueue {
     return Promise.resolve(this.#holds(wake));
   }
 
-  /** Waiting wakes in their order. */
+  /** Waiting wakes, in the order in which they were added. */
   get wakes(): { readonly kind: WakeKind; readonly wake: string }[] {
     return this.#jobs.flatMap((job) => (job.kind === 'summary' ? [] : [{ kind: job.kind, wake: job.id }]));
   }
@@ -45,12 +45,12 @@ export class MemoryQueue implements WakeQueue {
     return this.#jobs.shift();
   }
 
-  /** Puts a job back at the end, as a delay does. */
+  /** Puts a job back at the end of the queue, as a delay does. */
   putBack(job: Job): void {
     this.#jobs.push(job);
   }
 
-  /** Loses every job, like a queue that an operator emptied. */
+  /** Loses every job, as if an operator had emptied the queue. */
   clear(): void {
     this.#jobs.length = 0;
   }
@@ -60,7 +60,7 @@ export class MemoryQueue implements WakeQueue {
     this.#jobs.push(...children.map((child): Job => ({ kind: 'summary', child, parent })));
   }
 
-  /** Ends a child. The parent is delivered again after its last child. */
+  /** Ends a child job. After its last child job, the parent job is delivered again. */
   endChild({ parent }: Extract<Job, { kind: 'summary' }>): void {
     parent.pending -= 1;
     if (parent.pending === 0) this.#jobs.push({ ...parent.job, haveChildrenEnded: true });

@@ -16,7 +16,7 @@ import { Fixture, ref } from './fixture.ts';
 
 const { agent } = await Fixture.open();
 
-/** A conversation of 2,000 tokens under version 0. A soft pass is wanted from 1,500 tokens. */
+/** A conversation of 2,000 tokens without compaction so far. A soft pass is due from 1,500 tokens. */
 const STATE: ConversationState = {
   agent: 'guide',
   head: 9,
@@ -106,7 +106,7 @@ function replanned(why: 'reasons_added' | 'version_changed') {
   return { step: 'evaluate', why, progress: { replans: 1 } };
 }
 
-/** A transition: from a state and its facts to what the next state holds. */
+/** A transition: a state, the facts of its action, and the expected fields of the next state. */
 type Row<Step extends WorkStep = WorkStep> = {
   [Each in Step]: readonly [string, PassState<Each>, Facts[Each], object];
 }[Step];
@@ -389,7 +389,7 @@ const ROWS: readonly Row[] = [
   ],
 ];
 
-/** Steps whose action needs no lease. */
+/** States whose action only reads, so that it needs no lease. */
 const READ_ONLY: ReadonlySet<WorkStep> = new Set(['plan', 'fan_out', 'settle', 'check_approval']);
 
 function take<Step extends WorkStep>([, state, facts]: Row<Step>): PassState {
@@ -405,7 +405,7 @@ it.each(['fenced', 'superseded', 'gone'] as const)(
   (status) => {
     const writes = ROWS.map((row) => row[1]).filter((state) => !READ_ONLY.has(state.step));
     expect(new Set(writes.map((state) => state.step)).size).toBe(11);
-    // Each of these states takes a loss as its facts, as `evaluate` does.
+    // Each of these states accepts a lost pass as its facts, as `evaluate` does.
     const next = writes.map((state) => nextStep(state as PassState<'evaluate'>, { status }));
     expect(next).toEqual(writes.map(() => ({ step: 'lost', why: status })));
   },
@@ -419,7 +419,7 @@ it('the state machine of a compaction pass stops only in the states ended, parke
     'parked',
     'waiting',
   ]);
-  // Each state that has an action is a start of some row.
+  // Each state that has an action is the first state of some row.
   const acting = new Set<string>(reached.filter((state) => !isFinal(state)).map((state) => state.step));
   expect([...acting].filter((name) => !ROWS.some(([, state]) => state.step === name))).toEqual([]);
 });

@@ -14,7 +14,7 @@ beforeAll(async () => {
   prepared = (await Fixture.open({ profile, policy: { tokenThreshold: 5_000, turnThreshold: 10 } })).agent;
 });
 
-/** State of a conversation of this many tokens. */
+/** The state of a conversation that has this many tokens. */
 function stateOf(tokens: number, changes: Partial<ConversationState> = {}): ConversationState {
   return {
     agent: 'guide',

@@ -6,7 +6,7 @@ import { type AllPorts, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words
 
 const WEEK_MS = 604_800_000;
 
-/** A pass under review that has proposed its version. */
+/** A compaction pass in mode review that has proposed its new version. */
 async function propose(options: FixtureOptions = {}): Promise<Fixture> {
   const world = await Fixture.open({ ...options, policy: { mode: 'review', ...options.policy } });
   await world.append(FIVE_SEQUENCES);
@@ -22,7 +22,7 @@ async function appendMessages(world: Fixture, messages: readonly Message[]): Pro
   await world.store.append({ ...append, messages: weighed, opens: [], closes: [] });
 }
 
-/** Acts before each commit of a version. */
+/** Wraps the ports so that `act` runs before each commit of a version. */
 function beforeCommit(ports: AllPorts, act: () => Promise<void>): AllPorts {
   const commitVersion: AllPorts['passes']['commitVersion'] = async (lease, commit) => {
     await act();
@@ -35,7 +35,7 @@ async function proposalOf(world: Fixture): Promise<string> {
   return (await world.store.readProposal(ref))?.proposal.id ?? 'none';
 }
 
-/** Decides and delivers the pass. */
+/** Records a person's decision on the proposal, and delivers the pass. */
 async function decide(world: Fixture, verdict: Verdict, operation = 'op') {
   const proposal = await proposalOf(world);
   const wake = world.nextId();
@@ -278,7 +278,7 @@ it('an approval is checked by the format rules of the provider, with the message
   const pinned = (await world.store.readProposal(ref))?.proposal;
   const review = world.db.find(ref)?.pass?.review;
   if (review === undefined || pinned === undefined) throw new Error('no proposal');
-  // The proposal is older than the pin of one of its messages.
+  // A message is pinned after the proposal was made.
   const [first] = world.db.find(ref)?.log ?? [];
   if (first !== undefined) Object.assign(first.message, { pinned: true });
   const evicted = { kind: 'evicted', from: 1, to: 1, weight: { tokens: 0, bytes: 0 } } as const;

@@ -11,7 +11,10 @@ import { contextOf } from '../../domain/alphabet.ts';
 import { acceptedSummary, requestOver } from '../../domain/passes.ts';
 import { brief, FIVE_SEQUENCES, Fixture, ref } from './fixture.ts';
 
-/** Settles `su(a:200)x3 u` with a summary of its sequence. The check refuses the versions that `isRefused` names. */
+/**
+ * Settles the context `su(a:200)x3 u` with a summary of its sequence. Versions for which `isRefused` is true break a
+ * rule.
+ */
 function settle(isRefused: (settled: SettledContext) => boolean, quarantine?: string) {
   const request = requestOver(contextOf('su(a:200)x3 u'), {
     policy: { retentionWindow: 0, maxTokens: 100 },
@@ -64,7 +67,7 @@ it('settleSendable refuses segments that a provider refused before, even if they
   expect(again.refusals).toMatchObject([{ codes: ['quarantined'] }]);
 });
 
-/** Writes a new text each time, since a refused text is not sent again. */
+/** A summarizer that writes a new text each time, because a refused text is not sent again. */
 function inventive() {
   const summarizer = brief();
   const summarize: Summarizer['summarize'] = async (request) => {
@@ -74,7 +77,7 @@ function inventive() {
   return { ...summarizer, summarize };
 }
 
-/** A conversation whose live version a provider will refuse. */
+/** A conversation with a live version that a provider will refuse. */
 async function commitVersion(policy: PolicyInput = { summarizer: { models: ['brief'] } }) {
   const summarizer = inventive();
   const world = await Fixture.open({ policy, summarizers: [summarizer] });
@@ -84,7 +87,7 @@ async function commitVersion(policy: PolicyInput = { summarizer: { models: ['bri
   return { world, summarizer };
 }
 
-/** Rolls back version 1, which is live. */
+/** Rolls back version 1, which is the live version. */
 async function refuseVersion(world: Fixture) {
   const refused = world.version;
   await world.accept('t1', 'go on');
@@ -151,7 +154,7 @@ it('after a rollback, the first compaction pass runs without models, and the sec
   expect(world.policies.map((policy) => policy.summarizer)).not.toContain('structural');
 });
 
-/** A soft pass that is parked when the version before it is refused. */
+/** A soft pass that waits for its child jobs while the version before it is refused. */
 async function parkPass() {
   const { world, summarizer } = await commitVersion();
   await world.append(FIVE_SEQUENCES);

@@ -3,7 +3,7 @@ import { nameConversation } from '../../../src/domain/ids.ts';
 import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
 import { FIVE_SEQUENCES, Fixture, ref, words } from './fixture.ts';
 
-/** Writes summaries of this many words. */
+/** A summarizer that writes summaries of this many words. */
 function wordy(count: number): Summarizer {
   return { id: 'wordy', summarize: () => Promise.resolve({ status: 'written', text: words(count) }) };
 }
@@ -32,7 +32,7 @@ it('a later compaction pass replaces a summary by a new one over the log when en
   await runSoftPass(world);
   expect(world.segments).toEqual(['raw 1-1', 'summary 2-3', 'raw 4-5']);
 
-  // Only 156 tokens are new. Below 256, or below the size of the summary, new messages are evicted.
+  // Only 156 tokens are new. New messages are evicted if they have fewer than 256 tokens or fewer than the summary.
   await world.append('a60 a60 a10 a10');
   await runSoftPass(world);
   expect(world.segments.filter((segment) => segment.startsWith('summary'))).toEqual(['summary 2-3']);
@@ -44,7 +44,7 @@ it('a later compaction pass replaces a summary by a new one over the log when en
 });
 
 it('three compaction passes without gain start a backoff, which ends when the context has grown by 15 %', async () => {
-  // Each sequence of 304 tokens becomes one of about 280: less than a tenth of the whole.
+  // The summary of each sequence of 304 tokens has about 280 tokens, so a pass saves less than a tenth of the context.
   const world = await Fixture.open({
     policy: { tokenThreshold: 1_000, maxTokens: 999, minSequenceMessages: 1, retentionWindow: 3, minGain: 0.5 },
     summarizers: [wordy(60)],
@@ -62,7 +62,7 @@ it('three compaction passes without gain start a backoff, which ends when the co
   const { noGainBelowTokens = 0, nothingBelowTokens = 0 } = backoff() ?? {};
   expect(noGainBelowTokens).toBeGreaterThan(nothingBelowTokens - 256);
 
-  // A backoff stops the evaluation of soft passes, not of manual ones.
+  // A backoff prevents soft passes, but not manual ones.
   await runSoftPass(world);
   expect(world.eventsOf('pass_ended').at(-1)).toMatchObject({ outcome: 'no_reason', reasons: [] });
   const size = world.db.find(ref)?.log.at(-1)?.total.tokens ?? 0;

@@ -19,7 +19,7 @@ const refusing: Summarizer = {
   summarize: () => Promise.resolve({ status: 'refused', why: 'will not' }),
 };
 
-/** Acts before each call of one operation of a port. */
+/** Wraps a port so that `act` runs before each call of one of its operations. */
 function before(room: 'passes' | 'contexts', name: string, act: () => Promise<void> | void) {
   return (ports: AllPorts): AllPorts => {
     const acting = async (operation: (...args: unknown[]) => Promise<unknown>, args: unknown[]): Promise<unknown> => {
@@ -46,7 +46,7 @@ function outcomesOf(world: Fixture): string[] {
   return world.eventsOf('pass_ended').map(({ outcome }) => outcome);
 }
 
-/** Restores version 0. */
+/** Restores version 0, the uncompacted context. */
 async function restoreStart(world: Fixture): Promise<void> {
   const { status } = await world.store.replaceVersion({
     conversation: ref,
@@ -113,7 +113,7 @@ it('a compaction pass whose summarization jobs have ended replaces every sequenc
       archived: 10,
     },
   ]);
-  // 5 × (24 + 608) + 24 + 24, system and framing 6.
+  // Tokens: 5 × (24 + 608) + 24 + 24 for messages, and 6 for system prompt and framing.
   expect(version?.tokensBefore).toBe(3_214);
   expect(world.db.find(ref)?.events.at(-2)).toMatchObject({
     type: 'version_committed',
@@ -300,7 +300,7 @@ it('a compaction pass keeps its plan if another version goes live that left the 
   await world.append('u20 a20');
   world.writeVersion([world.segment('evicted', 1, 1), world.segment('raw', 2, 17)]);
   await world.deliver('job1', true);
-  // A new plan would reach to the end of the log.
+  // A new plan would cover messages up to the end of the log.
   expect(world.version).toMatchObject({ number: 2, parent: 1, base: 17, archived: 10, explained: [] });
   expect(world.segments.slice(0, 3)).toEqual(['evicted 1-1', 'summary 2-3', 'raw 4-4']);
 });

@@ -18,7 +18,7 @@ interface ShadowOptions extends FixtureOptions {
   readonly shadowSummarizer?: Summarizer;
 }
 
-/** Workers with a shadow. Its calls of ports are counted, and forbidden calls throw. */
+/** Workers with a shadow policy. The shadow's calls of ports are counted, and calls that it must not make throw. */
 async function openShadowed({ shadow, shadowSummarizer = brief('shadow'), ...options }: ShadowOptions) {
   const policy = { tokenThreshold: 1_500, maxTokens: 1_000, retentionWindow: 2, ...options.policy };
   const model = options.model ?? scriptedModel({ profile: { windowTokens: 100_000 }, decide: () => ({}) });
@@ -45,7 +45,7 @@ async function openShadowed({ shadow, shadowSummarizer = brief('shadow'), ...opt
   return world;
 }
 
-/** The records of a conversation, without times. */
+/** All stored records of a conversation, without times. */
 function stateOf(world: Fixture): string {
   const held = world.db.find(ref);
   return JSON.stringify(held, (_, value: unknown) => (value instanceof Map ? [...value] : value));

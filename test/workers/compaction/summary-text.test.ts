@@ -5,7 +5,7 @@ import type { Summarizer } from '../../../src/domain/ports/summarizer.ts';
 import { renderWidestSummary } from '../../../src/domain/summary.ts';
 import { Fixture, type FixtureOptions, ref, words } from './fixture.ts';
 
-/** Writes a new text each time: a long one first, then short ones. */
+/** A summarizer that writes a new text each time: first a long one, then short ones. */
 function changeable(): Summarizer & { asked: number } {
   const summarizer = {
     id: 'changeable',
@@ -19,7 +19,10 @@ function changeable(): Summarizer & { asked: number } {
   return summarizer;
 }
 
-/** A restore removed the only summary and its record has expired. The next pass writes another text for the same range. */
+/**
+ * A restore removed the only summary from the context, and its record has expired. The next pass writes another text
+ * for the same range.
+ */
 async function openRestored(options: FixtureOptions = {}) {
   const summarizer = changeable();
   const world = await Fixture.open({ ...options, summarizers: [summarizer] });

@@ -9,14 +9,14 @@ import { createTurnHandler } from '../../../src/workers/turn/turn-delivery.ts';
 import { brief, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from './fixture.ts';
 
 const profile = { windowTokens: 2_500, outputCapTokens: 500 };
-/** Usable 2,000: a soft pass from 1,700, a hard one from 1,840, both down to 1,000. */
+/** The usable window is 2,000 tokens: a soft pass is due from 1,700, a hard one from 1,840. Both compact to 1,000. */
 const small = { tokenThreshold: undefined, maxTokens: undefined } as unknown as NonNullable<FixtureOptions['policy']>;
 
 function deciding(decide: (request: ModelRequest) => ScriptedOutcome = () => ({ content: 'ok' })) {
   return scriptedModel({ profile, decide });
 }
 
-/** Takes jobs, children included, until the queue is empty. */
+/** Takes jobs, including child jobs, until the queue is empty. */
 async function drain(world: Fixture): Promise<void> {
   for (let job = world.queue.take(); job !== undefined; job = world.queue.take()) {
     if (job.kind === 'turn') await world.turn(job.conversation);
@@ -36,7 +36,7 @@ interface Ending {
   readonly how: string;
   readonly options?: FixtureOptions;
   readonly reason?: Reason;
-  /** Words of the turn's message. */
+  /** Number of words in the turn's message. */
   readonly tokens?: number;
   readonly end: (world: Fixture) => Promise<unknown>;
 }
@@ -167,7 +167,7 @@ it('a turn over the hard limit takes over a compaction pass that missed the dead
   expect(world.eventsOf('pass_taken_over')).toHaveLength(1);
   expect(summarizer.requests).toEqual([]);
 
-  // The owner under the old id can write nothing more.
+  // The worker that owned the pass under its old id can write nothing more.
   const [child] = children;
   expect(child && (await world.summarize(child))).toMatchObject({ status: 'ended', outcome: 'superseded' });
   expect(await world.deliver('job1', true)).toEqual({ status: 'done' });
@@ -220,7 +220,7 @@ it('a long turn’s context is compacted several times between its steps, and th
   expect(world.db.find(ref)?.log).toHaveLength(1 + 20 * 2 + 1);
   expect(world.db.find(ref)?.versions.size).toBeGreaterThanOrEqual(2);
   expect(Math.max(...sizes)).toBeLessThanOrEqual(2_000);
-  // The answered user message stays, and each sent call has its result.
+  // The answered user message stays in the context, and each tool call in it has its result.
   const { segments = [] } = world.version ?? {};
   expect(segments[0]).toMatchObject({ kind: 'raw', from: 1 });
 });

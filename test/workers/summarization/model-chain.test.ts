@@ -113,7 +113,7 @@ it('a summarizer chain skips a model after a fatal error, and the next pass asks
   expect(world.eventsOf('worker_failed')).toMatchObject([{ where: 'summarizer small' }]);
 });
 
-/** Each pass merges newer messages into the one summary behind the first user message. */
+/** Runs passes that each merge newer messages into the one summary after the first user message. */
 async function runPasses(world: Fixture, count: number): Promise<void> {
   for (let pass = 1; pass <= count; pass += 1) {
     if (pass > 1) {
@@ -212,7 +212,7 @@ it.each(BAD)(
       maxOutputTokens: 100,
     });
     const sent = JSON.stringify(body);
-    // The text of a record cannot leave its tag.
+    // The text of an earlier summary cannot close its `<summary>` tag.
     expect(sent.match(/<summary /g)).toHaveLength(2);
     expect(sent.match(/<\/summary>/g)).toHaveLength(2);
     for (const [, inside] of sent.matchAll(/<summary .*?<\/summary>(.*?)(?=<summary |$)/g)) {

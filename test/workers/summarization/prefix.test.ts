@@ -5,7 +5,7 @@ import { brief, Fixture, ref, words } from '../compaction/fixture.ts';
 
 const scope = 'prefix' as const;
 
-/** Policy of one summary for all old messages. */
+/** A policy by which one summary covers all old messages. */
 async function summaryText(world: Fixture): Promise<string | undefined> {
   const source = await world.store.readContext(ref);
   return [...(source?.summaries.values() ?? [])].at(-1)?.text;

@@ -5,7 +5,7 @@ import type { Child } from '../compaction/memory-queue.ts';
 
 const DEADLINE_MS = 10_000;
 
-/** Never answers, but may obey its signal. */
+/** A summarizer that never answers. If `listens`, it throws when its signal is aborted. */
 function stuck(listens: boolean) {
   const asked = Promise.withResolvers<void>();
   const summarizer: Summarizer = {
@@ -45,7 +45,7 @@ it.each([
       },
     };
     const { world, child } = await openChild([summarizer, next]);
-    // A failure of the last attempt would go to the next one of the chain.
+    // If the last attempt of a summarizer fails, the next summarizer of the chain would be asked.
     const job = world.summarize(child, true);
     await asked;
     world.shutdown.begin(DEADLINE_MS, world.timers);

@@ -9,7 +9,7 @@ import { settleTasks } from '../turn/manual-timers.ts';
 
 interface World {
   readonly world: Fixture;
-  /** The first sequence: seqs 2…3, 608 tokens. */
+  /** Child job for the first sequence: seqs 2…3, 608 tokens. */
   readonly child: Child;
 }
 
@@ -22,7 +22,7 @@ async function openChild(options: FixtureOptions = {}, log = FIVE_SEQUENCES): Pr
   return { world, child };
 }
 
-/** Reports its call, and answers on release. */
+/** A summarizer that reports when it is called, and answers when the test releases it. */
 function gated(answer: SummaryAnswer = { status: 'written', text: 'late' }) {
   const gate = Promise.withResolvers<SummaryAnswer>();
   const asked = Promise.withResolvers<void>();
@@ -318,7 +318,7 @@ it('a summary is clipped to its token limit if the summarizer wrote too much', a
 });
 
 it('a summary is accepted only if its rendered text has fewer tokens than the messages that it replaces', async () => {
-  // Rendering escapes each tag, so a text within its cap grows in the context.
+  // Rendering escapes each tag, so a text within its token limit becomes larger in the context.
   const policy = { minSequenceTokens: 100, maxTokens: 50, tokenThreshold: 60 };
   const tags = '<summary>'.repeat(30);
   const opened = await openChild({ summarizers: [writing(tags)], policy }, 'u20 a70 a70 u20 a20');

@@ -3,7 +3,7 @@ import type { DueEntry } from '../../../src/domain/ports/sweep-store.ts';
 import { EntryLanes } from '../../../src/workers/sweeper/entry-lanes.ts';
 import { ManualTimers, settleTasks } from '../turn/manual-timers.ts';
 
-/** Lanes in which an entry whose name begins with `lost` ends when the test releases it, and any other at once. */
+/** Lanes whose entries end at once. An entry whose name begins with `lost` ends when the test releases it. */
 function openLanes() {
   const timers = new ManualTimers();
   const from = timers.now();

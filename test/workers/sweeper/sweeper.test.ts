@@ -7,12 +7,12 @@ import { idleMember } from '../../../src/store/keys.ts';
 import { FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words } from '../compaction/fixture.ts';
 import { settleTasks } from '../turn/manual-timers.ts';
 
-/** A wake that was recorded is looked after from here on. */
+/** ms after a wake was recorded from which the sweeper checks that the wake is still in the queue. */
 const GRACE_MS = 5_000;
-/** From one sweep of a shard to the next. */
+/** ms between two sweeps of a shard. */
 const SWEEP_MS = 1_000;
 
-/** A queued turn, or a requested pass, whose wake is in the queue. */
+/** A queued turn or a requested compaction pass, whose wake is in the queue. */
 async function openQueued(kind: 'turn' | 'pass', options: FixtureOptions = {}): Promise<Fixture> {
   const world = await Fixture.open(options);
   await world.append(FIVE_SEQUENCES);
@@ -191,7 +191,7 @@ it('the sweeper erases no idle conversation whose compaction pass waits for appr
   expect(world.db.find(ref)).toBeUndefined();
 });
 
-/** Takes the port's own answers and changes what the sweeper is given. */
+/** Wraps the erase port: calls it, and changes the answer that the sweeper gets. */
 const withExpire = (
   expire: (store: SweepStore, ...call: Parameters<SweepStore['expire']>) => ReturnType<SweepStore['expire']>,
 ): FixtureOptions => ({
@@ -207,7 +207,7 @@ it('the sweeper wakes all due turns of all shards before it erases idle conversa
       ...ports,
       sweep: {
         ...ports.sweep,
-        // As of two shards, the first of which has what rests.
+        // Simulates two shards. The first one has the idle conversations.
         sweepShards: async (...asked) => {
           const { due, quarantined: setAside } = await ports.sweep.sweepShards(...asked);
           return { due: due.toReversed(), quarantined: setAside };
@@ -231,7 +231,7 @@ it('the sweeper wakes all due turns of all shards before it erases idle conversa
   await world.turn(ref);
   world.db.advance(HOUR_MS);
   const input = await world.agent.weigh({ role: 'user', content: 'hello' });
-  // More than are looked at side by side.
+  // More entries than the sweeper handles at the same time.
   for (let at = 0; at < 20; at += 1) {
     const turn = { turn: 't1', agent: 'guide', input, payloadHash: 'h', wake: `w-${at}`, maxQueuedTurns: 10 };
     await world.store.accept({ conversation: { tenant: '_', id: `c${at}` }, ...turn });
@@ -297,7 +297,7 @@ it('a sweep continues with the other due entries after one entry fails, and repo
     }),
   });
   const input = await world.agent.weigh({ role: 'user', content: 'hello' });
-  // More than are looked at side by side.
+  // More entries than the sweeper handles at the same time.
   const names = Array.from({ length: 40 }, (_, index) => `c${index}`);
   for (const id of names) {
     const turn = { turn: 't1', agent: 'guide', input, payloadHash: 'h', wake: `w-${id}`, maxQueuedTurns: 10 };

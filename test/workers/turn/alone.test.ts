@@ -7,7 +7,7 @@ import { settleTasks } from './manual-timers.ts';
 
 const NEVER = new AbortController().signal;
 
-/** A turn that two claims died of. */
+/** A turn that two workers have claimed and died with. */
 async function openSuspect(wrap?: (ports: TurnPorts) => TurnPorts): Promise<Fixture> {
   const model = scriptedModel({ decide: () => ({ content: 'done' }) });
   const world = await Fixture.open({ model, ...(wrap && { wrap }) });

@@ -5,7 +5,7 @@ import { loadTokenCounter } from '../../../src/tokens/token-counter.ts';
 import { prepareAgent } from '../../../src/workers/prepared-agent.ts';
 import { Fixture, type FixtureOptions } from './fixture.ts';
 
-/** Own sizes of two requests: the second one's agent is changed by a deploy between them. */
+/** turnfold's own sizes of two requests. A deploy changes the agent between them. */
 async function sizesOver(change: (agent: Agent) => Agent): Promise<readonly number[]> {
   const usage = { inputTotal: 5_000, output: 2, outputKept: 2 };
   const model = scriptedModel({ decide: () => ({ content: 'there', usage }) });

@@ -11,7 +11,7 @@ import { settleTasks } from './manual-timers.ts';
 const HOUR_MS = 3_600_000;
 const DEADLINE_MS = 10_000;
 
-/** The results of the model's calls, in order. */
+/** The outcome of each model call, in order. */
 type Act = 'answers' | 'calls' | 'hangs' | 'is limited' | 'is limited an hour earlier';
 
 async function openWorld(...acts: readonly Act[]): Promise<Fixture> {
@@ -35,7 +35,7 @@ async function openWorld(...acts: readonly Act[]): Promise<Fixture> {
   return world;
 }
 
-/** A delivery that a stop cuts off: the turn is handed back. */
+/** A delivery that a stopping worker interrupts, so that the turn is handed back. */
 async function deliverUntilStop(world: Fixture): Promise<void> {
   const shutdown = new Shutdown();
   const delivery = new TurnDelivery({ ...world.ports, shutdown }, ref).run();

@@ -21,7 +21,7 @@ const tools = [
 
 const read = (path: string) => ({ name: 'read', arguments: { path } });
 
-/** Depends on the request alone, so that a step that is run again gets the same answer. */
+/** The answer depends only on the request, so that a repeated step gets the same answer. */
 function decide({ messages, idempotencyKey }: ModelRequest): ScriptedAnswer {
   const step = Number(/model-(\d+)$/.exec(idempotencyKey)?.[1]);
   if (!idempotencyKey.includes('/t1/')) return { content: `second answer, ${messages.length} messages` };
@@ -49,7 +49,7 @@ interface Run {
   readonly hasCrashed: boolean;
 }
 
-/** Two turns from acceptance to their end. Every worker that dies is followed by one that lives. */
+/** Runs two turns from acceptance to their end. After a worker dies, another one continues. */
 async function play(at: number, when: When): Promise<Run> {
   let fate = new Fate(at, when);
   let hasCrashed = false;
@@ -70,7 +70,7 @@ async function play(at: number, when: When): Promise<Run> {
     policy: { turnThreshold: 1 },
     wrap: bindToFate(() => fate),
   });
-  // Long enough for the second turn to be over the hard limit, so that it has to wait for a pass.
+  // Long enough that the second turn is over the hard limit and must wait for a pass.
   await world.accept('t1', ' word'.repeat(700));
   await world.accept('t2', ' word'.repeat(300));
   for (let delivery = 0; (await world.view('t2'))?.state !== 'completed'; delivery += 1) {
@@ -96,7 +96,7 @@ async function bringWhatIsAwaited(world: Fixture): Promise<void> {
   }
 }
 
-/** A log without ids and times. Results of one round are in the order of their calls. */
+/** A log without ids and times. The results of one tool round are in the order of their calls. */
 function normalize(log: readonly Message[]): unknown[] {
   const byCall = new Map(log.flatMap((message) => (message.role === 'tool' ? [[message.toolCallId, message]] : [])));
   return log
@@ -135,7 +135,7 @@ it.each(['before', 'after'] as const)(
   },
 );
 
-/** A worker dies inside a call, and the next one goes on. */
+/** A worker dies inside a tool call, and another worker continues. */
 async function crashInside(retry: 'safe' | 'never'): Promise<{ world: Fixture; keys: string[] }> {
   const keys: string[] = [];
   let fate = new Fate();

@@ -19,12 +19,14 @@ const WRITES = {
 
 interface World {
   readonly world: Fixture;
-  /** how often each tool ran */
+  /** Number of runs of each tool. */
   readonly runs: Record<string, number>;
   readonly full: Set<string>;
 }
 
-/** A turn of two parallel calls, then one that a person has to answer. While an operation is in `full`, Redis refuses it. */
+/**
+ * A turn with two parallel tool calls, and then one that a person must answer. Redis refuses the operations in `full`.
+ */
 async function open(said: string = OOM): Promise<World> {
   const runs: Record<string, number> = {};
   const full = new Set<string>();
@@ -69,7 +71,7 @@ async function open(said: string = OOM): Promise<World> {
   return { world, runs, full };
 }
 
-/** Delivers. Redis takes the write after it was deferred for longer than a lease. */
+/** Delivers the turn while Redis refuses the operation for longer than a lease. Then Redis accepts it. */
 async function deliverWhileFull({ world, full }: World, operation: string): Promise<void> {
   full.add(operation);
   const delivery = world.deliver();

@@ -39,13 +39,13 @@ export interface FixtureOptions {
   readonly recall?: boolean;
   readonly system?: Agent['system'];
   readonly settings?: TurnPorts['settings'];
-  /** Messages that a takeover leaves in the context. Default: all. */
+  /** Number of messages that remain in the context after the turn has taken over a pass. Default: all. */
   readonly takeoverKeeps?: number;
-  /** puts something between the worker and its ports */
+  /** Wraps the ports that the worker uses. */
   readonly wrap?: (ports: TurnPorts) => TurnPorts;
 }
 
-/** A turn worker over the stores in memory, with time, wakes and events in the test's hands. */
+/** A turn worker over stores in memory. The test controls time, wakes and events. */
 export class Fixture {
   readonly timers = new ManualTimers();
   readonly db = new MemoryDatabase(() => this.timers.now());
@@ -59,9 +59,9 @@ export class Fixture {
   readonly agent: PreparedAgent;
   takeovers = 0;
   recounts = 0;
-  /** Observed counts of providers. */
+  /** Token counts of providers that the worker reported for calibration. */
   readonly observed: { readonly model: string; readonly providerTokens: number; readonly counted: number }[] = [];
-  /** Published text deltas. */
+  /** Text deltas that the worker published. */
   readonly published: TextDelta[] = [];
   readonly ports: TurnPorts;
   #ids = 0;
@@ -163,7 +163,7 @@ export class Fixture {
     return (await new TurnDelivery(this.ports, ref).run()).status;
   }
 
-  /** Brings answers of calls, by id, as a caller would. */
+  /** Sends results or decisions for tool calls, by call id, as a caller would. */
   async resume(turn: string, answers: Readonly<Record<string, CallAnswer>>): Promise<void> {
     const brought = await readAnswers(this.agent.counter, answers);
     await this.store.answerTurn({ conversation: ref, turn, answers: brought, wake: this.nextId() });
@@ -181,7 +181,9 @@ export class Fixture {
     return this.events.filter((event): event is Extract<WorkerEvent, { type: Type }> => event.type === type);
   }
 
-  /** Ends the pass in progress, and the turns that wait for it continue. `keep`: it evicts all but the last messages. */
+  /**
+   * Ends the open pass, and wakes the turns that wait for it. With `keep`, the pass evicts all but the last messages.
+   */
   async endPass(keep?: number): Promise<void> {
     const claim = await this.#passes.claimPass(ref, this.nextId(), 'job', this.nextId());
     if (claim.status === 'claimed') await this.#endClaimed(claim.pass.lease, keep);
@@ -206,7 +208,7 @@ export class Fixture {
     return 'committed';
   }
 
-  /** Ends the open pass without having settled anything. */
+  /** Ends the open pass as failed, so that it decides nothing about the context's size. */
   async failPass(): Promise<void> {
     const claim = await this.#passes.claimPass(ref, this.nextId(), 'job', this.nextId());
     if (claim.status !== 'claimed') throw new Error(`no pass is open: ${claim.status}`);
@@ -214,7 +216,7 @@ export class Fixture {
     await this.#passes.endPass(claim.pass.lease, { backoff: NO_BACKOFF, wakeTurn: this.nextId(), outcome });
   }
 
-  /** Timers that still run once all work has come to rest: none behind a delivery that ended. */
+  /** Number of timers that still run after all work has ended. A delivery that ended must leave none. */
   async countTimers(): Promise<number> {
     await settleTasks();
     return this.timers.pending;

@@ -8,7 +8,7 @@ import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
 import { Fixture, ref } from './fixture.ts';
 import { settleTasks } from './manual-timers.ts';
 
-/** Another worker takes the conversation over, as after a freeze. */
+/** Another worker takes over the conversation, as after a freeze of this one. */
 async function takeOver(world: Fixture): Promise<void> {
   const conversation = world.db.find(ref);
   if (conversation === undefined) throw new Error('no conversation');
@@ -16,7 +16,7 @@ async function takeOver(world: Fixture): Promise<void> {
   await world.store.claim(ref, 'another', 'w');
 }
 
-/** Notes what the worker writes once it is armed. */
+/** Wraps the ports to record what the worker writes after `arm` was called. */
 function forbidWrites(ports: TurnPorts): {
   readonly ports: TurnPorts;
   readonly writes: string[];

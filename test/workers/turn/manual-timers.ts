@@ -5,7 +5,7 @@ interface Entry {
   readonly call: () => void;
 }
 
-/** Lets what was just started run until it waits for something real. */
+/** Lets started tasks run until each waits for a timer or for I/O. */
 export async function settleTasks(): Promise<void> {
   for (let round = 0; round < 3; round += 1) {
     await new Promise((resolve) => {
@@ -14,7 +14,7 @@ export async function settleTasks(): Promise<void> {
   }
 }
 
-/** Time that a test moves by hand, for the clock and every timer. */
+/** A clock with timers that a test advances by hand. */
 export class ManualTimers implements Timers {
   #now: number;
   readonly #entries = new Set<Entry>();
@@ -28,7 +28,7 @@ export class ManualTimers implements Timers {
     return this.#now;
   }
 
-  /** timers that would still fire: none once a delivery has ended */
+  /** Number of timers that would still fire. It must be 0 after a delivery has ended. */
   get pending(): number {
     return this.#entries.size;
   }
@@ -54,7 +54,7 @@ export class ManualTimers implements Timers {
     return { stop: () => this.#entries.delete(entry) };
   }
 
-  /** Moves time and fires what becomes due on the way, in its order. */
+  /** Advances the clock, and fires the timers that become due, in order. */
   async advance(ms: number): Promise<void> {
     const end = this.#now + ms;
     for (;;) {

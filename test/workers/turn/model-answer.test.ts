@@ -71,7 +71,7 @@ it.each(['cut_off', 'refusal'] as const)(
         ],
       },
     });
-    // The provider's count does not include the results.
+    // The provider's count does not include these tool results.
     expect(read).not.toHaveProperty('outcome.anchor');
   },
 );

@@ -6,7 +6,7 @@ import { Fixture, ref } from './fixture.ts';
 
 const WORDS = 3_000;
 
-/** Runs two turns with a provider that counts so. Returns the second request, as sent. */
+/** Runs two turns with a provider that returns this token usage. Returns the second request as it was sent. */
 async function askTwice(usage: ModelUsage) {
   const world = await Fixture.open({ model: scriptedModel({ decide: () => ({ content: 'there', usage }) }) });
   for (const turn of ['t1', 't2']) {
@@ -17,7 +17,9 @@ async function askTwice(usage: ModelUsage) {
   return { world, second: world.eventsOf('model_called')[1] };
 }
 
-/** Tokens of a small picture at a provider that counts by size. We count each picture as a large one. */
+/**
+ * Tokens of a small picture at a provider that counts pictures by size. turnfold counts each picture as a large one.
+ */
 const SMALL_PICTURE_TOKENS = 85;
 
 it('a provider’s token count is used even if it counts pictures much lower than turnfold does', async () => {
@@ -62,6 +64,6 @@ it('a provider’s token count is used if it is at least half of turnfold’s ow
   const { world, second } = await askTwice({ inputTotal: 1_700, output: 7, outputKept: 7 });
   expect(second?.tokens).toBeGreaterThan(1_700 + WORDS);
   expect(second?.tokens).toBeLessThan(1_800 + WORDS);
-  // Less than half of our count of the second request, so the count of the first stays in use.
+  // The second count is less than half of turnfold's own, so it is ignored, and the first count stays in use.
   expect(world.db.find(ref)?.anchor).toMatchObject({ seq: 2, tokens: 1_707 });
 });

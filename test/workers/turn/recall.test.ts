@@ -41,7 +41,7 @@ function callOf(given: Input): ScriptedAnswer {
   return { toolCalls: [{ id: 'call_0', name: 'recall', arguments: given }] };
 }
 
-/** A worker whose agent makes these calls, one a turn, and then says "done". */
+/** A worker whose agent makes one of these calls in each turn, and then answers "done". */
 function openWorld(calls: readonly Input[], options: { recall?: boolean } = {}): Promise<Fixture> {
   const steps = calls.flatMap((given) => [callOf(given), { content: 'done' }]).map((answer) => ({ answer }));
   return Fixture.open({ model: scriptedModel({ steps }), recall: true, ...options });
@@ -54,7 +54,7 @@ async function fill(world: Fixture, messages: readonly Message[], conversation =
   expect(status).toBe('appended');
 }
 
-/** Asks the tool outside a turn: all but the last `keep` messages of the log are archived. */
+/** Opens the recall tool outside of a turn. All messages but the last `keep` are archived. */
 async function openTool(messages: readonly Message[], { keep = 0, maxTokens = 8_000 } = {}) {
   const world = await openWorld([]);
   await fill(world, messages);
@@ -94,7 +94,7 @@ function resultsOf(world: Fixture): Message[] {
   return world.log.filter(({ role }) => role === 'tool');
 }
 
-/** A pass that archives all but the last messages. */
+/** Commits a version that archives all messages but the last `keep`. */
 async function archive(world: Fixture, keep: number): Promise<void> {
   const request = { conversation: ref, reasons: ['manual' as const], passId: world.nextId(), wake: world.nextId() };
   await world.ports.passes.requestPass(request);
@@ -115,7 +115,7 @@ it('an agent with the recall tool finds and reads archived messages of its own c
   const hit = { seq: 2, role: 'user', excerpt: 'The HERON code is 4711.' };
   const question = { seq: 4, role: 'user', excerpt: 'What was the heron code?' };
   expect(before).toEqual({ hits: [question, hit], note: 'not archived: you see these messages' });
-  // The archived recall of the first turn is no hit, though it holds every word.
+  // The archived call of recall in the first turn is no hit, although it contains every searched word.
   expect(after).toEqual({ hits: [question, hit] });
   expect(read).toEqual({
     messages: [
@@ -220,7 +220,7 @@ it.each([
   for (const asked of [{ query: 'heron' }, { query: '"a 🦊 & xxx"' }, { from: 1 }, { from: 2, offset: 77 }]) {
     const { text, answer } = await ask({ ...asked, ...given });
     expect(await counter.count(text)).toBeLessThanOrEqual(bound);
-    // And not much less: the room is used.
+    // The answer is not much smaller than its limit, so the limit is used.
     expect(await counter.count(text)).toBeGreaterThan(bound * ('query' in asked ? 0.6 : 0.8));
     if (answer.hits !== undefined) expect(answer.hits.length + (answer.more ?? 0)).toBe(60);
   }
@@ -290,7 +290,7 @@ it.each([
 it('the recall tool reads large messages one at a time', async () => {
   const { ask, reads } = await openTool(Array.from({ length: 24 }, () => user('word '.repeat(100_000))));
   expect((await ask({ query: 'nothing of it' })).answer.hits).toEqual([]);
-  // The first read cannot know how large they are.
+  // The sizes of the messages are not known before the first read.
   expect(reads.map(({ length }) => length)).toEqual([4, ...Array.from({ length: 20 }, () => 1)]);
 });
 

@@ -28,14 +28,16 @@ async function answerTurns(world: Fixture, ...turns: readonly string[]): Promise
   }
 }
 
-/** A pass that leaves so many messages in the context. */
+/** Commits a version, made by a pass, that keeps this many messages in the context. */
 async function commitPass(world: Fixture, keep: number): Promise<void> {
   const passId = world.nextId();
   await world.ports.passes.requestPass({ conversation: ref, reasons: ['manual'], passId, wake: world.nextId() });
   await world.endPass(keep);
 }
 
-/** Two turns are answered and a version takes the first messages away. Then the third turn's answers come. */
+/**
+ * Answers two turns, and commits a version without the first messages. Then a third turn runs with these model answers.
+ */
 async function runOver(...answers: readonly ScriptedOutcome[]) {
   const { world, requests } = await openWith([{ content: 'one' }, { content: 'two' }, ...answers]);
   await answerTurns(world, 't1', 't2');
@@ -44,7 +46,7 @@ async function runOver(...answers: readonly ScriptedOutcome[]) {
   return { world, sent: requests.slice(2) };
 }
 
-/** Two turns are answered, then two passes follow each other. Then the third turn's answers come. */
+/** Answers two turns, and commits two versions. Then a third turn runs with these model answers. */
 async function runOverTwo(...answers: readonly ScriptedOutcome[]) {
   const { world, requests } = await openWith([{ content: 'one' }, { content: 'two' }, ...answers]);
   await answerTurns(world, 't1', 't2');
@@ -192,7 +194,10 @@ it('a refused version of the context is not rolled back if another version went 
 
 const tooLong = new ModelError('overflow', 'prompt is too long', { code: 'context_length_exceeded' });
 
-/** Two turns are answered, and the third waits for a pass. Then its answers come. The window is too small for all three. */
+/**
+ * Answers two turns, and lets a third one wait for a pass. Then it continues with these model answers. The window is
+ * too small for all three turns.
+ */
 async function waitForHardPass(...answers: readonly ScriptedOutcome[]) {
   const outcomes = [{ content: 'word '.repeat(900) }, { content: 'two' }, ...answers];
   const sent: (number | undefined)[] = [];

@@ -12,7 +12,7 @@ const WORK_ENDS_MS = 9_000;
 
 const USAGE: ModelUsage = { inputTotal: 120, output: 1, outputKept: 1 };
 
-/** A model that answers when the test says so. */
+/** A model that answers when the test releases it. */
 function heldModel(answers: readonly ScriptedAnswer[] = [{ content: 'done' }], usage?: ModelUsage) {
   const gate = Promise.withResolvers<void>();
   const called = Promise.withResolvers<void>();
@@ -33,7 +33,7 @@ function heldModel(answers: readonly ScriptedAnswer[] = [{ content: 'done' }], u
 
 const CALLS: ScriptedAnswer = { toolCalls: [{ id: 'call', name: 'pay', arguments: {} }] };
 
-/** A tool that answers when the test says so, and may listen to its signal. */
+/** A tool that ends when the test releases it. `onAbort`: what the tool does when its signal is aborted. */
 function heldTool(onAbort: 'answers' | 'throws' | 'ignores' = 'ignores') {
   const gate = Promise.withResolvers<string>();
   const called = Promise.withResolvers<void>();
@@ -59,7 +59,7 @@ function begin(world: Fixture): void {
   world.shutdown.begin(DEADLINE_MS, world.timers);
 }
 
-/** The turn may be claimed at once, and its interrupted claim does not count. */
+/** Expects that the turn may be claimed at once, and that the interrupted claim does not count as an attempt. */
 function expectHandedBack(world: Fixture, isCutOff: boolean): void {
   const { owner, attempts, wake } = world.db.find(ref) ?? {};
   expect({ owner, attempts }).toEqual({ owner: undefined, attempts: 0 });

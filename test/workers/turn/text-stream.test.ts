@@ -36,7 +36,7 @@ async function* breakOff(): AsyncGenerator<string> {
   throw new ModelError('retry', 'the answer broke off');
 }
 
-/** Deltas of one turn, as a listener gets them. */
+/** Subscribes to the text deltas of one turn, as a caller does. */
 async function listenToTurn(world: Fixture): Promise<TextProgress[]> {
   await world.accept('t1', 'hello');
   await world.deliver();

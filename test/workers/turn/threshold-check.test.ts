@@ -5,7 +5,7 @@ import { completePolicy, type PolicyInput } from '../../../src/domain/policy.ts'
 import { NO_OVERHEAD } from '../../../src/domain/size.ts';
 import { decideStep, decideTurnEnd } from '../../../src/workers/turn/threshold-check.ts';
 
-/** usable 9,000: ratio from 7,650, hard from 8,280. */
+/** The usable window is 9,000 tokens: `ratio` applies from 7,650, `hard_limit` from 8,280. */
 const window = { windowTokens: 10_000, outputCapTokens: 1_000, upperBoundFactor: 1 };
 
 function agentWith(policy: PolicyInput = {}, factor = 1) {
@@ -14,7 +14,7 @@ function agentWith(policy: PolicyInput = {}, factor = 1) {
   return { policy: complete, limits, overhead: NO_OVERHEAD };
 }
 
-/** @param tokens Tokens of the next request, framing included. */
+/** @param tokens tokens of the next request, including framing */
 function stateOf(tokens: number, state: Partial<ConversationState> = {}): ConversationState {
   const nothing = { tokens: 0, bytes: 0 };
   return {

@@ -13,7 +13,7 @@ function calls(...names: readonly (readonly [name: string, path: string])[]): Sc
   return { toolCalls: names.map(([name, path], index) => ({ id: `call_${index}`, name, arguments: { path } })) };
 }
 
-/** A model that makes these rounds of calls, then says "done". */
+/** A model that makes these rounds of tool calls, and then answers "done". */
 function roundsOf(...rounds: readonly ScriptedAnswer[]) {
   return scriptedModel({ steps: [...rounds, { content: 'done' }].map((answer) => ({ answer })) });
 }

@@ -9,7 +9,7 @@ import { settleTasks } from './manual-timers.ts';
 const context = '{"plan":"pro","user":"u1"}';
 const CALL: ScriptedAnswer = { toolCalls: [{ id: 'call_0', name: 'look', arguments: {} }] };
 
-/** A model that calls `look` once a turn, then says "done", with its requests in `asked`. */
+/** A model that calls the tool `look` once per turn, and then answers "done". Its requests are in `asked`. */
 function openModel() {
   const asked: ModelRequest[] = [];
   const model = scriptedModel({

@@ -5,14 +5,14 @@ import { scriptedModel } from '../../../src/models/scripted.ts';
 import type { TurnPorts } from '../../../src/workers/turn/turn-ports.ts';
 import { Fixture, ref } from './fixture.ts';
 
-/** Answers each user message with "re: " and its text. */
+/** A model that answers each user message with "re: " and the message's text. */
 function echo() {
   return scriptedModel({
     decide: ({ messages }) => ({ content: `re: ${messages.at(-1)?.content}` }),
   });
 }
 
-/** Notes what the worker asks of the stores. */
+/** Wraps the ports to record the worker's calls of the stores. */
 function noteCalls(ports: TurnPorts, asked: string[]): TurnPorts {
   const watch = <Room extends object>(room: Room): Room =>
     new Proxy(room, {

@@ -36,7 +36,7 @@ function outcomeOf(seq: number): StepOutcome {
   return { key: `tool-${seq}`, messages: [{ message: messageOf(seq), ...nothing }], opens: [], closes: [] };
 }
 
-/** A journal at head 1 whose records are answered when the test says so. */
+/** A journal of a log with one message. The store answers its writes when the test releases them. */
 function openJournal() {
   const timers = new ManualTimers();
   const replies = new Map<string, (result: StepResult) => void>();

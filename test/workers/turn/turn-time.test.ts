@@ -23,7 +23,7 @@ async function openWorld(options: FixtureOptions): Promise<Fixture> {
   return world;
 }
 
-/** Answers the second turn at once: it must go on, whatever became of the first. */
+/** A model that answers the second turn at once, because the second turn must run whatever happened to the first. */
 function firstThen(first: () => ScriptedOutcome): FixtureOptions['model'] {
   return scriptedModel({
     decide: ({ idempotencyKey }) => (idempotencyKey.includes('/t2/') ? { content: 'yes' } : first()),
@@ -43,7 +43,7 @@ it('a turn that reaches its timeout aborts its model call and fails, and the nex
   await world.timers.advance(TIMEOUT_MS - 1);
   expect(await world.view('t1')).toMatchObject({ state: 'running' });
   await world.timers.advance(1);
-  // Its share of time is used up: the next turn gets a wake of its own.
+  // The delivery has used up its time, so the next turn gets a wake of its own.
   expect(await delivered).toBe('done');
   expect(world.eventsOf('model_called')).toMatchObject([{ outcome: 'timeout' }]);
   expect(world.wakes.map(({ kind }) => kind)).toEqual(['turn']);
