@@ -4,7 +4,7 @@ import { readChatAnswer } from '../../src/wire/openai-chat/answer.ts';
 import { readResponsesAnswer } from '../../src/wire/openai-responses/answer.ts';
 
 describe('an Anthropic answer', () => {
-  test('an Anthropic answer is read as its text, its calls, and its blocks verbatim', () => {
+  test('an Anthropic answer is read as its text, its tool calls and its verbatim blocks', () => {
     const thinking = { type: 'thinking', thinking: 'hm', signature: 's=' };
     const use = { type: 'tool_use', id: 'toolu_1', name: 'read', input: {} };
     const content = [thinking, { type: 'text', text: 'I ' }, { type: 'text', text: 'read.' }, use];
@@ -24,7 +24,7 @@ describe('an Anthropic answer', () => {
     ['pause_turn', 'cut_off'],
     ['refusal', 'refusal'],
     [null, 'cut_off'],
-  ])('an Anthropic answer with the stop reason %s is read as %s', (stop_reason, end) => {
+  ])('an Anthropic answer with stop_reason %s is read as an answer that ended as "%s"', (stop_reason, end) => {
     expect(readAnthropicAnswer({ content: [], stop_reason }).end).toBe(end);
   });
 });
@@ -32,7 +32,7 @@ describe('an Anthropic answer', () => {
 describe('a Chat answer', () => {
   const call = { id: 'call_1', type: 'function', function: { name: 'read', arguments: '{"path":"a"}' } };
 
-  test('a Chat answer is read as its text, its calls, and its message without empty fields', () => {
+  test('a Chat Completions answer is read as its text, its tool calls and its message without empty fields', () => {
     const given = {
       role: 'assistant',
       content: null,
@@ -65,11 +65,14 @@ describe('a Chat answer', () => {
     ['insufficient_system_resource', 'cut_off'],
     ['content_filter', 'refusal'],
     [null, 'cut_off'],
-  ])('a Chat answer with the finish reason %s is read as %s', (finish_reason, end) => {
-    expect(readChatAnswer({ finish_reason, message: { content: 'Hi.' } }).end).toBe(end);
-  });
+  ])(
+    'a Chat Completions answer with finish_reason %s is read as an answer that ended as "%s"',
+    (finish_reason, end) => {
+      expect(readChatAnswer({ finish_reason, message: { content: 'Hi.' } }).end).toBe(end);
+    },
+  );
 
-  test('a Chat refusal is read with the words of the refusal as its text', () => {
+  test('a Chat Completions answer in which the model refuses is read with the refusal as its text', () => {
     const message = { content: null, refusal: 'I cannot.' };
     expect(readChatAnswer({ finish_reason: 'stop', message })).toMatchObject({ content: 'I cannot.', end: 'refusal' });
   });
@@ -79,7 +82,7 @@ describe('a Responses answer', () => {
   const text = (value: string, more: object = {}) => ({ type: 'output_text', text: value, annotations: [], ...more });
   const message = (...content: unknown[]) => ({ type: 'message', id: 'msg_1', role: 'assistant', content });
 
-  test('a Responses answer is read as its text, its calls, and its items without the fields that the API refuses', () => {
+  test('a Responses API answer is read as its text, its tool calls, and its items without the fields that the API refuses in a request', () => {
     const reasoning = { type: 'reasoning', id: 'rs_1', summary: [], encrypted_content: 'sealed' };
     const call = { type: 'function_call', id: 'fc_1', call_id: 'call_1', name: 'read', arguments: '{"path":"a"}' };
     const output = [
@@ -102,13 +105,16 @@ describe('a Responses answer', () => {
     ['incomplete', 'content_filter', 'refusal'],
     ['in_progress', undefined, 'cut_off'],
     [undefined, undefined, 'cut_off'],
-  ])('a Responses answer with status %s and reason %s is read as %s', (status, reason, end) => {
-    const incomplete_details = reason === undefined ? null : { reason };
-    const answer = { ...(status === undefined ? {} : { status }), incomplete_details, output: [] };
-    expect(readResponsesAnswer(answer)).toMatchObject({ content: '', toolCalls: [], end });
-  });
+  ])(
+    'a Responses API answer with status %s and incomplete reason %s is read as an answer that ended as "%s"',
+    (status, reason, end) => {
+      const incomplete_details = reason === undefined ? null : { reason };
+      const answer = { ...(status === undefined ? {} : { status }), incomplete_details, output: [] };
+      expect(readResponsesAnswer(answer)).toMatchObject({ content: '', toolCalls: [], end });
+    },
+  );
 
-  test('a Responses refusal is read with the words of the refusal as its text', () => {
+  test('a Responses API answer in which the model refuses is read with the refusal as its text', () => {
     const output = [message({ type: 'refusal', refusal: 'I cannot.' })];
     expect(readResponsesAnswer({ status: 'completed', output })).toMatchObject({
       content: 'I cannot.',

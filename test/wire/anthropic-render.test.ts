@@ -41,7 +41,7 @@ function render(
   return renderAnthropic(requestOf(messages, more), { hasCacheMarks: false, ...options }).body;
 }
 
-test('Anthropic gets the prompt and the system messages of the log as the system parameter (A1)', () => {
+test('the Anthropic request has the agent’s prompt and the log’s system messages in its parameter `system` (A1)', () => {
   const system: Message = { role: 'system', content: 'Use French.' };
   const body = render([user('Hi'), says('Salut'), system, user('Go')], {}, { system: 'Be brief.' });
   expect(body.system).toEqual([text('Be brief.'), text('Use French.')]);
@@ -49,12 +49,12 @@ test('Anthropic gets the prompt and the system messages of the log as the system
   expect(render([user('Hi')])).not.toHaveProperty('system');
 });
 
-test('Anthropic gets a user message in front of a history that starts with another role (A2)', () => {
+test('the Anthropic request starts with an added user message when the history starts with another role (wire rule A2)', () => {
   expect(render([says('Hello'), user('Hi')]).messages[0]).toEqual({ role: 'user', content: [text(FIRST_TEXT)] });
   expect(render([summary('Done.'), says('Hello'), user('Hi')]).messages).toHaveLength(3);
 });
 
-test('Anthropic gets the results of a round and the user texts behind them in one message, results first (A3, A4)', () => {
+test('the Anthropic request has tool results and the user texts after them in one message, results first (wire rules A3, A4)', () => {
   const { messages } = render([user('Go'), calls('a', 'b'), user('Faster'), result('b'), result('a'), user('!')]);
   expect(messages).toEqual([
     { role: 'user', content: [text('Go')] },
@@ -63,7 +63,7 @@ test('Anthropic gets the results of a round and the user texts behind them in on
   ]);
 });
 
-test('Anthropic gets the same legal id in a call with a foreign id and in its result (A5)', () => {
+test('the Anthropic request replaces an illegal tool call id by the same legal id in the call and in its result (wire rule A5)', () => {
   const { messages } = render([user('Go'), calls('call:1'), result('call:1')]);
   expect(messages.slice(1)).toEqual([
     { role: 'assistant', content: [use('call_1_1')] },
@@ -71,7 +71,7 @@ test('Anthropic gets the same legal id in a call with a foreign id and in its re
   ]);
 });
 
-test('Anthropic gets no blank text, and no white space at the end of the final answer (A6)', () => {
+test('the Anthropic request has no blank text, and no white space at the end of the final answer (wire rule A6)', () => {
   const { messages } = render([user(' '), says('\n'), user('Go'), says('Well \n')]);
   expect(messages.map(({ content }) => content)).toEqual([
     [text(EMPTY_TEXT)],
@@ -82,12 +82,12 @@ test('Anthropic gets no blank text, and no white space at the end of the final a
   expect(render([says('Well \n'), user('Go')]).messages[1]?.content).toEqual([text('Well \n')]);
 });
 
-test('Anthropic gets the error flag of a failed result (A12)', () => {
+test('the Anthropic request sets `is_error` on the result of a failed tool call (wire rule A12)', () => {
   const { messages } = render([user('Go'), calls('a'), { ...result('a', ''), isError: true }]);
   expect(messages[2]?.content).toEqual([{ ...found('a'), content: [text(EMPTY_TEXT)], is_error: true }]);
 });
 
-test('Anthropic gets a line of text in place of the picture of a failed result (A12)', () => {
+test('the Anthropic request has a line of text in place of a picture in the result of a failed tool call (wire rule A12)', () => {
   const parts = [{ type: 'image_url', image_url: { url: 'https://x.test/a.png' } }];
   const failed: Message = { ...result('a', 'No such page.'), parts, isError: true };
   const { messages } = render([user('Go'), calls('a'), failed]);
@@ -97,7 +97,7 @@ test('Anthropic gets a line of text in place of the picture of a failed result (
   expect(JSON.stringify(shown)).toContain('https://x.test/a.png');
 });
 
-test('Anthropic gets a stub of a tool that no longer exists while a call of the tool remains (X6)', () => {
+test('the Anthropic request describes a tool that no longer exists while the history has a call of it (wire rule X6)', () => {
   const history = [user('Go'), calls('a'), result('a')];
   const stub = {
     name: 'read',
@@ -108,7 +108,7 @@ test('Anthropic gets a stub of a tool that no longer exists while a call of the 
   expect(render([user('Go')], {}, { tools: [] })).not.toHaveProperty('tools');
 });
 
-test('Anthropic gets its own blocks back verbatim and in order, with server tools inside their message (A11)', () => {
+test('the Anthropic request has the model’s own blocks verbatim and in order, with server tool results beside their calls (wire rule A11)', () => {
   const search = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: { query: 'x' } };
   const hits = { type: 'web_search_tool_result', tool_use_id: 'srvtoolu_1', content: [] };
   const items = [text('I look. '), search, hits, text('So.'), use('a')];
@@ -116,7 +116,7 @@ test('Anthropic gets its own blocks back verbatim and in order, with server tool
   expect(render([user('Go'), message, result('a')]).messages[1]?.content).toEqual(items);
 });
 
-test('Anthropic gets no blocks of another model, and none of an edited message', () => {
+test('the Anthropic request has no verbatim blocks of another model or of an edited message', () => {
   const edited = own(says('Shorter.'), [text('Much longer.')]);
   const foreign = own(calls('a'), [thinking, use('a')], { model: 'model-2' });
   const contents = render([user('Go'), foreign, result('a'), edited, user('Go')]).messages.map(
@@ -125,7 +125,7 @@ test('Anthropic gets no blocks of another model, and none of an edited message',
   expect(contents.slice(1, 4)).toEqual([[use('a')], [found('a')], [text('Shorter.')]]);
 });
 
-test('Anthropic gets back no blank text, no unsigned thinking and no server call without a result', () => {
+test('the Anthropic request leaves out blank texts, unsigned thinking and server tool calls without a result', () => {
   const cut = { type: 'thinking', thinking: 'hm', signature: '' };
   const paused = { type: 'server_tool_use', id: 'srvtoolu_1', name: 'web_search', input: {} };
   const message = own(calls('a'), [cut, text('\n'), use('a'), paused]);
@@ -134,7 +134,7 @@ test('Anthropic gets back no blank text, no unsigned thinking and no server call
   expect(render([user('Go'), silent, user('Go')]).messages[1]?.content).toEqual([thinking, text(EMPTY_TEXT)]);
 });
 
-test('Anthropic gets a number that JSON would change as a string, and the thinking beside its call unchanged', () => {
+test('the Anthropic request has a number that JavaScript would change as a string, and leaves the thinking beside its call unchanged', () => {
   const given = '{"id":12345678901234567890}';
   const call: Message = { ...calls('a'), toolCalls: [{ id: 'a', name: 'read', arguments: given }] };
   const lossy = { ...use('a'), input: JSON.parse(given) as unknown };
@@ -148,7 +148,7 @@ test('Anthropic gets a number that JSON would change as a string, and the thinki
   }
 });
 
-test('Anthropic gets its compaction back only as the first block, and the text of the summary elsewhere (A10)', () => {
+test('the Anthropic request has the provider’s compaction only as its first block, and elsewhere the text of the summary (wire rule A10)', () => {
   const block = { type: 'compaction', content: 'Done.', encrypted_content: null, signature: 's=' };
   const failed = { type: 'compaction', content: null, encrypted_content: null };
   const { messages } = render([summary('Done.', [block]), user('Go'), summary('More.', [block]), user('Go')]);
@@ -164,7 +164,7 @@ test('Anthropic gets its compaction back only as the first block, and the text o
 describe('thinking', () => {
   const loop = [user('Go'), thoughtful('a'), result('a')];
 
-  test('thinking is on while the current tool loop has all of its thinking (A7)', () => {
+  test('the Anthropic request keeps thinking on while the current tool loop has all of its thinking (wire rule A7)', () => {
     expect(render(loop, { thinking: ADAPTIVE }).thinking).toEqual(ADAPTIVE);
     expect(render(loop)).not.toHaveProperty('thinking');
     const answered = [user('Go'), calls('a'), result('a'), says('Done.'), user('Next')];
@@ -176,12 +176,9 @@ describe('thinking', () => {
   test.each<[string, Message[]]>([
     ['a call without thinking follows', [...loop, calls('b'), result('b')]],
     ['a call without thinking comes first', [user('Go'), calls('b'), result('b'), thoughtful('a'), result('a')]],
-    [
-      'user text stands behind the results of a call without thinking',
-      [user('Go'), calls('b'), result('b'), user('Faster')],
-    ],
+    ['user text follows the results of a call without thinking', [user('Go'), calls('b'), result('b'), user('Faster')]],
   ])(
-    'required thinking is off for the rest of a tool loop, and adaptive thinking stays on, if %s (A7)',
+    'the Anthropic request turns `enabled` thinking off until the tool loop ends, and keeps `adaptive` thinking on, if %s (wire rule A7)',
     (_case, history) => {
       expect(render(history, { thinking: ENABLED })).not.toHaveProperty('thinking');
       expect(render(history, { thinking: ADAPTIVE }).thinking).toEqual(ADAPTIVE);
@@ -189,31 +186,37 @@ describe('thinking', () => {
   );
 
   test.each<[string, Message]>([
-    ['was written under another version', thoughtful('b', { version: 1 })],
+    ['was written under another context version', thoughtful('b', { version: 1 })],
     ['was written by another model', thoughtful('b', { model: 'model-2' })],
     ['belongs to an edited message', { ...thoughtful('b'), content: 'Edited.' }],
-    ['stands where the API refuses thinking', own(calls('b'), [use('b'), thinking])],
-  ])('thinking is off until the end of a tool loop whose thinking %s (A7)', (_case, lost) => {
-    const history = [...loop, lost, result('b')];
-    expect(render(history, { thinking: ADAPTIVE }, { version: 2 })).not.toHaveProperty('thinking');
-    const answered = [...history, says('Done.'), user('Next')];
-    expect(render(answered, { thinking: ADAPTIVE }, { version: 2 }).thinking).toEqual(ADAPTIVE);
-  });
+    ['comes after a tool call, where the API refuses thinking', own(calls('b'), [use('b'), thinking])],
+  ])(
+    'the Anthropic request turns thinking off until the end of a tool loop whose thinking %s (wire rule A7)',
+    (_case, lost) => {
+      const history = [...loop, lost, result('b')];
+      expect(render(history, { thinking: ADAPTIVE }, { version: 2 })).not.toHaveProperty('thinking');
+      const answered = [...history, says('Done.'), user('Next')];
+      expect(render(answered, { thinking: ADAPTIVE }, { version: 2 }).thinking).toEqual(ADAPTIVE);
+    },
+  );
 
   test.each<[string, Record<string, unknown>[], Record<string, unknown>[]]>([
     ['ends the answer', [thinking, text('One.'), thinking], [thinking, text('One.')]],
     ['follows a text', [text('One.'), thinking, text('Two.')], [text('One.'), text('Two.')]],
     ['follows a call', [use('a'), thinking, text('One.')], [use('a'), text('One.')]],
     ['follows a blank text', [text(' '), thinking, text('One.')], [thinking, text('One.')]],
-  ])('Anthropic gets thinking only at the start of a message, also if it %s (A7)', (_case, items, sent) => {
-    const said = items.map((item) => (typeof item['text'] === 'string' ? item['text'] : '')).join('');
-    const called = items.some(({ type }) => type === 'tool_use');
-    const message = own(called ? { ...calls('a'), content: said } : says(said), items);
-    const history = [user('Go'), message, ...(called ? [result('a')] : []), user('Next')];
-    expect(render(history).messages[1]?.content).toEqual(sent);
-  });
+  ])(
+    'the Anthropic request keeps thinking only at the start of a message, even if the model wrote thinking that %s (wire rule A7)',
+    (_case, items, sent) => {
+      const said = items.map((item) => (typeof item['text'] === 'string' ? item['text'] : '')).join('');
+      const called = items.some(({ type }) => type === 'tool_use');
+      const message = own(called ? { ...calls('a'), content: said } : says(said), items);
+      const history = [user('Go'), message, ...(called ? [result('a')] : []), user('Next')];
+      expect(render(history).messages[1]?.content).toEqual(sent);
+    },
+  );
 
-  test('Anthropic gets no thinking of an answer that is merged behind an answer without thinking (A7)', () => {
+  test('the Anthropic request drops the thinking of an answer that is merged into a previous answer without thinking (wire rule A7)', () => {
     const answered = own(says('Done.'), [thinking, text('Done.')]);
     const silent = own(says(''), [thinking]);
     const behindText = [user('Go'), says('Well.'), answered, silent, user('Next')];
@@ -222,7 +225,7 @@ describe('thinking', () => {
     expect(behindThinking).toEqual([thinking, text('Done.'), thinking, text('Done.')]);
   });
 
-  test('thinking is off in an open tool loop that started without thinking (A7)', () => {
+  test('the Anthropic request turns thinking off in an unfinished tool loop that started without thinking (wire rule A7)', () => {
     const history = [user('Go'), says('Well.'), thoughtful('a'), result('a')];
     const body = render(history, { thinking: ADAPTIVE });
     expect(body.messages[1]?.content).toEqual([text('Well.'), use('a')]);
@@ -231,25 +234,25 @@ describe('thinking', () => {
   });
 
   test.each<[string, object, boolean]>([
-    ['back that was written under the same version', { version: 2 }, true],
-    ['not back that was written under another version', { version: 1 }, false],
-    ['back if its version was not recorded', {}, true],
-    ['not back that was written under another prompt or other tools', { version: 2, prefix: 'other' }, false],
-  ])('Anthropic gets thinking %s (A8)', (_case, binding, isKept) => {
+    ['sends thinking that was written under the same context version', { version: 2 }, true],
+    ['drops thinking that was written under another context version', { version: 1 }, false],
+    ['sends thinking whose context version was not recorded', {}, true],
+    ['drops thinking that was written under another prompt or other tools', { version: 2, prefix: 'other' }, false],
+  ])('the Anthropic request %s (wire rule A8)', (_case, binding, isKept) => {
     const history = [user('Go'), thoughtful('a', binding), result('a')];
     const body = render(history, { thinking: ADAPTIVE }, { version: 2 });
     expect(body.messages[1]?.content).toEqual(isKept ? [thinking, use('a')] : [use('a')]);
     expect(body.thinking).toEqual(isKept ? ADAPTIVE : undefined);
   });
 
-  test('thinking keeps its prefix until the prompt or the tools change (A8)', () => {
+  test('the hash that is recorded with thinking stays the same until the prompt or the tools change (wire rule A8)', () => {
     const { prefix } = renderAnthropic(requestOf([user('Go')]));
     const history = [user('Go'), thoughtful('a', { prefix }), result('a')];
     expect(render(history).messages[1]?.content).toHaveLength(2);
     expect(render(history, {}, { system: 'Be brief.' }).messages[1]?.content).toHaveLength(1);
   });
 
-  test('thinking stays valid after an invented tool name, because its stub waits for the end of the tool loop (A8)', () => {
+  test('thinking stays valid after the model invents a tool name, because the tool is described only after the tool loop (wire rule A8)', () => {
     const madeUp = (id: string, items?: Record<string, unknown>[], binding: object = {}): Message => {
       const call: Message = { ...calls(id), toolCalls: [{ id, name: `made_up_${id}`, arguments: '{"path":"a"}' }] };
       return items === undefined ? call : own(call, items, binding);
@@ -265,7 +268,7 @@ describe('thinking', () => {
     const second = render([...first, says('Done.'), user('Next')]);
     expect(names(second)).toEqual(['read', 'made_up_b']);
     expect(second.messages[1]?.content).toEqual([use('a')]);
-    // A name invented before the first thinking already had its stub then.
+    // The name was invented before the first thinking, so its tool was already described when the model thought.
     const early = [user('Go'), madeUp('b'), result('b')];
     const { prefix: later } = renderAnthropic(requestOf(early));
     const thought = madeUp('c', [thinking, name('c')], { prefix: later });
@@ -274,19 +277,19 @@ describe('thinking', () => {
     expect(late.messages[3]?.content).toEqual([thinking, name('c')]);
   });
 
-  test('thinking gets a budget below the output cap, or is off if the cap leaves too little', () => {
+  test('the Anthropic request has a thinking budget below its output limit, or no thinking if the limit is too small', () => {
     const options = { thinking: { type: 'enabled', budget_tokens: 8_000 } } as const;
     expect(render(loop, options).thinking).toEqual({ type: 'enabled', budget_tokens: 4_095 });
     expect(render(loop, options, { maxOutputTokens: 1_024 })).not.toHaveProperty('thinking');
   });
 });
 
-describe('A9: cache marks', () => {
+describe('cache breakpoints (wire rule A9)', () => {
   const mark = { cache_control: { type: 'ephemeral' } };
   const renderMarked = (messages: readonly Message[], system: string): AnthropicBody =>
     renderAnthropic(requestOf(messages, { system })).body;
 
-  test('Anthropic gets cache marks at the end of the system texts, the last summary and the messages (A9)', () => {
+  test('the Anthropic request has cache breakpoints after the system texts, the last summary and the last message (wire rule A9)', () => {
     const history = [summary('One.'), user('Go'), summary('Two.'), calls('a'), result('a')];
     const { system, tools, messages } = renderMarked(history, 'Be brief.');
     expect(system).toEqual([{ ...text('Be brief.'), ...mark }]);
@@ -298,7 +301,7 @@ describe('A9: cache marks', () => {
     ]);
   });
 
-  test('Anthropic gets a cache mark on the tools if there is no system text, and none on thinking (A9)', () => {
+  test('the Anthropic request has a cache breakpoint on the tools if there is no system text, and never on thinking (wire rule A9)', () => {
     const { tools, messages } = renderMarked([user('Go'), own(says(''), [text(' '), thinking])], '');
     expect(tools?.[0]).toMatchObject(mark);
     expect(messages[1]?.content).toEqual([thinking, { ...text(EMPTY_TEXT), ...mark }]);
@@ -312,17 +315,17 @@ test.each([
     { type: 'image_url', image_url: { url: 'data:image/svg+xml,<svg/>' } },
     '(a picture that is not on the web is not shown)',
   ],
-])('Anthropic gets a line of text in place of the unsupported part %j', (part, line) => {
+])('the Anthropic request has a line of text in place of the unsupported message part %j', (part, line) => {
   expect(render([{ ...user('Look'), parts: [part] }]).messages[0]?.content).toEqual([text('Look'), text(line)]);
 });
 
-test('Anthropic gets a picture from a data URL with parameters', () => {
+test('the Anthropic request has the picture of a data URL that has parameters', () => {
   const png = { type: 'image_url', image_url: { url: 'data:image/png;charset=utf-8;base64,AAAA' } };
   const source = { type: 'base64', media_type: 'image/png', data: 'AAAA' };
   expect(render([{ ...user(''), parts: [png] }]).messages[0]?.content).toEqual([{ type: 'image', source }]);
 });
 
-test('Anthropic gets pictures of users and results as blocks, and unsupported parts as lines of text', () => {
+test('the Anthropic request has pictures of users and tool results as blocks, and unsupported parts as lines of text', () => {
   const png = { type: 'image_url', image_url: { url: 'data:image/png;base64,AAAA' } };
   const tiff = { type: 'image', source: { type: 'base64', media_type: 'image/tiff', data: 'AAAA' } };
   const picture = { type: 'image', source: { type: 'base64', media_type: 'image/png', data: 'AAAA' } };

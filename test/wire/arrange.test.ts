@@ -22,7 +22,7 @@ function callsOf({ items }: ArrangedRequest): WireCall[] {
 }
 
 describe('order', () => {
-  test('an arranged request has results behind their call and system messages first, each with its origin (X10)', () => {
+  test('a request is arranged with tool results after their call and system messages first, each with its position in the log (wire rule X10)', () => {
     const hidden: Message = { role: 'system', content: 'Use French.' };
     const { items, system } = arrange(
       [user('Go'), calls({}), hidden, user('!'), result('a')],
@@ -41,14 +41,14 @@ describe('order', () => {
     ]);
   });
 
-  test('an arranged request starts with a user message, a summary or a placeholder (X5)', () => {
+  test('a request is arranged to start with a user message, a summary or a placeholder (wire rule X5)', () => {
     const placeholder = { kind: 'user', origin: NO_ORIGIN, parts: [{ kind: 'text', text: FIRST_TEXT }] };
     expect(arrange([calls({}), result('a')]).items[0]).toEqual(placeholder);
     expect(arrange([]).items).toEqual([placeholder]);
     expect(arrange([{ role: 'summary', content: 'Done.' }]).items).toMatchObject([{ kind: 'user', origin: 0 }]);
   });
 
-  test('a history with an orphan result or a repeated call is refused', () => {
+  test('arrangeRequest throws for a history with a tool result without a call, or with a repeated call id', () => {
     expect(errorOf(() => arrange([result('a')]))).toMatchObject({
       code: 'orphan_result',
       field: 'messages[0].toolCallId',
@@ -61,12 +61,12 @@ describe('ids of calls', () => {
   const sent = (format: WireFormat, ...messages: Message[]): string[] =>
     callsOf(arrange(messages, format)).map(({ id }) => id);
 
-  test('a call is sent under the id of its provider, or under the id in the log if the first is taken', () => {
+  test('a tool call is sent under its provider’s id, or under its id in the log if another call already uses the provider’s id', () => {
     const provided = [calls({ id: 'c2_0', providerId: 'call_0' }), calls({ id: 'c4_0', providerId: 'call_0' })];
     expect(sent('anthropic', ...provided)).toEqual(['call_0', 'c4_0']);
   });
 
-  test('a call with a foreign id is sent under a new legal id that no other call has', () => {
+  test('a tool call with an illegal id is sent under a new legal id that no other call has', () => {
     expect(sent('anthropic', calls({ id: 'a:b_1' }, { id: 'a/b' }, { id: 'a:b' }))).toEqual([
       'a_b_1_1',
       'a_b_1',
@@ -80,20 +80,20 @@ describe('ids of calls', () => {
     ['anthropic', 64],
     ['openai-chat', 40],
     ['openai-responses', 64],
-  ] as const)('%s gets ids of up to %i characters unchanged', (format, length) => {
+  ] as const)('the format %s accepts tool call ids of up to %i characters unchanged', (format, length) => {
     expect(sent(format, calls({ id: 'y'.repeat(length) }))).toEqual(['y'.repeat(length)]);
     expect(sent(format, calls({ id: 'y'.repeat(length + 1) }))).toEqual([`${'y'.repeat(32)}_1`]);
   });
 });
 
 describe('tools', () => {
-  test('a call of a tool that no longer exists gets a stub with a legal name (X6)', () => {
+  test('the request describes a called tool that no longer exists, under a legal name (wire rule X6)', () => {
     const { items, tools } = arrange([user('Go'), calls({ name: 'made up.tool' }), result('a')]);
     expect(tools.map(({ name }) => name)).toEqual(['made_up_tool']);
     expect(items[1]).toMatchObject({ calls: [{ name: 'made_up_tool' }] });
   });
 
-  test('tool names beyond the first 15 invented ones share one stub, and earlier names do not change (X6)', () => {
+  test('the first 15 invented tool names have descriptions of their own, later names share one, and no earlier name changes (wire rule X6)', () => {
     const names = Array.from({ length: 200 }, (_, index) => `made_up_${index}`);
     const made = names.map((name, index) => calls({ id: `c${index}`, name }));
     const sentNames = (count: number) => {
@@ -108,7 +108,7 @@ describe('tools', () => {
     expect(sentNames(15)).toEqual(names.slice(0, 15));
   });
 
-  test('the prefix of a request changes with its tools and system texts, not with its messages', () => {
+  test('the prefix hash of a request changes with its tools and system texts, not with its messages', () => {
     const { prefix } = arrange([user('Go')]);
     expect(arrange([user('Stop'), user('Go')]).prefix).toBe(prefix);
     expect(arrange([user('Go')], 'anthropic', 'Be brief.').prefix).not.toBe(prefix);
@@ -129,6 +129,9 @@ test.each<[string, unknown, string]>([
   ['{"n":1e400}', { n: '1e400' }, '{"n":1e400}'],
   ['{"n":9007199254740992,"e":1e21}', { n: 9007199254740992, e: 1e21 }, '{"n":9007199254740992,"e":1e21}'],
   ['{"said":"12345678901234567890"}', { said: '12345678901234567890' }, '{"said":"12345678901234567890"}'],
-])('the arguments `%s` are sent as a JSON object of well-formed text (X7, X8)', (given, input, text) => {
-  expect(readCallArguments({ arguments: given })).toEqual({ input, arguments: text });
-});
+])(
+  'the tool call arguments `%s` are sent as a JSON object with well-formed text (wire rules X7, X8)',
+  (given, input, text) => {
+    expect(readCallArguments({ arguments: given })).toEqual({ input, arguments: text });
+  },
+);

@@ -42,12 +42,12 @@ function contentsOf(messages: readonly Message[], options?: ChatOptions): unknow
 }
 
 describe('order and roles', () => {
-  test('a Chat body has results directly behind their calls, in the order of their arrival (C1, C2)', () => {
+  test('the Chat Completions request has tool results directly after their calls, in the order in which they arrived (wire rules C1, C2)', () => {
     const { messages } = render([user('Go'), calls('a', 'b'), user('Faster'), result('b'), result('a')]);
     expect(messages).toEqual([user('Go'), wireCalls('a', 'b'), found('b'), found('a'), user('Faster')]);
   });
 
-  test('a Chat body has null content only beside calls, and a placeholder for blank content (C3, X3)', () => {
+  test('the Chat Completions request has null content only in messages with tool calls, and a placeholder for blank content (wire rules C3, X3)', () => {
     expect(contentsOf([user(' '), says('\n'), user('Go'), calls('a'), result('a', '')])).toEqual([
       ['user', EMPTY_TEXT],
       ['assistant', EMPTY_TEXT],
@@ -57,7 +57,7 @@ describe('order and roles', () => {
     ]);
   });
 
-  test('a Chat body has arguments that are the text of a JSON object, whatever the model wrote (C4, X7)', () => {
+  test('the Chat Completions request has the text of a JSON object as arguments, even if the model wrote invalid JSON (C4, X7)', () => {
     const broken: Message = { ...calls('a'), toolCalls: [{ id: 'a', name: 'read', arguments: '{"cut": "o' }] };
     const [, message] = render([user('Go'), broken, result('a')]).messages;
     expect(message).toMatchObject({
@@ -65,7 +65,7 @@ describe('order and roles', () => {
     });
   });
 
-  test('a Chat body starts with one message of the prompt and the system messages of the log (C5)', () => {
+  test('the Chat Completions request starts with one message that joins the prompt and the log’s system messages (wire rule C5)', () => {
     const history = [user('Hi'), says('Salut'), { role: 'system', content: 'Use French.' } as const, user('Go')];
     const { messages } = render(history, { systemRole: 'developer' }, { system: 'Be brief.' });
     expect(messages[0]).toEqual({ role: 'developer', content: [text('Be brief.'), text('Use French.')] });
@@ -73,11 +73,11 @@ describe('order and roles', () => {
     expect(render(history).messages[0]).toEqual({ role: 'system', content: 'Use French.' });
   });
 
-  test('a Chat body starts with a user message, even if the history does not (X5)', () => {
+  test('the Chat Completions request has a user message first, even if the history does not (wire rule X5)', () => {
     expect(render([says('Hello'), user('Hi')]).messages[0]).toEqual(user(FIRST_TEXT));
   });
 
-  test('a Chat body has a whole schema for every tool, and a stub for a tool that no longer exists (X6)', () => {
+  test('the Chat Completions request has a complete schema for every tool, and describes a called tool that no longer exists (wire rule X6)', () => {
     const bare = { name: 'now', description: '', parameters: {} };
     const { tools } = render([user('Go'), calls('a'), result('a')], {}, { tools: [bare] });
     expect(tools?.map(({ function: { name, parameters } }) => [name, parameters])).toEqual([
@@ -87,7 +87,7 @@ describe('order and roles', () => {
     expect(render([user('Go')], {}, { tools: [] })).not.toHaveProperty('tools');
   });
 
-  test('a Chat body names the output cap as its server does', () => {
+  test('the Chat Completions request has its output limit in the field that the server’s options name', () => {
     expect(render([user('Go')])).toMatchObject({ max_completion_tokens: 4_096 });
     const older = render([user('Go')], { outputCapField: 'max_tokens' });
     expect(older).toMatchObject({ max_tokens: 4_096 });
@@ -95,13 +95,13 @@ describe('order and roles', () => {
   });
 });
 
-describe('C6: pictures', () => {
-  test('a Chat body keeps the pictures of a user message in place (C6)', () => {
+describe('pictures', () => {
+  test('the Chat Completions request keeps the pictures of a user message in place (wire rule C6)', () => {
     const { messages } = render([{ ...user('Look'), parts: [picture, text('Look')] }]);
     expect(messages).toEqual([{ role: 'user', content: [picture, text('Look')] }]);
   });
 
-  test('a Chat body shows the pictures of results in a user message behind the round (C6)', () => {
+  test('the Chat Completions request has the pictures of tool results in a user message after the results (wire rule C6)', () => {
     const history = [user('Go'), calls('a', 'b'), shows('a', text('one'), picture), shows('b', picture), says('Well.')];
     expect(render(history).messages.slice(2)).toEqual([
       found('a', 'one'),
@@ -111,13 +111,13 @@ describe('C6: pictures', () => {
     ]);
   });
 
-  test('a Chat body joins the texts around the picture of a result into one text', () => {
+  test('the Chat Completions request joins the texts around a picture in a tool result into one text', () => {
     const history = [user('Go'), calls('a'), shows('a', text('one'), picture, text('two'))];
     expect(render(history).messages[2]).toEqual(found('a', 'one\ntwo'));
   });
 });
 
-test('a Chat body sends a failed result without an error flag, because the format has none', () => {
+test('the Chat Completions request has the result of a failed tool call without an error flag, because the format has none', () => {
   const failed: Message = { ...result('a'), isError: true };
   expect(render([user('Go'), calls('a'), failed]).messages[2]).toEqual(found('a'));
 });
@@ -125,7 +125,7 @@ test('a Chat body sends a failed result without an error flag, because the forma
 describe('messages of the server', () => {
   const signature = { extra_content: { google: { thought_signature: 'signed=' } } };
 
-  test('a Chat server gets its message back verbatim, with the signatures of its calls', () => {
+  test('the Chat Completions request has the server’s own message verbatim, with the signatures of its tool calls', () => {
     const message = own(calls('a'), { content: null, tool_calls: [call('a', signature)], refusal: null });
     expect(render([user('Go'), message, result('a')]).messages[1]).toEqual({
       role: 'assistant',
@@ -135,7 +135,7 @@ describe('messages of the server', () => {
     });
   });
 
-  test('a Chat server gets all its fields of a call back, even if the id of the call had to change', () => {
+  test('the Chat Completions request keeps all fields that the server added to a tool call, even if the call’s id had to change', () => {
     const message = own(calls('id é'), { content: null, tool_calls: [call('id é', signature)] });
     const { messages } = render([user('Go'), message, result('id é')]);
     expect(messages[1]).toEqual({ role: 'assistant', content: null, tool_calls: [call('id___1', signature)] });
@@ -153,15 +153,18 @@ describe('messages of the server', () => {
       'is split in two',
       { ...says('Hi'), raw: { format: 'openai-chat', model: MODEL, items: [{ content: 'Hi' }, {}] } },
     ],
-  ])('a Chat server gets our form of a message if its own recorded message %s', (_case, message) => {
-    const history = message.toolCalls === undefined ? [message] : [message, result('a')];
-    const { raw: _, ...plain } = message;
-    expect(render([user('Go'), ...history, user('Go')])).toEqual(
-      render([user('Go'), plain, ...history.slice(1), user('Go')]),
-    );
-  });
+  ])(
+    'the Chat Completions request has the logged form of a message if the server’s verbatim message %s',
+    (_case, message) => {
+      const history = message.toolCalls === undefined ? [message] : [message, result('a')];
+      const { raw: _, ...plain } = message;
+      expect(render([user('Go'), ...history, user('Go')])).toEqual(
+        render([user('Go'), plain, ...history.slice(1), user('Go')]),
+      );
+    },
+  );
 
-  test('a Chat server gets its message back without blank text beside calls, and with a placeholder for a blank answer', () => {
+  test('the Chat Completions request drops blank text beside tool calls, and has a placeholder for a blank answer', () => {
     const beside = own(calls('a'), { content: '\n', tool_calls: [call('a')], reasoning: 'hm' });
     const blank = own(says(''), { content: '', reasoning: 'hm' });
     const { messages } = render([user('Go'), beside, result('a'), blank]);
@@ -170,7 +173,7 @@ describe('messages of the server', () => {
   });
 });
 
-describe('C7: reasoning of an open model', () => {
+describe('reasoning of an open-weight model', () => {
   const thoughtful = (id: string, field = 'reasoning_content'): Message =>
     own(calls(id), { content: null, tool_calls: [call(id)], [field]: `thought ${id}` });
   const thoughts = (messages: readonly Message[], options?: ChatOptions): unknown[] =>
@@ -178,39 +181,39 @@ describe('C7: reasoning of an open model', () => {
       'reasoning_content' in message ? [message.reasoning_content] : [],
     );
 
-  test('reasoning of an open model goes back only inside its tool loop (C7)', () => {
+  test('the Chat Completions request has an open-weight model’s reasoning only inside its tool loop (wire rule C7)', () => {
     const loop = [user('Go'), thoughtful('a'), result('a'), thoughtful('b'), result('b')];
     expect(thoughts(loop)).toEqual(['thought a', 'thought b']);
     expect(thoughts([...loop, says('Done.'), user('Next'), thoughtful('c'), result('c')])).toEqual(['thought c']);
   });
 
-  test('reasoning of an open model is dropped behind its tool loop, in each of its three fields (C7)', () => {
+  test('the Chat Completions request drops an open-weight model’s reasoning after its tool loop, in each of three fields (wire rule C7)', () => {
     for (const field of ['reasoning_content', 'reasoning', 'reasoning_details']) {
       const message = thoughtful('a', field);
       expect(render([user('Go'), message, result('a'), user('Next')]).messages[1]).toEqual(wireCalls('a'));
     }
   });
 
-  test('reasoning stays in its loop behind a picture of a result, unless a strict template requires an answer there (C7)', () => {
+  test('reasoning stays in its tool loop after a picture of a tool result, unless a strict chat template requires an answer there (wire rule C7)', () => {
     const loop = [user('Go'), thoughtful('a'), shows('a', picture), thoughtful('b'), result('b')];
     expect(thoughts(loop)).toEqual(['thought a', 'thought b']);
     expect(thoughts(loop, { isStrict: true })).toEqual(['thought b']);
   });
 
-  test('reasoning of an open model is not sent to another model (C7)', () => {
+  test('the Chat Completions request has no reasoning of another model (wire rule C7)', () => {
     const foreign: Message = { ...thoughtful('a'), raw: { ...(thoughtful('a').raw as object), model: 'model-2' } };
     expect(thoughts([user('Go'), foreign, result('a')])).toEqual([]);
   });
 });
 
-describe('C5: strict templates', () => {
+describe('strict chat templates', () => {
   const strict = (messages: readonly Message[]): unknown[] => contentsOf(messages, { isStrict: true });
 
-  test('a Chat body for a strict template merges adjacent user messages (C5)', () => {
+  test('the Chat Completions request for a strict chat template merges adjacent user messages (wire rule C5)', () => {
     expect(strict([user('One'), user('Two')])).toEqual([['user', [text('One'), text('Two')]]]);
   });
 
-  test('a Chat body for a strict template has a placeholder wherever two messages of one side would meet (C5)', () => {
+  test('the Chat Completions request for a strict chat template has a placeholder between two messages of the same role (wire rule C5)', () => {
     expect(strict([user('Go'), says('Well'), calls('a'), result('a'), user('Next')])).toEqual([
       ['user', 'Go'],
       ['assistant', 'Well'],

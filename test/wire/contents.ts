@@ -6,18 +6,18 @@ import { renderSummary } from '../../src/domain/summary.ts';
 import { readCallArguments } from '../../src/wire/calls.ts';
 import type { WireRequest } from '../../src/wire/wire-request.ts';
 
-/** Everything that a model reads in a request, in order. */
+/** Everything that a model can read in a request, in order. */
 export interface Contents {
   readonly texts: readonly string[];
-  /** Base64 data, or a URL. */
+  /** The pictures, as base64 data or URLs. */
   readonly pictures: readonly string[];
-  /** Arguments of each call as compact JSON. */
+  /** Arguments of each tool call, as compact JSON. */
   readonly calls: readonly string[];
-  /** For each result, the index of the call that it answers. */
+  /** For each tool result, the index of the call that it answers. */
   readonly answered: readonly number[];
 }
 
-/** Fields that the blocks, messages and items of all formats have. */
+/** Fields that blocks, messages and items of the three formats may have. */
 interface Piece {
   readonly type?: string;
   readonly role?: string;
@@ -35,7 +35,7 @@ interface Piece {
   readonly image_url?: string | { readonly url: string };
 }
 
-/** Reads a body of any format as its provider reads it. */
+/** Reads a request body of any format in the way its provider reads it. */
 export function readContents(body: unknown): Contents {
   const {
     system = [],
@@ -78,7 +78,10 @@ export function readContents(body: unknown): Contents {
   return { texts, pictures, calls, answered };
 }
 
-/** Returns what a request has to say to a provider: system texts first, then results behind their calls. */
+/**
+ * Returns what a request must contain for a provider: system texts first, then the messages, with tool results after
+ * their calls.
+ */
 export function expectedContents({ system, messages }: WireRequest, format: WireFormat): Contents {
   const ordered = groupMessages(messages).flatMap(({ positions }) => positions.map((at) => messages[at] as Message));
   const logged = messages.filter(({ role }) => role === 'system').map(({ content }) => content);
@@ -89,7 +92,7 @@ export function expectedContents({ system, messages }: WireRequest, format: Wire
       .filter((text) => text.trim() !== '')
       .map((text) => text.toWellFormed()),
     pictures: others
-      // A12: Anthropic takes no picture in an error.
+      // Wire rule A12: Anthropic accepts no picture in the result of a failed tool call.
       .filter(({ isError }) => !(format === 'anthropic' && isError === true))
       .flatMap((message) => (message.role === 'assistant' ? [] : readParts(message).flatMap(pictureOf))),
     calls: made.map((call) => {
@@ -104,7 +107,7 @@ export function expectedContents({ system, messages }: WireRequest, format: Wire
 
 function textsOf(message: Message): string[] {
   const { role, content, summary } = message;
-  // A6: white space at the end of the last answer is not sent.
+  // Wire rule A6: white space at the end of the last answer is not sent.
   if (role === 'assistant') return [content.trimEnd()];
   if (summary !== undefined) return [renderSummary(content, summary)];
   return readParts(message).flatMap((part) => (part.kind === 'text' ? [part.text] : []));
@@ -115,7 +118,10 @@ function pictureOf(part: Part): string[] {
   return part.kind === 'image_url' ? [part.url] : [];
 }
 
-/** Returns the first text that a body does not hold behind the texts before it. A body may add texts of its own. */
+/**
+ * Returns the first expected text that is missing or out of order in the sent texts. The sent texts may include
+ * additional ones.
+ */
 export function findLostText(sent: readonly string[], expected: readonly string[]): string | undefined {
   const all = sent.join('\u0000');
   let from = 0;

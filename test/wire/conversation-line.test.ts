@@ -26,31 +26,31 @@ describe('our format', () => {
     { role: 'assistant', content: 'One.', raw: { model: 'm' }, parts: [{ type: 'image' }] },
   ];
 
-  test('a conversation line in our format is read as it was written', () => {
+  test('an imported line in turnfold’s format is read as it was written', () => {
     const line = writeConversationLine({ id: 'talk', messages });
     expect(line).not.toContain('\n');
     expect(readConversationLine(line, 1)).toStrictEqual({ id: 'talk', messages });
   });
 
-  test('a line in our format may have arguments as an object, and calls without content', () => {
+  test('an imported line in turnfold’s format may have arguments as an object, and tool calls without content', () => {
     const call = { id: 'a', name: 'list', arguments: { path: '.' } };
     const expected = { role: 'assistant', content: '', toolCalls: [{ ...call, arguments: '{"path":"."}' }] };
     expect(readOne({ role: 'assistant', content: null, toolCalls: [call] })).toStrictEqual(expected);
     expect(readOne({ role: 'assistant', toolCalls: [call] })).toStrictEqual(expected);
   });
 
-  test('a line in our format keeps every key of its arguments, also `__proto__`', () => {
+  test('an imported line in turnfold’s format keeps every key of its arguments, even `__proto__`', () => {
     const given = '{"b":[],"__proto__":{"a":1},"a":{}}';
     const line = `{"messages":[{"role":"assistant","toolCalls":[{"id":"a","name":"x","arguments":${given}}]}]}`;
     expect(readConversationLine(line, 1).messages[0]?.toolCalls?.[0]?.arguments).toBe(given);
   });
 
-  test('a conversation line without an id is named by its number', () => {
+  test('an imported line without an id has its line number as conversation id', () => {
     expect(read([{ role: 'user', content: 'hi' }]).id).toBe('line-3');
   });
 
   test.each([[[{ role: 'robot' }]], ['none'], [undefined]])(
-    'a conversation line whose messages are %j is opened with its id',
+    'the conversation id of an imported line is read even if its messages are %j',
     (given) => {
       const opened = openConversationLine(JSON.stringify({ id: 'talk', messages: given }), 3);
       expect(opened.id).toBe('talk');
@@ -60,7 +60,7 @@ describe('our format', () => {
 });
 
 describe('OpenAI’s chat format', () => {
-  test('a line in chat format may have calls, results and the developer role', () => {
+  test('an imported line in OpenAI’s chat format may have tool calls, results and the developer role', () => {
     const call = { id: 'call_1', type: 'function', function: { name: 'list', arguments: '{}' } };
     expect(
       read([
@@ -79,14 +79,14 @@ describe('OpenAI’s chat format', () => {
     ]);
   });
 
-  test('a line in chat format may have arguments as an object', () => {
+  test('an imported line in OpenAI’s chat format may have arguments as an object', () => {
     const call = { id: 'a', type: 'function', function: { name: 'list', arguments: { path: '.' } } };
     expect(readOne({ role: 'assistant', content: null, tool_calls: [call] })?.toolCalls).toStrictEqual([
       { id: 'a', name: 'list', arguments: '{"path":"."}' },
     ]);
   });
 
-  test('a line in chat format with parts is read with their text as content, and keeps all other parts', () => {
+  test('an imported line in OpenAI’s chat format may have content parts: their text becomes the content, and all other parts are kept', () => {
     const text = { type: 'text', text: 'What is ' };
     const image = { type: 'image_url', image_url: { url: 'https://images.example/1.png' } };
     const parts = [text, image, { type: 'text', text: 'this?' }];
@@ -94,7 +94,7 @@ describe('OpenAI’s chat format', () => {
     expect(readOne({ role: 'user', content: [text] })).toStrictEqual({ role: 'user', content: 'What is ' });
   });
 
-  test('a line in chat format may have our flags on its messages', () => {
+  test('an imported line in OpenAI’s chat format may have turnfold’s flags on its messages', () => {
     const message = { role: 'tool', tool_call_id: 'a', content: 'no such file', isError: true, pinned: true };
     expect(readOne(message)).toStrictEqual({
       role: 'tool',
@@ -115,7 +115,7 @@ describe('a malformed line is rejected with the field', () => {
     ['{"id":"a"}', 'messages'],
     ['{"id":7,"messages":[]}', 'id'],
     ['{"messages":"none"}', 'messages'],
-  ])('the malformed line %s is refused with the field %s', (line, field) => {
+  ])('the malformed import line %s is refused with an error for the field %s', (line, field) => {
     const refusal = refusalOf(() => readConversationLine(line, 3));
     expect(refusal).toMatchObject({ code: 'invalid_input', field });
     expect(refusal.message.startsWith(field)).toBe(true);
@@ -132,14 +132,14 @@ describe('a malformed line is rejected with the field', () => {
     ['messages[1].toolCalls', { role: 'assistant', content: '', toolCalls: [] }],
     ['messages[1].content', { role: 'assistant', content: null }],
     ['messages[1].content', { role: 'user', toolCalls: [{ id: 'a', name: 'x', arguments: '' }] }],
-    // Read as a chat message, it would silently lose its calls.
+    // If this message were read in OpenAI's chat format, its tool calls would be lost silently.
     ['messages[1].toolCalls', { role: 'assistant', content: [], toolCalls: [{ id: 'a', name: 'x', arguments: '' }] }],
     ['messages[1].toolCalls', { role: 'assistant', refusal: null, toolCalls: [{ id: 'a', name: 'x', arguments: '' }] }],
     ['messages[1].toolCallId', { role: 'tool', content: [{ type: 'text', text: 'x' }], toolCallId: 'a' }],
     ['messages[1].summary', { role: 'user', content: [], summary: { from: 1, to: 2 } }],
     ['messages[1].tool_calls[0].function', { role: 'assistant', tool_calls: [{ id: 'a', type: 'custom' }] }],
     ['messages[1].function_call', { role: 'assistant', content: null, function_call: { name: 'x', arguments: '' } }],
-  ])('a line is refused with the field %s for the message %j', (field, message) => {
+  ])('an import line is refused with an error for the field %s if it has the message %j', (field, message) => {
     const refusal = refusalOf(() => read([{ role: 'user', content: 'hi' }, message]));
     expect(refusal).toMatchObject({ code: 'invalid_input' });
     expect(refusal.field?.startsWith(field)).toBe(true);

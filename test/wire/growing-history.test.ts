@@ -12,14 +12,14 @@ import { renderAnthropic, renderResponses, validateResponses } from './whole.ts'
 
 const RUNS = { numRuns: countRuns(500) };
 
-test('the body types of every format fit the request types of the SDK, including Anthropic’s beta', () => {
+test('turnfold’s request types of every format are assignable to the SDK’s request types, including Anthropic’s beta', () => {
   expectTypeOf<AnthropicBody>().toExtend<Anthropic.Messages.MessageCreateParamsNonStreaming>();
   expectTypeOf<AnthropicBody>().toExtend<Anthropic.Beta.Messages.MessageCreateParamsNonStreaming>();
   expectTypeOf<ChatBody>().toExtend<OpenAI.Chat.Completions.ChatCompletionCreateParamsNonStreaming>();
   expectTypeOf<ResponsesBody>().toExtend<OpenAI.Responses.ResponseCreateParamsNonStreaming>();
 });
 
-/** Returns the request up to one of its user messages, and the whole request. */
+/** Returns the request cut before one of its user messages, and the whole request. */
 function cutRequest({ messages, ...request }: WireRequest, cut: number): [WireRequest, WireRequest] {
   const ends = messages.flatMap(({ role }, index) => (role === 'user' ? [index + 1] : []));
   const end = ends[cut % ends.length] as number;
@@ -29,7 +29,7 @@ function cutRequest({ messages, ...request }: WireRequest, cut: number): [WireRe
   ];
 }
 
-test('an Anthropic body keeps its start while the history grows, so that caches and signatures hold', () => {
+test('an Anthropic request keeps its start while the history grows, so that prompt caches and thinking signatures stay valid', () => {
   fc.assert(
     fc.property(histories('anthropic'), fc.nat(), (request, cut) => {
       const [part, whole] = cutRequest(request, cut);
@@ -38,7 +38,7 @@ test('an Anthropic body keeps its start while the history grows, so that caches 
         AnthropicBody,
         AnthropicBody,
       ];
-      // A stub for a new invented tool, or a new system message, changes the start of the body.
+      // A description of a newly invented tool, or a new system message, changes the start of the body.
       fc.pre(JSON.stringify([short.tools, short.system]) === JSON.stringify([long.tools, long.system]));
       const shared = short.messages.length - 1;
       expect(long.messages.slice(0, shared)).toEqual(short.messages.slice(0, shared));
@@ -54,7 +54,7 @@ function hasAllResults({ messages }: WireRequest): boolean {
   return calls.length === messages.filter(({ role }) => role === 'tool').length;
 }
 
-test('a Responses body keeps its start while the history grows, so that caches hold', () => {
+test('a Responses API request keeps its start while the history grows, so that prompt caches stay valid', () => {
   fc.assert(
     fc.property(histories('openai-responses'), fc.nat(), (request, cut) => {
       const [short, long] = cutRequest(request, cut).map((sent) => renderResponses(sent).body) as [

@@ -9,11 +9,14 @@ const MODEL = 'model-1';
 const VERSION = 3;
 
 export interface HistoryOptions {
-  /** The last message may be answered (X4). Otherwise the history may end anywhere, also in calls without results. */
+  /**
+   * If true, the history ends with a message that the model may answer (wire rule X4). Otherwise it may end anywhere,
+   * even with calls that lack results.
+   */
   readonly isSendable?: boolean;
 }
 
-/** One step of a history. Ids are added when the steps are joined. */
+/** One step of a random history. Ids are added when the steps are joined. */
 type Step =
   | { readonly kind: 'user' | 'system' | 'summary'; readonly message: Message }
   | { readonly kind: 'answer'; readonly text: string; readonly raw: RawChoice }
@@ -22,9 +25,9 @@ type Step =
       readonly text: string;
       readonly raw: RawChoice;
       readonly calls: readonly CallChoice[];
-      /** Results come in the order of the calls, or reversed. */
+      /** True if the tool results come in the reverse order of their calls. */
       readonly isReversed: boolean;
-      /** Steps between the calls and their results: other messages, other rounds. */
+      /** Number of steps between the calls and their results, such as other messages and other tool rounds. */
       readonly lateBy: number;
     };
 
@@ -35,7 +38,7 @@ interface CallChoice {
   readonly result: Pick<Message, 'content' | 'parts' | 'isError'>;
 }
 
-/** Source of the raw items of a message. */
+/** How the provider's verbatim items of a message are generated. */
 interface RawChoice {
   readonly source: 'none' | 'same' | 'same-version' | 'other-version' | 'other-prefix' | 'other-model' | 'other-format';
   readonly hasThinking: boolean;
@@ -59,7 +62,7 @@ const picture = fc.constantFrom<unknown>(
   { type: 'image', source: { type: 'base64', media_type: 'image/tiff', data: 'SUkqAA==' } },
   { type: 'input_audio', input_audio: { data: '', format: 'wav' } },
 );
-/** Content with pictures around its text. */
+/** Generates content with pictures around its text. */
 const illustrated = fc
   .tuple(maybeBlank, fc.array(picture, { minLength: 1, maxLength: 2 }), fc.boolean())
   .map(([content, pictures, isNamed]) => ({
@@ -137,7 +140,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 );
 
-/** Random requests with parallel calls 1–8, thinking, pictures, foreign ids, empty results, late results, summaries. */
+/**
+ * Generates requests with 1–8 parallel calls, thinking, pictures, illegal ids, empty results, late results and
+ * summaries.
+ */
 export function histories(format: WireFormat, { isSendable = true }: HistoryOptions = {}): fc.Arbitrary<WireRequest> {
   return fc
     .tuple(fc.array(step, { maxLength: 12 }), maybeBlank, fc.boolean(), fc.integer({ min: 0, max: 8 }))
@@ -151,13 +157,13 @@ export function histories(format: WireFormat, { isSendable = true }: HistoryOpti
     }));
 }
 
-/** True if only the last round may be open, as in a version. */
+/** Returns true if only the last tool round may lack results, as in a stored context version. */
 export function isOpenAtEndOnly(messages: readonly Message[]): boolean {
   const last = messages.findLastIndex(({ role }) => role === 'assistant');
   return groupMessages(messages).every(({ isOpen, positions }) => !isOpen || positions[0] === last);
 }
 
-/** @param end number of results that are missing at the end of an unsendable history */
+/** @param end number of results that are missing at the end of a history that may not be answered */
 function endMessages(messages: readonly Message[], isSendable: boolean, end: number): Message[] {
   const last = messages.findLastIndex(({ role }) => role !== 'tool');
   if (!isSendable) return messages.slice(0, Math.max(last + 1, messages.length - end));
@@ -228,7 +234,7 @@ function writeRaw(
   { choice, format, index }: RawSource,
 ): RawItems | undefined {
   const { source, hasThinking, place } = choice;
-  // A provider writes well-formed text, and arguments that are JSON objects.
+  // A provider writes only well-formed text, and only arguments that are JSON objects.
   const isWellFormed = answer.text.isWellFormed() && answer.calls.every(({ arguments: given }) => isObject(given));
   if (source === 'none' || !isWellFormed) return undefined;
   const sent = source === 'other-format' ? otherThan(format) : format;

@@ -1,10 +1,9 @@
 import type { Message } from '../../src/domain/message.ts';
 
-/** Messages of the render tests. */
 export const user = (content: string): Message => ({ role: 'user', content });
 export const says = (content: string): Message => ({ role: 'assistant', content });
 export const result = (toolCallId: string, content = 'found'): Message => ({ role: 'tool', toolCallId, content });
-/** One assistant message with a call for each id. */
+/** An assistant message with a tool call for each id. */
 export const calls = (...ids: string[]): Message => ({
   role: 'assistant',
   content: '',

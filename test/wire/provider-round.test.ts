@@ -1,6 +1,6 @@
 /**
- * Sends rendered bodies to the strict provider server, which was written from the same rules without the renderers. The
- * server must refuse none, and no body may lose content.
+ * Sends rendered requests to the strict provider, a test server that was written from the same rules but independently
+ * of the renderers. The server must accept every request, and no request may lose content.
  */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -20,13 +20,13 @@ import { ROUTES, type Route } from './routes.ts';
 import { hasTraces, readConversations } from './traces.ts';
 
 const RUNS = { numRuns: countRuns(1_000) };
-/** Runs over HTTP, each history with its own server, because item ids repeat between histories. */
+/** Fewer runs for the tests over HTTP. Each history gets its own server, because item ids repeat between histories. */
 const SENT_RUNS = { numRuns: countRuns(60) };
 const PROBE: Message = { role: 'user', content: 'Go on.' };
-/** No server issued the items of these histories, and their size is not checked. */
+/** Settings of the strict provider: it accepts signatures that it did not issue, and requests of any size. */
 const LENIENCE = { signatures: 'unchecked', windowTokens: 4_000_000 } as const;
 
-/** Returns the server's verdict on a body without HTTP. */
+/** Returns the strict provider's refusal of a request, without HTTP. */
 function refuse(route: Route, request: WireRequest): Refusal | undefined {
   const sent = JSON.stringify(route.render(request));
   const issued = new Issued();
@@ -46,7 +46,7 @@ function refuse(route: Route, request: WireRequest): Refusal | undefined {
   });
 }
 
-/** Items that the server would have issued for each answer of a Responses history. */
+/** Returns the items that the server would have issued for each answer of a Responses history. */
 function itemsOf(messages: readonly Message[]): Record<string, unknown>[][] {
   return messages.flatMap((message) => {
     const raw = readRawItems(message);
@@ -58,7 +58,7 @@ describe.each(ROUTES)('$name', (route) => {
   const { validate } = wireFormats[route.format];
   const hasStrictTemplate = route.strict.hasStrictTemplate === true;
 
-  /** Expects a body with every text, picture, call and result of the request. */
+  /** Expects that the request body contains every text, picture, call and result of the messages. */
   function expectAllContents(request: WireRequest): void {
     const { texts, ...sent } = readContents(route.render(request));
     const { texts: expected, ...others } = expectedContents(request, route.format);
@@ -66,7 +66,7 @@ describe.each(ROUTES)('$name', (route) => {
     expect(sent).toEqual(others);
   }
 
-  test('the strict provider and the validator accept every random history', () => {
+  test(`the strict provider and the validator accept the ${route.name} request of every random history`, () => {
     fc.assert(
       fc.property(histories(route.format), (request) => {
         expect(refuse(route, request)).toBeUndefined();
@@ -76,11 +76,14 @@ describe.each(ROUTES)('$name', (route) => {
     );
   });
 
-  test.each([true, false])('a body holds all contents of a random history, in order (sendable: %s)', (isSendable) => {
-    fc.assert(fc.property(histories(route.format, { isSendable }), expectAllContents), RUNS);
-  });
+  test.each([true, false])(
+    `a ${route.name} request has all contents of a random history, in order (history may be answered: %s)`,
+    (isSendable) => {
+      fc.assert(fc.property(histories(route.format, { isSendable }), expectAllContents), RUNS);
+    },
+  );
 
-  test('the strict provider misses only the results of the open round in a context with a probe', () => {
+  test(`a ${route.name} request with an added user message lacks only the results of the unfinished tool round`, () => {
     const contexts = histories(route.format, { isSendable: false }).filter(({ messages }) => isOpenAtEndOnly(messages));
     let open = 0;
     fc.assert(
@@ -96,7 +99,7 @@ describe.each(ROUTES)('$name', (route) => {
     expect(open).toBeGreaterThan(RUNS.numRuns / 20);
   });
 
-  test('the SDK of the provider sends random histories over HTTP without a refusal', async () => {
+  test(`the strict provider accepts random histories that the SDK for ${route.name} sends over HTTP`, async () => {
     await fc.assert(
       fc.asyncProperty(histories(route.format), async (request) => {
         await using provider = await startProvider({
@@ -111,7 +114,7 @@ describe.each(ROUTES)('$name', (route) => {
   }, 60_000);
 
   test.skipIf(!hasTraces)(
-    'the strict provider accepts recorded conversations with all their contents (skipped without ../shared/traces)',
+    `the strict provider accepts the ${route.name} requests of recorded conversations, with all their contents (skipped without ../shared/traces)`,
     () => {
       for (const { id, messages } of readConversations()) {
         const request = {

@@ -1,6 +1,7 @@
 /**
- * Plays whole conversations with the strict provider server. Its thinking, reasoning and item ids come back to it. They
- * are bound to everything before them (A8), to their model (R6) and to each other (R2, R3).
+ * Runs whole conversations with the strict provider, a test server. The thinking, reasoning and item ids that the
+ * server issued are sent back to it. They are valid only after the same messages (wire rule A8) and with the same model
+ * (wire rule R6). Items that came together must stay together (wire rules R2, R3).
  */
 import * as fc from 'fast-check';
 import { describe, expect, test } from 'vitest';
@@ -14,8 +15,8 @@ const RUNS = { numRuns: 40 };
 const THINKING = ['none', 'plain', 'redacted', 'between', 'doubled', 'behind text', 'last'] as const;
 
 /**
- * A change of the context before a model call. The log shows all but `none` and `model` by the number of the version or
- * prefix.
+ * A change of the context before a model call. All changes except `none` and `model` are recorded in the log by a new
+ * version number or a new prefix.
  */
 const CHANGES = [
   'none',
@@ -48,7 +49,7 @@ const step = {
   text: fc.constantFrom('', 'I look.', 'ends blank \n'),
   change: fc.constantFrom(...CHANGES),
 };
-// One name belongs to no tool, so its stub changes the prefix.
+// No tool has the second name, so describing it changes the prefix of the request.
 const callName = fc.oneof({ weight: 9, arbitrary: fc.constant('read') }, fc.constant('gone'));
 const turn: fc.Arbitrary<Turn> = fc.record({
   rounds: fc.array(fc.record({ ...step, callNames: fc.array(callName, { minLength: 1, maxLength: 3 }) }), {
@@ -58,9 +59,9 @@ const turn: fc.Arbitrary<Turn> = fc.record({
 });
 const talks = fc.array(turn, { minLength: 1, maxLength: 4 });
 
-/** Our side of a conversation: the log, the part that was cut, and the model in use. */
+/** The agent's side of a conversation: the log, the part that was cut from the context, and the current model. */
 class Talk {
-  /** Names of the calls in order. */
+  /** Tool names of the calls, in order. */
   readonly called: string[] = [];
   readonly #route: Route;
   readonly #provider: Provider;
@@ -129,7 +130,7 @@ function shorten(messages: readonly Message[]): Message[] {
     : [{ role: 'summary', content: 'Files were read.', summary: { from: 1, to: messages.length } }];
 }
 
-/** An answer has some text at its end. */
+/** Builds the parts of an answer. Every answer has some text at its end. */
 function partsOf({ thinking, text, change }: Step, callNames: readonly string[]): ScriptedPart[] {
   const thought: ScriptedPart = { thinking: `Hm, ${change}.` };
   const said = text === '' && callNames.length === 0 ? 'Done.' : text;
@@ -153,7 +154,10 @@ function partsOf({ thinking, text, change }: Step, callNames: readonly string[])
   }
 }
 
-/** Chat servers that require reasoning back require it from every call of the loop, by any model. */
+/**
+ * Returns true if a Chat Completions server would require reasoning in the request. It requires the reasoning of every
+ * call in the tool loop, by any model.
+ */
 function needsReasoning(turns: readonly Turn[]): boolean {
   return turns.every(({ rounds, end }) =>
     [...rounds, end].every(({ thinking, change }) => thinking !== 'none' && change !== 'model'),
@@ -166,7 +170,7 @@ function countThinking({ body }: { readonly body: JsonObject }): number {
 }
 
 describe.each(ROUTES)('$name', (route) => {
-  test(`the ${route.name} provider accepts the thinking that it gets back after any change of the context`, async () => {
+  test(`the ${route.name} provider accepts the thinking that turnfold sends back after any change of the context`, async () => {
     let sent = 0;
     await fc.assert(
       fc.asyncProperty(talks, async (turns) => {
@@ -182,7 +186,7 @@ describe.each(ROUTES)('$name', (route) => {
     expect(sent).toBeGreaterThan(RUNS.numRuns);
   }, 60_000);
 
-  test(`the ${route.name} provider gets all of its thinking back while nothing changes`, async () => {
+  test(`the ${route.name} provider gets all of its thinking back while the context does not change`, async () => {
     const taken: Step = { thinking: 'plain', text: '', change: 'none' };
     const round: Round = { ...taken, callNames: ['read', 'read'] };
     await using provider = await startProvider({ strict: { ...route.strict, needsReasoning: true } });
@@ -190,7 +194,7 @@ describe.each(ROUTES)('$name', (route) => {
       { rounds: [round, round], end: taken },
       { rounds: [round], end: taken },
     ]);
-    // C7: reasoning of an open model goes back only inside its loop.
+    // Wire rule C7: an open-weight model's reasoning is sent back only inside its tool loop.
     const expected = route.format === 'openai-chat' ? [0, 1, 2, 0, 1] : [0, 1, 2, 3, 4];
     expect(provider.requests.map(countThinking)).toEqual(expected);
   });

@@ -1,7 +1,10 @@
 import type { ToolCall } from '../../src/domain/message.ts';
 import type { RawItem, WireFormat } from '../../src/domain/raw-items.ts';
 
-/** Positions in which a cap, a server's tool or a model without interleaved thinking may leave thinking. */
+/**
+ * Positions in an answer where thinking may be. An output limit, a server tool or a model without interleaved thinking
+ * can cause the unusual ones.
+ */
 export const THINKING_PLACES = [
   'first',
   'last',
@@ -12,18 +15,18 @@ export const THINKING_PLACES = [
 ] as const;
 export type ThinkingPlace = (typeof THINKING_PLACES)[number];
 
-/** One answer of a model, to be written in a provider's form. */
+/** An answer of a model, before it is converted to a provider's format. */
 export interface RawAnswer {
   readonly text: string;
   readonly calls: readonly ToolCall[];
   readonly hasThinking: boolean;
-  /** Position of Anthropic's thinking. Default `first`. Other formats have one position. */
+  /** Position of the thinking in Anthropic's format. Default `first`. Other formats have only one position. */
   readonly place?: ThinkingPlace;
-  /** Makes the ids of the server unique. */
+  /** Number that makes the ids of the server unique. */
   readonly index: number;
 }
 
-/** Items of an answer in each provider's form, as an adapter records them in `RawItems.items`. */
+/** Converts an answer to the provider's items, as they are recorded in `RawItems.items`. */
 export function writeRawItems(format: WireFormat, answer: RawAnswer): RawItem[] {
   switch (format) {
     case 'anthropic':

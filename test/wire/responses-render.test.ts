@@ -50,7 +50,7 @@ function bodyOf(messages: readonly Message[], more?: Partial<WireRequest>, optio
   return renderResponses(requestOf(messages, more), options).body;
 }
 
-/** Renders messages behind a question and checks that the body is legal. */
+/** Renders messages after a question, and checks that the request is valid. */
 function sent(...messages: readonly Message[]): unknown[] {
   const { body } = renderResponses(requestOf([user('Go'), ...messages, user('Next')]));
   expect(validateResponses(body)).toEqual([]);
@@ -58,7 +58,7 @@ function sent(...messages: readonly Message[]): unknown[] {
 }
 
 describe('the request', () => {
-  test('a Responses request is stateless, wants encrypted reasoning, and describes its tools (R7)', () => {
+  test('the Responses API request has `store: false`, asks for encrypted reasoning, and describes its tools (wire rule R7)', () => {
     expect(bodyOf([user('Go')], { system: 'Be brief.' })).toEqual({
       model: MODEL,
       instructions: 'Be brief.',
@@ -78,15 +78,15 @@ describe('the request', () => {
     });
   });
 
-  test('a Responses request to a model without reasoning does not ask for reasoning', () => {
+  test('the Responses API request to a model without reasoning does not ask for reasoning', () => {
     expect(bodyOf([user('Go')], {}, { isReasoning: false })).not.toHaveProperty('include');
   });
 
-  test('a Responses request never caps its output below the minimum of the API', () => {
+  test('the Responses API request never has an output limit below the API’s minimum', () => {
     expect(bodyOf([user('Go')], { maxOutputTokens: 1 })).toMatchObject({ max_output_tokens: 16 });
   });
 
-  test('a Responses request has the system messages of the log in front, as developer messages', () => {
+  test('the Responses API request has the log’s system messages first, as developer messages', () => {
     const history: Message[] = [user('Hi'), says('Salut'), { role: 'system', content: 'Use French.' }, user('Go')];
     const body = bodyOf(history, { system: 'Be brief.' });
     expect(body).toMatchObject({ instructions: 'Be brief.', input: [{ role: 'developer' }, {}, {}, {}] });
@@ -94,7 +94,7 @@ describe('the request', () => {
 });
 
 describe('items of our own', () => {
-  test('a Responses request has outputs directly behind their calls (R1)', () => {
+  test('the Responses API request has tool outputs directly after their calls (wire rule R1)', () => {
     const { input } = renderResponses(
       requestOf([user('Go'), { ...calls('a', 'b'), content: 'I read.' }, user('Faster'), result('b'), result('a')]),
     ).body;
@@ -109,7 +109,7 @@ describe('items of our own', () => {
     ]);
   });
 
-  test('a Responses request keeps the pictures of an output in place', () => {
+  test('the Responses API request keeps the pictures of a tool output in place', () => {
     const url = 'https://images.example/1.png';
     const shown: Message = { ...result('a', 'here'), parts: [{ type: 'image_url', image_url: { url } }] };
     expect(sent(calls('a'), shown)[1]).toEqual(
@@ -120,7 +120,7 @@ describe('items of our own', () => {
     );
   });
 
-  test('a Responses request sends a failed output without an error flag, because the format has none', () => {
+  test('the Responses API request has the output of a failed tool call without an error flag, because the format has none', () => {
     expect(sent(calls('a'), { ...result('a'), isError: true })[1]).toEqual(output('a'));
   });
 });
@@ -128,13 +128,13 @@ describe('items of our own', () => {
 describe('items of the provider', () => {
   const pair = [reasoning('rs_1'), call('a', { id: 'fc_1', status: 'completed' })];
 
-  test('the Responses API gets the items of its answer back verbatim, as one group (R5)', () => {
+  test('the Responses API request has the items of an answer verbatim, with no other items between them (wire rule R5)', () => {
     const items = [reasoning('rs_1'), search, message('msg_1', 'I read.'), call('a', { id: 'fc_1' })];
     const answer = own({ ...calls('a'), content: 'I read.' }, items);
     expect(sent(answer, result('a'))).toEqual([...items, output('a')]);
   });
 
-  test('the Responses API gets a call with a changed id back in place, with its output (R1)', () => {
+  test('the Responses API request has a tool call whose id had to change in its original place, with its output (wire rule R1)', () => {
     const items = [reasoning('rs_1'), call('a:1', { id: 'fc_1' })];
     expect(sent(own(calls('a:1'), items), result('a:1'))).toEqual([
       reasoning('rs_1'),
@@ -143,7 +143,7 @@ describe('items of the provider', () => {
     ]);
   });
 
-  test('the Responses API gets back no call that waits for an output of another type, and not its reasoning (R1, R2)', () => {
+  test('the Responses API request leaves out a call whose output has a type that the log lacks, together with its reasoning (wire rules R1, R2)', () => {
     const shell = { type: 'shell_call', id: 'sh_1', call_id: 's', action: {} };
     const items = [reasoning('rs_1'), shell, reasoning('rs_2'), message('msg_1', 'Done.')];
     expect(sent(own(says('Done.'), items))).toEqual([reasoning('rs_2'), message('msg_1', 'Done.')]);
@@ -151,17 +151,17 @@ describe('items of the provider', () => {
 
   test.each<[string, RawItem[]]>([
     ['was cut off', [message('msg_1', 'Hm.'), reasoning('rs_1')]],
-    ['is not encrypted (R6)', [reasoning('rs_1', { encrypted_content: null }), message('msg_1', 'Hm.')]],
-    ['stands before a blank message', [reasoning('rs_1'), message('msg_0', ' '), message('msg_1', 'Hm.')]],
+    ['is not encrypted (wire rule R6)', [reasoning('rs_1', { encrypted_content: null }), message('msg_1', 'Hm.')]],
+    ['comes before a blank message', [reasoning('rs_1'), message('msg_0', ' '), message('msg_1', 'Hm.')]],
   ])(
-    'the Responses API gets back neither reasoning that %s nor the id of the message behind it (R2, R3)',
+    'the Responses API request leaves out reasoning that %s, and the id of the message after it (wire rules R2, R3)',
     (_case, items) => {
       const content = items.filter(({ type }) => type === 'message').length > 1 ? ' \n\nHm.' : 'Hm.';
       expect(sent(own(says(content), items))).toEqual([message(undefined, 'Hm.')]);
     },
   );
 
-  test('the Responses API gets an item back without its id unless reasoning stands before the item (R3)', () => {
+  test('the Responses API request has an item’s id only if reasoning comes before the item (wire rule R3)', () => {
     const items = [message('msg_1', 'So.'), ...pair];
     expect(sent(own({ ...calls('a'), content: 'So.' }, items), result('a'))).toEqual([
       message(undefined, 'So.'),
@@ -171,7 +171,7 @@ describe('items of the provider', () => {
     expect(sent(own(says('Hi.'), [message('msg_1', 'Hi.')]))).toEqual([message(undefined, 'Hi.')]);
   });
 
-  test('the Responses API gets its own file search back only behind reasoning, because the item requires its id (R3)', () => {
+  test('the Responses API request has a file search of the provider only after reasoning, because the item requires its id (wire rule R3)', () => {
     const file = { type: 'file_search_call', id: 'fs_1', status: 'completed', queries: [] };
     const { id: _, ...unnamed } = search;
     expect(sent(own(says('So.'), [file, search, message('msg_1', 'So.')]))).toEqual([
@@ -182,12 +182,12 @@ describe('items of the provider', () => {
     expect(sent(own(says('So.'), reasoned))).toEqual(reasoned);
   });
 
-  test('the Responses API gets back only the last of adjacent reasoning items (R4)', () => {
+  test('the Responses API request has only the last of several adjacent reasoning items (wire rule R4)', () => {
     const items = [reasoning('rs_1'), reasoning('rs_2'), message('msg_1', 'So.')];
     expect(sent(own(says('So.'), items))).toEqual(items.slice(1));
   });
 
-  test('the Responses API gets no reasoning of another version, and no items of another model (R6)', () => {
+  test('the Responses API request has no reasoning of another context version, and no items of another model (wire rule R6)', () => {
     const answer = own(calls('a'), pair, { version: 1 });
     const render = (version: number, model = MODEL): unknown[] =>
       renderResponses(requestOf([user('Go'), answer, result('a')], { version, model })).body.input.slice(1, -1);
@@ -196,7 +196,7 @@ describe('items of the provider', () => {
     expect(render(1, 'model-2')).toEqual([call('a')]);
   });
 
-  test('a Responses request sends an id that stands in two answers only once (R9)', () => {
+  test('the Responses API request has an item id only once, even if two answers contain it (wire rule R9)', () => {
     const answer = own(says('Hi.'), [reasoning('rs_1'), message('msg_1', 'Hi.')]);
     expect(sent(answer, user('Again'), answer)).toEqual([
       reasoning('rs_1'),
@@ -206,7 +206,7 @@ describe('items of the provider', () => {
     ]);
   });
 
-  test('the Responses API gets its items back without blank text, and with arguments that are an object (X3, X7)', () => {
+  test('the Responses API request has the provider’s items without blank text, and with arguments that are a JSON object (wire rules X3, X7)', () => {
     const items = [reasoning('rs_1'), message('msg_1', 'So.', ''), call('a', { id: 'fc_1', arguments: '' })];
     const toolCalls = [{ id: 'a', name: 'read', arguments: '' }];
     expect(sent(own({ role: 'assistant', content: 'So.', toolCalls }, items), result('a'))).toEqual([
@@ -221,36 +221,39 @@ describe('items of the provider', () => {
   test.each<[string, RawItem[]]>([
     ['have another text', [message('msg_1', 'Much longer.')]],
     ['have one more call', [message('msg_1', 'Shorter.'), call('a')]],
-  ])('the Responses API gets our form of a message if its own recorded items %s', (_case, items) => {
-    expect(sent(own(says('Shorter.'), items))).toEqual([{ role: 'assistant', content: 'Shorter.' }]);
-  });
+  ])(
+    'the Responses API request has the logged form of a message if the provider’s verbatim items %s',
+    (_case, items) => {
+      expect(sent(own(says('Shorter.'), items))).toEqual([{ role: 'assistant', content: 'Shorter.' }]);
+    },
+  );
 
-  test('the Responses API gets an answer of two messages back as two messages', () => {
+  test('the Responses API request has an answer of two messages as two messages', () => {
     const items = [message(undefined, 'I look.'), message(undefined, 'Done.')];
     const answer = own(says('I look.\n\nDone.'), items);
     expect(sent(answer)).toEqual(items);
   });
 });
 
-describe('R8: the provider’s compaction', () => {
+describe('the provider’s compaction', () => {
   const compaction = { type: 'compaction', id: 'cmp_1', encrypted_content: 'sealed', created_by: 'x' };
   const sealed = { type: 'compaction', encrypted_content: 'sealed' };
 
-  test('the Responses API gets its compaction back as the first item, encrypted as it came (R8)', () => {
+  test('the Responses API request has the provider’s compaction as its first item, encrypted and unchanged (wire rule R8)', () => {
     const answer = own(says('Yes.'), [reasoning('rs_1'), message('msg_1', 'Yes.')]);
     const { body } = renderResponses(requestOf([summary([compaction]), user('Go'), answer, user('Next')]));
     expect(body.input[0]).toEqual(sealed);
     expect(validateResponses(body)).toEqual([]);
   });
 
-  test('the Responses API gets its compaction back behind the user messages that it kept (R8)', () => {
+  test('the Responses API request has the provider’s compaction after the user messages that the compaction kept (wire rule R8)', () => {
     const kept = { type: 'message', id: 'msg_1', status: 'completed', role: 'user', content: 'Find a.' };
     const { body } = renderResponses(requestOf([summary([kept, compaction]), user('Go')]));
     expect(body.input.slice(0, 2)).toEqual([{ type: 'message', role: 'user', content: 'Find a.' }, sealed]);
     expect(validateResponses(body)).toEqual([]);
   });
 
-  test('the Responses API gets the text of a summary in place of a compaction that is not the first item (R8)', () => {
+  test('the Responses API request has the text of a summary in place of a compaction that would not be the first item (wire rule R8)', () => {
     const [, item] = renderResponses(requestOf([user('Go'), summary([compaction])])).body.input;
     expect(item).toMatchObject({ role: 'user', content: [{ text: expect.stringContaining('Done.') }] });
     const inside = own(says('Yes.'), [compaction, message(undefined, 'Yes.')]);

@@ -15,16 +15,16 @@ import type { Provider } from '../provider/provider.ts';
 import type { Strictness } from '../provider/refusal.ts';
 import { renderAnthropic, renderChat, renderResponses } from './whole.ts';
 
-/** One way for a request to reach a provider. */
+/** A provider with a rendering option: how a request is rendered, sent to the test server, and recorded. */
 export interface Route {
   readonly name: string;
   readonly format: WireFormat;
   readonly dialect: Dialect;
   readonly strict: Partial<Strictness>;
-  /** Rule that an unanswered call breaks. */
+  /** Code of the wire rule that a call without a result breaks. */
   readonly openRoundRule: string;
   readonly render: (request: WireRequest) => unknown;
-  /** Uses the provider's own SDK, and resolves to the answer as a turn worker records it. */
+  /** Sends the request with the provider's own SDK, and returns the answer as a turn worker records it. */
   readonly ask: (provider: Pick<Provider, 'url'>, request: WireRequest) => Promise<Message>;
 }
 

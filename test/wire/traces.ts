@@ -11,7 +11,7 @@ export interface RecordedConversation {
   readonly messages: readonly Message[];
 }
 
-/** Files of the recorded conversations beside the project. Empty if they are absent. */
+/** Reads the files of recorded conversations next to the project folder. Empty if the files are absent. */
 export function readConversationFiles(): { readonly name: string; readonly conversations: RecordedConversation[] }[] {
   if (!hasTraces) return [];
   return readdirSync(folder)

@@ -11,7 +11,7 @@ import { validateResponsesInSlices } from '../../src/wire/openai-responses/rules
 import type { RuleContext } from '../../src/wire/rules/rule.ts';
 import type { Rendered, Violation, WireRequest } from '../../src/wire/wire-request.ts';
 
-/** The renderers and rules without slices. */
+/** The renderers and validators without pauses for the event loop. */
 export function renderAnthropic(request: WireRequest, options?: AnthropicOptions): Rendered<AnthropicBody> {
   return runToEnd(renderAnthropicInSlices(request, options));
 }

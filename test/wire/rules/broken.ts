@@ -1,13 +1,13 @@
 import type { Violation } from '../../../src/wire/wire-request.ts';
 
-/** A malformed body with all of its violations as `rule path`. */
+/** A malformed request body, with all violations that the validator must report, as `rule path`. */
 export type BrokenCase = readonly [what: string, body: unknown, broken: readonly string[]];
 
 export function nameViolations(violations: readonly Violation[]): string[] {
   return violations.map(({ rule, path }) => `${rule} ${path}`.trim());
 }
 
-/** Values that must cause violations and never a throw. */
+/** Returns values that the validator must report as malformed without throwing. */
 export function garbage(list: string): unknown[] {
   let deep: unknown = [];
   for (let depth = 0; depth < 50_000; depth += 1) deep = [deep];

@@ -1,13 +1,13 @@
-/** One place in a body. */
+/** A field or list element in a request body. */
 export interface Site {
   readonly holder: Record<string, unknown>;
   readonly key: string;
   readonly value: unknown;
-  /** Key of the holder. Inside a list, the key of the list. */
+  /** Key of the object that contains the field. For a list element, the key of the list. */
   readonly under: string;
 }
 
-/** A change that breaks a valid body at any place, and the rule that must detect it. */
+/** A change that makes a valid request body invalid, and the rule that must detect the change. */
 export interface Mutation {
   readonly name: string;
   readonly rule: string;
@@ -16,61 +16,61 @@ export interface Mutation {
 }
 
 export const mutations: readonly Mutation[] = [
-  { name: 'a result is dropped', rule: 'X1', isPlace: isResult, apply: drop },
-  { name: 'a result is doubled', rule: 'X1', isPlace: isResult, apply: double },
-  { name: 'a call is dropped', rule: 'X1', isPlace: isCall, apply: drop },
-  { name: 'a call is doubled', rule: 'X1', isPlace: isCall, apply: double },
+  { name: 'a tool result is missing', rule: 'X1', isPlace: isResult, apply: drop },
+  { name: 'a tool result occurs twice', rule: 'X1', isPlace: isResult, apply: double },
+  { name: 'a tool call is missing', rule: 'X1', isPlace: isCall, apply: drop },
+  { name: 'a tool call occurs twice', rule: 'X1', isPlace: isCall, apply: double },
   {
-    name: 'a text is blanked',
+    name: 'a text is blank',
     rule: 'X3',
     isPlace: isText,
     apply: ({ holder, key }) => void (holder[key] = '\n '),
   },
   {
-    name: 'a text is cut inside a character',
+    name: 'a text is cut inside a surrogate pair',
     rule: 'X8',
     isPlace: isText,
     apply: ({ holder, key }) => void (holder[key] = `${String(holder[key])}\ud83d`),
   },
   {
-    name: 'arguments are clipped',
+    name: 'the arguments of a call are cut off',
     rule: 'X7',
     isPlace: ({ value, key }) => key === 'arguments' && typeof value === 'string',
     apply: ({ holder, key, value }) => void (holder[key] = String(value).slice(0, -1)),
   },
   {
-    name: 'arguments are a list',
+    name: 'the arguments of a call are a list',
     rule: 'X7',
     isPlace: ({ holder, key }) => key === 'input' && holder['type'] === 'tool_use',
     apply: ({ holder, key }) => void (holder[key] = []),
   },
   {
-    name: 'a described tool is gone',
+    name: 'the tool descriptions are missing',
     rule: 'X6',
     isPlace: ({ value, key }) => key === 'tools' && Array.isArray(value),
     apply: ({ holder, key }) => void delete holder[key],
   },
   {
-    name: 'the assistant speaks last',
+    name: 'an assistant message is last',
     rule: 'X4',
     isPlace: isHistory,
     apply: ({ value }) => void (value as unknown[]).push({ role: 'assistant', content: 'Done.' }),
   },
   {
-    name: 'the assistant speaks first',
+    name: 'an assistant message is first',
     rule: 'X5',
     isPlace: isHistory,
     apply: ({ value }) => void (value as unknown[]).unshift({ role: 'assistant', content: 'Hi.' }),
   },
   {
-    name: 'the history is gone',
+    name: 'the list of messages is empty',
     rule: 'X5',
     isPlace: isHistory,
     apply: ({ value }) => void (value as unknown[]).splice(0),
   },
 ];
 
-/** Every place of a body, its own fields first. */
+/** Yields every field and list element of a body, outer ones first. */
 export function* sitesOf(value: unknown, under = ''): Generator<Site> {
   if (typeof value !== 'object' || value === null) return;
   const holder = value as Record<string, unknown>;

@@ -20,21 +20,24 @@ function request(messages: unknown, more: object = {}): unknown {
 }
 
 test.each([
-  ['a question', request([ask], { tools: undefined })],
-  ['system and developer in front', request([system, { role: 'developer', content: 'Be kind.' }, ask])],
-  ['a round', request([ask, calls(call('a'), call('b')), result('b'), result('a')])],
+  ['one user message', request([ask], { tools: undefined })],
+  ['system and developer messages first', request([system, { role: 'developer', content: 'Be kind.' }, ask])],
+  ['a complete tool round', request([ask, calls(call('a'), call('b')), result('b'), result('a')])],
   [
-    'a round beside text',
+    'tool calls beside text',
     request([ask, says('Well:', { tool_calls: [call('a')] }), result('a', [{ type: 'text', text: 'b' }]), ask]),
   ],
-  ['calls without the field content', request([ask, { role: 'assistant', tool_calls: [call('a')] }, result('a')])],
   [
-    'nulls as dumps have them',
+    'tool calls without the field `content`',
+    request([ask, { role: 'assistant', tool_calls: [call('a')] }, result('a')]),
+  ],
+  [
+    'null in place of absent fields',
     request([ask, says('Hi.', { tool_calls: null, reasoning_content: null, refusal: null }), ask]),
   ],
-  ['pictures of the user', request([{ role: 'user', content: [picture, { type: 'text', text: 'Look.' }] }])],
+  ['pictures in a user message', request([{ role: 'user', content: [picture, { type: 'text', text: 'Look.' }] }])],
   [
-    'reasoning in the loop, with a result that shows a picture',
+    'reasoning in the current tool loop, with a picture of a tool result',
     request([
       ask,
       says(null, { tool_calls: [call('a')], reasoning_content: 'hm' }),
@@ -43,69 +46,77 @@ test.each([
     ]),
   ],
   [
-    'a call of free text',
+    'a call of a tool that takes free text',
     request([ask, calls({ id: 'a', type: 'custom', custom: { name: 'sql', input: 'select 1' } }), result('a')], {
       tools: [{ type: 'custom', custom: { name: 'sql' } }],
     }),
   ],
-  ['a refusal', request([ask, says([{ type: 'refusal', refusal: 'No.' }]), ask])],
-])('a Chat body may hold %s', (_, body) => {
+  ['an answer in which the model refuses', request([ask, says([{ type: 'refusal', refusal: 'No.' }]), ask])],
+])('the Chat Completions validator accepts a request with %s', (_, body) => {
   expect(validateChat(body)).toStrictEqual([]);
 });
 
 const broken: BrokenCase[] = [
   [
-    'X1: an id stands twice',
+    'X1: two tool calls with one id',
     request([ask, calls(call('a'), call('a')), result('a')]),
     ['X1 messages[1].tool_calls[1]'],
   ],
   [
-    'X1: a call without result',
+    'X1: a tool call without a result',
     request([ask, calls(call('a')), ask]),
     ['X1 messages[1].tool_calls[0]', 'C1 messages[1].tool_calls[0]'],
   ],
-  ['X1: a result without call', request([ask, says('Hi.'), result('a'), ask]), ['X1 messages[2]', 'C2 messages[2]']],
   [
-    'X1: an id that is too long',
+    'X1: a tool result without a call',
+    request([ask, says('Hi.'), result('a'), ask]),
+    ['X1 messages[2]', 'C2 messages[2]'],
+  ],
+  [
+    'X1: a tool call id that is too long',
     request([ask, calls(call('a'.repeat(41))), result('a'.repeat(41))]),
     ['X1 messages[1].tool_calls[0]'],
   ],
-  ['X1: a call answered twice', request([ask, calls(call('a')), result('a'), result('a')]), ['X1 messages[3]']],
+  ['X1: a tool call with two results', request([ask, calls(call('a')), result('a'), result('a')]), ['X1 messages[3]']],
   [
-    'X2: half of a batch',
+    'X2: results for only half of the parallel calls',
     request([ask, calls(call('a'), call('b')), result('a')]),
     ['X1 messages[1].tool_calls[1]', 'X2 messages[1].tool_calls[1]', 'X4 messages[2]', 'C1 messages[1].tool_calls[1]'],
   ],
-  ['X3: blank text', request([ask, says(' '), ask]), ['X3 messages[1].content']],
+  ['X3: a blank text', request([ask, says(' '), ask]), ['X3 messages[1].content']],
   [
-    'X3: a blank part',
+    'X3: a blank content part',
     request([{ role: 'user', content: [{ type: 'text', text: '' }] }]),
     ['X3 messages[0].content[0]'],
   ],
-  ['X3: empty content', request([{ role: 'user', content: [] }]), ['X3 messages[0].content']],
+  ['X3: an empty list of content', request([{ role: 'user', content: [] }]), ['X3 messages[0].content']],
   ['X3: an empty list of calls', request([ask, says('Hi.', { tool_calls: [] }), ask]), ['X3 messages[1].tool_calls']],
   ['X3: an empty list of tools', request([ask], { tools: [] }), ['X3 tools']],
-  ['X4: the assistant speaks last', request([ask, says('Hi.')]), ['X4 messages[1]']],
-  ['X5: system alone', request([system]), ['X4 messages[0]', 'X5']],
-  ['X5: the assistant speaks first', request([system, says('Hi.'), ask]), ['X5 messages[1]']],
+  ['X4: an assistant message at the end', request([ask, says('Hi.')]), ['X4 messages[1]']],
+  ['X5: only a system message', request([system]), ['X4 messages[0]', 'X5']],
+  ['X5: an assistant message at the start', request([system, says('Hi.'), ask]), ['X5 messages[1]']],
   [
     'X6: a call of a tool that is not in tools',
     request([ask, calls(call('a', '{}', 'write')), result('a')]),
     ['X6 messages[1].tool_calls[0]'],
   ],
   [
-    'X7: arguments that were cut',
+    'X7: arguments that were cut off',
     request([ask, calls(call('a', '{"path": "src')), result('a')]),
     ['X7 messages[1].tool_calls[0]'],
   ],
   [
-    'X7: arguments that are no object',
+    'X7: arguments that are not an object',
     request([ask, calls(call('a', 'null')), result('a')]),
     ['X7 messages[1].tool_calls[0]'],
   ],
-  ['X8: half a character', request([{ role: 'user', content: '\ud83d' }]), ['X8 messages[0].content']],
   [
-    'X11: a summary as system',
+    'X8: a text with half of a surrogate pair',
+    request([{ role: 'user', content: '\ud83d' }]),
+    ['X8 messages[0].content'],
+  ],
+  [
+    'X11: a summary in a system message',
     request([{ role: 'system', content: '<summary messages="1-9">' }, ask]),
     ['X11 messages[0].content'],
   ],
@@ -115,20 +126,24 @@ const broken: BrokenCase[] = [
     ['C1 messages[1].tool_calls[0]'],
   ],
   [
-    'C1: a user message among the results',
+    'C1: a user message between tool results',
     request([ask, calls(call('a')), result('a'), ask, calls(call('b'), call('c')), result('b'), ask, result('c')]),
     ['C1 messages[4].tool_calls[1]'],
   ],
   [
-    'C2: a result of an earlier round',
+    'C2: a tool result of an earlier tool round',
     request([ask, calls(call('a')), calls(call('b')), result('b'), result('a')]),
     ['C1 messages[1].tool_calls[0]', 'C2 messages[4]'],
   ],
-  ['C3: neither content nor calls', request([ask, says(null), ask]), ['C3 messages[1]']],
-  ['C4: arguments as an object', request([ask, calls(call('a', {})), result('a')]), ['C4 messages[1].tool_calls[0]']],
-  ['C5: system in the middle', request([ask, system, ask]), ['C5 messages[1]']],
+  ['C3: a message with neither content nor tool calls', request([ask, says(null), ask]), ['C3 messages[1]']],
   [
-    'C6: a picture in a result',
+    'C4: arguments as an object instead of a string',
+    request([ask, calls(call('a', {})), result('a')]),
+    ['C4 messages[1].tool_calls[0]'],
+  ],
+  ['C5: a system message in the middle', request([ask, system, ask]), ['C5 messages[1]']],
+  [
+    'C6: a picture in a tool result',
     request([ask, calls(call('a')), result('a', [picture])]),
     ['C6 messages[2].content[0]'],
   ],
@@ -138,21 +153,25 @@ const broken: BrokenCase[] = [
     ['C7 messages[1]'],
   ],
   [
-    'C7: reasoning that is no text',
+    'C7: reasoning that is not a string',
     request([ask, says(null, { tool_calls: [call('a')], reasoning_content: {} }), result('a')]),
     ['C7 messages[1]'],
   ],
-  ['form: a result without id', request([ask, { role: 'tool', content: 'found' }, ask]), ['form messages[1]']],
-  ['form: calls of the user', request([{ ...ask, tool_calls: [call('a')] }]), ['form messages[0].tool_calls']],
-  ['form: a call without name', request([ask, calls({ id: 'a' }), ask]), ['form messages[1].tool_calls[0]']],
+  ['form: a tool result without an id', request([ask, { role: 'tool', content: 'found' }, ask]), ['form messages[1]']],
+  [
+    'form: tool calls in a user message',
+    request([{ ...ask, tool_calls: [call('a')] }]),
+    ['form messages[0].tool_calls'],
+  ],
+  ['form: a tool call without a name', request([ask, calls({ id: 'a' }), ask]), ['form messages[1].tool_calls[0]']],
   ['form: an unknown role', request([{ role: 'robot', content: 'Hi.' }, ask]), ['form messages[0].role']],
 ];
 
-test.each(broken)('a Chat body breaks %s', (_, body, expected) => {
+test.each(broken)('the Chat Completions validator reports rule %s', (_, body, expected) => {
   expect(nameViolations(validateChat(body))).toStrictEqual(expected);
 });
 
-test('a strict template requires alternating user and assistant messages (C5)', () => {
+test('the Chat Completions validator requires alternating user and assistant messages for a strict chat template (wire rule C5)', () => {
   const body = request([system, ask, ask, says('Hi.'), says('Well?'), ask]);
   expect(nameViolations(validateChat(body, { hasStrictTemplate: true }))).toStrictEqual([
     'C5 messages[2]',
@@ -161,12 +180,12 @@ test('a strict template requires alternating user and assistant messages (C5)', 
   expect(validateChat(body)).toStrictEqual([]);
 });
 
-test('a Chat validator reports every malformed body and throws nothing', () => {
+test('the Chat Completions validator reports every malformed body and never throws', () => {
   for (const body of garbage('messages')) expect(validateChat(body, { maxBytes: 1e6 })).not.toStrictEqual([]);
 });
 
-describe('a body with a probe', () => {
-  test('a Chat body with a probe may lack results of the last round, which a request may not', () => {
+describe('a request that is checked before a commit, with an added user message', () => {
+  test('a Chat Completions request that is checked before a commit may lack results of the last tool round, but a sent request may not', () => {
     const body = request([ask, calls(call('a'), call('b')), result('a'), ask]);
     expect(validateChat(body, { isProbed: true })).toStrictEqual([]);
     expect(nameViolations(validateChat(body))).toStrictEqual([
@@ -176,12 +195,12 @@ describe('a body with a probe', () => {
     ]);
   });
 
-  test('a Chat body with a probe may not have a misplaced result in its open round (C1)', () => {
+  test('a Chat Completions request that is checked before a commit may not have a misplaced result in its unfinished tool round (wire rule C1)', () => {
     const body = request([ask, calls(call('a')), ask, result('a')]);
     expect(nameViolations(validateChat(body, { isProbed: true }))).toStrictEqual(['C1 messages[1].tool_calls[0]']);
   });
 
-  test('a Chat body with a probe may not lack results of an earlier round', () => {
+  test('a Chat Completions request that is checked before a commit may not lack results of an earlier tool round', () => {
     const body = request([ask, calls(call('a')), says('Hi.'), ask]);
     expect(nameViolations(validateChat(body, { isProbed: true }))).toStrictEqual([
       'X1 messages[1].tool_calls[0]',
@@ -190,7 +209,7 @@ describe('a body with a probe', () => {
   });
 });
 
-test('a Chat body has at most as many messages and tools as OpenAI accepts, unless the provider is unknown (X9)', () => {
+test('the Chat Completions validator applies OpenAI’s limits on messages and tools, unless the provider is unknown (wire rule X9)', () => {
   const talk = Array.from({ length: 2_049 }, () => ask);
   const many = Array.from({ length: 129 }, (_, index) => ({ type: 'function', function: { name: `read_${index}` } }));
   expect(nameViolations(validateChat(request(talk.slice(1))))).toStrictEqual([]);
@@ -199,12 +218,15 @@ test('a Chat body has at most as many messages and tools as OpenAI accepts, unle
   expect(validateChat(request(talk, { tools: many }), { isUncapped: true })).toStrictEqual([]);
 });
 
-test.each(['files.read', 'read all', '', 'x'.repeat(65)])('a Chat body with a tool named "%s" breaks X6', (name) => {
-  const body = request([ask], { tools: [{ type: 'function', function: { name } }] });
-  expect(nameViolations(validateChat(body))).toStrictEqual(['X6 tools[0]']);
-});
+test.each(['files.read', 'read all', '', 'x'.repeat(65)])(
+  'a Chat Completions request with a tool named "%s" breaks wire rule X6',
+  (name) => {
+    const body = request([ask], { tools: [{ type: 'function', function: { name } }] });
+    expect(nameViolations(validateChat(body))).toStrictEqual(['X6 tools[0]']);
+  },
+);
 
-test('a strict template requires an answer between results and a user message, except in an open round (C5)', () => {
+test('a user message may directly follow tool results, unless the chat template is strict and every call has its result (wire rule C5)', () => {
   const check = (messages: unknown[], isProbed = false) =>
     nameViolations(validateChat(request(messages), { hasStrictTemplate: true, isProbed }));
   const round = [ask, calls(call('a'), call('b')), result('a'), result('b')];
@@ -215,7 +237,7 @@ test('a strict template requires an answer between results and a user message, e
 });
 
 test.each(['reasoning_content', 'reasoning', 'reasoning_details'])(
-  'a Chat body with %s of an earlier turn breaks C7',
+  'a Chat Completions request with %s of an earlier turn breaks wire rule C7',
   (field) => {
     const body = request([ask, says('Done.', { [field]: field.endsWith('s') ? [{}] : 'hm' }), ask]);
     expect(nameViolations(validateChat(body))).toStrictEqual(['C7 messages[1]']);

@@ -8,7 +8,7 @@ import { nameViolations } from './broken.ts';
 const ask = user('Read it.');
 const done = says('Done.');
 
-/** ask · calls a, b · ask · result b · result a · answer */
+/** The messages: a question, calls a and b, a question, result b, result a, an answer. */
 const messages = [
   { role: 'system' as const, content: 'Be brief.' },
   ask,
@@ -20,50 +20,50 @@ const messages = [
 ];
 
 test.each([
-  ['accepts results behind their calls', [[1], [2], [4, 5], [3], [6]], []],
+  ['accepts tool results after their calls', [[1], [2], [4, 5], [3], [6]], []],
   ['accepts merged messages and an added placeholder', [[-1, 1], [2], [4, 5, 3], [6]], []],
   ['accepts the system prompt in front', [[-1, 0], [1], [2], [4], [5], [3], [6]], []],
-  ['accepts a second block with the picture of a result', [[1], [2], [4], [5], [4], [3], [6]], []],
-  ['refuses two messages in exchanged places', [[2], [4], [5], [1], [3], [6]], ['X10 messages[3]']],
-  ['refuses a result behind another message', [[1], [2], [5], [3], [4], [6]], ['X10 messages[4]']],
-  ['refuses a result before its call', [[1], [4], [2], [5], [3], [6]], ['X10 messages[1]']],
+  ['accepts a second block with the picture of a tool result', [[1], [2], [4], [5], [4], [3], [6]], []],
+  ['refuses two messages in swapped order', [[2], [4], [5], [1], [3], [6]], ['X10 messages[3]']],
+  ['refuses a tool result after another message', [[1], [2], [5], [3], [4], [6]], ['X10 messages[4]']],
+  ['refuses a tool result before its call', [[1], [4], [2], [5], [3], [6]], ['X10 messages[1]']],
   ['refuses a request that leaves a message out', [[1], [2], [4, 5], [6]], ['X10']],
-])('the order check (X10) %s', (_, origins, expected) => {
+])('the check of the message order (wire rule X10) %s', (_, origins, expected) => {
   const violations = runToEnd(checkOrder({ messages }, { format: 'openai-chat', origins }));
   expect(nameViolations(violations)).toStrictEqual(expected);
 });
 
-test('the order check (X10) names a Responses item by its place in `input`', () => {
+test('the check of the message order (wire rule X10) reports a Responses API item by its path in `input`', () => {
   const rendered = { format: 'openai-responses', origins: [[1], [0]] } as const;
   expect(nameViolations(runToEnd(checkOrder({ messages: [ask, done] }, rendered)))).toStrictEqual(['X10 input[1]']);
 });
 
 test.each([
-  ['accepts an unchanged open round', [ask, done, ask, calls('a', 'b'), result('b')], []],
-  ['accepts that only messages before the open round were removed', [calls('a', 'b'), result('b')], []],
-  ['refuses a clipped result', [ask, calls('a', 'b'), result('b', 'fou…')], ['X12 messages[4]']],
-  ['refuses a removed result', [ask, calls('a', 'b')], ['X12 messages[4]']],
-  ['refuses a removed call', [ask, calls('b'), result('b')], ['X12 messages[3]']],
-  ['refuses a removed round', [ask], ['X12 messages[3]', 'X12 messages[4]']],
-])('the check of the open round (X12) %s', (_, after, expected) => {
+  ['accepts an unchanged tool round that lacks results', [ask, done, ask, calls('a', 'b'), result('b')], []],
+  ['accepts that compaction removed only messages before that round', [calls('a', 'b'), result('b')], []],
+  ['refuses a clipped tool result', [ask, calls('a', 'b'), result('b', 'fou…')], ['X12 messages[4]']],
+  ['refuses a removed tool result', [ask, calls('a', 'b')], ['X12 messages[4]']],
+  ['refuses a removed tool call', [ask, calls('b'), result('b')], ['X12 messages[3]']],
+  ['refuses a removed tool round', [ask], ['X12 messages[3]', 'X12 messages[4]']],
+])('the check of unfinished tool rounds (wire rule X12) %s', (_, after, expected) => {
   const before = [ask, done, ask, calls('a', 'b'), result('b')];
   expect(nameViolations(runToEnd(checkOpenRound(before, after)))).toStrictEqual(expected);
 });
 
-test('the check of the open round (X12) accepts the removal of closed rounds', () => {
+test('the check of unfinished tool rounds (wire rule X12) accepts the removal of complete rounds', () => {
   expect(runToEnd(checkOpenRound([ask, calls('a'), result('a'), done], [ask]))).toStrictEqual([]);
 });
 
 test.each([
-  ['accepts thinking that was written under the same version and prefix', { version: 3, prefix: 'p' }, []],
-  ['accepts thinking without a recorded version and prefix', {}, []],
+  ['accepts thinking that was written under the same context version and prefix', { version: 3, prefix: 'p' }, []],
+  ['accepts thinking without a recorded context version and prefix', {}, []],
   [
-    'refuses thinking that was written under another version',
+    'refuses thinking that was written under another context version',
     { version: 2, prefix: 'p' },
     ['A8 messages[0].content[0]', 'A8 input[0]'],
   ],
   [
-    'refuses thinking that was written under another prefix',
+    'refuses thinking that was written under other system texts or tools',
     { version: 3, prefix: 'q' },
     ['A8 messages[0].content[0]', 'A8 input[0]'],
   ],
@@ -72,7 +72,7 @@ test.each([
     { model: 'other' },
     ['A8 messages[0].content[0]', 'A8 input[0]'],
   ],
-])('the thinking check (A8) %s', (_, written, expected) => {
+])('the check of thinking (wire rule A8) %s', (_, written, expected) => {
   const sentIn = (format: 'anthropic' | 'openai-responses', body: unknown) => {
     const items = [{ type: 'thinking' }, { type: 'text' }];
     const message: Message = { ...done, raw: { format, model: 'm', items, ...written } };

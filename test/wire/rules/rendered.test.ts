@@ -13,14 +13,14 @@ import { nameViolations } from './broken.ts';
 import { mutations, sitesOf } from './mutations.ts';
 
 const RUNS = { numRuns: countRuns(300) };
-/** Fewer runs, because there are many mutations. */
+/** Fewer runs, because each run applies many mutations. */
 const MUTATED_RUNS = { numRuns: countRuns(100) };
 const PROBE: Message = { role: 'user', content: 'Go on.' };
 
 describe.each(WIRE_FORMATS)('%s', (format: WireFormat) => {
   const { render, validate } = wireFormats[format];
 
-  test('a rendered history keeps its order (X10) and sends no thinking of another prefix (A8)', () => {
+  test(`a ${format} request keeps the order of its messages (wire rule X10), and has no thinking that was written under another prefix (wire rule A8)`, () => {
     fc.assert(
       fc.property(histories(format), (request) => {
         const rendered = render(request);
@@ -32,7 +32,7 @@ describe.each(WIRE_FORMATS)('%s', (format: WireFormat) => {
   });
 
   test.skipIf(!hasTraces)(
-    'a recorded conversation passes all rules of its format (skipped without ../shared/traces)',
+    `the ${format} request of a recorded conversation breaks no wire rule (skipped without ../shared/traces)`,
     () => {
       for (const { id, messages } of readConversations()) {
         const sent = [...adoptMessages(messages, 1).messages, PROBE];
@@ -43,8 +43,9 @@ describe.each(WIRE_FORMATS)('%s', (format: WireFormat) => {
     },
   );
 
-  test.each(mutations)('rule $rule detects that $name', ({ rule, isPlace, apply, name }) => {
-    const isElsewhere = name === (format === 'anthropic' ? 'arguments are clipped' : 'arguments are a list');
+  test.each(mutations)(`the ${format} validator reports wire rule $rule if $name`, ({ rule, isPlace, apply, name }) => {
+    const isElsewhere =
+      name === (format === 'anthropic' ? 'the arguments of a call are cut off' : 'the arguments of a call are a list');
     let mutated = 0;
     fc.assert(
       fc.property(histories(format), fc.nat(), (request, choice) => {
