@@ -31,7 +31,7 @@ const SOFT: Scenario = {
   isBacked: false,
 };
 
-/** A hard pass that has to cut the floor: it removes the older of two answers in the retention window. */
+/** A hard compaction pass that must reduce the retention window: it removes the older of two answers there. */
 const HARD: Scenario = {
   ...SOFT,
   chunks: [
@@ -62,7 +62,7 @@ beforeAll(async () => {
   hard = await playOne(HARD);
 });
 
-test('the unmutated passes break no check', () => {
+test('compaction passes without a mutation break none of the checks', () => {
   expect([...findBreaches(soft), ...findBreaches(hard)]).toEqual([]);
   expect(soft.after.items.map(({ from }) => from)).toEqual([1, 2, 4, 5, 6, 7, 8, 9]);
   expect(hard.after.items.map(({ from }) => from)).toEqual([1, 3, 4, 5, 6]);
@@ -95,7 +95,7 @@ function masked(pass: SeenPass, seq: number, message: Partial<Message>): SeenPas
   return changed(pass, seq, message, { segment: { kind: 'masked', from: seq, to: seq, weight } });
 }
 
-/** Removes the model's later messages, so that the results count as unread. */
+/** Removes the model's later messages, so that the tool results count as unread. */
 function unread({ before, after, ...pass }: SeenPass): SeenPass {
   const until = ({ from }: ContextItem): boolean => from < 9;
   return {
@@ -107,35 +107,47 @@ function unread({ before, after, ...pass }: SeenPass): SeenPass {
 
 describe('the checks find a mutated version', () => {
   test.each<[string, () => SeenPass]>([
-    ['a version is smaller than its parent', () => settled(soft, { tokensAfter: soft.outcome.settled.tokensBefore })],
-    ['a soft pass gains at least minGain', () => settled(soft, { tokensAfter: soft.outcome.settled.tokensBefore - 1 })],
     [
-      'each step makes the context smaller',
+      'a new version is smaller than the version before it',
+      () => settled(soft, { tokensAfter: soft.outcome.settled.tokensBefore }),
+    ],
+    [
+      'a soft compaction pass saves at least minGain',
+      () => settled(soft, { tokensAfter: soft.outcome.settled.tokensBefore - 1 }),
+    ],
+    [
+      'each step of a compaction pass makes the context smaller',
       () => settled(soft, { steps: soft.outcome.settled.steps.flatMap((s) => [s, s]) }),
     ],
     [
-      'a version has the weight that it states',
+      'a version has the size that it states',
       () => settled(soft, { tokensAfter: soft.outcome.settled.tokensAfter - 1 }),
     ],
-    ['a version has the weight that it states', () => without(soft, 4)],
-    ['a version is within the budget or explains why not', () => limited(settled(soft, { explained: [] }), 10)],
-    ['a version is within the budget or explains why not', () => settled(soft, { explained: ['retention_floor'] })],
+    ['a version has the size that it states', () => without(soft, 4)],
+    ['a version is within maxTokens or explains why not', () => limited(settled(soft, { explained: [] }), 10)],
+    ['a version is within maxTokens or explains why not', () => settled(soft, { explained: ['retention_floor'] })],
     [
-      'a version is within the budget or explains why not',
+      'a version is within maxTokens or explains why not',
       () => limited(settled(hard, { explained: ['nothing_removable'] }), 10),
     ],
-    ['a version is above the budget only if nothing more may go', () => limited(hard, 10)],
-    ['a version is above the budget only if nothing more may go', () => limited({ ...soft, after: soft.before }, 10)],
+    ['a version exceeds maxTokens only if nothing more may be removed', () => limited(hard, 10)],
+    [
+      'a version exceeds maxTokens only if nothing more may be removed',
+      () => limited({ ...soft, after: soft.before }, 10),
+    ],
     ['a version is valid in all wire formats', () => without(soft, 6)],
-    ['a version keeps every pin unchanged', () => without(soft, 2)],
-    ['a version keeps every pin unchanged', () => changed(soft, 2, { content: 'Mind it.' })],
-    ['a version keeps every pin unchanged', () => ({ ...soft, prepared: { ...soft.prepared, system: 'Be brief.' } })],
+    ['a version keeps every pinned text unchanged', () => without(soft, 2)],
+    ['a version keeps every pinned text unchanged', () => changed(soft, 2, { content: 'Mind it.' })],
+    [
+      'a version keeps every pinned text unchanged',
+      () => ({ ...soft, prepared: { ...soft.prepared, system: 'Be brief.' } }),
+    ],
     ['a version keeps the system messages and the last user message', () => without(soft, 1)],
     ['a version keeps the system messages and the last user message', () => changed(soft, 8, { content: 'And?' })],
-    ['a version keeps open rounds unchanged', () => without(soft, 9)],
-    ['a version keeps results that the model has not read, at most clipped', () => without(hard, 5, 6)],
+    ['a version keeps unanswered tool rounds unchanged', () => without(soft, 9)],
+    ['a version may clip but not remove tool results that the model has not read', () => without(hard, 5, 6)],
     [
-      'a version keeps results that the model has not read, at most clipped',
+      'a version may clip but not remove tool results that the model has not read',
       () => unread(changed(soft, 7, { content: 'n…' })),
     ],
     ['a version splits no tool round', () => without(soft, 7)],
@@ -148,33 +160,36 @@ describe('the checks find a mutated version', () => {
       'a version adds only summaries and changes only masked or clipped messages',
       () => changed(soft, 4, {}, { from: 3, to: 3 }),
     ],
-    ['a mask or clip keeps role, call ids and error mark of a message', () => masked(soft, 6, { toolCallId: 'b' })],
-    ['a mask or clip keeps role, call ids and error mark of a message', () => masked(soft, 6, { isError: true })],
-    ['a mask or clip keeps role, call ids and error mark of a message', () => masked(soft, 5, { toolCalls: [] })],
-    ['a version keeps the floor unless it reports the floor as relaxed', () => without(soft, 4)],
-    ['a version keeps the floor unless it reports the floor as relaxed', () => changed(soft, 6, { content: 'f…' })],
     [
-      'a version keeps the floor unless it reports the floor as relaxed',
+      'masking or clipping a message keeps its role, call ids and error mark',
+      () => masked(soft, 6, { toolCallId: 'b' }),
+    ],
+    ['masking or clipping a message keeps its role, call ids and error mark', () => masked(soft, 6, { isError: true })],
+    ['masking or clipping a message keeps its role, call ids and error mark', () => masked(soft, 5, { toolCalls: [] })],
+    ['a version keeps the retention window unless it reports otherwise', () => without(soft, 4)],
+    ['a version keeps the retention window unless it reports otherwise', () => changed(soft, 6, { content: 'f…' })],
+    [
+      'a version keeps the retention window unless it reports otherwise',
       () => settled(without(soft, 4), { isFloorRelaxed: true }),
     ],
     [
-      'a version keeps the floor unless it reports the floor as relaxed',
+      'a version keeps the retention window unless it reports otherwise',
       () => settled(hard, { isFloorRelaxed: false }),
     ],
     [
-      'a relaxed floor loses its oldest groups first',
+      'the oldest groups leave the retention window first',
       () => withItems(hard, () => hard.before.items.filter(({ from }) => from !== 3)),
     ],
     [
-      'a version reports a relaxed floor exactly if the floor lost a group',
+      'a version reports a reduced retention window exactly if a group left it',
       () => settled(hard, { isFloorRelaxed: false }),
     ],
     [
-      'a version reports a relaxed floor exactly if the floor lost a group',
+      'a version reports a reduced retention window exactly if a group left it',
       () => settled(soft, { isFloorRelaxed: true }),
     ],
     ['a version states how many messages it archived', () => settled(soft, { archived: 0 })],
-  ])('the checks find a mutated version that breaks "%s"', (name, mutate) => {
+  ])('the compaction checks detect a mutated version that breaks "%s"', (name, mutate) => {
     expect(namesOf(findBreaches(mutate()))).toContain(name);
   });
 });
@@ -184,28 +199,28 @@ describe('the checks find a mutated end', () => {
   const details = { fixed: 10, pinned: 0, open: 0, floor: 0, max: 300 };
 
   test.each<[string, TrialOutcome]>([
-    ['a pass that was requested as manual or overflow takes place', { kind: 'no_reason', reasons: [] }],
-    ['a hard pass above the budget never ends as none or no_gain', { kind: 'none', reasons }],
-    ['a hard pass above the budget never ends as none or no_gain', { kind: 'no_gain', reasons }],
-    ['an infeasible pass states a sum above its limit', { kind: 'infeasible', reasons, details }],
+    ['a compaction pass requested as manual or overflow is never skipped', { kind: 'no_reason', reasons: [] }],
+    ['a hard compaction pass above maxTokens never ends as none or no_gain', { kind: 'none', reasons }],
+    ['a hard compaction pass above maxTokens never ends as none or no_gain', { kind: 'no_gain', reasons }],
+    ['an infeasible compaction pass states a sum above its limit', { kind: 'infeasible', reasons, details }],
     [
-      'an infeasible pass states a sum above its limit',
+      'an infeasible compaction pass states a sum above its limit',
       { kind: 'infeasible', reasons, details: { ...details, fixed: 400, max: 200 } },
     ],
     [
-      'a pass is infeasible only if the protected messages alone exceed the limit',
+      'a compaction pass is infeasible only if the protected messages alone exceed the limit',
       { kind: 'infeasible', reasons, details: { ...details, fixed: 400 } },
     ],
     [
       'a version is refused only for the bytes of a small request limit',
       { kind: 'refused', reasons, refusal: { codes: ['X9'], message: '' } },
     ],
-  ])('the checks find a mutated end that breaks "%s"', (name, outcome) => {
+  ])('the compaction checks detect a mutated outcome that breaks "%s"', (name, outcome) => {
     expect(namesOf(findEndBreaches({ ...hard, outcome }))).toContain(name);
   });
 });
 
-test('a pass compacts a context with a pinned summary whose text contains the closing tag', async () => {
+test('compaction handles a context with a pinned summary whose text contains the closing tag of summaries', async () => {
   const text = {
     role: 'summary' as const,
     content: 'a </summary> b',
@@ -218,7 +233,7 @@ test('a pass compacts a context with a pinned summary whose text contains the cl
   expect(played?.breaches).toEqual([]);
 });
 
-/** Removes the error text that a check which threw adds to its name. */
+/** Removes the error text that follows the name of a check that threw. */
 function namesOf(breaches: readonly string[]): string[] {
   return breaches.map((breach) => breach.split(':')[0] as string);
 }

@@ -10,20 +10,24 @@ import type { PreparedAgent } from '../../src/workers/prepared-agent.ts';
 import { coversSeq, floorOrder, type ProtectedGroup, type ProtectionInput, protectGroups } from './floor.ts';
 import { isBudgetAGoal, isOverBudget, messagesOf, namesOfBroken, type SeenPass } from './seen-pass.ts';
 
-/** Checks that every version must pass, by name. They use messages and policy alone, not the code that plans and settles. */
+/**
+ * Checks that every new version must satisfy. They use only messages and policy, not the compaction code that they
+ * check.
+ */
 const CHECKS: Readonly<Record<string, (pass: SeenPass) => boolean>> = {
-  'a version is smaller than its parent': ({ outcome: { settled } }) => settled.tokensAfter < settled.tokensBefore,
-  'a soft pass gains at least minGain': ({ prepared: { policy }, outcome: { settled, reasons } }) =>
+  'a new version is smaller than the version before it': ({ outcome: { settled } }) =>
+    settled.tokensAfter < settled.tokensBefore,
+  'a soft compaction pass saves at least minGain': ({ prepared: { policy }, outcome: { settled, reasons } }) =>
     hasHardReason(reasons) || settled.tokensBefore - settled.tokensAfter >= policy.minGain * settled.tokensBefore,
-  'each step makes the context smaller': ({ before, outcome: { settled } }) =>
+  'each step of a compaction pass makes the context smaller': ({ before, outcome: { settled } }) =>
     settled.steps.every(
       ({ tokens }, index) => tokens < (settled.steps[index - 1]?.tokens ?? weighItems(before.items).tokens),
     ),
-  'a version has the weight that it states': ({ prepared, after, outcome: { settled } }) =>
+  'a version has the size that it states': ({ prepared, after, outcome: { settled } }) =>
     settled.tokensAfter === requestTokens(prepared, weighItems(after.items).tokens) &&
     isDeepStrictEqual(settled.weight, weighItems(after.items)),
-  'a version is within the budget or explains why not': isWithinBudget,
-  'a version is above the budget only if nothing more may go': (pass) => {
+  'a version is within maxTokens or explains why not': isWithinBudget,
+  'a version exceeds maxTokens only if nothing more may be removed': (pass) => {
     if (!isBudgetAGoal(pass) || !isOverBudget(pass, weighItems(pass.after.items))) return true;
     const isHard = hasHardReason(pass.outcome.reasons);
     return protectGroups(inputAfter(pass)).every(
@@ -32,7 +36,7 @@ const CHECKS: Readonly<Record<string, (pass: SeenPass) => boolean>> = {
   },
   'a version is valid in all wire formats': ({ prepared, after }) =>
     WIRE_FORMATS.every((format) => isValid(prepared, after, format)),
-  'a version keeps every pin unchanged': ({ prepared, before, after }) =>
+  'a version keeps every pinned text unchanged': ({ prepared, before, after }) =>
     messagesOf(before)
       .filter(({ pinned }) => pinned === true)
       .every((message) => messagesOf(after).some((other) => isDeepStrictEqual(other, message))) &&
@@ -44,14 +48,14 @@ const CHECKS: Readonly<Record<string, (pass: SeenPass) => boolean>> = {
     const fixed = messages.filter((message) => message.role === 'system' || message === live);
     return fixed.every((message) => kept.has(message));
   },
-  'a version keeps open rounds unchanged': ({ before, after }) => {
+  'a version keeps unanswered tool rounds unchanged': ({ before, after }) => {
     const kept = new Set(messagesOf(after));
     const messages = messagesOf(before);
     return groupMessages(messages)
       .filter(({ isOpen }) => isOpen)
       .every(({ positions }) => positions.every((position) => kept.has(messages[position] as Message)));
   },
-  'a version keeps results that the model has not read, at most clipped': (pass) => {
+  'a version may clip but not remove tool results that the model has not read': (pass) => {
     const isStill = hasHardReason(pass.outcome.reasons) ? isPresent : isSame;
     return protectGroups(inputBefore(pass)).every((group) => group.protection !== 'unread' || isStill(pass, group));
   },
@@ -63,22 +67,22 @@ const CHECKS: Readonly<Record<string, (pass: SeenPass) => boolean>> = {
   'a version keeps the order of the log': ({ after: { items } }) =>
     items.every(({ from, to }, index) => from <= to && from > (items[index - 1]?.to ?? 0)),
   'a version adds only summaries and changes only masked or clipped messages': isMadeOfBefore,
-  'a mask or clip keeps role, call ids and error mark of a message': (pass) =>
+  'masking or clipping a message keeps its role, call ids and error mark': (pass) =>
     pass.after.items
       .filter(({ segment }) => segment?.kind === 'masked' || segment?.kind === 'clipped')
       .every((item) => {
         const whole = pass.before.items.find(({ from }) => from === item.from)?.message;
         return whole !== undefined && isDeepStrictEqual(frameOf(whole), frameOf(item.message));
       }),
-  'a version keeps the floor unless it reports the floor as relaxed': keepsFloor,
-  'a relaxed floor loses its oldest groups first': takesOldestFirst,
-  'a version reports a relaxed floor exactly if the floor lost a group': (pass) =>
+  'a version keeps the retention window unless it reports otherwise': keepsFloor,
+  'the oldest groups leave the retention window first': takesOldestFirst,
+  'a version reports a reduced retention window exactly if a group left it': (pass) =>
     pass.outcome.settled.isFloorRelaxed === floorOrder(inputBefore(pass)).some((group) => isGone(pass, group)),
   'a version states how many messages it archived': ({ before, after, outcome: { settled } }) =>
     settled.archived === countOwn(before.items) - countOwn(after.items),
 };
 
-/** Lists the names of the checks that a pass breaks. */
+/** Lists the names of the checks that the version of a compaction pass breaks. */
 export function findBreaches(pass: SeenPass): string[] {
   return namesOfBroken(CHECKS, pass);
 }
@@ -88,7 +92,8 @@ function isWithinBudget(pass: SeenPass): boolean {
   const isOver = isOverBudget(pass, weighItems(pass.after.items));
   if (!isBudgetAGoal(pass)) return !isOver || explained.includes('no_token_reason');
   const isExplained = explained.some((why) => why === 'retention_floor' || why === 'nothing_removable');
-  // A pass with a token reason ends as infeasible above the budget, without a version.
+  // If a token limit was the reason and the result is above maxTokens, the outcome must be infeasible instead of a
+  // version.
   return isOver === isExplained && !(isOver && pass.outcome.reasons.includes('manual'));
 }
 
@@ -108,7 +113,10 @@ function isMadeOfBefore({ before, after }: SeenPass): boolean {
   });
 }
 
-/** No floor message is missing. With soft reasons, none is changed. A summary may take over the first user message. */
+/**
+ * Checks that no message of the retention window is missing and that a soft pass changed none. A summary may replace
+ * the log's first user message.
+ */
 function keepsFloor(pass: SeenPass): boolean {
   if (pass.outcome.settled.isFloorRelaxed) return hasHardReason(pass.outcome.reasons);
   const isSoft = !hasHardReason(pass.outcome.reasons);
@@ -128,7 +136,7 @@ function isGone(pass: SeenPass, group: ProtectedGroup): boolean {
   return !isPresent(pass, group) && !isInSummary(pass, group);
 }
 
-/** True if every message of the group is still an item of its own, at most masked or clipped. */
+/** True if every message of the group is still in the context, possibly masked or clipped. */
 function isPresent(pass: SeenPass, { items }: ProtectedGroup): boolean {
   return items.every((item) => findOwn(pass, item) !== undefined);
 }
@@ -137,7 +145,7 @@ function isSame(pass: SeenPass, { items }: ProtectedGroup): boolean {
   return items.every((item) => isDeepStrictEqual(findOwn(pass, item)?.message, item.message));
 }
 
-/** True for the first user message of the log if a summary that starts with its text replaced the message. */
+/** True if a summary that starts with the text of the log's first user message replaced this message. */
 function isInSummary({ after, firstUserSeq }: SeenPass, { items }: ProtectedGroup): boolean {
   const holder = after.items.find((item) => coversSeq(item, firstUserSeq));
   return holder?.message.role === 'summary' && items.some((item) => coversSeq(item, firstUserSeq));
@@ -150,7 +158,7 @@ function findOwn({ after }: SeenPass, { from, to, message }: ContextItem): Conte
   );
 }
 
-/** The parts of a message that no mask or clip may change. */
+/** The properties of a message that masking and clipping must not change. */
 function frameOf({ role, toolCallId, isError, toolCalls = [] }: Message): unknown {
   return { role, toolCallId, isError, calls: toolCalls.map(({ id, name }) => [id, name]) };
 }

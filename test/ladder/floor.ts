@@ -4,17 +4,18 @@ import { type Group, groupMessages } from '../../src/domain/group.ts';
 import type { Message, Weight } from '../../src/domain/message.ts';
 import type { Policy } from '../../src/domain/policy.ts';
 
-/** A context and the settings that decide which of its messages stay. */
+/** A context, and the settings that decide which of its messages compaction must keep. */
 export interface ProtectionInput {
   readonly policy: Policy;
   readonly context: Context;
-  /** Seq of the log's first user message. */
+  /** Sequence number of the log's first user message. */
   readonly firstUserSeq: number | undefined;
 }
 
 /**
- * Why a group is kept. `fixed`: system, pins, open rounds and the live user message. `unread`: rounds with a result that the
- * model has not read. They may be clipped and never go. `floor`: the rest of the floor, which yields to hard reasons.
+ * Why compaction keeps a group. `fixed`: system, pinned messages, unanswered rounds and the last user message.
+ * `unread`: tool rounds with a result that the model has not read, which may be clipped but never removed. `floor`: the
+ * rest of the retention window, which a hard compaction may remove.
  */
 export type Protection = 'fixed' | 'unread' | 'floor';
 
@@ -23,11 +24,13 @@ export interface ProtectedGroup extends Group {
   readonly items: readonly ContextItem[];
 }
 
-/** Lists the groups of a context with their protections, oldest first. Shares no code with plan and settlement. */
+/**
+ * Lists the groups of a context and why each is kept, oldest first. Shares no code with the compaction that it checks.
+ */
 export function protectGroups({ policy, context: { items }, firstUserSeq }: ProtectionInput): ProtectedGroup[] {
   const messages = items.map(({ message }) => message);
   const live = messages.findLastIndex(({ role }) => role === 'user');
-  // A summary covers the first user message as well.
+  // A summary may also replace the first user message.
   const lastModelPosition = messages.findLastIndex(({ role }) => role === 'assistant' || role === 'summary');
   const windowStart = items.length - policy.retentionWindow;
   return groupMessages(messages).map((group) => {
@@ -43,7 +46,10 @@ export function protectGroups({ policy, context: { items }, firstUserSeq }: Prot
   });
 }
 
-/** Lists the floor groups in the order in which a hard pass removes them: oldest first, the first user message last. */
+/**
+ * Lists the groups of the retention window in the order in which a hard compaction removes them: oldest first, the
+ * log's first user message last.
+ */
 export function floorOrder(input: ProtectionInput): ProtectedGroup[] {
   const floor = protectGroups(input).filter(({ protection }) => protection === 'floor');
   const isFirst = ({ items }: ProtectedGroup): boolean =>
@@ -51,7 +57,10 @@ export function floorOrder(input: ProtectionInput): ProtectedGroup[] {
   return [...floor.filter((group) => !isFirst(group)), ...floor.filter(isFirst)];
 }
 
-/** Weighs the groups that must stay: the smallest context that a hard or a soft pass can make. */
+/**
+ * Computes the size of the groups that must stay, which is the smallest context that a hard or soft compaction can
+ * make.
+ */
 export function leastWeight(input: ProtectionInput, isHard: boolean): Weight {
   return weighItems(
     protectGroups(input)
@@ -62,7 +71,7 @@ export function leastWeight(input: ProtectionInput, isHard: boolean): Weight {
   );
 }
 
-/** True for the user message of this seq, and for a summary that covers it. */
+/** True for the user message with this sequence number, and for a summary that replaces it. */
 export function coversSeq({ from, to, message: { role } }: ContextItem, seq: number | undefined): boolean {
   return seq !== undefined && from <= seq && seq <= to && (role === 'user' || role === 'summary');
 }

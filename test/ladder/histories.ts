@@ -3,7 +3,7 @@ import type { Message } from '../../src/domain/message.ts';
 import { WIRE_FORMATS } from '../../src/domain/raw-items.ts';
 import { histories, isOpenAtEndOnly } from '../wire/histories.ts';
 
-/** Positions of the pinned and the droppable messages of a chunk. */
+/** Indexes of the pinned and the droppable messages of a chunk. */
 interface Marks {
   readonly pinned: readonly number[];
   readonly droppable: readonly number[];
@@ -14,9 +14,9 @@ const marks: fc.Arbitrary<Marks> = fc.record({
   droppable: fc.array(fc.nat(12), { maxLength: 3 }),
 });
 
-/** Histories with parallel calls, results far from their calls, thinking, images, old summaries and odd characters. */
+/** Random histories with parallel calls, late results, thinking, images, old summaries and unusual characters. */
 const odd = oddHistories(true);
-/** Odd histories whose last calls have no result yet. */
+/** The same, but the last calls have no result yet. */
 const unresolved = oddHistories(false);
 
 function oddHistories(isSendable: boolean): fc.Arbitrary<Message[]> {
@@ -34,12 +34,15 @@ function oddHistories(isSendable: boolean): fc.Arbitrary<Message[]> {
     );
 }
 
-/** Turns of a tool agent. Each is large enough for a summary and contains words and ids that a summary can name. */
+/**
+ * Turns of an agent that uses tools. Each is large enough for a summary, and contains words and ids that a summary can
+ * name.
+ */
 const worked: fc.Arbitrary<Message[]> = fc
   .tuple(fc.integer({ min: 1, max: 6 }), fc.integer({ min: 1, max: 3 }), fc.integer({ min: 5, max: 250 }))
   .map(([turns, rounds, words]) => Array.from({ length: turns }, (_, turn) => workOn(turn, rounds, words)).flat());
 
-/** One message that is larger than most budgets. */
+/** One message that is larger than most values of maxTokens. */
 const huge: fc.Arbitrary<Message[]> = fc
   .tuple(fc.constantFrom('user', 'assistant', 'tool'), fc.integer({ min: 500, max: 12_000 }))
   .map(([role, words]) => {
@@ -51,7 +54,7 @@ const huge: fc.Arbitrary<Message[]> = fc
 
 const part = fc.oneof({ weight: 4, arbitrary: odd }, { weight: 4, arbitrary: worked }, { weight: 1, arbitrary: huge });
 
-/** A conversation in chunks, each appended before a pass. A chunk ends only where a log could end. */
+/** A conversation in chunks. Each chunk is appended before a compaction pass, and ends only where a log could end. */
 export const chunks: fc.Arbitrary<readonly (readonly Message[])[]> = fc
   .tuple(
     fc.array(part, { minLength: 1, maxLength: 6 }),
@@ -62,7 +65,9 @@ export const chunks: fc.Arbitrary<readonly (readonly Message[])[]> = fc
     return cutAt(joinParts([...parts, last]), cuts);
   });
 
-/** Chunks whose first has 1,000 to 10,000 messages: repeated turns of a tool agent, or repeated odd histories. */
+/**
+ * Chunks whose first has 1,000 to 10,000 messages: repeated turns of a tool-using agent, or repeated random histories.
+ */
 export const longChunks: fc.Arbitrary<readonly (readonly Message[])[]> = fc
   .tuple(
     fc.integer({ min: 1_000, max: 10_000 }),
@@ -82,7 +87,10 @@ function joinParts(parts: readonly (readonly Message[])[]): Message[] {
   return parts.flatMap((given, index) => renameCalls(given, String(index)));
 }
 
-/** A log has calls without a result only at its end. A cut elsewhere moves forward to such a place. */
+/**
+ * Splits messages into chunks. A log has unanswered calls only at its end, so a split between call and result moves
+ * forward.
+ */
 function cutAt(given: readonly Message[], cuts: readonly number[]): Message[][] {
   const isCut = (end: number): boolean => isOpenAtEndOnly(given.slice(0, end));
   let last = given.length;
@@ -119,7 +127,7 @@ const WORDS = 'the order of 14 May was sent to INV-2024-77 in src/store/keys.ts 
   ' ',
 );
 
-/** Builds a text of `count` words, in another order for each seed. */
+/** Builds a text of `count` words, in a different order for each seed. */
 function prose(count: number, seed: number): string {
   return Array.from({ length: count }, (_, index) => WORDS[(index * 7 + seed * 13) % WORDS.length]).join(' ');
 }
@@ -134,7 +142,7 @@ function renameCalls(messages: readonly Message[], chunkName: string): Message[]
   }));
 }
 
-/** Renames the calls inside the provider's raw items, which name the same calls. */
+/** Renames the calls inside the provider's original items, which contain the same call ids. */
 function renameInside({ raw, toolCalls = [] }: Message, rename: (id: string) => string): unknown {
   const written = toolCalls.reduce(
     (json, { id }) => json.replaceAll(JSON.stringify(id), JSON.stringify(rename(id))),

@@ -27,18 +27,18 @@ async function playAll(arbitrary: fc.Arbitrary<Scenario>, numRuns: number): Prom
   return tally;
 }
 
-/** `npm run properties -- --runs 20000` runs the same checks over more histories. */
+/** `npm run properties -- --runs 20000` runs the same checks on more histories. */
 describe('passes over random histories, policies and summarizers', () => {
-  test('every pass over random histories passes its checks, and a second run ends the same', async () => {
+  test('compaction of random histories breaks no check, and a second run gives the same result', async () => {
     const tally = await playAll(scenarios, RUNS);
     const steps = ['drop', 'mask', 'summarize', 'evict', 'clip', 'relax'].map((step) => `step ${step}`);
     const ends = ['version', 'infeasible', 'retention_floor', 'nothing_removable', 'no_token_reason', 'floor relaxed'];
-    // Fewer runs may miss a rare end.
+    // With fewer runs, a rare outcome may not occur.
     if (RUNS < 500) return;
     for (const end of [...steps, ...ends]) expect(tally.countOf(end), end).toBeGreaterThan(0);
   }, 240_000);
 
-  test('every pass over thousands of messages passes its checks, and a second run ends the same', async () => {
+  test('compaction of histories with thousands of messages breaks no check, and a second run gives the same result', async () => {
     expect((await playAll(longScenarios, LONG_RUNS)).counts).not.toEqual([]);
   }, 240_000);
 });

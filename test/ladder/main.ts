@@ -1,6 +1,6 @@
 /**
- * Checks passes over random histories: `npm run properties -- --runs 20000 [--long 200] [--seed 1]`. Each history is played
- * twice. A broken check prints the smallest history that breaks it and ends the process with code 1.
+ * Checks compaction of random histories: `npm run properties -- --runs 20000 [--long 200] [--seed 1]`. Each history
+ * runs twice. If a check is broken, prints the smallest history that breaks it and exits with code 1.
  */
 import { parseArgs } from 'node:util';
 import * as fc from 'fast-check';
@@ -29,7 +29,7 @@ async function check(arbitrary: fc.Arbitrary<Scenario>, numRuns: number): Promis
   await fc.assert(property, { numRuns, seed });
 }
 
-// Keeps the process alive while a summarizer hangs, because the timers of call timeouts do not.
+// Keeps the process alive while a summarizer hangs, because the timers of call timeouts do not keep it alive.
 const alive = setInterval(() => undefined, 60_000);
 const startMs = performance.now();
 await check(scenarios, Number(values.runs));

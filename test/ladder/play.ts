@@ -16,7 +16,10 @@ import { chunks, longChunks } from './histories.ts';
 import type { SeenPass } from './seen-pass.ts';
 import { openChain, SUMMARIZERS } from './summarizers.ts';
 
-/** A history that grows chunk by chunk, with a pass after each, under one policy and one chain of summarizers. */
+/**
+ * A history that grows in chunks, with a compaction pass after each chunk. One policy and one list of summarizers
+ * apply.
+ */
 export interface Scenario {
   readonly chunks: readonly (readonly Message[])[];
   readonly policy: PolicyInput;
@@ -97,11 +100,14 @@ export const longScenarios = scenariosOver(longChunks);
 export interface Played {
   readonly outcomes: readonly TrialOutcome[];
   readonly versions: readonly SeenPass[];
-  /** Broken checks, with the number of the pass. */
+  /** Names of the broken checks, with the number of the compaction pass. */
   readonly breaches: readonly string[];
 }
 
-/** Plays a scenario. @returns undefined if its policy is refused or its messages are no valid history */
+/**
+ * Runs all compaction passes of a scenario.
+ * @returns undefined if the policy is refused or the messages are no valid history
+ */
 export async function play(scenario: Scenario, counter: BpeTokenCounter): Promise<Played | undefined> {
   const prepared = await prepare(scenario, counter);
   if (prepared === undefined) return undefined;
@@ -130,7 +136,7 @@ export async function play(scenario: Scenario, counter: BpeTokenCounter): Promis
   return { outcomes, versions, breaches };
 }
 
-/** Plays a scenario twice, each time from an empty conversation, and compares the outcomes. */
+/** Runs a scenario twice, each time from an empty conversation, and compares the results. */
 export async function playTwice(scenario: Scenario, counter: BpeTokenCounter): Promise<Played | undefined> {
   const [played, again] = [await play(scenario, counter), await play(scenario, counter)];
   if (played === undefined || isDeepStrictEqual(played.outcomes, again?.outcomes)) return played;
@@ -157,7 +163,7 @@ async function prepare(scenario: Scenario, counter: BpeTokenCounter): Promise<Pr
   }
 }
 
-/** Gives the messages call ids as in a log, and freezes them so that a pass cannot change them unnoticed. */
+/** Gives the messages call ids as in a log, and freezes them, so that a compaction pass that changes one fails. */
 function adopt(given: Scenario['chunks']): Message[][] | undefined {
   try {
     const all = adoptMessages(given.flat(), 1).messages;

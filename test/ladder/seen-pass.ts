@@ -7,23 +7,26 @@ import { upperBoundTokens } from '../../src/domain/size.ts';
 import type { TrialOutcome } from '../../src/workers/compaction/trial-pass.ts';
 import type { PreparedAgent } from '../../src/workers/prepared-agent.ts';
 
-/** A pass as it ended, over the context that it found. */
+/** Outcome of a compaction pass, with the context before it. */
 export interface SeenEnd<Outcome extends TrialOutcome = TrialOutcome> {
   readonly prepared: PreparedAgent;
   readonly before: Context;
   readonly outcome: Outcome;
-  /** Reasons of the request. */
+  /** Reasons with which the compaction pass was requested. */
   readonly requested: readonly Reason[];
-  /** Seq of the log's first user message. */
+  /** Sequence number of the log's first user message. */
   readonly firstUserSeq: number | undefined;
 }
 
-/** A pass that made a version, and the context after it. */
+/** A compaction pass that made a version, with the context after it. */
 export interface SeenPass extends SeenEnd<Extract<TrialOutcome, { kind: 'version' }>> {
   readonly after: Context;
 }
 
-/** Limits of a pass. After an overflow the goal is half of the refused size. */
+/**
+ * Returns the limits of a compaction pass. After the provider refused a request as too long, its target is half of that
+ * size.
+ */
 export function limitsOf({ prepared, before, outcome: { reasons } }: SeenEnd): Limits {
   const { limits, overhead } = prepared;
   const tokens = requestTokens({ overhead }, weighItems(before.items).tokens);
@@ -32,7 +35,7 @@ export function limitsOf({ prepared, before, outcome: { reasons } }: SeenEnd): L
     : limits;
 }
 
-/** Compares a request over items of this weight with the goal of the pass, in tokens and bytes. */
+/** Checks whether a request with items of this size exceeds the target of the compaction pass in tokens or bytes. */
 export function isOverBudget(end: SeenEnd, { tokens, bytes }: Weight): boolean {
   const { overhead } = end.prepared;
   const { maxTokens = Infinity, maxBytes = Infinity, upperBoundFactor } = limitsOf(end);
@@ -48,7 +51,7 @@ export function messagesOf({ items }: Context): Message[] {
   return items.map(({ message }) => message);
 }
 
-/** Names of the broken checks. A check that throws adds its error. */
+/** Returns the names of the broken checks. If a check throws, its error is appended to its name. */
 export function namesOfBroken<Seen>(checks: Readonly<Record<string, (seen: Seen) => boolean>>, seen: Seen): string[] {
   return Object.entries(checks).flatMap(([name, holds]) => {
     try {

@@ -1,6 +1,6 @@
 import type { Played } from './play.ts';
 
-/** Counts how passes ended. */
+/** Counts how often compaction passes ended in each way. */
 export class Tally {
   readonly #counts = new Map<string, number>();
 
@@ -20,7 +20,7 @@ export class Tally {
     return this.#counts.get(end) ?? 0;
   }
 
-  /** Most frequent first. */
+  /** The counts, most frequent outcome first. */
   get counts(): readonly (readonly [string, number])[] {
     return [...this.#counts].toSorted(([, a], [, b]) => b - a);
   }

@@ -13,7 +13,7 @@ import { type CheckedAgent, checkVersion } from '../../src/workers/compaction/ch
 import { holdsShortly } from '../setup/held-loop.ts';
 
 const MESSAGES = 100_000;
-/** As JSON all messages together have 100 MB. */
+/** Text of each message. All messages together have 100 MB as JSON. */
 const CONTENT = 'content of the file '.repeat(50);
 const PIN = 'Never delete a file.';
 
@@ -35,7 +35,7 @@ const weight = { tokens: 50 * MESSAGES, bytes: 200 * MESSAGES };
 const settled = { segments: [{ kind: 'raw' as const, from: 1, to: MESSAGES, weight }], weight };
 
 test.each(WIRE_FORMATS)(
-  `the commit check of a version of ${MESSAGES} messages as %s holds the event loop below the limit`,
+  `checking a new version of ${MESSAGES} messages as %s before its commit blocks the event loop for less than the limit`,
   async (format) => {
     const policy = completePolicy({ pins: [PIN] });
     const model = scriptedModel({ decide: () => ({ content: 'done' }) });
@@ -58,7 +58,7 @@ test.each(WIRE_FORMATS)(
       violations = await eventLoopShare.run(checkVersion(prepared, source, settled, new Map()));
     });
     expect(held).toMatchObject({ isShort: true });
-    // OpenAI's own server takes 2,048 messages of a chat.
+    // OpenAI's server accepts at most 2,048 messages in a chat request.
     expect(violations.map(({ rule }) => rule)).toEqual(format === 'openai-chat' ? ['X9'] : []);
   },
 );

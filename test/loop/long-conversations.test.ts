@@ -17,7 +17,7 @@ import { wireFormats } from '../../src/wire/formats.ts';
 import { holdsShortly } from '../setup/held-loop.ts';
 
 const MESSAGES = 100_000;
-/** A request of more has more tokens than any window. */
+/** A request with more messages than this has more tokens than the window of any model. */
 const SENT_MESSAGES = 20_000;
 const ROUNDS_A_TURN = 3;
 
@@ -45,7 +45,7 @@ function longHistory(): Message[] {
   return messages;
 }
 
-/** Runs the work beside others, as workers do. */
+/** Runs the computation in slices beside others, as workers do. */
 async function expectHeldShort<Result>(work: () => Sliced<Result>): Promise<Result> {
   let result: Result | undefined;
   const held = await holdsShortly(async () => {
@@ -62,13 +62,13 @@ const PASSES: readonly (readonly [name: string, policy: PolicyInput, reason: Rea
 ];
 
 describe(`a conversation of ${MESSAGES} messages holds the event loop below the limit`, () => {
-  test('building the context of 100,000 messages holds the event loop below the limit', async () => {
+  test('building the context of 100,000 messages blocks the event loop for less than the limit', async () => {
     const built = await expectHeldShort(() => buildInSlices(source));
     expect(built.items).toHaveLength(context.items.length);
   });
 
   test.each(PASSES)(
-    'planning and settling a pass with %s over 100,000 messages holds the event loop below the limit',
+    'planning and settling a compaction with %s over 100,000 messages blocks the event loop for less than the limit',
     async (_name, given, reason) => {
       const policy = completePolicy(given);
       const request = {
@@ -94,7 +94,7 @@ describe(`a conversation of ${MESSAGES} messages holds the event loop below the 
 
 describe(`a request of ${SENT_MESSAGES} messages holds the event loop below the limit`, () => {
   test.each(WIRE_FORMATS)(
-    'rendering and checking 20,000 messages as %s holds the event loop below the limit',
+    'rendering and checking 20,000 messages as %s blocks the event loop for less than the limit',
     async (format) => {
       const { renderInSlices, validateInSlices } = wireFormats[format];
       const messages = context.items.slice(0, SENT_MESSAGES).map(({ message }) => message);
@@ -107,7 +107,7 @@ describe(`a request of ${SENT_MESSAGES} messages holds the event loop below the 
 });
 
 describe(`versions of ${MESSAGES} messages that alternate hold the event loop below the limit`, () => {
-  /** Every other message is evicted. The second version evicts the others. */
+  /** Every second message is evicted. The version at the other offset evicts the others. */
   const versionOf = (number: number, offset: number): Version => ({
     ...START_VERSION,
     number,
@@ -119,16 +119,16 @@ describe(`versions of ${MESSAGES} messages that alternate hold the event loop be
   });
   const [one, other] = [versionOf(1, 0), versionOf(2, 1)];
 
-  test('comparing two versions of 100,000 segments holds the event loop below the limit', async () => {
+  test('comparing two versions of 100,000 segments blocks the event loop for less than the limit', async () => {
     expect(await expectHeldShort(() => diffInSlices(one, other))).toHaveLength(MESSAGES);
   });
 
-  test('a restore that drops 100,000 newer messages holds the event loop below the limit', async () => {
+  test('a restore that drops 100,000 newer messages blocks the event loop for less than the limit', async () => {
     const segments = await expectHeldShort(() => evictNewer(source.entries));
     expect(segments).toMatchObject([{ kind: 'evicted', from: 1, to: source.head }]);
   });
 
-  test('comparing a plan of 10,000 ranges with a version holds the event loop below the limit', async () => {
+  test('comparing a compaction plan of 10,000 ranges with a version blocks the event loop for less than the limit', async () => {
     const sequences = Array.from({ length: 10_000 }, (_, index) => ({
       from: index * 9 + 1,
       to: index * 9 + 4,

@@ -14,14 +14,17 @@ import { holdsShortly } from '../setup/held-loop.ts';
 const PARTS = 200_000;
 const CALLS = 10_000;
 
-test(`reading ${PARTS} empty parts of one message holds the event loop below the limit`, async () => {
+test(`reading ${PARTS} empty parts of one message blocks the event loop for less than the limit`, async () => {
   const message: Message = { role: 'user', content: 'hello', parts: Array.from({ length: PARTS }, () => ({})) };
   expect(await holdsShortly(() => readParts(message))).toMatchObject({ isShort: true });
   expect(await holdsShortly(() => bytesOfMessage(message))).toMatchObject({ isShort: true });
   expect(await holdsShortly(() => messageSchema.parse(message))).toMatchObject({ isShort: true });
 });
 
-/** A round of one message. `idOf` returns ids that a provider accepts, or ids that have to be replaced. */
+/**
+ * A tool round whose first message makes all calls. `idOf` returns call ids that a provider accepts, or ids that must
+ * be replaced.
+ */
 function roundOf(idOf: (index: number) => string): Message[] {
   const ids = Array.from({ length: CALLS }, (_, index) => idOf(index));
   return [
@@ -37,12 +40,12 @@ describe.each([
 ])(`${CALLS} calls of one message with %s`, (ids, idOf) => {
   const messages = roundOf(idOf);
 
-  test(`adopting and grouping ${CALLS} calls with ${ids} holds the event loop below the limit`, async () => {
+  test(`adopting and grouping ${CALLS} calls with ${ids} blocks the event loop for less than the limit`, async () => {
     expect(await holdsShortly(() => adoptMessages(messages, 1))).toMatchObject({ isShort: true });
     expect(await holdsShortly(() => groupMessages(messages))).toMatchObject({ isShort: true });
   });
 
-  test(`comparing an open round of ${CALLS} calls with ${ids} holds the event loop below the limit`, async () => {
+  test(`comparing an unanswered tool round of ${CALLS} calls with ${ids} blocks the event loop for less than the limit`, async () => {
     const open = messages.slice(0, 2);
     expect(await holdsShortly(() => runToEnd(checkOpenRound(open, structuredClone(open))))).toMatchObject({
       isShort: true,
@@ -50,7 +53,7 @@ describe.each([
   });
 
   test.each(WIRE_FORMATS)(
-    `rendering and checking ${CALLS} calls with ${ids} as %s holds the event loop below the limit`,
+    `rendering and checking ${CALLS} calls with ${ids} as %s blocks the event loop for less than the limit`,
     async (format) => {
       const { renderInSlices, validateInSlices } = wireFormats[format];
       const request = { model: 'm', system: 'Be brief.', tools: [], messages, maxOutputTokens: 100 };
@@ -67,14 +70,14 @@ describe.each([
   );
 });
 
-test('the message schema refuses more than 1,000 calls', () => {
+test('the message schema refuses a message with more than 1,000 tool calls', () => {
   const [, message] = roundOf((index) => `c2_${index}`);
   const toolCalls = message?.toolCalls ?? [];
   expect(messageSchema.safeParse({ ...message, toolCalls: toolCalls.slice(0, 1_000) }).success).toBe(true);
   expect(messageSchema.safeParse({ ...message, toolCalls: toolCalls.slice(0, 1_001) }).success).toBe(false);
 });
 
-test(`finding ${CALLS} pinned messages in a request holds the event loop below the limit`, async () => {
+test(`finding ${CALLS} pinned messages in a request blocks the event loop for less than the limit`, async () => {
   const messages = Array.from({ length: CALLS }, (_, index): Message => {
     return { role: 'user', content: `pinned ${index}`, pinned: true };
   });

@@ -12,7 +12,7 @@ beforeAll(async () => {
   counter = await loadTokenCounter('o200k_base');
 });
 
-/** Builds one flat string, as a tool returns it. `repeat` would build a tree of strings, which costs time to read. */
+/** Builds one flat string, as tools return it. `repeat` would build a tree of strings, which takes time to read. */
 function fill(piece: string): string {
   const bytes = Buffer.alloc(BYTES, piece);
   return bytes.toString('utf8');
@@ -24,7 +24,7 @@ test.each([
   ['of lines', 'The quick brown fox jumps over the lazy dog.\n'],
   ['of Chinese', '好'],
 ])(
-  'clipping a tool result of 64 MiB %s holds the event loop below the limit',
+  'clipping a tool result of 64 MiB %s blocks the event loop for less than the limit',
   async (_name, piece) => {
     const text = fill(piece);
     let content = '';
@@ -37,7 +37,7 @@ test.each([
   60_000,
 );
 
-test('clipping a tool result of 64 MiB costs about as much as clipping one of a megabyte', async () => {
+test('clipping a tool result of 64 MiB costs about as much as clipping one of 1 MiB', async () => {
   const timeClip = async (text: string): Promise<number> => {
     const before = process.threadCpuUsage();
     await clipResult(counter, text, bounds);
@@ -48,11 +48,11 @@ test('clipping a tool result of 64 MiB costs about as much as clipping one of a 
   await timeClip(pages);
   const short = await timeClip(pages);
   const long = await timeClip(fill('a'));
-  // 50 times the text: a count of all of it would take 50 times as long.
+  // The text is 50 times as long. Counting all of it would take 50 times as long.
   expect(long).toBeLessThan(10 * short + 100);
 });
 
-test('a short count ends before the clips of ten large results that started earlier', async () => {
+test('a short token count ends before ten clips of large tool results that started earlier', async () => {
   const large = fill('a');
   let ended = 0;
   const clips = Array.from({ length: 10 }, async () => {

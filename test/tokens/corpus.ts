@@ -2,7 +2,7 @@ import { existsSync, readdirSync, readFileSync } from 'node:fs';
 
 const root = new URL('../../', import.meta.url);
 
-/** Real text of each kind, from packages that `npm ci` installs. It is the same on every machine. */
+/** Real texts of each kind, from packages that `npm ci` installs, so that they are the same on every machine. */
 export function readTexts(): Record<'prose' | 'code' | 'json' | 'cjk', string> {
   return {
     prose: ['ioredis', 'glob', 'ssh2', 'regexp-tree'].map((name) => read(`node_modules/${name}/README.md`)).join('\n'),
@@ -12,7 +12,7 @@ export function readTexts(): Record<'prose' | 'code' | 'json' | 'cjk', string> {
   };
 }
 
-/** Contents and arguments of the recorded conversations beside the project. Undefined if there are none. */
+/** Message texts and tool arguments of the recorded conversations beside the project. Undefined if there are none. */
 export function readTraces(): string[] | undefined {
   const folder = new URL('../shared/traces/', root);
   if (!existsSync(folder)) return undefined;
@@ -34,7 +34,10 @@ function read(path: string): string {
   return readFileSync(new URL(path, root), 'utf8');
 }
 
-/** Pseudo-random integers in [0, below), the same for the same seed (a linear congruential generator's high bits). */
+/**
+ * Generates pseudo-random integers in [0, below). The same seed gives the same numbers (the high bits of a linear
+ * congruential generator).
+ */
 export function randomIntegers(seed: number): (below: number) => number {
   let state = seed >>> 0;
   return (below) => {
@@ -55,14 +58,17 @@ const SPECIAL = [
   '|>',
   ' a',
 ];
-/** Every class of the split rules, and characters that JavaScript, Rust and the Unicode versions treat differently. */
+/**
+ * Characters of every class of the split rules, and characters that JavaScript, Rust and the Unicode versions treat
+ * differently.
+ */
 const RULE_EDGES = [
   'aAsStTmMdDrRvVeElLbB',
   "''''!/\\.\r\n\n\t  \u00a0\u0085\u3000\u2028\ufeff\u200b\u200d",
   '好ʰªǅßЯя\u017f\u212a1٣Ⅷ½😀\u{16ea0}\u{323b0}',
 ].flatMap((chars) => Array.from(chars).concat('\u0301', '\ud800', '\udc00'));
 
-/** `each` strings of each kind. */
+/** Makes `each` strings of each kind. */
 export function makeStrings(each: number, seed: number): string[] {
   const random = randomIntegers(seed);
   const texts = readTexts();
@@ -83,7 +89,7 @@ export function makeStrings(each: number, seed: number): string[] {
   return makers.flatMap((make) => Array.from({ length: each }, make));
 }
 
-/** A piece of up to 400 units from anywhere, cut without regard for words or surrogate pairs. */
+/** Returns a random piece of a text, up to 400 UTF-16 units long, which may split words and surrogate pairs. */
 export function slice(text: string, random: (below: number) => number): string {
   const start = random(text.length);
   return text.slice(start, start + 1 + random(400));

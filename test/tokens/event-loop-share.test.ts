@@ -1,10 +1,10 @@
 import { expect, test } from 'vitest';
 import { EventLoopShare } from '../../src/tokens/event-loop-share.ts';
 
-/** Longer than a quantum, so that each step of the works below is served by itself. */
+/** Longer than a quantum of the event loop share, so that each step of a task takes one whole quantum. */
 const STEP_MS = 1.1;
 
-/** Work with some steps, each of which is recorded. */
+/** A task with some steps that reports each step. */
 function* work(steps: number, onStep: () => void): Generator<void, number> {
   for (let step = 1; step <= steps; step += 1) {
     const endsMs = performance.now() + STEP_MS;
@@ -15,19 +15,20 @@ function* work(steps: number, onStep: () => void): Generator<void, number> {
   return steps;
 }
 
-test('the event loop share finishes short work long before earlier long work', async () => {
+test('the event loop share finishes short tasks long before long tasks that started earlier', async () => {
   const share = new EventLoopShare();
   let longSteps = 0;
   const long = Array.from({ length: 10 }, () => share.run(work(40, () => longSteps++)));
   const before = longSteps;
   await share.run(work(1, () => undefined));
-  // Each work gets a step while others wait for their first, and as many works that have begun get one.
+  // Each long task gets one step while other tasks wait for their first, and at most as many steps go to tasks that
+  // have begun.
   expect(longSteps - before).toBeLessThanOrEqual(2 * long.length + Math.ceil(8 / STEP_MS));
   await Promise.all(long);
   expect(longSteps).toBe(400);
 });
 
-test('the event loop share serves long work in rotation', async () => {
+test('the event loop share runs long tasks in turns', async () => {
   const share = new EventLoopShare();
   const steps = [0, 0, 0, 0];
   let apart = 0;
@@ -37,11 +38,11 @@ test('the event loop share serves long work in rotation', async () => {
     if (going.length === steps.length) apart = Math.max(apart, Math.max(...steps) - Math.min(...steps));
   };
   await Promise.all(steps.map((_, index) => share.run(work(30, stepOf(index)))));
-  // The first work runs alone for one share of the event loop, until the others are added.
+  // The first task runs alone for one share of the event loop, until the other tasks are added.
   expect(apart).toBeLessThanOrEqual(1 + Math.ceil(8 / STEP_MS));
 });
 
-test('the event loop share continues long work during a stream of short work', async () => {
+test('the event loop share continues long tasks while new short tasks keep arriving', async () => {
   const share = new EventLoopShare();
   const steps = { long: 0, short: 0 };
   const long = share.run(work(20, () => steps.long++));
@@ -52,7 +53,7 @@ test('the event loop share continues long work during a stream of short work', a
   expect(steps.short).toBeLessThanOrEqual(60);
 });
 
-test('the event loop share returns to the event loop after each share, and passes on errors of the work', async () => {
+test('the event loop share pauses after each share for other events, and passes on errors of its tasks', async () => {
   const share = new EventLoopShare();
   let turns = 0;
   let isDone = false;

@@ -12,13 +12,13 @@ const message = {
 const text = 'Größe? 好 \ud800read{"path":"a.ts"}list{}';
 
 describe('size of a message', () => {
-  test('the tokens of a message are those of content, call names and arguments, plus four', async () => {
+  test('a message has the tokens of its text, call names and arguments, plus four', async () => {
     const counter = await loadTokenCounter('o200k_base');
     expect(await countMessage(counter, message)).toBe(counter.encode(text).length + 4);
     expect(await countMessage(counter, { content: '' })).toBe(4);
   });
 
-  test('the bytes of a message are the UTF-8 bytes of its text, three for a lone surrogate', () => {
+  test('the size of a message counts the UTF-8 bytes of its text, and three for half of a surrogate pair', () => {
     expect(bytesOfMessage(message)).toBe(new TextEncoder().encode(text).length);
     expect(bytesOfMessage({ content: '\ud800', toolCalls: undefined })).toBe(3);
   });
@@ -33,7 +33,7 @@ describe('size of a message', () => {
     expect(bytesOfMessage(counted)).toBe('What is this?'.length + 4_000);
   });
 
-  test('a text that both content and parts contain counts once', async () => {
+  test('text that is in both content and parts of a message counts once', async () => {
     const counter = await loadTokenCounter('o200k_base');
     const both = { content: 'Hello there.', parts: [{ type: 'text', text: 'Hello there.' }] };
     expect(await countMessage(counter, both)).toBe(await countMessage(counter, { content: 'Hello there.' }));

@@ -17,8 +17,8 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s equals tiktoken', (en
   afterAll(() => tiktoken.free());
 
   /**
-   * The first text with other ids than tiktoken's. Compared by hand, because 15,000 `expect`s take longer than the
-   * rest.
+   * Returns the first text whose token ids differ from tiktoken's. Compared without `expect`, because 15,000 calls of
+   * `expect` take longer than the rest.
    */
   function findDifference(texts: Iterable<string>): string | undefined {
     for (const text of texts) {
@@ -30,14 +30,14 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s equals tiktoken', (en
     return undefined;
   }
 
-  test('the counter returns the same token ids as tiktoken for 15,000 strings of every kind', () => {
+  test('the token counter returns the same ids as tiktoken for 15,000 strings of every kind', () => {
     const strings = makeStrings(1_500, SEED);
     expect(strings.length).toBe(15_000);
     expect(findDifference(strings)).toBeUndefined();
   });
 
   test.skipIf(traces === undefined)(
-    'the counter returns the same token ids as tiktoken for recorded traces (skipped without ../shared/traces)',
+    'the token counter returns the same ids as tiktoken for recorded conversations (skipped without ../shared/traces)',
     () => {
       const random = randomIntegers(SEED);
       const any = (): string => traces?.[random(traces.length)] ?? '';
@@ -46,7 +46,7 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s equals tiktoken', (en
     },
   );
 
-  test('the counter returns the same token ids as tiktoken on both sides of the limit between the two merge algorithms', () => {
+  test('the token counter returns the same ids as tiktoken for lengths around the switch between its two merge algorithms', () => {
     const random = randomIntegers(SEED);
     const pick = (letters: string): string => letters[random(letters.length)] ?? '';
     for (const letters of ['a', 'ab', 'abcdefghijklmnopqrstuvwxyz', '好', '好的文字', ' ', '-=', '\u0301']) {
@@ -56,7 +56,7 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s equals tiktoken', (en
     }
   });
 
-  test('the counter returns the same token ids as tiktoken for one piece of thousands of letters', () => {
+  test('the token counter returns the same ids as tiktoken for one word of thousands of letters', () => {
     const pieces = ['a'.repeat(5_000), 'ab'.repeat(3_000), '好'.repeat(3_000), `${' '.repeat(5_000)}x`];
     expect(findDifference(pieces)).toBeUndefined();
   });
@@ -66,13 +66,13 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s equals tiktoken', (en
     ['planes 0 and 1, after the surrogates', 0xe000, 0x1ffff],
     ['the ends of the blocks in planes 2 and 3', 0x2a600, 0x33600],
     ['tags and variation selectors', 0xe0000, 0xe01ff],
-  ])('the counter returns the same token ids as tiktoken for all code points of %s', (_name, first, last) => {
+  ])('the token counter returns the same ids as tiktoken for all code points of %s', (_name, first, last) => {
     const chars = Array.from({ length: last - first + 1 }, (_, index) => String.fromCodePoint(first + index));
-    // One token less where the character is a letter, mark or number ('s), and where it splits off the blank.
+    // Letters, marks and numbers give one token less: for the contraction 's, and for the blank that they split off.
     expect(findDifference(chars.map((char) => `${char}'s ${char}the`))).toBeUndefined();
   });
 
-  test('the counter reads the text of special tokens as ordinary text', () => {
+  test('the token counter treats the names of special tokens as ordinary text', () => {
     expect(counter.encode('<|endoftext|>').length).toBeGreaterThan(1);
     expect(findDifference(['<|endoftext|>'])).toBeUndefined();
   });

@@ -5,7 +5,7 @@ import { type BpeTokenCounter, type Encoding, loadTokenCounter } from '../../src
 import { makeStrings } from './corpus.ts';
 
 const samples = makeStrings(60, 7);
-/** Any UTF-16 (lone surrogates too), well-formed text, and real text joined from samples. */
+/** Any UTF-16 text, including halves of surrogate pairs, well-formed text, and text joined from real samples. */
 const anyText = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 200 }),
   fc.string({ unit: 'grapheme', maxLength: 200 }),
@@ -13,7 +13,7 @@ const anyText = fc.oneof(
   fc.tuple(fc.constantFrom('a', ' ', '好', '😀', '\n', 'é'), fc.nat(600)).map(([char, length]) => char.repeat(length)),
 );
 const maxTokens = fc.nat(120);
-/** Ordinary tokens of each encoding: their ids run from 0. */
+/** Number of ordinary tokens of each encoding. Their ids start at 0. */
 const TOKENS = { o200k_base: 199_998, cl100k_base: 100_256 };
 
 describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s', (encoding) => {
@@ -26,12 +26,12 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s', (encoding) => {
   });
   afterAll(() => tiktoken.free());
 
-  test('loadTokenCounter loads an encoding once', async () => {
+  test('loadTokenCounter loads the tables of an encoding only once', async () => {
     expect(await loadTokenCounter(encoding)).toBe(counter);
     expect(counter.encoding).toBe(encoding);
   });
 
-  test('count and countSync return the number of ids of encode', async () => {
+  test('count and countSync return the number of token ids that encode returns', async () => {
     await fc.assert(
       fc.asyncProperty(anyText, async (text) => {
         const tokens = counter.encode(text).length;
@@ -41,8 +41,9 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s', (encoding) => {
     );
   });
 
-  test('a text of several megabytes counts as the sum of its lines, also with surrogate pairs at slice borders', async () => {
-    // Each line begins a piece, so the whole is the sum. Odd and even offsets put a pair on one border or the other.
+  test('a text of several megabytes has as many tokens as its lines together, even if a slice ends inside a surrogate pair', async () => {
+    // Each line starts a piece, so the whole is the sum. With odd and even offsets, a surrogate pair lies on one border
+    // or the other.
     const line = `x${'😀 ok '.repeat(50)}\n`;
     const lines = Math.ceil((2 << 20) / line.length);
     const tokens = counter.countSync(line) * lines;
@@ -51,7 +52,7 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s', (encoding) => {
     expect(await counter.count(`xx\n${line.repeat(lines)}`)).toBe(tokens + counter.countSync('xx\n'));
   });
 
-  test('clipStart keeps a prefix of at most maxTokens, without cutting a pair', async () => {
+  test('clipStart keeps the start of a text with at most maxTokens, and splits no surrogate pair', async () => {
     await fc.assert(
       fc.asyncProperty(anyText, maxTokens, async (text, limit) => {
         const clipped = await counter.clipStart(text, limit);
@@ -62,7 +63,7 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s', (encoding) => {
     );
   });
 
-  test('clipEnd keeps a suffix of at most maxTokens, without cutting a pair', async () => {
+  test('clipEnd keeps the end of a text with at most maxTokens, and splits no surrogate pair', async () => {
     await fc.assert(
       fc.asyncProperty(anyText, maxTokens, async (text, limit) => {
         const clipped = await counter.clipEnd(text, limit);
@@ -77,7 +78,7 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s', (encoding) => {
   interface Clipped {
     readonly text: string;
     readonly clipped: string;
-    /** the two units around the cut */
+    /** The two UTF-16 units around the cut. */
     readonly cut: string;
     readonly limit: number;
   }
@@ -85,13 +86,14 @@ describe.each<Encoding>(['o200k_base', 'cl100k_base'])('%s', (encoding) => {
   function expectClipped({ text, clipped, cut, limit }: Clipped): void {
     const tokens = counter.countSync(clipped);
     expect(tokens).toBeLessThanOrEqual(limit);
-    // A code point is at most four tokens. A cut that is moved back after the recount loses as many again.
+    // A code point has at most four tokens. A cut that moves back after the tokens are counted again loses at most four
+    // more.
     expect(counter.countSync(text) <= limit ? clipped === text : tokens > limit - 8).toBe(true);
-    // The units around the cut are no pair. The text may contain a lone surrogate there.
+    // The two units around the cut are no surrogate pair. The text may contain half of a pair there.
     expect(clipped !== text && clipped !== '' && (cut.codePointAt(0) ?? 0) > 0xffff).toBe(false);
   }
 
-  test('clipStart and clipEnd clip a long run of blanks, which needs more than one window', async () => {
+  test('clipStart and clipEnd clip a long run of blanks, for which their first estimate is too short', async () => {
     const text = `${' '.repeat(20_000)}x`;
     for (const clipped of [await counter.clipStart(text, 20), await counter.clipEnd(text, 20)]) {
       expect(clipped.length).toBeGreaterThan(1_000);
