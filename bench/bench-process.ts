@@ -3,9 +3,9 @@ import { once } from 'node:events';
 import { fileURLToPath } from 'node:url';
 import type { Said } from './scaling-process.ts';
 
-/** A process of scaling-process.ts, which ends with this one. */
+/** A process that runs scaling-process.ts. It is killed when the benchmark process ends. */
 export class BenchProcess implements AsyncDisposable {
-  /** URL of a provider. */
+  /** URL of the simulated provider, if the process is one. */
   readonly url: string;
   readonly #process: ChildProcess;
   #cpuMs = 0;
@@ -15,19 +15,19 @@ export class BenchProcess implements AsyncDisposable {
     this.url = url;
   }
 
-  /** Rejects if the process ends before it is ready. */
+  /** Starts the process. Rejects if it exits before it reports that it is ready. */
   static async start(args: readonly string[]): Promise<BenchProcess> {
     const script = fileURLToPath(new URL('./scaling-process.ts', import.meta.url));
     const child = spawn(process.execPath, [script, ...args], { stdio: ['ignore', 'ignore', 'inherit', 'ipc'] });
     const ended = once(child, 'exit').then(([code]) => {
-      throw new Error(`${args[0]} ended with ${code}`);
+      throw new Error(`the process ${args[0]} exited with code ${code} before it was ready`);
     });
     const [said] = (await Promise.race([once(child, 'message'), ended])) as [Said];
     ended.catch(() => undefined);
     return new BenchProcess(child, ('url' in said ? said.url : undefined) ?? '');
   }
 
-  /** CPU since the last reading. */
+  /** Returns the CPU time in ms that the process used since the last call. */
   async readCpuMs(): Promise<number> {
     const answered = once(this.#process, 'message');
     this.#process.send('cpu');

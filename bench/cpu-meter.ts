@@ -1,6 +1,6 @@
 import { Redis } from 'ioredis';
 
-/** CPU that this process and a Redis used between two readings, in ms: what a noisy machine does not blur. */
+/** CPU time in ms that this process and Redis used between two calls. Other load on the machine hardly changes it. */
 export interface CpuUse {
   readonly nodeMs: number;
   readonly redisMs: number;
@@ -21,7 +21,7 @@ export class CpuMeter {
     return meter;
   }
 
-  /** Since the last reading. */
+  /** Returns the CPU time since the last call. */
   async read(): Promise<CpuUse> {
     const node = process.cpuUsage(this.#node);
     this.#node = process.cpuUsage();

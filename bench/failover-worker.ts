@@ -1,11 +1,14 @@
-// Run as a process of its own by failover.ts: a turn worker that says on standard output which turns it takes and gives back.
+// Turn worker that failover.ts starts as a separate process. It prints which turns it claims and hands back.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { defineTool } from '../src/domain/agent.ts';
 import { scriptedModel } from '../src/models/scripted.ts';
 import { startWorkers } from '../src/runtime/start-workers.ts';
 
-/** A turn is so many model steps of that length, with a call between two: it stands at some step whenever its worker dies. */
+/**
+ * Number of model calls in a turn, with a tool call between two. So a killed worker always interrupts a turn in the
+ * middle.
+ */
 const STEPS = 5;
 const STEP_MS = 800;
 
@@ -38,7 +41,7 @@ await startWorkers({
   onEvent: (event) => {
     if (event.type !== 'turn_claimed' && event.type !== 'turn_settled') return;
     const { type, conversation, turn } = event;
-    // A pipe is written at once, so that a kill loses no line of what came before it.
+    // A pipe is written synchronously, so a kill loses none of the lines printed before it.
     process.stdout.write(`${JSON.stringify({ type, turn: `${conversation}/${turn}`, at: Date.now() })}\n`);
   },
 });

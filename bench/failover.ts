@@ -11,7 +11,7 @@ const WORKERS = 3;
 const CONVERSATIONS = 60;
 const KILLS = Number(process.argv.find((argument) => argument.startsWith('--kills='))?.slice(8) ?? 100);
 const KILL_EVERY_MS = 3_000;
-/** Longest time that a killed worker's turn may take until another worker claims it. */
+/** Maximum time in ms from the kill of a worker until another worker claims its turn. */
 const BOUND_MS = 12_000;
 const LONGEST_MS = 60_000;
 
@@ -21,11 +21,11 @@ interface Line {
   readonly at: number;
 }
 
-/** Output of the worker processes, and from it how long killed turns stood still. */
+/** Reads the output of the worker processes and measures how long the turns of killed workers waited. */
 class Observer {
-  /** turn → the worker that has it */
+  /** The worker that owns each turn. */
   readonly #owners = new Map<string, ChildProcess>();
-  /** Time at which a turn's worker was killed, until another worker claims the turn. */
+  /** For each turn of a killed worker, the time of the kill. Removed when another worker claims the turn. */
   readonly orphans = new Map<string, number>();
   readonly waitsMs: number[] = [];
   settled = 0;
@@ -57,7 +57,7 @@ class Observer {
 async function startWorker(redisUrl: string, observer: Observer): Promise<ChildProcess> {
   const script = fileURLToPath(new URL('./failover-worker.ts', import.meta.url));
   const worker = spawn(process.execPath, [script, redisUrl], { stdio: ['ignore', 'pipe', 'inherit'] });
-  if (worker.stdout === null) throw new Error('its output is not piped');
+  if (worker.stdout === null) throw new Error('the output of the worker process is not piped');
   const started = Promise.withResolvers<void>();
   createInterface({ input: worker.stdout }).on('line', (text) => {
     const line = JSON.parse(text) as Line;
@@ -68,7 +68,7 @@ async function startWorker(redisUrl: string, observer: Observer): Promise<ChildP
   return worker;
 }
 
-/** Keeps every conversation busy: two turns ahead, until told to stop. */
+/** Keeps each conversation busy with two unsettled turns, until `isOver` returns true. */
 async function keepBusy(client: OpenClient, conversation: string, isOver: () => boolean): Promise<void> {
   const enqueue = (): Promise<{ turn: string }> => client.enqueueTurn({ conversation, agent: 'slow', input: 'look' });
   let next = await enqueue();
@@ -79,17 +79,17 @@ async function keepBusy(client: OpenClient, conversation: string, isOver: () => 
   }
 }
 
-/** Kills one worker after another, each during its turns, and starts another in its place. */
+/** Kills workers one after another, each while it runs turns, and starts a new worker each time. */
 async function killInTurns(workers: ChildProcess[], redisUrl: string, observer: Observer): Promise<void> {
   for (let kill = 0; kill < KILLS; kill += 1) {
-    // Not in step with the heartbeats.
+    // The pause varies, so that kills do not always meet the same point between two heartbeats.
     await sleep(KILL_EVERY_MS + ((kill * 337) % 1_000) - 500);
     const at = kill % WORKERS;
     const victim = workers[at] as ChildProcess;
     const exited = once(victim, 'close');
     victim.kill('SIGKILL');
     const killedAt = Date.now();
-    // The last lines first: settled turns wait for no worker.
+    // Reads the last lines of the killed worker first, because a settled turn waits for no other worker.
     await exited;
     observer.orphan(victim, killedAt);
     workers[at] = await startWorker(redisUrl, observer);
@@ -97,7 +97,7 @@ async function killInTurns(workers: ChildProcess[], redisUrl: string, observer: 
   }
 }
 
-/** A turn that the dead worker settled without printing so waits for no worker. */
+/** Removes turns that the killed worker settled before it could print so. They wait for no other worker. */
 async function dropSettled(client: OpenClient, { orphans }: Observer): Promise<void> {
   for (const turn of orphans.keys()) {
     const [conversation = '', id = ''] = turn.split('/');

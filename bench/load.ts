@@ -9,9 +9,9 @@ const USAGE = `npm run load -- [--url redis://…] [--turns 1000] [--rate 20] [-
   --url   Redis of the workers (default: REDIS_URL).
   --wait  Seconds that a turn may take. Exit code 1 if a turn is not completed by then`;
 
-/** Commands of the demo's agent. Both files exist in a checkout and in the image. */
+/** Commands that the demo's agent runs. Both files exist in a checkout and in the container image. */
 const COMMANDS = ['list .', 'read package.json', 'search version in package.json', 'read package.json'];
-/** Answers without a tool call make no sequence that could be summarized: such conversations are evicted from. */
+/** Long answers without tool calls have nothing to summarize, so compaction evicts from such conversations. */
 const TALK = 'Tell me once more what was agreed, and do not leave out who asked for it. '.repeat(16);
 const TALKING_SHARE = 5;
 
@@ -25,7 +25,7 @@ interface Load {
 }
 
 interface Outcome {
-  /** state, or the code of the refusal */
+  /** Final state of the turn, or the code of the error that refused it. */
   readonly end: string;
   readonly tookMs: number;
 }
@@ -77,7 +77,9 @@ function readNumber(name: string, text: string): number {
   throw new Error(`${name}: '${text}' is not a number above 0\n${USAGE}`);
 }
 
-/** Keeps to the rate whatever the workers do: a load that waits for answers shows no backlog. */
+/**
+ * Sends turns at a fixed rate, whatever the workers do. A load that waited for answers would never build up a backlog.
+ */
 async function sendAll(client: OpenClient, load: Load): Promise<readonly Outcome[]> {
   const run = Date.now().toString(36);
   const startedAt = performance.now();

@@ -20,8 +20,9 @@ const agent: Agent = {
 };
 
 /**
- * Time of a turn in a conversation of 10,000 messages divided by that in one of 10. A turn is timed from accept to
- * answer, and turns of both alternate. The long conversation was compacted, and its log is whole.
+ * Measures how much longer a turn takes in a conversation of 10,000 messages than in one of 10. A turn is timed from
+ * acceptance to answer. Turns of both conversations alternate. The long conversation was compacted, and its log is
+ * complete.
  */
 async function main(): Promise<void> {
   const redis = await openBenchRedis();

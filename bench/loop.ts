@@ -1,6 +1,7 @@
 /**
- * How long the dearest inputs hold the event loop: `node bench/loop.ts [--json]`. The limit is 50 ms a slice. For each input the
- * longest slice in ms of this thread's CPU time, and the time of the whole.
+ * Measures how long the most expensive inputs block the event loop: `node bench/loop.ts [--json]`. The limit is 50 ms
+ * without interruption. Prints the longest uninterrupted slice in ms of CPU time of this thread, and the total time,
+ * for each input.
  */
 
 import { planInSlices } from '../src/domain/compaction/plan.ts';
@@ -86,7 +87,7 @@ async function measurePass(length: number): Promise<void> {
   });
 }
 
-/** Contents of 1,000 bytes: as JSON 100,000 messages have 100 MB. */
+/** Each message has 1,000 bytes, so 100,000 messages have 100 MB as JSON. */
 async function measureCommitCheck(length: number): Promise<void> {
   const long = 'content of the file '.repeat(50);
   const messages = historyOf(length).map((message) =>
@@ -166,6 +167,6 @@ await measure('500 simultaneous scrapes', () => Promise.all(Array.from({ length:
 
 if (process.argv.includes('--json')) console.log(JSON.stringify({ limitMs: 50, rows }));
 else {
-  console.log('longest slice of the event loop (CPU ms, limit 50) and the whole (ms)');
+  console.log('longest time without a yield (CPU ms, limit 50), and total time (ms)');
   console.table(rows);
 }

@@ -1,7 +1,7 @@
 import { spawnSync } from 'node:child_process';
 import { fileURLToPath } from 'node:url';
 
-/** Each in a process of its own, so that one does not warm up or litter the next. */
+/** Each benchmark runs in its own process, so that none changes the compiler state or memory of the next. */
 const BENCHMARKS = ['tokens', 'loop', 'plan', 'replay', 'wire', 'turns', 'tool-results', 'long-conversation', 'memory'];
 
 const wanted = process.argv.slice(2).filter((argument) => !argument.startsWith('--'));

@@ -6,7 +6,7 @@ import { openBenchRedis } from './redis.ts';
 
 const TURNS = 10;
 
-/** Bytes of an idle conversation of 10 turns in Redis besides its content, with its events and without. */
+/** Measures the bytes in Redis of an idle conversation of 10 turns besides its content, with and without its events. */
 async function main(): Promise<void> {
   const redis = await openBenchRedis();
   const agent = {

@@ -1,4 +1,6 @@
-/** Latency of a job alone, then behind newer unseen jobs, then while these are retried. */
+/**
+ * Measures the latency of a job alone, then behind many jobs with a newer data format, then while those are retried.
+ */
 import { Queue } from 'bullmq';
 import { Redis } from 'ioredis';
 import type { TurnHandler } from '../src/domain/ports/queue.ts';
@@ -11,7 +13,7 @@ import { spreadOf } from './spread.ts';
 
 const given = process.argv.find((argument) => argument.startsWith('--jobs='))?.slice('--jobs='.length);
 const JOBS = Number(given ?? 5_000);
-/** Retries come after 1, 2, 4 … 32 s. */
+/** Jobs with a newer format are retried after 1, 2, 4 … 32 s. */
 const RETRIED_MS = 10_000;
 const BEFORE_MS = 2_000;
 

@@ -1,5 +1,6 @@
 /**
- * Plan and settle over 10,000 messages: `node bench/plan.ts [--json]`. Target: a plan takes at most 10 ms (median).
+ * Measures planning and settling a compaction of 10,000 messages: `node bench/plan.ts [--json]`. Target: a plan takes
+ * at most 10 ms (median).
  */
 import { type PlanRequest, planInSlices } from '../src/domain/compaction/plan.ts';
 import { type AcceptedSummary, settleInSlices } from '../src/domain/compaction/settle.ts';
@@ -28,7 +29,7 @@ interface Row {
   readonly settleMs: Spread;
 }
 
-/** The same sequence of numbers on every machine. */
+/** Returns the same sequence of pseudo-random numbers on every machine. */
 function numbersFrom(seed: number): (below: number) => number {
   let state = seed;
   return (below) => {
@@ -37,7 +38,7 @@ function numbersFrom(seed: number): (below: number) => number {
   };
 }
 
-/** Turns of text and tool rounds, with one to four calls in parallel. Every tenth result comes far behind its call. */
+/** Turns of text and tool rounds with one to four parallel calls. Every tenth result comes long after its call. */
 function mixedHistory(): WeighedMessage[] {
   const below = numbersFrom(7);
   const messages: Message[] = [{ role: 'system', content: '' }];
@@ -65,7 +66,10 @@ function mixedHistory(): WeighedMessage[] {
   return messages.slice(0, MESSAGES).map((message) => weigh(message, 1 + below(400)));
 }
 
-/** One long turn whose rounds interlock: each result comes behind the next call, and a user message splits the first. */
+/**
+ * One long turn whose tool rounds interleave: each result comes after the next call. A user message splits the first
+ * round.
+ */
 function interlockedHistory(): WeighedMessage[] {
   const callAt = (index: number): Message => ({
     role: 'assistant',
@@ -79,7 +83,7 @@ function interlockedHistory(): WeighedMessage[] {
   return messages.map((message) => weigh(message, 100));
 }
 
-/** Text only: no sequence, everything goes by eviction. */
+/** A conversation of text only. It has nothing to summarize, so compaction evicts messages. */
 function chatHistory(): WeighedMessage[] {
   return Array.from({ length: MESSAGES }, (_, index) =>
     weigh({ role: index % 2 === 0 ? 'user' : 'assistant', content: '' }, 50),

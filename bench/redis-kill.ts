@@ -1,4 +1,4 @@
-/** Acknowledged writes that are lost when only the Redis process is killed. */
+/** Counts acknowledged writes that are lost when only the Redis process is killed. */
 import { setTimeout as sleep } from 'node:timers/promises';
 import { parseArgs } from 'node:util';
 import { type OpenClient, openClient } from '../src/client/index.ts';
@@ -19,7 +19,7 @@ interface Accepted {
   readonly turn: string;
 }
 
-/** Until the first call that fails: its Redis is dead. */
+/** Enqueues turns until a call fails, because its Redis was killed. */
 async function accept(client: OpenClient, conversation: string): Promise<Accepted[]> {
   const accepted: Accepted[] = [];
   for (;;) {

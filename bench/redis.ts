@@ -3,7 +3,7 @@ import type { LocalRedis } from '../src/local-redis/local-redis.ts';
 import { provideRedis } from '../src/local-redis/provide-redis.ts';
 import { startCluster } from '../test/store/redis-cluster.ts';
 
-/** Never a Redis in other use. */
+/** Starts a Redis for the benchmark alone. */
 export async function openBenchRedis(): Promise<LocalRedis> {
   readConfig();
   return await provideRedis({
@@ -14,12 +14,12 @@ export async function openBenchRedis(): Promise<LocalRedis> {
 
 export interface BenchServers {
   readonly url: string;
-  /** a url of each server */
+  /** URL of each server. */
   readonly servers: readonly string[];
   stop(): Promise<void>;
 }
 
-/** Masters of a Cluster without replicas. 0: one server. */
+/** @param masters number of masters of a Redis Cluster without replicas. 0 starts a single server */
 export async function openBenchServers(masters: number): Promise<BenchServers> {
   if (masters === 0) {
     const redis = await openBenchRedis();

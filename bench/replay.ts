@@ -1,6 +1,7 @@
 /**
- * Replay of the recorded conversations beside the checkout: `node bench/replay.ts [--json]`. Target: 2,000 messages a second over
- * each of them, reading and counting included. Budgets go from tight to wide, in a window of twice the budget.
+ * Replays the recorded conversations beside the checkout through compaction: `node bench/replay.ts [--json]`. Target:
+ * 2,000 messages a second for each file, including reading and counting. The values of maxTokens range from small to
+ * large, with a window of twice the value.
  */
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import {
@@ -17,7 +18,7 @@ const FOLDER = new URL('../../shared/traces/', import.meta.url);
 const BUDGETS = [4_000, 8_000, 16_000];
 const THRESHOLD_SHARE = 1.3;
 const TARGET_PER_SECOND = 2_000;
-/** Figures of one measured run. */
+/** Messages that one measured run must process at least. */
 const MIN_MESSAGES = 2_000;
 
 interface Row {
@@ -28,7 +29,7 @@ interface Row {
   readonly overLimit: number;
   readonly invalid: number;
   readonly compactions: number;
-  /** percent of the literals of later calls */
+  /** Percentage of the names and numbers in later calls that the context still contained. */
   readonly recall: number;
   readonly windowRecall: number;
   readonly messagesPerSecond: number;
@@ -45,7 +46,7 @@ interface Sums {
   readonly evicted: number;
 }
 
-/** One run over a file, from its text on, without counts of another run. */
+/** Replays a file once, from its text on. No token count of an earlier run is reused. */
 async function replayFile(text: string, maxTokens: number): Promise<Sums> {
   const policy = { maxTokens, tokenThreshold: Math.round(maxTokens * THRESHOLD_SHARE) };
   const counts = new RememberedCounts();
@@ -67,7 +68,9 @@ async function replayFile(text: string, maxTokens: number): Promise<Sums> {
   return { ...sums, literals, compacted, evicted };
 }
 
-/** Short files again and again: one run over 129 messages would measure the compiler. */
+/**
+ * Replays short files repeatedly, because a single run over 129 messages would mostly measure the JavaScript compiler.
+ */
 async function measure(file: string, maxTokens: number): Promise<Row> {
   const text = readFileSync(new URL(file, FOLDER), 'utf8');
   const startMs = performance.now();
@@ -88,7 +91,7 @@ async function measure(file: string, maxTokens: number): Promise<Row> {
 
 const files = existsSync(FOLDER) ? readdirSync(FOLDER).filter((name) => name.endsWith('.jsonl')) : [];
 const rows: Row[] = [];
-// Once unmeasured, for what is compiled meanwhile.
+// The first run is not measured, so that the code is compiled before.
 for (const file of files) await measure(file, BUDGETS[0] ?? 0);
 for (const maxTokens of BUDGETS) for (const file of files) rows.push(await measure(file, maxTokens));
 const seconds = rows.reduce((sum, row) => sum + row.messages / row.messagesPerSecond, 0);

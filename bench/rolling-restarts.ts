@@ -41,13 +41,15 @@ async function startWorker(redisUrl: string): Promise<ChildProcess> {
     if (line.type === 'started') started.resolve();
     lines.push(line);
   });
-  const failed = once(worker, 'exit').then(() => Promise.reject(new Error('a worker ended before it had started')));
-  failed.catch(() => undefined); // it ends some day
+  const failed = once(worker, 'exit').then(() =>
+    Promise.reject(new Error('the worker process exited before it reported that it had started')),
+  );
+  failed.catch(() => undefined); // every worker exits in the end, which must not be an unhandled rejection
   await Promise.race([started.promise, failed]);
   return worker;
 }
 
-/** Every worker gets a successor and gets SIGTERM. */
+/** Starts a successor for every worker, and sends SIGTERM to the old worker. */
 async function restartAll(workers: readonly ChildProcess[], redisUrl: string): Promise<ChildProcess[]> {
   return await Promise.all(
     workers.map(async (old) => {
@@ -66,7 +68,7 @@ function tally(values: readonly (string | undefined)[]): Record<string, number> 
   return counts;
 }
 
-/** From each time that a turn was handed back to its next claim. */
+/** Measures the time from each handed-back turn to its next claim. */
 function measureGaps(): number[] {
   const inOrder = lines.toSorted((a, b) => a.at - b.at);
   const gaps: number[] = [];

@@ -1,5 +1,5 @@
-// Run as a process of its own by rolling-restarts.ts: a worker of all roles that says on standard output what it takes and hands
-// back. At SIGTERM it stops in order.
+// Worker of all roles that rolling-restarts.ts starts as a separate process. It prints which work it claims and hands
+// back. On SIGTERM it shuts down in order.
 import { setTimeout as sleep } from 'node:timers/promises';
 import { z } from 'zod';
 import { defineTool } from '../src/domain/agent.ts';
@@ -7,7 +7,7 @@ import type { ModelRequest } from '../src/domain/model.ts';
 import { type ScriptedAnswer, scriptedModel } from '../src/models/scripted.ts';
 import { startWorkers } from '../src/runtime/start-workers.ts';
 
-/** Waits in every fourth conversation and every summary. */
+/** Delay in ms of model calls in every fourth conversation and of every summary. */
 const LONG_MS = 20_000;
 const SHORT_MS = 1_000;
 const TOOL_MS = 2_000;

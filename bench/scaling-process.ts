@@ -1,12 +1,12 @@
-// Run as a process of its own by scaling.ts: `worker <redis> <provider> <queue shards> <jobs at a time>`, or `provider <latency ms>`.
-// It says when it is ready, and on each message how much CPU it has used.
+// Process that scaling.ts starts: `worker <redis> <provider> <queue shards> <jobs at a time>`, or `provider <latency
+// ms>`. It reports when it is ready, and on each message how much CPU time it has used.
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Agent } from '../src/domain/agent.ts';
 import { chatModel } from '../src/models/openai/chat-model.ts';
 import { startWorkers } from '../src/runtime/start-workers.ts';
 import { startProvider } from '../test/provider/provider.ts';
 
-/** URL of a provider. */
+/** Messages that the process sends: ready, with the URL of a provider process, or its CPU time. */
 export type Said = { readonly ready: true; readonly url?: string } | { readonly cpuMs: number };
 
 export const AGENT = 'clerk';

@@ -1,8 +1,8 @@
 /**
- * Turns per second by number of worker processes, up to saturation: `node bench/scaling.ts [--processes 1,2,4,8] [--seconds 15]
- * [--runs 3] [--concurrency 10] [--latency 200] [--masters 0] [--json]`. Workers call a provider with that latency (ms) by its
- * SDK. Each conversation enqueues one turn after another, and there are as many conversations as concurrent jobs. With masters,
- * the bench runs on a Cluster with as many queue shards.
+ * Measures turns per second by number of worker processes, up to saturation: `node bench/scaling.ts [--processes
+ * 1,2,4,8] [--seconds 15] [--runs 3] [--concurrency 10] [--latency 200] [--masters 0] [--json]`. Workers call a
+ * simulated provider with that latency (ms) through its SDK. Each conversation enqueues one turn after another, and
+ * there are as many conversations as concurrent jobs. With `--masters`, Redis is a Cluster with as many queue shards.
  */
 import { availableParallelism } from 'node:os';
 import { parseArgs } from 'node:util';
@@ -32,19 +32,19 @@ const [seconds, runs, concurrency, masters] = [values.seconds, values.runs, valu
 ) as [number, number, number, number];
 const queueShards = Math.max(1, masters);
 
-/** CPU in cores, of a second each. */
+/** CPU use, as the average number of busy cores. */
 interface Measured {
   readonly perSecond: number;
   readonly p50: number;
   readonly p99: number;
-  /** Figures of the busiest server. Only a Cluster has several. */
+  /** CPU use of the busiest Redis server. Only a Cluster has several. */
   readonly redis: number;
   readonly workers: number;
-  /** provider and producers */
+  /** CPU use of the simulated provider and of the processes that enqueue turns. */
   readonly others: number;
 }
 
-/** Conversations of which each asks for one turn after another. */
+/** Conversations that each enqueue one turn after another. */
 class Producers {
   readonly #client: OpenClient;
   readonly #ended: { readonly at: number; readonly tookMs: number }[] = [];
@@ -56,7 +56,7 @@ class Producers {
     this.#talks = Promise.all(Array.from({ length: conversations }, (_, at) => this.#talk(`c${at}`)));
   }
 
-  /** Rejects where one of them fails meanwhile. */
+  /** Enqueues turns for this time. Rejects if one of the conversations fails. */
   async keepOn(ms: number): Promise<void> {
     await Promise.race([this.#talks, new Promise((resolve) => setTimeout(resolve, ms))]);
   }
@@ -66,7 +66,7 @@ class Producers {
     await this.#talks;
   }
 
-  /** How long the turns took that ended between the two, ascending. */
+  /** Returns the durations of the turns that ended between the two times, ascending. */
   tookBetween(since: number, until: number): number[] {
     const ended = this.#ended.filter(({ at }) => at > since && at <= until);
     return ended.map(({ tookMs }) => tookMs).toSorted((a, b) => a - b);
@@ -84,7 +84,7 @@ class Producers {
   }
 }
 
-/** Redis, provider and `count` workers of their own, from warm to the end. */
+/** Starts Redis, a simulated provider and `count` workers, and measures after a warm-up. */
 async function measure(count: number): Promise<Measured> {
   await using stack = new AsyncDisposableStack();
   const redis = stack.adopt(await openBenchServers(masters), (open) => open.stop());
@@ -124,7 +124,7 @@ async function measure(count: number): Promise<Measured> {
 
 type Row = { readonly processes: number } & { readonly [Name in keyof Measured]: Spread };
 
-/** Counts in turns, so that what else the machine does meets all of them. */
+/** Measures the numbers of processes in alternation, so that other load on the machine affects all of them. */
 async function main(): Promise<void> {
   const counts = values.processes.split(',').map(Number);
   const measured = new Map<number, Measured[]>(counts.map((count) => [count, []]));

@@ -1,4 +1,4 @@
-/** Smallest, middle and largest of several runs: one figure alone says nothing on a busy machine. */
+/** Smallest, median and largest result of several runs. A single result means little on a busy machine. */
 export interface Spread {
   readonly min: number;
   readonly median: number;
@@ -11,7 +11,7 @@ export function spreadOf(values: readonly number[]): Spread {
   return { min: at(0), median: at(0.5), max: at(1) };
 }
 
-/** `median (min–max)` */
+/** Formats as `median (min–max)`. */
 export function describeSpread({ min, median, max }: Spread, digits = 2): string {
   return `${median.toFixed(digits)} (${min.toFixed(digits)}–${max.toFixed(digits)})`;
 }

@@ -1,6 +1,7 @@
 /**
- * Encoder ÷ js-tiktoken's encoder, on real text of four kinds: `node bench/tokens.ts [--json]`.
- * Both give the same ids (checked first). Runs are interleaved, so that a busy machine slows both.
+ * Compares the speed of turnfold's token encoder with js-tiktoken's on four kinds of real text: `node bench/tokens.ts
+ * [--json]`. Checks first that both return the same ids. Their runs alternate, so that other load on the machine slows
+ * both.
  */
 import { Tiktoken } from 'js-tiktoken/lite';
 import ranks from 'js-tiktoken/ranks/o200k_base';
@@ -17,7 +18,7 @@ interface Row {
   readonly tokens: number;
   readonly turnfoldMs: Spread;
   readonly jsTiktokenMs: Spread;
-  /** js-tiktoken's time ÷ ours, run by run */
+  /** js-tiktoken's time divided by turnfold's, run by run. */
   readonly ratio: Spread;
 }
 
@@ -30,7 +31,8 @@ async function measure(): Promise<Row[]> {
     const ours = (): number[] => counter.encode(text);
     const theirs = (): number[] => jsTiktoken.encode(text, [], []);
     const ids = ours();
-    if (ids.join() !== theirs().join()) throw new Error(`different ids for ${name}`);
+    if (ids.join() !== theirs().join())
+      throw new Error(`turnfold and js-tiktoken return different token ids for ${name}`);
     const runs = Array.from({ length: RUNS }, () => ({ ours: timeMs(ours), theirs: timeMs(theirs) }));
     rows.push({
       text: name,

@@ -1,5 +1,5 @@
 /**
- * The CPU time that Redis takes to record one tool result, by the number of calls that the turn has open:
+ * Measures the CPU time that Redis takes to record one tool result, by the number of unanswered calls of the turn:
  * `node bench/tool-results.ts [--json]`. Redis times its scripts itself, so the network does not count.
  */
 import type { Redis } from 'ioredis';
@@ -10,19 +10,19 @@ import { openStore } from '../src/store/open-store.ts';
 import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, toWaitFor } from '../test/store/samples.ts';
 import { openBenchRedis } from './redis.ts';
 
-/** A message may have 1,000 calls. */
+/** Numbers of unanswered calls. 1,000 is the maximum in one message. */
 const CALLS = [1, 10, 100, 1_000];
 const RESULTS = 1_000;
 
 interface Row {
   readonly openCalls: number;
-  /** results of calls that the worker ran itself, in µs */
+  /** Time in µs for the result of a call that the worker ran itself. */
   readonly recordedUs: number;
-  /** results of calls that the turn waited for, in µs */
+  /** Time in µs for the result of a call that the turn waited for. */
   readonly awaitedUs: number;
 }
 
-/** Scripts since the last reading: how many, and the mean time of one. */
+/** Returns how many scripts ran since the last call, and their mean time. */
 async function readScripts(redis: Redis): Promise<{ readonly calls: number; readonly meanUs: number }> {
   const [, calls = 0, us = 0] = /cmdstat_evalsha:calls=(\d+),usec=(\d+)/.exec(await redis.info('commandstats')) ?? [];
   await redis.config('RESETSTAT');
@@ -56,7 +56,7 @@ const redis = openConnection({ url: server.url });
 const rows: Row[] = [];
 try {
   const store = openStore(redis, new Keyspace(16));
-  // The first round loads the scripts.
+  // The first round only loads the scripts into Redis.
   await measure(redis, store, 10, true);
   for (const openCalls of CALLS) {
     const recordedUs = await measure(redis, store, openCalls, false);

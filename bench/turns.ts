@@ -24,8 +24,9 @@ const noOpAgent: Agent = {
 };
 
 /**
- * Turns per second divided by raw BullMQ jobs per second. Turns count from the first accept to the last settlement, jobs from the first add to
- * the last completion. Both use the same Redis (AOF everysec), process and concurrency, and alternate.
+ * Compares turns per second with raw BullMQ jobs per second. Turns are timed from the first acceptance to the last
+ * settlement, jobs from the first add to the last completion. Both use the same Redis (AOF everysec), process and
+ * concurrency, and alternate.
  */
 async function main(): Promise<void> {
   const redis = await openBenchRedis();
@@ -124,7 +125,7 @@ async function enqueue(client: OpenClient, conversation: string, index: number):
   await client.enqueueTurn({ conversation, agent: noOpAgent.name, input: `turn ${index}` });
 }
 
-/** Limits the calls in flight. */
+/** Runs `count` calls, with a limit on the number in flight. */
 async function runInFlight(count: number, call: (index: number) => Promise<unknown>): Promise<void> {
   let next = 0;
   const lane = async (): Promise<void> => {

@@ -1,6 +1,6 @@
 /**
- * Render and validate of a request of 200,000 tokens, in each format: `node bench/wire.ts [--json]`.
- * Target: at most 30 ms (median). The same runs also measure JSON alone: the body written and read once.
+ * Measures rendering and validating a request of 200,000 tokens in each wire format: `node bench/wire.ts [--json]`.
+ * Target: at most 30 ms (median). For comparison, the same runs write and parse the body as plain JSON.
  */
 import type { Message } from '../src/domain/message.ts';
 import { WIRE_FORMATS, type WireFormat } from '../src/domain/raw-items.ts';
@@ -16,7 +16,7 @@ const RUNS = 31;
 const WARM_UP = 15;
 const TARGET_MS = 30;
 
-/** How long the messages are, in UTF-16 units of text. */
+/** Length of the messages in UTF-16 units. */
 const HISTORIES = { 'short messages': 250, 'long messages': 4_000 } as const;
 
 interface Row {
@@ -28,11 +28,14 @@ interface Row {
   readonly validateMs: Spread;
   readonly bothMs: Spread;
   readonly jsonMs: Spread;
-  /** both ÷ JSON, run by run */
+  /** Rendering and validating, divided by plain JSON, run by run. */
   readonly ratio: Spread;
 }
 
-/** Turns of a question, rounds of one to four calls, and an answer, until they hold so many tokens. */
+/**
+ * Builds turns of a question, tool rounds of one to four calls, and an answer, until they have the given number of
+ * tokens.
+ */
 async function buildHistory(length: number): Promise<Message[]> {
   const counter = await loadTokenCounter('o200k_base');
   const source = Object.values(readTexts()).join('\n');
@@ -51,7 +54,7 @@ async function buildHistory(length: number): Promise<Message[]> {
   return [...messages, { role: 'user', content: 'Go on.' }];
 }
 
-/** @param cut gives text: of so many units, or of the history's own */
+/** @param cut returns text of the given length, or of the history's own length */
 function buildTurn(turn: number, first: number, cut: (units?: number) => string): Message[] {
   const messages: Message[] = [{ role: 'user', content: cut() }];
   for (let round = 0; round < 3; round += 1) {

@@ -1,10 +1,12 @@
 import ts from 'typescript';
 
-/** Largest files and functions. Tests may have longer files and functions, but not more parameters. */
+/**
+ * Maximum sizes of files and functions. Test files and test functions may be longer, but may not have more parameters.
+ */
 export const ceilings = { fileLines: 300, functionLines: 60, parameters: 4, luaCodeLines: 60 } as const;
 
 export interface ProjectFile {
-  /** Relative to the project's root, with forward slashes. */
+  /** Path relative to the project's root, with forward slashes. */
   path: string;
   text: string;
 }
@@ -21,7 +23,7 @@ const mark = /(?:\/\/|--|#|\*).*\b([T]ODO|[F]IXME|[X]XX|[H]ACK)\b/;
 const machinePath = /(?<![\w.~}/-])\/(?:work|root|farm|tmp|home|Users)\/[\w.-]+/;
 const bareSuppression = /oxlint-disable(?:-next-line|-line)?\b(?!.* -- \S)/;
 
-/** Requires kebab-case for a code file and its folders, and rejects words that describe nothing. */
+/** Requires kebab-case names for code files and folders, and rejects words that describe nothing, e.g. `utils`. */
 export function checkName({ path }: ProjectFile): Violation[] {
   const segments = path.split(/[./]/);
   const odd = segments.find((segment) => !kebabCase.test(segment));
@@ -32,7 +34,7 @@ export function checkName({ path }: ProjectFile): Violation[] {
   ];
 }
 
-/** Rejects marks of unfinished work, paths of one machine, and lint suppressions without a reason. */
+/** Rejects marks of unfinished work, absolute paths of one machine, and lint suppressions without a reason. */
 export function checkLines({ path, text }: ProjectFile): Violation[] {
   return text.split('\n').flatMap((content, index) => {
     const line = index + 1;
@@ -50,7 +52,7 @@ export function checkLua({ path, text }: ProjectFile): Violation[] {
   return lines <= ceilings.luaCodeLines ? [] : [{ path, line: 1, message: `script of ${lines} lines of code` }];
 }
 
-/** Checks sizes and names in the syntax tree, and counts the functions. */
+/** Checks the sizes of files and functions and the names of functions in the syntax tree. Also counts the functions. */
 export function checkTypeScript({ path, text }: ProjectFile): { functions: number; violations: Violation[] } {
   const tree = ts.createSourceFile(path, text, ts.ScriptTarget.Latest, true);
   const isTest = path.startsWith('test/');

@@ -1,12 +1,12 @@
 /**
- * Gate: the ceilings (scripts/ceilings.ts) on every text file of the project. The linter checks default exports, the
- * environment and `any`. The compiler checks enums.
+ * Gate that checks the limits in scripts/ceilings.ts for every text file of the project. The linter checks default
+ * exports, environment access and `any`. The compiler checks enums.
  */
 import { readdirSync, readFileSync } from 'node:fs';
 import { extname } from 'node:path';
 import { checkLines, checkLua, checkName, checkTypeScript, type ProjectFile, type Violation } from './ceilings.ts';
 
-/** `.git` is a folder in a clone. In a worktree it is a file that holds a path of this machine. */
+/** `.git` is a folder in a clone, but in a worktree it is a file that contains a path of this machine. */
 const skipped = /^(node_modules|dist|coverage|\.git|\.cache)$/;
 const skippedFile = /^(package-lock\.json|test\/fixtures\/.*)$/;
 const codeRoom = /^(src|test|bench|scripts|deploy)\/.*\.(ts|lua)$/;

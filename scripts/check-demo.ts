@@ -1,6 +1,6 @@
 /**
- * CI: checks the last line of `demo --json`, read from stdin. No model call may be over the limit. Each kind of pass must
- * occur at least as often as `--summarized n` and `--evicted n` say.
+ * CI check of the last line of `demo --json`, read from stdin. No model call may exceed its window. Compaction must
+ * have summarized and evicted at least as often as `--summarized n` and `--evicted n` demand.
  */
 import { text } from 'node:stream/consumers';
 import { parseArgs } from 'node:util';
@@ -26,7 +26,9 @@ const lastLine = printed.split('\n').at(-1) ?? '';
 const outcome = promise.safeParse(parseLine(lastLine));
 console.log(outcome.success ? lastLine : printed);
 if (!outcome.success) {
-  console.error(`The demo did not keep its promise:\n${z.prettifyError(outcome.error)}`);
+  console.error(
+    `The result of the demo does not meet the expectations of this check:\n${z.prettifyError(outcome.error)}`,
+  );
   process.exitCode = 1;
 }
 

@@ -1,8 +1,9 @@
 /**
- * Gate: import directions of src/ (scripts/rooms.ts), by dependency-cruiser.
+ * Gate that checks the import directions of src/ (scripts/rooms.ts) with dependency-cruiser.
  *
- * dependency-cruiser reads 0 modules where it does not know the installed TypeScript (7 and later) and still reports
- * "no violations". So the modules it read are compared with the files that are there, and nothing read is a failure.
+ * If dependency-cruiser does not know the installed TypeScript (7 and later), it reads no modules and still reports "no
+ * violations". So this script compares the modules that were read with the existing files. No module at all is a
+ * failure.
  */
 import { existsSync, readdirSync } from 'node:fs';
 import { cruise, type ICruiseResult } from 'dependency-cruiser';
@@ -14,7 +15,7 @@ async function cruiseSources(): Promise<ICruiseResult> {
     {
       validate: true,
       ruleSet: { forbidden: [...rules] },
-      tsPreCompilationDeps: true, // type-only imports have a direction too
+      tsPreCompilationDeps: true, // check type-only imports as well
       doNotFollow: { path: 'node_modules' },
     },
     { exportsFields: ['exports'], conditionNames: ['types', 'import', 'node', 'default'] },

@@ -1,10 +1,13 @@
-/** Gate: the rules of writing (scripts/prose-rules.ts) on every comment, text for people, test title and page. */
+/**
+ * Gate that checks the rules in scripts/prose-rules.ts for every comment, message text, test title and documentation
+ * page.
+ */
 import { readdirSync, readFileSync } from 'node:fs';
 import { checkSentence, splitSentences } from './prose-rules.ts';
 import { type Prose, readLua, readMarkdown, readTypeScript } from './prose-text.ts';
 
 const FOLDERS = ['src', 'test', 'bench', 'scripts', 'deploy', 'docs', 'examples'];
-/** The rules quote what they forbid. */
+/** Files that quote the forbidden phrases. */
 const EXEMPT = /^(?:scripts\/prose-rules\.ts|test\/gates\/prose\.test\.ts)$/;
 
 function listFiles(): string[] {

@@ -1,6 +1,6 @@
 /**
- * Runs every gate by its npm script, two at a time, the longest first. Prints one line per gate, then the output of each
- * gate that failed.
+ * Runs all gates through their npm scripts, two at a time, the slowest first. Prints one line per gate, then the output
+ * of each gate that failed.
  */
 import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';

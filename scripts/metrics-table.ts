@@ -1,6 +1,6 @@
 import { GAUGES, METRICS, type MetricSpec } from '../src/telemetry/metric-catalogue.ts';
 
-/** The catalogue of metrics as a Markdown table, in the order of names. */
+/** Renders the catalogue of metrics as a Markdown table, sorted by name. */
 export function tabulateMetrics(): string {
   const specs: readonly MetricSpec[] = [...Object.values(METRICS), ...Object.values(GAUGES)];
   const rows = specs

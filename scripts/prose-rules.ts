@@ -1,16 +1,19 @@
-/** The rules of writing that a program can check. A sentence is checked alone, with code and placeholders as one word each. */
+/**
+ * Rules of writing that a program can check. Each sentence is checked alone. Code and placeholders count as one word
+ * each.
+ */
 
 export interface ProseViolation {
   readonly rule: 'phrase' | 'opening' | 'length' | 'semicolon';
   readonly message: string;
 }
 
-/** The most words of one sentence. */
+/** Maximum number of words in a sentence. */
 const MAX_WORDS = 25;
-/** Fewer words are a label or a value. */
+/** A text with fewer words is a label or a value, not a sentence. */
 const LEAST_WORDS = 3;
 
-/** Phrases that readers stumbled over, each with the word to use instead. */
+/** Phrases that readers did not understand, each with a better word. */
 const PHRASES: readonly (readonly [RegExp, string])[] = [
   [/\b(?:tell|tells|told|telling) of\b/i, 'report'],
   [/\banew\b/i, 'again'],
@@ -33,10 +36,10 @@ const PHRASES: readonly (readonly [RegExp, string])[] = [
   [/\bcheckpoints?\b/i, 'summary'],
 ];
 
-/** Openings that hide the subject. A question is not a statement and may open so. */
+/** Openings that hide the subject of a sentence. They are allowed in questions. */
 const OPENINGS = /^(?:of|who|whose|whom|what|where|one that|none (?:of|that)|those|neither|nor|whether)\b/i;
 
-/** @param sentence one sentence or title, without code */
+/** @param sentence one sentence or title, with its code replaced by a word */
 export function checkSentence(sentence: string): ProseViolation[] {
   const violations: ProseViolation[] = PHRASES.flatMap(([pattern, instead]) => {
     const [found] = pattern.exec(sentence) ?? [];
@@ -52,7 +55,10 @@ export function checkSentence(sentence: string): ProseViolation[] {
   return violations;
 }
 
-/** Splits prose into sentences, at full stops that a capital, a quotation or code follows. */
+/**
+ * Splits prose into sentences. A sentence ends at a full stop that is followed by a capital letter, a quotation or
+ * code.
+ */
 export function splitSentences(text: string): string[] {
   return text
     .replaceAll(/\s+/g, ' ')

@@ -1,15 +1,15 @@
-/** Finds the prose of a file: comments, test titles, texts for people, and the paragraphs of a page. */
+/** Finds the prose of a file: comments, test titles, message texts, and the paragraphs of a documentation page. */
 import ts from 'typescript';
 
 export interface Prose {
-  /** Line of the first word, from 1. */
+  /** Line number of the first word, from 1. */
   readonly line: number;
   readonly text: string;
 }
 
-/** Replaces code in a sentence by one word, so that no rule checks the code. */
+/** Word that replaces code in a sentence, so that no rule checks the code. */
 const CODE = 'Code';
-/** A string with fewer words is a name, a key or a label. */
+/** A string with fewer words is a name, a key or a label, not prose. */
 const LEAST_WORDS = 4;
 const TITLE_CALLS = /^(?:test|it|describe)$/;
 
@@ -44,7 +44,7 @@ function readComments(source: ts.SourceFile, text: string): Prose[] {
   return blocks.map((block) => ({ ...block, text: hideCode(block.text) }));
 }
 
-/** Splits a doc comment at its tags. The name of a tag and its parameter are left out. */
+/** Splits a doc comment at its tags. The tag's name and its parameter are omitted. */
 function readDocComment(raw: string, line: number): Prose[] {
   const lines = raw
     .replace(/^\/\*\*?/, '')
@@ -63,7 +63,7 @@ function readDocComment(raw: string, line: number): Prose[] {
   return blocks;
 }
 
-/** Titles of tests, and in src every string that is long enough to be a sentence. */
+/** Finds the titles of tests, and in src every string that is long enough to be a sentence. */
 function readStrings(source: ts.SourceFile, isTest: boolean): Prose[] {
   const found: Prose[] = [];
   const visit = (node: ts.Node): void => {
@@ -110,7 +110,7 @@ export function readLua(text: string): Prose[] {
     .map((block) => ({ ...block, text: hideCode(block.text) }));
 }
 
-/** Paragraphs, list items and table cells, without headings, code blocks and HTML comments. */
+/** Finds paragraphs, list items and table cells, without headings, code blocks and HTML comments. */
 export function readMarkdown(text: string): Prose[] {
   const blocks: Prose[] = [];
   let isOpen = false;

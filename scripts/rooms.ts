@@ -1,8 +1,8 @@
 import type { IForbiddenRuleType } from 'dependency-cruiser';
 
 /**
- * The rooms of src/ and the rooms that each may import. This table defines the import directions. The rules
- * below are derived from it. A room is a folder of src/ or one file beside them (`config` is src/config.ts).
+ * The rooms of src/, and which rooms each may import. A room is a folder of src/ or a single file (`config` is
+ * src/config.ts). The import rules below are derived from this table.
  */
 export const rooms: Readonly<Record<string, readonly string[]>> = {
   domain: [],
@@ -18,7 +18,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   telemetry: ['jobs', 'wire', 'tokens', 'domain'],
   health: ['redis', 'store', 'queue', 'models', 'telemetry', 'config', 'jobs', 'wire', 'tokens', 'domain'],
   evaluation: ['workers', 'memory-store', 'models', 'jobs', 'wire', 'tokens', 'domain'],
-  // `redis` for the options of an address and for refusals, which a client must not retry.
+  // `redis` for the options of an address, and for recognizing errors that a client must not retry.
   client: ['store', 'queue', 'redis', 'telemetry', 'jobs', 'tokens', 'domain'],
   config: ['redis', 'domain', 'jobs', 'tokens'],
   'local-redis': ['redis', 'domain'],
@@ -58,7 +58,7 @@ export const rooms: Readonly<Record<string, readonly string[]>> = {
   ],
 };
 
-/** npm packages that only some rooms may import, so that the other rooms do not depend on them. */
+/** npm packages that only the listed rooms may import, so that the other rooms do not depend on them. */
 export const owners: Readonly<Record<string, readonly string[]>> = {
   bullmq: ['queue'],
   ioredis: ['redis', 'store', 'queue', 'local-redis'],
@@ -72,10 +72,13 @@ export const owners: Readonly<Record<string, readonly string[]>> = {
   commander: ['cli'],
 };
 
-/** The coded errors are the one module that every room shares. */
+/** The module of error codes, which every room may import. */
 const shared = '^src/domain/errors\\.ts$';
 
-/** A module outside of all rooms is an error, because no import rule would apply to it. */
+/**
+ * Checks whether a module belongs to a room. A module outside of all rooms is an error, because no import rule would
+ * apply.
+ */
 export function isInARoom(source: string): boolean {
   return Object.keys(rooms).some((room) => new RegExp(roomPath(room)).test(source));
 }

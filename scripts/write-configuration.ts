@@ -1,4 +1,7 @@
-/** Writes the table of settings into docs/reference/configuration.md. test/config/configuration.test.ts compares the two. */
+/**
+ * Writes the table of settings into docs/reference/configuration.md. test/config/configuration.test.ts fails if the
+ * page and the code differ.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { tabulateSettings } from '../src/config/describe-settings.ts';
 

@@ -1,4 +1,7 @@
-/** Writes the table of metrics into docs/reference/metrics.md. test/docs/metrics.test.ts compares the two. */
+/**
+ * Writes the table of metrics into docs/reference/metrics.md. test/docs/metrics.test.ts fails if the page and the code
+ * differ.
+ */
 import { readFileSync, writeFileSync } from 'node:fs';
 import { tabulateMetrics } from './metrics-table.ts';
 
