@@ -64,7 +64,7 @@ export class EvaluatedConversation {
     if (message.role === 'user') this.#firstUserSeq ??= seq;
   }
 
-  /** Builds the context again after a pass has committed a new version. */
+  /** Builds the context again after a compaction pass has committed a new version. */
   async refresh(): Promise<void> {
     const source = await this.store.readContext(this.ref);
     if (source !== undefined) this.#items = [...buildContext(source).items];

@@ -39,7 +39,7 @@ export class EvaluatedPasses {
       contexts: store,
       summaries: store,
       summarizers,
-      // If a pass is requested while another one ends, the next `run` delivers it.
+      // If a compaction pass is requested while another one ends, the next `run` delivers it.
       wakes: { wake: async () => undefined },
       agents: { find: () => agent },
       clock: { now: () => Date.now() },
@@ -51,7 +51,7 @@ export class EvaluatedPasses {
     };
   }
 
-  /** Requests one pass and runs it to its end. Its summarization jobs run one after the other. */
+  /** Requests one compaction pass and runs it to its end. Its summarization jobs run one after the other. */
   async run(requested: readonly Reason[]): Promise<TrialOutcome> {
     const { ref: conversation, store, state } = this.conversation;
     const report: PassReport = {};
@@ -103,8 +103,8 @@ export class EvaluatedPasses {
   }
 
   /**
-   * Computes the sizes of the parts that the pass had to keep. Uses the conversation's state before the pass, because
-   * the end of the pass has started a backoff.
+   * Computes the sizes of the parts that the compaction pass had to keep. Uses the conversation's state before the
+   * pass, because the end of the pass has started a backoff.
    */
   async #explainInfeasible(reasons: readonly Reason[], before: ConversationState): Promise<BudgetInfeasible> {
     const { contexts, summaries, agents } = this.#ports;

@@ -43,7 +43,7 @@ export class PromptCache {
   }
 
   #readTokens(items: readonly ContextItem[]): number {
-    // The same list object means that messages were appended, but no new version went live.
+    // The same list object means that messages were appended, but no new context version went live.
     if (items === this.#before) return this.#tokens;
     let tokens = 0;
     for (let position = 0; position < this.#length; position += 1) {

@@ -58,7 +58,7 @@ export class Replay {
     const { role, toolCalls } = weighed.message;
     if (role !== 'assistant') return await this.#append(weighed);
     const asked = await this.#request(weighed);
-    // A pass for which no turn waits runs beside the model call, so it does not see the answer.
+    // A compaction pass for which no turn waits runs beside the model call, so it does not see the answer.
     if (asked.length > 0) await this.#pass(asked);
     await this.#append(weighed);
     if (toolCalls !== undefined) return;
@@ -125,9 +125,9 @@ export class Replay {
 }
 
 /**
- * Counts requests that break a rule of one of the three provider formats. It checks the last request over each version,
- * and each request that ends in an open tool round or an assistant message. Other requests are beginnings of a checked
- * one. Checking every request would double the time of a replay.
+ * Counts requests that break a rule of one of the three provider formats. It checks the last request over each context
+ * version, and each request that ends in an open tool round or an assistant message. Other requests are beginnings of a
+ * checked one. Checking every request would double the time of a replay.
  */
 class RequestCheck {
   readonly #openCalls = new Set<string>();

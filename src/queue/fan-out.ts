@@ -17,8 +17,8 @@ import type { QueueSet } from './queue-set.ts';
 
 /**
  * Number of child jobs that are added in one transaction. A transaction blocks Redis and this process, and a
- * conversation of 100,000 messages may have 12,000 sequences. After a crash between two transactions, the pass
- * continues without the missing summaries.
+ * conversation of 100,000 messages may have 12,000 sequences. After a crash between two transactions, the compaction
+ * pass continues without the missing summaries.
  */
 const CHILDREN_AT_ONCE = 500;
 
@@ -96,8 +96,8 @@ async function addChildren(queue: Queue, parent: Job<unknown>, children: readonl
 }
 
 /**
- * Repeats a command for a waiting pass while Redis refuses writes, at most as long as a pass may wait. Without the
- * retry, the pass would wait for child jobs that were never added.
+ * Repeats a command for a waiting compaction pass while Redis refuses writes, at most as long as a pass may wait.
+ * Without the retry, the pass would wait for child jobs that were never added.
  * @param listeners get the first refusal
  * @param send may run several times without adding a job twice
  */
@@ -120,9 +120,9 @@ async function retryRefused<T>({ report }: DeliveryListeners, send: () => Promis
 type Outcome = Extract<SummarizationResult, { status: 'ended' }>['outcome'];
 
 /**
- * Delivers the summarization jobs, which are the children of passes. Every child ends with a return value, because a
- * failed child could block its parent for ever. If a worker loses the queue's lock on a job, its model call continues,
- * because the call must be paid for anyway.
+ * Delivers the summarization jobs, which are the children of compaction passes. Every child ends with a return value,
+ * because a failed child could block its parent for ever. If a worker loses the queue's lock on a job, its model call
+ * continues, because the call must be paid for anyway.
  */
 export function deliverSummarizations(handler: SummarizationHandler, listeners: DeliveryListeners): Delivery {
   return async (job, token): Promise<Outcome> => {

@@ -131,7 +131,14 @@ class SteadyWorker extends Worker<unknown> {
       if ((await this.#connection.get(lock)) !== token) continue;
       await this.#connection.unlink(lock);
       await this.backend.remove(jobId, false);
-      this.#drop(jobId, new TurnfoldError('invalid_input', 'job: the record of the job is not JSON', { field: 'job' }));
+      this.#drop(
+        jobId,
+        new TurnfoldError(
+          'invalid_input',
+          "job: a field of the job's record in Redis is not valid JSON, so the job was removed",
+          { field: 'job' },
+        ),
+      );
     }
   }
 }

@@ -8,8 +8,8 @@ export function hashOf(text: string): string {
 }
 
 /**
- * One hash of all segments of a version that differ from the log. Raw segments are left out: they grow with each
- * appended message.
+ * One hash of all segments of a context version that differ from the log. Raw segments are left out: they grow with
+ * each appended message.
  */
 export function hashSegments(segments: readonly Segment[]): string {
   const changes = segments

@@ -3,7 +3,7 @@ import type { Timers } from './timers.ts';
 /** Thrown into work that is interrupted because its worker stops. The lease of the work is handed back. */
 export class StoppedWork extends Error {
   constructor() {
-    super('the worker stops');
+    super('the work was interrupted because its worker stops');
     this.name = 'StoppedWork';
   }
 }

@@ -15,8 +15,8 @@ export function isThinkingLoopOpen(messages: readonly Message[]): boolean {
 }
 
 /**
- * A pass without a hard reason waits until the model has answered. If a turn waits for the pass, it must not wait: the
- * turn could never answer.
+ * A compaction pass without a hard reason waits until the model has answered. If a turn waits for the pass, it must not
+ * wait: the turn could never answer.
  */
 export function waitsForAnswer(reasons: readonly Reason[], messages: readonly Message[]): boolean {
   return !hasHardReason(reasons) && isThinkingLoopOpen(messages);

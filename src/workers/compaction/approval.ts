@@ -77,8 +77,8 @@ async function weighEdits(
 }
 
 /**
- * Returns why an approved version may not be committed. The version must meet the same rules as any other version of a
- * pass (I16).
+ * Returns why an approved context version may not be committed. The version must meet the same rules as any other
+ * version of a compaction pass (I16).
  */
 function* findRefusal(
   { edits, snapshot: { state, prepared } }: PassState<'check_approval'>,
@@ -102,7 +102,7 @@ function* findRefusal(
   return violation && refuse(edits, `${violation.rule}: ${violation.message}`);
 }
 
-/** Returns why the approved version is too large, or undefined if it is not. */
+/** Returns why the approved context version is too large, or undefined if it is not. */
 function findMisfit(version: Proposal['version'], { limits, overhead }: PreparedAgent): string | undefined {
   const { tokensBefore, tokensAfter } = version;
   if (tokensAfter >= tokensBefore)
@@ -126,7 +126,7 @@ function refuse(edits: Edits, message: string): ApprovalRefusal {
     : { code: 'proposal_stale', field: 'proposal', message };
 }
 
-/** The messages that were appended after the last message of the version, as one raw segment. */
+/** The messages that were appended after the last message of the context version, as one raw segment. */
 function segmentBehind({ base }: Proposal['version'], head: number, items: readonly ContextItem[]): readonly Segment[] {
   if (head <= base) return [];
   return [{ kind: 'raw', from: base + 1, to: head, weight: weighItems(items.filter(({ from }) => from > base)) }];

@@ -5,24 +5,24 @@ import type { Summary, Version } from '../../domain/version.ts';
 import type { PreparedAgent } from '../prepared-agent.ts';
 
 export interface VersionInput {
-  /** Seq of the last message that the version covers. */
+  /** Seq of the last message that the context version covers. */
   readonly head: number;
   readonly settled: SettledContext;
   readonly reasons: readonly Reason[];
   readonly live: Version;
-  /** Summaries that the version uses, by summary key. */
+  /** Summaries that the context version uses, by summary key. */
   readonly summaries: ReadonlyMap<string, Summary>;
   readonly hashes: PreparedAgent['hashes'];
   /** Size of the log up to and including `head`. */
   readonly baseTotal: Weight;
   /** Bytes of system prompt and tool schemas. */
   readonly overheadBytes: number;
-  /** ms since the pass was requested. */
+  /** ms since the compaction pass was requested. */
   readonly durationMs: number;
   readonly now: number;
 }
 
-/** Builds the record of the version that replaces the version `live`. */
+/** Builds the record of the context version that replaces the version `live`. */
 export function buildVersion(parts: VersionInput): Version {
   const { head, settled, live, hashes, now } = parts;
   const models = [...new Set([...parts.summaries.values()].map((summary) => summary.model))];

@@ -19,7 +19,7 @@ import {
 import { planContext, settleContext } from './plan-and-settle.ts';
 import { childId, readAccepted, summaryKey, summaryPolicy } from './sequence-summaries.ts';
 
-/** Runs the action of a pass's state. Returns the facts from which `nextStep` decides the next state. */
+/** Runs the action of a compaction pass's state. Returns the facts from which `nextStep` decides the next state. */
 export async function act<Step extends WorkStep>(run: RunningPass, state: PassState<Step>): Promise<Facts[Step]> {
   return await ACTIONS[state.step](run, state);
 }
@@ -88,8 +88,8 @@ async function findMissing(
 }
 
 /**
- * Gives the pass's lease back, and then asks the queue for child jobs. A crash between the two delays the pass by a
- * minute, but loses nothing.
+ * Gives the compaction pass's lease back, and then asks the queue for child jobs. A crash between the two delays the
+ * pass by a minute, but loses nothing.
  */
 async function parkPass(run: RunningPass, { job, children, sequences }: PassState<'park'>): Promise<Facts['park']> {
   const { passes, onEvent } = run.ports;
@@ -120,8 +120,8 @@ async function settleLive(run: RunningPass, state: PassState<'settle'>): Promise
   const { plan, reasons, snapshot, live } = state;
   const shown = await eventLoopShare.run(buildInSlices(live));
   if (waitsForAnswer(reasons, messagesOf(shown))) return { status: 'thinking' };
-  // Messages that were appended after the plan stay raw behind the version. If a turn waits for the pass, they are
-  // covered instead, because the whole request must fit.
+  // Messages that were appended after the plan stay raw behind the context version. If a turn waits for the compaction
+  // pass, they are covered instead, because the whole request must fit.
   const head = hasHardReason(reasons) ? live.head : plan.head;
   const at = { version: live.version.number, head };
   const source = live.head === head ? live : await ports.contexts.readContext(conversation, at);

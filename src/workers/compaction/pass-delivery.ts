@@ -48,8 +48,8 @@ export function createPassHandler(ports: CompactionPorts): PassHandler {
 }
 
 /**
- * Ends the open pass now with the summaries that exist, because a turn has waited for that pass past its deadline. The
- * pass continues under a new id, so the worker that owned it under the old id can write nothing more.
+ * Ends the open compaction pass now with the summaries that exist, because a turn has waited for that pass past its
+ * deadline. The pass continues under a new id, so the worker that owned it under the old id can write nothing more.
  */
 export async function takeOverPass(ports: CompactionPorts, conversation: ConversationRef): Promise<TakeoverResult> {
   const claim = await ports.passes.takeOverPass(conversation, ports.ids.next(), ports.ids.next());
@@ -64,13 +64,16 @@ export async function takeOverPass(ports: CompactionPorts, conversation: Convers
 
 type DeliveredPass = FinalState | { readonly step: 'ended'; readonly outcome: 'failed' };
 
-/** Runs one delivery of a claimed pass. Then requests a follow-up pass or the shadow's measurement, if they are due. */
+/**
+ * Runs one delivery of a claimed compaction pass. Then requests a follow-up pass or the shadow's measurement, if they
+ * are due.
+ */
 async function deliverPass(ports: CompactionPorts, pass: ClaimedPass, fanning: Fanning): Promise<DeliveredPass> {
   const { conversation } = pass.lease;
   const found = ports.agents.find(pass.conversation.agent);
   if (found === undefined) return await failUnknown(ports, pass);
-  // The copy keeps one calibration factor for the whole delivery. If a requester of the pass had a larger factor, that
-  // one is used.
+  // The copy keeps one calibration factor for the whole delivery. If a requester of the compaction pass had a larger
+  // factor, that one is used.
   const prepared = { ...(await prepareAsLastTurn(ports.contexts, conversation, found)) };
   const heartbeat = ports.timers.every(PASS_LIMITS.heartbeatMs, async () => {
     await ports.passes.heartbeatPass(pass.lease);
@@ -124,9 +127,9 @@ async function conclude(run: RunningPass, final: FinalState): Promise<void> {
 }
 
 /**
- * Requests another pass if the messages that were appended after `head` meet a threshold. Their writer joined the pass
- * that now ends, so no other caller requests one. If the worker dies here, the next message's threshold check requests
- * the pass.
+ * Requests another compaction pass if the messages that were appended after `head` meet a threshold. Their writer
+ * joined the pass that now ends, so no other caller requests one. If the worker dies here, the next message's threshold
+ * check requests the pass.
  */
 async function requestFollowUp({ ports, pass }: RunningPass, prepared: PreparedAgent, head: number): Promise<void> {
   const { conversation } = pass.lease;
@@ -138,8 +141,8 @@ async function requestFollowUp({ ports, pass }: RunningPass, prepared: PreparedA
 }
 
 /**
- * Runs the shadow policy after the live pass has ended or waits for a person, so that the shadow cannot affect the
- * pass.
+ * Runs the shadow policy after the live compaction pass has ended or waits for a person, so that the shadow cannot
+ * affect the pass.
  */
 async function measure(
   { ports, pass, firstUserSeq }: RunningPass,
@@ -152,11 +155,13 @@ async function measure(
   await ports.shadow.measure({ conversation, passId, outcome, firstUserSeq, ...snapshot, source, settled });
 }
 
-/** Hands the pass back because the worker stops. Work that still runs for the pass can write nothing more. */
+/**
+ * Hands the compaction pass back because the worker stops. Work that still runs for the pass can write nothing more.
+ */
 async function handBack(ports: CompactionPorts, { lease }: ClaimedPass): Promise<PassDeliveryResult> {
   const { conversation, passId } = lease;
   const released = await ports.passes.releasePass(lease);
-  // Meanwhile the pass has ended, waits for its child jobs, or has another owner.
+  // Meanwhile the compaction pass has ended, waits for its child jobs, or has another owner.
   if (released.status !== 'released') return DONE;
   ports.shutdown.noteCutOff();
   ports.onEvent({ type: 'lease_returned', what: 'pass', ...nameConversation(conversation), passId, isCutOff: true });

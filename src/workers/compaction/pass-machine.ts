@@ -80,7 +80,7 @@ import type {
   WorkStep,
 } from './pass-states.ts';
 
-/** Number of replans within one delivery, after which the pass fails with code `conflict`. */
+/** Number of replans within one delivery, after which the compaction pass fails with code `conflict`. */
 const MAX_REPLANS = 5;
 
 /** Returns the first state of a delivery. */
@@ -94,7 +94,7 @@ export function startPass(pass: ClaimedPass, fanning: Fanning): PassState<WorkSt
 
 /**
  * Decides for which sequences this delivery may create child jobs. If child jobs were lost, they may be created once
- * more. On the last attempt, none is created and the pass uses the summaries that exist.
+ * more. On the last attempt, none is created and the compaction pass uses the summaries that exist.
  */
 export function chooseFanning(
   { attempt, isResumed }: Pick<ClaimedPass, 'attempt' | 'isResumed'>,
@@ -157,7 +157,8 @@ const TRANSITIONS: {
       case 'settled':
         return afterSettling({ ...evaluated, progress: { ...progress, head: facts.source.head } }, plan, facts);
       case 'thinking':
-        // The summaries that were written stay recorded. The pass that runs after the thinking loop uses them.
+        // The summaries that were written stay recorded. The compaction pass that runs after the thinking loop uses
+        // them.
         return { step: 'end', ...evaluated, outcome: { kind: 'thinking' }, sizes: {} };
       case 'version_changed':
         return replan(state, facts.status);
@@ -171,8 +172,8 @@ const TRANSITIONS: {
     afterWrite({ progress, snapshot, measured: { source, settled } }, 'committed', facts),
   end: (state, facts) => afterWrite(state, state.outcome.kind, facts),
   fail: (state, facts) =>
-    // `fail` ends the pass even if reasons were added. If the store still answers `reasons_added`, the pass belongs to
-    // another owner.
+    // `fail` ends the compaction pass even if reasons were added. If the store still answers `reasons_added`, the pass
+    // belongs to another owner.
     facts.status === 'reasons_added' ? lose({ status: 'superseded' }) : afterWrite(state, 'failed', facts),
   review: ({ progress, review }, facts) =>
     facts.status === 'read' ? decideReview(progress, review, facts.snapshot) : lose(facts),
@@ -184,7 +185,7 @@ const TRANSITIONS: {
   },
   commit_approved: (state, facts) => {
     const { progress, proposal } = state;
-    // The messages after the approved version were part of no plan.
+    // The messages after the approved context version were part of no plan.
     const covered = { ...progress, head: proposal.version.base };
     return afterWrite({ ...state, progress: covered }, 'approved', facts);
   },
@@ -202,8 +203,8 @@ const TRANSITIONS: {
 
 function decideReview(progress: PassProgress, { proposal, verdict }: PassReview, snapshot: PassSnapshot): PassState {
   const { state, requested } = snapshot;
-  // If a turn waits for the pass, the pass does not wait for a person. If another version went live, its segments
-  // differ from the proposal's.
+  // If a turn waits for the compaction pass, the pass does not wait for a person. If another context version went live,
+  // its segments differ from the proposal's.
   if (hasHardReason(requested) || state.size.version !== proposal.version.parent) return dropProposal(progress);
   const evaluated = { progress, snapshot, reasons: joinReasons(proposal.version.reasons, requested) };
   if (verdict?.kind === 'approve') return { step: 'check_approval', ...evaluated, proposal, edits: verdict.edits };
@@ -211,7 +212,7 @@ function decideReview(progress: PassProgress, { proposal, verdict }: PassReview,
   return { step: 'end', ...evaluated, outcome, sizes: {} };
 }
 
-/** Drops the proposal and starts the pass again at `evaluate`. */
+/** Drops the proposal and starts the compaction pass again at `evaluate`. */
 function dropProposal(progress: PassProgress): PassState {
   return { step: 'evaluate', progress: { ...progress, replans: 0, review: undefined }, why: 'proposal_dropped' };
 }
@@ -252,7 +253,10 @@ function afterSettling(
   return { step, ...evaluated, plan, settled, source, texts };
 }
 
-/** Ends the pass. If the write was refused because another version went live or reasons were added, plans again. */
+/**
+ * Ends the compaction pass. If the write was refused because another context version went live or reasons were added,
+ * plans again.
+ */
 function afterWrite(
   { progress, snapshot, measured }: Seen & { readonly measured?: Measured | undefined },
   outcome: PassOutcome['kind'],

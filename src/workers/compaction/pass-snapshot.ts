@@ -17,13 +17,13 @@ import type { PreparedAgent } from '../prepared-agent.ts';
  */
 export interface PassSnapshot {
   readonly state: ConversationState;
-  /** All reasons for which callers requested the pass so far. */
+  /** All reasons for which callers requested the compaction pass so far. */
   readonly requested: readonly Reason[];
   /** Tokens (upper bound) of a request that the provider refused as too long. */
   readonly refusedTokens: number | undefined;
   /**
-   * The agent, with the largest calibration factor among its own and those of the pass's requesters. With a smaller
-   * factor, a requester's threshold might not be met, and a requester asks only once.
+   * The agent, with the largest calibration factor among its own and those of the compaction pass's requesters. With a
+   * smaller factor, a requester's threshold might not be met, and a requester asks only once.
    */
   readonly prepared: PreparedAgent;
 }
@@ -31,8 +31,8 @@ export interface PassSnapshot {
 export type SnapshotResult = { readonly status: 'read'; readonly snapshot: PassSnapshot } | PassLost;
 
 /**
- * Reads the reasons of the pass, and then the conversation's state. In this order, a reason that is added later keeps
- * the pass from ending by an outdated snapshot.
+ * Reads the reasons of the compaction pass, and then the conversation's state. In this order, a reason that is added
+ * later keeps the pass from ending by an outdated snapshot.
  */
 export async function readSnapshot(
   { passes, contexts }: { readonly passes: PassStore; readonly contexts: Pick<ContextReader, 'readConversation'> },
@@ -82,7 +82,10 @@ export interface PassFindings {
   readonly refusedTokens?: number | undefined;
 }
 
-/** Builds the input for planning and settling a pass: the context, and the limits that apply for these reasons. */
+/**
+ * Builds the input for planning and settling a compaction pass: the context, and the limits that apply for these
+ * reasons.
+ */
 export function planRequest(
   prepared: PreparedAgent,
   context: Context,

@@ -40,10 +40,10 @@ type Children = Extract<PassDeliveryResult, { readonly status: 'parked' }>['chil
 /** Data that a delivery carries from state to state. */
 export interface PassProgress {
   readonly fanning: Fanning;
-  /** Reasons when the pass was claimed. A replan may add others. */
+  /** Reasons when the compaction pass was claimed. A replan may add others. */
   readonly claimed: readonly Reason[];
   readonly replans: number;
-  /** Seq of the last message that was planned or settled. Later messages may need another pass. */
+  /** Seq of the last message that was planned or settled. Later messages may need another compaction pass. */
   readonly head: number;
   /** The proposal that a person decided on, if this delivery carries that decision out. */
   readonly review: PassReview | undefined;
@@ -72,7 +72,7 @@ interface Reviewed extends Evaluated {
   readonly proposal: Proposal;
 }
 
-/** A context that the pass planned or settled over. The shadow policy is measured over the same context. */
+/** A context that the compaction pass planned or settled over. The shadow policy is measured over the same context. */
 export interface Measured {
   readonly source: ContextSource;
   readonly settled: SettledContext | undefined;
@@ -84,13 +84,13 @@ interface Settling extends Evaluated, Planned {
 
 interface Settled extends Evaluated, Planned {
   readonly settled: SettledContext;
-  /** The context before the pass, up to the last message that the new version covers. */
+  /** The context before the compaction pass, up to the last message that the new version covers. */
   readonly source: ContextSource;
-  /** Accepted summaries by summary key. The new version may use only some of them. */
+  /** Accepted summaries by summary key. The new context version may use only some of them. */
   readonly texts: ReadonlyMap<string, Summary>;
 }
 
-/** Token counts of a pass that ended without a new version. */
+/** Token counts of a compaction pass that ended without a new context version. */
 export interface PassSizes {
   readonly sequences?: number;
   readonly tokensBefore?: number;
@@ -117,17 +117,17 @@ interface States {
   check_approval: Reviewed & { readonly edits: Edits };
   commit_approved: Reviewed;
   refuse_approval: Working & { readonly refusal: ApprovalRefusal };
-  /** Final: this delivery ended the pass. */
+  /** Final: this delivery ended the compaction pass. */
   ended: Working & {
     readonly outcome: PassOutcome['kind'];
     readonly snapshot: PassSnapshot;
     readonly measured?: Measured | undefined;
   };
-  /** Final: the queue runs the child jobs, and then delivers the pass again. */
+  /** Final: the queue runs the child jobs, and then delivers the compaction pass again. */
   parked: { readonly children: Children };
-  /** Final: a proposal waits for a person's decision. The pass has no lease meanwhile. */
+  /** Final: a proposal waits for a person's decision. The compaction pass has no lease meanwhile. */
   waiting: Working & { readonly proposed?: Measured & { readonly snapshot: PassSnapshot } };
-  /** Final: the pass has another owner, was ended by another actor, or its conversation was erased. */
+  /** Final: the compaction pass has another owner, was ended by another actor, or its conversation was erased. */
   lost: { readonly why: PassLost['status'] };
 }
 
@@ -154,7 +154,7 @@ export interface Facts {
         readonly status: 'read';
         readonly snapshot: PassSnapshot;
         readonly live: ContextSource;
-        /** The version that the plan is based on, if the store still keeps that version. */
+        /** The context version that the plan is based on, if the store still keeps that version. */
         readonly planned: Version | undefined;
       }
     | PassLost;

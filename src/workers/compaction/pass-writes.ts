@@ -22,7 +22,7 @@ export interface OwnedPass {
   readonly pass: ClaimedPass;
 }
 
-/** A claimed pass with all data that stays the same during its delivery. */
+/** A claimed compaction pass with all data that stays the same during its delivery. */
 export interface RunningPass extends OwnedPass {
   readonly prepared: PreparedAgent;
   /** Seq of the first user message in the log. */
@@ -36,7 +36,10 @@ export function scopeOf({ pass: { lease } }: OwnedPass): EventScope {
   return { ...nameConversation(lease.conversation), passId: lease.passId };
 }
 
-/** Ends the pass without a new version. If reasons were added after the snapshot was read, the pass does not end. */
+/**
+ * Ends the compaction pass without a new context version. If reasons were added after the snapshot was read, the pass
+ * does not end.
+ */
 export async function endWithoutVersion(run: OwnedPass, state: PassState<'end'>): Promise<PassEndResult> {
   const { outcome, snapshot, reasons, sizes } = state;
   const end = describeEnd(run, outcome, snapshot);
@@ -53,7 +56,7 @@ export async function endWithoutVersion(run: OwnedPass, state: PassState<'end'>)
 }
 
 /**
- * Ends the pass as failed, even if reasons were added, and leaves the backoff unchanged.
+ * Ends the compaction pass as failed, even if reasons were added, and leaves the backoff unchanged.
  * @param policy undefined if this worker does not know the agent
  */
 export async function failPass(
@@ -94,7 +97,7 @@ export async function commitApproved(
   });
 }
 
-/** Proposes the new version to a person instead of committing it. */
+/** Proposes the new context version to a person instead of committing it. */
 export async function proposeSettled(run: OwnedPass, state: PassState<'propose'>): Promise<Facts['propose']> {
   const { passes, ids, onEvent } = run.ports;
   const { plan, settled, reasons, snapshot } = state;
@@ -123,8 +126,8 @@ export async function answerRefusal(
 }
 
 /**
- * Reports that the pass has another owner, was ended by another actor, or that its conversation was erased. The
- * summaries of the pass stay recorded for the next one.
+ * Reports that the compaction pass has another owner, was ended by another actor, or that its conversation was erased.
+ * The summaries of the pass stay recorded for the next one.
  */
 export function reportLost(run: OwnedPass, why: PassState<'lost'>['why']): void {
   const { onEvent } = run.ports;
@@ -182,7 +185,7 @@ interface Ending {
   readonly figures: Figures;
 }
 
-/** Wakes the turn that waited for the pass, and reports the end of the pass. */
+/** Wakes the turn that waited for the compaction pass, and reports the end of the pass. */
 async function finish(
   run: OwnedPass,
   result: PassEndResult,
@@ -233,8 +236,8 @@ async function versionOf(
 }
 
 /**
- * ms since the pass was requested. The clocks of the store and of this process differ, so a negative difference counts
- * as 0.
+ * ms since the compaction pass was requested. The clocks of the store and of this process differ, so a negative
+ * difference counts as 0.
  */
 function sinceRequest({ ports, pass }: OwnedPass): number {
   return Math.max(0, ports.clock.now() - pass.requestedAt);
@@ -244,7 +247,7 @@ function findUsedSummaries({ texts, settled }: PassState<'commit' | 'propose'>):
   return new Map([...texts].filter(([key]) => settled.summaryKeys.includes(key)));
 }
 
-/** Lists what is worse in the new version than in its plan, such as missing summaries. */
+/** Lists what is worse in the new context version than in its plan, such as missing summaries. */
 function findFallbacks(
   { kind }: PassPlan,
   { strategy, explained, isFloorRelaxed }: SettledContext,

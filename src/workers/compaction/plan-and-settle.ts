@@ -11,7 +11,7 @@ import { type PassSnapshot, planRequest } from './pass-snapshot.ts';
 import type { AcceptedSummaries } from './sequence-summaries.ts';
 import { type Refusal, type RefusedVersion, settleSendable } from './settle-sendable.ts';
 
-/** Input for planning and settling, both for live passes and for trials that write nothing. */
+/** Input for planning and settling, both for live compaction passes and for trials that write nothing. */
 export interface PlanInput {
   readonly snapshot: PassSnapshot;
   readonly reasons: readonly Reason[];
@@ -37,8 +37,8 @@ export interface SettleChoices {
 }
 
 /**
- * Plans the pass, in slices that keep the event loop free. If a model has sent thinking and not yet answered, and the
- * pass can wait, nothing is planned.
+ * Plans the compaction pass, in slices that keep the event loop free. If a model has sent thinking and not yet
+ * answered, and the pass can wait, nothing is planned.
  */
 export async function planContext(
   input: PlanInput,
@@ -50,8 +50,8 @@ export async function planContext(
 }
 
 /**
- * Turns the plan and the summaries into a new version that the agent's provider accepts. Runs in slices that keep the
- * event loop free.
+ * Turns the plan and the summaries into a new context version that the agent's provider accepts. Runs in slices that
+ * keep the event loop free.
  */
 export async function settleContext(
   input: SettleInput,

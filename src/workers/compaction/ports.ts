@@ -10,6 +10,6 @@ export interface CompactionPorts extends WorkerPorts {
   readonly contexts: Pick<ContextReader, 'readConversation' | 'readContext' | 'readLog' | 'readSystem'>;
   readonly summaries: Pick<SummaryStore, 'readSummaries'>;
   readonly wakes: Pick<WakeQueue, 'wake'>;
-  /** A second policy that is measured, without effect, at every pass that this worker ends. */
+  /** A second policy that is measured, without effect, at every compaction pass that this worker ends. */
   readonly shadow?: Shadow;
 }

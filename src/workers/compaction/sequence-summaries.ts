@@ -8,15 +8,15 @@ import type { SeqRange, Summary } from '../../domain/version.ts';
 import { hashOf } from '../content-hash.ts';
 
 /**
- * Returns the policy by which a conversation's sequences are summarized. If the live version replaced one that the
- * provider refused, no model writes summaries. Without a model the same log always gives the same text, and not the
+ * Returns the policy by which a conversation's sequences are summarized. If the live context version replaced one that
+ * the provider refused, no model writes summaries. Without a model the same log always gives the same text, and not the
  * refused one.
  */
 export function summaryPolicy(policy: Policy, state: ConversationState): Policy {
   return isRolledBack(state) ? { ...policy, summarizer: 'structural' } : policy;
 }
 
-/** True if the live version replaced one that the provider refused. */
+/** True if the live context version replaced one that the provider refused. */
 export function isRolledBack({ quarantine, size }: Pick<ConversationState, 'quarantine' | 'size'>): boolean {
   return quarantine?.version === size.version;
 }
@@ -35,8 +35,9 @@ export function summaryKey(
 }
 
 /**
- * Key by which a version refers to the text of a summary: the hash of all fields. After a summary record has expired,
- * or in a fork, a range may get another text. A version that is still kept must then still show the first text (I15).
+ * Key by which a context version refers to the text of a summary: the hash of all fields. After a summary record has
+ * expired, or in a fork, a range may get another text. A version that is still kept must then still show the first text
+ * (I15).
  */
 export function summaryTextKey(summary: Summary): string {
   return hashOf(JSON.stringify(summary));

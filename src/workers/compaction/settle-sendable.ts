@@ -9,7 +9,7 @@ import type { Sliced } from '../../domain/sliced.ts';
 import type { Violation } from '../../wire/wire-request.ts';
 import { hashSegments } from '../content-hash.ts';
 
-/** States why a new version may not be committed. */
+/** States why a new context version may not be committed. */
 export interface Refusal {
   /** Ids of the broken rules, or `quarantined`. */
   readonly codes: readonly string[];
@@ -32,12 +32,13 @@ export interface Sendability {
   readonly quarantine: Quarantine | undefined;
   /** Returns the rules that a request over the new context would break. */
   readonly check: (settled: SettledContext) => Sliced<readonly Violation[]>;
-  /** Called for each version that breaks a rule. */
+  /** Called for each context version that breaks a rule. */
   readonly onRefusal?: (refusal: Refusal) => void;
 }
 
 /**
- * Builds a version that the agent's provider accepts. Tries it with the summaries first, and then without any summary.
+ * Builds a context version that the agent's provider accepts. Tries it with the summaries first, and then without any
+ * summary.
  */
 export function* settleSendable(
   request: SettleRequest,

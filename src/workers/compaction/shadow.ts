@@ -14,14 +14,14 @@ import type { PassSnapshot } from './pass-snapshot.ts';
 import { type TrialOutcome, tryPass } from './trial-pass.ts';
 import { summarizeInTrial } from './trial-summaries.ts';
 
-/** A pass of the live policy that has ended or waits for approval, with its last snapshot. */
+/** A compaction pass of the live policy that has ended or waits for approval, with its last snapshot. */
 export interface MeasuredPass extends PassSnapshot {
   readonly conversation: ConversationRef;
   readonly passId: string;
   readonly source: ContextSource;
   readonly firstUserSeq: number | undefined;
   readonly outcome: PassMeasure['outcome'];
-  /** The context that the pass committed or proposed. */
+  /** The context that the compaction pass committed or proposed. */
   readonly settled: SettledContext | undefined;
 }
 
@@ -43,8 +43,8 @@ export function isMeasured(outcome: PassMeasure['outcome']): boolean {
 
 export interface Shadow {
   /**
-   * Reports the result of a live pass and the result of the shadow policy for the same context. Never throws and writes
-   * nothing.
+   * Reports the result of a live compaction pass and the result of the shadow policy for the same context. Never throws
+   * and writes nothing.
    */
   measure(pass: MeasuredPass): Promise<void>;
 }
@@ -79,7 +79,7 @@ export function createShadow(ports: ShadowPorts): Shadow {
         ports.onEvent({ type: 'pass_shadowed', ...nameConversation(conversation), passId, live, shadow });
       } catch (error) {
         ports.onEvent({ type: 'pass_shadowed', ...nameConversation(conversation), passId, live });
-        // The same failure may occur at every pass. Each failure is counted, but only the first is reported.
+        // The same failure may occur at every compaction pass. Each failure is counted, but only the first is reported.
         if (!hasFailed)
           ports.onEvent({ type: 'worker_failed', where: 'shadow', ...nameConversation(conversation), passId, error });
         hasFailed = true;
@@ -119,8 +119,8 @@ async function tryShadow(
 }
 
 /**
- * Throws if a summary fails. A live pass would continue without the summary. In a measurement, the missing summary
- * would look like an effect of the policy.
+ * Throws if a summary fails. A live compaction pass would continue without the summary. In a measurement, the missing
+ * summary would look like an effect of the policy.
  */
 const throwFailure: EventListener = (event) => {
   if (event.type === 'worker_failed') throw event.error;
@@ -131,7 +131,7 @@ function outcomeOf({ kind }: TrialOutcome): PassMeasure['outcome'] {
   return kind === 'refused' ? 'failed' : kind;
 }
 
-/** Measures the context after a pass. If the pass made no version, the context is unchanged. */
+/** Measures the context after a compaction pass. If the pass made no version, the context is unchanged. */
 function measureContext(
   { items, version }: Context,
   { prepared, settled, outcome }: Pick<MeasuredPass, 'prepared' | 'settled' | 'outcome'>,

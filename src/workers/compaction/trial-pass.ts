@@ -32,7 +32,7 @@ export type TrialOutcome = { readonly reasons: readonly Reason[] } & (
   | { readonly kind: 'no_reason' | 'thinking' | 'none' | 'no_gain' }
   | { readonly kind: 'version'; readonly settled: SettledContext }
   | { readonly kind: 'infeasible'; readonly details: BudgetInfeasible }
-  /** The new version would break a rule of a provider's format. */
+  /** The new context version would break a rule of a provider's format. */
   | { readonly kind: 'refused'; readonly refusal: Refusal }
 );
 

@@ -8,7 +8,7 @@ import type { SummarizationPorts } from '../summarization/ports.ts';
 import { createSummarizationHandler } from '../summarization/summarization-delivery.ts';
 import { type AcceptedSummaries, readAccepted, summaryKey, summaryPolicy } from './sequence-summaries.ts';
 
-/** Every trial has one pass, which always has this id. */
+/** Every trial has one compaction pass, which always has this id. */
 const TRIAL_PASS = 'trial';
 
 export interface TrialPorts
@@ -30,8 +30,8 @@ export async function summarizeInTrial(
   const policy = state === undefined ? prepared.policy : summaryPolicy(prepared.policy, state);
   const handle = createSummarizationHandler({
     ...ports,
-    // The handler writes a summary only if its pass is open, so the conversation's open pass is replaced by that of the
-    // trial.
+    // The handler writes a summary only if its compaction pass is open, so the conversation's open pass is replaced by
+    // that of the trial.
     contexts: { ...contexts, readConversation: async () => state && { ...state, passId: TRIAL_PASS } },
     summaries: keepInMemory(records),
     agents: { find: () => prepared },

@@ -14,8 +14,8 @@ import type { SummarizationPorts } from './ports.ts';
 import { type ChainResult, summarizeSequence } from './summarize-sequence.ts';
 
 /**
- * Share of a pass's waiting time that a job may spend on a provider's rate limit. The rest is for the model call, and
- * for the next summarizer of the chain.
+ * Share of a compaction pass's waiting time that a job may spend on a provider's rate limit. The rest is for the model
+ * call, and for the next summarizer of the chain.
  */
 const WAIT_SHARE = 0.5;
 
@@ -84,8 +84,8 @@ async function runTask(ports: SummarizationPorts, delivery: SummarizationDeliver
 }
 
 /**
- * True if the live version was rolled back after this job was created. Since then no model summarizes, and the text
- * must not be recorded under the key of a model's summary.
+ * True if the live context version was rolled back after this job was created. Since then no model summarizes, and the
+ * text must not be recorded under the key of a model's summary.
  */
 function isOutdated({ sequence, hash }: SummarizationDelivery['task'], state: ConversationState): boolean {
   return isRolledBack(state) && hash !== summaryKey(sequence, { summarizer: 'structural' });
@@ -190,7 +190,7 @@ function prepareSummarizer(summarizer: Summarizer, parts: SummaryParts, waitUnti
       } catch (error) {
         const retryAt = readSummarizerRetryAt(error);
         if (retryAt === undefined || retryAt <= waitUntil) throw error;
-        return { status: 'failed', why: "the provider's rate limit ends too late for the waiting pass" };
+        return { status: 'failed', why: "the provider's rate limit ends too late for the compaction pass that waits" };
       }
     },
   };

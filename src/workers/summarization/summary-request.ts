@@ -38,7 +38,7 @@ export interface EarlierSummaries {
 /** Place of a sequence in the live version of the context. */
 export interface SequencePlace {
   readonly earlier?: EarlierSummaries;
-  /** Number of the version, if only the system prompt comes before the sequence. */
+  /** Number of the context version, if only the system prompt comes before the sequence. */
   readonly opensVersion?: number;
 }
 
@@ -62,8 +62,8 @@ export interface RequestParts {
 }
 
 /**
- * Finds where the sequence is in the live version, which may have changed since the plan. If the place is not found,
- * the summary is still made from the log.
+ * Finds where the sequence is in the live context version, which may have changed since the plan. If the place is not
+ * found, the summary is still made from the log.
  */
 export async function findPlace(
   contexts: Pick<SummarizationPorts['contexts'], 'readContext'>,

@@ -29,8 +29,8 @@ const AGAIN: DecideAgain = { kind: 'again' };
  */
 export async function waitForRoom(run: RunningTurn, step: string, need: PassNeed): Promise<TurnEnd | DecideAgain> {
   const { journal } = run;
-  // The turn still has its lease when it requests the pass. If the pass ends before the turn is suspended, the store
-  // reports that.
+  // The turn still has its lease when it requests the compaction pass. If the pass ends before the turn is suspended,
+  // the store reports that.
   if (journal.waitsOf(step).unsettledPasses < MAX_UNSETTLED) {
     return { kind: 'suspended', wait: waitForPass(step, await requestUnderLease(run, need)) };
   }
@@ -41,8 +41,8 @@ export async function waitForRoom(run: RunningTurn, step: string, need: PassNeed
 
 /**
  * Fails a step whose request is too large, but only if the request is still too large for the current context (I14). If
- * the context has changed meanwhile, the step is decided again. If a pass could make the request small enough, the turn
- * runs that pass.
+ * the context has changed meanwhile, the step is decided again. If a compaction pass could make the request small
+ * enough, the turn runs that pass.
  * @param doesFit returns true if the request fits for the journal's state
  */
 export async function failIfInfeasible(
@@ -64,7 +64,7 @@ export async function failIfInfeasible(
 }
 
 /**
- * Fails the turn because the provider refused its request as too long, even after a pass for that reason.
+ * Fails the turn because the provider refused its request as too long, even after a compaction pass for that reason.
  * @param refusal the provider's answer
  */
 export async function failAsRefused(run: RunningTurn, tokens: number, refusal: ModelFailure): Promise<TurnEnd> {
@@ -86,7 +86,7 @@ export async function requestUnderLease({ keeper, ports, prepared }: RunningTurn
   return answer.passId;
 }
 
-/** Joins the open pass or requests one. Then takes the pass over and completes it in this turn. */
+/** Joins the open compaction pass or requests one. Then takes the pass over and completes it in this turn. */
 async function settleHere(run: RunningTurn, need: PassNeed): Promise<void> {
   await requestUnderLease(run, need);
   await run.ports.takeover.settleNow(run.keeper.lease.conversation);

@@ -136,7 +136,9 @@ function observeRequest({ lease: { conversation }, request, clock, onEvent }: Mo
 /** @param error the error from `generateSafely` or from the step's deadline */
 function readFailure(error: unknown): ModelFailure {
   if (error instanceof StepTimeout) return { kind: 'retry', message: error.message };
-  const { kind, message, retryAt, code, form } = isModelError(error) ? error : new ModelError('fatal', 'unknown');
+  const { kind, message, retryAt, code, form } = isModelError(error)
+    ? error
+    : new ModelError('fatal', 'the model threw an error that turnfold could not read');
   return { kind, message, retryAt, code, form };
 }
 

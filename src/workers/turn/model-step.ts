@@ -185,7 +185,8 @@ async function continueAfterFailure(
     }
     case 'invalid': {
       const isRolledBack = await rollBackRefused(run, { step, version }, failure);
-      // If the older version is too large, and the step may not wait again, the turn fails with the provider's refusal.
+      // If the older context version is too large, and the step may not wait again, the turn fails with the provider's
+      // refusal.
       if (!isRolledBack || checkThresholds(run, step).kind === 'refuse') return failModel(run, failure);
       return takeModelStep(run);
     }

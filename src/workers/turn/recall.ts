@@ -31,13 +31,13 @@ const input = z
     limit: z.number().int().min(100).optional().describe(`tokens of the answer, ${ANSWER_TOKENS} unless given`),
   })
   .refine(({ query, from, to, ref }) => (query ?? from ?? to ?? ref) !== undefined, {
-    message: 'give a query, the messages to read, or a reference',
+    message: 'give a query to search, a range (from, to) of messages to read, or the ref of a clipped result',
   })
   .refine(({ query, from, to, ref }) => ref === undefined || (query ?? from ?? to) === undefined, {
     path: ['ref'],
-    message: 'is read by itself, without query, from and to',
+    message: 'must be given alone: leave out query, from and to',
   })
-  .refine(({ from = 1, to = Infinity }) => from <= to, { path: ['to'], message: 'is before from' });
+  .refine(({ from = 1, to = Infinity }) => from <= to, { path: ['to'], message: 'must not be less than from' });
 
 type RecallInput = z.infer<typeof input>;
 
@@ -165,7 +165,7 @@ export class Recall implements Pick<Tool, 'name' | 'description' | 'input'> {
     { ref, offset = 0, limit }: RecallInput & { readonly ref: string },
   ): Promise<string> {
     const whole = await contexts.readText(conversation, ref);
-    if (whole === undefined) return JSON.stringify({ note: 'no text is kept under this ref' });
+    if (whole === undefined) return JSON.stringify({ note: 'no stored text has this ref' });
     const left = { ref, text: whole.slice(offset) };
     return this.#composeWithin(limit, async (room) => {
       const fitting = await this.#fit(left, room);

@@ -9,8 +9,8 @@ import type { RunningTurn } from './running-turn.ts';
 import { hasWaitedForPass } from './step-waits.ts';
 
 /**
- * Marker in the field `explained` of a version that replaced one whose form a provider refused. A rollback by a caller
- * has another marker.
+ * Marker in the field `explained` of a context version that replaced one whose form a provider refused. A rollback by a
+ * caller has another marker.
  */
 const VERSION_REFUSED = 'version_refused';
 
@@ -39,8 +39,8 @@ export async function rollBackRefused(
   const { ports, keeper, journal } = run;
   const { conversation } = keeper.lease;
   const shown = await findShown(run, await readVersion(run, refused));
-  // No request over a version newer than `answeredVersion` was ever answered. Every older version is reached only
-  // through `answeredVersion`.
+  // No request over a context version newer than `answeredVersion` was ever answered. Every older version is reached
+  // only through `answeredVersion`.
   const { answeredVersion } = journal.conversation;
   const isAnswered = answeredVersion !== undefined && answeredVersion >= shown.number;
   if (shown.cause !== 'pass' || isAnswered) return false;
@@ -86,8 +86,8 @@ async function readVersion({ ports, keeper }: RunningTurn, number: number | null
 }
 
 /**
- * Finds the version whose segments a version has. A version that replaced a refused one has the segments of an older
- * version.
+ * Finds the context version whose segments a version has. A version that replaced a refused one has the segments of an
+ * older version.
  */
 async function findShown(run: RunningTurn, version: Version): Promise<Version> {
   if (version.cause !== 'rollback' || !version.explained.includes(VERSION_REFUSED)) return version;
@@ -95,7 +95,7 @@ async function findShown(run: RunningTurn, version: Version): Promise<Version> {
   return findShown(run, await readVersion(run, refused.parent));
 }
 
-/** Builds a new version with the segments of `shown`, over the current log. */
+/** Builds a new context version with the segments of `shown`, over the current log. */
 function restoreVersion({ ports, journal, prepared }: RunningTurn, refused: number, shown: Version): Version {
   const { weight, baseTotal } = shown;
   const { size, head } = journal.conversation;

@@ -10,19 +10,19 @@ export type WaitCause = 'threshold' | 'overflow' | 'rollback';
 export interface StepWaits {
   /** Key of the model step. */
   readonly step: string;
-  /** The step's wait for a pass because its context meets a hard threshold: still available, or used. */
+  /** The step's wait for a compaction pass because its context meets a hard threshold: still available, or used. */
   readonly threshold: 'available' | 'used';
   /**
-   * The step's wait for a pass because the provider refused its request as too long: still available, requested or
-   * used.
+   * The step's wait for a compaction pass because the provider refused its request as too long: still available,
+   * requested or used.
    */
   readonly overflow: 'available' | 'requested' | 'used';
   /**
-   * One more wait for a pass. It is granted when the provider refused the result of the earlier pass, and that result
-   * was rolled back.
+   * One more wait for a compaction pass. It is granted when the provider refused the result of the earlier pass, and
+   * that result was rolled back.
    */
   readonly rollback: 'not_granted' | 'available' | 'used';
-  /** Number of passes that ended without deciding on the context's size. They use up no wait (I13). */
+  /** Number of compaction passes that ended without deciding on the context's size. They use up no wait (I13). */
   readonly unsettledPasses: number;
   /** Number of waits for the provider, which `maxSuspensions` limits. */
   readonly retries: number;

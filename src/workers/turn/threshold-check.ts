@@ -18,7 +18,7 @@ export interface SoftPass {
 }
 
 export type StepDecision =
-  /** Send the request. If there are reasons, also request a pass that runs while the turn continues. */
+  /** Send the request. If there are reasons, also request a compaction pass that runs while the turn continues. */
   | ({ readonly kind: 'send'; readonly size: Weight } & SoftPass)
   /** Request a compaction pass and wait until it ends. */
   | { readonly kind: 'wait'; readonly size: Weight; readonly reasons: readonly Reason[] }
@@ -34,7 +34,8 @@ export function decideStep(agent: Sized, state: StepState, mayWait: boolean): St
   const { size, reasons } = evaluate(agent, state, false);
   if (hasHardReason(reasons) && mayWait) return { kind: 'wait', size, reasons };
   if (!isSendable(agent.limits, size.tokens)) return { kind: 'refuse', size };
-  // A step with a hard reason has already waited for a pass. Another pass that it does not wait for would not help.
+  // A step with a hard reason has already waited for a compaction pass. Another pass that it does not wait for would
+  // not help.
   return { kind: 'send', size, ...(hasHardReason(reasons) ? { reasons: [] } : checkBackoff(state, size, reasons)) };
 }
 

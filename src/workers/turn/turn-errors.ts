@@ -9,7 +9,7 @@ export class LostTurn extends Error {
   readonly why: Lost['status'] | 'expired';
 
   constructor(why: LostTurn['why']) {
-    super(`lease lost: ${why}`);
+    super(`the worker may write nothing more for this turn, because its lease ended (${why})`);
     this.name = 'LostTurn';
     this.why = why;
   }
@@ -20,7 +20,7 @@ export class BrokenDelivery extends Error {
   readonly scope: EventScope;
 
   constructor(scope: EventScope, cause: unknown) {
-    super('the delivery failed', { cause });
+    super('an unexpected error ended the delivery of a turn', { cause });
     this.name = 'BrokenDelivery';
     this.scope = scope;
   }

@@ -25,14 +25,17 @@ export type Recount =
   | { readonly status: 'fits' }
   | {
       readonly status: 'too_large';
-      /** Sizes of the parts of the context that a pass must keep. */
+      /** Sizes of the parts of the context that a compaction pass must keep. */
       readonly details: BudgetInfeasible;
       /** Rules of the model's format that a smaller context would break. Often empty. */
       readonly rules: readonly string[];
     }
   | { readonly status: 'gone' };
 
-/** `none_open`: the pass had ended before the takeover. `lost`: another owner took the pass during the takeover. */
+/**
+ * `none_open`: the compaction pass had ended before the takeover. `lost`: another owner took the pass during the
+ * takeover.
+ */
 export type TakeoverResult =
   | { readonly status: 'ended'; readonly outcome: PassOutcome['kind'] }
   | { readonly status: 'none_open' }

@@ -155,7 +155,7 @@ describe.each(['before', 'after'] as const)('a worker that dies at an await, %s 
       const { turns, log } = normalize(world) as { turns: unknown; log: unknown };
       const expected = normalize(reference.world) as { turns: unknown; log: unknown };
       expect({ turns, log }, label).toEqual({ turns: expected.turns, log: expected.log });
-      // After its deadline, the turn takes over the pass and evicts the sequences that have no summary.
+      // After its deadline, the turn takes over the compaction pass and evicts the sequences that have no summary.
       expect(world.version, label).toMatchObject({ strategy: expect.stringMatching(/summarize|evict/) });
       expect(world.version?.tokensAfter, label).toBeLessThanOrEqual(1_000);
       expect(world.db.find(ref)?.pass, label).toBeUndefined();

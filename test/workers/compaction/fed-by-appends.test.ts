@@ -6,8 +6,8 @@ import { Fixture, ref, words } from './fixture.ts';
 
 const MESSAGE_TOKENS = 100;
 /**
- * `minSequenceTokens`: tokens by which the context must grow after a pass that found nothing to remove, before the next
- * pass.
+ * `minSequenceTokens`: tokens by which the context must grow after a compaction pass that found nothing to remove,
+ * before the next pass.
  */
 const STEP_TOKENS = 256;
 /** The usable window is 10,000 tokens, so `ratio` applies from 8,500 and `hard_limit` from 9,200. */
@@ -29,7 +29,7 @@ class Fed {
     return new Fed(await Fixture.open({ profile: PROFILE, policy: set }));
   }
 
-  /** Appends one message. @returns the size of the next request if a pass was requested */
+  /** Appends one message. @returns the size of the next request if a compaction pass was requested */
   async append(): Promise<number | undefined> {
     const role = this.#appended % 2 === 0 ? 'user' : 'assistant';
     this.#appended += 1;
@@ -67,7 +67,7 @@ describe.each([0, 2_000, 4_000])('a conversation of appended messages, with %d t
     const committed = fed.world.eventsOf('pass_ended').filter(({ outcome }) => outcome === 'committed');
     expect(committed.length).toBeGreaterThan(0);
     expect(Math.max(...looks)).toBeLessThan(8_500 + STEP_TOKENS + MESSAGE_TOKENS);
-    // Three messages are one step of growth. The first message after a new version is always evaluated.
+    // Three messages are one step of growth. The first message after a new context version is always evaluated.
     expect(looks.length).toBeLessThanOrEqual(130 / 3 + 1 + committed.length);
   });
 

@@ -205,7 +205,7 @@ export class Fixture {
     return this.compaction({ conversation: ref, job, haveChildrenEnded });
   }
 
-  /** Delivers the pass, and returns the child jobs that it asks for. */
+  /** Delivers the compaction pass, and returns the child jobs that it asks for. */
   async fanOut(job = 'job1'): Promise<readonly Child[]> {
     const result = await this.deliver(job);
     if (result.status !== 'parked') throw new Error('nothing was fanned out');
@@ -225,7 +225,7 @@ export class Fixture {
     await this.deliver(job, true);
   }
 
-  /** Writes a live version directly, without a compaction pass. */
+  /** Writes a live context version directly, without a compaction pass. */
   writeVersion(segments: readonly Segment[]): void {
     const conversation = this.db.find(ref);
     if (conversation === undefined) throw new Error('no conversation');
@@ -258,7 +258,7 @@ export class Fixture {
     return conversation?.versions.get(conversation.version);
   }
 
-  /** The segments of the live version in short form, such as `raw 1-1`. */
+  /** The segments of the live context version in short form, such as `raw 1-1`. */
   get segments(): string[] {
     return (this.version?.segments ?? []).map(({ kind, from, to }) => `${kind} ${from}-${to}`);
   }

@@ -6,7 +6,7 @@ import { type AllPorts, FIVE_SEQUENCES, Fixture, type FixtureOptions, ref, words
 
 const WEEK_MS = 604_800_000;
 
-/** A compaction pass in mode review that has proposed its new version. */
+/** A compaction pass in mode review that has proposed its new context version. */
 async function propose(options: FixtureOptions = {}): Promise<Fixture> {
   const world = await Fixture.open({ ...options, policy: { mode: 'review', ...options.policy } });
   await world.append(FIVE_SEQUENCES);
@@ -22,7 +22,7 @@ async function appendMessages(world: Fixture, messages: readonly Message[]): Pro
   await world.store.append({ ...append, messages: weighed, opens: [], closes: [] });
 }
 
-/** Wraps the ports so that `act` runs before each commit of a version. */
+/** Wraps the ports so that `act` runs before each commit of a context version. */
 function beforeCommit(ports: AllPorts, act: () => Promise<void>): AllPorts {
   const commitVersion: AllPorts['passes']['commitVersion'] = async (lease, commit) => {
     await act();
@@ -35,7 +35,7 @@ async function proposalOf(world: Fixture): Promise<string> {
   return (await world.store.readProposal(ref))?.proposal.id ?? 'none';
 }
 
-/** Records a person's decision on the proposal, and delivers the pass. */
+/** Records a person's decision on the proposal, and delivers the compaction pass. */
 async function decide(world: Fixture, verdict: Verdict, operation = 'op') {
   const proposal = await proposalOf(world);
   const wake = world.nextId();

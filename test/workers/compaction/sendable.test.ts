@@ -77,7 +77,7 @@ function inventive() {
   return { ...summarizer, summarize };
 }
 
-/** A conversation with a live version that a provider will refuse. */
+/** A conversation with a live context version that a provider will refuse. */
 async function commitVersion(policy: PolicyInput = { summarizer: { models: ['brief'] } }) {
   const summarizer = inventive();
   const world = await Fixture.open({ policy, summarizers: [summarizer] });
@@ -87,7 +87,7 @@ async function commitVersion(policy: PolicyInput = { summarizer: { models: ['bri
   return { world, summarizer };
 }
 
-/** Rolls back version 1, which is the live version. */
+/** Rolls back version 1, which is the live context version. */
 async function refuseVersion(world: Fixture) {
   const refused = world.version;
   await world.accept('t1', 'go on');
@@ -154,7 +154,7 @@ it('after a rollback, the first compaction pass runs without models, and the sec
   expect(world.policies.map((policy) => policy.summarizer)).not.toContain('structural');
 });
 
-/** A soft pass that waits for its child jobs while the version before it is refused. */
+/** A soft compaction pass that waits for its child jobs while the context version before it is refused. */
 async function parkPass() {
   const { world, summarizer } = await commitVersion();
   await world.append(FIVE_SEQUENCES);

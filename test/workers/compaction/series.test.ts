@@ -44,7 +44,8 @@ it('a later compaction pass replaces a summary by a new one over the log when en
 });
 
 it('three compaction passes without gain start a backoff, which ends when the context has grown by 15 %', async () => {
-  // The summary of each sequence of 304 tokens has about 280 tokens, so a pass saves less than a tenth of the context.
+  // The summary of each sequence of 304 tokens has about 280 tokens, so a compaction pass saves less than a tenth of
+  // the context.
   const world = await Fixture.open({
     policy: { tokenThreshold: 1_000, maxTokens: 999, minSequenceMessages: 1, retentionWindow: 3, minGain: 0.5 },
     summarizers: [wordy(60)],
@@ -62,7 +63,7 @@ it('three compaction passes without gain start a backoff, which ends when the co
   const { noGainBelowTokens = 0, nothingBelowTokens = 0 } = backoff() ?? {};
   expect(noGainBelowTokens).toBeGreaterThan(nothingBelowTokens - 256);
 
-  // A backoff prevents soft passes, but not manual ones.
+  // A backoff prevents soft compaction passes, but not manual ones.
   await runSoftPass(world);
   expect(world.eventsOf('pass_ended').at(-1)).toMatchObject({ outcome: 'no_reason', reasons: [] });
   const size = world.db.find(ref)?.log.at(-1)?.total.tokens ?? 0;

@@ -20,8 +20,8 @@ function changeable(): Summarizer & { asked: number } {
 }
 
 /**
- * A restore removed the only summary from the context, and its record has expired. The next pass writes another text
- * for the same range.
+ * A restore removed the only summary from the context, and its record has expired. The next compaction pass writes
+ * another text for the same range.
  */
 async function openRestored(options: FixtureOptions = {}) {
   const summarizer = changeable();

@@ -167,7 +167,7 @@ it('a turn over the hard limit takes over a compaction pass that missed the dead
   expect(world.eventsOf('pass_taken_over')).toHaveLength(1);
   expect(summarizer.requests).toEqual([]);
 
-  // The worker that owned the pass under its old id can write nothing more.
+  // The worker that owned the compaction pass under its old id can write nothing more.
   const [child] = children;
   expect(child && (await world.summarize(child))).toMatchObject({ status: 'ended', outcome: 'superseded' });
   expect(await world.deliver('job1', true)).toEqual({ status: 'done' });

@@ -6,7 +6,7 @@ import { ModelError, type ModelRequest } from '../../../src/domain/model.ts';
 import { type ScriptedOutcome, scriptedModel } from '../../../src/models/scripted.ts';
 import { Fixture, type FixtureOptions, ref } from './fixture.ts';
 
-/** The usable window is 2,000 tokens: a soft pass is due from 1,700, a hard one from 1,840. */
+/** The usable window is 2,000 tokens: a soft compaction pass is due from 1,700, a hard one from 1,840. */
 const profile = { windowTokens: 2_500, outputCapTokens: 500 };
 
 /** A text of about this many tokens: each word is one token. */
@@ -239,7 +239,7 @@ it('a turn does not wait again for a compaction pass after a retry of the same s
   expect(world.eventsOf('turn_suspended').map((event) => event.for)).toEqual(['compaction', 'retry']);
 });
 
-/** An old message and a current one. Together they exceed the window, but a pass can remove the old one. */
+/** An old message and a current one. Together they exceed the window, but a compaction pass can remove the old one. */
 async function openFeasible(options: Partial<FixtureOptions> = {}): Promise<Fixture> {
   const world = await openWith(deciding(), options);
   await world.accept('t0', words(2_000));
@@ -302,7 +302,7 @@ it('a turn compacts its context instead of failing as budget_infeasible, if the 
   await settleUnanswered(world);
   await world.accept('t1', words(100));
   await world.deliver();
-  // A pass that found nothing to remove, because its reasons were soft or its worker had another policy.
+  // A compaction pass that found nothing to remove, because its reasons were soft or its worker had another policy.
   await world.endPass();
   await world.deliver();
   expect(world.recounts).toBe(1);
@@ -329,7 +329,7 @@ it('a turn does not fail as budget_infeasible if another compaction pass has mad
   await world.accept('t1', words(100));
   await world.deliver();
   await world.endPass();
-  // Another pass commits after the turn has read the state, and before the turn decides to fail.
+  // Another compaction pass commits after the turn has read the state, and before the turn decides to fail.
   shrink = async () => {
     shrink = async () => undefined;
     await world.ports.passes.requestPass({ conversation: ref, reasons: ['manual'], passId: 'p9', wake: 'w' });

@@ -70,7 +70,7 @@ async function play(at: number, when: When): Promise<Run> {
     policy: { turnThreshold: 1 },
     wrap: bindToFate(() => fate),
   });
-  // Long enough that the second turn is over the hard limit and must wait for a pass.
+  // Long enough that the second turn is over the hard limit and must wait for a compaction pass.
   await world.accept('t1', ' word'.repeat(700));
   await world.accept('t2', ' word'.repeat(300));
   for (let delivery = 0; (await world.view('t2'))?.state !== 'completed'; delivery += 1) {

@@ -145,7 +145,7 @@ it('a worker repeats a write if the disk of Redis is full, but not after an erro
   const broken = await open('WRONGTYPE Operation against a key holding the wrong kind of value');
   await broken.world.accept('t1', 'go');
   broken.full.add('recordStep');
-  await expect(broken.world.deliver()).rejects.toThrow('the delivery failed');
+  await expect(broken.world.deliver()).rejects.toThrow('an unexpected error ended the delivery');
 });
 
 it('a turn repeats its request for a compaction pass while a full Redis refuses the request', async () => {

@@ -39,7 +39,7 @@ export interface FixtureOptions {
   readonly recall?: boolean;
   readonly system?: Agent['system'];
   readonly settings?: TurnPorts['settings'];
-  /** Number of messages that remain in the context after the turn has taken over a pass. Default: all. */
+  /** Number of messages that remain in the context after the turn has taken over a compaction pass. Default: all. */
   readonly takeoverKeeps?: number;
   /** Wraps the ports that the worker uses. */
   readonly wrap?: (ports: TurnPorts) => TurnPorts;
@@ -182,7 +182,8 @@ export class Fixture {
   }
 
   /**
-   * Ends the open pass, and wakes the turns that wait for it. With `keep`, the pass evicts all but the last messages.
+   * Ends the open compaction pass, and wakes the turns that wait for it. With `keep`, the pass evicts all but the last
+   * messages.
    */
   async endPass(keep?: number): Promise<void> {
     const claim = await this.#passes.claimPass(ref, this.nextId(), 'job', this.nextId());
@@ -208,7 +209,7 @@ export class Fixture {
     return 'committed';
   }
 
-  /** Ends the open pass as failed, so that it decides nothing about the context's size. */
+  /** Ends the open compaction pass as failed, so that it decides nothing about the context's size. */
   async failPass(): Promise<void> {
     const claim = await this.#passes.claimPass(ref, this.nextId(), 'job', this.nextId());
     if (claim.status !== 'claimed') throw new Error(`no pass is open: ${claim.status}`);

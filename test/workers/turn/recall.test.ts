@@ -94,7 +94,7 @@ function resultsOf(world: Fixture): Message[] {
   return world.log.filter(({ role }) => role === 'tool');
 }
 
-/** Commits a version that archives all messages but the last `keep`. */
+/** Commits a context version that archives all messages but the last `keep`. */
 async function archive(world: Fixture, keep: number): Promise<void> {
   const request = { conversation: ref, reasons: ['manual' as const], passId: world.nextId(), wake: world.nextId() };
   await world.ports.passes.requestPass(request);
@@ -194,7 +194,7 @@ it('an agent has the recall tool only if its definition enables recall', async (
 it.each<[string, Input, RegExp]>([
   ['nothing', {}, /give a query/],
   ['a blank query', { query: '  ' }, /arguments.query/],
-  ['a range that ends before it begins', { from: 3, to: 2 }, /arguments.to: is before from/],
+  ['a range that ends before it begins', { from: 3, to: 2 }, /arguments.to: must not be less than from/],
   ['a message before the first', { from: 0 }, /arguments.from/],
   ['a text beside messages', { ref: 'a1', from: 1 }, /arguments.ref: /],
   ['an answer without room', { query: 'x', limit: 10 }, /arguments.limit/],
@@ -254,7 +254,7 @@ it('the recall tool returns a stored text up to its token limit with the next of
     next = answer.next && { ...answer.next };
   }
   expect(parts.join('')).toBe(text);
-  expect((await ask({ ref: 'b2' })).answer).toEqual({ note: 'no text is kept under this ref' });
+  expect((await ask({ ref: 'b2' })).answer).toEqual({ note: 'no stored text has this ref' });
 });
 
 it('the recall tool searches only the requested range of messages', async () => {

@@ -28,7 +28,7 @@ async function answerTurns(world: Fixture, ...turns: readonly string[]): Promise
   }
 }
 
-/** Commits a version, made by a pass, that keeps this many messages in the context. */
+/** Commits a version, made by a compaction pass, that keeps this many messages in the context. */
 async function commitPass(world: Fixture, keep: number): Promise<void> {
   const passId = world.nextId();
   await world.ports.passes.requestPass({ conversation: ref, reasons: ['manual'], passId, wake: world.nextId() });
@@ -36,7 +36,8 @@ async function commitPass(world: Fixture, keep: number): Promise<void> {
 }
 
 /**
- * Answers two turns, and commits a version without the first messages. Then a third turn runs with these model answers.
+ * Answers two turns, and commits a context version without the first messages. Then a third turn runs with these model
+ * answers.
  */
 async function runOver(...answers: readonly ScriptedOutcome[]) {
   const { world, requests } = await openWith([{ content: 'one' }, { content: 'two' }, ...answers]);
@@ -46,7 +47,7 @@ async function runOver(...answers: readonly ScriptedOutcome[]) {
   return { world, sent: requests.slice(2) };
 }
 
-/** Answers two turns, and commits two versions. Then a third turn runs with these model answers. */
+/** Answers two turns, and commits two context versions. Then a third turn runs with these model answers. */
 async function runOverTwo(...answers: readonly ScriptedOutcome[]) {
   const { world, requests } = await openWith([{ content: 'one' }, { content: 'two' }, ...answers]);
   await answerTurns(world, 't1', 't2');
@@ -195,8 +196,8 @@ it('a refused version of the context is not rolled back if another version went 
 const tooLong = new ModelError('overflow', 'prompt is too long', { code: 'context_length_exceeded' });
 
 /**
- * Answers two turns, and lets a third one wait for a pass. Then it continues with these model answers. The window is
- * too small for all three turns.
+ * Answers two turns, and lets a third one wait for a compaction pass. Then it continues with these model answers. The
+ * window is too small for all three turns.
  */
 async function waitForHardPass(...answers: readonly ScriptedOutcome[]) {
   const outcomes = [{ content: 'word '.repeat(900) }, { content: 'two' }, ...answers];
