@@ -33,7 +33,7 @@ function addressOf({ port }: Server, login = 'app:pw@'): string {
 }
 
 describe('the access check', () => {
-  test('the access check of a worker names every command in the scripts of the store and of BullMQ', () => {
+  test('the worker’s permission check tests every Redis command that scripts of the store and of BullMQ call', () => {
     const lua = `${ROOT}/src/store/lua`;
     const own = readdirSync(lua, { recursive: true, encoding: 'utf8' }).filter((file) => file.endsWith('.lua'));
     const bull = `${ROOT}/node_modules/bullmq/dist/esm/scripts`;
@@ -56,28 +56,31 @@ describe.skipIf(!hasServer)('a Redis that refuses us (skipped where PATH has no 
     ['no password', '', /NOAUTH.*REDIS_URL/],
     ['a wrong password', 'app:wrong@', /WRONGPASS.*REDIS_URL/],
     ['a user that does not exist', 'nobody:pw@', /WRONGPASS.*REDIS_URL/],
-  ])('worker, command, dev and doctor fail at once with one line about %s', async (_, login, words) => {
-    const server = await startPrivate('~*', '&*', '+@all');
-    const env = { REDIS_URL: addressOf(server, login) };
-    const [worker, command, doctor, dev] = await Promise.all([
-      runTurnfold(['worker', '--agents', AGENTS], { env }),
-      runTurnfold(['describe', 'c1'], { env }),
-      runTurnfold(['doctor'], { env }),
-      runTurnfold(['dev'], { env }),
-    ]);
-    for (const run of [worker, command, dev]) {
-      expect(run).toMatchObject({ code: 78, stderr: expect.stringMatching(words) as string });
-      const [line, ...more] = run.stderr.trim().split('\n');
-      expect(line).toMatch(/^turnfold: redis_denied: Redis cannot be used: /);
-      expect(more).toStrictEqual([]);
-      expect(run.stderr).not.toContain('pw');
-    }
-    expect(doctor.code).toBe(1);
-    expect(doctor.stdout).toMatch(words);
-    expect(doctor.stdout).not.toContain('does not answer');
-  });
+  ])(
+    'worker, describe, dev and doctor fail at once with a one-line error if the Redis URL has %s',
+    async (_, login, words) => {
+      const server = await startPrivate('~*', '&*', '+@all');
+      const env = { REDIS_URL: addressOf(server, login) };
+      const [worker, command, doctor, dev] = await Promise.all([
+        runTurnfold(['worker', '--agents', AGENTS], { env }),
+        runTurnfold(['describe', 'c1'], { env }),
+        runTurnfold(['doctor'], { env }),
+        runTurnfold(['dev'], { env }),
+      ]);
+      for (const run of [worker, command, dev]) {
+        expect(run).toMatchObject({ code: 78, stderr: expect.stringMatching(words) as string });
+        const [line, ...more] = run.stderr.trim().split('\n');
+        expect(line).toMatch(/^turnfold: redis_denied: Redis cannot be used: /);
+        expect(more).toStrictEqual([]);
+        expect(run.stderr).not.toContain('pw');
+      }
+      expect(doctor.code).toBe(1);
+      expect(doctor.stdout).toMatch(words);
+      expect(doctor.stdout).not.toContain('does not answer');
+    },
+  );
 
-  test('a worker whose ACL lacks rules exits before it claims work, and names the rules', async () => {
+  test('a worker whose Redis ACL lacks rules exits before it claims work, and its error names the missing rules', async () => {
     const server = await startPrivate('~{tf*', '&{tf*', '+@all', '-zadd', '-hset');
     const env = { REDIS_URL: addressOf(server) };
     const worker = await runTurnfold(['worker', '--agents', AGENTS], { env });
@@ -89,7 +92,7 @@ describe.skipIf(!hasServer)('a Redis that refuses us (skipped where PATH has no 
     expect(doctor).toMatchObject({ code: 1, stdout: expect.stringContaining('ACL SETUSER <user> ~{tq* +hset +zadd.') });
   });
 
-  test('a client call without a permission fails at once and names the missing rule', async () => {
+  test('openClient fails at once if the Redis ACL lacks a rule, and its error names that rule', async () => {
     const server = await startPrivate('~{tf*', '~{tq*', '&{tf*', '+@all', '-evalsha');
     const open = openClient({ redisUrl: addressOf(server), shards: 4 });
     await expect(open).rejects.toMatchObject({
@@ -100,7 +103,7 @@ describe.skipIf(!hasServer)('a Redis that refuses us (skipped where PATH has no 
 });
 
 describe.skipIf(!hasServer)('the ACL of docs/how-to/secure-redis.md (skipped where PATH has no server)', () => {
-  test('the documented ACL allows turns, a compaction, a fork, an erase and every check of the doctor', {
+  test('the Redis ACL in docs/how-to/secure-redis.md allows turns, a compaction, a fork, an erase and every check of turnfold doctor', {
     timeout: 120_000,
   }, async () => {
     const rules = readDocumentedRules();

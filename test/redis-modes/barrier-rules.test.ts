@@ -185,7 +185,7 @@ describe.skipIf(!hasServer)('rules of the durability barrier (skipped where PATH
   });
 
   test.for(RULES)(
-    'the check notices a barrier that breaks the rule: $name',
+    'the test of the durability barrier fails if the code is changed to break the rule: $name',
     async ({ check, edits, needsForgetfulWait = false }, { skip }) => {
       if (needsForgetfulWait && !isForgetful)
         skip('WAIT of this server covers what others wrote too: Redis 7.2 ends that');

@@ -33,7 +33,7 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
     return client;
   }
 
-  test('the barrier acknowledges an accept and an append once the replica has them', async () => {
+  test('the client reports an accepted turn and an append as done once the replica has them', async () => {
     const client = await open();
     const keys = async (): Promise<string[]> => (await replica.redis.keys('*:_:c:*')).toSorted();
     expect(await client.enqueueTurn({ ...turn, turn: 'one' })).toMatchObject({ state: 'queued', isNew: true });
@@ -43,7 +43,7 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
     expect(await keys()).toHaveLength(2);
   });
 
-  test('the barrier reports an accept and its repetitions as unsure until a frozen replica is back', async () => {
+  test('while the replica is frozen, the client reports an accepted turn as unsure, also when the call is repeated', async () => {
     const client = await open();
     // All connections have written, but none of them wrote this turn.
     await Promise.all(Array.from({ length: 8 }, (_, at) => client.enqueueTurn({ ...turn, conversation: `w${at}` })));
@@ -65,7 +65,7 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
     expect(await replica.redis.lrange((await replica.redis.keys('*:mb:c'))[0] ?? '', 0, -1)).toEqual(['one']);
   });
 
-  test('reads do not wait for the replica while 300 writes do', async () => {
+  test('client reads return at once while 300 writes wait for the replica', async () => {
     const client = await open({ replicas: 1, timeoutMs: 5_000 });
     await client.enqueueTurn({ ...turn, turn: 'one' });
     replica.signal('SIGSTOP');
@@ -83,7 +83,7 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
     expect(await ended).toHaveLength(300);
   });
 
-  test('the barrier sends scripts again to a server that lost them, and still waits for the replica', async () => {
+  test('after a server lost its cached scripts, the durability barrier sends them again and still waits for the replica', async () => {
     const client = await open();
     await client.enqueueTurn(turn);
     await master.redis.script('FLUSH');
@@ -96,7 +96,7 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
     });
   });
 
-  test('an erase of several batches finishes on a full Redis', async () => {
+  test('an erase of several batches completes on a full Redis although it waits for replicas', async () => {
     const client = await open();
     await client.enqueueTurn({ ...turn, conversation: 'full' });
     const keyspace = new Keyspace(4);
@@ -111,7 +111,7 @@ describe.skipIf(!hasServer)('the durability barrier (skipped where PATH has no r
     expect(await master.redis.exists(keyspace.key(ref, 'ix'))).toBe(0);
   });
 
-  test('the client refuses a durability without a timeout', async () => {
+  test('openClient refuses a durability option without a timeout', async () => {
     await expect(open({ replicas: 1, timeoutMs: 0 })).rejects.toMatchObject({
       code: 'invalid_input',
       field: 'durability.timeoutMs',

@@ -19,7 +19,7 @@ async function start(days: { readonly authority: number; readonly server: number
 const daysUntil = (until: Date): number => Math.round((until.getTime() - Date.now()) / DAY_MS);
 
 describe.skipIf(obstacle !== undefined)(`ends of certificates (${obstacle ?? 'openssl is available'})`, () => {
-  test('the doctor reports the ends of our certificate and of the server certificate', async () => {
+  test('turnfold doctor reports when the client certificate and the server certificate expire', async () => {
     const { authority, url, node } = await start({ authority: 90, server: 30 });
     const { cert, key } = await authority.issue('DNS:worker', { days: 7 });
     const location = { url, tls: { ca: authority.cert, cert, key } };
@@ -39,13 +39,13 @@ describe.skipIf(obstacle !== undefined)(`ends of certificates (${obstacle ?? 'op
     ]);
   });
 
-  test('a certificate ends with its authority if the authority ends earlier', async () => {
+  test('the reported expiry of a certificate is that of its authority if the authority expires earlier', async () => {
     const { authority, url, node } = await start({ authority: 10, server: 30 });
     const terms = await readCertificateTerms({ url, tls: { ca: authority.cert } });
     expect(terms.map(({ whose, until }) => [whose, daysUntil(until)])).toEqual([[node, 10]]);
   });
 
-  test('no end is read from a server that is untrusted, absent or without TLS', async () => {
+  test('readCertificateTerms leaves out a server that is untrusted, absent or without TLS', async () => {
     const { url } = await start({ authority: 10, server: 10 });
     expect(await readCertificateTerms({ url })).toEqual([]);
     expect(await readCertificateTerms({ url: 'rediss://127.0.0.1:1' })).toEqual([]);

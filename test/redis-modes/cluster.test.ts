@@ -38,7 +38,7 @@ describe.skipIf(!hasServer)('a failover in a Cluster of six (skipped where PATH 
     { name: 'without durability', outcome: 'loses turns' },
     { name: 'with durability of 1 replica', outcome: 'loses none', durability: { replicas: 1, timeoutMs: 200 } },
   ])(
-    'a Cluster $name $outcome if a master is killed, and settles each turn once and in order',
+    'after a master of a Cluster is killed, a client $name $outcome, and each turn is settled once and in order',
     { timeout: 240_000 },
     async ({ name, durability }) => {
       const { url, master, replica, expectDeath } = await startAndFindMaster();
@@ -71,7 +71,9 @@ describe.skipIf(!hasServer)('a failover in a Cluster of six (skipped where PATH 
   );
 
   /** Like a disconnected machine: its connections stay open, but silent. */
-  test('a Cluster with a frozen master settles each turn once and in order', { timeout: 240_000 }, async () => {
+  test('after a master of a Cluster freezes, each turn is settled once and in order', {
+    timeout: 240_000,
+  }, async () => {
     const { url, master, expectDeath } = await startAndFindMaster();
     const figures = await measureFailover({
       redisUrl: url,
@@ -87,7 +89,7 @@ describe.skipIf(!hasServer)('a failover in a Cluster of six (skipped where PATH 
   });
 
   /** The Cluster lists the replica for a while after its death, so the report also asks the dead replica for its clients. */
-  test('a lost replica does not stop the report of the queues', { timeout: 240_000 }, async () => {
+  test('the report of the queues works in a Cluster while a replica is dead', { timeout: 240_000 }, async () => {
     const { master, replica } = await startAndFindMaster();
     await until('the master lists the replica', async () => {
       const slots = (await master.redis.cluster('SLOTS')) as unknown[][];

@@ -45,7 +45,7 @@ describe.skipIf(!canWait)(`a barrier of disks${why}`, () => {
   });
 
   test.each(['always', 'everysec'])(
-    'under appendfsync %s, a turn is acknowledged once the wanted disks have it',
+    'with appendfsync %s, the client acknowledges a turn once the configured number of disks have it',
     async (mode) => {
       for (const { redis } of [master, replica]) await redis.config('SET', 'appendfsync', mode);
       for (const durability of [
@@ -59,7 +59,7 @@ describe.skipIf(!canWait)(`a barrier of disks${why}`, () => {
     },
   );
 
-  test('an accept is unsure while no disk confirms it, and sure when repeated afterwards', async () => {
+  test('the client reports an accepted turn as unsure while no disk confirms it, and as sure when the call is repeated later', async () => {
     const client = await open(master, { fsync: 'local', timeoutMs: 300 });
     await master.redis.config('SET', 'appendfsync', 'no');
     const unsure = { code: 'accepted_unsure', details: { wanted: { fsynced: 1 }, reached: { fsynced: 0 } } };
@@ -69,7 +69,7 @@ describe.skipIf(!canWait)(`a barrier of disks${why}`, () => {
     await expect(client.enqueueTurn({ ...turn, conversation: 'slow' })).resolves.toMatchObject({ isNew: false });
   });
 
-  test('a replica that has the turn only in memory does not count as a disk', async () => {
+  test('for durability on disk, a replica that has the turn only in memory does not count', async () => {
     await replica.redis.config('SET', 'appendonly', 'no');
     const inMemory = await open(master, { fsync: 'local', replicas: 1 });
     await expect(inMemory.enqueueTurn({ ...turn, conversation: 'memory' })).resolves.toMatchObject({ isNew: true });
@@ -80,7 +80,7 @@ describe.skipIf(!canWait)(`a barrier of disks${why}`, () => {
     });
   });
 
-  test('a client refuses durability on disk if the master has no append-only file, also if the file is turned off later', async () => {
+  test('the client refuses durability on disk if the master has no append-only file, also if the file is turned off later', async () => {
     const before = await open(master, { fsync: 'local' });
     await master.redis.config('SET', 'appendonly', 'no');
     await expect(before.enqueueTurn({ ...turn, conversation: 'none' })).rejects.toMatchObject({
@@ -96,7 +96,7 @@ describe.skipIf(!canWait)(`a barrier of disks${why}`, () => {
 });
 
 describe.skipIf(probe === undefined || canWait)('a server that does not know WAITAOF', () => {
-  test('a client refuses durability on disk before Redis 7.2, and names the setting', async () => {
+  test('the client refuses durability on disk on a Redis before 7.2, and its error names the setting', async () => {
     await expect(open(probe as Server, { fsync: 'local' })).rejects.toMatchObject({
       code: 'invalid_config',
       field: 'durability.fsync',

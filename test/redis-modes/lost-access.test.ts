@@ -78,7 +78,9 @@ describe.skipIf(!hasServer)('a running worker whose access ends (skipped where P
     expect(log).not.toMatch(/redis is back|"pw"|:pw@/);
   });
 
-  test('a running worker continues after its connections are cut', { timeout: 120_000 }, async () => {
+  test('a running worker reconnects and continues after Redis closes its connections', {
+    timeout: 120_000,
+  }, async () => {
     const server = await startPrivate();
     const worker = startWorker(`redis://app:pw@127.0.0.1:${server.port}`);
     await worker.started;

@@ -15,7 +15,7 @@ const SHARDS = 16;
 const SWEEP_MS = 5_000;
 
 test.skipIf(!hasServer)(
-  'the sweeper wakes turns on two masters while the third master is lost',
+  'the sweeper wakes turns on two masters of a Cluster while the third master is dead',
   {
     timeout: 240_000,
   },

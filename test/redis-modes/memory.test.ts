@@ -37,7 +37,7 @@ describe.skipIf(!hasServer)('checks of a server before it is used (skipped where
     },
   );
 
-  test('a worker warns once at its start if Redis is nearly full, and its gauge always shows the ratio', async () => {
+  test('a worker logs one warning at its start if Redis is nearly full, and its gauge reports the used fraction of memory', async () => {
     const events: string[] = [];
     const startAnother = (): Promise<Workers> => start(({ type }) => events.push(type));
     // One worker of several measures Redis for all. The first metrics page makes this worker the one.
@@ -60,7 +60,7 @@ describe.skipIf(!hasServer)('checks of a server before it is used (skipped where
     await server.redis.call('hidden-config', 'SET', 'maxmemory', 0);
   });
 
-  test('the client works for a Redis user that may not run INFO', async () => {
+  test('the client works with a Redis user that has no permission for INFO', async () => {
     await server.redis.acl('SETUSER', 'shut', 'on', '>word', '~*', '&*', '+@all', '-info');
     const client = await openClient({
       redisUrl: server.url.replace('//', '//shut:word@'),

@@ -44,7 +44,7 @@ const FOUND_AT_ONCE: readonly Case[] = [
     async (own) => ({ url: (await startTls(own, { days: -1 })).url, tls: { ca: own.cert } }),
   ],
   [
-    'a certificate for another name',
+    'a certificate for another host name',
     /^its certificate is for another host name/,
     /REDIS_SERVER_NAME/,
     async (own) => ({ url: (await startTls(own, { names: 'DNS:redis.example' })).url, tls: { ca: own.cert } }),
@@ -101,7 +101,7 @@ const FOUND_BY_PROBE: readonly Case[] = [
 
 describe.skipIf(obstacle !== undefined)(`a refusal over TLS (${obstacle ?? 'openssl is available'})`, () => {
   test.each([...FOUND_AT_ONCE, ...FOUND_BY_PROBE])(
-    'the probe names %s and what to do',
+    'findRefusal reports the cause and the next step if Redis refuses the connection because of %s',
     async (_, message, hint, open) => {
       const location = await open(await createAuthority());
       expect(await findRefusal(location)).toEqual({
@@ -111,15 +111,18 @@ describe.skipIf(obstacle !== undefined)(`a refusal over TLS (${obstacle ?? 'open
     },
   );
 
-  test.each(FOUND_AT_ONCE)('openClient fails with the words of the probe for %s', async (_, message, hint, open) => {
-    const { url, tls } = await open(await createAuthority());
-    const error: unknown = await openClient({ redisUrl: url, redisTls: tls }).catch((reason: unknown) => reason);
-    expect(error).toMatchObject({ code: 'redis_unavailable', message: expect.stringMatching(hint) as string });
-    const words = message.source.replaceAll(/^\^|\$$/g, '');
-    expect(error).toMatchObject({ message: expect.stringMatching(`^Redis cannot be used: ${words}`) as string });
-  });
+  test.each(FOUND_AT_ONCE)(
+    'openClient fails with the cause that findRefusal found: %s',
+    async (_, message, hint, open) => {
+      const { url, tls } = await open(await createAuthority());
+      const error: unknown = await openClient({ redisUrl: url, redisTls: tls }).catch((reason: unknown) => reason);
+      expect(error).toMatchObject({ code: 'redis_unavailable', message: expect.stringMatching(hint) as string });
+      const words = message.source.replaceAll(/^\^|\$$/g, '');
+      expect(error).toMatchObject({ message: expect.stringMatching(`^Redis cannot be used: ${words}`) as string });
+    },
+  );
 
-  test('provideRedis uses a configured Redis with its authority, and without it names REDIS_CA_FILE', async () => {
+  test('provideRedis connects to a TLS Redis with the configured authority, and without it the error names REDIS_CA_FILE', async () => {
     const authority = await createAuthority();
     const { url } = await startTls(authority);
     const given = await provideRedis({ redisUrl: url, redisTls: { ca: authority.cert } });
@@ -131,7 +134,7 @@ describe.skipIf(obstacle !== undefined)(`a refusal over TLS (${obstacle ?? 'open
     });
   });
 
-  test('the probe finds no refusal by a healthy or absent server', async () => {
+  test('findRefusal returns undefined for a healthy server and for an absent one', async () => {
     const authority = await createAuthority();
     expect(await findRefusal({ url: (await useServer()).url })).toBeUndefined();
     const { url } = await startTls(authority);

@@ -47,7 +47,7 @@ describe.skipIf(!hasServer)('Sentinels (skipped where PATH has no server)', () =
   });
 
   test.each(['', '?sentinelPassword=wrong'])(
-    'the error says that Sentinels refuse the password, with the query %j',
+    'if Sentinels refuse the password, the error says so and names sentinelPassword, with the URL query %j',
     async (query) => {
       const where = await start(['--requirepass', 'other'], 'other');
       await expect(connect(`redis+sentinel://:pw@${where}${query}`)).rejects.toMatchObject({

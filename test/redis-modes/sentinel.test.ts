@@ -8,7 +8,7 @@ describe.skipIf(!hasServer)('Sentinels (skipped where PATH has no server)', () =
     { name: 'without durability', outcome: 'loses turns' },
     { name: 'with durability of 1 replica', outcome: 'loses none', durability: { replicas: 1, timeoutMs: 200 } },
   ])(
-    'a failover of Sentinels $name $outcome, and settles each turn once and in order',
+    'in a failover by Sentinels, a client $name $outcome, and each turn is settled once and in order',
     { timeout: 240_000 },
     async ({ name, durability }) => {
       const { url, master, replicas, expectDeath } = await startSentinels();

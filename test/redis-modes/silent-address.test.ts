@@ -18,7 +18,7 @@ async function openAddress() {
 }
 
 test.skipIf(!hasServer)(
-  'a worker connects to the new machine behind an address after the old machine fell silent',
+  'after the machine behind the Redis address stops answering, a worker connects to the new machine at that address',
   {
     timeout: 60_000,
   },
@@ -50,7 +50,7 @@ test.skipIf(!hasServer)(
 );
 
 test.skipIf(!hasServer)(
-  'a Redis that stalls longer than the silence limit runs a queue command once',
+  'a queue command runs only once although Redis stalls so long that the connection is dropped and opened again',
   { timeout: 30_000 },
   async () => {
     const server = await useServer();

@@ -70,7 +70,9 @@ async function expectConnected(url: string): Promise<void> {
 }
 
 describe.skipIf(!hasServer)('a Cluster that has lost a master and its replica', () => {
-  test('ping, readiness check and doctor name a killed master of a Cluster', { timeout: 240_000 }, async () => {
+  test('ping, readiness check and turnfold doctor report the address of a dead master of a Cluster', {
+    timeout: 240_000,
+  }, async () => {
     const cluster = await startAndConnect();
     const { lost, kept, aliveUrl, node } = cluster;
     lost.replica.signal('SIGKILL');
@@ -89,7 +91,7 @@ describe.skipIf(!hasServer)('a Cluster that has lost a master and its replica', 
     expect(findings).toContainEqual(expect.objectContaining({ name: 'redis', state: 'ok' }));
   });
 
-  test('a new connection reports the slots of a master that the Cluster has forgotten', {
+  test('a new connection reports how many hash slots have no master after the Cluster has forgotten a dead master', {
     timeout: 240_000,
   }, async () => {
     const { store, lost, kept, other, aliveUrl, node } = await startAndConnect();
@@ -123,7 +125,7 @@ describe.skipIf(!hasServer)('a Cluster that has lost a master and its replica', 
     );
   });
 
-  test('ping and readiness check report a frozen master until it answers, and new connections open', {
+  test('ping and readiness check report a frozen master of a Cluster until it answers, and meanwhile new connections open', {
     timeout: 240_000,
   }, async () => {
     const cluster = await startAndConnect();

@@ -31,14 +31,14 @@ async function answerOne(redisUrl: string, redisTls: RedisTls): Promise<string |
 }
 
 describe.skipIf(obstacle !== undefined)(`TLS (${obstacle ?? 'openssl is available'})`, () => {
-  test('client and worker answer a turn over TLS with an authority of redisTls.ca', async () => {
+  test('client and worker connect to a TLS Redis whose authority is in redisTls.ca, and answer a turn', async () => {
     const authority = await createAuthority();
     const certificate = await authority.issue(NAMES);
     const { url } = await useServer({ tls: { certificate, caFile: authority.certFile } });
     expect(await answerOne(url, { ca: authority.cert })).toContain('hello');
   });
 
-  test('client and worker send a client certificate, and accept the server name of redisTls.serverName', async () => {
+  test('client and worker send their client certificate to Redis, and check the server’s certificate against redisTls.serverName', async () => {
     const authority = await createAuthority();
     const certificate = await authority.issue('DNS:redis.example');
     const { url } = await useServer({ tls: { certificate, caFile: authority.certFile, asksClients: true } });
@@ -48,7 +48,9 @@ describe.skipIf(obstacle !== undefined)(`TLS (${obstacle ?? 'openssl is availabl
   });
 
   /** Sentinels report the IP of the master, and the certificate has another name. */
-  test('over TLS, a failover of Sentinels settles each turn once and in order', { timeout: 240_000 }, async () => {
+  test('over TLS, each turn is settled once and in order in a failover by Sentinels', {
+    timeout: 240_000,
+  }, async () => {
     const authority = await createAuthority();
     const certificate = await authority.issue('DNS:redis.example');
     const { url, master, expectDeath } = await startSentinels({
@@ -71,7 +73,9 @@ describe.skipIf(obstacle !== undefined)(`TLS (${obstacle ?? 'openssl is availabl
   });
 
   /** The Cluster announces host names, and the certificate does not cover the IPs. */
-  test('over TLS, a failover in a Cluster settles each turn once and in order', { timeout: 240_000 }, async () => {
+  test('over TLS, each turn is settled once and in order in a failover of a Cluster', {
+    timeout: 240_000,
+  }, async () => {
     const authority = await createAuthority();
     const certificate = await authority.issue('DNS:localhost');
     const cluster = await startSixNodes({ certificate, caFile: authority.certFile });
@@ -96,7 +100,7 @@ describe.skipIf(obstacle !== undefined)(`TLS (${obstacle ?? 'openssl is availabl
     ['redisTls.key', async ({ cert }) => ({ cert })],
     ['redisTls.key', async ({ cert }) => ({ cert, key: 'mine' })],
     ['redisTls.key', async (own) => ({ cert: own.cert, key: (await own.issue(NAMES)).key })],
-  ])('openClient names %s if its text or its pair is unusable', async (field, make) => {
+  ])('the error of openClient names %s if that text is not PEM or does not match its pair', async (field, make) => {
     const redisTls = await make(await createAuthority());
     const opening = openClient({ redisUrl: 'rediss://127.0.0.1:1', redisTls });
     await expect(opening).rejects.toMatchObject({ code: 'invalid_config', field });

@@ -210,7 +210,7 @@ describe.skipIf(!hasServer)('while a replica stands still (skipped where PATH ha
   }
 
   test.each(WRITES)(
-    'client.$name is unsure while the replica is frozen, and takes effect once although it is repeated',
+    'client.$name reports its write as unsure while the replica is frozen, and a repeated call does not write again',
     async (write) => {
       const { name: conversation, field } = write;
       await write.prepare?.(await open(5_000), conversation);
@@ -254,7 +254,7 @@ describe.skipIf(!hasServer)('while a replica stands still (skipped where PATH ha
     });
   });
 
-  test('the table of unsure writes names every method of the client that writes', async () => {
+  test('the table of tested writes lists every client method that writes', async () => {
     const client = await open(200);
     const reads = [
       'result',

@@ -1,11 +1,11 @@
 import { expect, test } from 'vitest';
 import { listNodes, readRedisAddress, showAddress } from '../../src/redis/address.ts';
 
-test('the address of one server keeps its URL', () => {
+test('readRedisAddress keeps the URL of a single server unchanged', () => {
   expect(readRedisAddress('rediss://u:p@host:6380/2')).toEqual({ kind: 'single', url: 'rediss://u:p@host:6380/2' });
 });
 
-test('the address of Sentinels has their nodes, the master, the database and the login', () => {
+test('readRedisAddress parses nodes, master, database and login from a Sentinel URL', () => {
   expect(readRedisAddress('redis+sentinel://u:p%40s:x@one:1,two:80,[::1]:3,four/main.one/4')).toEqual({
     kind: 'sentinel',
     nodes: [
@@ -23,7 +23,7 @@ test('the address of Sentinels has their nodes, the master, the database and the
   });
 });
 
-test('the query of an address holds another login for Sentinels', () => {
+test('readRedisAddress parses a separate login for Sentinels from the URL query', () => {
   expect(
     readRedisAddress('redis+sentinel://:p@one/main/1?sentinelUsername=look&sentinelPassword=a+b%40'),
   ).toMatchObject({
@@ -33,7 +33,7 @@ test('the query of an address holds another login for Sentinels', () => {
   });
 });
 
-test('the address of a Cluster has its nodes and the login', () => {
+test('readRedisAddress parses nodes and login from a Cluster URL', () => {
   expect(readRedisAddress('rediss+cluster://:secret@one,two:7000')).toEqual({
     kind: 'cluster',
     nodes: [
@@ -52,7 +52,7 @@ test.each([
   ['redis+sentinel://one/main?sentinelPassword=hush', 'redis+sentinel://***@one:26379/main/0'],
   ['redis+cluster://one', 'redis+cluster://one:6379'],
   ['redis://me@one/2?password=hush', 'redis://***@one/2'],
-])('showAddress hides the secrets of %s as %s', (text, shown) => {
+])('showAddress hides the password in %s and returns %s', (text, shown) => {
   const address = readRedisAddress(text);
   expect(address && showAddress(address)).toBe(shown);
 });

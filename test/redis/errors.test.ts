@@ -23,7 +23,7 @@ describe('nameRedisError', () => {
     'None of startup nodes is available',
     'All sentinels are unreachable. Retrying from scratch after 50ms.',
     'Failed to refresh slots cache.',
-  ])('the error "%s" is coded as redis_unavailable', (message) => {
+  ])('nameRedisError converts the outage "%s" to redis_unavailable', (message) => {
     const cause = new Error(message);
     expect(isOutage(cause)).toBe(true);
     expect(nameRedisError(cause)).toMatchObject({
@@ -46,7 +46,7 @@ describe('nameRedisError', () => {
       'UNBLOCKED force unblock from blocking operation',
       'it changed between master and replica during the call (UNBLOCKED)',
     ],
-  ])('the message for "%s" names the cause without words of the library', (message, words) => {
+  ])('nameRedisError replaces the library’s message "%s" by our own words for the cause', (message, words) => {
     expect(nameRedisError(new Error(message))).toMatchObject({ message: `Redis does not answer: ${words}` });
   });
 
@@ -57,7 +57,10 @@ describe('nameRedisError', () => {
       'WRONGPASS invalid username-password pair or user is disabled.',
       /refuses the user name or the password.*REDIS_URL/,
     ],
-    ['ERR AUTH <password> called without any password configured for the default user.', /default user of Redis has none.*Remove/],
+    [
+      'ERR AUTH <password> called without any password configured for the default user.',
+      /default user of Redis has none.*Remove/,
+    ],
     ["NOPERM this user has no permissions to run the 'info' command", /command INFO .*SETUSER <user> \+info\./],
     ["NOPERM User app has no permissions to run the 'config|get' command", /command CONFIG GET .*\+config\|get\./],
     ['NOPERM this user has no permissions to access one of the keys used as arguments', /keys.*~\{tf\* ~\{tq\*/],
@@ -75,14 +78,14 @@ describe('nameRedisError', () => {
       'All sentinels are unreachable. Last error: DENIED Redis is running in protected mode',
       /protected mode.*sentinelPassword/,
     ],
-  ])('the error "%s" is coded as redis_denied and says what to do', (message, words) => {
+  ])('nameRedisError converts "%s" to redis_denied with a next step', (message, words) => {
     const cause = new Error(message);
     for (const error of [nameRedisError(cause), outage(cause)]) {
       expect(error).toMatchObject({ code: 'redis_denied', message: expect.stringMatching(words), cause });
     }
   });
 
-  test('an error with a code and without a message is named by its code', () => {
+  test('nameRedisError describes an error without a message by its code', () => {
     const cause = Object.assign(new AggregateError([]), { code: 'ECONNREFUSED' });
     expect(nameRedisError(cause)).toMatchObject({
       message: 'Redis does not answer: no server accepts connections (ECONNREFUSED)',
@@ -103,7 +106,7 @@ describe('nameRedisError', () => {
     [{ code: 'ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED' }, 'tlsv13 alert certificate required', 'requires'],
     [{ code: 'ERR_SSL_TLSV1_ALERT_UNKNOWN_CA' }, 'tlsv1 alert unknown ca', 'does not accept our certificate'],
     [{ code: 'ERR_SSL_WRONG_VERSION_NUMBER' }, 'wrong version number', 'speaks no TLS'],
-  ])('the TLS error %j "%s" says that Redis cannot be used, and why', (code, said, words) => {
+  ])('nameRedisError converts the TLS error %j "%s" to a message that names the TLS cause', (code, said, words) => {
     const cause = Object.assign(new Error(said), code);
     expect(isOutage(cause)).toBe(true);
     expect(nameRedisError(cause)).toMatchObject({
@@ -113,14 +116,14 @@ describe('nameRedisError', () => {
     });
   });
 
-  test('an outage of a Cluster is reported with the error of its last node', () => {
+  test('nameRedisError reports an outage of a Cluster with the error of its last node', () => {
     const cause = Object.assign(new Error('Failed to refresh slots cache.'), { lastNodeError: AWAY });
     expect(nameRedisError(cause)).toMatchObject({
       message: 'Redis does not answer: no server accepts connections (ECONNREFUSED) at 127.0.0.1:6379',
     });
   });
 
-  test('a full Redis is coded as redis_full and is no outage', () => {
+  test('nameRedisError converts the error of a full Redis to redis_full, which is no outage', () => {
     const cause = new Error("OOM command not allowed when used memory > 'maxmemory'.");
     expect(isOutage(cause)).toBe(false);
     expect(nameRedisError(cause)).toMatchObject({ code: 'redis_full', cause });
@@ -133,7 +136,7 @@ describe('nameRedisError', () => {
     new Error('a readonly field'),
     'LOADING',
     undefined,
-  ])('the value %s is no outage and is returned unchanged', (cause) => {
+  ])('nameRedisError returns %s unchanged, because it is no outage', (cause) => {
     expect(isOutage(cause)).toBe(false);
     expect(nameRedisError(cause)).toBe(cause);
   });
@@ -178,7 +181,7 @@ describe('findWriteRefusal', () => {
   });
 });
 
-test('outageBecause puts the cause into the message', () => {
+test('outageBecause makes a redis_unavailable error whose message contains the given cause', () => {
   expect(outageBecause('its master is silent')).toMatchObject({
     code: 'redis_unavailable',
     message: 'Redis does not answer: its master is silent',

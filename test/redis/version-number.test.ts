@@ -9,6 +9,6 @@ test.each([
   ['6.2.0', '6.2.1', false],
   ['5.9.9', '6.0', false],
   ['8.0-rc1', '8.0.0', true],
-])('version %s is at least %s: %s', (version, least, isSo) => {
+])('isAtLeast compares version %s with the required version %s and returns %s', (version, least, isSo) => {
   expect(isAtLeast(version, least)).toBe(isSo);
 });

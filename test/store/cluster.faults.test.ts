@@ -48,7 +48,7 @@ describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or 
     });
   });
 
-  test('eviction and memory are checked on every master of a Cluster', async () => {
+  test('the checks of eviction policy and memory limit ask every master of a Cluster', async () => {
     const { cluster, nodes } = opened as RedisCluster;
     const redis = cluster as unknown as Redis;
     await expect(checkEviction(redis)).resolves.toBeUndefined();
@@ -63,7 +63,7 @@ describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or 
     expect(await readMemory(redis)).toMatchObject({ limitBytes: MEMORY_LIMIT });
   });
 
-  test('a fork copies from any node of a Cluster to any node', async () => {
+  test('a fork copies a conversation to a conversation on any other node of a Cluster', async () => {
     const { redis, keyspace } = openClusterRedis();
     const store = openStore(redis, keyspace);
     const nodeOf = async (conversation: ConversationRef): Promise<number> => {

@@ -3,7 +3,7 @@ import { expect, inject, onTestFinished, test } from 'vitest';
 import { callRedis, openConnection } from '../../src/redis/connection.ts';
 import { findClosedPort } from '../local-redis/fixture.ts';
 
-test('a connection reports an outage once, even after several failed reconnects', async () => {
+test('a Redis connection reports an outage once, even after several failed reconnects', async () => {
   const errors: Error[] = [];
   const redis = openConnection({
     url: `redis://127.0.0.1:${await findClosedPort()}`,
@@ -14,7 +14,7 @@ test('a connection reports an outage once, even after several failed reconnects'
   expect(errors).toMatchObject([{ code: 'redis_unavailable' }]);
 });
 
-test('after a reconnect, the unanswered command of a pipeline is sent again', async () => {
+test('if the connection ends within a pipeline, the unanswered command is sent again after the reconnect', async () => {
   const url = inject('redisUrl');
   const redis = openConnection({ url });
   const other = new Redis(url);

@@ -15,12 +15,12 @@ function sizeWith(anchor: string): number {
 const OURS = COUNTED + 3;
 
 test.each([
-  ['no number: the anchor is ignored', `12 NaN 0 ${COUNTED} 90000 `, OURS],
-  ['the tokens of the answer only: the anchor is ignored', `12 20 0 ${COUNTED} 90000 a1b2`, OURS],
-  ['half of our count: the provider counts', `12 15300 0 ${COUNTED} 90000 a1b2`, 15_300],
-  ['more than our count: the provider counts', `12 40000 0 ${COUNTED} 90000 `, 40_000],
-  ['a checked count far below ours: the provider counts', `12 7800 0 ${COUNTED} 90000 a1b2 whole`, 7_800],
-  ['a checked count and no fingerprint: the provider counts', `12 7800 0 ${COUNTED} 90000  whole`, 7_800],
-])('the size follows from an anchor with %s', (_, anchor, tokens) => {
+  ['no number, and then ignores it', `12 NaN 0 ${COUNTED} 90000 `, OURS],
+  ['the tokens of the answer only, and then ignores it', `12 20 0 ${COUNTED} 90000 a1b2`, OURS],
+  ['half of our count, and then uses it', `12 15300 0 ${COUNTED} 90000 a1b2`, 15_300],
+  ['more than our count, and then uses it', `12 40000 0 ${COUNTED} 90000 `, 40_000],
+  ['a checked count far below ours, and then uses it', `12 7800 0 ${COUNTED} 90000 a1b2 whole`, 7_800],
+  ['a checked count and no fingerprint, and then uses it', `12 7800 0 ${COUNTED} 90000  whole`, 7_800],
+])('decodeStepState reads the context size from a stored provider count with %s', (_, anchor, tokens) => {
   expect(sizeWith(anchor)).toBe(tokens);
 });

@@ -115,10 +115,10 @@ function contentOf(keys: ReadonlyMap<string, KeptKey>): Record<string, string> {
 }
 
 test.each([
-  ['works', makeLive],
-  ['waits', makeWaiting],
+  ['has a running turn', makeLive],
+  ['has a waiting turn', makeWaiting],
 ])(
-  'with any record of a conversation that %s corrupt, calls fail by code without a write, and its neighbour is served',
+  'if any record of a conversation that %s is corrupt, calls fail with an error code and write nothing, and another conversation still works',
   async (_, make) => {
     const live = await make(store, newConversation());
     const neighbour = neighbourOf(live.conversation);

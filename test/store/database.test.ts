@@ -15,7 +15,7 @@ test('many processes that open a new database at once create it once', async () 
   expect(await redis.hgetall('{tf}:database')).toEqual({ schema: String(STORE_SCHEMA), shards: '64' });
 });
 
-test('openDatabase refuses another number of shards and names the right one', async () => {
+test('openDatabase refuses a number of shards that differs from the database’s, and its error names the right number', async () => {
   await openDatabase(redis, { shards: 64 });
   await expect(openDatabase(redis, { shards: 256 })).rejects.toMatchObject({
     code: 'incompatible_store',
@@ -51,7 +51,7 @@ test('openDatabase refuses a Redis that is too old, before it sends a script', a
   await openDatabase(sayVersion('7.0.0'), { shards: 64 });
 });
 
-test('openDatabase refuses a database of a newer schema and asks for an update', async () => {
+test('openDatabase refuses a database with a newer schema, and its error asks to update turnfold', async () => {
   await redis.hset('{tf}:database', 'schema', STORE_SCHEMA + 1);
   await expect(openDatabase(redis, { shards: 64 })).rejects.toMatchObject({
     code: 'incompatible_store',
@@ -64,7 +64,7 @@ test('openDatabase refuses a database of a newer schema and asks for an update',
   expect(await redis.hget('{tf}:database', 'schema'), 'left as it is').toBe(String(STORE_SCHEMA + 1));
 });
 
-test('openDatabase raises the schema of an older database, unless the shards differ', async () => {
+test('openDatabase raises the schema number of an older database, unless the number of shards differs', async () => {
   await redis.hset('{tf}:database', { schema: STORE_SCHEMA - 1, shards: 64 });
   await expect(openDatabase(redis, { shards: 256 })).rejects.toMatchObject({ field: 'shards' });
   expect(await redis.hget('{tf}:database', 'schema')).toBe(String(STORE_SCHEMA - 1));
@@ -72,7 +72,7 @@ test('openDatabase raises the schema of an older database, unless the shards dif
   expect(await redis.hgetall('{tf}:database')).toEqual({ schema: String(STORE_SCHEMA), shards: '64' });
 });
 
-test('openDatabase refuses an address whose database number does not exist', async () => {
+test('openDatabase refuses a Redis URL whose database number does not exist', async () => {
   const elsewhere = openConnection({ url: new URL('/99', inject('redisUrl')).href });
   const refusal = expect.objectContaining({ code: 'invalid_config', field: 'redisUrl' }) as Error;
   await expect(openDatabase(elsewhere, { shards: 64 })).rejects.toThrow(refusal);

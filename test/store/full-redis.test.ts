@@ -60,7 +60,7 @@ describe.skipIf(!hasServer)('a Redis that is full (skipped where PATH has none)'
     await expect(sweeper.sweepOnce()).rejects.toMatchObject({ code: 'redis_full' });
   });
 
-  test('on a full Redis, a worker still gets the lease for measuring', async () => {
+  test('on a full Redis, a worker still gets the lease to measure the gauges', async () => {
     const { redis } = server;
     const { measures, store } = connected;
     await redis.config('SET', 'maxmemory', 1);

@@ -15,7 +15,7 @@ describe.each([
   ['memory', openMemoryStoreHarness(), 300],
   ['Redis', redis, 120],
 ] as const)('texts of summaries, in %s', (_, harness, numRuns) => {
-  test('after commits, restores, rollbacks and forks, exactly the texts of kept versions are kept', {
+  test('after any sequence of commits, restores, rollbacks and forks, exactly the texts that kept versions show are stored', {
     timeout: 120_000,
   }, async () => {
     const run = fc.assert(
@@ -68,7 +68,7 @@ describe('texts that versions leave behind', () => {
     return (await suite.redis.hkeys(suite.keyspace.key(conversation, 'txt'))).map((field) => field.slice('k:'.length));
   }
 
-  test('a loose text is removed even if each version is larger than the search limit of a commit', async () => {
+  test('a text that no version shows is removed even if each version is larger than the search limit of a commit', async () => {
     const conversation = await makeConversation(store, HEAD);
     const [first = ''] = await commitVersions(conversation);
     for (let number = 1; number <= VERSIONS; number += 1) await swellOne(conversation, number);

@@ -71,7 +71,7 @@ test.each<[Query, number, number]>([
   [{ limit: 3, code: 'poison' }, 1_600, 6],
   [{ limit: 5_000, code: 'poison' }, TURNS, 10],
   [{ limit: 5_000 }, TURNS, 10],
-])('listFailed for %j reads at most %i turns in %i rounds', async (query, most, rounds) => {
+])('listFailed with the query %j reads at most %i turns in %i rounds', async (query, most, rounds) => {
   const { redis, reads } = countReads(suite.redis);
   const found = await listFailed(redis, suite.keyspace, { since: 0, ...query });
   const wanted = turns.filter(

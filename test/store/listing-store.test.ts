@@ -9,7 +9,7 @@ describeBothStores('listings');
 describe('lists in Redis', () => {
   const { redis, keyspace, store } = openSuiteStore();
 
-  test('a page of conversations without a match ends after about 2,000 names, and the next page continues', async () => {
+  test('listConversations ends a page without a match after about 2,000 conversations, and the next page continues there', async () => {
     const ids = Array.from({ length: 6_000 }, (_, index) => `c-${index}`);
     const adding = redis.pipeline();
     for (const id of ids) {
@@ -40,7 +40,7 @@ describe('lists in Redis', () => {
         await store.expire(conversation, 'owner');
       },
     ],
-  ])('%s leaves no name in the sets of the shard', async (_, end) => {
+  ])('%s leaves no name of the conversation in the sets that the listings read', async (_, end) => {
     const conversation = { tenant: 'ended', id: 'c' };
     const shard = keyspace.shardOf(conversation);
     const { lease } = await acceptAndClaim(store, conversation, 't1');
@@ -59,7 +59,7 @@ describe('lists in Redis', () => {
     expect(await count()).toEqual([0, 0]);
   });
 
-  test('a page of waiting turns ends early if the arguments of the calls are large', async () => {
+  test('listWaiting ends a page early if the arguments of the tool calls are large', async () => {
     const large = JSON.stringify({ text: 'x'.repeat(700_000) });
     for (const id of ['w-1', 'w-2', 'w-3']) {
       const { lease, conversation } = await acceptAndClaim(store, { tenant: 'large', id }, 't1');
@@ -78,7 +78,7 @@ describe('lists in Redis', () => {
     expect(found.toSorted()).toEqual(['w-1', 'w-2', 'w-3']);
   });
 
-  test('the event of a wait cuts long arguments and marks the cut', async () => {
+  test('the event of a wait contains shortened arguments, marked as shortened, if they are long', async () => {
     const conversation = { tenant: 'large', id: 'told' };
     const { lease } = await acceptAndClaim(store, conversation, 't1');
     await store.recordStep(lease, callsStep('model-1', 1, 1));

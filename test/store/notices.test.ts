@@ -14,7 +14,7 @@ afterAll(async () => {
   await close();
 });
 
-test('an aborted signal ends its own wait only, and the channel is left after the last wait', async () => {
+test('aborting one of several waits for events ends only that wait, and the subscription ends after the last one', async () => {
   const conversation = newConversation();
   const channel = keyspace.key(conversation, 'ev');
   const count = async (): Promise<number> => ((await redis.pubsub('CHANNELS', channel)) as string[]).length;

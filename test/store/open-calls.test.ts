@@ -75,19 +75,19 @@ async function countResults(open: typeof openCalls, count: number): Promise<numb
 }
 
 describe.each([
-  ['of calls that its worker runs', openCalls],
-  ['of calls that it waited for', openAwaitedCalls],
+  ['of tool calls that its worker runs', openCalls],
+  ['of tool calls that it waited for', openAwaitedCalls],
 ])('a turn records results %s', (_name, open) => {
-  test(`a result costs Redis the same with ${MANY} open calls as with ${FEW}`, async () => {
+  test(`recording one tool result takes Redis as much work with ${MANY} unanswered calls as with ${FEW}`, async () => {
     const few = await countResults(open, FEW);
     const many = await countResults(open, MANY);
-    // Counts with more digits alone.
+    // The rest of the difference comes from counts with more digits.
     expect(many / few).toBeLessThan(1.05);
   });
 });
 
 describe('open calls', () => {
-  test('open calls are read in the order of their creation, also after some were answered', async () => {
+  test('unanswered tool calls are read in the order in which they were made, also after some were answered', async () => {
     const { lease, ids } = await openCalls(200);
     for (const id of [ids[3], ids[150], ids[0]]) await store.recordStep(lease, resultStep(`t:${id}`, id as string));
     const state = await store.readConversation(lease.conversation);
@@ -95,7 +95,7 @@ describe('open calls', () => {
     expect(state?.openCalls).toEqual(left.map((id) => ({ id, providerId: `call_${id}` })));
   });
 
-  test('open calls of a failed turn get results in the order of their creation', async () => {
+  test('unanswered tool calls of a failed turn get error results in the order in which they were made', async () => {
     const { lease, ids } = await openCalls(200);
     await store.settle(lease, { state: 'failed', failure: { code: 'model_failed', message: 'm' } }, 'wake');
     const entries = await store.readLog(lease.conversation, [{ from: 3, to: 202 }]);

@@ -5,7 +5,7 @@ import { newConversation, turnFor } from './samples.ts';
 const { redis, keyspace, store } = openSuiteStore();
 
 describe('open turns in Redis', () => {
-  test('listOpen lists a turn once if the turn falls due during the read', async () => {
+  test('listOpen lists a scheduled turn once if it becomes due during the read', async () => {
     const conversation = newConversation();
     for (const turn of ['due', 'later']) await store.accept(turnFor(conversation, turn, { delayMs: 60_000 }));
     await store.accept(turnFor(conversation, 'first'));
@@ -27,7 +27,7 @@ describe('open turns in Redis', () => {
     expect(open?.turns[1]).not.toHaveProperty('dueAt');
   });
 
-  test('listOpen finds scheduled turns among 3,000 entries of other conversations', async () => {
+  test('listOpen finds a conversation’s scheduled turns among 3,000 entries of other conversations', async () => {
     const conversation = newConversation();
     const ready = keyspace.ready(keyspace.shardOf(conversation));
     const others = Array.from({ length: 3_000 }, (_, index) => [Date.now() + index, `d|_|other|t${index}`]).flat();

@@ -9,7 +9,9 @@ const memory = openMemoryStoreHarness();
 const redis = openRedisStoreHarness();
 afterAll(() => redis.close());
 
-test('the memory store equals Redis under any sequence of operations on a pass', { timeout: 120_000 }, async () => {
+test('the memory store behaves like the Redis store under any sequence of operations on a compaction pass', {
+  timeout: 120_000,
+}, async () => {
   const run = fc.assert(
     fc.asyncProperty(operations, async (commands) => {
       const conversation = newConversation();

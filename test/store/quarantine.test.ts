@@ -23,37 +23,40 @@ test.each([
   ['idle', 'idle'],
   ['openPasses', 'passes'],
   ['failed', 'failed'],
-] as const)('a sweep sets unknown members of %s aside and returns the due entries', async (keyOf, set) => {
-  const { shard, id } = await makeDue();
-  // Tenant, id and turn may have any of these names.
-  const garbage = GARBAGE.filter((member) => keyOf !== 'failed' || !/^[dz]\|/.test(member));
-  for (const member of garbage) await redis.zadd(keyspace[keyOf](shard), 5, member);
-  const found: unknown[] = [];
-  const due: string[] = [];
-  // Each sweep checks a part of a set that no worker takes from.
-  await expect
-    .poll(
-      async () => {
-        await redis.unlink(keyspace.sweep(shard));
-        const sweep = await store.sweepShards([shard], 100);
-        expect(sweep.failure).toBeUndefined();
-        due.push(...sweep.due.map(({ conversation }) => conversation.id));
-        found.push(...sweep.quarantined);
-        return found.length;
-      },
-      { timeout: 20_000, interval: 100 },
-    )
-    .toBe(garbage.length);
-  expect(due).toContain(id);
-  expect(found).toEqual(expect.arrayContaining(garbage.map((name) => ({ shard, set, name, why: 'unknown member' }))));
-  expect(await redis.zcard(keyspace[keyOf](shard))).toBe(keyOf === 'ready' ? 1 : 0);
-  const kept = await redis.hkeys(keyspace.quarantined(shard));
-  expect(kept.toSorted()).toEqual(garbage.map((name) => `${set}|${name}`).toSorted());
-  expect((await store.measureShards()).quarantined).toBeGreaterThanOrEqual(garbage.length);
-});
+] as const)(
+  'a sweep quarantines unknown members of the set %s and still returns the due entries',
+  async (keyOf, set) => {
+    const { shard, id } = await makeDue();
+    // Tenant, id and turn may have any of these names.
+    const garbage = GARBAGE.filter((member) => keyOf !== 'failed' || !/^[dz]\|/.test(member));
+    for (const member of garbage) await redis.zadd(keyspace[keyOf](shard), 5, member);
+    const found: unknown[] = [];
+    const due: string[] = [];
+    // Each sweep checks a part of a set that no worker takes from.
+    await expect
+      .poll(
+        async () => {
+          await redis.unlink(keyspace.sweep(shard));
+          const sweep = await store.sweepShards([shard], 100);
+          expect(sweep.failure).toBeUndefined();
+          due.push(...sweep.due.map(({ conversation }) => conversation.id));
+          found.push(...sweep.quarantined);
+          return found.length;
+        },
+        { timeout: 20_000, interval: 100 },
+      )
+      .toBe(garbage.length);
+    expect(due).toContain(id);
+    expect(found).toEqual(expect.arrayContaining(garbage.map((name) => ({ shard, set, name, why: 'unknown member' }))));
+    expect(await redis.zcard(keyspace[keyOf](shard))).toBe(keyOf === 'ready' ? 1 : 0);
+    const kept = await redis.hkeys(keyspace.quarantined(shard));
+    expect(kept.toSorted()).toEqual(garbage.map((name) => `${set}|${name}`).toSorted());
+    expect((await store.measureShards()).quarantined).toBeGreaterThanOrEqual(garbage.length);
+  },
+);
 
 test.each(['ready', 'idle', 'openPasses', 'failed', 'quarantined'] as const)(
-  'a sweep renames the key %s of another type, and continues',
+  'a sweep renames the key %s if its Redis type is wrong, and continues',
   async (keyOf) => {
     const { shard, id } = await makeDue();
     const key = keyspace[keyOf](shard);
@@ -75,7 +78,7 @@ test.each(['ready', 'idle', 'openPasses', 'failed', 'quarantined'] as const)(
 test.each([
   ['another type', (key: string) => redis.unlink(key).then(async () => void (await redis.set(key, 'x')))],
   ['a count that is no number', (key: string) => redis.hset(key, 'sweeps', 'x').then(() => undefined)],
-])('a sweep sets aside the entry of a record that has %s', async (_, corrupt) => {
+])('a sweep quarantines the entry of a turn or pass whose record has %s', async (_, corrupt) => {
   const bad = newConversation();
   await acceptAndClaim(store, bad, 't1');
   const shard = keyspace.shardOf(bad);
@@ -88,21 +91,21 @@ test.each([
   expect(setAside).toEqual([{ shard, set: 'ready', name: `t|_|${bad.id}`, why }]);
 });
 
-test('a sweep ignores the claim of a shard that has another type', async () => {
+test('a sweep is not blocked by a claim key of the shard that has the wrong Redis type', async () => {
   const { shard, id } = await makeDue();
   await redis.rpush(keyspace.sweep(shard), 'x');
   const { due } = await store.sweepShards([shard], 100);
   expect(due.map(({ conversation }) => conversation.id)).toEqual([id]);
 });
 
-test('readLog of a range up to 9e15 stops at the end of the log', async () => {
+test('readLog stops at the end of the log if a range ends at 9e15', async () => {
   const conversation = newConversation();
   await acceptAndClaim(store, conversation, 't1');
   const entries = await store.readLog(conversation, [{ from: 1, to: 9e15 }]);
   expect(entries.map(({ seq }) => seq)).toEqual([1]);
 });
 
-test('readContext names the key and field of a wrong head and of a missing entry', async () => {
+test('the error of readContext names key and field if the last seq is wrong or a log entry is missing', async () => {
   const conversation = newConversation();
   await acceptAndClaim(store, conversation, 't1');
   const [record, log] = [keyspace.key(conversation, 'c'), keyspace.key(conversation, 'log')];

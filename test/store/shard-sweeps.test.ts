@@ -28,7 +28,7 @@ const entryOf = (id: string): DueEntry => ({ kind: 'turn', conversation: { tenan
 const FULL = new TurnfoldError('redis_full', 'full');
 const AWAY = new TurnfoldError('redis_unavailable', 'away');
 
-test('a sweep returns the entries of other shards beside a silent shard, whose reply comes with a later sweep', async () => {
+test('a sweep does not wait for a silent shard: it returns the entries of other shards, and a later sweep returns the late reply', async () => {
   const { asked, look, answer } = openShards();
   const first = look();
   answer(0);
@@ -43,7 +43,7 @@ test('a sweep returns the entries of other shards beside a silent shard, whose r
   expect(asked.slice(5)).toEqual([0, 2]);
 });
 
-test('a sweep reports a failed shard once, beside the replies of the other shards', async () => {
+test('a sweep reports a failed shard once, and still returns the entries of the other shards', async () => {
   const { look, answer, fail } = openShards();
   const first = look();
   fail(0, AWAY);
@@ -55,7 +55,7 @@ test('a sweep reports a failed shard once, beside the replies of the other shard
   expect(await second).toEqual({ due: ['c0', 'c1', 'c2'].map(entryOf), quarantined: [] });
 });
 
-test('a sweep of a full shard returns its idle conversations', async () => {
+test('a sweep of a shard whose Redis is full returns only its idle conversations', async () => {
   const { look, answer, fail } = openShards((shard) => [entryOf(`room-${shard}`)]);
   const sweep = look();
   fail(0, FULL);

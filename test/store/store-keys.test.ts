@@ -52,7 +52,7 @@ async function fillConversation(): Promise<ConversationRef> {
 }
 
 describe('lifetimes of keys', () => {
-  test('summaries and their parts live a week, refusals a day, claims eight seconds', async () => {
+  test('Redis keeps summaries and their parts for a week, refusals for a day and claims for eight seconds', async () => {
     const conversation = await makeConversation(store);
     const { summary } = summaryOf(2);
     const weight = { tokens: 1, bytes: 1 };
@@ -85,7 +85,7 @@ describe('lifetimes of keys', () => {
     }
   });
 
-  test('operations and marks of an erase live a day', async () => {
+  test('Redis keeps replies to operations and the key that marks an erase for a day', async () => {
     const conversation = newConversation();
     const request = appendOf(conversation, 0, 1);
     await store.append(request);
@@ -94,7 +94,7 @@ describe('lifetimes of keys', () => {
     expect(await readTtl(keyspace.key(conversation, 'gone'))).toBe(DAY_MS);
   });
 
-  test('the index forgets the names of summaries that have expired', async () => {
+  test('the index of a conversation drops the names of summaries that have expired', async () => {
     const conversation = await makeConversation(store);
     const hashes = Array.from({ length: 40 }, () => randomUUID());
     for (const hash of hashes) await store.claimSummary(conversation, hash, 'owner');
@@ -108,7 +108,7 @@ describe('lifetimes of keys', () => {
 });
 
 describe('erase', () => {
-  test('an erase leaves its mark and no other key', async () => {
+  test('an erase leaves only the key that marks the conversation as erased', async () => {
     const conversation = await fillConversation();
     expect((await readKeys(redis, keyspace, conversation)).length).toBe(13);
     expect(await readyOf(conversation)).toHaveLength(3);
@@ -186,7 +186,7 @@ describe('a conversation that has been idle enough', () => {
     return { conversation, keys: (await readKeys(redis, keyspace, conversation)).length - 1 };
   }
 
-  test('expire removes a few batches a call, and the last call reports all removed keys', async () => {
+  test('expire removes a few batches of keys per call, and the last call reports the total of removed keys', async () => {
     const { conversation, keys } = await makeLarge();
     expect(await store.expire(conversation, 'who dies then')).toEqual({ status: 'more' });
     expect(await store.readConversation(conversation)).toBeUndefined();
@@ -198,7 +198,7 @@ describe('a conversation that has been idle enough', () => {
     expect(await idleOf(conversation)).toBeNull();
   });
 
-  test('an erase during an expiry reports all removed keys, and the expiry reports none', async () => {
+  test('an erase during an expiry reports the total of removed keys, and the expiry reports none', async () => {
     const { conversation, keys } = await makeLarge();
     const expire = scriptBinder(redis, keyspace)(expireScript);
     expect(await expire(conversation, 'one')).toEqual({ status: 'more' });
@@ -207,7 +207,7 @@ describe('a conversation that has been idle enough', () => {
     expect(await readKeys(redis, keyspace, conversation)).toEqual([keyspace.key(conversation, 'gone')]);
   });
 
-  test('a conversation that is created again during its expiry has no old keys', async () => {
+  test('a conversation that is created again while it expires has no old keys', async () => {
     const { conversation } = await makeLarge();
     expect(await store.expire(conversation, 'one')).toEqual({ status: 'more' });
     await store.accept(turnFor(conversation, 'anew'));
@@ -216,7 +216,7 @@ describe('a conversation that has been idle enough', () => {
     expect(kinds).toEqual(['c', 'ix', 'mb', 't', 'txt']);
   });
 
-  test('an expiry leaves the mark of the erase and, for a minute, the owner of its last batch', async () => {
+  test('an expiry leaves the key that marks the erase and, for a minute, a key with the call that removed the last batch', async () => {
     const conversation = await makeConversation(store, 4);
     await store.commitVersion((await claimPass(store, conversation)).lease, commitOf(0, 2));
     for (let summary = 0; summary < 450; summary += 1) {
@@ -254,7 +254,7 @@ test('one sweepShards call returns the due entries of every shard', async () => 
   expect(ids).toEqual(expect.arrayContaining(conversations.map(({ id }) => id)));
 });
 
-test('one append takes 20,000 messages', async () => {
+test('one append accepts 20,000 messages', async () => {
   const conversation = await makeConversation(store, 20_000);
   expect(await store.readConversation(conversation)).toMatchObject({ head: 20_000, turns: 10_000 });
 });

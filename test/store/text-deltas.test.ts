@@ -21,7 +21,7 @@ const publisher = openTextPublisher(redis, keyspace);
 describeTextDeltas('memory', () => ({ publisher: memory, listener: memory }));
 describeTextDeltas('Redis', () => ({ publisher, listener }));
 
-test('the channel of text deltas is in the slot of its conversation, and the last listener leaves it', async () => {
+test('the channel for streamed text is in the hash slot of its conversation, and is left when the last listener stops', async () => {
   const conversation = newConversation();
   const channels = (): Promise<unknown> => redis.pubsub('CHANNELS', `*${conversation.id}*`);
   const listenings = await Promise.all(Array.from({ length: 20 }, () => hearFrom(listener, conversation)));
@@ -33,7 +33,7 @@ test('the channel of text deltas is in the slot of its conversation, and the las
   expect(await channels()).toEqual([]);
 });
 
-test('text deltas of the same conversation in another database are not heard', async () => {
+test('a listener gets no streamed text of the same conversation id in another Redis database', async () => {
   const conversation = newConversation();
   const here = await hearFrom(listener, conversation);
   await openTextPublisher(otherDatabase, keyspace).publishText(conversation, delta('there'));
@@ -41,7 +41,7 @@ test('text deltas of the same conversation in another database are not heard', a
   expect(here.heard).toEqual([]);
 });
 
-test('a listener skips text deltas that it cannot read', async () => {
+test('a listener skips pieces of streamed text that it cannot decode', async () => {
   const conversation = newConversation();
   const here = await hearFrom(listener, conversation);
   const [channel] = (await redis.pubsub('CHANNELS', `*${conversation.id}*`)) as string[];

@@ -21,7 +21,7 @@ async function runTurn(conversation: ConversationRef, turn: string): Promise<voi
 }
 
 describe('keys of turns', () => {
-  test('a turn expires a week after it settled, never before', async () => {
+  test('the key of a turn expires a week after the turn was settled, and never before', async () => {
     const conversation = newConversation();
     await store.accept(turnFor(conversation, 'turn.1'));
     const key = keyspace.turn(conversation, 'turn.1');
@@ -74,7 +74,7 @@ describe('keys of turns', () => {
     await redis.zrem(failed, 'kept');
   });
 
-  test('the index forgets turns that have expired', async () => {
+  test('the index of a conversation drops turns that have expired', async () => {
     const conversation = newConversation();
     const accept = (turn: string) => store.accept(turnFor(conversation, turn, { maxQueuedTurns: 10_000 }));
     const indexed = (): Promise<string[]> => redis.smembers(keyspace.key(conversation, 'ix'));
@@ -121,7 +121,7 @@ describe('keys of turns', () => {
     expect((await claimHead(store, conversation)).lease.turn).toBe('turn.3');
   });
 
-  test('a script that the server does not know is sent as text', async () => {
+  test('the store sends the text of a script that the server does not know', async () => {
     const lua = `return '${randomUUID()}'`;
     const definition = { file: 'unread', keys: () => [], args: () => [], decode: (reply: unknown) => reply };
     const unknown = new Script<[], unknown>(definition, keyspace, lua);
@@ -131,7 +131,7 @@ describe('keys of turns', () => {
     expect(`return '${String(await unknown.run(redis, []))}'`).toBe(lua);
   });
 
-  test('the constants of the closing result equal its counted size', async () => {
+  test('the constant size of the error result for unanswered calls equals its counted size', async () => {
     const message = { content: CLOSING_RESULT.content };
     const counted = await Promise.all(
       (['o200k_base', 'cl100k_base'] as const).map(async (encoding) =>
@@ -142,7 +142,7 @@ describe('keys of turns', () => {
     expect(bytesOfMessage(message)).toBe(CLOSING_RESULT.bytes);
   });
 
-  test('an idle conversation of 10 turns costs at most 8 KB besides its content, 13 KB while its events last', async () => {
+  test('an idle conversation of 10 turns takes at most 8 KB of Redis memory besides its content, and 13 KB while its events are kept', async () => {
     const conversation = { tenant: '_', id: ulid() };
     for (let turn = 0; turn < 10; turn += 1) await runTurn(conversation, ulid());
     const costs: Record<string, number> = {};

@@ -8,7 +8,7 @@ const { redis, keyspace, store } = openSuiteStore();
 /** Fields that a newer program may keep beside ours under the same schema. */
 const LATER = { 'later.note': '{"list":[]}' };
 
-test('fields of a newer program survive every write', async () => {
+test('fields that a newer program wrote survive every write of this program', async () => {
   const conversation = await makeConversation(store, 4);
   const record = keyspace.key(conversation, 'c');
   await redis.hset(record, LATER);
@@ -33,7 +33,7 @@ test('fields of a newer program survive every write', async () => {
   for (const key of [record, turn]) expect(await redis.hgetall(key)).toMatchObject(LATER);
 });
 
-test('measureShards ignores an ended pass in the set of open passes', async () => {
+test('measureShards does not count a pass that has ended but is still in the set of open passes', async () => {
   const conversation = await makeConversation(store, 4);
   const { lease } = await claimPass(store, conversation);
   await store.commitVersion(lease, commitOf(0, 2));

@@ -42,7 +42,7 @@ let workers: Pick<TestWorkers, 'close'> | undefined;
 afterEach(() => workers?.close());
 
 describe('openTestWorkers', () => {
-  it('test workers answer a turn with the results of its tools', async () => {
+  it('openTestWorkers runs a turn, and the answer uses the results of its tools', async () => {
     const test = await openTestWorkers({ agents: [supportAgent('look_up_order')] });
     workers = test;
     await test.client.enqueueTurn({ conversation: 'c1', agent: 'support', turn: 't1', input: 'Where is A-17?' });
@@ -55,7 +55,7 @@ describe('openTestWorkers', () => {
     expect(log.map(({ message }) => message.role)).toEqual(['user', 'assistant', 'tool', 'assistant']);
   });
 
-  it('test workers suspend a turn for an approval, and continue after the service approves', async () => {
+  it('openTestWorkers suspends a turn for an approval, and continues after the service approves', async () => {
     const test = await openTestWorkers({ agents: [supportAgent('refund')] });
     workers = test;
     await test.client.enqueueTurn({ conversation: 'c1', agent: 'support', turn: 't1', input: 'Refund A-17.' });
@@ -68,7 +68,7 @@ describe('openTestWorkers', () => {
     expect(await test.client.result('c1', 't1')).toMatchObject({ answer: { content: 'Done: Refunded A-17.' } });
   });
 
-  it('test workers run a scheduled turn once advance reaches its time', async () => {
+  it('openTestWorkers runs a scheduled turn once advance moves the clock to its time', async () => {
     const test = await openTestWorkers({ agents: [supportAgent('look_up_order')] });
     workers = test;
     const turn = {
@@ -85,7 +85,7 @@ describe('openTestWorkers', () => {
     expect(await test.client.result('c1', 't1')).toMatchObject({ state: 'completed' });
   });
 
-  it('test workers compact a long conversation by the policy under test', async () => {
+  it('openTestWorkers compacts a long conversation by the policy under test', async () => {
     const model = scriptedModel({ decide: () => ({ content: ' word'.repeat(300) }) });
     const policy = { maxTokens: 1_500, tokenThreshold: 2_000, retentionWindow: 2 };
     const agent = defineAgent({ name: 'writer', system: 'You write.', model, tools: [], policy });

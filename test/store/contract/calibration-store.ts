@@ -3,7 +3,7 @@ import { expect, test } from 'vitest';
 import type { Given } from './fixture.ts';
 
 export function describeCalibrationStore(given: Given): void {
-  test('the first calibrations of a model are the mean of the observed ratios', async () => {
+  test('the calibration of a model is the mean of its first observed token ratios', async () => {
     const { store } = given.harness();
     const model = `m.${randomUUID()}`;
     expect(await store.observeCalibration(model, 1.2)).toBe(1.2);
@@ -12,7 +12,7 @@ export function describeCalibrationStore(given: Given): void {
     expect((await store.readCalibrations()).get(model)).toBe(1.2);
   });
 
-  test('after 20 ratios, each new ratio moves a calibration by a twentieth of the difference', async () => {
+  test('after 20 observed token ratios, each new ratio moves the calibration by a twentieth of the difference', async () => {
     const { store } = given.harness();
     const model = `m/with: signs ${randomUUID()}`;
     for (let count = 0; count < 20; count += 1) await store.observeCalibration(model, 1);

@@ -49,7 +49,7 @@ export function describeContextStore(given: Given): void {
     expect((await store.readConversation(conversation))?.head).toBe(5);
   });
 
-  test('an append over another head than expected is a conflict and creates nothing', async () => {
+  test('an append is a conflict and writes nothing if the log has another length than the caller expects', async () => {
     const { store, conversation } = given.nothing();
     expect(await store.append(appendOf(conversation, 2, 1))).toEqual({ status: 'conflict', head: 0 });
     expect(await store.readConversation(conversation)).toBeUndefined();
@@ -59,7 +59,7 @@ export function describeContextStore(given: Given): void {
     expect(await store.append({ ...stale, expectedHead: 3 }), 'the id is free again').toMatchObject({ from: 4 });
   });
 
-  test('an append by another agent is refused, even while a turn runs', async () => {
+  test('an append is refused if another agent owns the conversation, even while a turn runs', async () => {
     const { store, conversation } = given.nothing();
     const first = appendOf(conversation, 0, 3);
     await store.append(first);
@@ -87,7 +87,7 @@ export function describeContextStore(given: Given): void {
     expect(await store.append(appendOf(conversation, 4, 1))).toMatchObject({ status: 'appended', from: 5 });
   });
 
-  test('an append keeps its open calls, and a result over a stale head is a conflict', async () => {
+  test('an append stores the tool calls without results, and an append of a result is a conflict if the log has grown since', async () => {
     const { store, conversation } = given.nothing();
     const toolCalls = [0, 1].map((index) => ({ id: `c1_${index}`, name: 'read', arguments: '{"a":[]}' }));
     const call = {
@@ -115,7 +115,7 @@ export function describeContextStore(given: Given): void {
     expect(await store.readContext(conversation)).toMatchObject({ head: 0, entries: [] });
   });
 
-  test('a context of 5,000 entries is read whole and in order', async () => {
+  test('readContext returns all 5,000 log entries of a context in order', async () => {
     const { store } = given.harness();
     const conversation = await makeConversation(store, 5_000);
     const source = await store.readContext(conversation);
@@ -135,7 +135,7 @@ export function describeContextStore(given: Given): void {
     expect(await store.readLog(newConversation(), [{ from: 1, to: 5 }])).toEqual([]);
   });
 
-  test('a whole text is read by its hash, and a conversation without commits has no version', async () => {
+  test('the full text of a clipped message is read by its hash, and a conversation without a compaction has no version', async () => {
     const { store, conversation, lease } = await given.running();
     await store.recordStep(lease, {
       ...textStep('model.1', 1),
@@ -170,7 +170,7 @@ export function describeContextStore(given: Given): void {
     }
   });
 
-  test('a worker of an erased conversation gets gone, and its writes leave no key', async () => {
+  test('after an erase, writes of a worker of that conversation get the reply gone and leave no key', async () => {
     const { store } = given.harness();
     const conversation = await makeConversation(store, 4);
     const { lease } = await acceptAndClaim(store, conversation, 't1');
@@ -187,7 +187,7 @@ export function describeContextStore(given: Given): void {
     expect(await store.readConversation(conversation)).toBeUndefined();
   });
 
-  test('an append creates an erased conversation again, without its past operations', async () => {
+  test('an append after an erase creates the conversation again, and ids of earlier operations are new', async () => {
     const { store, conversation } = given.nothing();
     const request = appendOf(conversation, 0, 3);
     await store.append(request);
@@ -197,7 +197,7 @@ export function describeContextStore(given: Given): void {
     await claimPass(store, conversation);
   });
 
-  test('an accept creates an erased conversation again, and a worker of the old one is fenced', async () => {
+  test('an accepted turn after an erase creates the conversation again, and writes of a worker from before are refused', async () => {
     const { store, conversation, lease } = await given.running();
     await store.erase(conversation);
     const next = await acceptAndClaim(store, conversation, 't1');

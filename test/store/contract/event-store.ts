@@ -29,7 +29,7 @@ export function describeEventStore(given: Given): void {
     return (await read(conversation, FIRST_POSITION)).events.map(({ id }) => id);
   }
 
-  test('readEvents returns all kept events, oldest first, and the next position', async () => {
+  test('readEvents returns all events that are still kept, oldest first, and the position after them', async () => {
     const { conversation } = given.nothing();
     await settle(conversation, 't1', 't2', 't3');
     const page = await read(conversation, FIRST_POSITION);
@@ -54,7 +54,7 @@ export function describeEventStore(given: Given): void {
     expect(told).toEqual(turns);
   });
 
-  test('readEvents without a position returns no event, only the present end', async () => {
+  test('readEvents without a position returns no events, only the position after the newest event', async () => {
     const { conversation } = given.nothing();
     await settle(conversation, 't1');
     const { position, ...page } = await read(conversation);
@@ -63,7 +63,7 @@ export function describeEventStore(given: Given): void {
     expect(turnsOf((await read(conversation, position)).events)).toEqual(['t2']);
   });
 
-  test('readEvents tells a conversation without events from an unknown conversation', async () => {
+  test('readEvents replies differently for a conversation without events and for an unknown conversation', async () => {
     const { store, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     const nothing = { events: [], start: 'kept', position: FIRST_POSITION };
@@ -72,7 +72,7 @@ export function describeEventStore(given: Given): void {
     expect(await read(newConversation(), FIRST_POSITION)).toEqual({ ...nothing, exists: false });
   });
 
-  test('events of commits, reviews and turns come back with the fields that were written', async () => {
+  test('readEvents returns events of commits, reviews and turns with all fields that were written', async () => {
     const { store, conversation, claimed: first } = await given.pass();
     await store.commitVersion(first.lease, commitOf(0, 4));
     const second = await claimPass(store, conversation);
@@ -116,7 +116,7 @@ export function describeEventStore(given: Given): void {
     ]);
   });
 
-  test('an event with an unknown field loses the field, and an unknown type comes back as unknown', async () => {
+  test('readEvents drops an unknown field of an event, and returns an event of an unknown type as unknown', async () => {
     const { store, addEvents, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     await addEvents(conversation, [
@@ -132,7 +132,7 @@ export function describeEventStore(given: Given): void {
     ]);
   });
 
-  test('after a position that was trimmed, a page starts with the oldest kept event and says missing', async () => {
+  test('if the event at the position was dropped, readEvents starts with the oldest kept event and reports missing', async () => {
     const { conversation } = given.nothing();
     await settle(conversation, 't1', 't2', 't3', 't4');
     const [first = '', second = ''] = await readIds(conversation);
@@ -144,7 +144,7 @@ export function describeEventStore(given: Given): void {
     expect(turnsOf((await read(conversation, page.position)).events)).toEqual(['t4']);
   });
 
-  test('a full stream may have been trimmed, so reading from the beginning says missing', async () => {
+  test('readEvents from the beginning reports missing if the stream is full, because events may have been dropped', async () => {
     const { store, addEvents, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     const events = Array.from({ length: EVENT_LIMITS.kept - 1 }, () => ({ type: 'x' }));
@@ -154,7 +154,7 @@ export function describeEventStore(given: Given): void {
     expect(await read(conversation, FIRST_POSITION)).toMatchObject({ start: 'missing' });
   });
 
-  test('events are missing for a reader of a conversation that was created again', async () => {
+  test('readEvents reports missing to a reader whose position is from before the conversation was created again', async () => {
     const { store, conversation } = given.nothing();
     await settle(conversation, 't1', 't2', 't3');
     const { position } = await read(conversation);
@@ -169,7 +169,7 @@ export function describeEventStore(given: Given): void {
     }
   });
 
-  test('without kept events, an old position says expired and a young position says missing', async () => {
+  test('if no events are kept, readEvents reports expired for an old position and missing for a recent one', async () => {
     const { conversation } = given.nothing();
     await settle(conversation, 't1');
     await given.harness().trimEvents(conversation, 0);

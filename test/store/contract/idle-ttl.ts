@@ -48,7 +48,7 @@ export function describeIdleTtl(given: Given): void {
     return conversation;
   }
 
-  test('an idle TTL starts when a turn is settled and restarts with all activity', async () => {
+  test('the idle TTL of a conversation starts when a turn is settled, and restarts with any activity', async () => {
     const { store, makeOverdue, conversation } = given.nothing();
     await answerTurn(conversation, 't1', HOUR_MS);
     await expectIdleTtl(conversation, HOUR_MS);
@@ -87,7 +87,7 @@ export function describeIdleTtl(given: Given): void {
     }
   });
 
-  test('a policy without a TTL leaves no idle entry', async () => {
+  test('a conversation is never due for expiry if its policy has no idle TTL', async () => {
     const { store, dueIn, conversation } = await given.log();
     await store.commitVersion((await claimPass(store, conversation)).lease, commitOf(0, 2, { conversationTtl: 0 }));
     await answerTurn(conversation, 't1', 0);
@@ -96,7 +96,7 @@ export function describeIdleTtl(given: Given): void {
     expect(await store.readConversation(conversation)).not.toHaveProperty('conversationTtl');
   });
 
-  test('an idle TTL follows the last policy, and ends with a policy that has none', async () => {
+  test('the idle TTL of a conversation follows the last policy, and ends if that policy has none', async () => {
     const { store, dueIn, conversation, lease } = await given.pass();
     await store.commitVersion(lease, commitOf(0, 2, { conversationTtl: HOUR_MS }));
     await expectIdleTtl(conversation, HOUR_MS);
@@ -107,7 +107,7 @@ export function describeIdleTtl(given: Given): void {
     expect(await store.readConversation(conversation)).not.toHaveProperty('conversationTtl');
   });
 
-  test('startIdleTtl restarts an idle TTL, but neither starts one nor creates a conversation', async () => {
+  test('startIdleTtl restarts an existing idle TTL, but neither starts a new one nor creates a conversation', async () => {
     const { store, makeOverdue, endIdleTtl, dueIn } = given.harness();
     const [conversation, other] = [newConversation(), await makeConversation(store)];
     await answerTurn(conversation, 't1', HOUR_MS);
@@ -123,7 +123,7 @@ export function describeIdleTtl(given: Given): void {
     expect(await store.readConversation(conversation)).toBeUndefined();
   });
 
-  test('a fork starts the idle TTL of its source at its end, or once the fork is abandoned', async () => {
+  test('a fork gets the idle TTL of its source, which starts when the copy ends or is abandoned', async () => {
     const { store, endIdleTtl, makeOverdue, abandonFork } = given.harness();
     const plan = { source: await makeConversation(store, 2), version: 0, head: 0 };
     const begin = async (): Promise<ConversationRef> => {
@@ -168,7 +168,7 @@ export function describeIdleTtl(given: Given): void {
     });
   });
 
-  test('expire reports the expiry again to the same call, but not to another call', async () => {
+  test('expire reports the expiry again to a repetition of the same call, but not to another call', async () => {
     const conversation = await makeRested();
     const told = await expire(conversation, 'one');
     expect(told).toMatchObject({ status: 'expired' });
@@ -218,7 +218,7 @@ export function describeIdleTtl(given: Given): void {
     expect(await dueIn(conversation, 'r')).toBeGreaterThan(BUSY_MS - SLACK_MS);
   });
 
-  test('a turn that was scheduled keeps its conversation until it is settled', async () => {
+  test('expire keeps a conversation with a scheduled turn until that turn is settled', async () => {
     const { store, endIdleTtl, passDueTime, dueIn } = given.harness();
     const conversation = await makeRested();
     await store.accept(turnFor(conversation, 't2', { delayMs: HOUR_MS }));
@@ -235,7 +235,7 @@ export function describeIdleTtl(given: Given): void {
     expect(await dueIn(conversation, 'r')).toBeUndefined();
   });
 
-  test('writes after an expiry create the conversation again, without its past operations', async () => {
+  test('a write after an expiry creates the conversation again, and ids of earlier operations are new', async () => {
     const { store, dueIn, makeOverdue } = given.harness();
     const conversation = await makeConversation(store, 1);
     await answerTurn(conversation, 't1', HOUR_MS);
@@ -253,7 +253,7 @@ export function describeIdleTtl(given: Given): void {
     expect(await store.readTurn(conversation, 't1')).toMatchObject({ state: 'running' });
   });
 
-  test('a turn that is settled between sweep and expire restarts the idle TTL', async () => {
+  test('expire keeps a conversation if one of its turns was settled after the sweep found it idle', async () => {
     const conversation = await makeRested();
     expect(await sweep()).toEqual([{ kind: 'idle', conversation }]);
     await answerTurn(conversation, 't2', HOUR_MS);
@@ -261,7 +261,7 @@ export function describeIdleTtl(given: Given): void {
     await expectIdleTtl(conversation, HOUR_MS);
   });
 
-  test('expire creates nothing for an unknown conversation', async () => {
+  test('expire writes nothing for an unknown conversation', async () => {
     const { store, makeOverdue, dueIn, conversation } = given.nothing();
     await makeOverdue(conversation, 'r', 1);
     expect(await expire(conversation)).toEqual({ status: 'kept' });
@@ -269,7 +269,7 @@ export function describeIdleTtl(given: Given): void {
     expect(await store.append(appendOf(conversation, 0, 1)), 'not marked as erased').toMatchObject({ from: 1 });
   });
 
-  test('a sweep returns due turns and a few idle conversations, which it pushes out by 5 s', async () => {
+  test('a sweep returns due turns and a few idle conversations, and makes the latter due again after 5 s', async () => {
     const { store, shards, makeOverdue, dueIn, allowSweep } = given.harness();
     const rested = await makeRested();
     const conversation = newConversation();

@@ -131,7 +131,7 @@ export function describeListings(given: Given): void {
     expect(await listConversations({ tenant, state: 'failed' }), 'a new turn has come').toEqual([]);
   });
 
-  test('pages of conversations keep one order while conversations are created and erased', async () => {
+  test('listConversations returns pages in the same order while conversations are created and erased', async () => {
     const { store } = given.harness();
     const tenant = newTenant();
     const ids = Array.from({ length: 30 }, (_, index) => `c-${index}`);
@@ -171,7 +171,7 @@ export function describeListings(given: Given): void {
     return lease;
   }
 
-  test('listWaiting lists turns that wait for answers, with their calls, and no other waits', async () => {
+  test('listWaiting lists only turns that wait for tool results or approvals, with their calls', async () => {
     const { store } = given.harness();
     const tenant = newTenant();
     await wait({ tenant, id: 'approval' });
@@ -189,7 +189,7 @@ export function describeListings(given: Given): void {
     expect(everywhere.filter(({ waiting: { for: kind } }) => kind !== 'approval')).toEqual([]);
   });
 
-  test('pages of waiting turns keep one order', async () => {
+  test('listWaiting returns its pages in one order', async () => {
     const tenant = newTenant();
     const ids = Array.from({ length: 12 }, (_, index) => `w-${index}`);
     for (const [index, id] of ids.entries())
@@ -237,7 +237,7 @@ export function describeListings(given: Given): void {
     expect(await listWaiting({ tenant: conversation.tenant })).toEqual([]);
   });
 
-  test('listWaiting leaves out a turn whose answers came before its suspension', async () => {
+  test('listWaiting leaves out a turn whose answers had arrived before it was suspended', async () => {
     const { store, passDeadline } = given.harness();
     const conversation = { tenant: newTenant(), id: 'c' };
     await wait(conversation);

@@ -9,7 +9,7 @@ import type { Given } from './fixture.ts';
 const SLACK_MS = 2_000;
 
 export function describePassClaim(given: Given): void {
-  test('requestPass creates a pass whose entry is due 5 s later, in case the wake is lost', async () => {
+  test('requestPass creates a compaction pass that the sweeper checks 5 s later, in case the wake is lost', async () => {
     const { store, dueIn, conversation } = await given.log();
     const request = { conversation, reasons: ['ratio', 'turn_end'], passId: 'p1', wake: 'w1' } as const;
     expect(await store.requestPass(request)).toEqual({ status: 'requested', passId: 'p1', needsWake: true });
@@ -18,7 +18,7 @@ export function describePassClaim(given: Given): void {
     expect(await dueIn(conversation, 'p')).toBeLessThanOrEqual(5_000);
   });
 
-  test('a repeated requestPass gets the same reply, even after the end of the pass', async () => {
+  test('a repeated requestPass gets the same reply, even after the compaction pass has ended', async () => {
     const { store, conversation } = await given.log();
     const request = { conversation, reasons: ['ratio'], passId: 'p1', wake: 'w1' } as const;
     const first = await store.requestPass(request);
@@ -30,7 +30,7 @@ export function describePassClaim(given: Given): void {
     expect((await store.readConversation(conversation))?.passId, 'no pass is made of it').toBeUndefined();
   });
 
-  test('requestPass adds its reasons once to the pass in progress, without another wake', async () => {
+  test('requestPass adds its reasons once to a compaction pass in progress, and needs no second wake', async () => {
     const { store, dueIn, conversation } = await given.log();
     const { lease } = await claimPass(store, conversation, { reasons: ['ratio'] });
     const before = (await dueIn(conversation, 'p')) ?? 0;
@@ -48,7 +48,7 @@ export function describePassClaim(given: Given): void {
     ['smallest', 'refusedTokens', [9_000, 8_000, 10_000], 8_000],
     ['largest', 'calibration', [1.05, 1.15, 0.9], 1.15],
   ] as const)(
-    'a pass keeps the %s %s of its requests, and the next pass starts without',
+    'a compaction pass stores the %s %s of its requests, and the next pass starts without a value',
     async (_, field, values, kept) => {
       const { store, conversation } = await given.log();
       const request = { conversation, reasons: ['overflow'], passId: 'p1', wake: 'w1' } as const;
@@ -64,7 +64,7 @@ export function describePassClaim(given: Given): void {
     },
   );
 
-  test('a pass may be requested without a reason', async () => {
+  test('requestPass accepts a request without a reason to compact', async () => {
     const { store, conversation } = await given.log();
     await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });
     expect(await store.claimPass(conversation, 'o', 'job', 'w2')).toMatchObject({ pass: { reasons: [] } });
@@ -78,7 +78,7 @@ export function describePassClaim(given: Given): void {
     expect(await store.requestPass(request)).toEqual({ status: 'gone' });
   });
 
-  test('claimPass returns the pass with its reasons, attempt and conversation, also if repeated', async () => {
+  test('claimPass returns the pass with its reasons, attempt number and conversation, also when the call is repeated', async () => {
     const { store, dueIn, conversation } = await given.log();
     await store.requestPass({ conversation, reasons: ['ratio'], passId: 'p1', wake: 'w1' });
     const claim = await store.claimPass(conversation, 'owner', 'job', 'w');
@@ -97,7 +97,7 @@ export function describePassClaim(given: Given): void {
     expect(await store.claimPass(conversation, 'owner', 'job', 'w'), 'I5').toEqual(claim);
   });
 
-  test('claimPass replies empty without a pass or after its end', async () => {
+  test('claimPass replies empty if there is no compaction pass or it has ended', async () => {
     const { store, dueIn, conversation } = await given.log();
     expect(await store.claimPass(conversation, 'o', 'job', 'w')).toEqual({ status: 'empty' });
     await store.endPass((await claimPass(store, conversation)).lease, endOf());
@@ -106,7 +106,7 @@ export function describePassClaim(given: Given): void {
     expect(await store.claimPass(newConversation(), 'o', 'job', 'w')).toEqual({ status: 'empty' });
   });
 
-  test('claimPass is refused during a lease, and after the lease it fences the former owner', async () => {
+  test('claimPass is refused while another worker has the lease, and afterwards it fences that worker', async () => {
     const { store, lapseLease, conversation, lease } = await given.pass();
     const held = await store.claimPass(conversation, 'other', 'job', 'w');
     expect(held).toEqual({ status: 'held', untilMs: expect.any(Number) });
@@ -122,7 +122,7 @@ export function describePassClaim(given: Given): void {
     expect(await store.endPass(lease, endOf())).toEqual(fenced);
   });
 
-  test('an owner that lost a pass stays fenced after the next owner ends the pass', async () => {
+  test('a worker that lost a compaction pass is still fenced after the next owner has ended the pass', async () => {
     const { store, lapseLease, conversation, lease } = await given.pass();
     await lapseLease('pass', conversation);
     const claim = await store.claimPass(conversation, 'other', 'job', 'w');
@@ -134,7 +134,7 @@ export function describePassClaim(given: Given): void {
     expect(await store.heartbeatPass(lease), 'another that has ended, too').toEqual({ status: 'fenced' });
   });
 
-  test('an owner that lost a pass stays fenced after a turn takes the pass over', async () => {
+  test('a worker that lost a compaction pass is still fenced after a waiting turn has taken the pass over', async () => {
     const { store, lapseLease, conversation, lease } = await given.pass();
     await lapseLease('pass', conversation);
     const { lease: other } = await claimPass(store, conversation);
@@ -143,7 +143,7 @@ export function describePassClaim(given: Given): void {
     expect(await store.heartbeatPass(other)).toEqual({ status: 'superseded' });
   });
 
-  test('a fourth claim without a plan ends the pass as failed, and wakes the waiting turn without fulfilling its wait', async () => {
+  test('the fourth claim of a compaction pass without a plan ends it as failed, and the waiting turn wakes with its wait unfulfilled', async () => {
     const { store, lapseLease, events, dueIn } = given.harness();
     const conversation = await makeConversation(store, 0);
     await waitForPass(store, conversation, 't1');
@@ -165,7 +165,7 @@ export function describePassClaim(given: Given): void {
     expect(turn).toMatchObject({ status: 'claimed', turn: { waited: { for: 'compaction', isFulfilled: false } } });
   });
 
-  test('the next claim of a pass gets the recorded plan, and attempts count from the claim that recorded the plan', async () => {
+  test('the next claim of a compaction pass gets its recorded plan, and attempts count from the claim that recorded it', async () => {
     const { store, lapseLease, conversation } = await given.log();
     await claimPass(store, conversation);
     await lapseLease('pass', conversation);
@@ -177,7 +177,7 @@ export function describePassClaim(given: Given): void {
     expect(await store.claimPass(conversation, 'o', 'job', 'w')).toMatchObject({ pass: { plan, attempt: 2 } });
   });
 
-  test('a second plan of a pass does not reset the attempts', async () => {
+  test('recording a second plan for a compaction pass does not reset its count of attempts', async () => {
     const { store, lapseLease, conversation, claimed: first } = await given.pass();
     await store.recordPlan(first.lease, planOf(2));
     await lapseLease('pass', conversation);
@@ -188,7 +188,7 @@ export function describePassClaim(given: Given): void {
     expect(await store.claimPass(conversation, 'o', 'job', 'w')).toMatchObject({ pass: { plan, attempt: 3 } });
   });
 
-  test('releasePass ends the lease, counts no attempt, and makes the pass due at once', async () => {
+  test('releasePass ends the lease, makes the pass due at once, and does not count the claim as an attempt', async () => {
     const { store, dueIn, conversation } = await given.log();
     for (let stops = 0; stops <= PASS_LIMITS.maxAttempts; stops += 1) {
       const { lease, attempt } = await claimPass(store, conversation);
@@ -207,7 +207,7 @@ export function describePassClaim(given: Given): void {
     expect(await store.releasePass(lease)).toEqual({ status: 'fenced' });
   });
 
-  test('parkPass ends the lease, and before the deadline only the named job may claim the pass', async () => {
+  test('parkPass gives the lease back while child jobs run, and until the deadline only the named parent job may claim the pass', async () => {
     const { store, dueIn, endParking, conversation } = await given.log();
     const { lease } = await claimPass(store, conversation, { job: 'parent' });
     const { parkMs } = PASS_LIMITS;
@@ -224,7 +224,7 @@ export function describePassClaim(given: Given): void {
     expect(await store.parkPass(lease, 'parent', parkMs)).toEqual({ status: 'fenced' });
   });
 
-  test('parkPass is fenced after a later delivery of its job parked the pass', async () => {
+  test('parkPass is refused as fenced after a later delivery of the same job has parked the pass', async () => {
     const { store, conversation } = await given.log();
     const first = await claimPass(store, conversation, { job: 'parent' });
     await store.parkPass(first.lease, 'parent', PASS_LIMITS.parkMs);
@@ -233,7 +233,7 @@ export function describePassClaim(given: Given): void {
     expect(await store.parkPass(first.lease, 'parent', PASS_LIMITS.parkMs)).toEqual({ status: 'fenced' });
   });
 
-  test('the job of a parked pass claims at any time, which ends the parking', async () => {
+  test('the parent job of a parked pass may claim it at any time, and then the pass is no longer reserved for that job', async () => {
     const { store, lapseLease, conversation } = await given.log();
     const { lease } = await claimPass(store, conversation, { job: 'parent' });
     await store.parkPass(lease, 'parent', PASS_LIMITS.parkMs);
@@ -242,7 +242,7 @@ export function describePassClaim(given: Given): void {
     expect(await store.claimPass(conversation, 'p', 'another', 'w')).toMatchObject({ status: 'claimed' });
   });
 
-  test('takeOverPass continues the pass under a new id, with its reasons and without its plan', async () => {
+  test('takeOverPass lets a waiting turn continue a compaction pass under a new id, with its reasons but without its plan', async () => {
     const { store, conversation } = await given.log();
     const former = await claimPass(store, conversation, { reasons: ['ratio'] });
     await store.recordPlan(former.lease, planOf(2));
@@ -266,7 +266,7 @@ export function describePassClaim(given: Given): void {
     expect(await store.endPass(former.lease, endOf()), 'and stays so').toEqual({ status: 'superseded' });
   });
 
-  test('takeOverPass replies empty without a pass, and gone after an erase', async () => {
+  test('takeOverPass replies empty if there is no compaction pass, and gone after an erase', async () => {
     const { store, markGone, conversation } = await given.log();
     expect(await store.takeOverPass(conversation, 'o', 'p')).toEqual({ status: 'empty' });
     await markGone(conversation);

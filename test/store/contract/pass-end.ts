@@ -19,7 +19,7 @@ const OUTCOMES: readonly PassOutcome[] = [
 const SETTLED: readonly string[] = ['none', 'no_gain', 'infeasible'];
 
 export function describePassEnd(given: Given): void {
-  test('endPass stores backoff and thresholds, removes the entry of the pass and emits an event', async () => {
+  test('endPass stores the backoff and the start of the thresholds, removes the sweeper’s entry of the pass and emits an event', async () => {
     const { store, dueIn, events, conversation, lease } = await given.pass();
     await store.append(appendOf(conversation, 8, 2));
     expect(await store.endPass(lease, endOf({ backoff: GATE }))).toEqual({ status: 'ended' });
@@ -31,7 +31,7 @@ export function describePassEnd(given: Given): void {
   });
 
   test.each(['no_reason', 'thinking'] as const)(
-    'a pass that ends as %s moves no thresholds and emits no event',
+    'a compaction pass that ends as %s does not restart the thresholds and emits no event',
     async (kind) => {
       const { store, events, conversation } = await given.log();
       const before = (await store.readConversation(conversation))?.passed;
@@ -44,7 +44,7 @@ export function describePassEnd(given: Given): void {
     },
   );
 
-  test('a pass with reasons that its owner has not read is neither ended nor committed', async () => {
+  test('endPass and commitVersion are refused if reasons to compact were added that the owner has not read', async () => {
     const { store, events, conversation } = await given.log();
     const { lease, reasons } = await claimPass(store, conversation, { reasons: ['ratio'] });
     await store.requestPass({ conversation, reasons: ['hard_limit'], passId: 'another', wake: 'w' });
@@ -61,7 +61,7 @@ export function describePassEnd(given: Given): void {
     expect(await store.endPass(lease, endOf({ seenReasons: reasons })), 'sent again').toEqual({ status: 'ended' });
   });
 
-  test('endPass is refused if a pass without reasons got one', async () => {
+  test('endPass is refused if a pass that was requested without reasons got a reason since', async () => {
     const { store, conversation } = await given.log();
     const { lease } = await claimPass(store, conversation, { reasons: [] });
     await store.requestPass({ conversation, reasons: ['hard_limit'], passId: 'another', wake: 'w' });
@@ -85,7 +85,7 @@ export function describePassEnd(given: Given): void {
   });
 
   test.each(OUTCOMES)(
-    'a pass that ends as $kind wakes the waiting turn, and fulfils the wait only if the size is settled',
+    'a compaction pass that ends as $kind wakes the waiting turn, and fulfils its wait only if that outcome decides the context size',
     async (outcome) => {
       const { store, conversation } = await given.log();
       await waitForPass(store, conversation, 't1');
@@ -103,7 +103,7 @@ export function describePassEnd(given: Given): void {
   test.each([
     ['failed between the request and the suspension', false],
     ['failed, and another pass is open', true],
-  ])('the wait for a pass is not fulfilled if the pass %s', async (_, hasNext) => {
+  ])('the turn that waits for a compaction pass wakes with its wait unfulfilled if the pass %s', async (_, hasNext) => {
     const { store, conversation } = await given.log();
     const { lease: turn } = await acceptAndClaim(store, conversation, 't1');
     const { lease } = await claimPass(store, conversation);
@@ -113,7 +113,7 @@ export function describePassEnd(given: Given): void {
     expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ turn: { waited: { isFulfilled: false } } });
   });
 
-  test('a commit fulfils the wait of the turn that waits for compaction', async () => {
+  test('commitVersion fulfils the wait of the turn that waits for compaction', async () => {
     const { store, conversation } = await given.log();
     await waitForPass(store, conversation, 't1');
     const { lease } = await claimPass(store, conversation);
@@ -122,7 +122,7 @@ export function describePassEnd(given: Given): void {
     expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ turn: { waited: { isFulfilled: true } } });
   });
 
-  test('the end of a pass wakes no turn that runs or waits for something else', async () => {
+  test('the end of a compaction pass does not wake a turn that runs or waits for something else', async () => {
     const { store, conversation } = await given.log();
     const { lease: turn } = await acceptAndClaim(store, conversation, 't1');
     expect(await store.endPass((await claimPass(store, conversation)).lease, endOf())).toEqual({ status: 'ended' });
@@ -130,7 +130,7 @@ export function describePassEnd(given: Given): void {
     expect(await store.endPass((await claimPass(store, conversation)).lease, endOf())).toEqual({ status: 'ended' });
   });
 
-  test('writes for another pass are fenced, and writes for an erased pass get gone', async () => {
+  test('writes of the owner of another compaction pass are fenced, and writes after an erase get the reply gone', async () => {
     const { store, markGone, conversation, lease } = await given.pass();
     const foreign = { ...lease, passId: 'another' };
     expect(await store.endPass(foreign, endOf())).toEqual({ status: 'fenced' });

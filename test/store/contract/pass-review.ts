@@ -39,7 +39,7 @@ export function describePassReview(given: Given): void {
     return { ...proposed, pass: claimed.pass };
   }
 
-  test('a proposed version waits unclaimed until its review expires, when its entry is due (I6)', async () => {
+  test('a pass with a proposed version cannot be claimed until the review expires, when the sweeper finds it due (I6)', async () => {
     const { store, dueIn, events } = given.harness();
     const { conversation, lease, proposal, request } = await propose();
     const waiting = await store.readProposal(conversation);
@@ -56,7 +56,7 @@ export function describePassReview(given: Given): void {
     ]);
   });
 
-  test('is no open pass during the review, and one again after the decision', async () => {
+  test('the count of open passes leaves out a pass during its review, and includes it again after the decision', async () => {
     const { store } = given.harness();
     const { conversation, proposal } = await propose();
     expect(await store.measureShards()).toMatchObject({ openPasses: 0, oldestOpenPassMs: 0 });
@@ -64,14 +64,14 @@ export function describePassReview(given: Given): void {
     expect(await store.measureShards()).toMatchObject({ openPasses: 1 });
   });
 
-  test('is an open pass again after a hard reason removed the proposal', async () => {
+  test('the count of open passes includes a pass again after a hard reason removed its proposal', async () => {
     const { store } = given.harness();
     const { conversation } = await propose();
     await store.requestPass({ conversation, passId: 'hard', reasons: ['hard_limit'], wake: 'w' });
     expect(await store.measureShards()).toMatchObject({ openPasses: 1 });
   });
 
-  test('after the review expired, the pass is claimed without a decision', async () => {
+  test('after the review of a proposal expired, the pass can be claimed, and the claim has no decision', async () => {
     const { store, expireProposal } = given.harness();
     const { conversation, proposal } = await propose();
     await expireProposal(conversation);
@@ -84,7 +84,7 @@ export function describePassReview(given: Given): void {
     });
   });
 
-  test('proposeVersion is refused over another version, with new reasons, or to another owner', async () => {
+  test('proposeVersion is refused if the live version changed, if reasons were added, or if another worker owns the pass', async () => {
     const { store, conversation, lease } = await given.pass();
     const request = { proposal: proposalOf(1, 4), seenReasons: ['ratio'] as const, reviewMs: REVIEW_MS };
     expect(await store.proposeVersion(lease, request)).toEqual({ status: 'version_changed', version: 0 });
@@ -95,7 +95,7 @@ export function describePassReview(given: Given): void {
     expect(await store.readProposal(conversation)).toBeUndefined();
   });
 
-  test('a proposal stays under review if a soft reason is added', async () => {
+  test('a proposal stays under review if a soft reason to compact is added', async () => {
     const { store } = given.harness();
     const { conversation, lease } = await propose();
     const asked = await store.requestPass({ conversation, reasons: ['turn_end'], passId: 'p2', wake: 'w2' });
@@ -105,7 +105,7 @@ export function describePassReview(given: Given): void {
   });
 
   test.each(['hard_limit', 'overflow', 'manual'] as const)(
-    'the hard reason %s removes the proposal, and the pass starts again',
+    'the hard reason to compact %s removes the proposal under review, and the pass starts again',
     async (hard) => {
       const { store } = given.harness();
       const { conversation, lease, proposal } = await propose();
@@ -123,7 +123,7 @@ export function describePassReview(given: Given): void {
     },
   );
 
-  test('a proposal is dropped if a waiting turn takes the pass over', async () => {
+  test('a proposal under review is dropped if a waiting turn takes the pass over', async () => {
     const { store } = given.harness();
     const { conversation } = await propose();
     const taken = await store.takeOverPass(conversation, 'turn', 'p3');
@@ -141,7 +141,7 @@ export function describePassReview(given: Given): void {
     expect(await store.decideProposal(decisionOf(conversation, proposal.id))).toEqual({ status: 'gone' });
   });
 
-  test('a decision makes the pass claimable, and a repeated decision gets the same reply', async () => {
+  test('after a decision on its proposal the pass can be claimed, and a repeated decision gets the same reply', async () => {
     const { store, events } = given.harness();
     const { conversation, proposal } = await propose();
     const decision = decisionOf(conversation, proposal.id);
@@ -175,7 +175,7 @@ export function describePassReview(given: Given): void {
     expect(await store.decideProposal(decisionOf(nowhere, 'x'))).toEqual({ status: 'not_found' });
   });
 
-  test('an approval is answered with the version once that version is live', async () => {
+  test('the outcome of an approval is the new version number once that version is live', async () => {
     const { store } = given.harness();
     const { conversation, proposal, pass } = await approve();
     const { version } = proposal;
@@ -192,7 +192,7 @@ export function describePassReview(given: Given): void {
     ['rejected', 'rejected'],
     ['failed', 'superseded'],
     ['no_gain', 'superseded'],
-  ] as const)('a pass that ends as %s answers the decision with %s', async (kind, status) => {
+  ] as const)('if a pass ends as %s, the outcome of the decision on its proposal is %s', async (kind, status) => {
     const { store } = given.harness();
     const { conversation, pass } = await approve();
     const outcome = kind === 'failed' ? { kind, code: 'conflict' } : { kind };
@@ -200,7 +200,7 @@ export function describePassReview(given: Given): void {
     expect(await store.readDecision(conversation, 'op')).toEqual({ status });
   });
 
-  test('an approval that cannot be carried out is answered as refused, and the review continues', async () => {
+  test('the outcome of an approval that cannot be carried out is refused, and the review continues', async () => {
     const { store, dueIn } = given.harness();
     const { conversation, proposal, pass } = await approve();
     expect(await store.refuseApproval(pass.lease, REFUSAL)).toEqual({ status: 'refused' });
@@ -217,7 +217,7 @@ export function describePassReview(given: Given): void {
     }
   });
 
-  test('a hard reason supersedes an approval that no worker has carried out', async () => {
+  test('a hard reason to compact supersedes an approval that no worker has carried out yet', async () => {
     const { store } = given.harness();
     const { conversation, pass } = await approve();
     await store.requestPass({ conversation, reasons: ['hard_limit'], passId: 'p2', wake: 'w2' });

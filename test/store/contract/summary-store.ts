@@ -11,7 +11,7 @@ function accepted(text = 'a summary: "ü", [] and {}'): SummaryRecord {
 const REFUSED: SummaryRecord = { status: 'refused', why: 'not smaller' };
 
 export function describeSummaryStore(given: Given): void {
-  test('the source of a summary is claimed by one owner at a time', async () => {
+  test('only one owner at a time can claim the text to summarize', async () => {
     const { store, expireSummary, conversation } = await given.log();
     expect(await store.claimSummary(conversation, 'h', 'a')).toEqual({ status: 'claimed' });
     expect(await store.claimSummary(conversation, 'h', 'a'), 'I5').toEqual({ status: 'claimed' });
@@ -35,7 +35,7 @@ export function describeSummaryStore(given: Given): void {
     expect(await store.claimSummary(conversation, 'h', 'b')).toEqual({ status: 'claimed' });
   });
 
-  test('a recorded summary answers every later claim, and cannot be renewed or released', async () => {
+  test('every claim after a summary was recorded returns that summary, and its claim can no longer be renewed or released', async () => {
     const { store, conversation } = await given.log();
     const record = accepted();
     const { lease: pass } = await claimPass(store, conversation);
@@ -61,7 +61,7 @@ export function describeSummaryStore(given: Given): void {
     expect(await store.readSummaries(conversation, ['h'])).toEqual([undefined]);
   });
 
-  test('the first text of each part of a summary stays, apart from the summaries', async () => {
+  test('the first recorded text of each part of a summary stays, and parts are stored apart from summaries', async () => {
     const { store, expireSummary, conversation } = await given.log();
     const lease = await claimSummary(store, conversation, 'h');
     expect(await store.readPart(conversation, 'k')).toBeUndefined();
@@ -87,7 +87,7 @@ export function describeSummaryStore(given: Given): void {
     expect(await store.readPart(conversation, 'k')).toBeUndefined();
   });
 
-  test('a job without its claim records nothing, unless its pass is the present or the last one', async () => {
+  test('a job that lost its claim records no summary, unless its pass is the present or the last one', async () => {
     const { store, expireSummary, conversation, lease: pass } = await given.pass();
     const lease = await claimSummary(store, conversation, 'h', pass.passId);
     await expireSummary(conversation, 'h');
@@ -119,7 +119,7 @@ export function describeSummaryStore(given: Given): void {
     expect(await store.claimSummary(conversation, 'h', 'of the new one')).toEqual({ status: 'claimed' });
   });
 
-  test('readSummaries returns records in the order of the hashes, and undefined for a claim', async () => {
+  test('readSummaries returns records in the order of the given hashes, and undefined where a summary is only claimed', async () => {
     const { store, conversation } = await given.log();
     const record = accepted();
     await store.recordSummary(await claimSummary(store, conversation, 'b'), record);

@@ -33,7 +33,7 @@ export function describeSweepStore(given: Given): void {
     return (await dueIn(conversation, entry)) ?? 0;
   }
 
-  test('a sweep returns due entries of every kind, and no others', async () => {
+  test('a sweep returns all turns, passes and idle conversations that are due, and nothing else', async () => {
     const { store, makeOverdue, conversation } = await given.log();
     await store.accept(turnFor(conversation, 't1'));
     await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });
@@ -60,7 +60,7 @@ export function describeSweepStore(given: Given): void {
     expect(await sweep()).toEqual([{ kind: 'turn', conversation }]);
   });
 
-  test('a sweep pushes an entry out by 1 s, doubling to 60 s, until a claim resets the count', async () => {
+  test('an entry that a sweep returned is due again after 1 s, doubling to 60 s, until a claim resets the delay', async () => {
     const { store, lapseLease, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w' });
@@ -87,7 +87,7 @@ export function describeSweepStore(given: Given): void {
     expect(await sweep(1)).toEqual([{ kind: 'scheduled', conversation, turn: 'a' }]);
   });
 
-  test('a sweep removes an entry without a record and creates nothing', async () => {
+  test('a sweep removes an entry whose turn or pass does not exist, and writes nothing else', async () => {
     const { store, makeOverdue, dueIn, conversation } = given.nothing();
     const entries = ['t', 'p', { scheduled: 'x' }] as const;
     for (const entry of entries) await makeOverdue(conversation, entry, 1);
@@ -96,7 +96,7 @@ export function describeSweepStore(given: Given): void {
     expect(await store.readConversation(conversation)).toBeUndefined();
   });
 
-  test('inspectTurn and inspectPass report the recorded wake if no worker has the lease', async () => {
+  test('inspectTurn and inspectPass return the recorded wake if no worker has the lease', async () => {
     const { store, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1', { wake: 'w1' }));
     await store.requestPass({ conversation, reasons: [], passId: 'p', wake: 'w2' });
@@ -104,7 +104,7 @@ export function describeSweepStore(given: Given): void {
     expect(await store.inspectPass(conversation)).toEqual({ status: 'lapsed', recordedWake: 'w2' });
   });
 
-  test('inspectTurn and inspectPass are quiet during a lease, and lapsed after the lease', async () => {
+  test('inspectTurn and inspectPass reply quiet while a worker has the lease, and lapsed afterwards', async () => {
     const { store, makeOverdue, dueIn, lapseLease, conversation } = given.nothing();
     await acceptAndClaim(store, conversation, 't1');
     await claimPass(store, conversation);
@@ -122,7 +122,7 @@ export function describeSweepStore(given: Given): void {
     }
   });
 
-  test('inspectTurn is quiet for a waiting turn until its deadline', async () => {
+  test('inspectTurn replies quiet for a waiting turn until its deadline', async () => {
     const { store, makeOverdue, dueIn, passDeadline, conversation } = given.nothing();
     await waitForPass(store, conversation, 't1');
     await makeOverdue(conversation, 't', 1);
@@ -134,7 +134,7 @@ export function describeSweepStore(given: Given): void {
     expect(await store.recordWake({ kind: 'turn', conversation }, 'w')).toBe(true);
   });
 
-  test('inspectPass is quiet for a parked pass until the end of its parking', async () => {
+  test('inspectPass replies quiet for a pass that waits for its child jobs, until its deadline', async () => {
     const { store, endParking, conversation, lease } = await given.pass();
     await store.parkPass(lease, 'parent', 60_000);
     expect(await store.inspectPass(conversation)).toEqual({ status: 'quiet' });
@@ -154,7 +154,7 @@ export function describeSweepStore(given: Given): void {
     expect(await store.claimPass(conversation, 'o', 'w9', 'w')).toMatchObject({ pass: { attempt: 2 } });
   });
 
-  test('inspectTurn and inspectPass remove an entry without work or after an erase', async () => {
+  test('inspectTurn and inspectPass remove an entry if there is no work or the conversation was erased', async () => {
     const { store, makeOverdue, dueIn, markGone, conversation } = await given.log();
     for (const entry of ['t', 'p'] as const) await makeOverdue(conversation, entry, 1);
     expect(await store.inspectTurn(conversation)).toEqual({ status: 'quiet' });
@@ -166,7 +166,7 @@ export function describeSweepStore(given: Given): void {
     expect(await store.recordWake({ kind: 'turn', conversation }, 'w')).toBe(false);
   });
 
-  test('recordWake records the wake and leaves the entry where the sweep pushed it', async () => {
+  test('recordWake records the wake, and the entry keeps the due time that the sweep gave it', async () => {
     const { store, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     await pushOut(conversation, 't');
@@ -207,7 +207,7 @@ export function describeSweepStore(given: Given): void {
     expect(await store.claim(conversation, 'o2', 'w')).toMatchObject({ turn: { lease: { turn: 'b' } } });
   });
 
-  test('the claim of a scheduled turn reports its due time', async () => {
+  test('claiming a scheduled turn returns the time at which it was due', async () => {
     const { store, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 'now'));
     await store.accept(turnFor(conversation, 'later', { delayMs: 50 }));

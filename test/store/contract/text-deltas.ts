@@ -34,7 +34,7 @@ export function describeTextDeltas(name: string, open: () => TextHarness): void 
       ({ publisher: texts, listener: from } = open());
     });
 
-    test('text deltas reach all listeners of their conversation, in order and unchanged', async () => {
+    test('pieces of streamed text reach all listeners of their conversation, in order and unchanged', async () => {
       const [one, other] = [newConversation(), newConversation()];
       const [first, second, elsewhere] = [
         await hearFrom(from, one),
@@ -49,7 +49,7 @@ export function describeTextDeltas(name: string, open: () => TextHarness): void 
       expect(elsewhere.heard).toEqual([]);
     });
 
-    test('text deltas without a listener are dropped', async () => {
+    test('pieces of streamed text are dropped while they have no listener', async () => {
       const conversation = newConversation();
       await texts.publishText(conversation, delta('early'));
       // In a Cluster the text may still be in flight, and this wait covers that.
@@ -60,7 +60,7 @@ export function describeTextDeltas(name: string, open: () => TextHarness): void 
       expect(late.heard).toEqual([delta('late')]);
     });
 
-    test('text deltas reach the other listeners after one listener has left', async () => {
+    test('pieces of streamed text still reach the other listeners after one listener has left', async () => {
       const conversation = newConversation();
       const [gone, here] = [await hearFrom(from, conversation), await hearFrom(from, conversation)];
       gone.stop();
@@ -75,7 +75,7 @@ export function describeTextDeltas(name: string, open: () => TextHarness): void 
       expect([here.heard, again.heard]).toEqual([[delta('x')], [delta('y')]]);
     });
 
-    test('text deltas arrive in the order of the calls, even if the caller awaits none of them', async () => {
+    test('pieces of streamed text arrive in the order in which they were published, even if the caller awaits no call', async () => {
       const conversation = newConversation();
       const here = await hearFrom(from, conversation);
       const told = Array.from({ length: 200 }, (_, index) => delta(`${index}`, index));

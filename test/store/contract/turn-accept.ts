@@ -5,7 +5,7 @@ import type { Given } from './fixture.ts';
 const HOUR_MS = 3_600_000;
 
 export function describeAccept(given: Given): void {
-  test('the first turn of an empty mailbox needs a wake, and the turns behind it need none', async () => {
+  test('the first turn in an empty mailbox needs a wake in the queue, and later turns need none', async () => {
     const { store, observe, conversation } = given.nothing();
     const accepted = { status: 'accepted', state: 'queued' };
     expect(await store.accept(turnFor(conversation, 't1'))).toEqual({ ...accepted, needsWake: true });
@@ -14,7 +14,7 @@ export function describeAccept(given: Given): void {
     expect([shape.mailbox, shape.wake, shape.ready]).toEqual([['t1', 't2'], 'wake-t1', ['t']]);
   });
 
-  test('a repeated accept is known, and still needs the wake of the first reply', async () => {
+  test('a repeated accept replies known, and still asks the caller to add the wake of the first call', async () => {
     const { store, observe, conversation } = given.nothing();
     const request = turnFor(conversation, 't1');
     await store.accept(request);
@@ -24,7 +24,7 @@ export function describeAccept(given: Given): void {
     expect((await observe(conversation)).shape).toEqual(before.shape);
   });
 
-  test('a repeated accept gets the present state of its turn', async () => {
+  test('a repeated accept returns the present state of the turn', async () => {
     const { store, conversation } = given.nothing();
     const request = turnFor(conversation, 't1');
     await store.accept(request);

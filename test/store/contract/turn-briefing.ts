@@ -36,7 +36,7 @@ export function describeBriefing(given: Given): void {
     expect(await store.readBriefing(conversation, 't1')).toStrictEqual({ system: 'You help\nu1.' });
   });
 
-  test('the system prompt of the next turn replaces the prompt of the last turn', async () => {
+  test('keepSystem of the next turn replaces the system prompt that the last turn stored', async () => {
     const { store, conversation, claimed: first } = await given.running();
     await store.keepSystem(first.lease, 'one');
     await store.accept(turnFor(conversation, 't2'));
@@ -48,7 +48,7 @@ export function describeBriefing(given: Given): void {
     expect(await store.keepSystem(first.lease, 'one')).toStrictEqual({ status: 'fenced' });
   });
 
-  test('keepSystem keeps an empty system prompt', async () => {
+  test('keepSystem stores an empty system prompt', async () => {
     const { store, conversation, lease } = await given.running();
     expect(await store.keepSystem(lease, '')).toStrictEqual({ status: 'kept', system: '' });
     expect(await store.readBriefing(conversation, 't1')).toStrictEqual({ system: '' });

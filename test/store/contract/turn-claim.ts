@@ -6,20 +6,20 @@ import { acceptAndClaim, callsStep, claimHead, resultStep, textStep, turnFor } f
 import type { Given } from './fixture.ts';
 
 export function describeClaim(given: Given): void {
-  test('claim replies empty for an empty mailbox and removes its entry', async () => {
+  test('a claim of an empty mailbox replies empty and removes the sweeper’s entry', async () => {
     const { store, observe, conversation } = given.nothing();
     expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'empty' });
     expect((await observe(conversation)).shape.ready).toEqual([]);
   });
 
-  test('claim replies gone for an erased conversation', async () => {
+  test('a claim in an erased conversation replies gone', async () => {
     const { store, markGone, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     await markGone(conversation);
     expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'gone' });
   });
 
-  test('claim hands out the head of the mailbox and appends its user message once', async () => {
+  test('a claim returns the first turn of the mailbox and appends its user message to the log once', async () => {
     const { store, observe, lapseLease, conversation } = given.nothing();
     const request = turnFor(conversation, 't1');
     const claimed = await acceptAndClaim(store, conversation, 't1');
@@ -46,7 +46,7 @@ export function describeClaim(given: Given): void {
     expect(second).toMatchObject({ attempt: 2, inputSeq: 1, conversation: { head: 1 } });
   });
 
-  test('isFirstClaim marks the first claim since the turn was accepted or last suspended', async () => {
+  test('isFirstClaim is true only for the first claim after a turn was accepted or last suspended', async () => {
     const {
       store,
       conversation,
@@ -68,7 +68,7 @@ export function describeClaim(given: Given): void {
     expect(settled).toMatchObject({ next: { isFirstClaim: true } });
   });
 
-  test('claim is refused while another owner has the lease', async () => {
+  test('a claim is refused while another worker has the lease', async () => {
     const { store, observe, conversation } = given.nothing();
     await acceptAndClaim(store, conversation, 't1');
     const before = await observe(conversation);
@@ -97,7 +97,7 @@ export function describeClaim(given: Given): void {
     expect(await store.settle(first.lease, { state: 'completed', answerSeq: 1 }, 'w')).toEqual(fenced);
   });
 
-  test('a claim by the same owner after a suspension fences its former lease', async () => {
+  test('if the same owner claims a turn again after a suspension, its former lease is fenced', async () => {
     const { store, passDeadline, conversation, lease } = await given.running();
     await store.suspend(lease, { for: 'retry', step: 's', waitMs: 60_000, calls: [] });
     await passDeadline(conversation, 't1');
@@ -105,7 +105,7 @@ export function describeClaim(given: Given): void {
     expect(await store.heartbeat(lease)).toEqual({ status: 'fenced' });
   });
 
-  test('a lease covers the head turn, not the turn behind it', async () => {
+  test('a lease of the first turn in the mailbox does not allow writes for the next turn', async () => {
     const { store, conversation } = given.nothing();
     for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
     const { lease } = await claimHead(store, conversation);
@@ -114,7 +114,7 @@ export function describeClaim(given: Given): void {
     expect(await store.settle(other, { state: 'completed', answerSeq: 1 }, 'w')).toEqual({ status: 'fenced' });
   });
 
-  test('the next claim of a turn gets the recorded steps and open calls', async () => {
+  test('the next claim of a turn returns its recorded steps and its tool calls without results', async () => {
     const { store, lapseLease, conversation, lease } = await given.running();
     await store.recordStep(lease, callsStep('model.1', 1, 1));
     await store.startSteps(lease, ['tool:c2_0']);
@@ -125,7 +125,7 @@ export function describeClaim(given: Given): void {
     expect(state.openCalls).toEqual([{ id: 'c2_0', providerId: 'call_c2_0' }]);
   });
 
-  test('a claim answers the calls that a caller’s own loop left open, before the user message of the turn', async () => {
+  test('a claim appends results for tool calls that the caller’s own model loop left unanswered, before the user message of the turn', async () => {
     const { store, observe, conversation } = given.nothing();
     const { messages, opens } = callsStep('', 0, 1);
     await store.append({ ...appendOf(conversation, 0, 0), messages, opens });
@@ -162,7 +162,7 @@ export function describeClaim(given: Given): void {
     expect(await claimHead(store, conversation)).toMatchObject({ lease: { turn: 'good' }, attempt: 1 });
   });
 
-  test('a poison turn without a turn behind it needs no wake', async () => {
+  test('settling a poison turn asks for no wake if the mailbox has no other turn', async () => {
     const { store, observe, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 'bad'));
     await given.killOwners(conversation);
@@ -173,7 +173,7 @@ export function describeClaim(given: Given): void {
     expect((await observe(conversation)).shape.ready).toEqual([]);
   });
 
-  test('the open calls of a poison turn get error results', async () => {
+  test('the tool calls without results of a poison turn get error results', async () => {
     const { store, observe, conversation } = given.nothing();
     const { lease } = await acceptAndClaim(store, conversation, 'bad');
     await store.recordStep(lease, callsStep('model.1', 1, 2));
@@ -185,7 +185,7 @@ export function describeClaim(given: Given): void {
     expect(openCalls).toEqual({});
   });
 
-  test('a recorded step resets the attempts to 1, because its worker may still die', async () => {
+  test('recording a step resets the attempts of a turn to 1, because its worker may still die', async () => {
     const { store, lapseLease, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     const { lease: first } = await claimHead(store, conversation);

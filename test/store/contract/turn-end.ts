@@ -34,7 +34,7 @@ export function describeEnd(given: Given): void {
     expect(shape.log).toHaveLength(6);
   });
 
-  test('the time of a settlement is never before the last settlement or the acceptance of the turn', async () => {
+  test('settledAt of a turn is never before its acceptance or before the last settlement in the conversation', async () => {
     const { store, turnClockBack, conversation } = given.nothing();
     const settled = { state: 'completed', answerSeq: 1 } as const;
     for (const turn of ['t1', 't2', 't3']) await store.accept(turnFor(conversation, turn));
@@ -62,7 +62,7 @@ export function describeEnd(given: Given): void {
     expect((await observe(conversation)).shape).toEqual(before.shape);
   });
 
-  test('settle without a wake claims the next turn in the same write, also if repeated', async () => {
+  test('settle without a wake also claims the next turn in the same script, and a repeated call returns the same claim', async () => {
     const { store, observe, conversation } = given.nothing();
     for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
     const { lease } = await claimHead(store, conversation);
@@ -105,7 +105,7 @@ export function describeEnd(given: Given): void {
     expect(times.epoch).toBeGreaterThan(lease.epoch);
   });
 
-  test('a settled turn loses its answers, suspensions and wait, and keeps its steps', async () => {
+  test('settling a turn removes its stored answers, suspensions and wait, and keeps its steps', async () => {
     const { store, observe, conversation, lease } = await given.running();
     await store.recordStep(lease, callsStep('model.1', 1, 1));
     await store.suspend(lease, { for: 'tools', step: 's', waitMs: 60_000, calls: toWaitFor(['c2_0']) });
@@ -135,7 +135,7 @@ export function describeEnd(given: Given): void {
     expect(await store.heartbeat(lease)).toEqual({ status: 'held' });
   });
 
-  test('cancel of a queued head wakes the next turn', async () => {
+  test('cancel of the first queued turn wakes the next turn', async () => {
     const { store, observe, conversation } = given.nothing();
     for (const turn of ['t1', 't2']) await store.accept(turnFor(conversation, turn));
     expect(await store.cancel(conversation, 't1', 'w')).toEqual({ status: 'canceled', wake: 'w' });

@@ -42,7 +42,7 @@ export function describeOpenTurns(given: Given): void {
     });
   });
 
-  test('listOpen reports the wait of the head until the turn continues', async () => {
+  test('listOpen reports what the first turn of the mailbox waits for, until that turn continues', async () => {
     const { store, conversation, lease } = await given.running();
     await store.suspend(lease, {
       for: 'approval',
@@ -74,7 +74,7 @@ export function describeOpenTurns(given: Given): void {
     expect(running).not.toHaveProperty('waiting');
   });
 
-  test('listOpen lists at most `limit` turns and counts all', async () => {
+  test('listOpen returns at most `limit` turns, and the count of all unsettled turns', async () => {
     const { store, conversation } = given.nothing();
     for (const turn of ['t1', 't2', 't3']) await store.accept(turnFor(conversation, turn));
     for (const turn of ['s1', 's2']) await store.accept(turnFor(conversation, turn, { delayMs: 60_000 }));
@@ -87,7 +87,7 @@ export function describeOpenTurns(given: Given): void {
     expect(statesOf(four)).toEqual(['t1 queued', 't2 queued', 't3 queued', 's1 scheduled']);
   });
 
-  test('listOpen lists no turn of a conversation whose id has the same beginning', async () => {
+  test('listOpen lists no turn of another conversation whose id starts with the same text', async () => {
     const { store, conversation } = given.nothing();
     const others = [
       { ...conversation, id: `${conversation.id}.x` },

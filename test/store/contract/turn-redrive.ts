@@ -13,7 +13,7 @@ export function describeRedrive(given: Given): void {
     await store.settle(lease, { state: 'failed', failure: { ...FAILURE, code } }, `w-${turn}`);
   }
 
-  test('a re-drive appends a new turn to the mailbox, and each turn names the other', async () => {
+  test('re-driving a failed turn appends a new turn to the mailbox, and each of the two records the id of the other', async () => {
     const { store, conversation } = given.nothing();
     await fail(conversation, 't1');
     await store.accept(turnFor(conversation, 't2'));
@@ -29,7 +29,7 @@ export function describeRedrive(given: Given): void {
     expect(await store.readTurn(conversation, 'again')).toMatchObject({ redriveOf: 't1' });
   });
 
-  test('a repeated re-drive is known in any state', async () => {
+  test('a repeated re-drive replies known, whatever the state of the new turn', async () => {
     const { store, observe, conversation } = given.nothing();
     await fail(conversation, 't1');
     const again = turnFor(conversation, 'again', { redriveOf: 't1' });
@@ -93,7 +93,7 @@ export function describeRedrive(given: Given): void {
     expect(await store.listFailed({ ...query, tenant: 'nobody' })).toEqual([]);
   });
 
-  test('listFailed names the turn of a re-drive, and forgets the turns of an erased conversation', async () => {
+  test('listFailed returns the new turn id of a re-driven turn, and lists no turn of an erased conversation', async () => {
     const { store, markGone } = given.harness();
     const conversation = newTenant();
     const query = { since: 0, tenant: conversation.tenant, limit: 10 };

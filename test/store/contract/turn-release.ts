@@ -19,7 +19,7 @@ export function describeRelease(given: Given): void {
     return lease;
   }
 
-  test('release ends the lease, counts no attempt, and makes the turn due at once', async () => {
+  test('release ends the lease, makes the turn due at once, and does not count the claim as an attempt', async () => {
     const { store, observe, conversation, lease } = await given.running();
     expect(await store.release(lease, 'back')).toEqual({ status: 'released' });
     const { shape, times } = await observe(conversation);
@@ -37,7 +37,7 @@ export function describeRelease(given: Given): void {
     expect((await observe(conversation)).shape).toEqual(shape);
   });
 
-  test('an owner that released its turn is fenced', async () => {
+  test('writes of a worker that has released its turn are fenced', async () => {
     const { store, lease } = await given.running();
     await store.release(lease, 'back');
     expect(await store.recordStep(lease, textStep('s', 1))).toEqual({ status: 'fenced' });
@@ -45,7 +45,7 @@ export function describeRelease(given: Given): void {
     expect(await store.settle(lease, { state: 'completed', answerSeq: 1 }, 'w')).toEqual({ status: 'fenced' });
   });
 
-  test('release is refused to an owner that has lost the turn', async () => {
+  test('release is refused to a worker that has lost the turn', async () => {
     const { store, lapseLease, observe, conversation, lease } = await given.running();
     await lapseLease('turn', conversation);
     await claimHead(store, conversation);
@@ -56,7 +56,7 @@ export function describeRelease(given: Given): void {
     expect(await store.release(lease, 'back')).toEqual({ status: 'canceled' });
   });
 
-  test('release keeps the count of deaths before its claim', async () => {
+  test('release does not reset the count of earlier claims whose workers died', async () => {
     const { store, lapseLease, conversation } = given.nothing();
     await acceptAndClaim(store, conversation, 't1');
     for (let stops = 0; stops < 3; stops += 1) {
@@ -68,7 +68,7 @@ export function describeRelease(given: Given): void {
     expect(await claimHead(store, conversation)).toMatchObject({ attempt: 2 });
   });
 
-  test('a turn that is released four times is not poison', async () => {
+  test('a turn that workers released four times is not settled as poison', async () => {
     const { store, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     for (let stops = 0; stops <= TURN_LIMITS.maxAttempts; stops += 1) {
@@ -79,7 +79,7 @@ export function describeRelease(given: Given): void {
     }
   });
 
-  test('a last attempt that dies beside other turns is repeated', async () => {
+  test('if the worker of the last attempt dies while it runs other turns too, the turn is tried again', async () => {
     const { store, lapseLease, conversation } = given.nothing();
     await claimLast(conversation);
     await lapseLease('turn', conversation);
@@ -88,7 +88,7 @@ export function describeRelease(given: Given): void {
     expect(await claimHead(store, conversation)).toMatchObject({ attempt: TURN_LIMITS.maxAttempts });
   });
 
-  test('a last attempt that dies alone settles the turn as poison', async () => {
+  test('if the worker of the last attempt dies while it runs only this turn, the turn is settled as poison', async () => {
     const { store, lapseLease, conversation } = given.nothing();
     const lease = await claimLast(conversation);
     expect(await store.startAlone(lease)).toEqual({ status: 'recorded' });
@@ -97,7 +97,7 @@ export function describeRelease(given: Given): void {
     expect(await store.claim(conversation, 'o', 'w')).toEqual({ status: 'poison', turn: 'bad' });
   });
 
-  test('startAlone counts for its own claim, not for a later claim', async () => {
+  test('startAlone applies only to the claim under which it was called, not to a later claim', async () => {
     const { store, lapseLease, conversation } = given.nothing();
     const lease = await claimLast(conversation);
     await store.startAlone(lease);
@@ -107,7 +107,7 @@ export function describeRelease(given: Given): void {
     expect(await claimHead(store, conversation)).toMatchObject({ attempt: TURN_LIMITS.maxAttempts });
   });
 
-  test('startAlone is refused to an owner that has lost the turn', async () => {
+  test('startAlone is refused to a worker that has lost the turn', async () => {
     const { store, lapseLease, conversation } = given.nothing();
     const lease = await claimLast(conversation);
     await lapseLease('turn', conversation);
@@ -115,7 +115,7 @@ export function describeRelease(given: Given): void {
     expect(await store.startAlone(lease)).toEqual({ status: 'fenced' });
   });
 
-  test('a turn that records a step while it runs alone gets two more attempts', async () => {
+  test('a turn that records a step while its worker runs nothing else gets two more attempts', async () => {
     const { store, lapseLease, conversation } = given.nothing();
     const lease = await claimLast(conversation);
     await store.startAlone(lease);

@@ -19,7 +19,7 @@ export function describeSteps(given: Given): void {
     expect((await observe(conversation)).shape).toEqual(after.shape);
   });
 
-  test('recordStep appends its messages once, also if repeated', async () => {
+  test('recordStep appends the messages of a step once, even if the call is repeated', async () => {
     const { store, observe, conversation, lease } = await given.running();
     const step = callsStep('model.1', 1);
     const recorded = await store.recordStep(lease, step);
@@ -58,14 +58,14 @@ export function describeSteps(given: Given): void {
     expect(steps?.['none']).toEqual({ status: 'done' });
   });
 
-  test('recordStep over another head than expected is fenced and writes nothing', async () => {
+  test('recordStep is fenced and writes nothing if the log has another length than the worker expects', async () => {
     const { store, observe, conversation, lease } = await given.running();
     const before = await observe(conversation);
     expect(await store.recordStep(lease, callsStep('model.1', 7))).toEqual({ status: 'fenced' });
     expect((await observe(conversation)).shape).toEqual(before.shape);
   });
 
-  test('recordStep extends the lease and moves the entry with it', async () => {
+  test('recordStep extends the lease, and the sweeper checks the turn only after the new end of the lease', async () => {
     const { store, observe, lapseLease, conversation, lease } = await given.running();
     await lapseLease('turn', conversation);
     await store.recordStep(lease, textStep('s', 1));
@@ -74,7 +74,7 @@ export function describeSteps(given: Given): void {
     expect(times.ready['t']).toBe(times.lease);
   });
 
-  test('recordStep adds up usage, and keeps the anchor and the whole texts', async () => {
+  test('recordStep adds up token usage, and stores the provider’s size count and the full texts of clipped results', async () => {
     const { store, observe, conversation, lease } = await given.running();
     const usage = { inputTokens: 100, outputTokens: 7 };
     await store.recordStep(lease, {
@@ -99,7 +99,7 @@ export function describeSteps(given: Given): void {
     expect(headTotal.tokens - (anchor?.total.tokens ?? 0), 'what came after the anchor').toBe('answer'.length + 4);
   });
 
-  test('recordStep keeps the newest version that a model answered', async () => {
+  test('recordStep stores the number of the newest context version that a model answered', async () => {
     const { store } = given.harness();
     const { lease, conversation } = await acceptAndClaim(store, newConversation(), 't1');
     expect(conversation).not.toHaveProperty('answeredVersion');
@@ -113,7 +113,7 @@ export function describeSteps(given: Given): void {
     expect(tool).toMatchObject({ status: 'recorded', conversation: { answeredVersion: 3 } });
   });
 
-  test('an anchor without a fingerprint is read back without a fingerprint', async () => {
+  test('a size counted by the provider that was stored without a fingerprint is read back without one', async () => {
     const { store } = given.harness();
     const { lease } = await acceptAndClaim(store, newConversation(), 't1');
     const reply = await store.recordStep(lease, { ...textStep('s1', 1), anchor: { tokens: 107, version: 0 } });
@@ -122,7 +122,7 @@ export function describeSteps(given: Given): void {
     expect(reply.conversation.size.anchor).toHaveProperty('isWhole', true);
   });
 
-  test('an answer that was cut off is marked in its step and in its turn', async () => {
+  test('an answer that the model did not complete is marked as incomplete in its step and in its turn', async () => {
     const { store, observe, lapseLease, conversation, lease } = await given.running();
     await store.recordStep(lease, { ...textStep('s1', 1, 'Half an ans'), end: 'cut_off' });
     await store.recordStep(lease, textStep('s2', 2));
@@ -136,7 +136,7 @@ export function describeSteps(given: Given): void {
     expect((await observe(conversation)).shape.turns['t1']).toMatchObject({ state: 'completed', answerSeq: 2 });
   });
 
-  test('JSON in a message is read back byte for byte', async () => {
+  test('JSON inside a message is read back from the log byte for byte', async () => {
     const { store, conversation, lease } = await given.running();
     const content = '{"empty":[],"object":{},"big":12345678901234567890,"text":"a\\nb ü 🙂 \\u0000"}';
     await store.recordStep(lease, textStep('s', 1, content));
@@ -156,7 +156,7 @@ export function describeSteps(given: Given): void {
     expect((await observe(conversation)).shape.log).toHaveLength(201);
   });
 
-  test('heartbeat extends the lease and moves the entry with it', async () => {
+  test('heartbeat extends the lease, and the sweeper checks the turn only after the new end of the lease', async () => {
     const { store, observe, lapseLease, conversation, lease } = await given.running();
     await lapseLease('turn', conversation);
     expect(await store.heartbeat(lease)).toEqual({ status: 'held' });
@@ -167,7 +167,7 @@ export function describeSteps(given: Given): void {
     expect((await observe(conversation)).shape).toEqual(shape);
   });
 
-  test('the owner of a turn of an erased conversation gets gone', async () => {
+  test('writes of a worker get the reply gone after its conversation was erased', async () => {
     const { store, markGone, conversation, lease } = await given.running();
     await markGone(conversation);
     const gone = { status: 'gone' };

@@ -9,7 +9,7 @@ const FIRST_RUN = '00-0af7651916cd43dd8448eb211c80319c-00f067aa0ba902b7-01';
 export function describeTraces(given: Given): void {
   const wait: WaitRequest = { for: 'retry', step: 'model-1', waitMs: 0, calls: [] };
 
-  test('every claim gets the span of the caller, and readers do not', async () => {
+  test('every claim of a turn returns the trace span of the caller, and reads of the turn do not', async () => {
     const { store, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1', { askedIn: ASKED_IN }));
     const first = await claimHead(store, conversation);
@@ -19,7 +19,7 @@ export function describeTraces(given: Given): void {
     expect(JSON.stringify(await store.readTurn(conversation, 't1'))).not.toContain(ASKED_IN);
   });
 
-  test('a turn that is claimed by the settlement before it gets the span of its caller', async () => {
+  test('the settlement that claims the next turn returns the trace span of that turn’s caller', async () => {
     const { store, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     await store.accept(turnFor(conversation, 't2', { askedIn: ASKED_IN }));
@@ -29,7 +29,7 @@ export function describeTraces(given: Given): void {
     expect(settled).toMatchObject({ next: { askedIn: ASKED_IN } });
   });
 
-  test('the span of a suspension is reported to the next claim only', async () => {
+  test('only the next claim of a turn returns the trace span that ended at its suspension', async () => {
     const { store, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     const first = await claimHead(store, conversation);

@@ -44,7 +44,7 @@ export function describeWaits(given: Given): void {
     return { conversation, lease, wait, waiting };
   }
 
-  test('suspend ends the lease and keeps the turn at the head, unclaimed until its deadline', async () => {
+  test('suspend ends the lease, and the turn stays first in the mailbox and cannot be claimed before its deadline', async () => {
     const { store, observe } = given.harness();
     const { conversation, lease, waiting } = await waitForTools();
     await store.accept(turnFor(conversation, 't2'));
@@ -57,7 +57,7 @@ export function describeWaits(given: Given): void {
     expect(await store.heartbeat(lease), 'its owner has left').toEqual({ status: 'fenced' });
   });
 
-  test('the deadline of a wait follows from the clock of the store', async () => {
+  test('the deadline of a suspended turn is computed from the clock of the store', async () => {
     const { store, observe, conversation, lease } = await given.running();
     const before = (await observe(conversation)).times.now;
     await store.suspend(lease, waitFor('retry'));
@@ -67,7 +67,7 @@ export function describeWaits(given: Given): void {
     expect(waiting?.until).toBeLessThanOrEqual(after + DAY_MS);
   });
 
-  test('a claim before the deadline moves the entry back to the deadline', async () => {
+  test('a claim of a waiting turn before its deadline makes the turn due again at the deadline', async () => {
     const { store, observe, makeOverdue } = given.harness();
     const { conversation, waiting } = await waitForTools();
     await makeOverdue(conversation, 't', -60_000);
@@ -76,7 +76,7 @@ export function describeWaits(given: Given): void {
     expect((await observe(conversation)).times.ready['t']).toBe(waiting.until);
   });
 
-  test('a wait after a fulfilled wait starts unfulfilled', async () => {
+  test('the next wait of a turn starts unfulfilled after an earlier wait was fulfilled', async () => {
     const { store } = given.harness();
     const { conversation } = await waitForTools();
     await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w' });
@@ -85,7 +85,7 @@ export function describeWaits(given: Given): void {
     expect(await store.claim(conversation, 'o', 'w')).toMatchObject({ status: 'waiting' });
   });
 
-  test('a repeated suspend changes nothing, and is fenced after the next claim', async () => {
+  test('a repeated suspend writes nothing, and is fenced after the next claim of the turn', async () => {
     const { store, observe, passDeadline } = given.harness();
     const { conversation, lease, wait, waiting } = await waitForTools();
     const before = await observe(conversation);
@@ -97,7 +97,7 @@ export function describeWaits(given: Given): void {
     expect(await store.suspend(lease, wait)).toEqual({ status: 'fenced' });
   });
 
-  test('a suspension counts no attempt, so a turn with four rate limits is not poison', async () => {
+  test('a suspension does not count as an attempt, so four rate limits do not settle the turn as poison', async () => {
     const { store, passDeadline, conversation } = given.nothing();
     await store.accept(turnFor(conversation, 't1'));
     for (let count = 0; count < TURN_LIMITS.maxAttempts + 1; count += 1) {
@@ -135,7 +135,7 @@ export function describeWaits(given: Given): void {
     return waiting;
   }
 
-  test('a turn continues at the earliest deadline of its calls', async () => {
+  test('a waiting turn continues at the earliest deadline of the calls that it waits for', async () => {
     const { store, observe } = given.harness();
     const { conversation, waiting } = await waitForTwo();
     const { since, until } = waiting;
@@ -154,7 +154,7 @@ export function describeWaits(given: Given): void {
     expect((await observe(conversation)).times.ready['t']).toBe(next);
   });
 
-  test('a call keeps its deadline if the turn is suspended again for that call', async () => {
+  test('a tool call keeps its deadline if the turn is suspended for the same call again', async () => {
     const { store, passDeadline } = given.harness();
     const { conversation, wait, waiting } = await waitForTwo();
     await passDeadline(conversation, 't1');
@@ -167,7 +167,7 @@ export function describeWaits(given: Given): void {
     expect(await readWaiting(conversation)).toMatchObject({ until, calls: [{ id: 'c2_1', until }] });
   });
 
-  test('an answer is accepted while a worker answers another call that is overdue', async () => {
+  test('an answer to a tool call is accepted while a worker answers another call that is overdue', async () => {
     const { store, passDeadline } = given.harness();
     const { conversation, wait } = await waitForTwo();
     await passDeadline(conversation, 't1');
@@ -183,7 +183,7 @@ export function describeWaits(given: Given): void {
     expect([...answers.keys()]).toEqual(['c2_1']);
   });
 
-  test('an answer is accepted after a worker released the turn past the deadline of another call', async () => {
+  test('an answer to a tool call is accepted after the deadline of another call, if a worker claimed and released the turn', async () => {
     const { store, passDeadline } = given.harness();
     const { conversation, wait } = await waitForTwo();
     await passDeadline(conversation, 't1');
@@ -198,7 +198,7 @@ export function describeWaits(given: Given): void {
     expect((await claimHead(store, conversation)).waited).toMatchObject({ isFulfilled: true });
   });
 
-  test('waits for answers do not count as suspensions, so 25 deadlines may pass', async () => {
+  test('waits for tool results do not count against the limit of suspensions, so a turn may wait 25 times', async () => {
     const { store, passDeadline } = given.harness();
     const { conversation, wait } = await waitForTwo();
     for (let count = 0; count < TURN_LIMITS.maxSuspensions + 5; count += 1) {
@@ -208,7 +208,7 @@ export function describeWaits(given: Given): void {
     }
   });
 
-  test('one event per wait reports the calls and their deadlines', async () => {
+  test('each wait of a turn emits one event with the calls and their deadlines', async () => {
     const { store, observe, passDeadline } = given.harness();
     const { conversation, lease, wait } = await waitForTools([60_000, DAY_MS]);
     await store.suspend(lease, wait);
@@ -222,7 +222,7 @@ export function describeWaits(given: Given): void {
     expect((await observe(conversation)).shape.events.slice(1)).toEqual([told('c2_1')]);
   });
 
-  test('a wait whose answers came before it emits no event', async () => {
+  test('a wait emits no event if all answers arrived before it', async () => {
     const { store, observe, passDeadline } = given.harness();
     const { conversation, wait } = await waitForTools();
     await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0']), wake: 'w' });
@@ -232,7 +232,7 @@ export function describeWaits(given: Given): void {
     expect((await observe(conversation)).shape.events).toHaveLength(1);
   });
 
-  test('a claim past the deadline reports an unfulfilled wait, also if repeated', async () => {
+  test('a claim after the deadline returns the wait as unfulfilled, also when the claim is repeated', async () => {
     const { store, passDeadline } = given.harness();
     const { conversation } = await waitForTools();
     await passDeadline(conversation, 't1');
@@ -250,7 +250,7 @@ export function describeWaits(given: Given): void {
     expect(await store.answerTurn(late), 'too late').toEqual({ status: 'not_waiting', call: 'c2_0' });
   });
 
-  test('a wait stays for the next worker until each of its calls has a result', async () => {
+  test('the next worker still gets the wait of a turn until each awaited call has a result', async () => {
     const { store, passDeadline, lapseLease, conversation, claimed: first } = await given.running();
     await store.recordStep(first.lease, callsStep('model.1', 1, 2));
     await store.suspend(first.lease, waitFor('approval', ['c2_0', 'c2_1'], 'tool:c2_0'));
@@ -268,7 +268,7 @@ export function describeWaits(given: Given): void {
     expect((await claimHead(store, conversation)).waited).toBeUndefined();
   });
 
-  test('the last answer fulfils the wait and wakes the turn', async () => {
+  test('the answer to the last awaited call fulfils the wait and wakes the turn', async () => {
     const { store, observe } = given.harness();
     const { conversation } = await waitForTools();
     const first = { conversation, turn: 't1', answers: bring(['c2_1']), wake: 'w1' };
@@ -289,7 +289,7 @@ export function describeWaits(given: Given): void {
     expect(await store.answerTurn(second), 'after the claim: no wake any more').toEqual({ status: 'answered' });
   });
 
-  test('repeated answers are known after the turn continued, waits again or is settled', async () => {
+  test('repeated answers get the same reply after the turn has continued, waits again or is settled', async () => {
     const { store, observe } = given.harness();
     const { conversation } = await waitForTools();
     const known = { conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w1' };
@@ -318,7 +318,7 @@ export function describeWaits(given: Given): void {
     await check();
   });
 
-  test('the first answer to a call stays', async () => {
+  test('the first answer to a tool call stays, even if another answer follows', async () => {
     const { store } = given.harness();
     const { conversation } = await waitForTools();
     await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0'], 'tools', () => '1'), wake: 'w' });
@@ -331,7 +331,7 @@ export function describeWaits(given: Given): void {
     expect((await claimHead(store, conversation)).answers.get('c2_0')).toBe('1');
   });
 
-  test('an answer to a call that the turn does not wait for is refused', async () => {
+  test('answerTurn refuses an answer to a call that the turn does not wait for', async () => {
     const { store, observe } = given.harness();
     const { conversation } = await waitForTools();
     const stranger = { conversation, turn: 't1', answers: bring(['c9_0']), wake: 'w' };
@@ -339,7 +339,7 @@ export function describeWaits(given: Given): void {
     expect((await observe(conversation)).shape.turns['t1']?.answers).toEqual({});
   });
 
-  test('no answer is kept if the turn does not wait for one of the calls', async () => {
+  test('answerTurn stores none of several answers if the turn does not wait for one of the calls', async () => {
     const { store, observe } = given.harness();
     const { conversation } = await waitForTools();
     const before = await observe(conversation);
@@ -353,7 +353,7 @@ export function describeWaits(given: Given): void {
     expect((await observe(conversation)).shape).toEqual(before.shape);
   });
 
-  test('an answer is accepted beside an answer that an earlier wait accepted', async () => {
+  test('answerTurn accepts an answer together with one that was accepted during an earlier wait', async () => {
     const { store } = given.harness();
     const { conversation } = await waitForTools();
     await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w' });
@@ -369,7 +369,7 @@ export function describeWaits(given: Given): void {
   });
 
   test.each(['tools', 'approval'] as const)(
-    'a turn that waits for %s refuses answers of the other kind, and keeps none',
+    'a turn that waits for %s refuses answers of another kind, and stores none of them',
     async (kind) => {
       const { store, observe, conversation, lease } = await given.running();
       await store.recordStep(lease, callsStep('model.1', 1, 2));
@@ -400,7 +400,7 @@ export function describeWaits(given: Given): void {
     expect(await store.answerTurn(request)).toEqual({ status: 'not_waiting', call: 'c1_0' });
   });
 
-  test('a wait for calls whose answers exist is fulfilled at once', async () => {
+  test('a wait is fulfilled at once if all its calls were answered before', async () => {
     const { store } = given.harness();
     const { conversation } = await waitForTools();
     await store.answerTurn({ conversation, turn: 't1', answers: bring(['c2_0', 'c2_1']), wake: 'w' });
@@ -432,7 +432,7 @@ export function describeWaits(given: Given): void {
   ];
 
   test.each(ENDINGS)(
-    'an accepted answer is in the log of a turn that ends as %s, beside the error for the other call',
+    'if a turn ends as %s before it used an accepted answer, the log has that answer, and an error result for the other call',
     async (_, end) => {
       const { store, observe } = given.harness();
       const suspended = await waitForTools();
@@ -455,7 +455,7 @@ export function describeWaits(given: Given): void {
     },
   );
 
-  test('an accepted decision is in the log of a turn that is canceled before it used the decision', async () => {
+  test('if a turn is canceled before it used an accepted approval decision, the log has that decision', async () => {
     const { store, observe, conversation, lease } = await given.running();
     await store.recordStep(lease, callsStep('model.1', 1, 1));
     await store.suspend(lease, waitFor('approval', ['c2_0']));

@@ -58,7 +58,7 @@ export function describeVersionCommit(given: Given): void {
     expect(await events(conversation)).toHaveLength(4);
   });
 
-  test('commitVersion over another live version writes nothing, and the pass continues', async () => {
+  test('commitVersion writes nothing if the live version is not the expected one, and the pass continues', async () => {
     const { store, events, conversation } = await given.log();
     await commitNext(conversation, commitOf(0, 2));
     const { lease } = await claimPass(store, conversation);
@@ -69,7 +69,7 @@ export function describeVersionCommit(given: Given): void {
     expect(await store.commitVersion(lease, commitOf(1, 4))).toEqual({ status: 'ended' });
   });
 
-  test('commitVersion refuses a version number that leaves a gap', async () => {
+  test('commitVersion refuses a version whose number is not the next one', async () => {
     const { store, lease } = await given.pass();
     const commit = commitOf(0, 4);
     const gap = { ...commit, version: { ...commit.version, number: 3 } };
@@ -95,7 +95,7 @@ export function describeVersionCommit(given: Given): void {
     expect((await store.listVersions(conversation)).map(({ number }) => number)).toEqual([6]);
   });
 
-  test('a later commit cannot change a text that a version shows', async () => {
+  test('commitVersion cannot change a text that an earlier kept version shows', async () => {
     const { store, conversation } = await given.log();
     const first = commitOf(0, 4);
     await commitNext(conversation, first);
@@ -120,7 +120,7 @@ export function describeVersionCommit(given: Given): void {
     expect(source?.entries.map(({ seq }) => seq)).toEqual([5, 6, 7, 8, 9, 10, 11]);
   });
 
-  test('an old version at an old head renders byte for byte as before', async () => {
+  test('a context read at an old version and an old log end is byte for byte the same as before', async () => {
     const { store, conversation } = await given.log();
     await commitNext(conversation, commitOf(0, 4));
     const start = JSON.stringify(await store.readContext(conversation, { version: 0, head: 6 }));
@@ -134,7 +134,7 @@ export function describeVersionCommit(given: Given): void {
     expect([live?.version.number, live?.head, live?.entries.length]).toEqual([2, 30, 6]);
   });
 
-  test('readContext refuses a head that the version cannot have', async () => {
+  test('readContext refuses a log end before the last message that the version covers', async () => {
     const { store, conversation } = await given.log();
     await commitNext(conversation, commitOf(0, 4));
     const refused = { code: 'invalid_input', field: 'head' };

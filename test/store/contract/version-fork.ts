@@ -61,7 +61,7 @@ export function describeVersionFork(given: Given): void {
     expect((await events(fork)).map(({ cause }) => cause)).toEqual(['fork']);
   });
 
-  test('a fork accepts no other write before its end', async () => {
+  test('a conversation that a fork copies into accepts no other write before the copy is complete', async () => {
     const { store } = given.harness();
     const source = await makeConversation(store, 4);
     const fork = await beginFork(source, 4);
@@ -77,7 +77,7 @@ export function describeVersionFork(given: Given): void {
     expect(inputSeq).toBe(5);
   });
 
-  test('a repeated or misplaced batch of a fork writes nothing', async () => {
+  test('copyToFork writes nothing for a batch that is repeated or does not continue the log', async () => {
     const { store } = given.harness();
     const source = await makeConversation(store, 6);
     const fork = await beginFork(source, 6);
@@ -90,7 +90,7 @@ export function describeVersionFork(given: Given): void {
     expect(await store.readConversation(fork)).toMatchObject({ head: 3, turns: 2 });
   });
 
-  test('a fork continues with the first plan of its operation, and refuses another operation', async () => {
+  test('a repeated beginFork continues with the plan of its first call, and another operation is refused', async () => {
     const { store } = given.harness();
     const source = await makeConversation(store, 6);
     const conversation = await beginFork(source, 6);
@@ -118,7 +118,7 @@ export function describeVersionFork(given: Given): void {
     expect(await store.endFork(conversation, OPERATION, firstVersion(START_VERSION))).toEqual({ status: 'done' });
   });
 
-  test('endFork refuses a fork that is shorter than its plan', async () => {
+  test('endFork refuses a fork whose log is shorter than planned', async () => {
     const { store } = given.harness();
     const source = await makeConversation(store, 4);
     const fork = await beginFork(source, 4);
@@ -143,7 +143,7 @@ export function describeVersionFork(given: Given): void {
     expect(await store.endFork(fork, OPERATION, version)).toEqual({ status: 'done' });
   });
 
-  test('a fork keeps the open calls of its source until a turn answers them', async () => {
+  test('a fork keeps the source’s tool calls without results until a turn answers them', async () => {
     const { store } = given.harness();
     const source = await makeConversation(store, 2);
     const { messages, opens } = callsStep('s', 2, 2);
@@ -170,7 +170,7 @@ export function describeVersionFork(given: Given): void {
     expect(await store.readConversation(fork)).toMatchObject({ head: 2 });
   });
 
-  test('a fork is marked as forking until its end, and then belongs to its agent', async () => {
+  test('a conversation is marked as forking while a fork copies into it, and afterwards belongs to its agent', async () => {
     const { store } = given.harness();
     const source = await makeConversation(store, 2);
     const fork = await beginFork(source, 2);
@@ -182,7 +182,7 @@ export function describeVersionFork(given: Given): void {
     expect(other).toEqual({ status: 'other_agent', agent: 'agent' });
   });
 
-  test('writers to an abandoned fork learn that it is abandoned, until its operation continues', async () => {
+  test('writes to an abandoned fork get a reply that says so, until the fork’s operation continues', async () => {
     const { store, abandonFork } = given.harness();
     const source = await makeConversation(store, 4);
     const fork = await beginFork(source, 4);
@@ -207,7 +207,7 @@ export function describeVersionFork(given: Given): void {
     expect(await store.accept(turnFor(fork, 't1')), 'so does a begin').toEqual({ ...forking, isAbandoned: false });
   });
 
-  test('another operation replaces an abandoned fork and removes its copies', async () => {
+  test('another fork operation replaces an abandoned fork and removes what it had copied', async () => {
     const { store, abandonFork, events } = given.harness();
     const source = await makeConversation(store, 4);
     const conversation = await beginFork(source, 4);

@@ -81,7 +81,7 @@ export function describeVersionReplacement(given: Given): void {
     expect([await store.readConversation(conversation), await events(conversation)]).toEqual(before);
   });
 
-  test('replaceVersion over another live version or head writes nothing', async () => {
+  test('replaceVersion writes nothing if the live version or the log end is not the expected one', async () => {
     const { store } = given.harness();
     const conversation = await makeCompacted();
     await store.append(appendOf(conversation, 8, 1));
@@ -151,7 +151,7 @@ export function describeVersionReplacement(given: Given): void {
     expect(await claimPass(store, conversation)).toMatchObject({ attempt: 1 });
   });
 
-  test('replaceVersion supersedes the present owner of a pass, and an earlier owner stays fenced', async () => {
+  test('after replaceVersion, the present owner of the pass gets superseded, and an earlier owner still gets fenced', async () => {
     const { store, lapseLease } = given.harness();
     const conversation = await makeCompacted();
     const { lease } = await claimPass(store, conversation);
@@ -208,7 +208,7 @@ export function describeVersionReplacement(given: Given): void {
     expect(await store.replaceVersion(replacementOver(conversation, 1, 8))).toEqual({ status: 'gone' });
   });
 
-  test('replaceVersion refuses a version number that leaves a gap', async () => {
+  test('replaceVersion refuses a version whose number is not the next one', async () => {
     const { store } = given.harness();
     const conversation = await makeCompacted();
     const { version } = replacementOver(conversation, 4, 8);

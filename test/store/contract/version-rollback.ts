@@ -24,7 +24,7 @@ export function describeVersionRollback(given: Given): void {
     return { conversation, lease };
   }
 
-  test('rollBackVersion puts a version over the refused one, quarantines the refused segments, and the turn continues', async () => {
+  test('rollBackVersion replaces the version that the provider refused, quarantines its segments, and the turn continues', async () => {
     const { store, events } = given.harness();
     const { conversation, lease } = await runTurn();
     const rollback = rollbackOver(1);
@@ -60,7 +60,7 @@ export function describeVersionRollback(given: Given): void {
     expect(await events(conversation)).toEqual(told);
   });
 
-  test('rollBackVersion makes a parked pass plan again, because its plan is over the refused version', async () => {
+  test('rollBackVersion restarts a pass that waits for child jobs, because its plan is based on the refused version', async () => {
     const { store, dueIn } = given.harness();
     const { conversation, lease } = await runTurn();
     const parked = await claimPass(store, conversation, { job: 'parent' });
@@ -81,7 +81,7 @@ export function describeVersionRollback(given: Given): void {
     expect(await store.heartbeatPass(pass)).toEqual({ status: 'held' });
   });
 
-  test('rollBackVersion keeps a version that shows the segments of an answered version', async () => {
+  test('rollBackVersion keeps a version with the same segments as a version that a model answered', async () => {
     const { store } = given.harness();
     const { conversation, lease } = await runTurn();
     await store.recordStep(lease, { ...textStep('model.1', 9), answeredVersion: 1 });
@@ -105,7 +105,7 @@ export function describeVersionRollback(given: Given): void {
     expect(await events(conversation)).toEqual(told);
   });
 
-  test('rollBackVersion over another live version writes nothing', async () => {
+  test('rollBackVersion writes nothing if the live version is not the expected one', async () => {
     const { store } = given.harness();
     const { conversation, lease } = await runTurn();
     const { lease: pass } = await claimPass(store, conversation);
@@ -115,7 +115,7 @@ export function describeVersionRollback(given: Given): void {
     expect(await store.readConversation(conversation)).toEqual(before);
   });
 
-  test('rollBackVersion is fenced for an owner that lost the turn', async () => {
+  test('rollBackVersion is refused to a worker that has lost the turn', async () => {
     const { store } = given.harness();
     const { conversation, lease } = await runTurn();
     expect(await store.rollBackVersion({ ...lease, owner: 'another' }, rollbackOver(1))).toEqual({
@@ -128,7 +128,7 @@ export function describeVersionRollback(given: Given): void {
     expect(await store.rollBackVersion(lease, rollbackOver(1))).toEqual({ status: 'gone' });
   });
 
-  test('rollBackVersion refuses a version number that leaves a gap', async () => {
+  test('rollBackVersion refuses a version whose number is not the next one', async () => {
     const { store } = given.harness();
     const { lease } = await runTurn();
     const gap = { ...rollbackOver(1), version: { ...rollbackOver(1).version, number: 5 } };
