@@ -53,7 +53,7 @@ function listBroken(stored: StoredConversation): string[] {
   return Object.entries(CHECKS).flatMap(([rule, check]) => ([...check(stored, accepted)].length > 0 ? [rule] : []));
 }
 
-test('the final checks accept a conversation with two settled turns and a version', () => {
+test('the final checks of the chaos test accept a conversation with two settled turns and a version', () => {
   expect(listBroken(healthy)).toEqual([]);
 });
 
@@ -87,7 +87,7 @@ test.each<readonly [defect: string, rule: string, change: Partial<StoredConversa
   expect(listBroken({ ...healthy, ...change })).toContain(rule);
 });
 
-test('the final checks report a worker that was fenced although it settled the turn alone', () => {
+test('the final checks of the chaos test report a worker that lost its lease although it alone settled the turn', () => {
   const reports = new WorkerReports();
   reports.add(1, { type: 'turn_claimed', at: 1, key: 'c1/t1' });
   reports.add(1, { type: 'lease_lost', at: 2, key: 'c1/t1', why: 'fenced' });

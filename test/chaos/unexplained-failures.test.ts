@@ -23,7 +23,7 @@ function claimThrice(killed: number): WorkerReports {
   return reports;
 }
 
-test('chaos reports a poison turn unless faults ended all three of its claims', () => {
+test('the chaos test reports a turn that failed as poison unless injected faults ended all three attempts', () => {
   const failure: TurnFailure = { code: 'poison', message: '' };
   expect(find(failure, { reports: claimThrice(2) })).toMatchObject([{ rule: UNEXPLAINED, conversation: 'c1' }]);
   expect(find(failure, { reports: claimThrice(3) })).toEqual([]);
@@ -34,11 +34,14 @@ test.each([
   ['the failure has no figures', {}, 100, 1],
   ['the log contradicts the figures', { open: 3_000, floor: 0 }, 100, 1],
   ['the log confirms the figures', { open: 3_000, floor: 0 }, 2_800, 0],
-])('a budget_infeasible turn is a defect unless its figures hold: %s', (_, details, tokens, findings) => {
-  const failure: TurnFailure = { code: 'budget_infeasible', message: '', details: { ...PARTS, ...details } };
-  expect(find(failure, { tokens })).toHaveLength(findings);
-});
+])(
+  'the chaos test reports a budget_infeasible turn unless its token figures prove the overflow: %s',
+  (_, details, tokens, findings) => {
+    const failure: TurnFailure = { code: 'budget_infeasible', message: '', details: { ...PARTS, ...details } };
+    expect(find(failure, { tokens })).toHaveLength(findings);
+  },
+);
 
-test('chaos accepts a turn that the faulty provider failed', () => {
+test('the chaos test accepts a failed turn whose provider was made to fail', () => {
   expect(find({ code: 'model_failed', message: '' })).toEqual([]);
 });

@@ -30,7 +30,7 @@ const conversation = fc
     isBehind ? [...toolTurns(turns), ...odd] : [...odd, ...toolTurns(turns)],
   );
 
-test('compactConversation fits any history into the budget or explains the sum, valid in every format, the same each time', async () => {
+test('compactConversation fits any history into the budget or explains the token sum, always with the same valid result', async () => {
   await fc.assert(
     fc.asyncProperty(
       conversation,

@@ -27,7 +27,7 @@ async function compactOne(messages: readonly unknown[], policy: string): Promise
 }
 
 describe('a compacted conversation in JSON', () => {
-  test('compact replaces sequences by summaries and reports the figures', async () => {
+  test('compact replaces runs of messages by summaries and reports the token figures', async () => {
     const { id, messages, report } = await compactOne([system, ...toolTurns(6)], 'max_tokens: 2200');
     expect(id).toBe('talk');
     expect(report).toStrictEqual({
@@ -54,7 +54,7 @@ describe('a compacted conversation in JSON', () => {
     expect(violationsOf(messages)).toStrictEqual([]);
   });
 
-  test('compact relaxes the floor step by step to fit the budget, and keeps pins whole', async () => {
+  test('compact keeps fewer recent messages, step by step, until the budget is met, and never cuts pinned messages', async () => {
     const pinned = {
       ...user(`remember: ${'ten words of what must never be lost by anyone. '.repeat(10)}`),
       pinned: true,
@@ -71,7 +71,7 @@ describe('a compacted conversation in JSON', () => {
     expect(violationsOf(line.messages)).toStrictEqual([]);
   });
 
-  test('compact prints messages as providers accept them: a placeholder first, no empty text, results behind their call', async () => {
+  test('compact prints messages as providers accept them: a user message first, no empty text, results after their call', async () => {
     const messages = [
       says('hello'),
       user(''),
@@ -112,7 +112,7 @@ describe('a compacted conversation in JSON', () => {
 });
 
 describe('refused input', () => {
-  test('compact explains sum and remedy if no context is small enough, and compacts the other lines', async () => {
+  test('compact reports the token sum and a remedy if a conversation cannot become small enough, and compacts the others', async () => {
     const large = { id: 'large', messages: [{ role: 'system', content: 'rule '.repeat(500) }, user('go')] };
     const small = { id: 'small', messages: [system, user('go')] };
     const { code, stdout, stderr } = await compact([large, small], 'max_tokens: 200', '--json');
@@ -130,7 +130,7 @@ describe('refused input', () => {
     expect(done).toMatchObject({ id: 'small', report: { kind: 'none' } });
   });
 
-  test('compact refuses a tool result without its call', async () => {
+  test('compact refuses a conversation with a tool result whose call is missing', async () => {
     const { code, stdout } = await compact([{ id: 'odd', messages: [result('none')] }], '', '--json');
     expect(code).toBe(1);
     expect(readJsonLines(stdout)[0]).toMatchObject({ id: 'odd', error: { code: 'orphan_result' } });

@@ -26,13 +26,13 @@ async function open(tokenThreshold: number) {
 }
 
 describe('the state after an evaluated pass', () => {
-  it('an evaluated pass keeps backoff and counts while a model is in a thinking loop', async () => {
+  it('an offline compaction pass keeps the backoff and its counts while a model thinks across tool calls', async () => {
     const passes = await open(300);
     expect(await passes.run(['token_threshold'])).toEqual({ kind: 'thinking', reasons: ['token_threshold'] });
     expect(passes.conversation.state).toMatchObject({ backoff: NO_BACKOFF, passed: { head: 0, turns: 0 } });
   });
 
-  it('an evaluated pass without a reason starts a backoff and keeps the counts', async () => {
+  it('an offline compaction pass without a reason to compact starts a backoff and keeps the counts', async () => {
     const passes = await open(5_000);
     expect(await passes.run(['token_threshold'])).toEqual({ kind: 'no_reason', reasons: [] });
     const { backoff, passed } = passes.conversation.state;

@@ -47,7 +47,7 @@ describe('a plan in JSON', () => {
     expect(messages[(range?.to ?? 0) + 1]).toMatchObject({ role: 'user' });
   });
 
-  test('plan without a reason is `none` and has the same keys', async () => {
+  test('plan of a small conversation has the strategy `none` and the same JSON keys as other plans', async () => {
     expect(await planOne([user('hi'), says('hello')], '')).toStrictEqual({
       id: 'talk',
       kind: 'none',
@@ -61,12 +61,12 @@ describe('a plan in JSON', () => {
     });
   });
 
-  test('plan is infeasible if max_tokens is below the retention floor, and protects the floor', async () => {
+  test('plan reports `infeasible` if max_tokens is smaller than the messages that the policy must keep', async () => {
     const planned = await planOne([user('much '.repeat(500))], 'token_threshold: 10\nmax_tokens: 5');
     expect(planned).toMatchObject({ kind: 'infeasible', reasons: ['token_threshold'], evict: [], protected: [0] });
   });
 
-  test('plan protects a pinned message with its group', async () => {
+  test('plan keeps a pinned message together with its tool calls and results', async () => {
     const messages = [system, ...toolTurns(4)];
     messages[3] = { ...(messages[3] as object), pinned: true };
     const planned = await planOne(messages, 'token_threshold: 1000\nmax_tokens: 800');
@@ -118,7 +118,7 @@ test('plan without --json prints one line per conversation, and errors to standa
 });
 
 describe('a policy', () => {
-  test('a policy means the same in snake_case, in camelCase and under `compact`', async () => {
+  test('a policy file has the same effect in snake_case, in camelCase and under `compact`', async () => {
     const messages = toolTurns(6);
     const policies = [
       'token_threshold: 1000\nmax_tokens: 800\nretention_window: 2',
@@ -154,7 +154,7 @@ describe('a policy', () => {
     ['policy.yaml', 'max_tokens: [1,\nretain: }'],
     ['policy', 'just text'],
   ])(
-    'an impossible policy is refused with the file and the setting %s as the file spells it',
+    'an error of a policy that cannot work names the file and the setting %s in the spelling of the file',
     async (field, policy) => {
       const { code, stdout, stderr } = await plan([{ messages: [user('hi')] }], policy, '--json');
       expect({ code, stdout }).toStrictEqual({ code: 1, stdout: '' });

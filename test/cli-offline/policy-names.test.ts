@@ -10,7 +10,7 @@ async function refusalOf(...args: string[]): Promise<string> {
   return run.stderr;
 }
 
-describe('a problem of a policy on trial names the option that was typed', () => {
+describe('an error of an offline command names the option that was typed', () => {
   test.each(['compact', 'replay'])('%s names --window if the window is too small for the policy', async (command) => {
     const policy = await writeTemporary('policy.yaml', 'max_tokens: 12000');
     const stderr = await refusalOf(command, '--policy', policy, '--window', '8000');

@@ -57,7 +57,7 @@ describe('a replay in JSON', () => {
     expect(await replayOne(messages, POLICY)).toMatchObject({ requests: 3, invalid: 2, compactions: 0 });
   });
 
-  test('replay measures literals that compaction keeps and a window of equal size loses', async () => {
+  test('replay measures the values of later tool calls that compaction keeps and a plain window of equal size loses', async () => {
     const path = 'src/billing/invoice-9913.ts';
     const messages = [
       system,

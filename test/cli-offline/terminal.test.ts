@@ -37,7 +37,7 @@ function openTest(): { readonly output: Output; readonly written: { stdout: stri
   return { output: openOutput(keep('stdout'), keep('stderr')), written };
 }
 
-test('control characters are escaped, except newlines and tabs, and other text is unchanged', () => {
+test('the command output escapes control characters, except newlines and tabs, and leaves other text unchanged', () => {
   expect(escapeActing(HOSTILE)).not.toMatch(ACTS);
   expect(escapeActing('\u001B[31m\u009B2J\u202E\u007F')).toBe(String.raw`\u001b[31m\u009b2J\u202e\u007f`);
   const text = 'naïve 日本語 👩‍👩‍👧 עברית\n\tx\r\ny';

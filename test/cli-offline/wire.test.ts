@@ -55,7 +55,7 @@ describe('render', () => {
     expect(two).toMatchObject({ messages: [{ content: [{ text: 'Hi.' }] }] });
   });
 
-  test('render keeps raw items only for the model that wrote them', async () => {
+  test('render sends a provider-specific item only to the model that wrote it', async () => {
     const raw = {
       format: 'anthropic',
       model: 'claude',

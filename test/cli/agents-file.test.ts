@@ -17,7 +17,7 @@ async function check(code: string) {
   return { path, ...(await endOf(child)) };
 }
 
-test('a command ends and names the agents file that left a timer or server open', async () => {
+test('a command ends although its agents file left a timer or server open, and names the file', async () => {
   const open = `import { createServer } from 'node:net';\ncreateServer().listen(0);\nsetInterval(() => {}, 1000);`;
   const { path, code, stdout, stderr } = await check(`${open}\n${AGENT}`);
   expect({ code, stderr }).toEqual({

@@ -134,7 +134,7 @@ describe('import and export', () => {
     );
   });
 
-  test('import of a file with refused conversations creates the others', async () => {
+  test('import of a file with some invalid conversations creates the valid ones', async () => {
     const orphan = { id: 'i3', messages: [{ role: 'tool', content: 'x', toolCallId: 'nobody' }] };
     const empty = { id: 'i9', messages: [] };
     const file = await writeTemporary('talks.jsonl', [orphan, empty, { id: 'i4', messages: messages('mine') }]);
@@ -220,7 +220,7 @@ describe('show and versions', () => {
     expect((await turnfold('diff', 's1', '1', '1')).stdout).toBe('s1  versions 1 and 1 have the same context\n');
   });
 
-  test('versions of a conversation without versions prints a note as text and nothing as JSON', async () => {
+  test('turnfold versions of a conversation that was never compacted prints a note as text and nothing as JSON', async () => {
     await turnfold('enqueue', 's2', 'hello', '--agent', 'workspace', '--wait', '20');
     expect(await turnfold('versions', 's2')).toMatchObject({
       code: 0,
@@ -243,7 +243,7 @@ describe('show and versions', () => {
 });
 
 describe('restore, rollback and fork', () => {
-  test('fork, rollback and restore change a conversation with a turn', async () => {
+  test('the commands fork, rollback and restore work on a conversation with one turn', async () => {
     await turnfold('enqueue', 'r1', 'hello', '--agent', 'workspace', '--turn', 't1', '--wait', '20');
     const fork = ['fork', 'r1', 'r2', '--head', '1'];
     for (const _ of [1, 2]) expect(await readOne(...fork)).toEqual({ tenant: '_', conversation: 'r2', head: 1 });

@@ -183,7 +183,7 @@ describe('dev at a terminal', () => {
   });
 });
 
-test('dev on a pipe takes the next line as the answer to a question, and ends with its input', async () => {
+test('dev with input from a pipe uses the next line as the answer to a question, and ends with its input', async () => {
   const lines = new PassThrough();
   lines.end('refund\ny\nask\ngreen\n');
   let shown = '';

@@ -207,7 +207,7 @@ test.skipIf(!(await hasServer()))(
   60_000,
 );
 
-test('doctor --redis names itself in errors and replaces REDIS_URL_FILE', async () => {
+test('doctor --redis overrides REDIS_URL_FILE, and its errors name --redis', async () => {
   const wrong = await examine({ REDIS_URL: 'redis://127.0.0.1:1' }, '--redis', 'nonsense');
   expect(wrong.checks).toEqual([
     { name: 'settings', state: 'wrong', what: expect.stringMatching(/^--redis: /) as string, remedy: 'Correct it.' },

@@ -78,7 +78,7 @@ describe('redrive', () => {
     await own.client.result('r2', 't1', WAIT);
     const refused = await turnfold('redrive', 'r2', 't1');
     expect(refused).toMatchObject({ code: 1, stdout: '' });
-    expect(refused.stderr).toMatch(/^turnfold: turn_not_failed: turn: t1 is completed, and only a failed turn /);
+    expect(refused.stderr).toMatch(/^turnfold: turn_not_failed: turn: t1 is completed, but only a failed turn /);
     expect((await turnfold('redrive', 'r2', 't9')).stderr).toMatch(/^turnfold: not_found: turn: /);
     await expect(own.client.redrive('r2', 't1', { operation: 'a b' })).rejects.toMatchObject({
       code: 'invalid_input',
@@ -98,7 +98,7 @@ describe('redrive', () => {
     expect(run.stderr).toContain(`invalid_input: ${option}: `);
   });
 
-  test('redrive without a turn requests a pass', async () => {
+  test('redrive without a turn requests a compaction pass', async () => {
     await own.client.enqueueTurn({ conversation: 'r4', agent: 'frail', turn: 't1', input: 'hello' });
     await own.client.result('r4', 't1', WAIT);
     expect((await turnfold('redrive', 'r4')).stdout).toMatch(/^\S+ {2}pass requested\n$/);

@@ -26,7 +26,7 @@ function readsFiles(): NonNullable<ProviderOptions['answers']> {
 }
 
 describe.each(MODELS)('the model %s', (model) => {
-  test('demo --model runs the whole conversation within the rules of a strict provider', async () => {
+  test('demo --model runs the whole conversation, and a provider that checks every format rule refuses nothing', async () => {
     await using provider = await startProvider({ answers: readsFiles(), apiKey: KEY });
     const run = await runTurnfold(['demo', '--model', model, '--json'], { env: envOf(provider.url) });
     expect(run.code, run.stderr).toBe(0);

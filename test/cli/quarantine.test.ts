@@ -3,7 +3,7 @@ import { expect, onTestFinished, test } from 'vitest';
 import { openOwnRedis } from './own-redis.ts';
 import { runTurnfold } from './run-turnfold.ts';
 
-test('lists quarantined records, restores one and drops another', async () => {
+test('the quarantine commands list unreadable records, restore one and delete another', async () => {
   const { url } = await openOwnRedis();
   const redis = new Redis(url);
   onTestFinished(() => redis.disconnect());

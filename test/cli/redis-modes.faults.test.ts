@@ -47,7 +47,7 @@ async function startWorker(redisUrl: string): Promise<WorkerProcess> {
 }
 
 describe.skipIf(!hasServer).each(modes)('over %s (skipped where PATH has no server)', (_, start) => {
-  test('the commands and a worker work before and after a failover', { timeout: 240_000 }, async () => {
+  test('commands and a worker work before and after a Redis failover', { timeout: 240_000 }, async () => {
     const { url, master, expectDeath } = await start();
     const turnfold = (...args: string[]) => runTurnfold(args, { env: { REDIS_URL: url } });
     const worker = await startWorker(url);
@@ -99,7 +99,7 @@ describe.each(['redis+sentinel', 'redis+cluster'])('if no node of %s answers', (
     return { url: `${scheme}://me:hush@${nodes}${scheme.endsWith('l') ? '/main' : ''}`, nodes };
   }
 
-  test('a command waits, then fails with the names of the nodes and without the password', async () => {
+  test('a command waits, then fails with the addresses of the nodes and without the password', async () => {
     const { url, nodes } = await findAbsent();
     for (const command of [['show', 'c1'], ['dev']]) {
       const run = await runTurnfold(command, { env: { REDIS_URL: url } });

@@ -54,7 +54,7 @@ async function untilVersion(conversation: string, version: number): Promise<void
 
 describe('an unconfirmed write names the command that repeats it', () => {
   test.each(['approve', 'reject'])(
-    '%s names a command that repeats the decision on the same proposal',
+    '%s with an unconfirmed write prints a command that repeats the decision on the same proposal',
     async (verb) => {
       const id = `u-${verb}`;
       await appendSequences(id);
@@ -72,7 +72,7 @@ describe('an unconfirmed write names the command that repeats it', () => {
     60_000,
   );
 
-  test('restore and rollback name a command that makes no second version', async () => {
+  test('restore and rollback with an unconfirmed write print a command that creates no second version', async () => {
     const id = 'u-restore';
     await own.client.append({ conversation: id, agent: 'reviewed', messages: [{ role: 'user', content: 'hello' }] });
     await own.client.enqueueTurn({ conversation: id, agent: 'reviewed', turn: 't1', input: 'hello' });
@@ -86,7 +86,7 @@ describe('an unconfirmed write names the command that repeats it', () => {
     expect(await own.client.versions(id)).toHaveLength(2);
   }, 60_000);
 
-  test('enqueue names a command that makes no second turn, with its text quoted for a shell', async () => {
+  test('enqueue with an unconfirmed write prints a shell-quoted command that creates no second turn', async () => {
     const again = await runUnconfirmed('enqueue', 'u-turn', "it's here", '--agent', 'reviewed', '--tenant', 'acme');
     const [, turn = ''] =
       /^enqueue u-turn 'it'\\''s here' --tenant acme --agent reviewed --turn (\S+)$/.exec(again) ?? [];
@@ -94,7 +94,7 @@ describe('an unconfirmed write names the command that repeats it', () => {
     expect((await turnfold(...args, '--json')).stdout).toContain('"isNew":false');
   }, 60_000);
 
-  test('an unconfirmed write names an id only if it was typed', async () => {
+  test('the error of an unconfirmed write contains an id only if the person typed that id', async () => {
     const typed = ['enqueue', 'u-named', 'hi', '--agent', 'reviewed', '--turn', 't9'];
     expect(await readUnconfirmed(typed.slice(0, 5))).toMatchObject({ named: '' });
     expect(await readUnconfirmed(typed)).toMatchObject({ named: '--turn: t9: ' });
@@ -102,7 +102,7 @@ describe('an unconfirmed write names the command that repeats it', () => {
     expect(await readUnconfirmed(['cancel', 'u-named', 't9'])).toMatchObject({ named: 'turn: t9: ' });
   });
 
-  test('import names the same command again', async () => {
+  test('import with an unconfirmed write prints the same command to repeat', async () => {
     const messages = [{ role: 'user', content: 'hello' }];
     const file = await writeTemporary('talks.jsonl', [{ id: 'u-import', messages }]);
     const args = ['import', file, '--agent', 'reviewed'];
@@ -122,7 +122,7 @@ describe('an unconfirmed write names the command that repeats it', () => {
     ['cancel', 'turn: t1: ', ['cancel', 'u-same', 't1']],
     ['erase', 'conversation: u-same: ', ['erase', 'u-same', '--yes']],
   ])(
-    '%s names the same command again',
+    '%s with an unconfirmed write prints the same command to repeat',
     async (_, named, args) => {
       isBroken = true;
       await own.client.enqueueTurn({ conversation: 'u-same', agent: 'reviewed', turn: 't1', input: 'hello' });

@@ -35,7 +35,7 @@ async function ask(conversation: string, tool: 'elsewhere' | 'guarded'): Promise
 }
 
 describe('result and answer', () => {
-  test('result shows a waiting call, answer answers it, and result --wait prints the answer', async () => {
+  test('result shows the call that a turn waits for, answer sends its result, and result --wait prints the answer', async () => {
     await ask('a1', 'elsewhere');
     const waiting = await turnfold('result', 'a1', 't1');
     expect(waiting).toMatchObject({
@@ -50,7 +50,7 @@ describe('result and answer', () => {
     });
   }, 60_000);
 
-  test('answer reads a file, and may mark it as an error', async () => {
+  test('answer reads the tool result from a file, and --error marks the result as an error', async () => {
     await ask('a2', 'elsewhere');
     const file = await writeTemporary('result.txt', 'no such parcel');
     const brought = await turnfold('answer', 'a2', 't1', 'c2_0', '--file', file, '--error', '--json');
@@ -76,7 +76,7 @@ describe('result and answer', () => {
     60_000,
   );
 
-  test('answer refuses no option and contradicting options', async () => {
+  test('answer fails without a result or decision, and with contradicting options', async () => {
     for (const options of [[], ['--approve', '--deny'], ['--approve', '--error']]) {
       const run = await turnfold('answer', 'a1', 't1', 'c2_0', ...options);
       expect(run).toMatchObject({ code: 1, stdout: '', stderr: expect.stringContaining('invalid_input: --content: ') });

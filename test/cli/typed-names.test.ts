@@ -108,7 +108,7 @@ describe('an error names the option or argument that was typed', () => {
     ['--proposal', 'proposal_stale', ['approve', 'v1', '--proposal', 'p1']],
     ['--reason', 'invalid_input', ['reject', 'v1', '--proposal', 'p1', '--reason', '']],
     ['--model', 'invalid_config', ['demo', '--model', 'nope']],
-  ])('an error names %s as typed and has the code %s: %j', async (name, code, args) => {
+  ])('an error of a command names %s as it was typed and has the code %s: %j', async (name, code, args) => {
     const { message, ...error } = await refusalOf(args);
     expect(error).toMatchObject({ code, field: name });
     expect(message).toMatch(new RegExp(`^${name}: `));
@@ -163,7 +163,7 @@ describe('an error names the option or argument that was typed', () => {
     expect(error).toMatchObject({ code: 'over_hard_limit', field: 'turn' });
   });
 
-  test('import names an invalid option once, and an invalid id as a field of the file', async () => {
+  test('import reports an invalid option once, and an invalid id as a field of the file', async () => {
     const messages = [{ role: 'user', content: 'hello' }];
     const file = await writeTemporary('talks.jsonl', [
       { id: NO_ID, messages },
@@ -186,7 +186,7 @@ describe('an error names the option or argument that was typed', () => {
     expect(await refusedAs('v1', 'other')).toMatchObject({ error: { code: 'agent_conflict', field: '--agent' } });
   });
 
-  test('an error names the variable of a durability that Redis does not support', async () => {
+  test('an error names the environment variable of a durability that Redis does not support', async () => {
     const { url } = await openOwnRedis('--appendonly', 'no');
     const error = await refusalOf(['show', 'v1'], { REDIS_URL: url, TURNFOLD_DURABLE_FSYNC: 'local' });
     expect(error).toMatchObject({ code: 'invalid_config', field: 'TURNFOLD_DURABLE_FSYNC' });

@@ -26,7 +26,7 @@ async function openTestClient({ url }: LocalRedis): Promise<OpenClient> {
 const enqueue = (client: OpenClient, conversation: string) =>
   client.enqueueTurn({ conversation, agent: 'held', turn: 't1', input: 'hello' });
 
-test('a worker that gets SIGTERM finishes its turn and takes no later one', async () => {
+test('a worker that gets SIGTERM finishes its current turn and starts no other turn', async () => {
   const redis = await openOwnRedis();
   const client = await openTestClient(redis);
   const model = await openHeldModel();

@@ -49,14 +49,14 @@ test('a worker answers turns until SIGTERM, then exits with 0', async () => {
   expect(await worker.stop()).toBe(0);
 });
 
-test('enqueue --wait without a worker prints the command that keeps waiting', async () => {
+test('enqueue --wait prints a command that continues to wait if no worker answers in time', async () => {
   const args = ['enqueue', 'w2', 'hello', '--agent', 'workspace', '--turn', 't1', '--wait', '0.2'];
   const run = await runTurnfold(args, { env: { REDIS_URL: redis.url } });
   expect(run).toMatchObject({ code: 1, stdout: 't1  queued\n' });
   expect(run.stderr).toContain('turn not settled within 0.2 s. To keep waiting, run: turnfold result w2 t1 --wait 0.2');
 });
 
-test('a worker takes only the roles of --roles, and exits with 0 after SIGINT', async () => {
+test('a worker processes only the jobs of its --roles, and exits with 0 after SIGINT', async () => {
   const worker = startWorkerProcess({ REDIS_URL: redis.url }, AGENTS, '--roles', 'compaction, summarization');
   expect(await worker.untilLogged('worker started')).toMatchObject({ roles: ['compaction', 'summarization'] });
   worker.process.kill('SIGINT');

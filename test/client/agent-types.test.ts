@@ -67,7 +67,7 @@ describe('a typed client', () => {
     expectTypeOf<EnqueueInput['context']>().toEqualTypeOf<TurnContext | undefined>();
   });
 
-  it('a typed client accepts agent types that are written by hand', () => {
+  it('a client accepts agent types that are written by hand instead of inferred from agents', () => {
     type Named = Parameters<OpenClient<[{ name: 'support'; context: Customer }]>['enqueueTurn']>[0];
     expectTypeOf({ ...turn, agent: 'support' as const, context: { user: 'u1' } }).toExtend<Named>();
     expectTypeOf({ ...turn, agent: 'support' as const }).not.toExtend<Named>();
@@ -80,7 +80,7 @@ describe('a typed client', () => {
 });
 
 describe('the type of a turn', () => {
-  it('the type of a turn has an answer if completed, a failure if failed, and a wait if waiting', () => {
+  it('the TypeScript type of a turn has an answer if completed, a failure if failed, and a wait if waiting', () => {
     const read = (view: TurnView): string | undefined => {
       if (view.state === 'completed') {
         expectTypeOf(view.answer.content).toEqualTypeOf<string>();

@@ -22,7 +22,7 @@ function append(conversation: string, messages: Messages, options: Partial<Appen
   return fixture.client.append({ conversation, agent, messages, ...options });
 }
 
-test('append assigns the next seqs', async () => {
+test('append gives the new messages the next sequence numbers of the log', async () => {
   expect(await append('plain', [user('a'), { role: 'assistant', content: 'b' }])).toStrictEqual({ from: 1, to: 2 });
   expect(await append('plain', [user('c')])).toStrictEqual({ from: 3, to: 3 });
   const log = await fixture.client.log('plain');
@@ -34,7 +34,7 @@ test('append assigns the next seqs', async () => {
 });
 
 describe('an append repeated under its operation id', () => {
-  test('an append repeated under its operation id returns the same seqs, even if the log has grown', async () => {
+  test('append returns the same sequence numbers when it is repeated with its operation id, even if the log has grown', async () => {
     const first = await append('twice', [user('a')], { operation: 'op-1' });
     await append('twice', [user('b')]);
     expect(await append('twice', [user('a')], { operation: 'op-1' })).toStrictEqual(first);
@@ -42,7 +42,7 @@ describe('an append repeated under its operation id', () => {
     expect((await fixture.client.describe('twice')).head).toBe(2);
   });
 
-  test('an append of tool results repeated under its operation id is not refused as a duplicate', async () => {
+  test('an append of tool results that is repeated with its operation id is not refused as a duplicate', async () => {
     await append('twice-calls', [user('a'), calls('x')]);
     const first = await append('twice-calls', [result('x')], { operation: 'op-1' });
     expect(await append('twice-calls', [result('x')], { operation: 'op-1' })).toStrictEqual(first);
@@ -52,21 +52,21 @@ describe('an append repeated under its operation id', () => {
 });
 
 describe('an append with an expected head', () => {
-  test('an append with another expected head is refused and names the head of the log', async () => {
+  test('append is refused if the log does not end at expectedHead, and the error contains the actual end', async () => {
     await append('heads', [user('a')], { expectedHead: 0 });
     const late = append('heads', [user('b')], { expectedHead: 0 });
     await expect(late).rejects.toMatchObject({ code: 'conflict', field: 'expectedHead', details: { head: 1 } });
     expect(await append('heads', [user('b')], { expectedHead: 1 })).toStrictEqual({ from: 2, to: 2 });
   });
 
-  test('an append with an expected head is a conflict if another append has answered its call', async () => {
+  test('append with expectedHead fails with a conflict if another append has already answered the tool call', async () => {
     await append('heads-calls', [user('a'), calls('x')]);
     await append('heads-calls', [result('x')], { expectedHead: 2 });
     const late = append('heads-calls', [result('x')], { expectedHead: 2 });
     await expect(late).rejects.toMatchObject({ code: 'conflict', details: { head: 3 } });
   });
 
-  test('concurrent appends without an expected head keep all messages', async () => {
+  test('concurrent appends without expectedHead all write their messages', async () => {
     const texts = ['a', 'b', 'c', 'd'];
     await Promise.all(texts.map((text) => append('crowd', [user(text)])));
     const log = await fixture.client.log('crowd');
@@ -75,7 +75,7 @@ describe('an append with an expected head', () => {
 });
 
 describe('tool results in an append', () => {
-  test("tool results answer calls of an earlier append, by the caller's ids or the log's", async () => {
+  test("appended tool results can answer calls of an earlier append, by the caller's call ids or those of the log", async () => {
     await append('rounds', [user('a'), calls('mine-1', 'mine-2')]);
     await append('rounds', [result('mine-2')]);
     await append('rounds', [result('c2_0')]);
@@ -112,16 +112,19 @@ describe('tool results in an append', () => {
 test.each([
   ['plain messages', [user('b')]],
   ['results that answer nothing', [result('nothing')]],
-])('an append of %s for another agent is an agent conflict', async (name, messages) => {
-  const conversation = name.replaceAll(' ', '-');
-  await append(conversation, [user('a')]);
-  await expect(append(conversation, messages, { agent: 'other' })).rejects.toMatchObject({
-    code: 'agent_conflict',
-    field: 'agent',
-    details: { agent },
-  });
-  expect(await fixture.client.log(conversation)).toHaveLength(1);
-});
+])(
+  'append of %s with another agent than that of the conversation fails with agent_conflict',
+  async (name, messages) => {
+    const conversation = name.replaceAll(' ', '-');
+    await append(conversation, [user('a')]);
+    await expect(append(conversation, messages, { agent: 'other' })).rejects.toMatchObject({
+      code: 'agent_conflict',
+      field: 'agent',
+      details: { agent },
+    });
+    expect(await fixture.client.log(conversation)).toHaveLength(1);
+  },
+);
 
 test('an append is refused while the conversation has unsettled turns', async () => {
   await fixture.client.enqueueTurn({ conversation: 'busy', agent, input: 'x', turn: 't1' });
@@ -130,7 +133,7 @@ test('an append is refused while the conversation has unsettled turns', async ()
   expect(await append('busy', [user('a')])).toMatchObject({ from: 1 });
 });
 
-test('an append with an oversized message names that message, and writes none', async () => {
+test('append with a message that is too large writes nothing, and the error names the message', async () => {
   const large = user('x'.repeat(1_048_577));
   await expect(append('heavy', [user('a'), large])).rejects.toMatchObject({
     code: 'message_too_large',

@@ -49,7 +49,7 @@ describe.each<[string, (ports: ClientPorts) => AsyncGenerator<unknown, void, voi
   ['events', (ports) => followEvents(ports, 'c1')],
   ['a stream', (ports) => streamTurn(ports, 'c1', 't1')],
 ])('a follower of %s that ends while nothing happens', (_, follow) => {
-  test('return ends the pending read of a follower and releases its resources', async () => {
+  test('return() on an iterator of client events ends its pending read and releases its resources', async () => {
     const world = new QuietWorld();
     const items = follow(world.ports);
     const next = items.next();
@@ -59,7 +59,7 @@ describe.each<[string, (ports: ClientPorts) => AsyncGenerator<unknown, void, voi
     expect(world.open).toBe(0);
   });
 
-  test('throw on a follower rethrows the error and releases its resources', async () => {
+  test('throw() on an iterator of client events rethrows the error and releases its resources', async () => {
     const world = new QuietWorld();
     const items = follow(world.ports);
     const next = items.next();
@@ -69,7 +69,7 @@ describe.each<[string, (ports: ClientPorts) => AsyncGenerator<unknown, void, voi
     expect(world.open).toBe(0);
   });
 
-  test('a follower in a pipeline is released when the browser disconnects', async () => {
+  test('an HTTP pipeline of client events releases its resources when the browser disconnects', async () => {
     const world = new QuietWorld();
     const readable = Readable.from(follow(world.ports));
     const closed = new Promise((resolve) => readable.once('close', resolve));
@@ -83,7 +83,7 @@ describe.each<[string, (ports: ClientPorts) => AsyncGenerator<unknown, void, voi
     expect(world.open).toBe(0);
   });
 
-  test('a follower that ends before the first read subscribes to nothing', async () => {
+  test('an iterator of client events that ends before the first read does not subscribe to Redis', async () => {
     const world = new QuietWorld();
     await follow(world.ports).return();
     await expect(follow(world.ports).throw(BROKEN)).rejects.toBe(BROKEN);

@@ -22,7 +22,7 @@ test('the context of a conversation without compaction is its log', async () => 
   expect(await fixture.client.show('young', 0)).toStrictEqual(view);
 });
 
-test('appended messages above the threshold are compacted without a request', async () => {
+test('workers compact a conversation when appended messages exceed the threshold, without a call of compact', async () => {
   await fixture.client.append({ conversation: 'grown', agent, messages: talk(100) });
   await expect
     .poll(async () => (await fixture.client.versions('grown')).length, { timeout: 60_000 })

@@ -15,7 +15,7 @@ const agent = 'talker';
 describe('a repeated turn id', () => {
   const turn = { conversation: 'again', agent, input: 'hello', turn: 't1' };
 
-  test('a repeated turn id is accepted once and returns the current state', async () => {
+  test('enqueueTurn repeated with the same turn id accepts one turn and returns its current state', async () => {
     expect(await fixture.client.enqueueTurn(turn)).toStrictEqual({
       tenant: '_',
       conversation: 'again',
@@ -29,7 +29,7 @@ describe('a repeated turn id', () => {
   });
 
   test.each([{ input: 'hullo' }, { agent: 'other' }, { context: { plan: 'pro' } }])(
-    'a repeated turn id with another payload is a conflict: %j',
+    'enqueueTurn with a known turn id and another payload fails with a conflict: %j',
     async (change) => {
       await fixture.client.enqueueTurn(turn);
       await expect(fixture.client.enqueueTurn({ ...turn, ...change })).rejects.toMatchObject({
@@ -39,7 +39,7 @@ describe('a repeated turn id', () => {
     },
   );
 
-  test('the same turn id names another turn in another conversation or tenant', async () => {
+  test('the same turn id in another conversation or tenant is a different turn', async () => {
     for (const place of [{ conversation: 'again-2' }, { tenant: 'acme' }]) {
       expect(await fixture.client.enqueueTurn({ ...turn, ...place })).toMatchObject({ isNew: true });
     }
@@ -49,7 +49,7 @@ describe('a repeated turn id', () => {
   });
 });
 
-test('a turn for another agent is an agent conflict', async () => {
+test('enqueueTurn with another agent than that of the conversation fails with agent_conflict', async () => {
   await fixture.client.enqueueTurn({ conversation: 'owned', agent, input: 'x', turn: 't1' });
   await expect(
     fixture.client.enqueueTurn({ conversation: 'owned', agent: 'other', input: 'x', turn: 't2' }),
@@ -71,7 +71,7 @@ test('a delayed turn is scheduled until it is due', async () => {
   });
 });
 
-test('a full mailbox reports the number of queued turns, and accepts a turn once there is room', async () => {
+test('enqueueTurn fails with the number of queued turns at maxQueuedTurns, and succeeds once a turn has settled', async () => {
   const turn = { conversation: 'full', agent, input: 'x', maxQueuedTurns: 2 };
   await fixture.client.enqueueTurn({ ...turn, turn: 't1' });
   await fixture.client.enqueueTurn({ ...turn, turn: 't2' });

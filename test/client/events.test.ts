@@ -72,7 +72,7 @@ describe('events', () => {
     });
   });
 
-  test('events resume behind the last handled event', async () => {
+  test('events continues after the event whose id is passed as `after`', async () => {
     const conversation = newName();
     await settle(conversation, 't1', 't2', 't3');
     const [first, , last] = await readAll(conversation, { after: '0' });
@@ -82,7 +82,7 @@ describe('events', () => {
     expect((await readAll(conversation, { after: idOf(last) })).map(nameOf)).toEqual(['t4']);
   });
 
-  test('events arrive at every follower as they are made', async () => {
+  test('every caller of events receives each event when it happens', async () => {
     const conversation = newName();
     await settle(conversation, 'old');
     const [one, other] = [await follow(conversation), await follow(conversation)];
@@ -96,7 +96,7 @@ describe('events', () => {
     expect(await third).toBe('t3');
   });
 
-  test('events are awaited for waitMs', async () => {
+  test('events waits up to waitMs for new events', async () => {
     const conversation = newName();
     await settle(conversation, 't1');
     const received = readAll(conversation, { waitMs: 1_500 });
@@ -105,7 +105,7 @@ describe('events', () => {
     expect((await received).map(nameOf)).toEqual(['t2']);
   });
 
-  test('events of a newer turnfold keep their fields', async () => {
+  test('events of a type that only a newer turnfold knows are returned with their fields', async () => {
     const conversation = newName();
     await settle(conversation, 't1');
     await fixture.redis.xadd(keyOf(conversation), '*', 'type', 'moon_rose', 'over', 'the sea');
@@ -118,7 +118,7 @@ describe('events', () => {
 });
 
 describe('a `lost` entry', () => {
-  test('a `lost` entry marks a position whose events may be gone, but not the start of all kept events', async () => {
+  test('events yields a `lost` entry where events may be missing, but not at the start of all kept events', async () => {
     const conversation = newName();
     await settle(conversation, 't1', 't2', 't3');
     const [first] = await readAll(conversation, { after: '0' });
@@ -127,7 +127,7 @@ describe('a `lost` entry', () => {
     expect((await readAll(conversation, { after: '0' })).map(nameOf)).toEqual(['t3']);
   });
 
-  test('a `lost` entry comes once when the conversation is erased and created again', async () => {
+  test('events yields one `lost` entry when the conversation is erased and created again', async () => {
     const conversation = newName();
     await settle(conversation, 't1', 't2');
     const [first] = await readAll(conversation, { after: '0' });

@@ -11,7 +11,7 @@ const MESSAGES = 450;
 const TTL_MS = 1_000;
 const messages = Array.from({ length: MESSAGES }, (_, at) => ({ role: 'user' as const, content: `message ${at}` }));
 
-test('a fork that lost batches in a failover copies them again before it opens', async () => {
+test('a fork that lost copied batches in a Redis failover copies them again before it accepts turns', async () => {
   const db = new MemoryDatabase();
   const store = openMemoryStore(db);
   const ends: number[] = [];
@@ -29,7 +29,7 @@ test('a fork that lost batches in a failover copies them again before it opens',
   expect(await client.log('copy')).toEqual(await client.log('source'));
 });
 
-test('a source with an idle TTL shorter than its copy is not erased during the copy', async () => {
+test('fork does not let the source conversation expire during the copy, even if its idle TTL is shorter', async () => {
   const db = new MemoryDatabase();
   const store = openMemoryStore(db);
   const source = { tenant: '_', id: 'source' };

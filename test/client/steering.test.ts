@@ -48,7 +48,7 @@ describe('cancel', () => {
     expect(texts).toStrictEqual(['hold', 'y', 'heard y']);
   });
 
-  test('cancel closes the tool round of a waiting turn', async () => {
+  test('cancel of a waiting turn writes error results for its open tool calls', async () => {
     await ask('c-waiting', 'call ask,echo', 't1');
     await inState('c-waiting', 't1', 'waiting');
     expect(await fixture.client.cancel('c-waiting', 't1')).toBe('canceled');
@@ -72,7 +72,7 @@ describe('cancel', () => {
     expect(entries[0]).toMatchObject({ message: { content: 'The person says "yes".' }, tokens: 10, bytes: 22 });
   });
 
-  test('a decision that no worker carried out is logged as an error result', async () => {
+  test('an approval that no worker acted on becomes an error result in the log when the turn is canceled', async () => {
     for (const [approved, said] of [
       [true, 'the call was approved'],
       [false, 'denied: too dear'],
@@ -204,7 +204,7 @@ describe('erase', () => {
     expect(await inState('gone', 't1', 'completed')).toMatchObject({ answer: { content: 'heard y', seq: 2 } });
   });
 
-  test('erase ends a running turn silently', async () => {
+  test('erase ends a running turn without an error or result', async () => {
     await ask('gone-running', 'hold', 't1');
     await inState('gone-running', 't1', 'running');
     await fixture.client.erase('gone-running');

@@ -31,7 +31,7 @@ async function follow(late: readonly TextDelta[]): Promise<{ parts: TurnProgress
   return { parts, listeners };
 }
 
-test('a stream delivers text in transit at settlement before the result', async () => {
+test('a stream delivers the text that is still in transit when the turn settles before the result', async () => {
   const late = [{ turn: 't1', step: 1, epoch: 1, offset: 0, piece: 'It is blue.' }];
   expect(await follow(late)).toEqual({
     parts: [

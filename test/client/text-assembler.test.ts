@@ -70,7 +70,7 @@ describe('text assembled from deltas', () => {
     ]);
   });
 
-  test('unread text from deltas is bounded, and the gap is reported afterwards', () => {
+  test('text from deltas that is not read is kept up to a limit, and a gap is reported for the rest', () => {
     const assembler = new TextAssembler('t1');
     const piece = 'x'.repeat(300_000);
     for (let count = 0; count < 20; count += 1) assembler.add(delta({ offset: count * piece.length, piece }));

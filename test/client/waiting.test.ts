@@ -108,7 +108,7 @@ describe('a turn that waits for a decision', () => {
   });
 });
 
-test('a call is answered as timeout at its deadline, and the turn keeps waiting for its other call', async () => {
+test('a tool call gets a timeout result at its deadline, and the turn keeps waiting for its other call', async () => {
   await ask('w-deadlines', 'soon,ask');
   const first = (await fixture.client.result('w-deadlines', 't1')).waiting;
   expect(first?.calls.map(({ until }) => until - (first?.since ?? 0))).toEqual([1_000, 604_800_000]);

@@ -104,7 +104,7 @@ describe('refuses an invalid value with the name of its variable and without the
     expect(refusal.message).toMatch(new RegExp(`^${name}: must be `));
     expect(JSON.stringify(refusal)).not.toContain('s3cret');
   });
-  test('readConfig refuses to wait for disks of replicas without replicas', () => {
+  test('readConfig refuses TURNFOLD_DURABLE_FSYNC=replica if no replica must confirm writes', () => {
     const refusal = refusalOf({ TURNFOLD_DURABLE_FSYNC: 'replica' });
     expect(refusal).toMatchObject({ code: 'invalid_config', field: 'TURNFOLD_DURABLE_REPLICAS' });
   });

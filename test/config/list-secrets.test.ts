@@ -54,7 +54,7 @@ test.each([
   );
 });
 
-test('listSecrets takes a key with a question mark as a key, not as an address', () => {
+test('listSecrets treats an API key that contains a question mark as one secret, not as an address', () => {
   expect(listSecrets({ env: { OPENAI_API_KEY: 'key-of?proxy=1' }, readFile })).toEqual(['key-of?proxy=1']);
 });
 

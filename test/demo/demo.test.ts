@@ -19,7 +19,7 @@ function figureOf(printed: string, pattern: RegExp): number {
   return Number(found);
 }
 
-test('the demo shows both kinds of compaction without a call over the limit', async () => {
+test('the demo summarizes and evicts messages, and no model request exceeds the window', async () => {
   const { code, lines, printed } = await runDemo();
   expect(code).toBe(0);
   expect(lines).toHaveLength(1);
@@ -49,7 +49,7 @@ test('the demo prints its versions and the commands to examine them', async () =
   expect(stdout).toMatch(/REDIS_URL=redis:\/\/127\.0\.0\.1:\d+ npm run -s turnfold -- versions turnfold-demo-/);
 });
 
-test('the demo names its commands for a checkout and for an installed package', async () => {
+test('the demo prints the commands that fit a checkout or an installed package', async () => {
   expect(nameProgram(fileURLToPath(new URL('../..', import.meta.url)))).toBe('npm run -s turnfold --');
   expect(nameProgram(dirname(await writeTemporary('package.json', '{}')))).toBe('npx turnfold');
 });
@@ -102,7 +102,11 @@ describe('a playback', () => {
 
   test.each([
     ['no conversation', '', /invalid_input: --file: .* has no conversation/],
-    ['no question', '{"messages":[{"role":"assistant","content":"hi"}]}', /invalid_input: messages: playback needs at least one user message/],
+    [
+      'no question',
+      '{"messages":[{"role":"assistant","content":"hi"}]}',
+      /invalid_input: messages: playback needs at least one user message/,
+    ],
     ['no JSON', 'hello', /invalid_input: line 1: not JSON/],
     ['no JSON further down', '\n\nhello', /playing back line 3 of [^]*invalid_input: line 3: not JSON/],
   ])('the demo refuses a file with %s', async (_, content, words) => {

@@ -35,7 +35,7 @@ async function runTool({ tools }: Playback, name: string, input: unknown): Promi
 const play = (...messages: Message[]): Playback => playBack({ id: 'talk', messages });
 
 describe('a recorded conversation becomes turns', () => {
-  test('a playback puts text before a round beside its calls, and the rest into the answer', () => {
+  test('a playback sends text before tool calls together with the calls, and the text after them as the answer', () => {
     const { system, opening, turns } = play(
       { role: 'system', content: 'Be brief.' },
       asks('look'),
@@ -71,7 +71,7 @@ describe('a recorded conversation becomes turns', () => {
     ]);
   });
 
-  test('a playback without a user message has no turn', () => {
+  test('a playback of a conversation without a user message has no turn', () => {
     expect(play(says('Welcome.')).turns).toStrictEqual([]);
     expect(play().turns).toStrictEqual([]);
   });
@@ -129,7 +129,7 @@ describe('the window of a playback', () => {
     expect(usable).toBeLessThanOrEqual((40 * (clipped + 20)) / 4);
   });
 
-  test('the window of a playback leaves room for system prompt and question below the target of a pass', async () => {
+  test('the window of a playback is so large that system prompt and question are below the compaction target', async () => {
     const system: Message = { role: 'system', content: 'rule '.repeat(1_000) };
     const { usable } = await loadPlaybackScript(line(system, asks('word '.repeat(500)), says('ok')), 1);
     expect(usable * TARGET_SHARE).toBeGreaterThanOrEqual(1_500);

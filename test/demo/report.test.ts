@@ -20,7 +20,7 @@ function run(change: Partial<DemoRun> = {}): DemoRun {
 }
 
 describe('the summary', () => {
-  test('the summary of the demo counts passes by kind, and calls over the limit', () => {
+  test('the summary of the demo counts compactions by strategy, and model calls above the window', () => {
     const versions = [
       version(1, { strategy: 'summarize' }),
       version(2, { strategy: 'evict' }),
@@ -42,7 +42,7 @@ describe('the summary', () => {
     expect(summarizeRun(run({ requests }), 250)).toMatchObject({ tokensPeak: 250, overLimit: 0 });
   });
 
-  test('the summary of the demo accepts a run without a call', () => {
+  test('the summary of the demo works for a run without a model call', () => {
     expect(summarizeRun(run({ requests: [] }), 250)).toMatchObject({ tokensPeak: 0, overLimit: 0 });
   });
 });
@@ -57,16 +57,16 @@ describe('the plot', () => {
     for (const line of drawn) expect(line.length).toBeLessThanOrEqual(90);
   });
 
-  test('the axis of the plot reaches from 0 to the largest request of both runs', () => {
+  test('the axis of the demo plot reaches from 0 to the largest request of both runs', () => {
     const axis = lines.flatMap((line) => /^ *(\d+) [┤┼]/.exec(line)?.[1] ?? []).map(Number);
     expect([axis[0], axis.at(-1)]).toStrictEqual([800, 0]);
   });
 
-  test('the plot has no colour codes, because it is also written to files', () => {
+  test('the plot of the demo has no colour codes, because it is also written to files', () => {
     expect(lines.join('')).not.toContain('\u001b');
   });
 
-  test('the plot accepts runs without a call', () => {
+  test('the plot of the demo works for runs without a model call', () => {
     expect(plotRuns(run({ requests: [] }), run({ requests: [] }), 350).length).toBeGreaterThan(3);
   });
 });
@@ -96,13 +96,13 @@ describe('the table of versions', () => {
     ]);
   });
 
-  test('the table of versions has notes if a version has something to explain', () => {
+  test('the table of versions has a column of notes only if a version has a note', () => {
     const noted = describeVersions([{ ...first, explained: ['retention_floor'], floorRelaxed: true }]);
     expect(noted[0]?.endsWith('  notes')).toBe(true);
     expect(noted.slice(1).join(' ')).toMatch(/ {2}retention_floor,.*floor_relaxed/);
   });
 
-  test('the table of no versions is its header', () => {
+  test('the table of versions has only its header if there is no version', () => {
     expect(describeVersions([])).toHaveLength(1);
   });
 });

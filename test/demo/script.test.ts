@@ -32,7 +32,7 @@ test('the ids of demo turns sort in the order of the turns', () => {
 describe('a script decides', () => {
   const decide = decideFrom(turns);
 
-  test('the demo script answers by turn and step, at any context', () => {
+  test('the demo script chooses its answer by turn and step, whatever the context contains', () => {
     expect(decide(request('_/demo/turn-01/1/model-1'))).toStrictEqual({ content: 'hello yourself', toolCalls: [] });
     expect(decide(request('_/demo/turn-02/1/model-1'))).toStrictEqual({
       content: 'First the folder.',

@@ -126,13 +126,16 @@ describe('docker-compose.yml', () => {
     },
   );
 
-  test.each(['prometheus', 'alertmanager'])('compose lets %s link to a published or configured address', (name) => {
-    const { command = [], ports = [] } = services[name] ?? {};
-    const port = ports[0]?.split(':').at(-1);
-    expect(command).toContain(`--web.external-url=\${${name.toUpperCase()}_URL:-http://127.0.0.1:${port}}`);
-    // A path in that address would else be where its pages are: for the health check, for Prometheus, for Grafana.
-    expect(command).toContain('--web.route-prefix=/');
-  });
+  test.each(['prometheus', 'alertmanager'])(
+    'in docker-compose.yml, %s uses links with a published or configured address',
+    (name) => {
+      const { command = [], ports = [] } = services[name] ?? {};
+      const port = ports[0]?.split(':').at(-1);
+      expect(command).toContain(`--web.external-url=\${${name.toUpperCase()}_URL:-http://127.0.0.1:${port}}`);
+      // A path in that address would else be where its pages are: for the health check, for Prometheus, for Grafana.
+      expect(command).toContain('--web.route-prefix=/');
+    },
+  );
 
   test('compose mounts only existing folders, read-only', () => {
     const mounted = Object.values(services).flatMap(({ volumes }) =>

@@ -13,12 +13,15 @@ function listFiles(line: string): string[] {
   });
 }
 
-test.each(['One turn', 'One compaction'])('the walk "%s" has at most twelve stops', (heading) => {
-  const section = page.split(`## ${heading}`)[1]?.split('\n## ')[0] ?? '';
-  const stops = section.split('\n').filter((line) => /^\d+\. /.test(line));
-  expect(stops.length).toBeGreaterThan(5);
-  expect(stops.length).toBeLessThanOrEqual(12);
-});
+test.each(['One turn', 'One compaction'])(
+  'the walk "%s" on the architecture page has at most twelve stops',
+  (heading) => {
+    const section = page.split(`## ${heading}`)[1]?.split('\n## ')[0] ?? '';
+    const stops = section.split('\n').filter((line) => /^\d+\. /.test(line));
+    expect(stops.length).toBeGreaterThan(5);
+    expect(stops.length).toBeLessThanOrEqual(12);
+  },
+);
 
 test('every file that the architecture page names exists', () => {
   const lines = page.split('\n').filter((line) => /^(?:\d+\. |\| )/.test(line));

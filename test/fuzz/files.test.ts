@@ -229,7 +229,7 @@ const agent = record(
 );
 
 test(
-  'the agents reader returns each agent of a module or coded errors about it',
+  'the agents reader returns each agent of a module, or errors with a code about that agent',
   async () => {
     const run = async (given: unknown): Promise<void> => {
       try {

@@ -3,7 +3,7 @@ import { buildFixture } from './fixture.ts';
 
 const gates = ['format:check', 'ceilings', 'imports', 'lint', 'types', 'unused'];
 
-test.each(gates)('the gate %s accepts a sound project', async (gate) => {
+test.each(gates)('the gate %s passes for a project without violations', async (gate) => {
   using fixture = buildFixture();
   const { code, output } = await fixture.run(gate);
   expect(output).not.toContain('nothing-checked');

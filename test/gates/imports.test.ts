@@ -2,7 +2,7 @@ import { expect, test } from 'vitest';
 import { owners, rooms } from '../../scripts/rooms.ts';
 import { buildFixture } from './fixture.ts';
 
-test('no two rooms may import each other', () => {
+test('no two top-level folders (rooms) of src may import each other', () => {
   const mutual = Object.entries(rooms).flatMap(([room, allowed]) =>
     allowed.filter((other) => rooms[other]?.includes(room)).map((other) => `${room} ⇄ ${other}`),
   );
@@ -32,7 +32,7 @@ test('the imports gate names exactly the imports that the table of rooms forbids
   expect(output).toContain(` ${forbidden.length} violations`);
 });
 
-test('the imports gate lets only the owning rooms import a package', async () => {
+test('the imports gate lets only the rooms that own a package import it', async () => {
   using fixture = buildFixture();
   const installed = Object.entries(owners).filter(([name]) => !['openai', '@anthropic-ai'].includes(name));
   const importers = installed.flatMap(([name, allowed]) =>

@@ -38,7 +38,7 @@ test('/ready lists all checks in order, and hides the texts of foreign errors', 
   expect(worstState(findings)).toBe('wrong');
 });
 
-test('further requests of /ready do not start a check again that still hangs', async () => {
+test('a request of /ready does not start a readiness check a second time while the check hangs', async () => {
   const { promise, resolve } = Promise.withResolvers<void>();
   const run = vi.fn<() => Promise<ReturnType<typeof findOk>>>(async () => {
     await promise;

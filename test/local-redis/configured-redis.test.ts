@@ -19,7 +19,7 @@ describe('a given Redis that does not answer', () => {
     expect(lines).toEqual([]);
   });
 
-  test('provideRedis gives up a server at REDIS_URL that accepts connections and never answers', async () => {
+  test('provideRedis stops waiting for a server at REDIS_URL that accepts connections and never answers', async () => {
     const port = await listenSilently();
 
     await expect(provideRedis({ redisUrl: `redis://127.0.0.1:${port}` })).rejects.toMatchObject({

@@ -3,7 +3,7 @@ import { provideRedis } from '../../src/local-redis/provide-redis.ts';
 import { listenSilently } from './fixture.ts';
 
 // In a file, and so a process, of its own: testcontainers keeps an engine that it has found.
-test('provideRedis gives up a container engine that does not answer', async () => {
+test('provideRedis stops waiting for a container engine that does not answer', async () => {
   vi.stubEnv('DOCKER_HOST', `tcp://127.0.0.1:${await listenSilently()}`);
   onTestFinished(() => void vi.unstubAllEnvs());
 

@@ -8,7 +8,7 @@ import { makeEnv, makeFolder, removeFolder } from './fixture.ts';
 const folder = await makeFolder();
 afterAll(() => removeFolder(folder));
 
-test('provideRedis without a working source names each reason and how to install Redis', async () => {
+test('provideRedis fails with the reason of each source and installation advice if no Redis can be started', async () => {
   const log: string[] = [];
   const cacheDir = join(folder, 'a-file', 'cache');
   await writeFile(join(folder, 'a-file'), '');

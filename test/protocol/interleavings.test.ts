@@ -24,7 +24,7 @@ describe('every order of calls keeps I1 to I6 and settles each turn once and in 
       KINDS.map((fault) => ({ ...scenario, fault, faults: { ...NO_FAULTS, [fault]: 1, all: 1 } })),
     ),
   ])(
-    'every order of calls keeps the invariants for $name, with at most one of: $fault',
+    'every order of store calls keeps the invariants in the scenario $name, with at most one fault of: $fault',
     async ({ faults, ...scenario }) => {
       const explored = await explore(exploreScenario(scenario, { faults, ...NO_LIMIT }));
       const { states, steps, ends, longest } = explored;
@@ -37,7 +37,7 @@ describe('every order of calls keeps I1 to I6 and settles each turn once and in 
   );
 
   it.each(SCENARIOS)(
-    `${WALKS} random walks with one fault of each kind keep the invariants for $name (seed ${SEED})`,
+    `${WALKS} random orders of store calls with one fault of each kind keep the invariants in $name (seed ${SEED})`,
     async (scenario) => {
       const exploration = exploreScenario(scenario, { faults: ONE_OF_EACH, ...NO_LIMIT });
       expect(await walk(exploration, { paths: WALKS, random: new Random(SEED) })).toBe(WALKS);
@@ -45,13 +45,16 @@ describe('every order of calls keeps I1 to I6 and settles each turn once and in 
   );
 });
 
-it.each(MUTATIONS)('$invariant notices a store $name', async ({ scenario, faults, mutate, invariant, byChance }) => {
-  const found = SCENARIOS.find(({ name }) => name.includes(scenario));
-  if (found === undefined) throw new Error(`no scenario ${scenario}`);
-  const bounds = { faults: { ...NO_FAULTS, ...faults }, maxSteps: 5_000, maxMs: 60_000 };
-  const exploration = exploreScenario(found, bounds, mutate);
-  const search = byChance ? walk(exploration, { paths: 5_000, random: new Random(SEED) }) : explore(exploration);
-  const error: unknown = await search.catch((thrown: unknown) => thrown);
-  expect(error).toBeInstanceOf(Counterexample);
-  expect((error as Counterexample).message).toMatch(new RegExp(`^${invariant}:`));
-});
+it.each(MUTATIONS)(
+  'the check of invariant $invariant reports a store $name',
+  async ({ scenario, faults, mutate, invariant, byChance }) => {
+    const found = SCENARIOS.find(({ name }) => name.includes(scenario));
+    if (found === undefined) throw new Error(`no scenario ${scenario}`);
+    const bounds = { faults: { ...NO_FAULTS, ...faults }, maxSteps: 5_000, maxMs: 60_000 };
+    const exploration = exploreScenario(found, bounds, mutate);
+    const search = byChance ? walk(exploration, { paths: 5_000, random: new Random(SEED) }) : explore(exploration);
+    const error: unknown = await search.catch((thrown: unknown) => thrown);
+    expect(error).toBeInstanceOf(Counterexample);
+    expect((error as Counterexample).message).toMatch(new RegExp(`^${invariant}:`));
+  },
+);

@@ -32,7 +32,7 @@ describe.each(KILL_SCENARIOS)('$name', (scenario) => {
     ['a process dies after', 'after', scenario.isRacing ? normalizeOutcome : normalize],
     ['the connection repeats', 'again', scenario.isRacing ? normalizeOutcome : normalize],
     ['the caller gets an outage for', 'unanswered', normalizeOutcome],
-  ] as const)(`${name} ends in the same state if %s any one call`, async (_, fault, form) => {
+  ] as const)(`the scenario ${name} ends in the same state if %s any one store call`, async (_, fault, form) => {
     const whole = await runWithFaults(scenario);
     expect(whole.calls.length).toBeGreaterThan(15);
     expect(whole.world.db.ready.size).toBe(0);
@@ -42,7 +42,7 @@ describe.each(KILL_SCENARIOS)('$name', (scenario) => {
     }
   });
 
-  it(`${name} loses and repeats nothing with two faults, seed ${SEED}`, async () => {
+  it(`the scenario ${name} loses and repeats nothing with two faults, seed ${SEED}`, async () => {
     const random = new Random(SEED);
     const whole = await runWithFaults(scenario);
     let both = 0;

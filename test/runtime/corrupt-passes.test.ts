@@ -88,19 +88,22 @@ test.each([
   ['attempts that are no number', asField('attempts', 'x')],
   ['sweeps that are no number', asField('sweeps', 'x')],
   ['another Redis type', retype],
-])('workers set aside a pass with %s, and the waiting turn continues after another pass', async (name, corrupt) => {
-  const id = name.replaceAll(' ', '-');
-  await makeWait(id);
-  await corrupt(id);
-  // Without the wake that the queue holds the sweeper finds the pass at once.
-  await fixture.redis.zadd(keyspace.ready(keyspace.shardOf(refOf(id))), 1, `p|${DEFAULT_TENANT}|${id}`);
-  await Promise.all([start('compaction'), start('summarization')]);
-  expect(await settled(fixture, id, 't1')).toMatchObject({ state: 'completed' });
-  await expectSetAside(id, passKeyOf(id));
-  const versions = await fixture.client.versions(id);
-  expect(versions.map(({ strategy }) => strategy)).toContain('summarize');
-  await expectServed(neighbourOf(id));
-});
+])(
+  'workers quarantine a compaction pass with %s, and the waiting turn continues after another pass',
+  async (name, corrupt) => {
+    const id = name.replaceAll(' ', '-');
+    await makeWait(id);
+    await corrupt(id);
+    // Without the wake that the queue holds the sweeper finds the pass at once.
+    await fixture.redis.zadd(keyspace.ready(keyspace.shardOf(refOf(id))), 1, `p|${DEFAULT_TENANT}|${id}`);
+    await Promise.all([start('compaction'), start('summarization')]);
+    expect(await settled(fixture, id, 't1')).toMatchObject({ state: 'completed' });
+    await expectSetAside(id, passKeyOf(id));
+    const versions = await fixture.client.versions(id);
+    expect(versions.map(({ strategy }) => strategy)).toContain('summarize');
+    await expectServed(neighbourOf(id));
+  },
+);
 
 function planBeyond(): string {
   const evict = [{ from: 1, to: 9e15 }];
@@ -117,7 +120,7 @@ function planBeyond(): string {
   return JSON.stringify(plan);
 }
 
-test('workers set aside a pass with a corrupt proposal, and the conversation continues', async () => {
+test('workers quarantine a compaction pass with a corrupt proposal, and the conversation continues', async () => {
   const id = 'proposal';
   const reviewed = agentOf({ policy: { mode: 'review', messageThreshold: 14, retentionWindow: 2 } });
   const compaction = await start('compaction', reviewed);
@@ -137,7 +140,7 @@ test('workers set aside a pass with a corrupt proposal, and the conversation con
 test.each([
   ['garbage', (key: string) => fixture.redis.set(key, '{"status":"accepted"}', 'KEEPTTL')],
   ['another Redis type', (key: string) => fixture.redis.unlink(key).then(() => fixture.redis.rpush(key, 'x'))],
-])('workers set aside stored summaries that are %s, and write them again', async (name, corrupt) => {
+])('workers quarantine stored summaries that are %s, and write them again', async (name, corrupt) => {
   const id = `summaries-${name.replaceAll(' ', '-')}`;
   await makeWait(id);
   await start('compaction');
@@ -157,7 +160,7 @@ test.each([
   await expectServed(id);
 });
 
-test('a corrupt summary sets aside the turn and the pass of its conversation alone', async () => {
+test('a corrupt summary puts only the turn and the compaction pass of its own conversation into quarantine', async () => {
   const id = 'summary';
   await makeWait(id);
   await Promise.all([start('compaction'), start('summarization')]);

@@ -34,7 +34,7 @@ describe('a worker process that is killed', () => {
   ];
 
   it.concurrent.for(deathsInTurns)(
-    'after a worker is killed in a turn ($who), another worker continues, and nothing happens twice',
+    'after a worker is killed in a turn ($who), another worker continues without repeating a recorded step',
     async (death, context) => {
       const { expect } = context;
       const fixture = await useFixture(context);
@@ -63,7 +63,7 @@ describe('a worker process that is killed', () => {
   ];
 
   it.concurrent.for(deathsInPasses)(
-    'after a worker is killed in a pass ($who), another worker continues and makes one version',
+    'after a worker is killed in a compaction pass ($who), another worker continues and creates one version',
     async (death, context) => {
       const { expect } = context;
       const fixture = await useFixture(context);

@@ -95,7 +95,7 @@ async function holdResults(retry: 'safe' | 'never') {
   return { fixture, agent, workers, countRuns: () => runs };
 }
 
-it('a stop writes held results if Redis accepts writes before the deadline', async () => {
+it('a stopping worker writes the tool results that a full Redis refused if Redis has room before the deadline', async () => {
   const { fixture, agent, workers, countRuns } = await holdResults('never');
   const closing = workers.close();
   await free(fixture);
@@ -116,7 +116,7 @@ it.each([
   ['safe', 4, /^result of run 3, result of run 4$/],
   ['never', 2, /outcome_unknown.*outcome_unknown/],
 ] as const)(
-  'a stop returns the turn if Redis stays full until the deadline, and calls of a tool with retry: %s end after %i runs',
+  'a stopping worker hands the turn back if Redis stays full, and calls of a tool with retry: %s end after %i runs',
   async (retry, runs, answer) => {
     const { fixture, agent, workers, countRuns } = await holdResults(retry);
     expect(await workers.close(), 'the deadline cut the turn off').toBe('deadline');
@@ -138,7 +138,7 @@ it.each([
 const RECORD = '## Goal\nFind the word.\n## Next step\nSay it again.';
 
 it.each(['pass_fanned_out', 'model_called'] as const)(
-  'a compaction interrupted by a full Redis continues afterwards, and pays for no summary twice: at %s',
+  'a compaction that a full Redis interrupts continues afterwards without paying for a summary twice: at %s',
   async (type) => {
     const fixture = await openFixture();
     onTestFinished(() => fixture.close());

@@ -56,7 +56,7 @@ async function readSummary(conversation: string): Promise<Message | undefined> {
 }
 
 describe.each(FORMATS)('over %s', (format) => {
-  it('a native summary opens every later request, is compacted again, and leaves the log whole', async () => {
+  it("a provider's own summary begins every later request, is compacted again, and leaves the log unchanged", async () => {
     const answer = { text: 'Here.' };
     await using provider = await startProvider({ answers: [compacted[format], answer, compacted[format], answer] });
     const workers = await startGuide(format, provider);
@@ -80,7 +80,7 @@ describe.each(FORMATS)('over %s', (format) => {
     expect(kept.filter((content) => content.startsWith('I will look.'))).toHaveLength(10);
   });
 
-  it('a native summary is sent to another model as its text', async () => {
+  it("a provider's own summary is sent to another model as plain text", async () => {
     await using provider = await startProvider({ answers: [compacted[format], { text: 'Here.' }] });
     await startGuide(format, provider);
     const conversation = `native-other-${format}`;
@@ -93,7 +93,7 @@ describe.each(FORMATS)('over %s', (format) => {
     expect(body).toContain('<summary');
   });
 
-  it('a structural summary replaces a native one if the provider fails', async () => {
+  it("a structural summary is used if the provider's own compaction fails", async () => {
     await using provider = await startProvider({ answers: [{ fault: 'overflow' }] });
     await startGuide(format, provider);
     const conversation = `native-failing-${format}`;

@@ -10,7 +10,7 @@ const fixture = await openFixture();
 afterAll(() => fixture.close());
 
 describe('a soft pass', () => {
-  it('a soft pass summarizes each sequence in its own job, and turns run meanwhile', async () => {
+  it('a soft compaction pass summarizes each run of messages in its own job, and turns run meanwhile', async () => {
     const running = await fixture.useWorkers(agentOf({ policy: { messageThreshold: 14, retentionWindow: 2 } }));
     await fixture.appendSequences('s1');
     await fixture.untilCompacted('s1');
@@ -27,7 +27,7 @@ describe('a soft pass', () => {
     expect((await fixture.client.log('s1')).length).toBe(16);
   });
 
-  it('a soft pass starts and ends during a turn, and neither waits for the other', async () => {
+  it('a soft compaction pass starts and ends during a turn, and neither waits for the other', async () => {
     const gate = Promise.withResolvers<void>();
     const decide = async ({ idempotencyKey }: ModelRequest) => {
       if (idempotencyKey.includes('/t2/')) await gate.promise;
@@ -79,7 +79,7 @@ describe('a hard pass', () => {
 });
 
 describe('compact', () => {
-  it('compact requests a pass below all thresholds', async () => {
+  it('compact requests a compaction pass even if the context is below all thresholds', async () => {
     await fixture.useWorkers(agentOf({ policy: { mode: 'manual', retentionWindow: 2, maxTokens: 500 } }));
     await fixture.appendSequences('m1');
     await fixture.client.compact('m1');
@@ -87,7 +87,7 @@ describe('compact', () => {
     expect(await fixture.client.versions('m1')).toMatchObject([{ number: 1, reasons: ['manual'] }]);
   });
 
-  it('the sweeper finds a requested pass whose wake was lost', async () => {
+  it('the sweeper starts a requested compaction pass whose queue job was lost', async () => {
     await fixture.closeWorkers();
     await fixture.appendSequences('m2');
     await fixture.client.compact('m2');
@@ -98,7 +98,7 @@ describe('compact', () => {
   });
 });
 
-it('the next pass includes messages that were appended during a pass', async () => {
+it('messages that are appended during a compaction pass are included in the next pass', async () => {
   const running = await fixture.useWorkers(
     agentOf({ policy: { retentionWindow: 2, maxTokens: 800, tokenThreshold: 900 } }),
   );
@@ -116,7 +116,7 @@ it('the next pass includes messages that were appended during a pass', async () 
   expect(eventsOf(running, 'worker_failed')).toEqual([]);
 });
 
-it('a pass plans again if the version changed meanwhile, and pays for no summary twice', async () => {
+it('a compaction pass plans again if the context version changed meanwhile, without paying for a summary twice', async () => {
   const agent = agentOf({ policy: { messageThreshold: 14, retentionWindow: 2 } });
   await fixture.closeWorkers();
   const compaction = await fixture.startWorkers(agent, { roles: ['compaction'] });

@@ -72,7 +72,7 @@ function name(kind: string, count: number): string[] {
 }
 
 it(
-  'a tool that kills its process runs three times, and no other turn becomes poison',
+  'a tool that kills its process runs three times, and no other turn fails as poison',
   async () => {
     const [guilty, innocent] = [name('bad', 1), name('good', 6)];
     const { poisoned, completed, runs } = await play(guilty, innocent);
@@ -83,7 +83,7 @@ it(
 );
 
 it(
-  'only those whose tools kill the process become poison',
+  'only turns whose tools kill the process fail as poison, although many turns share the process',
   async () => {
     const [guilty, innocent] = [name('bad', 3), name('good', 12)];
     const { poisoned, completed, runs } = await play(guilty, innocent);

@@ -35,7 +35,7 @@ describe('a problem of a policy names the setting as the text writes it, with it
     expect(error.field?.startsWith(field)).toBe(true);
   });
 
-  it('an error of a policy spells the settings of a sum as the text does', () => {
+  it('an error about the sum of several policy settings spells them as the policy text does', () => {
     const document = parseYaml('token_threshold: 100\nmax_tokens: 6000', { name: 'policy.yml' });
     const sum = new TurnfoldError('invalid_policy', 'tokenThreshold: tokenThreshold 100 < maxTokens 6000', {
       field: 'tokenThreshold',
@@ -46,7 +46,7 @@ describe('a problem of a policy names the setting as the text writes it, with it
     });
   });
 
-  it('an error about a default has the line of another setting in the sum', () => {
+  it('an error about a default policy value has the line of another setting that the error mentions', () => {
     const document = parseYaml('# window\nmax_tokens: 9000', { name: 'policy.yml' });
     const sum = new TurnfoldError(
       'invalid_policy',

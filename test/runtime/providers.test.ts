@@ -22,7 +22,7 @@ async function startGuide(format: WireFormat, provider: Provider): Promise<Runni
 }
 
 describe.each(WIRE_FORMATS)('over %s', (format) => {
-  it('a turn that the provider finds too long is answered after one pass', async () => {
+  it('a turn whose request the provider refuses as too long is answered after one compaction pass', async () => {
     await using provider = await startProvider({ answers: [{ fault: 'overflow' }, { text: 'Now it fits.' }] });
     const workers = await startGuide(format, provider);
     const conversation = `overflow-${format}`;
@@ -40,7 +40,7 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
     expect(eventsOf(workers, 'turn_suspended').map((event) => event.for)).toEqual(['compaction']);
   });
 
-  it('a turn that is still too long after a pass fails as budget_infeasible', async () => {
+  it('a turn whose request is still too long after a compaction pass fails as budget_infeasible', async () => {
     await using provider = await startProvider({ answers: [{ fault: 'overflow' }, { fault: 'overflow' }] });
     await startGuide(format, provider);
     const conversation = `overflow-twice-${format}`;
@@ -52,7 +52,7 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
     });
   });
 
-  it('a turn waits for the end of a rate limit, without a pass', async () => {
+  it('a turn waits for the end of a rate limit, without a compaction pass', async () => {
     await using provider = await startProvider({
       answers: [{ fault: 'too_large_for_rate', retryAfterMs: 300 }, { text: 'Later.' }],
     });
@@ -65,7 +65,7 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
     expect(eventsOf(workers, 'turn_suspended').map((event) => event.for)).toEqual(['retry']);
   });
 
-  it('a turn continues over the previous version if the provider refuses the current version', async () => {
+  it('a turn continues with the previous version of the context if the provider refuses the current one', async () => {
     await using provider = await startProvider({ answers: [{ fault: 'invalid' }, { text: 'Fine.' }] });
     const workers = await startGuide(format, provider);
     const conversation = `refused-${format}`;

@@ -47,7 +47,7 @@ function createAgent(): Agent {
 
 const isSummary = ({ tools }: ModelRequest): boolean => tools.length === 0;
 
-it("recall finds an id that the summary lost, and no other conversation's", async () => {
+it('the recall tool finds an id that the summary left out, and no id of another conversation', async () => {
   await fixture.startWorkers(createAgent());
   const part = (text: string) => [
     { role: 'user' as const, content: words(10) },

@@ -38,7 +38,7 @@ async function takeTurn(conversation: string, turn: string, input = words(10)): 
 }
 
 describe('a pass under review', () => {
-  it('a pass under review lets turns continue, and the next request has the approved edit', async () => {
+  it('turns continue while a compaction waits for approval, and the next request has the approved edit', async () => {
     const asked: ModelRequest[] = [];
     await fixture.useWorkers(reviewedAgent(asked));
     await fixture.appendSequences('r1');
@@ -74,7 +74,7 @@ describe('a pass under review', () => {
     });
   });
 
-  it('a rejected pass ends, and the same content is not proposed again', async () => {
+  it('a rejected compaction pass ends, and the same content is not proposed again', async () => {
     const running = await fixture.useWorkers(reviewedAgent([], { turnThreshold: 1 }));
     await fixture.appendSequences('r2');
     const { proposal } = await untilProposed('r2');
@@ -88,7 +88,7 @@ describe('a pass under review', () => {
     expect(await fixture.client.versions('r2')).toEqual([]);
   });
 
-  it('a hard pass supersedes a proposal, and a late approval fails as stale', async () => {
+  it('a compaction at the hard limit supersedes a proposal, and a late approval fails as proposal_stale', async () => {
     await fixture.useWorkers(reviewedAgent());
     await fixture.appendSequences('r3');
     const { proposal } = await untilProposed('r3');
@@ -124,7 +124,7 @@ describe('a pass under review', () => {
     expect(await fixture.client.versions('r5')).toEqual(before);
   });
 
-  it("a proposal without a decision expires by the sweeper's wake", async () => {
+  it('a proposal without a decision expires when the sweeper finds it overdue', async () => {
     const running = await fixture.useWorkers(reviewedAgent([], { reviewTtl: 1_500 }));
     await fixture.appendSequences('r6');
     await untilProposed('r6');

@@ -49,7 +49,7 @@ async function readRemains(conversation: string): Promise<string> {
   );
 }
 
-it('a shadow policy is measured at live passes, and changes no byte of their results', async () => {
+it('a shadow policy is measured at every compaction pass, and does not change the result of the pass', async () => {
   const plain = await compactTwice('plain');
   await plain.close();
   expect(eventsOf(plain, 'pass_shadowed')).toEqual([]);
@@ -77,7 +77,7 @@ it('a shadow policy is measured at live passes, and changes no byte of their res
   }
 });
 
-it('a turn that takes over its pass is answered, and measures no shadow policy', async () => {
+it('a turn that runs its compaction pass itself is answered, and measures no shadow policy', async () => {
   const agent = agentOf({ policy: LIVE, profile: { windowTokens: 3_500, outputCapTokens: 500 } });
   // No other worker is there.
   const alone = await openFixture();

@@ -35,7 +35,7 @@ async function readSummaries(conversation: string): Promise<string[]> {
 }
 
 describe('summaries by a model', () => {
-  it('summaries by a model replace their sequences, and each model call is reported', async () => {
+  it('summaries by a model replace the messages that they summarize, and each model call is reported', async () => {
     const running = await compact('s1', () => ({
       content: RECORD,
       usage: { inputTotal: 900, output: 20, outputKept: 0 },

@@ -160,7 +160,7 @@ describe('the span of a turn', () => {
     expect([first, second].map((span) => span?.parentSpanContext?.spanId)).toEqual([idOf(asked), idOf(asked)]);
   });
 
-  it('spans hold contents on request only, and never secrets', async () => {
+  it('spans contain message texts only if the operator allows them, and never secrets', async () => {
     await fixture.startWorkers(
       looker(async () => `a private place {"password": "hunter2!"} ${SECRET}`),
       { tracesContent: true },

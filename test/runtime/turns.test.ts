@@ -80,7 +80,7 @@ describe('turns', () => {
     }
   });
 
-  it('the sweeper finds turns whose wake was lost', async () => {
+  it('the sweeper starts turns whose queue job was lost', async () => {
     await fixture.closeWorkers();
     await fixture.enqueue('w1', 't1', 'hello');
     await fixture.enqueue('w1', 't2', 'hello again');

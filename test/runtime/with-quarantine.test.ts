@@ -59,23 +59,26 @@ describe('withQuarantine', () => {
       'inside a broken delivery',
       (error: Error): Error => new BrokenDelivery({ tenant: '_', conversation: 'c1' }, error),
     ],
-  ])('withQuarantine sets the entry aside and rethrows a corrupt record that is thrown %s', async (_, wrap) => {
-    const conversation = newConversation();
-    await acceptAndClaim(store, conversation, 't1');
-    const key = suite.keyspace.key(conversation, 'c');
-    const thrown = wrap(corruptRecord(key, 'head', 'the value must consist of integers'));
-    const { ports, events } = openWorld();
-    await expect(withQuarantine(ports, asTurn, () => Promise.reject(thrown))(conversation)).rejects.toBe(thrown);
-    const shard = suite.keyspace.shardOf(conversation);
-    const [name, why] = [`t|_|${conversation.id}`, `corrupt ${key} head`];
-    expect(events).toEqual([
-      { type: 'record_quarantined', shard, set: 'ready', name, why, ...nameConversation(conversation) },
-    ]);
-    expect(await isDue(conversation)).toBe(false);
-    expect(await keptOf(conversation)).toHaveProperty([`ready|${name}`], expect.stringMatching(/^\d+ \d+ corrupt /));
-  });
+  ])(
+    'withQuarantine quarantines the entry and rethrows the error of a corrupt record that is thrown %s',
+    async (_, wrap) => {
+      const conversation = newConversation();
+      await acceptAndClaim(store, conversation, 't1');
+      const key = suite.keyspace.key(conversation, 'c');
+      const thrown = wrap(corruptRecord(key, 'head', 'the value must consist of integers'));
+      const { ports, events } = openWorld();
+      await expect(withQuarantine(ports, asTurn, () => Promise.reject(thrown))(conversation)).rejects.toBe(thrown);
+      const shard = suite.keyspace.shardOf(conversation);
+      const [name, why] = [`t|_|${conversation.id}`, `corrupt ${key} head`];
+      expect(events).toEqual([
+        { type: 'record_quarantined', shard, set: 'ready', name, why, ...nameConversation(conversation) },
+      ]);
+      expect(await isDue(conversation)).toBe(false);
+      expect(await keptOf(conversation)).toHaveProperty([`ready|${name}`], expect.stringMatching(/^\d+ \d+ corrupt /));
+    },
+  );
 
-  test('withQuarantine keeps the entry if the delivery fails for another reason', async () => {
+  test('withQuarantine keeps the entry if its handler fails for another reason than a corrupt record', async () => {
     const conversation = newConversation();
     await acceptAndClaim(store, conversation, 't1');
     const { ports, events } = openWorld();
@@ -84,7 +87,7 @@ describe('withQuarantine', () => {
     expect([events, await isDue(conversation)]).toEqual([[], true]);
   });
 
-  test('withQuarantine does not report an entry that another worker has set aside', async () => {
+  test('withQuarantine does not report an entry that another worker has already quarantined', async () => {
     const conversation = newConversation();
     const { ports, events } = openWorld();
     const thrown = corruptRecord('k', '', 'the key must be a hash');
@@ -92,7 +95,7 @@ describe('withQuarantine', () => {
     expect(events).toEqual([]);
   });
 
-  test('withQuarantine throws the error of the delivery if the record cannot be set aside', async () => {
+  test('withQuarantine throws the error of its handler if the record cannot be quarantined', async () => {
     const down = (): Promise<never> => Promise.reject(new Error('connection lost'));
     const { ports, events } = openWorld({ quarantine: down, quarantineRecord: down });
     const thrown = corruptRecord('k', '', 'the key must be a hash');
@@ -101,7 +104,7 @@ describe('withQuarantine', () => {
     expect(events).toEqual([]);
   });
 
-  test('withQuarantine sets a corrupt pass aside, ends it, and wakes the waiting turn', async () => {
+  test('withQuarantine quarantines a corrupt compaction pass, ends the pass, and wakes the waiting turn', async () => {
     const { redis, keyspace } = suite;
     const conversation = await makeConversation(store);
     await waitForPass(store, conversation, 't1');

@@ -163,7 +163,7 @@ describe('log catalogue', () => {
 });
 
 describe('errors in logs', () => {
-  test('a coded error is logged with code, message, details and cause', () => {
+  test('an error with a turnfold code is logged with code, message, details and cause', () => {
     const cause = Object.assign(new Error('connect ECONNREFUSED 127.0.0.1:6379'), { code: 'ECONNREFUSED' });
     const error = new TurnfoldError('redis_unavailable', 'Redis does not answer', { details: { tries: 3 }, cause });
     const line = logError({}, error);
@@ -175,7 +175,7 @@ describe('errors in logs', () => {
     });
   });
 
-  test('the message of an error without a code is logged only if contents are requested', () => {
+  test('the message of an error without a turnfold code is logged only if the operator allows contents in logs', () => {
     const error = parseFailure('my private text');
     expect((error as Error).message).toContain('private'); // the trap is there
     for (const level of ['debug', 'info'] as const) {
@@ -220,7 +220,7 @@ describe('errors in logs', () => {
     },
   );
 
-  test.each(HOSTILE_JSON)('a coded error is logged without details that are %s', (_, make) => {
+  test.each(HOSTILE_JSON)('an error with a turnfold code is logged without details that are %s', (_, make) => {
     const error = new TurnfoldError('conflict', 'no', { details: { odd: make() } });
     expect(logError({}, error)).toEqual({ code: 'conflict', message: 'no' });
   });
@@ -318,7 +318,7 @@ describe('redaction of secrets', () => {
     expect(JSON.parse(written.join(''))).toMatchObject({ apiKey: '[redacted]', msg: 'start' });
   });
 
-  test('an error that is logged directly shows no message that could quote contents', () => {
+  test('an error that is passed to the logger directly is logged without a message that could quote contents', () => {
     const { logger, written } = capture({ level: 'info' });
     logger.error({ err: parseFailure('my private text') }, 'start failed');
     expect(written.join('')).not.toContain('private');

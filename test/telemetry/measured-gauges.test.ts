@@ -78,11 +78,11 @@ describe('measured gauges', () => {
     expect((await readGauges(metrics))['turnfold_open_passes']).toBe(3);
   });
 
-  test('a gauge without a source is absent from the page', async () => {
+  test('a gauge without a function to measure it is absent from the metrics page', async () => {
     expect(await readGauges(createMetrics())).toEqual({});
   });
 
-  test('a scrape drops the series of a queue state that is no longer measured', async () => {
+  test('a scrape removes the series of a job state that the queue no longer reports', async () => {
     const answers = [[{ queue: 'turn', state: 'active', count: 1 }], [{ queue: 'turn', state: 'delayed', count: 2 }]];
     const metrics = measured({ countJobs: async () => answers.shift() ?? [] });
     await readGauges(metrics);
@@ -92,7 +92,7 @@ describe('measured gauges', () => {
     });
   });
 
-  test('a failed measurement counts as a failure of the worker', async () => {
+  test('a failed measurement of a gauge adds to the failure counter of the worker', async () => {
     const metrics = measured({ countJobs: () => Promise.reject(new Error('away')) });
     await readGauges(metrics);
     const { body } = await metrics.render();

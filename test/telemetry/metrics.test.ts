@@ -199,7 +199,7 @@ test.each<[string, WorkerEvent, RegExp]>([
   expect(Object.keys(await measureEffect(event)).filter((series) => absent.test(series))).toEqual([]);
 });
 
-test('a chain counts its requests under its own id, and tokens under the model that answered', async () => {
+test('a chain of models counts requests under the id of the chain, and tokens under the model that answered', async () => {
   const effect = Object.keys(await measureEffect({ ...samples.model_called, model: 'a|b', answeredBy: 'b' }));
   const namesOf = (model: string): string[] => {
     const series = effect.filter((name) => name.includes(`model="${model}"`));
@@ -215,7 +215,7 @@ test('a chain counts its requests under its own id, and tokens under the model t
   ]);
 });
 
-test('the trigger of a pass is its strongest reason, in any order', () => {
+test('the label trigger of a compaction pass is its strongest reason, whatever the order of the reasons', () => {
   const byStrength = [
     'overflow',
     'hard_limit',
@@ -286,7 +286,7 @@ test('two metrics pages in one process do not share their counts', async () => {
   expect([(await readMoved(one)).get(lost), (await readMoved(other)).get(lost)]).toEqual([1, 0]);
 });
 
-test('no series of the metrics page holds an id of an event', async () => {
+test('no label on the metrics page contains an id from an event', async () => {
   const metrics = createMetrics();
   for (const event of Object.values(samples)) metrics.listener(event);
   expect([...(await readMoved(metrics)).keys()].join()).not.toMatch(/471[123]|acme|read_file/);

@@ -111,7 +111,7 @@ describe('with an SDK', () => {
     });
   });
 
-  test('the span of a call to a chain names the model that answered', async () => {
+  test('the span of a call to a chain of models has the model that answered', async () => {
     const answered = { ...samples.model_called, model: 'gpt-5|gpt-4', answeredBy: 'gpt-4' };
     const failed = { ...samples.model_called, model: 'gpt-5|gpt-4', outcome: 'fatal' } as const;
     for (const event of [answered, failed]) await tracing.inSpan(call, async () => listener(event));
@@ -130,7 +130,7 @@ describe('with an SDK', () => {
     );
   });
 
-  test('the outcome in an event sets the error type of a span before an exception does', async () => {
+  test('the error type of a span comes from the outcome of its event, even if an exception follows', async () => {
     const lost = tracing.inSpan(turnSpan(), async () => {
       listener(samples.lease_lost);
       throw new Error('lost');
