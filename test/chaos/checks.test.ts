@@ -30,7 +30,7 @@ const version = {
   tokensAfter: 30,
   segments: [
     { kind: 'raw', from: 1, to: 1 },
-    { kind: 'summary', from: 2, to: 4, text: 'h1' },
+    { kind: 'summary', from: 2, to: 4, summaryKey: 'h1' },
   ],
 } as unknown as Version;
 const healthy: StoredConversation = {
@@ -80,7 +80,11 @@ test.each<readonly [defect: string, rule: string, change: Partial<StoredConversa
   [
     'a pinned message inside a summary',
     'pinned messages are shown whole',
-    { versions: [{ ...version, segments: [{ kind: 'summary', from: 1, to: 4, text: 'h1' }] } as unknown as Version] },
+    {
+      versions: [
+        { ...version, segments: [{ kind: 'summary', from: 1, to: 4, summaryKey: 'h1' }] } as unknown as Version,
+      ],
+    },
   ],
   ['a turn in the mailbox', 'no work is left', { mailbox: ['t2'] }],
 ])('the final checks report %s', (_, rule, change) => {
