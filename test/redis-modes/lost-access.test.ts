@@ -43,6 +43,22 @@ async function startPrivate(port?: number, password = 'pw'): Promise<Server> {
   return server;
 }
 
+/** A worker with all roles serves the queues of turns, compactions and summarizations. */
+const QUEUES = 3;
+
+interface Connections {
+  readonly open: number;
+  /** Connections that wait for a job, one for each queue. */
+  readonly waiting: number;
+}
+
+/** Counts the connections of the worker. */
+async function countConnections({ redis }: Server): Promise<Connections> {
+  const clients = String(await redis.call('CLIENT', ['LIST'])).split('\n');
+  const own = clients.filter((client) => client.includes(' user=app '));
+  return { open: own.length, waiting: own.filter((client) => client.includes(' cmd=bzpopmin ')).length };
+}
+
 const disconnectAll = ({ redis }: Server): Promise<unknown> => redis.call('CLIENT', ['KILL', 'TYPE', 'normal']);
 
 describe.skipIf(!hasServer)('a running worker whose access ends (skipped where PATH has no server)', () => {
@@ -84,10 +100,14 @@ describe.skipIf(!hasServer)('a running worker whose access ends (skipped where P
     const server = await startPrivate();
     const worker = startWorker(`redis://app:pw@127.0.0.1:${server.port}`);
     await worker.started;
+    const count = (): Promise<Connections> => countConnections(server);
+    await expect.poll(count, { timeout: 30_000 }).toMatchObject({ waiting: QUEUES });
+    const before = await count();
     await disconnectAll(server);
-    const reconnected = async (): Promise<string> => String(await server.redis.call('CLIENT', ['LIST']));
-    await expect.poll(reconnected, { timeout: 30_000 }).toMatch(/user=app/);
+    // A worker that is stopped while one of its connections is down exits with 75.
+    await expect.poll(count, { timeout: 30_000 }).toEqual(before);
     worker.process.kill('SIGTERM');
-    expect(await worker.ended).toMatchObject({ code: 0 });
+    const stopped = await worker.ended;
+    expect(stopped.code, stopped.log).toBe(0);
   });
 });
