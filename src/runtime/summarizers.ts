@@ -75,7 +75,7 @@ function nativeSummarizer(
     throw refuse(field, `native: the provider of ${model.profile.id} offers no compaction. Name a model instead`);
   }
   if (policy.scope !== 'prefix') {
-    throw refuse(field, 'native: a provider can compact only the start of the context. Set \`scope\` to \`prefix\`');
+    throw refuse(field, 'native: a provider can compact only the start of the context. Set `scope` to `prefix`');
   }
   return createNativeSummarizer({ model, system, tools, counter, clock: systemClock, tracing, fallback });
 }
