@@ -35,7 +35,7 @@ it('the package recognizes errors of a second loaded copy of itself by a mark on
   expect([undefined, null, 'retry', {}, new Error('retry')].filter((none) => isModelError(none))).toEqual([]);
 });
 
-it('a retry error of a second copy of the package makes the turn wait until the time that the error names', async () => {
+it('a retry error thrown by a second loaded copy of the package makes the turn wait until the time in the error', async () => {
   const world = await Fixture.open({ model: failing('retry') });
   await world.accept('t1', 'Hi');
   await world.deliver();
@@ -44,14 +44,14 @@ it('a retry error of a second copy of the package makes the turn wait until the 
   expect(called).toMatchObject({ outcome: 'retry', retryAfterMs: expect.any(Number) });
 });
 
-it('an overflow error of a second copy of the package makes the turn request a pass', async () => {
+it('an overflow error thrown by a second loaded copy of the package makes the turn request a compaction pass', async () => {
   const world = await Fixture.open({ model: failing('overflow') });
   await world.accept('t1', 'Hi');
   await world.deliver();
   expect(await world.view('t1')).toMatchObject({ state: 'waiting', waiting: { for: 'compaction' } });
 });
 
-it('a fatal error of a second copy of the package fails the turn with its message and code', async () => {
+it('a fatal error thrown by a second loaded copy of the package fails the turn with the error’s message and code', async () => {
   const world = await Fixture.open({ model: failing('fatal') });
   await world.accept('t1', 'Hi');
   await world.deliver();
@@ -63,7 +63,7 @@ it('a fatal error of a second copy of the package fails the turn with its messag
   expect(await world.view('t1')).toMatchObject({ state: 'failed', failure });
 });
 
-it('a chain passes over a model that throws an error of a second copy of the package', async () => {
+it('a model chain skips a model that throws an error of a second loaded copy of the package', async () => {
   const world = await Fixture.open({
     model: modelChain([failing('retry'), scriptedModel({ decide: () => ({ content: 'there' }) })]),
   });
@@ -72,7 +72,7 @@ it('a chain passes over a model that throws an error of a second copy of the pac
   expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'there' } });
 });
 
-it('a retry error of a second copy of the package delays a summary until the time that the error names', async () => {
+it('a retry error thrown by a second loaded copy of the package delays a summary until the time in the error', async () => {
   const retryAt = 42_000;
   const limit = new other.ModelError('retry', 'limit', { retryAt });
   const world = await openWorld({ decide: () => limit });

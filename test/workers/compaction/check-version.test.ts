@@ -48,11 +48,11 @@ test('checkVersion accepts a valid context, with or without an open tool round',
   expect(await check(openRound, [evicted(1, 2), raw(3, 4)], { format: 'openai-chat' })).toEqual([]);
 });
 
-test('rule X12 refuses a new version of the context that changes an open tool round', async () => {
+test('the rule for open tool rounds (X12) refuses a new version of the context that changes an open round', async () => {
   expect(await check(openRound, [raw(1, 3), evicted(4, 4)])).toEqual(['X12']);
 });
 
-test('rule X13 refuses a new version of the context that lacks or changes a pinned message', async () => {
+test('the rule for pinned texts (X13) refuses a new version of the context that lacks or changes a pinned message', async () => {
   const pinned: Message = { role: 'user', content: 'My account is 4711.\n"Never" bill another. 😀', pinned: true };
   const talk = [ask, done, pinned, done, ask];
   expect(await check(talk, [evicted(1, 2), raw(3, 5)], { pins: ['Answer in French.\nAlways.'] })).toEqual([]);
@@ -62,7 +62,7 @@ test('rule X13 refuses a new version of the context that lacks or changes a pinn
 });
 
 test.each([undefined, 'anthropic', 'openai-chat', 'openai-responses'] as const)(
-  'rule X13 finds pinned texts in a request of format %s byte for byte, with every character escaped by the format',
+  'the rule for pinned texts (X13) finds each text byte for byte in a request of format %s, whatever the format escapes',
   async (format) => {
     const odd = ' \u2028"\\<summary>\t\u0000😀 \ud800 ';
     const pinned = [ask, calls('a'), result('a'), done, { ...ask, content: odd, parts: [] }];

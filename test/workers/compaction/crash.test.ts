@@ -121,47 +121,50 @@ function normalize({ db }: Fixture): unknown {
   };
 }
 
-describe.each(['before', 'after'] as const)('a worker that dies at an await, %s its effect', (when) => {
-  it.each([
-    ['with summaries', softPass, 40],
-    ['that evicts', eviction, 8],
-  ] as const)(
-    `a pass %s reaches the same state after its worker dies at any await, ${when} its effect`,
-    async (_, story, leastAwaits) => {
-      const reference = await play(story);
-      const expected = normalize(reference.world);
-      expect(reference.world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed' }]);
+describe.each(['before', 'after'] as const)(
+  'a worker that dies at an await, %s the awaited call has its effect',
+  (when) => {
+    it.each([
+      ['with summaries', softPass, 40],
+      ['that evicts', eviction, 8],
+    ] as const)(
+      `a compaction pass %s reaches the same state if its worker dies at any await, ${when} the awaited call has its effect`,
+      async (_, story, leastAwaits) => {
+        const reference = await play(story);
+        const expected = normalize(reference.world);
+        expect(reference.world.eventsOf('pass_ended')).toMatchObject([{ outcome: 'committed' }]);
+        let at = 1;
+        for (; ; at += 1) {
+          const { world, hasCrashed, summaries } = await play(story, at, when);
+          if (!hasCrashed) break;
+          const label = `death ${when} await ${at}`;
+          expect(normalize(world), label).toEqual(expected);
+          // Only the summary that was in flight at the crash is paid for twice.
+          expect(summaries, label).toBeLessThanOrEqual(reference.summaries + 1);
+        }
+        expect(at, 'awaits at which a worker died').toBeGreaterThan(leastAwaits);
+      },
+    );
+
+    it(`a compaction worker that dies at any await, ${when} the awaited call has its effect, only delays the turn that waits for the pass`, async () => {
+      const reference = await play(hardPass);
+      expect(reference.world.version).toMatchObject({ strategy: 'summarize' });
       let at = 1;
       for (; ; at += 1) {
-        const { world, hasCrashed, summaries } = await play(story, at, when);
+        const { world, hasCrashed } = await play(hardPass, at, when);
         if (!hasCrashed) break;
         const label = `death ${when} await ${at}`;
-        expect(normalize(world), label).toEqual(expected);
-        // Only the summary that was in flight at the crash is paid for twice.
-        expect(summaries, label).toBeLessThanOrEqual(reference.summaries + 1);
+        const { turns, log } = normalize(world) as { turns: unknown; log: unknown };
+        const expected = normalize(reference.world) as { turns: unknown; log: unknown };
+        expect({ turns, log }, label).toEqual({ turns: expected.turns, log: expected.log });
+        // After its deadline, the turn takes over the compaction pass and evicts the sequences that have no summary.
+        expect(world.version, label).toMatchObject({ strategy: expect.stringMatching(/summarize|evict/) });
+        expect(world.version?.tokensAfter, label).toBeLessThanOrEqual(1_000);
+        expect(world.db.find(ref)?.pass, label).toBeUndefined();
+        const sizes = world.eventsOf('model_called').map(({ isOverLimit }) => isOverLimit);
+        expect(sizes, label).not.toContain(true);
       }
-      expect(at, 'awaits at which a worker died').toBeGreaterThan(leastAwaits);
-    },
-  );
-
-  it(`a worker of a pass that dies at any await, ${when} its effect, delays a waiting turn and costs it nothing else`, async () => {
-    const reference = await play(hardPass);
-    expect(reference.world.version).toMatchObject({ strategy: 'summarize' });
-    let at = 1;
-    for (; ; at += 1) {
-      const { world, hasCrashed } = await play(hardPass, at, when);
-      if (!hasCrashed) break;
-      const label = `death ${when} await ${at}`;
-      const { turns, log } = normalize(world) as { turns: unknown; log: unknown };
-      const expected = normalize(reference.world) as { turns: unknown; log: unknown };
-      expect({ turns, log }, label).toEqual({ turns: expected.turns, log: expected.log });
-      // After its deadline, the turn takes over the compaction pass and evicts the sequences that have no summary.
-      expect(world.version, label).toMatchObject({ strategy: expect.stringMatching(/summarize|evict/) });
-      expect(world.version?.tokensAfter, label).toBeLessThanOrEqual(1_000);
-      expect(world.db.find(ref)?.pass, label).toBeUndefined();
-      const sizes = world.eventsOf('model_called').map(({ isOverLimit }) => isOverLimit);
-      expect(sizes, label).not.toContain(true);
-    }
-    expect(at, 'awaits at which a worker died').toBeGreaterThan(40);
-  });
-});
+      expect(at, 'awaits at which a worker died').toBeGreaterThan(40);
+    });
+  },
+);

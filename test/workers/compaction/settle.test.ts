@@ -294,7 +294,7 @@ it('a compaction pass requests no further pass if the messages appended during i
   expect(world.eventsOf('pass_requested')).toEqual([]);
 });
 
-it('a compaction pass keeps its plan if another version goes live that left the planned ranges unchanged', async () => {
+it('a compaction pass keeps its plan if another context version goes live that left the planned ranges unchanged', async () => {
   const world = await openPass();
   for (const child of await world.fanOut()) await world.summarize(child);
   await world.append('u20 a20');
@@ -305,7 +305,7 @@ it('a compaction pass keeps its plan if another version goes live that left the 
   expect(world.segments.slice(0, 3)).toEqual(['evicted 1-1', 'summary 2-3', 'raw 4-4']);
 });
 
-it('a compaction pass plans again if another version goes live that evicted a planned range', async () => {
+it('a compaction pass plans again if another context version goes live that evicted a planned range', async () => {
   const world = await openPass();
   for (const child of await world.fanOut()) await world.summarize(child);
   world.writeVersion([world.segment('raw', 1, 1), world.segment('evicted', 2, 4), world.segment('raw', 5, 17)]);
@@ -347,7 +347,7 @@ it('a compaction pass that plans again in each delivery uses only the existing s
   expect(summarizer.requests.map(({ range }) => range.from)).toEqual([2, 5, 8, 11, 14, 17]);
 });
 
-it('a compaction pass plans again if another version goes live that covers messages after its plan', async () => {
+it('a compaction pass plans again if another context version goes live that covers messages after its plan', async () => {
   const world = await openPass();
   for (const child of await world.fanOut()) await world.summarize(child);
   await world.append('u20 a20');
@@ -356,7 +356,7 @@ it('a compaction pass plans again if another version goes live that covers messa
   expect(world.version).toMatchObject({ number: 2, base: 19, archived: 10 });
 });
 
-it('a compaction pass plans again if another version goes live just before its commit', async () => {
+it('a compaction pass plans again if another context version goes live just before its commit', async () => {
   const change = once(() => world.writeVersion([world.segment('evicted', 1, 1), world.segment('raw', 2, 17)]));
   const world: Fixture = await openPass({ wrap: before('passes', 'commitVersion', change) });
   await world.runPass();

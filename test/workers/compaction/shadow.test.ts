@@ -110,7 +110,7 @@ it('a shadow policy’s measurement reports that the policy would remove nothing
   expect(measured?.shadow?.tokensAfter).toBe(measured?.live.tokensBefore);
 });
 
-it('a shadow policy is measured at a pass that found nothing to remove, without the backoff of the live policy', async () => {
+it('a shadow policy is measured at a compaction pass that found nothing to remove, without the backoff of the live policy', async () => {
   const idle = { messageThreshold: 3, tokenThreshold: 60_000, minSequenceTokens: 90_000, strategy: { evict: 0 } };
   const world = await openShadowed({ policy: idle, shadow: EVICTING });
   await world.request('turn_threshold');
@@ -138,7 +138,7 @@ it('a shadow policy is not measured at a compaction pass that ends without a rea
   expect(world.eventsOf('pass_shadowed')).toEqual([]);
 });
 
-it('a shadow policy whose measurements fail is reported once and counted each time, and does not affect the pass', async () => {
+it('a shadow policy whose measurements fail is reported once and counted each time, and does not affect the compaction pass', async () => {
   const failing: Summarizer = { id: 'failing', summarize: () => Promise.reject(new Error('no shadow today')) };
   const world = await openShadowed({ shadow: { tokenThreshold: 1_000, maxTokens: 900 }, shadowSummarizer: failing });
   await world.runPass();

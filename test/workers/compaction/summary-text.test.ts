@@ -43,7 +43,7 @@ async function readSummary(world: Fixture, version = world.version?.number ?? 0)
   return { text: content.slice(0, 'text 1'.length), believed: item.tokens, really: tokens };
 }
 
-it('a new summary text for a range appears only in its own version, while an older version still shows the older text', async () => {
+it('a new summary text for a range appears only in its own context version, while an older version still shows the older text', async () => {
   const { world, summarizer } = await openRestored();
   await world.request('manual');
   await world.runPass('job2');

@@ -50,7 +50,7 @@ async function think(world: Fixture) {
   });
 }
 
-it('during a thinking loop of the model, a soft compaction pass makes no version, adds no summarization job, and keeps counts and backoff', async () => {
+it('during a thinking loop of the model, a soft compaction pass changes no context, adds no summarization job, and keeps counts and backoff', async () => {
   const world = await openLoop();
   await think(world);
   const before = world.db.find(ref)?.backoff;

@@ -204,7 +204,7 @@ it('on the last attempt of a summarization job, the next summarizer of the chain
   expect(world.eventsOf('worker_failed')).toMatchObject([{ where: 'summarizer throwing' }]);
 });
 
-it('a summarization job whose only summarizer throws on the last attempt ends as failed, so that the next pass may try again', async () => {
+it('a summarization job whose only summarizer throws on the last attempt ends as failed, so that the next compaction pass may try again', async () => {
   const opened = await openChild({ summarizers: [throwing(), refusing] });
   const { world, child } = opened;
   expect(await world.summarize(child, true)).toEqual({ status: 'ended', outcome: 'failed' });

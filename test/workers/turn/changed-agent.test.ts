@@ -39,7 +39,7 @@ it.each([
     10,
   ],
 ])(
-  'a request with another %s ignores the provider’s earlier token count and uses turnfold’s own',
+  'a request with a changed %s ignores the provider’s earlier token count and uses turnfold’s own',
   async (_, change, least) => {
     const [, second = 0] = await sizesOver(change);
     expect(second).toBeGreaterThan(least);

@@ -188,7 +188,7 @@ it('a turn that takes over a compaction pass continues with the smaller context'
   expect(await world.view('t1')).toMatchObject({ state: 'completed', answer: { content: 'saw 1' } });
 });
 
-it('a turn over the hard limit adds its reason to the open soft pass and continues when that pass ends', async () => {
+it('a turn over the hard limit adds its reason to the open soft compaction pass and continues when that pass ends', async () => {
   const world = await openWith(deciding(), { policy: { messageThreshold: 1 } });
   await world.accept('t1', 'short');
   await world.deliver();
@@ -371,7 +371,7 @@ it('a turn fails as retries_exhausted, not as budget_infeasible, if another owne
   expect(await world.view('t1')).toMatchObject({ failure: { code: 'retries_exhausted' } });
 });
 
-it('a turn sends a request that the provider refused as too long again after a compaction pass', async () => {
+it('after a provider refuses a request as too long, the turn sends the request again after a compaction pass', async () => {
   const model = deciding(({ messages }) => (messages.length > 1 ? overflow() : { content: 'fits' }));
   const world = await openWith(model);
   await world.accept('t0', 'before');

@@ -34,7 +34,7 @@ it('a worker renews a turn’s lease every 2 s, so that the lease never lapses d
 });
 
 it.each(['fenced', 'gone', 'canceled'] as const)(
-  'a worker aborts a turn’s work when the store answers a heartbeat with %s',
+  'a worker aborts a turn’s work when the store answers the lease’s heartbeat with the status %s',
   async (status) => {
     const { timers, keeper, heartbeatCount } = keep([{ status: 'held' }, { status }]);
     await timers.advance(3_999);

@@ -133,7 +133,7 @@ it('refused versions of the context are replaced one after the other, down to th
   expect(sent).toHaveLength(3);
 });
 
-it('the replacement of refused versions ends at a version with which the provider has answered before', async () => {
+it('the replacement of refused context versions ends at a version with which the provider has answered before', async () => {
   const usage = { inputTotal: 10, output: 2, outputKept: 2 };
   const answers = [{ content: 'one' }, { content: 'two', usage }, refused, refused, refused];
   const { world, requests } = await openWith(answers);
