@@ -55,13 +55,13 @@ async function loadModule(path: string, loadMs: number): Promise<unknown> {
  */
 async function untilSettled<T>(path: string, loading: Promise<T>, loadMs: number): Promise<T> {
   const { promise: abandoned, reject } = Promise.withResolvers<never>();
-  const abandon = (): void => reject(new Error('its top-level await never settles'));
+  const abandon = (): void => reject(new Error('a top-level await in the module never settles'));
   const reportExit = (): void => {
     process.exitCode ||= 1;
     processOutput.note(`turnfold: invalid_config: --agents: ${path} ended the process while it was loaded`);
   };
   const timeout = setTimeout(() => {
-    reject(new Error(`its top-level await has not settled within ${loadMs / 1_000} s`));
+    reject(new Error(`a top-level await in the module has not settled within ${loadMs / 1_000} s`));
   }, loadMs);
   // A referenced timer would keep the event loop alive, and `beforeExit` would not report a top-level await that never
   // settles.

@@ -95,9 +95,14 @@ async function concludeAppend(
   }
   if (result.status === 'conflict') {
     const { head } = result;
-    throw fieldError('conflict', 'expectedHead', `the log ends at ${head}. Read the new messages before you append`, {
-      details: { head },
-    });
+    throw fieldError(
+      'conflict',
+      'expectedHead',
+      `the log now ends at message ${head}. Read the newer messages before you append`,
+      {
+        details: { head },
+      },
+    );
   }
   // The messages are already in the log. If the request for a threshold check fails, the caller must not get an error,
   // because the caller would append the messages again.

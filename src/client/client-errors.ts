@@ -56,11 +56,11 @@ export function noConversation({ id }: ConversationRef): TurnfoldError {
 }
 
 export function noTurn({ id }: ConversationRef, turn: string): TurnfoldError {
-  return fieldError('not_found', 'turn', `no turn ${turn} in ${id}`);
+  return fieldError('not_found', 'turn', `no turn ${turn} in conversation ${id}`);
 }
 
 export function noVersion({ id }: ConversationRef, version: number, field = 'version'): TurnfoldError {
-  return fieldError('not_found', field, `no version ${version} of ${id}`);
+  return fieldError('not_found', field, `no version ${version} of conversation ${id}`);
 }
 
 /**
@@ -79,7 +79,7 @@ export function beingCopied(
 }
 
 export function versionGone({ id }: ConversationRef, version: number, field = 'version'): TurnfoldError {
-  return fieldError('version_gone', field, `version ${version} of ${id} is no longer kept`);
+  return fieldError('version_gone', field, `version ${version} of conversation ${id} is no longer kept`);
 }
 
 export function notFailed(turn: string, state: TurnState): TurnfoldError {

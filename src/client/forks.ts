@@ -167,7 +167,8 @@ async function copyLog(ports: ClientPorts, fork: OpenFork, copied: number): Prom
   while (at < head) {
     const to = Math.min(head, at + BATCH_ENTRIES);
     const entries = takeBytes(await readSource(ports, fork, ports.contexts.readLog(source, [{ from: at + 1, to }])));
-    if (entries.length === 0) throw fieldError('gone', 'from', `${source.id} was erased during the copy`);
+    if (entries.length === 0)
+      throw fieldError('gone', 'from', `the conversation ${source.id} was erased during the copy`);
     const next = await copyBatch(ports, fork, { expectedHead: at, entries });
     if (next < at) return next;
     at = next;
@@ -223,7 +224,7 @@ function callsOf(entries: readonly LogEntry[]): { readonly opens: OpenCall[]; re
 }
 
 function checkOwned({ id }: ConversationRef, { status }: { readonly status: string } | ForkLost): void {
-  if (status === 'gone') throw fieldError('gone', 'to', `${id} was erased during the copy`);
+  if (status === 'gone') throw fieldError('gone', 'to', `the conversation ${id} was erased during the copy`);
   if (status === 'superseded')
     throw fieldError(
       'conflict',

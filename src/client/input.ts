@@ -133,7 +133,7 @@ export type CallAnswer =
 const approvalSchema = z.strictObject({ approved: z.boolean(), why: z.string().optional() });
 const answerSchema = z.union(
   [z.strictObject({ content: z.string(), isError: z.boolean().optional() }), approvalSchema],
-  { error: 'expected {content, isError?} or {approved, why?}' },
+  { error: 'expected a tool result {content, isError?} or a decision {approved, why?}' },
 );
 
 const answersSchema = z

@@ -222,7 +222,7 @@ function refusalOf(conversation: ConversationRef, refusal: Refusal): TurnfoldErr
     }
     case 'changed': {
       const { version, head } = refusal;
-      const why = `${conversation.id} kept changing during the call. Try again`;
+      const why = `conversation ${conversation.id} kept changing during the call. Try again`;
       return fieldError('conflict', 'conversation', why, { details: { version, head } });
     }
     case 'text_gone':

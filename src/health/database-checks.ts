@@ -171,7 +171,7 @@ function examineWorkers(queue: string, shards: readonly QueueReport[]): Finding 
   if (counts.length < shards.length) return findOk(name, 'number unknown: this Redis does not list its clients');
   const least = Math.min(...counts);
   if (least > 0) return findOk(name, `${least} connected`);
-  const remedy = `turnfold worker --roles ${queue} --agents <file>`;
+  const remedy = `Start a worker: turnfold worker --roles ${queue} --agents <file>.`;
   return shards.some(({ waitMs }) => waitMs !== undefined)
     ? findWrong(name, 'jobs wait, but no worker is connected', remedy)
     : findWarning(name, 'no worker is connected', remedy);

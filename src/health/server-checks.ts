@@ -16,7 +16,7 @@ export async function examineServers(
 ): Promise<Finding[]> {
   const missing = silent.map(reportSilent);
   if (servers.length === 0) {
-    const remedy = 'Allow INFO to this user. Without INFO, an eviction of turns goes unnoticed.';
+    const remedy = 'Allow the command INFO for this Redis user. Without INFO, an eviction of turns goes unnoticed.';
     return [...missing, findWarning('redis', 'Redis answers, but this user may not run INFO', remedy)];
   }
   const checks: ((server: ServerFacts) => Finding)[] = [
@@ -60,7 +60,8 @@ const UPGRADE = 'Upgrade Redis. From version 7.2 on, Redis can confirm writes to
 function examineWrites({ writeRefusal }: ServerFacts): Finding {
   const name = 'writes';
   if (writeRefusal === undefined) return findOk(name, 'accepted');
-  const remedy = 'Check the disk, memory and replicas of Redis. For NOPERM, allow EVAL and EVALSHA to this user.';
+  const remedy =
+    'Check the disk, memory and replicas of Redis. For NOPERM, allow EVAL and EVALSHA for this Redis user.';
   return findWrong(name, `refused: ${writeRefusal}`, remedy);
 }
 
@@ -76,7 +77,7 @@ function examineEviction({ evictionPolicy: policy, evictedKeys }: ServerFacts): 
     return findWrong(
       name,
       `maxmemory-policy is ${policy}: a full Redis would evict accepted turns, so workers refuse to start`,
-      'CONFIG SET maxmemory-policy noeviction, and the same in its configuration.',
+      'Run CONFIG SET maxmemory-policy noeviction, and set the same in the Redis configuration file.',
     );
   }
   if (evictedKeys === 0) return findOk(name, 'maxmemory-policy is noeviction');
@@ -109,7 +110,7 @@ function examineMemory({ usedBytes, limitBytes }: ServerFacts): Finding {
 function examineAppendOnly({ appendOnly: { isOn, hasFailed, fsync } }: ServerFacts): Finding {
   const name = 'append-only file';
   if (!isOn) {
-    const remedy = 'CONFIG SET appendonly yes, and the same in its configuration.';
+    const remedy = 'Run CONFIG SET appendonly yes, and set the same in the Redis configuration file.';
     return findWrong(name, 'off: a restart of Redis loses acknowledged writes since its last snapshot', remedy);
   }
   if (hasFailed)
@@ -120,7 +121,7 @@ function examineAppendOnly({ appendOnly: { isOn, hasFailed, fsync } }: ServerFac
     );
   if (fsync === undefined) return findOk(name, 'on, but appendfsync cannot be read');
   if (fsync === 'no') {
-    const remedy = 'CONFIG SET appendfsync everysec.';
+    const remedy = 'Run CONFIG SET appendfsync everysec.';
     return findWarning(name, 'on, but appendfsync is no: a power loss loses up to 30 s of writes', remedy);
   }
   return findOk(
@@ -220,7 +221,7 @@ function examineTerm({ whose, until }: CertificateTerm, now: number): Finding {
   const name = 'certificate';
   const days = Math.floor((until.getTime() - now) / DAY_MS);
   const what = `${whose}: until ${until.toISOString().slice(0, 10)}`;
-  const remedy = whose === 'ours' ? RENEW_OURS : 'Renew it on the server. Workers need no change.';
+  const remedy = whose === 'ours' ? RENEW_OURS : 'Renew the certificate on the server. Workers need no change.';
   if (until.getTime() <= now) return findWrong(name, `${what}: it has expired`, remedy);
   if (days >= NOTICE_DAYS) return findOk(name, what);
   return findWarning(name, `${what}: ${days === 1 ? '1 day is left' : `${days} days are left`}`, remedy);

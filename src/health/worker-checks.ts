@@ -35,7 +35,7 @@ export function listWorkerChecks({ checkServer, wakes, workers, loop, stuckMs }:
         workers.isRunning()
           ? findOk('queues', 'all queue workers run')
           : findWrong('queues', 'a queue worker has stopped', 'Read the log of the worker, then restart the worker.'),
-      remedy: 'Restart it.',
+      remedy: 'Restart the worker.',
     },
     {
       name: 'intake',
@@ -52,7 +52,7 @@ export function listWorkerChecks({ checkServer, wakes, workers, loop, stuckMs }:
               `blocked for ${Math.round(loop.worstMs)} ms, so other workers may take over the turns of this worker`,
               'Look for tools that compute for seconds without a pause, and for a lack of CPU.',
             ),
-      remedy: 'Restart it.',
+      remedy: 'Restart the worker.',
     },
   ];
 }
@@ -66,7 +66,7 @@ async function checkRedis(checkServer: CheckedParts['checkServer']): Promise<Fin
     return findWrong(
       'redis',
       `${error.code}: ${error.message}`,
-      'CONFIG SET maxmemory-policy noeviction, and the same in its configuration.',
+      'Run CONFIG SET maxmemory-policy noeviction, and set the same in the Redis configuration file.',
     );
   }
 }

@@ -38,8 +38,8 @@ test('a command ends with one error for an invalid agents file that keeps the ev
 });
 
 test.each<[string, string, string]>([
-  ['waits for ever', 'await new Promise(() => {});', 'its top-level await never settles'],
-  ['exports a function named then', 'export function then() {}', 'its top-level await never settles'],
+  ['waits for ever', 'await new Promise(() => {});', 'a top-level await in the module never settles'],
+  ['exports a function named then', 'export function then() {}', 'a top-level await in the module never settles'],
   ['throws an object without a prototype', 'throw Object.create(null);', 'no message'],
   ['throws undefined', 'throw undefined;', 'undefined'],
   ['throws a symbol', 'throw Symbol("odd");', 'Symbol(odd)'],
@@ -90,6 +90,6 @@ test('loading an agents file fails at its time limit if a top-level await never 
   ).toMatchObject({
     code: 'invalid_config',
     field: '--agents',
-    message: `--agents: ${path} cannot be loaded: its top-level await has not settled within 0.05 s`,
+    message: `--agents: ${path} cannot be loaded: a top-level await in the module has not settled within 0.05 s`,
   });
 });
