@@ -107,8 +107,8 @@ describe('a playback', () => {
       '{"messages":[{"role":"assistant","content":"hi"}]}',
       /invalid_input: messages: playback needs at least one user message/,
     ],
-    ['no JSON', 'hello', /invalid_input: line 1: not JSON/],
-    ['no JSON further down', '\n\nhello', /playing back line 3 of [^]*invalid_input: line 3: not JSON/],
+    ['no JSON', 'hello', /invalid_input: line 1: not valid JSON/],
+    ['no JSON further down', '\n\nhello', /playing back line 3 of [^]*invalid_input: line 3: not valid JSON/],
   ])('the demo refuses a file with %s', async (_, content, words) => {
     const file = await writeTemporary('talk.jsonl', content);
     const { code, stdout, stderr } = await runTurnfold(['demo', '--file', file]);

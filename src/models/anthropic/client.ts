@@ -11,6 +11,7 @@ import { classifyFailure, type ProviderFailure } from '../provider-errors.ts';
 const BASE_URL = 'https://api.anthropic.com';
 
 export interface AnthropicConnection {
+  /** API key of the Anthropic account, which the client sends with each request. */
   readonly apiKey: string;
   /** Address of a gateway or a compatible server. Default: Anthropic's own. */
   readonly baseUrl?: string;

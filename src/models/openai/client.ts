@@ -7,6 +7,7 @@ import { classifyFailure, type ProviderFailure } from '../provider-errors.ts';
 export interface OpenAiOptions {
   /** Properties of the model. `id` is the model's name at its provider. */
   readonly profile: ModelProfile;
+  /** API key of the OpenAI account or the compatible server, which the client sends with each request. */
   readonly apiKey: string;
   /** Address of an OpenAI-compatible server, including its `/v1`. */
   readonly baseUrl?: string;
