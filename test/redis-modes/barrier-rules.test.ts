@@ -19,7 +19,7 @@ const NO_WAIT_IN_PIPELINE = {
 
 type Open = (timeoutMs?: number) => Promise<OpenClient>;
 
-/** Result of a call: an error code, or `sure`. */
+/** Returns the error code of a failed call, or `sure` for a call that succeeds. */
 function outcomeOf(call: Promise<unknown>): Promise<string> {
   return call.then(
     () => 'sure',
@@ -29,11 +29,11 @@ function outcomeOf(call: Promise<unknown>): Promise<string> {
 
 interface Rule {
   readonly name: string;
-  /** Rejects if clients from `open` break the rule. */
+  /** Rejects if the clients that `open` returns break the rule. */
   readonly check: (open: Open) => Promise<void>;
-  /** Edits that break the rule. */
+  /** Edits of the source code that break the rule. */
   readonly edits: readonly Edit[];
-  /** The defect shows only on Redis 7.2 or later. Earlier, WAIT covers writes of other connections too. */
+  /** The broken code fails only on Redis 7.2 or later. Before, WAIT also covers writes of other connections. */
   readonly needsForgetfulWait?: boolean;
 }
 
@@ -132,10 +132,10 @@ const RULES: readonly Rule[] = [
 
 let master: Server;
 let replica: Server;
-/** True if WAIT covers its connection's writes alone, as since 7.2. */
+/** True if WAIT covers only the writes of its own connection, as since Redis 7.2. */
 let isForgetful: boolean;
 
-/** Ends the connection that a WAIT blocks. */
+/** Closes the client connection that a WAIT is blocking. */
 async function cutWaiting(): Promise<void> {
   await until('a connection waits', async () => {
     const id = /id=(\d+) [^\n]*flags=b [^\n]*cmd=wait/.exec(String(await master.redis.client('LIST')))?.[1];

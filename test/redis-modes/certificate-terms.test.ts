@@ -8,7 +8,7 @@ const obstacle = await findTlsObstacle();
 const DAY_MS = 86_400_000;
 const NAMES = 'DNS:localhost,IP:127.0.0.1';
 
-/** Starts a server. `days` are the terms of the two certificates. */
+/** Starts a TLS server. `days` are the days for which the two certificates are valid. */
 async function start(days: { readonly authority: number; readonly server: number }) {
   const authority = await createAuthority({ days: days.authority });
   const certificate = await authority.issue(NAMES, { days: days.server });

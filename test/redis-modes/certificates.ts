@@ -26,23 +26,23 @@ export interface Authority extends Certificate {
   issue(names: string, options?: { readonly days?: number }): Promise<Certificate>;
 }
 
-/** Reason why certificates cannot be created here, or undefined. */
+/** Returns the reason why certificates cannot be created on this machine, or undefined if they can. */
 export async function findOpensslObstacle(): Promise<string | undefined> {
   const openssl = await findOnPath(['openssl'], process.env['PATH'] ?? '');
   return openssl === undefined ? 'skipped: PATH has no openssl, and Node makes no certificates' : undefined;
 }
 
-/** Reason why TLS cannot be tested here, or undefined. */
+/** Returns the reason why TLS cannot be tested on this machine, or undefined if it can. */
 export async function findTlsObstacle(): Promise<string | undefined> {
   const obstacle = await findOpensslObstacle();
   if (obstacle !== undefined) return obstacle;
   if (serverPath === undefined) return 'skipped: PATH has no server';
-  // A server without TLS does not know the option. A server with TLS refuses the value.
+  // A server that was built without TLS does not know this option. A server with TLS refuses only the value.
   const { stderr } = await run(serverPath, ['--tls-cluster', 'maybe']).catch((error: { stderr: string }) => error);
   return /must be 'yes' or 'no'/.test(stderr) ? undefined : 'skipped: the server on PATH was built without TLS';
 }
 
-/** A certificate authority that lives until the end of the test. */
+/** Creates a certificate authority, whose files are removed at the end of the test. */
 export async function createAuthority({ days: ownDays = 2 } = {}): Promise<Authority> {
   const folder = await mkdtemp(join(tmpdir(), 'turnfold-tls-'));
   onTestFinished(() => rm(folder, { recursive: true, force: true }));

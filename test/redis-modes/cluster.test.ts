@@ -6,7 +6,9 @@ import { type Figures, measureFailover } from './failover.ts';
 import { hasServer, until } from './servers.ts';
 import { type Node, type SixNodes, startNode, startSixNodes } from './six-nodes.ts';
 
-/** Every tenth turn calls a tool twice, so that after ten turns a sequence can be summarized. */
+/**
+ * Creates an agent that calls a tool twice in every tenth turn, so that after ten turns there is something to summarize.
+ */
 function createLookingAgent(): Agent {
   return agentOf({
     decide: (request) => {
@@ -19,7 +21,7 @@ function createLookingAgent(): Agent {
   });
 }
 
-/** Finds the master of the turn queue, because its loss has the largest effect. */
+/** Starts a Cluster and finds the master of the turn queue, because losing that master has the largest effect. */
 async function startAndFindMaster(): Promise<SixNodes & { readonly master: Node; readonly replica: Node }> {
   const cluster = await startSixNodes();
   return { ...cluster, ...(await cluster.ownersOf('{tq0}')) };
@@ -70,7 +72,7 @@ describe.skipIf(!hasServer)('a failover in a Cluster of six (skipped where PATH 
     },
   );
 
-  /** Like a disconnected machine: its connections stay open, but silent. */
+  /** A frozen master acts like a disconnected machine: its connections stay open but silent. */
   test('after a master of a Cluster freezes, each turn is settled once and in order', {
     timeout: 240_000,
   }, async () => {

@@ -9,10 +9,10 @@ import { until } from './servers.ts';
 
 const CONVERSATIONS = 12;
 const BEFORE_MS = 1_000;
-/** Replication lag at the death of the master. */
+/** Milliseconds that the replicas are behind when the master dies. */
 const LAG_MS = 300;
 const AFTER_MS = 3_000;
-/** Pause of a producer between two turns. */
+/** Milliseconds between two turns of one producer. */
 const PAUSE_MS = 50;
 const GO_ON_MS = 90_000;
 
@@ -22,7 +22,7 @@ export interface Failover {
   readonly durability?: Durability;
   /** The agent `guide` (default: it repeats its input). */
   readonly agent?: Agent;
-  /** Stops the replication. */
+  /** Stops the replicas, so that they fall behind the master. */
   lag(): void;
   /** Kills or freezes the master, and lets the replicas continue. */
   fail(): void;
@@ -40,10 +40,10 @@ export interface Figures {
   readonly unsure: number;
   /** Turns whose settlement the failover lost, so that they were settled again. */
   readonly settledAgain: number;
-  /** From the failure until every conversation has accepted (settled) another turn. */
+  /** Milliseconds from the failure until every conversation has accepted (settled) another turn. */
   readonly acceptedAfterMs: number;
   readonly settledAfterMs: number;
-  /** Passes with summarization jobs that ended after the failover. */
+  /** Number of compaction passes with summarization jobs that ended after the failover. */
   readonly fannedOutPasses: number;
 }
 
@@ -107,7 +107,10 @@ export async function measureFailover(failover: Failover): Promise<Figures> {
   }
 }
 
-/** A client may read the last answers of the dead master a moment later. */
+/**
+ * Returns the first time that is clearly after the failure. A client may still receive the dead master's last answers a
+ * moment later.
+ */
 function firstAfter(times: readonly number[], failedAt: number): number | undefined {
   return times.find((at) => at > failedAt + LAG_MS);
 }

@@ -24,8 +24,8 @@ export async function waitsForFsync({ redis }: Server): Promise<boolean> {
 const EARLY_MS = 500;
 
 /**
- * Learns from the server itself how much of its append-only file is on disk. It writes a number, waits until that is on
- * disk, and then writes the next one.
+ * Finds out how much of the server's append-only file is on disk. It writes a number, waits until the server reports that
+ * number on disk, and then writes the next one.
  */
 export class FsyncWatch {
   readonly #redis: Redis;

@@ -13,7 +13,7 @@ interface Worker {
   readonly started: Promise<void>;
   readonly ended: Promise<{
     readonly code: number | null;
-    /** Lines of the log about failures. */
+    /** Lines of the worker's log that report failures. */
     readonly failures: readonly string[];
     readonly log: string;
   }>;

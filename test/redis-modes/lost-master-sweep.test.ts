@@ -11,7 +11,7 @@ import { hasServer, until } from './servers.ts';
 import { startSixNodes } from './six-nodes.ts';
 
 const SHARDS = 16;
-/** Limit of a sweep while a master is silent. */
+/** Most milliseconds that a sweep may take while a master does not answer. */
 const SWEEP_MS = 5_000;
 
 test.skipIf(!hasServer)(
@@ -67,7 +67,7 @@ test.skipIf(!hasServer)(
     for (const ref of alive) expect(await store.readTurn(ref, 't1')).toMatchObject({ state: 'queued' });
     expect(await store.measureShards(), 'the remaining masters are measured').toMatchObject({ openPasses: 0 });
 
-    // The lost shard is reported once its commands have failed.
+    // The sweep reports the shard on the dead master once its commands have failed.
     let failure: unknown;
     await until(
       'the commands for the lost shards fail',

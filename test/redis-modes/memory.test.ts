@@ -40,7 +40,7 @@ describe.skipIf(!hasServer)('checks of a server before it is used (skipped where
   test('a worker logs one warning at its start if Redis is nearly full, and its gauge reports the used fraction of memory', async () => {
     const events: string[] = [];
     const startAnother = (): Promise<Workers> => start(({ type }) => events.push(type));
-    // One worker of several measures Redis for all. The first metrics page makes this worker the one.
+    // One of several workers measures Redis for all. The worker whose metrics page is read first becomes that worker.
     const { metricsUrl = '' } = await startAnother();
     const readGauge = async (): Promise<number | undefined> => {
       const page = await (await fetch(metricsUrl)).text();

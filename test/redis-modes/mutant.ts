@@ -17,7 +17,10 @@ export interface Mutant {
 
 const ROOT = fileURLToPath(new URL('../..', import.meta.url));
 
-/** Loads the client from an edited copy of the code. @throws if the code does not contain the text of an edit exactly once */
+/**
+ * Loads the client from a copy of the source code that has the given edits.
+ * @throws unless the code has the text of each edit once
+ */
 export async function makeMutant(edits: readonly Edit[]): Promise<Mutant> {
   const root = await realpath(await mkdtemp(join(tmpdir(), 'turnfold-mutant-')));
   await cp(join(ROOT, 'src'), join(root, 'src'), { recursive: true });

@@ -12,7 +12,7 @@ import { hasServer, type Server, startServer, until } from './servers.ts';
 
 const WORK_MS = 2_500;
 const SETTLE_MS = 20_000;
-/** Time since the last fsync at the power loss, so that unsynced writes exist. */
+/** Milliseconds from the last fsync to the power loss, long enough that some writes are not on disk. */
 const UNSYNCED_MS = 600;
 
 /** The end of the append-only file, which a power loss cuts. */
@@ -98,11 +98,12 @@ async function loseServer(
   await producing;
   await Promise.all([client.close(), workers.close(), watching]);
   if (watch) return { accepted, failedAt, cutAt: await watch.findEnd(tail) };
-  // Under `always` Redis fsyncs before it acknowledges, so everything up to the last acknowledgement survives. The file sizes are
-  // read concurrently: the largest one counts, not the one that was read last.
+  // With `appendfsync always` Redis fsyncs before it acknowledges, so all bytes up to the last acknowledgement survive. The
+  // file sizes are read concurrently, so the largest size counts, not the last one.
   if (mode.fsync === 'always')
     return { accepted, failedAt, cutAt: Math.max(0, ...accepted.map((turn) => turn.fileBytes)) };
-  // Under `everysec` without a watch the cut is a second back, and inside a command: the last transaction is half there.
+  // With `appendfsync everysec`, and if no fsync was observed, the file is cut a second back and inside a command. So only
+  // half of the last transaction is left.
   const last = accepted.findLast(({ at }) => at <= failedAt - 1_000);
   return { accepted, failedAt, cutAt: (last?.fileBytes ?? 0) - 7 };
 }

@@ -23,7 +23,7 @@ async function startTls(authority: Authority, { names = NAMES, days = 1, ...choi
 
 type Case = readonly [name: string, message: RegExp, hint: RegExp, open: (own: Authority) => Promise<RedisLocation>];
 
-/** Causes that a failing client reports too, because they are found within a second. */
+/** Causes that are found within a second, so the error of openClient contains them. */
 const FOUND_AT_ONCE: readonly Case[] = [
   [
     'an untrusted certificate of one server',

@@ -2,9 +2,12 @@ import { onTestFinished } from 'vitest';
 import { type Server, type ServerTls, startReplicated, startServer, until } from './servers.ts';
 
 const SENTINELS = 3;
-/** Silence after which Sentinels regard a master as dead, while a test expects a death. */
+/** Milliseconds of silence after which Sentinels regard a master as dead, while a test is about to kill it. */
 const QUICK_MS = 1_000;
-/** The same limit at any other time. On a busy machine, a live server may be silent and cause a second failover. */
+/**
+ * The same limit at any other time. It is long, because on a busy machine a living server may be silent and cause a second
+ * failover.
+ */
 const PATIENT_MS = 60_000;
 
 export interface Sentinels {

@@ -10,7 +10,7 @@ import { openInspection } from '../../src/store/inspection.ts';
 import { hasServer, until } from './servers.ts';
 import { startSixNodes } from './six-nodes.ts';
 
-/** A Cluster whose other masters continue when one master, with a third of the slots, is lost. */
+/** Starts a Cluster in which the other masters continue after one master is lost with its third of the hash slots. */
 async function startAndConnect() {
   const cluster = await startSixNodes();
   // The lost master does not own the key `{tf}:database`.
@@ -104,7 +104,7 @@ describe.skipIf(!hasServer)('a Cluster that has lost a master and its replica', 
       for (const line of gone) await redis.call('CLUSTER', 'FORGET', line.split(' ')[0] ?? '');
     }
     expect(await kept.master.redis.cluster('INFO')).toMatch(/cluster_slots_assigned:1092[23]\r/);
-    // A connection from before still searches for the master.
+    // A connection that was opened before still searches for the lost master.
     expect(await ping(store)).toBe(`redis_unavailable Redis does not answer: ${node}`);
 
     const connection = await connectStore({ url: aliveUrl, shards: 16 });

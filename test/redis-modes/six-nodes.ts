@@ -4,9 +4,12 @@ import { type Server, type ServerOptions, type ServerTls, startServer, until } f
 
 const MASTERS = 3;
 const SLOTS = 16_384;
-/** Silence after which nodes regard another as dead, while the Cluster forms and while a test expects a death. */
+/**
+ * Milliseconds of silence after which nodes regard another node as dead, while the Cluster forms and while a test is about
+ * to kill a node.
+ */
 const QUICK_MS = 1_000;
-/** The same limit at any other time, because a busy machine silences live nodes. */
+/** The same limit at any other time. It is long, because on a busy machine a living node may be silent. */
 const PATIENT_MS = 60_000;
 
 const NAMED = [
@@ -29,7 +32,7 @@ export interface SixNodes {
   ownersOf(key: string): Promise<{ readonly master: Node; readonly replica: Node }>;
   /** Call before the test kills this master. The other nodes then promote its replica, and no other. */
   readonly expectDeath: (master: Node) => void;
-  /** Lets the nodes regard each other as dead until the end of the test. Used for a master without a replica. */
+  /** Lets the nodes regard a silent node as dead soon, until the end of the test. Used for a master without a replica. */
   readonly expectDeaths: () => Promise<void>;
 }
 

@@ -10,7 +10,7 @@ import { startSixNodes } from './six-nodes.ts';
 const obstacle = await findTlsObstacle();
 const NAMES = 'DNS:localhost,IP:127.0.0.1';
 
-/** A turn from enqueue to its answer, with a worker of all roles. */
+/** Enqueues a turn over TLS, runs a worker, and returns the answer. */
 async function answerOne(redisUrl: string, redisTls: RedisTls): Promise<string | undefined> {
   const errors: unknown[] = [];
   const to = { redisUrl, redisTls, shards: SHARDS, queueShards: 1 };

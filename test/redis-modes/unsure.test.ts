@@ -17,13 +17,13 @@ const history = ['one', 'two', 'three', 'four'].flatMap((part) => [
 
 interface Write {
   readonly name: keyof OpenClient;
-  /** State that the replica must have before the call. */
+  /** Prepares the state that the replica must have before the tested call. */
   readonly prepare?: (client: OpenClient, conversation: string) => Promise<unknown>;
   /** @param id id of the first call, which the client chose */
   readonly call: (client: OpenClient, conversation: string, id?: string) => Promise<unknown>;
   readonly field: 'turn' | 'operation' | 'conversation';
   readonly answer: unknown;
-  /** Count of the writes, which a repetition must not raise. */
+  /** Counts what the call wrote. A repeated call must not raise this count. */
   readonly readEffect: (client: OpenClient, conversation: string) => Promise<unknown>;
   readonly once: unknown;
 }
@@ -221,7 +221,7 @@ describe.skipIf(!hasServer)('while a replica stands still (skipped where PATH ha
       const { details } = first as { readonly details: Readonly<Record<string, string>> };
       const id = details[field];
       expect(id).toBeTypeOf('string');
-      // Connections of another client have not sent this write.
+      // A call through another client uses connections that have not sent this write.
       const other = await open(200);
       await expect(write.call(other, conversation, id)).rejects.toMatchObject({
         code: 'accepted_unsure',

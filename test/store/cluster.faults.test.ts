@@ -19,7 +19,7 @@ const NODES = 3;
 const MEMORY_LIMIT = 1_000_000_000;
 const isThere = await hasServer();
 
-/** Each script gets all its keys, and they lie in one slot: else the server of that slot refuses it. */
+/** The server refuses a script unless all its keys are passed to it and are in one hash slot. */
 describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or valkey-server)', () => {
   let opened: RedisCluster | undefined;
   beforeAll(async () => {
@@ -27,7 +27,10 @@ describe.skipIf(!isThere)('a Cluster (skipped where PATH has no redis-server or 
   });
   afterAll(() => opened?.stop());
 
-  /** All that a store calls is there on a Cluster's connection as well. The servers go, and with them what a suite made. */
+  /**
+   * A Cluster connection has every method that a store calls. The servers stop after the tests, so no keys need to be
+   * removed.
+   */
   function openClusterRedis(): SuiteRedis {
     if (opened === undefined) throw new Error('used before the suite has begun');
     return { redis: opened.cluster as unknown as Redis, keyspace: new SuiteKeyspace(), close: async () => {} };

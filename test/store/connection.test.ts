@@ -25,7 +25,7 @@ test('if the connection ends within a pipeline, the unanswered command is sent a
   await redis.ping();
   const id = await redis.client('ID');
   const key = `list-${id}`;
-  // In one pipeline: the first command is answered, the second is blocked when the connection ends.
+  // Both commands are in one pipeline. The first is answered. The second is still blocked when the connection ends.
   const answers = Promise.all([callRedis(() => redis.exists(key)), callRedis(() => redis.blpop(key, 0))]);
   await expect.poll(async () => String(await other.client('LIST', 'ID', id)), { timeout: 20_000 }).toMatch(/cmd=blpop/);
   await other.client('KILL', 'ID', id);

@@ -5,7 +5,7 @@ import { RecordFields } from '../../src/store/records.ts';
 
 const COUNTED = 30_503;
 
-/** Size of a conversation with this anchor at its head. */
+/** Returns the context size that is computed from this stored size, which a provider counted for the last message. */
 function sizeWith(anchor: string): number {
   const fields = { head: '12', headTokens: `${COUNTED}`, headBytes: '90000', version: '0', anchor };
   return contextSize(decodeConversation(new RecordFields('c', new Map(Object.entries(fields)))).size, NO_OVERHEAD)

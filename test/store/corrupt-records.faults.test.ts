@@ -7,7 +7,10 @@ import { acceptAndClaim, newConversation, textStep } from './samples.ts';
 
 const { redis, keyspace, store } = openSuiteStore();
 
-/** A number that is no seq, no number, JSON of another form: one for each value in turn. */
+/**
+ * Corrupt values: a number too large for a seq, text that is not a number, and JSON of the wrong form. Fields get them in
+ * turn.
+ */
 const GARBAGE = ['9e15', 'x', '[{"kind":"raw"}]'];
 let values = 0;
 
@@ -16,7 +19,7 @@ interface Corruption {
   readonly corrupt: () => Promise<unknown>;
 }
 
-/** Each key as another type, and each value of each key as garbage. */
+/** Lists all corruptions: each key with the wrong Redis type, and each value of each key replaced by a corrupt value. */
 async function listCorruptions(keys: readonly string[]): Promise<Corruption[]> {
   const perKey = await Promise.all(
     keys.map(async (key) => {
@@ -55,7 +58,7 @@ async function listValues(key: string, type: string): Promise<Corruption[]> {
   }
 }
 
-/** A conversation in the shard of another. */
+/** Returns a new conversation in the same shard as the given one. */
 function neighbourOf(conversation: ConversationRef): ConversationRef {
   for (;;) {
     const candidate = newConversation();
@@ -63,7 +66,10 @@ function neighbourOf(conversation: ConversationRef): ConversationRef {
   }
 }
 
-/** A turn of the neighbour is found by a sweep, claimed, answered and settled. */
+/**
+ * Checks that another conversation of the shard still works: a sweep finds its turn, which is claimed, answered and
+ * settled.
+ */
 async function serve(neighbour: ConversationRef, turn: string): Promise<void> {
   const shard = keyspace.shardOf(neighbour);
   const { lease, conversation } = await acceptAndClaim(store, neighbour, turn);
@@ -77,10 +83,12 @@ async function serve(neighbour: ConversationRef, turn: string): Promise<void> {
   expect(settled.status).toBe('settled');
 }
 
-/** The store decodes the replies of these scripts as a whole, and their lease lapses. */
+/** Operations that give out a lease before the store decodes the reply. If decoding fails, that lease simply lapses. */
 const HANDING_OUT = new Set(['claim', 'completeAndTake', 'claimPass', 'takeOverPass']);
 
-/** Runs every act over one corrupt record. @returns how many were refused for it */
+/**
+ * Runs every operation of a client or worker while one record is corrupt. @returns how many failed with `corrupt_record`
+ */
 async function runActs(live: LiveConversation, keys: KeptKeys, sets: readonly string[]): Promise<number> {
   let refusals = 0;
   let before = await keys.read(...sets);

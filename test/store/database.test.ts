@@ -4,7 +4,7 @@ import { openConnection } from '../../src/redis/connection.ts';
 import { openDatabase } from '../../src/store/database.ts';
 import { STORE_SCHEMA } from '../../src/store/keys.ts';
 
-/** A database of its own on the run's Redis. */
+/** A separate key prefix on the Redis of the test run, so that this file has its own database. */
 const redis = openConnection({ url: inject('redisUrl') }).duplicate({ keyPrefix: `database.${randomUUID()}:` });
 afterEach(() => redis.unlink('{tf}:database'));
 afterAll(() => redis.quit());
@@ -26,7 +26,7 @@ test('openDatabase refuses a number of shards that differs from the database’s
   expect(await redis.hget('{tf}:database', 'shards')).toBe('64');
 });
 
-/** As the run's, but for what it says of itself. */
+/** Returns a connection to the Redis of the test run that reports the given version. */
 function sayVersion(version: string): typeof redis {
   return new Proxy(redis, {
     get(target, name) {

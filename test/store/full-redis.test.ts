@@ -55,7 +55,7 @@ describe.skipIf(!hasServer)('a Redis that is full (skipped where PATH has none)'
     ]);
     expect(await redis.zscore(keyspace.ready(keyspace.shardOf(queued)), `t|_|${queued.id}`)).toBe('1');
 
-    // With nothing left to erase, each sweep reports the full Redis.
+    // Once there is nothing left to erase, every sweep reports that Redis is full.
     await redis.del(...Array.from({ length: SHARDS }, (_, shard) => keyspace.sweep(shard)));
     await expect(sweeper.sweepOnce()).rejects.toMatchObject({ code: 'redis_full' });
   });

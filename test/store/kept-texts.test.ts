@@ -33,7 +33,7 @@ describe('texts that versions leave behind', () => {
   const VERSIONS = 20;
   const { store } = redis;
 
-  /** Shows a text of its own, and another, where one is named. */
+  /** Commits a version that shows a new text, and optionally the given text as well. */
   async function commitNext(conversation: ConversationRef, live: number, keepVersions: number, shown?: string) {
     const { lease } = await claimPass(store, conversation);
     const commit = commitOf(live, 4, { keepVersions });
@@ -43,14 +43,14 @@ describe('texts that versions leave behind', () => {
     return [...commit.summaries.keys()][0] ?? '';
   }
 
-  /** The key of each one's own text. */
+  /** Commits several versions, each with a new text. Returns the keys of these texts. */
   async function commitVersions(conversation: ConversationRef): Promise<string[]> {
     const keys = [];
     for (let live = 0; live < VERSIONS; live += 1) keys.push(await commitNext(conversation, live, 200));
     return keys;
   }
 
-  /** A quarter of a megabyte each: a commit looks through four of them. */
+  /** Makes each version a quarter of a megabyte, so that one commit searches four of them. */
   async function swell(conversation: ConversationRef): Promise<void> {
     const key = suite.keyspace.key(conversation, 'ver');
     const padding = ' '.repeat(250_000);
@@ -120,7 +120,7 @@ describe('a version whose texts are read', () => {
     await redis.store.commitVersion(lease, commitOf(live, 4, { keepVersions: 1 }));
   }
 
-  /** Reads contexts. Runs an action before the texts of one are read. */
+  /** Returns a reader of contexts that runs `act` after it has read the version and before it reads the texts. */
   function readBehind(act: () => Promise<unknown>) {
     const acting = Object.create(suite.redis, {
       hmget: {

@@ -5,12 +5,12 @@ import { listFailed } from '../../src/store/failed-turns.ts';
 import { openSuiteRedis, type SuiteRedis } from './open-redis.ts';
 import { newConversation } from './samples.ts';
 
-/** More than one page of a shard holds. */
+/** More failed turns than fit into one page of a shard. */
 const TURNS = 2_000;
 const SINCE = Date.now() - 3_600_000;
 
 let suite: SuiteRedis;
-/** newest first */
+/** The failed turns that the tests expect, newest first. */
 const turns: { readonly tenant: string; readonly id: string; readonly code: string; readonly isKept: boolean }[] = [];
 
 beforeAll(async () => {
@@ -24,7 +24,7 @@ beforeAll(async () => {
     turns.push(turn);
     const failedAt = SINCE + TURNS - at;
     await redis.zadd(keyspace.failed(keyspace.shardOf(ref)), failedAt, `${tenant}|${id}|t1`);
-    // Turns are kept for a week, and their entries until another turn of the shard fails.
+    // A turn is kept for a week. Its entry in the list is removed only when another turn of the shard fails.
     if (!turn.isKept) continue;
     const failure = JSON.stringify({ code: turn.code, message: 'it failed' });
     await redis.hset(keyspace.turn(ref, 't1'), 'agent', 'a', 'settledAt', failedAt, 'failure', failure);
@@ -32,7 +32,7 @@ beforeAll(async () => {
 });
 afterAll(() => suite.close());
 
-/** Counts reads of turns, their rounds, the reads in flight, and reads of entries. */
+/** Counts how many turns and list entries are read, in how many rounds, and how many reads are in flight at once. */
 function countReads(redis: Redis) {
   const reads = { all: 0, rounds: 0, atOnce: 0, underWay: 0, pages: 0 };
   const counted = new Proxy(redis, {

@@ -7,23 +7,26 @@ import type { TurnLease } from '../../src/domain/ports/turn-store.ts';
 import { appendOf, claimPass, claimSummary, commitOf, endOf, planOf, proposalOf } from './pass-samples.ts';
 import { acceptAndClaim, bring, callsStep, claimHead, textStep, toWaitFor, turnFor } from './samples.ts';
 
-/** A conversation in which everything is there that a conversation can have, and who works on it. */
+/** A conversation that has every kind of record, with the leases of the workers that use it. */
 export interface LiveConversation {
   readonly conversation: ConversationRef;
   /** Lease of the head turn. */
   readonly turn: TurnLease;
   readonly pass: PassLease;
   readonly summary: SummaryLease;
-  /** Id of the call that this turn has made. */
+  /** Id of the tool call that the head turn has made. */
   readonly call: string;
   readonly head: number;
 }
 
-/** The hash of a summary that is kept, and of one that is claimed. */
+/** Hash of a summary that is stored, and of one that a worker has claimed. */
 const KNOWN_HASH = 'a'.repeat(16);
 const CLAIMED_HASH = 'b'.repeat(16);
 
-/** Versions, a settled and a failed turn, a running one, a queued and a scheduled one, a claimed pass, summaries, events. */
+/**
+ * Creates a conversation with versions, turns in five states (settled, failed, running, queued, scheduled), a claimed pass,
+ * summaries and events.
+ */
 export async function makeLive(store: Store, conversation: ConversationRef): Promise<LiveConversation> {
   await store.append(appendOf(conversation, 0, 4));
   const first = await acceptAndClaim(store, conversation, 't1');
@@ -144,20 +147,23 @@ export const ACTS: Readonly<Record<string, Act>> = {
   expire: (store, { conversation }) => store.expire(conversation, 'o'),
 };
 
-/** A claim that is refused for a reason that holds of sound records, too. */
+/** Ignores the error of a claim that would be refused with valid records as well. */
 function unlessUnclaimed(error: unknown): unknown {
   if (error instanceof Error && error.message.startsWith('not claimed')) return undefined;
   throw error;
 }
 
-/** A key as Redis keeps it. */
+/** A key and its value in Redis. */
 export interface KeptKey {
   readonly dump: Buffer;
-  /** the same for the same values: a dump depends on the order in a table, which a look may change */
+  /**
+   * Text that is equal for equal values. The output of DUMP is not, because it depends on the internal order of a hash
+   * table.
+   */
   readonly content: string;
 }
 
-/** All keys of a conversation. */
+/** Reads and restores all keys of a conversation. */
 export class KeptKeys {
   readonly #redis: Redis;
   readonly #pattern: string;
@@ -167,7 +173,7 @@ export class KeptKeys {
     this.#pattern = `${shard}*${id}*`;
   }
 
-  /** By name. @param others names of keys that belong to no conversation */
+  /** Reads all keys, by name. @param others names of further keys, which belong to no conversation */
   async read(...others: string[]): Promise<Map<string, KeptKey>> {
     const names = await this.list(others);
     // A key that expires meanwhile would count as a write.
@@ -184,7 +190,7 @@ export class KeptKeys {
     return names.toSorted();
   }
 
-  /** Puts back what was read, and removes what has come since. */
+  /** Writes back the keys that were read, and removes keys that were created since. */
   async restore(kept: ReadonlyMap<string, KeptKey>): Promise<void> {
     const added = (await this.list()).filter((name) => !kept.has(name));
     await Promise.all([

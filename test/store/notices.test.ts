@@ -18,7 +18,7 @@ test('aborting one of several waits for events ends only that wait, and the subs
   const conversation = newConversation();
   const channel = keyspace.key(conversation, 'ev');
   const count = async (): Promise<number> => ((await redis.pubsub('CHANNELS', channel)) as string[]).length;
-  // Resolves once it is listened to.
+  // The first wait resolves once the subscription has begun.
   await notices.wait(conversation, HOUR_MS);
   expect(await count()).toBe(1);
   const work = new AbortController();

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { isAnswerKind, isSettled, type StepRecord, type TurnState, type Waiting } from '../../src/domain/turn.ts';
 
-/** A turn as it lies in a store, without times. */
+/** A turn as stored, without its times. */
 export interface ObservedTurn {
   readonly state: TurnState;
   readonly agent: string;
@@ -23,9 +23,9 @@ export interface ObservedTurn {
   readonly requestTokens: readonly number[];
 }
 
-/** All that a store holds of a conversation, so that two stores can be compared. */
+/** All records of a conversation in a store, in a form in which two stores can be compared. */
 export interface Observation {
-  /** the same in every store after the same operations */
+  /** Values that are equal in every store after the same operations. */
   readonly shape: {
     readonly mailbox: readonly string[];
     readonly turns: Readonly<Record<string, ObservedTurn>>;
@@ -61,17 +61,17 @@ export interface Observation {
   };
 }
 
-/** The clock of each store is its own. */
+/** Replaces times in a text, because each store has its own clock. */
 export function withoutTimes(text: string): string {
   return text.replaceAll(/\d{13}/g, '<time>');
 }
 
-/** @throws with `why` where they differ */
+/** Compares two values. @throws with `why` if they differ */
 export function checkSame(actual: unknown, expected: unknown, why: string): void {
   expect(actual, why).toEqual(expected);
 }
 
-/** The invariants of DESIGN §4 that one look can show. @throws where one is broken */
+/** Checks the invariants of DESIGN §4 that can be checked in stored records. @throws if one is broken */
 export function checkInvariants({ shape, times }: Observation, before?: Observation): void {
   const { mailbox, turns, ready } = shape;
   const unsettled = Object.entries(turns).filter(([, turn]) => !isSettled(turn.state));

@@ -14,7 +14,7 @@ function fieldsOf(key: string, fields: Fields): RecordFields {
   return new RecordFields(key, new Map(Object.entries(fields)));
 }
 
-/** Reads the keys themselves, with none of the store's operations between. */
+/** Reads the Redis keys of a conversation directly, not through operations of the store. */
 export async function observeRedis(redis: Redis, keyspace: Keyspace, ref: ConversationRef): Promise<Observation> {
   const key = (kind: 'c' | 'log' | 'mb' | 'txt' | 'ix' | 'ev'): string => keyspace.key(ref, kind);
   const [c, log, mailbox, txt, indexed, events, scores, listed, [seconds, micros]] = await Promise.all([

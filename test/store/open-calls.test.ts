@@ -6,7 +6,7 @@ import { openSuiteStore } from './open-redis.ts';
 import { acceptAndClaim, callsStep, claimHead, newConversation, resultStep, toWaitFor } from './samples.ts';
 
 const FEW = 10;
-/** As many as a message may have. */
+/** The most tool calls that one message may have. */
 const MANY = 1_000;
 const RESULTS = 8;
 
@@ -28,8 +28,8 @@ async function openAwaitedCalls(count: number): ReturnType<typeof openCalls> {
 }
 
 /**
- * Counts what a script goes through: characters that it gives to Redis and gets back, and those that it searches by a pattern.
- * The count is the same on any machine.
+ * Lua code that counts the work of a script. It counts characters sent to Redis and received, and characters searched by a
+ * pattern. The count is the same on any machine.
  */
 const COUNTER = `local work, server, text = 0, redis, string
 local function count(value)
@@ -66,7 +66,7 @@ async function countRecord(lease: TurnLease, outcome: StepOutcome): Promise<numb
   return work + JSON.stringify(reply).length;
 }
 
-/** The first results, while nearly all calls are open. */
+/** Counts the work for the first results, while nearly all calls are still unanswered. */
 async function countResults(open: typeof openCalls, count: number): Promise<number> {
   const { lease, ids } = await open(count);
   let work = 0;

@@ -11,15 +11,15 @@ const WORKERS = ['A', 'B'] as const;
 const KEY = 'key.of.all';
 const FAR_MS = 86_400_000;
 
-/** One store with two workers on one conversation. Their knowledge may be stale. */
+/** A store and two workers on one conversation, each with a possibly outdated view of it. */
 export interface Side {
   readonly harness: StoreHarness;
   readonly conversation: ConversationRef;
   readonly passes: Partial<Record<(typeof WORKERS)[number], PassLease>>;
   turn?: TurnLease;
-  /** ids, the newest last */
+  /** Ids of the proposals, the newest last. */
   readonly proposals: string[];
-  /** counts operations: the same on both sides, so that ids are */
+  /** Counts operations. It is equal for both stores, so that generated ids are equal too. */
   count: number;
 }
 
@@ -59,7 +59,7 @@ class Operation implements fc.AsyncCommand<Side, Side> {
   }
 }
 
-/** All that can be read of a conversation, and the invariants that one look can show. */
+/** Reads everything about a conversation, and checks the invariants that stored records can show. */
 async function look({ harness, conversation, count }: Side): Promise<unknown> {
   const { store, dueIn, events } = harness;
   const state = await store.readConversation(conversation);
@@ -76,7 +76,7 @@ async function look({ harness, conversation, count }: Side): Promise<unknown> {
   return normalize({ state, context, versions, turn, proposal, decisions, events: await events(conversation) });
 }
 
-/** Each store has its own times. Objects compare without order. */
+/** Removes times, which differ between the stores, and sorts object keys for the comparison. */
 function normalize(value: unknown): unknown {
   const text = JSON.stringify(value ?? null, (name, part: unknown) => {
     if (typeof part === 'number' && part > 1e12) return '<time>';

@@ -32,14 +32,14 @@ export function appendOf(conversation: ConversationRef, head: number, count: num
   };
 }
 
-/** A conversation with a log of so many messages. */
+/** Creates a conversation with `count` messages in its log. */
 export async function makeConversation(store: ContextStore, count = 8): Promise<ConversationRef> {
   const conversation = newConversation();
   expect(await store.append(appendOf(conversation, 0, count))).toEqual({ status: 'appended', from: 1, to: count });
   return conversation;
 }
 
-/** Claims the pass in progress as a delivery of its own, or one that is made for it. */
+/** Claims the pass in progress under a new owner. Requests a pass first if there is none. */
 export async function claimPass(
   store: PassStore,
   conversation: ConversationRef,
@@ -59,14 +59,14 @@ export function endOf(changes: Partial<PassEnd> = {}): PassEnd {
   return { outcome: { kind: 'none' }, backoff: NO_BACKOFF, wakeTurn: randomUUID(), ...changes };
 }
 
-/** A summary over seqs 1…`base`, under a key of its own. */
+/** Returns a summary of messages 1 to `base`, with a new key. */
 export function summaryOf(base: number): { readonly key: string; readonly summary: Summary } {
   const key = `key.${randomUUID()}`;
   const text = `summary of 1…${base}: "ü", [] and {}`;
   return { key, summary: { text, covers: { from: 1, to: base }, sources: [], depth: 1, model: 'structural' } };
 }
 
-/** A commit of the version after `live`, where one summary stands for seqs 1…`base`. */
+/** Returns a commit of the version after `live`, in which one summary replaces messages 1 to `base`. */
 export function commitOf(live: number, base: number, changes: Partial<VersionCommit> = {}): VersionCommit {
   const { key, summary } = summaryOf(base);
   const weight = { tokens: 10, bytes: 40 };
@@ -114,7 +114,7 @@ export function proposalOf(live: number, base: number, id: string = randomUUID()
   return { id, version, summaries: Object.fromEntries(summaries) };
 }
 
-/** Claims a source for a new job, of no existing pass unless one is named. */
+/** Claims the text of a summary for a new job, which belongs to no existing pass unless one is given. */
 export async function claimSummary(
   store: SummaryStore,
   conversation: ConversationRef,
@@ -126,7 +126,7 @@ export async function claimSummary(
   return lease;
 }
 
-/** The head turn waits for compaction, with a pass in progress that it waits for. */
+/** Suspends the running turn until a compaction pass, which is in progress, has ended. */
 export async function waitForPass(
   store: TurnStore & TurnIntake & PassStore,
   conversation: ConversationRef,

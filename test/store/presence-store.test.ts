@@ -4,7 +4,7 @@ import { openPresence } from '../../src/store/presence.ts';
 import { openMemoryPresenceStore } from './memory-presence-store.ts';
 import { openSuiteRedis } from './open-redis.ts';
 
-/** Short, since the time in Redis cannot be moved by hand. */
+/** Milliseconds. The limit is short, because a test cannot move the clock of Redis. */
 const LOST_AFTER_MS = 5;
 const PATIENT = { timeout: 10_000, interval: 5 };
 

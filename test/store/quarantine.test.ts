@@ -8,7 +8,7 @@ const { redis, keyspace, store } = openSuiteStore();
 /** Ids have no blank, kinds are `t`, `p`, `d` and `r`, and a scheduled turn names its turn. */
 const GARBAGE = ['', 'x', 't|_', 't|a b|c', 'z|_|c1', 'd|_|c1', 't|_|c1|t1', `t|_|${'c'.repeat(500)}`, '\u0000\n{}'];
 
-/** A conversation whose turn is due, alone in its shard but for what a test adds. */
+/** Creates a conversation with a due turn. Its shard has no other entries. */
 async function makeDue(): Promise<{ shard: number; id: string }> {
   const conversation = newConversation();
   await acceptAndClaim(store, conversation, 't1');
@@ -32,7 +32,7 @@ test.each([
     for (const member of garbage) await redis.zadd(keyspace[keyOf](shard), 5, member);
     const found: unknown[] = [];
     const due: string[] = [];
-    // Each sweep checks a part of a set that no worker takes from.
+    // No worker takes members from this set, so each sweep checks a different part of it.
     await expect
       .poll(
         async () => {

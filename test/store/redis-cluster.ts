@@ -8,7 +8,7 @@ const SLOTS = 16_384;
 const READY_TIMEOUT_MS = 30_000;
 
 export interface RedisCluster {
-  /** a connection that finds the node of each key */
+  /** Cluster connection that finds the node of each key. */
   readonly cluster: Cluster;
   /** URLs of its nodes. Each has an equal share of the slots, in this order. */
   readonly nodes: readonly string[];
@@ -20,7 +20,9 @@ export async function hasServer(): Promise<boolean> {
   return (await findOnPath(['redis-server', 'valkey-server'], process.env['PATH'] ?? '')) !== undefined;
 }
 
-/** A cluster of so many masters on free ports of 127.0.0.1. Its servers end with this process, however that ends. */
+/**
+ * Starts a Cluster of `count` masters on free ports of 127.0.0.1. The servers stop when this process ends, even by a kill.
+ */
 export async function startCluster(count: number): Promise<RedisCluster> {
   const servers: LocalRedis[] = [];
   try {
@@ -55,7 +57,7 @@ async function startNode(): Promise<LocalRedis> {
   });
 }
 
-/** As `redis-cli --cluster create` does: slots and an epoch for each, then they meet. */
+/** Forms a Cluster as `redis-cli --cluster create` does: each node gets hash slots and an epoch, then the nodes meet. */
 async function joinNodes(urls: readonly URL[]): Promise<void> {
   const nodes = urls.map(({ href }) => new Redis(href));
   try {

@@ -24,7 +24,7 @@ async function open(args: readonly string[] = [], dir?: string) {
   return { server, client, store, isBack: watchReturn(server) };
 }
 
-/** True if a caller that waits for an absent Redis would continue now. */
+/** Tests whether a caller that waits for Redis to come back would continue now. */
 function watchReturn({ url }: Server): (waitMs: number) => Promise<boolean> {
   return (waitMs) =>
     Promise.race([

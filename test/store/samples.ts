@@ -11,7 +11,9 @@ import type {
 } from '../../src/domain/ports/turn-store.ts';
 import type { CallToWaitFor } from '../../src/domain/turn.ts';
 
-/** A conversation that no other test knows. Its id holds dots, which Redis patterns and paths like to trip over. */
+/**
+ * Returns a conversation that no other test uses. Its id contains dots, which code with patterns or paths often mishandles.
+ */
 export function newConversation(): ConversationRef {
   return { tenant: '_', id: `conv.${randomUUID()}` };
 }
@@ -20,7 +22,7 @@ export function weigh(message: Message): WeighedMessage {
   return { message, tokens: message.content.length + 4, bytes: Buffer.byteLength(message.content) };
 }
 
-/** A turn to accept, with a wake of its own. */
+/** Returns a turn to accept, with a new wake. */
 export function turnFor(
   conversation: ConversationRef,
   turn: string,
@@ -45,13 +47,13 @@ export function callsStep(key: string, head: number, count = 2): StepOutcome {
   return { key, messages, expectedHead: head, opens: ids.map((id) => ({ id, providerId: `call_${id}` })), closes: [] };
 }
 
-/** A step that answers one call. */
+/** A step that records the result of one tool call. */
 export function resultStep(key: string, callId: string): StepOutcome {
   const messages = [weigh({ role: 'tool', content: `result of ${callId}`, toolCallId: callId })];
   return { key, messages, opens: [], closes: [callId] };
 }
 
-/** Answers of calls, as a caller brings them. */
+/** Returns answers to tool calls, as a service sends them. */
 export function bring(
   calls: readonly string[],
   kind: StoredAnswer['for'] = 'tools',
@@ -65,12 +67,12 @@ export function bring(
   );
 }
 
-/** Calls to wait for, as `callsStep` makes them. */
+/** Returns tool calls to wait for, with the ids that `callsStep` gives them. */
 export function toWaitFor(ids: readonly string[], waitMs = 86_400_000): CallToWaitFor[] {
   return ids.map((id) => ({ id, name: 'read', arguments: '{"lines":[]}', waitMs }));
 }
 
-/** Accepts a turn and claims it. @throws where something else is the head */
+/** Accepts a turn and claims it. @throws if another turn is first in the mailbox */
 export async function acceptAndClaim(
   store: TurnStore & TurnIntake,
   conversation: ConversationRef,
@@ -81,7 +83,7 @@ export async function acceptAndClaim(
   return claimHead(store, conversation);
 }
 
-/** Claims the head as a delivery of its own. @throws where there is nothing to claim */
+/** Claims the first turn of the mailbox under a new owner. @throws if there is nothing to claim */
 export async function claimHead(store: TurnStore, conversation: ConversationRef): Promise<ClaimedTurn> {
   const reply = await store.claim(conversation, `owner-${randomUUID()}`, `wake-${randomUUID()}`);
   if (reply.status !== 'claimed') throw new Error(`not claimed: ${reply.status}`);

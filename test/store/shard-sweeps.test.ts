@@ -5,7 +5,9 @@ import { type ShardSweep, ShardSweeps } from '../../src/store/shard-sweeps.ts';
 
 const SILENT_MS = 20;
 
-/** Three shards that reply on request. A full shard replies with its entry in `room`. */
+/**
+ * Three simulated shards that reply when the test says so. A shard that is full replies with the entry that `room` returns.
+ */
 function openShards(room: (shard: number) => DueEntry[] = () => []) {
   const asked: number[] = [];
   const answers = new Map<number, PromiseWithResolvers<ShardSweep>>();

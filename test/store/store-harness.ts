@@ -22,7 +22,7 @@ export interface StoreHarness {
   readonly shards: readonly number[];
   /** Ends the lease of the head turn or of the pass. */
   readonly lapseLease: (of: 'turn' | 'pass', conversation: ConversationRef) => Promise<void>;
-  /** Ends the time for which a pass is parked. */
+  /** Ends the time for which a pass waits for its child jobs. */
   readonly endParking: (conversation: ConversationRef) => Promise<void>;
   /** Ends the review of a proposal. */
   readonly expireProposal: (conversation: ConversationRef) => Promise<void>;
@@ -47,7 +47,7 @@ export interface StoreHarness {
   readonly addEvents: (conversation: ConversationRef, events: readonly AddedEvent[]) => Promise<void>;
   /** Drops all events but the newest `count`. */
   readonly trimEvents: (conversation: ConversationRef, count: number) => Promise<void>;
-  /** Leaves the conversation as an erase does that was cut off behind its first batch. */
+  /** Leaves the conversation as if an erase was interrupted after its first batch. */
   readonly markGone: (conversation: ConversationRef) => Promise<void>;
   /** Turns the clock of the store back. */
   readonly turnClockBack: (conversation: ConversationRef, ms: number) => Promise<void>;
@@ -160,7 +160,7 @@ export function openRedisStoreHarness(open: () => SuiteRedis = openSuiteRedis): 
       if (count === 0) await redis.unlink(key('ev', ref));
       else await redis.xtrim(key('ev', ref), 'MAXLEN', count);
     },
-    // Scripts rely on what the first batch removes in one script with the mark.
+    // The first batch of an erase sets the key `gone` and removes certain keys in one script. Other scripts rely on that.
     markGone: async (ref) => {
       const removed = [key('c', ref), keyspace.key(ref, 'mb')];
       await redis

@@ -34,12 +34,12 @@ async function dueOf(conversation: ConversationRef): Promise<string[]> {
   return due.filter((entry) => entry.conversation.id === conversation.id).map(({ kind }) => kind);
 }
 
-/** a key's time to live, in whole minutes: no test takes one */
+/** Returns the TTL of a key in whole minutes, because no test takes a minute. */
 async function readTtl(key: string): Promise<number> {
   return Math.ceil((await redis.pttl(key)) / 60_000) * 60_000;
 }
 
-/** a conversation with a key of every kind */
+/** Creates a conversation with a key of every kind. */
 async function fillConversation(): Promise<ConversationRef> {
   const conversation = await makeConversation(store, 4);
   const lease = await claimSummary(store, conversation, 'f'.repeat(64));
@@ -136,7 +136,7 @@ describe('erase', () => {
     expect(Number(await redis.zscore(idle, idleMember(conversation))), 'somebody looks').toBeGreaterThan(0);
     await redis.zadd(idle, 1, idleMember(conversation));
     expect(await dueOf(conversation)).toEqual(['idle']);
-    // Without its mark, the rest belongs to no conversation.
+    // Without the key `gone`, nothing shows that the remaining keys belong to an erased conversation.
     await redis.unlink(keyspace.key(conversation, 'gone'));
     expect(await store.expire(conversation, randomUUID())).toEqual({ status: 'resumed' });
     expect(await readKeys(redis, keyspace, conversation)).toEqual([keyspace.key(conversation, 'gone')]);
@@ -148,7 +148,7 @@ describe('erase', () => {
     for (let turn = 0; turn < 450; turn += 1) {
       await store.accept(turnFor(conversation, `t${turn}`, { maxQueuedTurns: 1_000 }));
     }
-    // Sent on one connection, the accept lands behind the first batch and before the second.
+    // Both calls use one connection, so the accept runs after the first batch of the erase and before the second.
     const [erased, accepted] = await Promise.all([
       store.erase(conversation),
       store.accept(turnFor(conversation, 'anew')),
@@ -163,7 +163,7 @@ describe('erase', () => {
   });
 });
 
-/** A turn is settled under a policy with a time to live. */
+/** Settles a turn under a policy with an idle TTL. */
 async function settleWithTtl(conversation: ConversationRef, conversationTtl: number): Promise<void> {
   const { lease, inputSeq } = await acceptAndClaim(store, conversation, 'last');
   await store.settle(lease, { state: 'completed', answerSeq: inputSeq, conversationTtl }, 'w');
@@ -173,7 +173,7 @@ describe('a conversation that has been idle enough', () => {
   const idleOf = (conversation: ConversationRef) =>
     redis.zscore(keyspace.idle(keyspace.shardOf(conversation)), idleMember(conversation));
 
-  /** more keys than one call removes, and how many keys it has */
+  /** Creates a conversation with more keys than one call removes. Returns the number of its keys. */
   async function makeLarge(): Promise<{ readonly conversation: ConversationRef; readonly keys: number }> {
     const conversation = newConversation();
     await settleWithTtl(conversation, 3_600_000);
@@ -182,7 +182,7 @@ describe('a conversation that has been idle enough', () => {
     const record = async (hash: string) => store.recordSummary(await claimSummary(store, conversation, hash), refusal);
     await Promise.all(hashes.map(record));
     await redis.hset(keyspace.key(conversation, 'c'), 'ttl', '0 1');
-    // All but `ix`, which holds their names.
+    // All keys except the index `ix`, which lists the others.
     return { conversation, keys: (await readKeys(redis, keyspace, conversation)).length - 1 };
   }
 

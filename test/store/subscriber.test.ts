@@ -26,7 +26,7 @@ async function openSubscriber() {
   return { redis, proxy, subscriber };
 }
 
-/** ioredis subscribes again by itself without looking at how that ends: a process would die of it. */
+/** The own resubscription of ioredis ignores failures, and the unhandled rejection would end the process. */
 test('a subscriber subscribes again after two failed attempts, without an unhandled rejection', async () => {
   const unheard: unknown[] = [];
   const note = (reason: unknown): void => void unheard.push(reason);
@@ -52,7 +52,7 @@ test('a subscriber subscribes again after two failed attempts, without an unhand
     },
     { timeout: 60_000 },
   );
-  // Others share the server: of this process's own, one connection listens.
+  // Other tests share the server, but only one connection listens to this channel.
   await vi.waitFor(async () => expect(await redis.pubsub('NUMSUB', 'news')).toEqual(['news', 1]), { timeout: 60_000 });
   expect(unheard).toEqual([]);
 });

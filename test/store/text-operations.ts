@@ -16,7 +16,7 @@ interface Step {
 }
 
 export const HEAD = 8;
-/** Texts that versions choose from: few, so that a name comes back after versions without it. */
+/** Number of texts that versions can show. It is small, so that a text is shown again after versions without it. */
 const TEXTS = 5;
 
 export const steps = fc.array(
@@ -44,7 +44,7 @@ function segmentsOf(pick: number, version: number): Segment[] {
   });
 }
 
-/** One conversation, and another with each fork. */
+/** Runs operations on a conversation, and continues in a new one after each fork. */
 export class Story {
   readonly #harness: StoreHarness;
   readonly #keepVersions: number;
@@ -71,7 +71,7 @@ export class Story {
     await this.#check();
   }
 
-  /** A version's own texts are brought, those that it takes over are there. */
+  /** A commit includes the version's new texts. Texts that it shows again are stored already. */
   async #commit(live: Version, pick: number): Promise<void> {
     const { store } = this.#harness;
     const { lease } = await claimPass(store, this.#conversation);
@@ -91,7 +91,7 @@ export class Story {
     equal(replaced.status, 'replaced');
   }
 
-  /** The live version is refused, and the one before it is put over it, if it is kept still. */
+  /** Replaces the live version by the one before it, if that version is still kept. */
   async #rollBack({ number }: Version, before: Version | undefined): Promise<void> {
     if (number === 0 || before === undefined) return;
     const { store } = this.#harness;
@@ -107,7 +107,7 @@ export class Story {
     await store.cancel(this.#conversation, lease.turn, randomUUID());
   }
 
-  /** The story goes on in the fork. */
+  /** The following operations run in the fork. */
   async #fork(chosen: Version): Promise<void> {
     const { store } = this.#harness;
     const [source, conversation, operation] = [this.#conversation, newConversation(), randomUUID()];
@@ -129,7 +129,7 @@ export class Story {
     return (await this.#harness.store.readConversation(this.#conversation))?.head ?? 0;
   }
 
-  /** Every kept version can be shown, and no text is kept that none of them shows. */
+  /** Checks that every kept version has all its texts, and that every stored text is shown by a kept version. */
   async #check(): Promise<void> {
     const { store } = this.#harness;
     const versions = await store.listVersions(this.#conversation);

@@ -113,7 +113,7 @@ describe('keys of turns', () => {
     const conversation = newConversation();
     for (const turn of ['turn.1', 'turn.2']) await store.accept(turnFor(conversation, turn));
     await redis.set(keyspace.key(conversation, 'gone'), '1', 'PX', DAY_MS);
-    // It came as far as the first turn: the mailbox still names it.
+    // The interrupted erase has removed the first turn, but the mailbox still lists that turn.
     await redis.unlink(keyspace.turn(conversation, 'turn.1'));
     await store.accept(turnFor(conversation, 'turn.3'));
     expect(await redis.lrange(keyspace.key(conversation, 'mb'), 0, -1)).toEqual(['turn.3']);

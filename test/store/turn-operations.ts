@@ -12,22 +12,22 @@ const WORKERS = ['A', 'B'] as const;
 type Worker = (typeof WORKERS)[number];
 const FAR = 86_400_000;
 
-/** A worker's last lease, which may be lost, and its last view of the conversation. */
+/** The last lease of a worker, which may be lost by now, and its last view of the conversation. */
 interface Memory {
   lease?: TurnLease;
   head: number;
   openCalls: readonly string[];
 }
 
-/** One store with two workers on one conversation. */
+/** A store and two workers on one conversation. */
 export class Side {
   readonly harness: StoreHarness;
   readonly conversation: ConversationRef;
   readonly workers: Record<Worker, Memory> = { A: { head: 0, openCalls: [] }, B: { head: 0, openCalls: [] } };
-  /** counts deliveries and wakes: the same on both sides */
+  /** Counts deliveries and wakes. It is equal for both stores. */
   count = 0;
   last: Observation | undefined;
-  /** Turn that operations on the head mean, also if the operation is sent again. */
+  /** The first turn of the mailbox when an operation starts. A repeated operation uses the same turn. */
   head = 'turn.0';
   /** Last pass that was requested. */
   passId = 'none';
@@ -47,7 +47,7 @@ export class Side {
     memory.openCalls = openCalls.map(({ id }) => id).toSorted();
   }
 
-  /** Steps are answered without the open calls: a worker knows which calls its step opened and closed. */
+  /** Updates the worker's list of unanswered tool calls after a step, because the reply to a step does not contain them. */
   learnCalls(worker: Worker, { opens, closes }: StepOutcome): void {
     const memory = this.workers[worker];
     const open = new Set([...memory.openCalls, ...opens.map(({ id }) => id)]).difference(new Set(closes));
@@ -55,12 +55,12 @@ export class Side {
   }
 }
 
-/** An operation, named for the report. Sent again where `isSentTwice`, as a client does whose reply was lost. */
+/** An operation with a name for the report. If `isSentTwice`, it is repeated, as a client does whose reply was lost. */
 class Operation implements fc.AsyncCommand<Side, Side> {
   readonly name: string;
   readonly isSentTwice: boolean;
   readonly perform: (side: Side, count: number) => Promise<unknown>;
-  /** Worker whose lease it needs. */
+  /** Worker whose lease the operation needs. */
   readonly by: Worker | undefined;
 
   constructor(name: string, isSentTwice: boolean, perform: Operation['perform'], by?: Worker) {
@@ -101,7 +101,7 @@ class Operation implements fc.AsyncCommand<Side, Side> {
   }
 }
 
-/** Times and epochs are each store's own. */
+/** Removes times and epochs, which differ between the stores. */
 function normalize(reply: unknown): unknown {
   const text = JSON.stringify(reply ?? null, (_, value: unknown) => {
     if (typeof value === 'number' && value > 1e12) return '<time>';
@@ -110,7 +110,7 @@ function normalize(reply: unknown): unknown {
   return JSON.parse(text) as unknown;
 }
 
-/** The answer to the same call again: what was done is known now. Answers without more than a status stay. */
+/** Returns the reply that a repeated call must get: done becomes known. Replies with only a status stay the same. */
 function asKnown(reply: unknown): unknown {
   const hasMore = (field: string): boolean => typeof reply === 'object' && reply !== null && field in reply;
   const isKnown = ['accepted', 'recorded', 'settled'].includes((reply as { status: string } | null)?.status ?? '');
@@ -161,7 +161,7 @@ function claimBy(by: Worker, isSentTwice: boolean, dies: boolean): Operation {
 const claim = fc.tuple(worker, twice).map(([by, isSentTwice]) => claimBy(by, isSentTwice, false));
 const claimAndDie = worker.map((by) => claimBy(by, false, true));
 
-/** An operation of a worker under its last lease, which may be another's by now. */
+/** An operation of a worker under its last lease, which another worker may have taken over. */
 function leased(
   name: string,
   by: Worker,
@@ -184,7 +184,8 @@ const start = fc
 const record = fc
   .record({ by: worker, key: step, kind: fc.constantFrom('text', 'calls', 'result', 'nothing'), twice })
   .map(({ by, key, kind, twice: again }) => {
-    // The first sending decides what is sent: a worker that learned more meanwhile sends another step.
+    // The first call fixes the arguments, so that a repeated call sends the same step even if the worker has learned more
+    // since.
     let sent = { count: 0, head: 0, call: '' };
     return leased(`records ${key} (${kind})`, by, again, async (side, lease, count) => {
       const { head, openCalls } = side.workers[by];
@@ -310,7 +311,10 @@ const endPass = fc.constant(
   }),
 );
 
-/** Scheduled ones by their names: two that one store accepts in the same ms are of two in the other. */
+/**
+ * Sorts scheduled turns by name. Two turns that one store accepts in the same millisecond may have different due times in
+ * the other.
+ */
 const nameOfScheduled = ({ turn, state }: OpenTurn): string => (state === 'scheduled' ? turn : '');
 const listOpen = fc.constant(
   new Operation('list open turns', false, async ({ harness, conversation }) => {
@@ -320,7 +324,7 @@ const listOpen = fc.constant(
   }),
 );
 
-/** Claims and steps more often than what ends a turn, so that sequences come somewhere. */
+/** Claims and steps are more frequent than operations that end a turn, so that sequences make progress. */
 export const operations = fc.commands(
   [
     [

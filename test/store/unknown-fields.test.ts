@@ -5,7 +5,7 @@ import { acceptAndClaim, bring, callsStep, resultStep, textStep, toWaitFor } fro
 
 const { redis, keyspace, store } = openSuiteStore();
 
-/** Fields that a newer program may keep beside ours under the same schema. */
+/** Fields that a newer program may add to our records without a new schema. */
 const LATER = { 'later.note': '{"list":[]}' };
 
 test('fields that a newer program wrote survive every write of this program', async () => {

@@ -3,7 +3,7 @@ import { z } from 'zod';
 import { defineAgent, defineTool, scriptedModel } from '../../src/index.ts';
 import { openTestWorkers, type TestWorkers } from '../../src/testing/index.ts';
 
-/** Tests as a user writes them: an agent with tools, its policy, and the service around it. */
+/** Tests in the way users of turnfold write them: an agent with tools, its policy, and a service around it. */
 const lookUpOrder = defineTool({
   name: 'look_up_order',
   description: 'Finds an order by its number.',

@@ -13,7 +13,7 @@ function turnsOf(events: readonly ConversationEvent[]): string[] {
 }
 
 export function describeEventStore(given: Given): void {
-  /** Settles turns, one event of each. */
+  /** Settles the turns. Each settlement writes one event. */
   async function settle(conversation: ConversationRef, ...turns: string[]): Promise<void> {
     const { store } = given.harness();
     for (const turn of turns) {

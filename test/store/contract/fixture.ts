@@ -8,7 +8,7 @@ import type { StoreHarness } from '../store-harness.ts';
 
 type Start = StoreHarness & { readonly conversation: ConversationRef };
 
-/** States from which the tests of the contracts start, each with the harness of the store. */
+/** Prepares the states from which the contract tests start, each together with the store under test. */
 export class Given {
   readonly harness: () => StoreHarness;
 

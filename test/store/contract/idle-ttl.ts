@@ -8,11 +8,11 @@ import { acceptAndClaim, claimHead, newConversation, textStep, turnFor } from '.
 import type { Given } from './fixture.ts';
 
 const HOUR_MS = 3_600_000;
-/** Tolerance for the time between a write and the look at it. */
+/** Milliseconds that may pass between a write and the test's reading of it. */
 const SLACK_MS = 2_000;
 const BUSY_MS = 60_000;
 
-/** Conversations with a time to live. */
+/** Contract tests of conversations with an idle TTL, which are erased after that time without activity. */
 export function describeIdleTtl(given: Given): void {
   async function sweep(limit = 100): Promise<readonly DueEntry[]> {
     const { store, shards, allowSweep } = given.harness();
@@ -20,7 +20,7 @@ export function describeIdleTtl(given: Given): void {
     return (await store.sweepShards(shards, limit)).due;
   }
 
-  /** A call of its own, unless it is one that is sent again. */
+  /** Expires a conversation by a new call. With `owner`, repeats an earlier call. */
   function expire(conversation: ConversationRef, owner: string = randomUUID()): Promise<ExpireResult> {
     return given.harness().store.expire(conversation, owner);
   }
@@ -31,7 +31,7 @@ export function describeIdleTtl(given: Given): void {
     expect(due).toBeLessThanOrEqual(ms);
   }
 
-  /** Answers one turn. @param conversationTtl as the worker's policy has it */
+  /** Runs one turn to its answer. @param conversationTtl as the worker's policy has it */
   async function answerTurn(conversation: ConversationRef, turn: string, conversationTtl?: number): Promise<void> {
     const { store } = given.harness();
     const { lease, conversation: state } = await acceptAndClaim(store, conversation, turn);
@@ -40,7 +40,7 @@ export function describeIdleTtl(given: Given): void {
     await store.settle(lease, { state: 'completed', answerSeq, conversationTtl }, 'w');
   }
 
-  /** A conversation that has been idle for as long as it may. */
+  /** Creates a conversation whose idle TTL has just passed. */
   async function makeRested(): Promise<ConversationRef> {
     const conversation = newConversation();
     await answerTurn(conversation, 't1', HOUR_MS);

@@ -15,7 +15,7 @@ import type { Given } from './fixture.ts';
 
 const DAY_MS = 86_400_000;
 
-/** A tenant that no other test knows. */
+/** Returns a tenant that no other test uses. */
 function newTenant(): string {
   return `tenant.${randomUUID()}`;
 }
@@ -141,7 +141,8 @@ export function describeListings(given: Given): void {
     expect(await listConversations({ tenant }, 7)).toEqual(whole);
     const { items, next } = await store.listConversations({ tenant, limit: 10 });
     if (next === undefined) throw new Error('30 do not fit into 10');
-    // The page's last one is where the next page begins, and one behind it goes as well.
+    // Two conversations are erased between the pages: the last one of this page, where the next page starts, and one after
+    // it.
     const [gone, later] = [items.at(-1)?.conversation, whole[20]?.conversation];
     if (gone === undefined || later === undefined) throw new Error('there are 30');
     for (const id of [gone, later]) await store.erase({ tenant, id });
@@ -161,7 +162,7 @@ export function describeListings(given: Given): void {
     expect(all).toEqual(expect.arrayContaining([tenant, like]));
   });
 
-  /** A turn that made two calls and waits for them. */
+  /** Suspends a turn that made two tool calls and waits for their results. */
   async function wait(conversation: ConversationRef, change: Partial<WaitRequest> = {}): Promise<TurnLease> {
     const { store } = given.harness();
     const { lease, conversation: state } = await acceptAndClaim(store, conversation, 't1');

@@ -5,7 +5,7 @@ import { claimPass, endOf, makeConversation, planOf, waitForPass } from '../pass
 import { newConversation } from '../samples.ts';
 import type { Given } from './fixture.ts';
 
-/** Tolerance for the time between a write and the look at it. */
+/** Milliseconds that may pass between a write and the test's reading of it. */
 const SLACK_MS = 2_000;
 
 export function describePassClaim(given: Given): void {

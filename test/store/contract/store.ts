@@ -53,7 +53,7 @@ const SUITES = {
 
 export const STORE_ROOMS = Object.keys(SUITES) as readonly (keyof typeof SUITES)[];
 
-/** Contract of every implementation of the ports behind `Store`. */
+/** Contract tests that every implementation of the storage ports must pass. */
 export function describeStore(room: keyof typeof SUITES, name: string, open: () => StoreHarness): void {
   describe(`${room} in ${name}`, () => {
     let opened: StoreHarness | undefined;

@@ -6,7 +6,7 @@ import { claimPass, waitForPass } from '../pass-samples.ts';
 import { acceptAndClaim, newConversation, turnFor } from '../samples.ts';
 import type { Given } from './fixture.ts';
 
-/** Tolerance for the time between a write and the look at it. */
+/** Milliseconds that may pass between a write and the test's reading of it. */
 const SLACK_MS = 2_000;
 
 function expectAbout(actual: number, ms: number): void {
@@ -15,7 +15,7 @@ function expectAbout(actual: number, ms: number): void {
 }
 
 export function describeSweepStore(given: Given): void {
-  /** One look at every shard, as if the last were long ago. */
+  /** Sweeps every shard once, as if the last sweep were long ago. */
   async function sweep(limit = 100): Promise<readonly DueEntry[]> {
     const { store, shards, allowSweep } = given.harness();
     await allowSweep();

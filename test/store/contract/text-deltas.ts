@@ -9,7 +9,7 @@ export function delta(piece: string, offset = 0): TextDelta {
   return { turn: 't1', step: 1, epoch: 1_700_000_000_001, offset, piece };
 }
 
-/** Listens, and is heard from the next publish on. */
+/** Starts to listen for streamed text, and resolves once the next published text will be received. */
 export async function hearFrom(
   from: TextListener,
   conversation: ConversationRef,
@@ -25,7 +25,7 @@ export interface TextHarness {
   readonly listener: TextListener;
 }
 
-/** A publisher and a listener of text. */
+/** Contract tests of a publisher and a listener of streamed text. */
 export function describeTextDeltas(name: string, open: () => TextHarness): void {
   describe(`text deltas in ${name}`, () => {
     let texts: TextPublisher;

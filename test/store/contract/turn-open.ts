@@ -5,7 +5,7 @@ import type { Given } from './fixture.ts';
 
 const ALL = 100;
 
-/** Turns and their states, as the store lists them. */
+/** Returns the listed turns, each with its state. */
 function statesOf(open: OpenTurns | undefined): string[] {
   return (open?.turns ?? []).map(({ turn, state }) => `${turn} ${state}`);
 }

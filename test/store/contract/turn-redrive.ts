@@ -59,7 +59,7 @@ export function describeRedrive(given: Given): void {
     expect(await store.readTurn(conversation, 'again')).toBeUndefined();
   });
 
-  /** A tenant of its own: others fail, too. */
+  /** A new tenant, because turns of other tests fail as well. */
   function newTenant(): ConversationRef {
     const { id } = newConversation();
     return { tenant: id, id };

@@ -6,7 +6,7 @@ import { acceptAndClaim, claimHead, textStep, turnFor } from '../samples.ts';
 import type { Given } from './fixture.ts';
 
 export function describeRelease(given: Given): void {
-  /** A turn whose owners died so often that its next claim is the last one. */
+  /** Claims a turn for the last time, after the workers of all earlier claims died. */
   async function claimLast(conversation: ConversationRef): Promise<TurnLease> {
     const { store, lapseLease } = given.harness();
     await store.accept(turnFor(conversation, 'bad'));

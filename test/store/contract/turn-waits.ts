@@ -30,7 +30,7 @@ export function describeWaits(given: Given): void {
     readonly waiting: Waiting;
   }
 
-  /** a turn that called two tools and waits for both */
+  /** Suspends a turn that called two tools and waits for both results. */
   async function waitForTools([first, second] = [DAY_MS, DAY_MS]): Promise<SuspendedTurn> {
     const { store } = given.harness();
     const conversation = newConversation();
@@ -126,7 +126,7 @@ export function describeWaits(given: Given): void {
     });
   });
 
-  /** a turn that waits for two calls, the first for a minute and the second for a day */
+  /** Suspends a turn that waits a minute for its first tool call and a day for its second. */
   const waitForTwo = (): Promise<SuspendedTurn> => waitForTools([60_000, DAY_MS]);
 
   async function readWaiting(conversation: ConversationRef): Promise<Waiting> {

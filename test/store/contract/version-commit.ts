@@ -7,7 +7,7 @@ import { acceptAndClaim, textStep } from '../samples.ts';
 import type { Given } from './fixture.ts';
 
 export function describeVersionCommit(given: Given): void {
-  /** Commits over the live version in a pass of its own. */
+  /** Requests a new compaction pass and commits the version after the live one. */
   async function commitNext(conversation: ConversationRef, commit: VersionCommit): Promise<void> {
     const { store } = given.harness();
     const { lease } = await claimPass(store, conversation);

@@ -9,7 +9,7 @@ import type { Given } from './fixture.ts';
 
 const GATE = { nothingBelowTokens: 0, gainlessPasses: 0, noGainBelowTokens: 1_150 };
 
-/** The whole log again, over version `live` of a log of `head`. */
+/** A replacement of version `live` by a version that shows the whole log of `head` messages. */
 export function replacementOver(
   conversation: ConversationRef,
   live: number,
@@ -43,7 +43,7 @@ export function replacementOver(
 }
 
 export function describeVersionReplacement(given: Given): void {
-  /** Version 1 over a log of eight. */
+  /** Creates a conversation with eight messages and version 1. */
   async function makeCompacted(): Promise<ConversationRef> {
     const { store } = given.harness();
     const conversation = await makeConversation(store, 8);

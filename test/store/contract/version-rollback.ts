@@ -6,7 +6,7 @@ import { claimPass, commitOf, makeConversation, planOf } from '../pass-samples.t
 import { acceptAndClaim, textStep } from '../samples.ts';
 import type { Given } from './fixture.ts';
 
-/** The whole log again, over version `refused`. */
+/** A rollback of version `refused` to a version that shows the whole log. */
 function rollbackOver(refused: number) {
   const version: Version = { ...START_VERSION, number: refused + 1, parent: refused, cause: 'rollback', at: 7 };
   const refusedSegments = `hash-of-${refused}`;
@@ -14,7 +14,7 @@ function rollbackOver(refused: number) {
 }
 
 export function describeVersionRollback(given: Given): void {
-  /** A turn that runs over version 1. */
+  /** Starts a turn in a conversation whose live version is 1. */
   async function runTurn() {
     const { store } = given.harness();
     const conversation = await makeConversation(store, 8);
