@@ -115,7 +115,7 @@ class JsonWriter {
     } catch (error) {
       // Any other error comes from the caller's value: a getter, a proxy or `toJSON` threw it.
       if (error instanceof JsonRefusal) throw error;
-      return this.#refuse(`cannot be read: ${describeThrown(error).name}`);
+      return this.#refuse(`cannot be read: reading it threw ${describeThrown(error).name}`);
     }
   }
 
@@ -157,8 +157,8 @@ class JsonWriter {
 
   #enter(source: object): void {
     const { maxDepth = MAX_JSON_DEPTH } = this.#bounds;
-    if (this.#open.has(source)) this.#refuse('refers to itself, expected JSON');
-    if (this.#frames.length >= maxDepth) this.#refuse(`nested deeper than ${maxDepth} levels`);
+    if (this.#open.has(source)) this.#refuse('contains itself, which JSON cannot express');
+    if (this.#frames.length >= maxDepth) this.#refuse(`is nested more than ${maxDepth} levels deep`);
     const isList = Array.isArray(source);
     const keys = isList ? undefined : Object.keys(source);
     const length = isList ? source.length : (keys as string[]).length;
@@ -178,7 +178,8 @@ class JsonWriter {
 
   #spend(work: number): void {
     this.#work += work;
-    if (this.#work > this.#maxWork) this.#tooLarge(`more than ${this.#maxWork} JSON values, the limit of one message`);
+    if (this.#work > this.#maxWork)
+      this.#tooLarge(`contains more than ${this.#maxWork} JSON values, the limit of one message`);
   }
 
   #quote(text: string): string {
@@ -193,7 +194,7 @@ class JsonWriter {
 
   #reserve(characters: number): void {
     const { maxCharacters } = this.#bounds;
-    if (this.#json.length + characters > maxCharacters) this.#tooLarge(`more than ${maxCharacters} bytes of JSON`);
+    if (this.#json.length + characters > maxCharacters) this.#tooLarge(`exceeds ${maxCharacters} bytes as JSON`);
   }
 
   #tooLarge(why: string): never {
@@ -213,7 +214,7 @@ class JsonWriter {
     if (typeof value !== 'object' || value === null) return value;
     // A typed array has one member per element. Listing the keys of a 5 MB array blocks the event loop for a second.
     if (ArrayBuffer.isView(value) && MEMBERS_WORK * value.byteLength > this.#maxWork) {
-      this.#tooLarge(`more than ${this.#maxWork} JSON values, the limit of one message`);
+      this.#tooLarge(`contains more than ${this.#maxWork} JSON values, the limit of one message`);
     }
     const toJson: unknown = Reflect.get(value, 'toJSON');
     const resolved: unknown = typeof toJson === 'function' ? Reflect.apply(toJson, value, [String(key)]) : value;

@@ -125,25 +125,28 @@ export function checkLimits(policy: Policy, limits: Limits, fixed: FixedWeight):
   if (fixedTokens >= maxTokens) {
     refuse(
       'maxTokens',
-      `system ${systemTokens} + tools ${toolTokens} + pins ${pinTokens} = ${fixedTokens} >= maxTokens ${maxTokens}`,
+      `system ${systemTokens} + tools ${toolTokens} + pins ${pinTokens} = ${fixedTokens} >= maxTokens ${maxTokens}. No tokens are left for messages. Raise maxTokens`,
     );
   }
   if (tokenThreshold !== undefined && tokenThreshold < maxTokens) {
     refuse(
       'tokenThreshold',
-      `tokenThreshold ${tokenThreshold} < maxTokens ${maxTokens}: each compaction pass would trigger the next. Raise tokenThreshold to at least maxTokens`,
+      `tokenThreshold ${tokenThreshold} < maxTokens ${maxTokens}. Each compaction pass would trigger the next. Raise tokenThreshold to at least maxTokens`,
     );
   }
   if (usable === undefined) return;
   const { ratioTokens = usable, hardTokens = usable } = limits;
   if (ratioTokens < maxTokens) {
     const { sum } = softLimit(policy, usable, limits.upperBoundFactor);
-    refuse('thresholdRatio', `${sum} = ${showTokens(ratioTokens)} < maxTokens ${maxTokens}`);
+    refuse(
+      'thresholdRatio',
+      `${sum} = ${showTokens(ratioTokens)} < maxTokens ${maxTokens}. Each compaction pass would trigger the next. Lower maxTokens`,
+    );
   }
   if (tokenThreshold !== undefined && tokenThreshold > hardTokens) {
     refuse(
       'tokenThreshold',
-      `tokenThreshold ${tokenThreshold} > hardRatio ${policy.hardRatio} × usable ${usable} = ${showTokens(hardTokens)}`,
+      `tokenThreshold ${tokenThreshold} > hardRatio ${policy.hardRatio} × usable ${usable} = ${showTokens(hardTokens)}. Turns would wait for compaction before it is requested. Lower tokenThreshold`,
     );
   }
 }

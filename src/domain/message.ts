@@ -42,7 +42,7 @@ export function boundedList<Schema extends z.ZodType>(
 ): z.ZodType<z.output<Schema>[], z.input<Schema>[]> {
   const isShort = (value: unknown): boolean => !Array.isArray(value) || value.length <= most;
   return z
-    .custom<z.input<Schema>[]>(isShort, `expected at most ${most}`)
+    .custom<z.input<Schema>[]>(isShort, `expected at most ${most} entries`)
     .pipe(z.array(schema) as z.ZodType<z.output<Schema>[], z.input<Schema>[]>);
 }
 

@@ -35,7 +35,7 @@ export function safeParse<T>(schema: z.ZodType<T>, value: unknown, at: string, c
     return success ? { success, data } : { success, problems: nameIssues(error, at, code) };
   } catch (error) {
     const field = joinPath(at, findUnreadable(value));
-    const message = `${field === '' ? 'input' : field}: cannot be read: ${describeThrown(error).name}`;
+    const message = `${field === '' ? 'input' : field}: cannot be read: reading it threw ${describeThrown(error).name}`;
     return { success: false, problems: [new TurnfoldError(code, message, { field })] };
   }
 }

@@ -42,7 +42,11 @@ export function examinePolicy(value: unknown, at = ''): PolicyExamination {
   } catch (error) {
     // A policy from a JavaScript module may have a getter that throws, or may contain itself.
     const field = joinPath(at, findUnreadable(value)) || 'policy';
-    return { policy: {}, warnings: [], problems: [refusal(field, `cannot be read: ${describeThrown(error).name}`)] };
+    return {
+      policy: {},
+      warnings: [],
+      problems: [refusal(field, `cannot be read: reading it threw ${describeThrown(error).name}`)],
+    };
   }
 }
 
@@ -106,7 +110,8 @@ function camelCaseKeys(
     const camel = toCamelCase(key);
     const field = joinKeys(at, camel);
     if (camel !== key) spellings.set(field, joinKeys(at, key));
-    if (keyed.has(camel)) problems.push(refusal(field, `set twice, as ${key} and in another spelling`));
+    if (keyed.has(camel))
+      problems.push(refusal(field, `set twice, as ${key} and in another spelling. Remove one of them`));
     if (camel === 'summarizer' && isMapping(inner)) {
       const nested = camelCaseKeys(inner, field);
       problems.push(...nested.problems);

@@ -9,8 +9,11 @@ const count = z.number().int().min(0);
  */
 const pin = z
   .string()
-  .refine((text) => text.trim() !== '', 'expected a text that says something')
-  .refine((text) => text.isWellFormed(), 'expected whole characters: half of a surrogate pair cannot be sent');
+  .refine((text) => text.trim() !== '', 'must contain more than blanks')
+  .refine(
+    (text) => text.isWellFormed(),
+    'contains half of a surrogate pair, which cannot be sent. Use whole characters',
+  );
 
 /**
  * How much an eviction removes. `min` uses the member that would remove least, `max` the one that would remove most.
@@ -35,7 +38,7 @@ export type EvictionStrategy =
 
 /** Maximum nesting of strategies. A YAML anchor can contain itself, and reading such a strategy would never end. */
 const MAX_STRATEGY_DEPTH = 4;
-const strategyError = `expected one of evict, retain, min, max, nested at most ${MAX_STRATEGY_DEPTH} deep`;
+const strategyError = `expected exactly one of evict, retain, min, max, nested at most ${MAX_STRATEGY_DEPTH} levels deep`;
 
 function strategySchema(depth: number): z.ZodType<EvictionStrategy> {
   const evict = z.strictObject({ evict: share });

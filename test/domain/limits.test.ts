@@ -84,7 +84,8 @@ describe('the sum of a refused ratio', () => {
       fc.property(shares, shares, windows, (thresholdRatio, hardRatio, window) => {
         const policy = completePolicy({ thresholdRatio, hardRatio, maxTokens: 10_000_000 });
         const error = errorOf(() => checkLimits(policy, resolveLimits(policy, window), noFixed));
-        const [, sum = '', result] = /^thresholdRatio: (.*) = ([\d.]+) < maxTokens 10000000$/.exec(error.message) ?? [];
+        const [, sum = '', result] =
+          /^thresholdRatio: (.*) = ([\d.]+) < maxTokens 10000000\./.exec(error.message) ?? [];
         expect(Math.abs(calculate(sum) - Number(result))).toBeLessThan(0.01);
         const limited = window.upperBoundFactor > 1 && sum.includes('upper-bound factor');
         expect(sum.includes(String(thresholdRatio)) || limited || sum.includes(String(hardRatio))).toBe(true);
