@@ -40,7 +40,7 @@ const text = [
   { type: 'content_block_stop', index: 0 },
 ];
 
-it('an Anthropic call has the arguments as the model wrote them, so a long number keeps all digits', async () => {
+it('a tool call of an Anthropic model keeps its arguments as the model wrote them, so that a long number keeps all digits', async () => {
   const { toolCalls } = await hear([
     ...text,
     ...useTool(1, '{"row": 123456', '78901234567890}'),
@@ -54,7 +54,7 @@ it('an Anthropic call has the arguments as the model wrote them, so a long numbe
   ]);
 });
 
-it('an Anthropic answer that was cut off inside a call is reported as cut off', async () => {
+it('an Anthropic model’s answer that was cut off inside a tool call is reported as cut off', async () => {
   const { end, toolCalls } = await hear(
     [...useTool(0, '{"row": 12345678901234567890}'), ...useTool(1, '{"path":"a","row')],
     'max_tokens',
@@ -69,26 +69,29 @@ it.each([
   ['a line break inside a string', '{"a": "one\ntwo"}'],
   ['a list in place of an object', '[1]'],
   ['a lone surrogate', '{"a": "\\ud83d"}'],
-])('Anthropic gets invalid arguments back as the model wrote them, and the answer is kept: %s', async (_, written) => {
-  const answer = await hear([...text, ...useTool(1, written.slice(0, 4), written.slice(4))]);
-  expect(answer).toMatchObject({ content: 'I look.', usage: { output: 9 }, end: 'complete' });
-  expect(answer.toolCalls).toEqual([{ id: 't1', name: 'read', arguments: written }]);
-  const { arguments: sent } = readCallArguments({ arguments: written });
-  const input: unknown = JSON.parse(sent);
-  expect(answer.raw).toMatchObject({ items: [{ type: 'text' }, { type: 'tool_use', id: 't1', input }] });
-  await using provider = await startProvider({ answers: [{ text: 'One.' }] });
-  const { content, toolCalls, raw } = answer;
-  const said: Message = { role: 'assistant', content, toolCalls: [...toolCalls], raw };
-  const failed: Message = { role: 'tool', content: 'no JSON object', toolCallId: 't1', isError: true };
-  await connect('anthropic', provider).generate(ask([user, said, failed]));
-  expect(provider.requests[0]?.body['messages']).toMatchObject([
-    {},
-    { content: [{}, { type: 'tool_use', input }] },
-    {},
-  ]);
-});
+])(
+  'an Anthropic model’s answer with invalid tool arguments is kept, and sent back as the model wrote them: %s',
+  async (_, written) => {
+    const answer = await hear([...text, ...useTool(1, written.slice(0, 4), written.slice(4))]);
+    expect(answer).toMatchObject({ content: 'I look.', usage: { output: 9 }, end: 'complete' });
+    expect(answer.toolCalls).toEqual([{ id: 't1', name: 'read', arguments: written }]);
+    const { arguments: sent } = readCallArguments({ arguments: written });
+    const input: unknown = JSON.parse(sent);
+    expect(answer.raw).toMatchObject({ items: [{ type: 'text' }, { type: 'tool_use', id: 't1', input }] });
+    await using provider = await startProvider({ answers: [{ text: 'One.' }] });
+    const { content, toolCalls, raw } = answer;
+    const said: Message = { role: 'assistant', content, toolCalls: [...toolCalls], raw };
+    const failed: Message = { role: 'tool', content: 'no JSON object', toolCallId: 't1', isError: true };
+    await connect('anthropic', provider).generate(ask([user, said, failed]));
+    expect(provider.requests[0]?.body['messages']).toMatchObject([
+      {},
+      { content: [{}, { type: 'tool_use', input }] },
+      {},
+    ]);
+  },
+);
 
-it('Anthropic gets its blocks back unchanged, except for a number that would lose digits', async () => {
+it('the next request has an Anthropic model’s blocks unchanged, except for a number that would lose digits', async () => {
   const { content: said, toolCalls, raw } = await hear([...text, ...useTool(1, '{"row": 12345678901234567890}')]);
   await using provider = await startProvider({ answers: [{ text: 'One.' }], strict: false });
   const history: Message[] = [

@@ -1,4 +1,4 @@
-/** Compares our assembly of a stream with the SDK's for the same events. */
+/** Compares the message that turnfold builds from a stream with the SDK's for the same events. */
 import type Anthropic from '@anthropic-ai/sdk';
 import { describe, expect, it } from 'vitest';
 import type { Message } from '../../src/domain/message.ts';
@@ -113,7 +113,7 @@ const streams: Readonly<Record<string, readonly object[]>> = {
 };
 
 describe('a streamed message', () => {
-  it.each(Object.entries(streams))('we assemble the same Anthropic message as the SDK from %s', async (_, body) => {
+  it.each(Object.entries(streams))('turnfold builds the same Anthropic message as the SDK from %s', async (_, body) => {
     await using server = await serveRaw({ body });
     const client = openAnthropicClient({ apiKey: KEY, baseUrl: server.url });
     const theirTexts: string[] = [];
@@ -145,18 +145,18 @@ it.each<[string, readonly (object | string)[]]>([
   ['only a ping', [{ type: 'ping' }]],
   ['events without a type', ['null', {}]],
   ['a stream without its end', begun],
-  ['an end without a reason', [...begun, end(null), stop]],
-  ['a reason without an end', [...begun, end()]],
+  ['an end without a stop reason', [...begun, end(null), stop]],
+  ['a stop reason without an end', [...begun, end()]],
   [
-    'events without their contents',
+    'events whose contents are missing',
     [{ type: 'message_start' }, { type: 'content_block_start' }, { type: 'message_delta' }],
   ],
   [
     'a piece of a block that never started',
     [start, { type: 'content_block_delta', index: 4, delta: { type: 'text_delta', text: 'x' } }],
   ],
-  ['an event that is cut JSON', [...begun, '{"type": "content_bl']],
-])('an Anthropic call fails with `retry` if it gets %s', async (_, body) => {
+  ['an event whose JSON is cut off', [...begun, '{"type": "content_bl']],
+])('an Anthropic model call fails with a `retry` error if the response is %s', async (_, body) => {
   await using server = await serveRaw({ body });
   const error = await failureOf(connect('anthropic', server).generate(ask([user])));
   expect(error).toMatchObject({ name: 'ModelError', kind: 'retry' });
@@ -167,11 +167,14 @@ it.each([
   ['rate_limit_error', 'retry'],
   ['invalid_request_error', 'retry'],
   ['authentication_error', 'fatal'],
-])('an Anthropic stream that ends with %s fails with `%s`', async (type, kind) => {
-  const error = { type: 'error', error: { type, message: 'Not now.' } };
-  await using server = await serveRaw({ body: [...begun, error] });
-  expect(await failureOf(connect('anthropic', server).generate(ask([user])))).toMatchObject({ kind, code: type });
-});
+])(
+  'an Anthropic model call fails if its stream ends with the error %s, and the error kind is `%s`',
+  async (type, kind) => {
+    const error = { type: 'error', error: { type, message: 'Not now.' } };
+    await using server = await serveRaw({ body: [...begun, error] });
+    expect(await failureOf(connect('anthropic', server).generate(ask([user])))).toMatchObject({ kind, code: type });
+  },
+);
 
 it('an Anthropic answer without usage is accepted', async () => {
   const { usage: _, ...message } = start.message;

@@ -23,14 +23,14 @@ function says(
 }
 
 it.each([new ModelError('retry', 'overloaded'), new ModelError('fatal', 'the key is not accepted')])(
-  'a chain asks its next model if the first one fails with: $message',
+  'a model chain calls its next model if the first one fails with: $message',
   async (failure) => {
     const chain = modelChain([says(failure), says('second')]);
     expect((await chain.generate(ask([user]))).content).toBe('second');
   },
 );
 
-it('a chain reports each model that it passes over, with the kind of the error, but not the last model', async () => {
+it('a model chain reports each failed model that it skips, with the kind of its error, but not the last model', async () => {
   const passed: (readonly [string, string])[] = [];
   const onPassedOver = (model: string, why: string): void => void passed.push([model, why]);
   const limited = says(new ModelError('retry', 'limit'), { id: 'a' });
@@ -45,14 +45,14 @@ it('a chain reports each model that it passes over, with the kind of the error, 
   ]);
 });
 
-it('a chain asks no other model if the first one answers', async () => {
+it('a model chain calls no other model if the first one answers', async () => {
   const second = says('second');
   expect((await modelChain([says('first'), second]).generate(ask([user]))).content).toBe('first');
   expect(second.callCount).toBe(0);
 });
 
 it.each(['overflow', 'invalid'] as const)(
-  'a chain fails without asking the next model if the request itself is refused as %s',
+  'a model chain fails without calling the next model if a provider refuses the request as %s',
   async (kind) => {
     const second = says('second');
     const chain = modelChain([says(new ModelError(kind, 'no')), second]);
@@ -61,7 +61,7 @@ it.each(['overflow', 'invalid'] as const)(
   },
 );
 
-it('a chain whose models all fail names the soonest retry time', async () => {
+it('a model chain whose models all fail throws an error with the earliest retry time', async () => {
   const chain = modelChain([
     says(new ModelError('retry', 'limit', { retryAt: 9_000 })),
     says(new ModelError('retry', 'limit', { retryAt: 5_000 })),
@@ -72,7 +72,7 @@ it('a chain whose models all fail names the soonest retry time', async () => {
   await expect(dead.generate(ask([user]))).rejects.toMatchObject({ kind: 'fatal', message: 'b' });
 });
 
-it('a chain names no retry time if one model names none, because that model may recover first', async () => {
+it('a model chain throws an error without a retry time if one model’s error has none, because that model may recover first', async () => {
   const overloaded = says(new ModelError('retry', 'overloaded'));
   const limited = says(new ModelError('retry', 'limit', { retryAt: Date.now() + 3_600_000 }));
   for (const models of [[overloaded, limited] as const, [limited, overloaded] as const]) {
@@ -81,14 +81,14 @@ it('a chain names no retry time if one model names none, because that model may 
   }
 });
 
-it('the answer of a chain names the model that answered, also in a chain of chains', async () => {
+it('the answer of a model chain contains the id of the model that answered, even in a chain of chains', async () => {
   const failing = says(new ModelError('retry', 'overloaded'), { id: 'a' });
   const inner = modelChain([failing, says('second', { id: 'b' })]);
   expect(await inner.generate(ask([user]))).toMatchObject({ content: 'second', model: 'b' });
   expect(await modelChain([failing, inner]).generate(ask([user]))).toMatchObject({ model: 'b' });
 });
 
-it('a chain has the highest prices of its models, if all models have prices', () => {
+it('a model chain has the highest prices of its models, if all models have prices', () => {
   const cheap = { input: 1, cachedInput: 0.5, cacheWrite: 1, output: 9 };
   const dear = { input: 2, cachedInput: 0.1, cacheWrite: 3, output: 8 };
   const { profile } = modelChain([says('', { prices: cheap }), says('', { prices: dear })]);
@@ -96,12 +96,12 @@ it('a chain has the highest prices of its models, if all models have prices', ()
   expect(modelChain([says('', { prices: cheap }), says('')]).profile).not.toHaveProperty('prices');
 });
 
-it('a chain rethrows an error that is a bug, without asking the next model', async () => {
+it('a model chain rethrows an error that is a bug, without calling the next model', async () => {
   const broken: Model = { profile: SCRIPTED_PROFILE, generate: () => Promise.reject(new TypeError('a bug')) };
   await expect(modelChain([broken, says('second')]).generate(ask([user]))).rejects.toThrow('a bug');
 });
 
-it('the profile of a chain has only limits that hold for every model', () => {
+it('the profile of a model chain has only limits that every model can meet', () => {
   const { profile } = modelChain([
     says('', { id: 'a', windowTokens: 200_000, outputCapTokens: 8_000, maxRequestBytes: 9, format: 'anthropic' }),
     says('', { id: 'b', windowTokens: 100_000, outputCapTokens: 9_000, upperBoundFactor: 1.3, format: 'openai-chat' }),
@@ -124,7 +124,7 @@ describe('a model that hangs', () => {
     readonly answer: PromiseWithResolvers<ModelAnswer>;
   }
 
-  /** A model that answers when the test tells it to, and ignores its signal. */
+  /** A model that answers when the test says so, and ignores its abort signal. */
   function deaf(): Model & { readonly calls: readonly OpenCall[] } {
     const calls: OpenCall[] = [];
     return {
@@ -138,7 +138,7 @@ describe('a model that hangs', () => {
     };
   }
 
-  it('a chain passes over a model that is silent for 120 s, and aborts its signal', async () => {
+  it('a model chain skips a model that sends nothing for 120 s, and aborts its call', async () => {
     const [timers, first, { signal }] = [new ManualTimers(), deaf(), new AbortController()];
     const answered = modelChain([first, says('second')], { timers }).generate(ask([user], { signal }));
     await timers.advance(119_999);
@@ -150,14 +150,14 @@ describe('a model that hangs', () => {
     expect(timers.pending).toBe(0);
   });
 
-  it('a chain waits for a silent model only as long as `firstEventMs` says', async () => {
+  it('a model chain waits `firstEventMs` for a model that sends nothing', async () => {
     const timers = new ManualTimers();
     const answered = modelChain([deaf(), says('second')], { timers, firstEventMs: 5_000 }).generate(ask([user]));
     await timers.advance(5_000);
     expect((await answered).content).toBe('second');
   });
 
-  it('a chain whose first model is silent fails with `retry` if the others fail for good', async () => {
+  it('a model chain fails with a `retry` error if its first model sends nothing and the others fail permanently', async () => {
     const timers = new ManualTimers();
     const chain = modelChain([deaf(), says(new ModelError('fatal', 'no key'))], { timers });
     const failed = failureOf(chain.generate(ask([user])));
@@ -165,7 +165,7 @@ describe('a model that hangs', () => {
     expect(await failed).toMatchObject({ kind: 'retry', message: 'the model sent nothing within 120000 ms' });
   });
 
-  it('a model that was passed over can no longer report text', async () => {
+  it('a model that its chain has skipped can no longer stream text to the caller', async () => {
     const [timers, first] = [new ManualTimers(), deaf()];
     const texts: string[] = [];
     const onText = (piece: string): void => void texts.push(piece);
@@ -176,7 +176,7 @@ describe('a model that hangs', () => {
     expect(texts.join('')).not.toContain('late');
   });
 
-  it('the last model of a chain may be silent until the deadline of the caller', async () => {
+  it('the last model of a chain may send nothing until the caller’s deadline', async () => {
     const [timers, last, stop] = [new ManualTimers(), deaf(), new AbortController()];
     const chain = modelChain([says(new ModelError('retry', 'overloaded')), last], { timers });
     const answered = chain.generate(ask([user], { signal: stop.signal }));
@@ -186,7 +186,7 @@ describe('a model that hangs', () => {
     expect((await answered).content).toBe('at last');
   });
 
-  it('a chain asks no other model once its caller has aborted the call', async () => {
+  it('a model chain calls no other model after its caller has aborted the call', async () => {
     const [timers, second, stop] = [new ManualTimers(), says('second'), new AbortController()];
     const answered = modelChain([deaf(), second], { timers }).generate(ask([user], { signal: stop.signal }));
     const failed = failureOf(answered);
@@ -195,7 +195,7 @@ describe('a model that hangs', () => {
     expect([second.callCount, timers.pending]).toEqual([0, 0]);
   });
 
-  it('a chain waits without a limit for a model that has sent its first text', async () => {
+  it('a model chain waits without a limit for a model that has sent its first text', async () => {
     const [timers, first] = [new ManualTimers(), deaf()];
     let text = '';
     const onText = (piece: string): void => void (text += piece);
@@ -209,7 +209,7 @@ describe('a model that hangs', () => {
 
   const usage = { input_tokens: 1, output_tokens: 1 };
   const message = { id: 'm', type: 'message', role: 'assistant', content: [], stop_reason: null, usage };
-  /** Sends an event without text, as a model that thinks. */
+  /** Streams that start with an event without text, as when a model thinks first. */
   const streams: Readonly<Record<WireFormat, readonly object[]>> = {
     anthropic: [
       { type: 'message_start', message },
@@ -226,7 +226,7 @@ describe('a model that hangs', () => {
     ],
   };
   it.each(WIRE_FORMATS)(
-    'a chain waits without a limit for a %s model that thinks before its first text',
+    'a model chain waits without a limit for a %s model that thinks before its first text',
     async (format) => {
       const end = Promise.withResolvers<void>();
       await using server = await serveRaw({ body: streams[format], until: end.promise });

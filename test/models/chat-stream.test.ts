@@ -21,7 +21,7 @@ async function hear(...said: readonly object[]): Promise<ModelAnswer> {
   return await connect('openai-chat', server).generate(ask([user]));
 }
 
-it('a Chat stream with one index for several calls is read as several calls', async () => {
+it('a Chat Completions stream with the same index for several tool calls is read as several calls', async () => {
   const { toolCalls } = await hear(
     piece(0, { id: 'a', name: 'read', text: '{"path"' }),
     piece(0, { text: ':"a"}' }),
@@ -34,19 +34,22 @@ it('a Chat stream with one index for several calls is read as several calls', as
 });
 
 it.each([
-  ['repeats the name in every piece', ['read', 'read', 'read']],
-  ['splits the name', ['re', 'ad', '']],
-  ['sends the name late', ['', 'read', '']],
-])('a Chat stream that %s is read as one call with one name', async (_way, [first = '', second = '', third = '']) => {
-  const { toolCalls } = await hear(
-    piece(0, { id: 'a', name: first, text: '{"path"' }),
-    piece(0, { id: 'a', name: second, text: ':' }),
-    piece(0, { name: third, text: '"a"}' }),
-  );
-  expect(toolCalls).toEqual([{ id: 'a', name: 'read', arguments: '{"path":"a"}' }]);
-});
+  ['repeats the tool name in every piece', ['read', 'read', 'read']],
+  ['splits the tool name', ['re', 'ad', '']],
+  ['sends the tool name late', ['', 'read', '']],
+])(
+  'a Chat Completions stream that %s is read as one tool call with one name',
+  async (_way, [first = '', second = '', third = '']) => {
+    const { toolCalls } = await hear(
+      piece(0, { id: 'a', name: first, text: '{"path"' }),
+      piece(0, { id: 'a', name: second, text: ':' }),
+      piece(0, { name: third, text: '"a"}' }),
+    );
+    expect(toolCalls).toEqual([{ id: 'a', name: 'read', arguments: '{"path":"a"}' }]);
+  },
+);
 
-it('a Chat stream with interleaved pieces of parallel calls is read as whole calls', async () => {
+it('a Chat Completions stream with interleaved pieces of parallel tool calls is read as complete calls', async () => {
   const { toolCalls } = await hear(
     piece(0, { id: 'a', name: 'read', text: '{"path"' }),
     piece(1, { id: 'b', name: 'read', text: '{"path"' }),
@@ -56,7 +59,7 @@ it('a Chat stream with interleaved pieces of parallel calls is read as whole cal
   expect(toolCalls.map((call) => call.arguments)).toEqual(['{"path":"a"}', '{"path":"b"}']);
 });
 
-it('a Chat server gets its signatures back, on the call and on the message', async () => {
+it('a Chat Completions request has the server’s signatures, on the tool call and on the message', async () => {
   const sign = (signature: string): object => ({ extra_content: { google: { thought_signature: signature } } });
   const { content, toolCalls, raw } = await hear(
     chunk({ content: 'I look.', ...sign('on-message') }),
@@ -77,7 +80,7 @@ it('a Chat server gets its signatures back, on the call and on the message', asy
   ]);
 });
 
-it('the usage of a Chat stream is read from a chunk without choices', async () => {
+it('the token usage of a Chat Completions stream is read from a chunk without choices', async () => {
   const usage = { prompt_tokens: 3, completion_tokens: 1, prompt_tokens_details: null };
   await using server = await serveRaw({ body: [chunk({ content: 'Yes.' }, 'stop'), { id: 'c', usage }] });
   const answer = await connect('openai-chat', server).generate(ask([user]));

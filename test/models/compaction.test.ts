@@ -24,7 +24,7 @@ function goOn(raw: unknown): Message[] {
 }
 
 describe.each(FORMATS)('%s', (format) => {
-  it(`a ${format} compaction is accepted back in place of the messages`, async () => {
+  it(`the ${format} provider accepts its compaction in place of the messages`, async () => {
     await using provider = await startProvider({ answers: [SUMMARY, { text: 'On.' }] });
     const model = connect(format, provider);
     const { text, raw, usage } = (await model.compact?.(ask(history))) ?? {};
@@ -56,7 +56,7 @@ describe.each(FORMATS)('%s', (format) => {
     expect(JSON.stringify(provider.requests[1]?.body)).toContain('"compaction"');
   });
 
-  it(`a ${format} model gets the text of the summary in place of a compaction by another model`, async () => {
+  it(`a ${format} request has the text of the summary in place of a compaction by another model`, async () => {
     await using provider = await startProvider({ answers: [SUMMARY, { text: 'On.' }] });
     const compacted = await connect(format, provider).compact?.(ask(history));
     const other = connect(format, provider, { profile: { ...PROFILE, id: 'model-2' } });
@@ -73,26 +73,29 @@ describe.each(FORMATS)('%s', (format) => {
     ['overloaded', 'retry'],
     ['invalid', 'invalid'],
     ['unauthorized', 'fatal'],
-  ] as const)(`a ${format} compaction that meets the provider error %s fails with %s`, async (fault, kind) => {
-    await using provider = await startProvider({ answers: [{ fault }] });
-    const error = await failureOf(Promise.resolve(connect(format, provider).compact?.(ask(history))));
-    expect(error).toBeInstanceOf(ModelError);
-    expect(error.kind).toBe(kind);
-  });
+  ] as const)(
+    `a ${format} compaction fails if the provider returns the error %s, and the error kind is %s`,
+    async (fault, kind) => {
+      await using provider = await startProvider({ answers: [{ fault }] });
+      const error = await failureOf(Promise.resolve(connect(format, provider).compact?.(ask(history))));
+      expect(error).toBeInstanceOf(ModelError);
+      expect(error.kind).toBe(kind);
+    },
+  );
 
   it.each([
     ['an HTML page', { fault: 'garbage', as: 'page' }],
     ['unrelated JSON', { fault: 'garbage', as: 'json' }],
     ['a lost connection', { fault: 'reset' }],
-    ['a cut stream', { fault: 'cut', answer: { parts: [{ compaction: 'Half.' }] } }],
-  ] as const)(`a ${format} compaction that gets %s fails with retry`, async (_, fault) => {
+    ['a stream that is cut off', { fault: 'cut', answer: { parts: [{ compaction: 'Half.' }] } }],
+  ] as const)(`a ${format} compaction fails with a retry error if the response is %s`, async (_, fault) => {
     await using provider = await startProvider({ answers: [fault] });
     const error = await failureOf(Promise.resolve(connect(format, provider).compact?.(ask(history))));
     expect(error).toBeInstanceOf(ModelError);
     expect(error.kind).toBe('retry');
   });
 
-  it(`a ${format} compaction rejects as soon as its signal aborts`, async () => {
+  it(`a ${format} compaction throws as soon as its signal aborts`, async () => {
     await using provider = await startProvider({ answers: [{ fault: 'hang' }] });
     const stop = new AbortController();
     const asked = Promise.resolve(connect(format, provider).compact?.(ask(history, { signal: stop.signal })));
@@ -102,7 +105,7 @@ describe.each(FORMATS)('%s', (format) => {
     expect(await failed).toMatchObject({ message: 'the pass is over' });
   });
 
-  it(`a ${format} compaction of a history above the byte limit is not sent`, async () => {
+  it(`a ${format} model sends no compaction request that exceeds the provider’s byte limit`, async () => {
     await using provider = await startProvider();
     const large = connect(format, provider, { profile: { ...PROFILE, maxRequestBytes: 100 } });
     const error = await failureOf(Promise.resolve(large.compact?.(ask(history))));
@@ -110,7 +113,7 @@ describe.each(FORMATS)('%s', (format) => {
   });
 });
 
-it('an Anthropic compaction request starts like an ordinary request, so that the prompt cache serves it', async () => {
+it('an Anthropic compaction request starts like an ordinary request, so that it uses the prompt cache', async () => {
   await using provider = await startProvider({ answers: [{ text: 'Two.' }, SUMMARY] });
   const model = connect('anthropic', provider);
   await model.generate(ask(history));
@@ -120,7 +123,7 @@ it('an Anthropic compaction request starts like an ordinary request, so that the
   expect(provider.requests.map(({ headers }) => headers['anthropic-beta'])).toEqual([undefined, 'compact-2026-09-04']);
 });
 
-it('a Responses compaction request has only the fields of its endpoint', async () => {
+it('a Responses API compaction request has only the fields that its endpoint accepts', async () => {
   await using provider = await startProvider({ answers: [SUMMARY] });
   await connect('openai-responses', provider).compact?.(ask(history, { tools: [READ] }));
   expect(Object.keys(provider.requests[0]?.body ?? {}).toSorted()).toEqual(['input', 'instructions', 'model']);
@@ -130,11 +133,14 @@ it.each([
   ['cut_off', 'max_tokens'],
   ['refusal', 'refusal'],
   ['complete', 'end_turn'],
-] as const)('an Anthropic compaction fails if a %s answer comes in place of the compaction', async (end, code) => {
-  await using provider = await startProvider({ answers: [{ text: 'So', end, usage: { input: 900, output: 9 } }] });
-  const error = await failureOf(Promise.resolve(connect('anthropic', provider).compact?.(ask(history))));
-  expect(error).toMatchObject({ kind: 'fatal', code, usage: { inputTotal: 900, output: 9 } });
-});
+] as const)(
+  'an Anthropic compaction fails if the provider returns a %s answer in place of a compaction',
+  async (end, code) => {
+    await using provider = await startProvider({ answers: [{ text: 'So', end, usage: { input: 900, output: 9 } }] });
+    const error = await failureOf(Promise.resolve(connect('anthropic', provider).compact?.(ask(history))));
+    expect(error).toMatchObject({ kind: 'fatal', code, usage: { inputTotal: 900, output: 9 } });
+  },
+);
 
 const START = {
   id: 'm',
@@ -157,14 +163,14 @@ function compactionEvents(content: string | null, usage: object): object[] {
   ];
 }
 
-it('an Anthropic compaction without content fails', async () => {
+it('an Anthropic compaction fails if the provider returns a compaction without content', async () => {
   const iterations = [{ type: 'compaction', input_tokens: 700, output_tokens: 50 }];
   await using server = await serveRaw({ body: compactionEvents(null, { output_tokens: 1, iterations }) });
   const error = await failureOf(Promise.resolve(connect('anthropic', server).compact?.(ask(history))));
   expect(error).toMatchObject({ kind: 'fatal', code: 'no_compaction', usage: { inputTotal: 702, output: 51 } });
 });
 
-it('an Anthropic compaction keeps its block unchanged, and its usage includes the tokens of its iteration', async () => {
+it('an Anthropic compaction returns the provider’s block unchanged, with the compaction’s tokens included in the usage', async () => {
   const iterations = [
     { type: 'message', input_tokens: 2, output_tokens: 1 },
     { type: 'compaction', input_tokens: 700, cache_read_input_tokens: 200, output_tokens: 50 },
@@ -177,7 +183,7 @@ it('an Anthropic compaction keeps its block unchanged, and its usage includes th
   });
 });
 
-it('a Responses compaction fails if the answer holds no compaction item', async () => {
+it('a Responses API compaction fails if the response has no compaction item', async () => {
   const usage = { input_tokens: 900, output_tokens: 9 };
   await using server = await serveRaw({ body: { object: 'response.compaction', output: [], usage } });
   const error = await failureOf(Promise.resolve(connect('openai-responses', server).compact?.(ask(history))));

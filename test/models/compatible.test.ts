@@ -31,7 +31,7 @@ describe('servers compatible with Chat Completions', () => {
   it.each([
     ['no index', [undefined, undefined]],
     ['indexes from 1', [1, 2]],
-  ])('a Chat stream whose calls have %s is read as whole calls', async (_name, [first, second]) => {
+  ])('a Chat Completions stream whose tool calls have %s is read as complete calls', async (_name, [first, second]) => {
     const at = (index: number | undefined): { index?: number } => (index === undefined ? {} : { index });
     const body = [
       chunk(call({ ...at(first), id: 'a', name: 'read', text: '{"path"' })),
@@ -45,7 +45,7 @@ describe('servers compatible with Chat Completions', () => {
     expect(usage).toBeUndefined();
   });
 
-  it('a Chat stream with nulls and a chunk without a delta is accepted', async () => {
+  it('a Chat Completions stream with null fields and a chunk without a delta is accepted', async () => {
     const last = { id: 'c', choices: [{ index: 0, finish_reason: 'stop' }] };
     const body = [chunk({ role: 'assistant', content: 'Yes', tool_calls: null }), chunk({ content: '.' }), last];
     await using server = await serveRaw({ body });
@@ -53,7 +53,7 @@ describe('servers compatible with Chat Completions', () => {
     expect(answer).toMatchObject({ content: 'Yes.', toolCalls: [], end: 'complete' });
   });
 
-  it('reasoning that a compatible server streams in pieces is recorded whole, and counted as kept inside a tool loop', async () => {
+  it('reasoning that an OpenAI-compatible server streams in pieces is recorded whole, and counts as kept in the context inside a tool loop', async () => {
     const usage = { prompt_tokens: 9, completion_tokens: 20, completion_tokens_details: { reasoning_tokens: 8 } };
     const thoughts = [chunk({ reasoning_content: 'Two ' }), chunk({ reasoning_content: 'files.' })];
     const inLoop = [...thoughts, chunk(call({ index: 0, id: 'a', name: 'read', text: '{}' })), chunk({}, 'tool_calls')];
@@ -67,7 +67,7 @@ describe('servers compatible with Chat Completions', () => {
     expect(ended).toMatchObject({ output: 20, outputKept: 12 });
   });
 
-  it('a compatible Responses server may omit the details of its usage', async () => {
+  it('a server compatible with the Responses API may omit the details of its token usage', async () => {
     const response = { id: 'r', status: 'completed', output: [], usage: { input_tokens: 3, output_tokens: 1 } };
     await using server = await serveRaw({ body: [{ type: 'response.completed', sequence_number: 0, response }] });
     const { usage } = await connect('openai-responses', server).generate(ask([user]));
@@ -76,7 +76,7 @@ describe('servers compatible with Chat Completions', () => {
 });
 
 describe('Anthropic', () => {
-  it('an Anthropic answer that the window ends fails with `overflow`, and its usage is kept', async () => {
+  it('an Anthropic model call fails with an `overflow` error if the answer reaches the end of the window, and reports its usage', async () => {
     const usage = { input: 9_000, output: 700 };
     await using provider = await startProvider({ answers: [{ text: 'So', end: 'window_full', usage }] });
     expect(await failureOf(connect('anthropic', provider).generate(ask([user])))).toMatchObject({
@@ -86,13 +86,13 @@ describe('Anthropic', () => {
     });
   });
 
-  it('an Anthropic failure is not classified by the text of a broken event', async () => {
+  it('the kind of an Anthropic model’s error does not depend on the text of an event that is not valid JSON', async () => {
     const body = 'event: message_start\ndata: {"type": "the prompt is too long\n\n';
     await using server = await serveRaw({ body, headers: { 'content-type': 'text/event-stream' } });
     expect((await failureOf(connect('anthropic', server).generate(ask([user])))).kind).toBe('retry');
   });
 
-  it('an Anthropic answer records the fingerprint of its prefix (A8), and answers of OpenAI’s formats do not', async () => {
+  it('an Anthropic answer records the hash of its system texts and tools (wire rule A8), and answers of OpenAI’s formats do not', async () => {
     await using provider = await startProvider({ answers: () => ({ text: 'Yes.' }) });
     const rawOf = async (format: Parameters<typeof connect>[0], description: string): Promise<unknown> =>
       (await connect(format, provider).generate(ask([user], { tools: [{ ...READ, description }] }))).raw;

@@ -8,7 +8,7 @@ afterEach(() => {
   vi.unstubAllEnvs();
 });
 
-it('the provider clients ignore the base URLs of the environment', () => {
+it('the provider clients ignore base URLs in environment variables', () => {
   for (const name of ['ANTHROPIC_BASE_URL', 'OPENAI_BASE_URL']) vi.stubEnv(name, 'http://127.0.0.1:9');
   const { baseURL } = anthropic.openAnthropicClient({ apiKey: 'k' });
   expect(baseURL).toBe('https://api.anthropic.com');
@@ -16,7 +16,7 @@ it('the provider clients ignore the base URLs of the environment', () => {
 });
 
 it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
-  'a %s request carries the given key, not a key of the environment',
+  'a %s request has the API key that was passed, not one from an environment variable',
   async (format) => {
     for (const name of ['ANTHROPIC_API_KEY', 'ANTHROPIC_AUTH_TOKEN', 'OPENAI_API_KEY', 'OPENAI_ADMIN_KEY'])
       vi.stubEnv(name, 'of-somebody-else');
@@ -29,7 +29,7 @@ it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
 );
 
 it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
-  'a %s request fails with `retry` if no server answers',
+  'a %s request fails with a `retry` error if no server listens at the address',
   async (format) => {
     const server = await serveRaw({ body: {} });
     await server[Symbol.asyncDispose]();
@@ -48,7 +48,7 @@ const foreign = {
 };
 
 it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
-  'a %s request has the same headers with and without settings of the SDK in the environment',
+  'a %s request has the same headers with and without the SDK’s environment variables',
   async (format) => {
     await using server = await serveRaw({ status: 500, body: {} });
     const send = () => failureOf(connect(format, server).generate(ask([{ role: 'user', content: 'Hi' }])));
@@ -62,7 +62,7 @@ it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
 );
 
 it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
-  'a %s request has the idempotency key of an earlier request only if both are equal',
+  'two %s requests have the same idempotency key only if their step and body are equal',
   async (format) => {
     await using server = await serveRaw({ status: 500, body: {} });
     const model = connect(format, server);

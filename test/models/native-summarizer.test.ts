@@ -51,7 +51,7 @@ function open(compact: (request: ModelRequest) => Promise<ModelCompaction>, call
 }
 
 describe('a provider’s compaction', () => {
-  it('the native summarizer asks for a compaction of the request that the model has read', async () => {
+  it('the native summarizer asks the provider to compact the messages as the model last read them', async () => {
     const { asked, summarizer } = open(async () => ({ text: block.content, raw }));
     await summarizer.summarize(request);
     expect(asked[0]).toMatchObject({
@@ -62,7 +62,7 @@ describe('a provider’s compaction', () => {
     });
   });
 
-  it('the native summary has the text and the token count of the provider', async () => {
+  it('a native summary has the provider’s text and token count', async () => {
     const usage = { inputTotal: 30, output: 12, outputKept: 12 };
     const { summarizer } = open(async () => ({ text: block.content, raw, usage }));
     expect(await summarizer.summarize(request)).toEqual({
@@ -73,7 +73,7 @@ describe('a provider’s compaction', () => {
     });
   });
 
-  it('the native summary counts the messages that the provider keeps beside its compaction', async () => {
+  it('the token count of a native summary includes the messages that the provider keeps beside its compaction', async () => {
     const sealed = { type: 'compaction', encrypted_content: 'sealed' };
     const kept = { type: 'message', role: 'user', content: 'Find the key.' };
     const responses = { format: 'openai-responses', model: 'm', items: [kept, sealed] };
@@ -84,7 +84,7 @@ describe('a provider’s compaction', () => {
     expect(answer).toMatchObject({ text: 'outline', own: { raw: responses, tokens: 12 + keptTokens } });
   });
 
-  it('the native summarizer continues from an earlier compaction and the messages behind it', async () => {
+  it('the native summarizer continues from an earlier compaction and the messages after it', async () => {
     const { asked, summarizer } = open(async () => ({ text: 'more', raw }));
     const earlier = [{ text: 'before', covers: { from: 1, to: 2 }, raw: { ...raw, format: 'anthropic' as const } }];
     expect(await summarizer.summarize({ ...request, earlier })).toMatchObject({ isUpdate: true });
@@ -94,7 +94,7 @@ describe('a provider’s compaction', () => {
     ]);
   });
 
-  it('the native summarizer refuses a range that does not open the context, without a call', async () => {
+  it('the native summarizer refuses messages that are not at the start of the context, without a model call', async () => {
     const { asked, summarizer } = open(async () => ({ text: 'x', raw }));
     const { opensVersion: _, ...behind } = request;
     expect(await summarizer.summarize(behind)).toMatchObject({ status: 'refused' });
@@ -102,14 +102,14 @@ describe('a provider’s compaction', () => {
   });
 
   it.each([
-    ['refuses a context that is larger than the window', new ModelError('overflow', 'too long'), 'refused'],
-    ['fails if the provider declines', new ModelError('fatal', 'no such model'), 'failed'],
+    ['refuses messages that are larger than the model’s window', new ModelError('overflow', 'too long'), 'refused'],
+    ['fails if the provider returns a fatal error', new ModelError('fatal', 'no such model'), 'failed'],
   ])('the native summarizer %s', async (_, error, status) => {
     const { summarizer } = open(() => Promise.reject(error));
     expect(await summarizer.summarize(request)).toMatchObject({ status });
   });
 
-  it('the native summarizer fails if the compaction has an unknown format', async () => {
+  it('the native summarizer fails if the provider’s compaction has an unknown format', async () => {
     const { summarizer } = open(async () => ({ text: 'x', raw: 'sealed' }));
     expect(await summarizer.summarize(request)).toMatchObject({ status: 'failed' });
   });

@@ -59,7 +59,7 @@ const overflows = (
   ] as const
 ).map(([name, body]): Seen => [`${name}: too long`, 'overflow', chat, name.startsWith('Together') ? 422 : 400, body]);
 
-/** Failures that another version of the context would not fix. */
+/** Failures that rolling back to another version of the context would not fix. */
 const fatals = (
   [
     [anthropic, anthropicError('Output blocked by content filtering policy')],
@@ -112,7 +112,7 @@ const fatals = (
   ] as const
 ).map(([format, body]): Seen => [JSON.stringify(body).slice(0, 120), 'fatal', format, 400, body]);
 
-/** Bodies seen on the wire that the strict server does not send. */
+/** Responses seen from real servers that the strict test server does not send. */
 const seen: Seen[] = [
   [
     'Anthropic: input and answer together',
@@ -173,7 +173,7 @@ const seen: Seen[] = [
     {
       error: {
         message:
-          "You passed 1015 input tokens and requested 10 output tokens. However, the model's context length is only 1024 tokens, resulting in a maximum input length of 1014 tokens.",
+          'You passed 1015 input tokens and requested 10 output tokens. However, the model’s context length is only 1024 tokens, resulting in a maximum input length of 1014 tokens.',
         type: 'BadRequestError',
         param: 'input_tokens',
         code: 400,
@@ -272,17 +272,20 @@ function openAiError(message: string, code: string | null = null, type = 'invali
   return { error: { message, type, param: null, code } };
 }
 
-it.each(seen)('the provider error "%s" is classified as %s', async (...[, kind, format, status, body]) => {
-  await using server = await serveRaw({ status, body });
-  const error = await failureOf(connect(format, server).generate(ask([{ role: 'user', content: 'Hi' }])));
-  expect(error).toBeInstanceOf(ModelError);
-  expect(error.kind).toBe(kind);
-  expect(error.message).toContain(String(status));
-  expect(server.requests).toHaveLength(1);
-});
+it.each(seen)(
+  'the response "%s" of a provider causes an error of the kind %s',
+  async (...[, kind, format, status, body]) => {
+    await using server = await serveRaw({ status, body });
+    const error = await failureOf(connect(format, server).generate(ask([{ role: 'user', content: 'Hi' }])));
+    expect(error).toBeInstanceOf(ModelError);
+    expect(error.kind).toBe(kind);
+    expect(error.message).toContain(String(status));
+    expect(server.requests).toHaveLength(1);
+  },
+);
 
 it.each(['anthropic', 'openai-chat', 'openai-responses'] as const)(
-  'a %s error quotes neither the request, nor its key, nor the response',
+  'a %s model’s error message quotes neither the request, nor the API key, nor the response',
   async (format) => {
     const secret = 'the launch code is 0000';
     const message = `messages.0.content: ${secret} ${KEY}`;
@@ -304,30 +307,30 @@ it.each<[ModelErrorKind, string, string]>([
     'messages.0.content.1.image.source.base64: image exceeds 5 MB maximum',
     'messages.0.content.1.image.source',
   ],
-])('an error of kind %s names the path in the request from the message "%s"', (kind, message, place) => {
+])('an error of the kind %s has the request path from the provider’s message "%s"', (kind, message, place) => {
   const error = classifyFailure({ status: 400, type: 'invalid_request_error', message }, NOW);
   expect(error.kind).toBe(kind);
   expect(error.message).toContain(` at ${place}`);
 });
 
 it.each<[string, ModelErrorKind, object]>([
-  ['a refused key', 'fatal', { code: 401, message: 'User not found.' }],
-  ['a refused key with a textual code', 'fatal', { code: '401', message: 'User not found.' }],
+  ['a refused API key', 'fatal', { code: 401, message: 'User not found.' }],
+  ['a refused API key with a string as code', 'fatal', { code: '401', message: 'User not found.' }],
   ['a rate limit', 'retry', { code: 429, message: 'Rate limit exceeded' }],
   [
     'a request that is too long',
     'overflow',
-    { code: 400, message: "This endpoint's maximum context length is 1000 tokens." },
+    { code: 400, message: 'This endpoint’s maximum context length is 1000 tokens.' },
   ],
   ['a request that the provider refused', 'invalid', { code: 400, message: 'Provider returned error' }],
-])('an OpenRouter stream that reports %s fails with %s', async (_name, kind, error) => {
+])('a model call fails if an OpenRouter stream reports %s, and the error kind is %s', async (_name, kind, error) => {
   await using server = await serveRaw({ body: [{ id: 'c', choices: [], error }] });
   const failed = await failureOf(connect(chat, server).generate(ask([{ role: 'user', content: 'Hi' }])));
   expect(failed).toBeInstanceOf(ModelError);
   expect(failed.kind).toBe(kind);
 });
 
-/** All error types of the SDK. A type that a new SDK version adds must be added here. */
+/** All error types of the SDK. If a new SDK version adds a type, it must be added here. */
 const responseFailures: Readonly<Record<OpenAI.Responses.ResponseError['code'], ModelErrorKind>> = {
   server_error: 'retry',
   rate_limit_exceeded: 'retry',
@@ -358,14 +361,17 @@ describe('an error inside a Responses stream', () => {
     return await failureOf(connect('openai-responses', server).generate(ask([{ role: 'user', content: 'Hi' }])));
   };
 
-  it.each(Object.entries(responseFailures))('a Responses stream that reports %s fails with %s', async (code, kind) => {
-    const failed = await fail({ type: 'response.failed', response: { error: { code, message: 'No.' } } });
-    expect(failed).toMatchObject({ kind, code });
-    expect(failed.message).not.toContain('the answer did not arrive completely');
-    expect(await fail({ type: 'error', code, message: 'No.' })).toMatchObject({ kind, code });
-  });
+  it.each(Object.entries(responseFailures))(
+    'a model call fails if a Responses API stream reports %s, and the error kind is %s',
+    async (code, kind) => {
+      const failed = await fail({ type: 'response.failed', response: { error: { code, message: 'No.' } } });
+      expect(failed).toMatchObject({ kind, code });
+      expect(failed.message).not.toContain('the answer did not arrive completely');
+      expect(await fail({ type: 'error', code, message: 'No.' })).toMatchObject({ kind, code });
+    },
+  );
 
-  it('a Responses stream that reports an unknown code is classified by its type', async () => {
+  it('an unknown error code in a Responses API stream is classified by its error type', async () => {
     const error = { code: 'something_new', type: 'authentication_error', message: 'No.' };
     expect(await fail({ type: 'response.failed', response: { error } })).toMatchObject({ kind: 'fatal' });
   });
@@ -387,10 +393,10 @@ describe('the retry time', () => {
     ['half a second', { 'retry-after': '0.5' }, 500],
     ['a date', { 'retry-after': 'Sat, 21 Nov 2026 00:00:30 GMT' }, 30_000],
     ['a past date', { 'retry-after': 'Fri, 20 Nov 2026 00:00:00 GMT' }, 0],
-    ['a day, cut to an hour', { 'retry-after': '86400' }, 3_600_000],
+    ['a day, which is limited to an hour', { 'retry-after': '86400' }, 3_600_000],
     ['the later of two limits', { 'x-ratelimit-reset-requests': '120ms', 'x-ratelimit-reset-tokens': '6m0s' }, 360_000],
     [
-      'the limit that was reached',
+      'two limits, of which one was reached',
       {
         'x-ratelimit-remaining-requests': '0',
         'x-ratelimit-reset-requests': '1s',
@@ -400,7 +406,7 @@ describe('the retry time', () => {
       1_000,
     ],
     [
-      'the limit of Anthropic that was reached',
+      'Anthropic’s limits, of which one was reached',
       {
         'anthropic-ratelimit-requests-remaining': '49',
         'anthropic-ratelimit-requests-reset': '2026-11-21T00:10:00Z',
@@ -412,17 +418,17 @@ describe('the retry time', () => {
       5_000,
     ],
     [
-      'no limit that was reached',
+      'limits that were not reached',
       { 'x-ratelimit-remaining-tokens': '9', 'x-ratelimit-reset-tokens': '6m0s' },
       undefined,
     ],
     ['unreadable values', { 'retry-after': 'soon', 'x-ratelimit-reset-tokens': '?' }, undefined],
     ['no headers', {}, undefined],
-  ])('the retry time is read from headers with %s', (_name, headers, expected) => {
+  ])('the retry time of an error is read from headers with %s', (_name, headers, expected) => {
     expect(wait(headers)).toBe(expected);
   });
 
-  it('the retry time is read from the message of an error inside a stream', () => {
+  it('the retry time of an error inside a stream is read from its message', () => {
     expect(wait({}, 'Limit 30000, Used 14567. Please try again in 18.642s. Visit us.')).toBe(18_642);
     expect(wait({}, 'Please try again in 1m2.5s.')).toBe(62_500);
     expect(wait({}, 'You exceeded your current quota. Please retry in 34.074824224s.')).toBe(34_075); // Gemini
@@ -431,7 +437,7 @@ describe('the retry time', () => {
     expect(wait({}, 'Please try again in 3 steps.')).toBeUndefined();
   });
 
-  it('the retry time ignores the reset of a limit unless the status is 429', () => {
+  it('the retry time of an error ignores the headers with reset times unless the status is 429', () => {
     expect(wait({ 'x-ratelimit-reset-tokens': '6m0s' }, '', 500)).toBeUndefined();
     expect(wait({ 'retry-after': '5' }, '', 503)).toBe(5_000);
   });

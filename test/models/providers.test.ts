@@ -18,7 +18,7 @@ async function failureOf(promise: Promise<unknown>): Promise<ModelError> {
 }
 
 describe.each(WIRE_FORMATS)('%s', (format) => {
-  it(`a ${format} model answers with its text and usage`, async () => {
+  it(`a ${format} model returns the text and token usage of the provider’s answer`, async () => {
     await using provider = await startProvider({
       answers: [{ text: 'Two.', usage: { input: 1_000, cachedInput: 600, cacheWrite: 0, output: 7 } }],
     });
@@ -28,7 +28,7 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     expect(provider.requests[0]).toMatchObject({ isStream: true, body: { model: 'model-1' } });
   });
 
-  it(`a ${format} model gets its thinking back with the results of parallel calls`, async () => {
+  it(`a ${format} request has the model’s thinking beside the results of its parallel tool calls`, async () => {
     await using provider = await startProvider({
       answers: [
         {
@@ -61,27 +61,30 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     );
   });
 
-  // Reasoning of an open model is bound to nothing, so it stays inside its loop.
-  it.skipIf(format === 'openai-chat')(`a ${format} model gets no thinking of another version`, async () => {
-    await using provider = await startProvider({
-      answers: [{ thinking: 'Hm.', calls: [{ name: 'read', arguments: {} }] }, { text: 'Done.' }],
-    });
-    const model = connect(format, provider);
-    const first = await model.generate(ask([user]));
-    const history: Message[] = [
-      user,
-      { role: 'assistant', content: '', toolCalls: first.toolCalls.map((call) => ({ ...call })), raw: first.raw },
-      { role: 'tool', content: 'A', toolCallId: first.toolCalls[0]?.id ?? '' },
-    ];
-    const { content } = await model.generate(ask(history, { version: 1 }));
-    expect(content).toBe('Done.');
-    expect(JSON.stringify(provider.requests[1]?.body)).not.toMatch(/Hm\.|"encrypted_content":"/);
-  });
+  // An open-weight model's reasoning has no signature, so it is always sent inside its tool loop.
+  it.skipIf(format === 'openai-chat')(
+    `a ${format} request has no thinking that was written under another context version`,
+    async () => {
+      await using provider = await startProvider({
+        answers: [{ thinking: 'Hm.', calls: [{ name: 'read', arguments: {} }] }, { text: 'Done.' }],
+      });
+      const model = connect(format, provider);
+      const first = await model.generate(ask([user]));
+      const history: Message[] = [
+        user,
+        { role: 'assistant', content: '', toolCalls: first.toolCalls.map((call) => ({ ...call })), raw: first.raw },
+        { role: 'tool', content: 'A', toolCallId: first.toolCalls[0]?.id ?? '' },
+      ];
+      const { content } = await model.generate(ask(history, { version: 1 }));
+      expect(content).toBe('Done.');
+      expect(JSON.stringify(provider.requests[1]?.body)).not.toMatch(/Hm\.|"encrypted_content":"/);
+    },
+  );
 
   it.each([
     ['cut_off', 'cut_off'],
     ['refusal', 'refusal'],
-  ] as const)(`a ${format} answer that the provider ends as %s is reported as %s`, async (end, expected) => {
+  ] as const)(`a ${format} answer that the provider ended as %s is returned as %s`, async (end, expected) => {
     await using provider = await startProvider({ answers: [{ text: 'I can', end }] });
     expect((await connect(format, provider).generate(ask([user]))).end).toBe(expected);
   });
@@ -103,29 +106,32 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     unknown_model: 'fatal',
     invalid: 'invalid',
   };
-  it.each(ERROR_NAMES)(`a ${format} model classifies the provider error %s`, async (fault) => {
-    await using provider = await startProvider({ answers: [{ fault }] });
-    const error = await failureOf(connect(format, provider).generate(ask([user])));
-    expect(error.kind).toBe(decisions[fault]);
-    expect(error.message).not.toContain(KEY);
-    expect(error.message.length).toBeLessThan(200);
-    if (error.kind === 'invalid') expect(error.form).toContain('"role"');
-  });
+  it.each(ERROR_NAMES)(
+    `a ${format} model call fails with the right error kind if the provider returns the error %s`,
+    async (fault) => {
+      await using provider = await startProvider({ answers: [{ fault }] });
+      const error = await failureOf(connect(format, provider).generate(ask([user])));
+      expect(error.kind).toBe(decisions[fault]);
+      expect(error.message).not.toContain(KEY);
+      expect(error.message.length).toBeLessThan(200);
+      if (error.kind === 'invalid') expect(error.form).toContain('"role"');
+    },
+  );
 
   it.each(ERROR_NAMES)(
-    `a ${format} model classifies the provider error %s in the middle of an answer`,
+    `a ${format} model call fails with the right error kind if the error %s comes in the middle of an answer`,
     async (error) => {
       await using provider = await startProvider({
         answers: [{ fault: 'stream_error', error, answer: { text: 'This will not be whole.' }, afterEvents: 2 }],
       });
       const failed = await failureOf(connect(format, provider).generate(ask([user])));
-      // An error page inside a stream has no status.
+      // An error page inside a stream has no HTTP status.
       const isUnnamed = error === 'invalid' || (error === 'too_many_bytes' && format !== 'anthropic');
       expect(failed.kind).toBe(isUnnamed ? 'retry' : decisions[error]);
     },
   );
 
-  it(`a ${format} rate limit carries the retry time of the provider`, async () => {
+  it(`a ${format} model’s rate limit error has the provider’s retry time`, async () => {
     await using provider = await startProvider({ answers: [{ fault: 'rate_limit', retryAfterMs: 42_000 }] });
     const before = Date.now();
     const { retryAt = 0 } = await failureOf(connect(format, provider).generate(ask([user])));
@@ -139,21 +145,21 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     ['unrelated JSON', { fault: 'garbage', as: 'json' }],
     ['an event that is not JSON', { fault: 'garbage', as: 'event' }],
     ['a lost connection', { fault: 'reset' }],
-    ['a cut stream', { fault: 'cut', answer, afterEvents: 3 }],
+    ['a stream that is cut off', { fault: 'cut', answer, afterEvents: 3 }],
     ['a stream that ends early without an error', { fault: 'cut', answer, afterEvents: 3, isOrderly: true }],
-  ])(`a ${format} call that gets %s fails with retry, and its error quotes nothing`, async (_, fault) => {
+  ])(`a ${format} model call fails with a retry error that quotes nothing if the response is %s`, async (_, fault) => {
     await using provider = await startProvider({ answers: [fault] });
     const error = await failureOf(connect(format, provider).generate(ask([user])));
     expect(error.kind).toBe('retry');
     expect(error.message).not.toMatch(/html|sentence/);
   });
 
-  it(`a ${format} model reads an answer whose pieces come slowly`, async () => {
+  it(`a ${format} model returns the whole answer even if its pieces come slowly`, async () => {
     await using provider = await startProvider({ answers: [{ fault: 'slow', answer, delayMs: 5 }] });
     expect((await connect(format, provider).generate(ask([user]))).content).toBe(answer.text);
   });
 
-  it(`a ${format} call rejects as soon as its signal aborts`, async () => {
+  it(`a ${format} model call throws as soon as its signal aborts`, async () => {
     await using provider = await startProvider({ answers: [{ fault: 'hang', answer, afterEvents: 2 }] });
     const stop = new AbortController();
     const answered = connect(format, provider).generate(ask([user], { signal: stop.signal }));
@@ -162,7 +168,7 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     await expect(answered).rejects.toThrow('the lease is lost');
   });
 
-  it(`a ${format} model does not send a request that breaks a rule of its format`, async () => {
+  it(`a ${format} model does not send a request that breaks a wire rule`, async () => {
     await using provider = await startProvider({ answers: [] });
     const model = connect(format, provider);
     const error = await failureOf(model.generate(ask([user, { role: 'assistant', content: 'So.' }])));
@@ -173,7 +179,7 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     expect(provider.requests).toHaveLength(0);
   });
 
-  it(`a ${format} request caps its output at the room that is left in the window`, async () => {
+  it(`a ${format} request limits its output to the tokens that are left in the window`, async () => {
     await using provider = await startProvider({ answers: () => ({ text: 'Yes.' }) });
     const model = connect(format, provider, { profile: { ...PROFILE, windowTokens: 20_000, outputCapTokens: 64_000 } });
     const caps: unknown[] = [];

@@ -7,9 +7,9 @@ import type { ModelError } from '../../src/domain/model.ts';
 export interface RawReply {
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** An object is sent as JSON, a list as the events of a stream, a string as it is. */
+  /** Response body. An object is sent as JSON, a list as the events of a stream, and a string unchanged. */
   readonly body: object | string;
-  /** Silence before the last event of a stream. */
+  /** The last event of a stream is sent when this promise settles. */
   readonly until?: Promise<void>;
 }
 
@@ -18,7 +18,10 @@ export interface RawServer extends AsyncDisposable {
   readonly requests: { readonly headers: Readonly<Record<string, unknown>> }[];
 }
 
-/** A server that sends the same response to every request, for responses that the strict server does not send. */
+/**
+ * Starts a server that sends the same response to every request. It can send responses that the strict test server
+ * cannot.
+ */
 export async function serveRaw({ status = 200, headers = {}, body, until }: RawReply): Promise<RawServer> {
   const requests: RawServer['requests'] = [];
   const server = createServer((request, response) => {
@@ -57,7 +60,7 @@ function writeEvent(event: object | string): string {
   return `${name}data: ${JSON.stringify(event)}\n\n`;
 }
 
-/** The error of a failed call, of any class. */
+/** Returns the error of a failed call, whatever its class. */
 export async function failureOf(promise: Promise<unknown>): Promise<ModelError> {
   return promise.then(
     () => {

@@ -11,7 +11,7 @@ const user: Message = { role: 'user', content: 'Which files?' };
 const THINKS = { thinking: 'Hm.', calls: [{ name: 'read', arguments: { path: 'a' } }] } as const;
 const SENT_THINKING = /"thinking":"Hm|"type":"reasoning"/;
 
-/** History whose signatures the provider rejects because its key has changed. */
+/** Returns a history whose thinking signatures the provider refuses, because its key has changed. */
 function goOn({ content, toolCalls, raw }: ModelAnswer): Message[] {
   const spoilt = JSON.stringify(raw).replaceAll(/("signature"|"encrypted_content"):"[^"]*"/g, '$1:"Eqspoilt"');
   return [
@@ -67,11 +67,11 @@ describe.each(['anthropic', 'openai-responses'] as const)('%s', (format) => {
   ];
   it.each<[number | undefined, string, readonly Message[]]>([
     [0, 'inside the tool loop', []],
-    [0, 'behind the tool loop', closed],
-    [3, 'behind the tool loop', closed],
-    [undefined, 'behind the tool loop', closed],
+    [0, 'after the tool loop', closed],
+    [3, 'after the tool loop', closed],
+    [undefined, 'after the tool loop', closed],
   ])(
-    `a ${format} model whose thinking is refused under version %s %s answers a second request without thinking`,
+    `a ${format} model answers a second request without thinking after its provider refuses the thinking of version %s %s`,
     async (version, _where, rest) => {
       await using provider = await startProvider({ answers: [THINKS, { text: 'Done.' }] });
       const model = connect(format, provider);
@@ -89,7 +89,7 @@ describe.each(['anthropic', 'openai-responses'] as const)('%s', (format) => {
     },
   );
 
-  it(`a ${format} model whose thinking is refused answers several steps in a row`, async () => {
+  it(`a ${format} model answers several steps in a row although its provider refuses its earlier thinking`, async () => {
     const answers = [THINKS, THINKS, { text: 'Done.' }];
     await using provider = await startProvider({ answers });
     const model = connect(format, provider);
@@ -100,14 +100,14 @@ describe.each(['anthropic', 'openai-responses'] as const)('%s', (format) => {
     expect((await model.generate(ask(history))).content).toBe('Done.');
   });
 
-  it(`a ${format} model whose thinking is refused can still compact`, async () => {
+  it(`a ${format} model can still compact although its provider refuses its earlier thinking`, async () => {
     await using provider = await startProvider({ answers: [THINKS, { parts: [{ compaction: 'All.' }] }] });
     const model = connect(format, provider);
     const messages = goOn(await model.generate(ask([user])));
     expect(await model.compact?.(ask(messages))).toMatchObject({ raw: { format } });
   });
 
-  it(`a chain asks no other model if the ${format} model answers without its refused thinking`, async () => {
+  it(`a model chain calls no other model if the ${format} model answers a second request without its refused thinking`, async () => {
     await using provider = await startProvider({ answers: [THINKS, { text: 'Done.' }] });
     const model = connect(format, provider);
     const chain = modelChain([model, model]);
@@ -118,7 +118,7 @@ describe.each(['anthropic', 'openai-responses'] as const)('%s', (format) => {
 });
 
 it.each(REFUSALS)(
-  'a %s request that is refused for %s is sent once more without thinking, and never a third time',
+  'after the provider refuses a %s request for %s, it is sent once more without thinking, and never a third time',
   async (format, _what, status, error) => {
     await using provider = await startProvider({ answers: [THINKS] });
     const messages = goOn(await connect(format, provider).generate(ask([user])));
@@ -130,7 +130,7 @@ it.each(REFUSALS)(
   },
 );
 
-it('a request that is refused for another reason than thinking is sent only once', async () => {
+it('a request that the provider refuses for a reason other than thinking is sent only once', async () => {
   await using provider = await startProvider({ answers: [THINKS, { fault: 'invalid' }, { fault: 'unauthorized' }] });
   const model = connect('anthropic', provider);
   const { content, toolCalls, raw } = await model.generate(ask([user]));

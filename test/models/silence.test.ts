@@ -6,10 +6,13 @@ import { startProvider } from '../provider/provider.ts';
 import { ask, connect } from './fixture.ts';
 import { failureOf, serveRaw } from './raw-server.ts';
 
-/** undici's clock for long timeouts, which its own tests replace too. */
+/** undici's internal clock for long timeouts. undici's own tests replace this clock too. */
 const clock = createRequire(import.meta.url)('undici/lib/util/timers.js') as { readonly tick: (ms: number) => void };
 
-/** Longer than the default timeouts of undici and Node. A timer starts at the first tick that sees it. */
+/**
+ * Advances undici's clock by more than its default timeouts and Node's. A timer starts at the first tick after its
+ * creation.
+ */
 function passSilence(): void {
   clock.tick(0);
   clock.tick(301_000);
@@ -17,7 +20,7 @@ function passSilence(): void {
 
 const user = { role: 'user', content: 'Hi' } as const;
 
-/** The first events of a stream, then its end. */
+/** The first events of a stream, followed by its last event. */
 const STREAMS: Readonly<Record<WireFormat, readonly object[]>> = {
   anthropic: [
     {
@@ -49,7 +52,7 @@ const STREAMS: Readonly<Record<WireFormat, readonly object[]>> = {
   ],
 };
 
-it('a connection of undici’s default agent ends in five minutes of silence, which this test simulates', async () => {
+it('undici’s default agent closes a connection after five simulated minutes without data', async () => {
   const end = Promise.withResolvers<void>();
   await using server = await serveRaw({ body: STREAMS['openai-chat'], until: end.promise });
   const { body } = await fetch(server.url, { dispatcher: new Agent() });
@@ -61,19 +64,22 @@ it('a connection of undici’s default agent ends in five minutes of silence, wh
   end.resolve();
 });
 
-it.each(WIRE_FORMATS)('a %s call outlasts five minutes of silence in the middle of an answer', async (format) => {
-  const end = Promise.withResolvers<void>();
-  await using server = await serveRaw({ body: STREAMS[format], until: end.promise });
-  const begun = Promise.withResolvers<void>();
-  const answer = connect(format, server).generate(ask([user], { onText: () => begun.resolve() }));
-  await begun.promise;
-  passSilence();
-  end.resolve();
-  expect(await answer).toMatchObject({ content: 'So.' });
-});
+it.each(WIRE_FORMATS)(
+  'a %s model call survives five minutes without data in the middle of an answer',
+  async (format) => {
+    const end = Promise.withResolvers<void>();
+    await using server = await serveRaw({ body: STREAMS[format], until: end.promise });
+    const begun = Promise.withResolvers<void>();
+    const answer = connect(format, server).generate(ask([user], { onText: () => begun.resolve() }));
+    await begun.promise;
+    passSilence();
+    end.resolve();
+    expect(await answer).toMatchObject({ content: 'So.' });
+  },
+);
 
 it.each(['anthropic', 'openai-responses'] as const)(
-  'a %s compaction outlasts five minutes of silence before the first byte',
+  'a %s compaction survives five minutes without data before the first byte',
   async (format) => {
     const end = Promise.withResolvers<void>();
     const reply = () => end.promise.then(() => ({ parts: [{ compaction: 'All.' }] }));
@@ -86,7 +92,7 @@ it.each(['anthropic', 'openai-responses'] as const)(
   },
 );
 
-it('a call whose answer is silent rejects as soon as its signal aborts', async () => {
+it('a model call that receives no data throws as soon as its signal aborts', async () => {
   await using server = await serveRaw({ body: STREAMS.anthropic, until: new Promise(() => {}) });
   const stop = new AbortController();
   const onText = (): void => stop.abort(new Error('the lease is lost'));

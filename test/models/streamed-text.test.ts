@@ -11,7 +11,7 @@ const user: Message = { role: 'user', content: 'Which files?' };
 const text = 'A sentence in several pieces, as a model says it.';
 
 describe.each(WIRE_FORMATS)('%s', (format) => {
-  it(`a ${format} model streams the text of its answer in pieces, without thinking and arguments`, async () => {
+  it(`a ${format} model streams the text of its answer in pieces, without its thinking and tool arguments`, async () => {
     const calls = [{ name: 'read', arguments: { path: 'secret' } }];
     await using provider = await startProvider({ answers: [{ thinking: 'Hm, hidden.', text, calls }] });
     const told: string[] = [];
@@ -23,7 +23,7 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     expect(told).not.toContain('');
   });
 
-  it(`a ${format} model streams several texts exactly as its answer joins them`, async () => {
+  it(`a ${format} model streams several texts exactly as they are joined in its answer`, async () => {
     const parts = [{ text: 'One.' }, { call: { name: 'read', arguments: {} } }, { text: 'Two.' }];
     await using provider = await startProvider({ answers: [{ parts }] });
     let told = '';
@@ -33,7 +33,7 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     expect(told).toMatch(/^One\..*Two\.$/s);
   });
 
-  it(`a ${format} model streams the words of a refusal`, async () => {
+  it(`a ${format} model streams the text of its refusal`, async () => {
     await using provider = await startProvider({ answers: [{ text: 'I cannot do that.', end: 'refusal' }] });
     let told = '';
     const onText = (piece: string): void => void (told += piece);
@@ -50,7 +50,7 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
       },
     ],
     ['rejects', () => Promise.reject(new Error('the listener’s own'))],
-  ])('continues if the listener %s', async (_, fail) => {
+  ])(`a ${format} model continues its answer if the text listener %s`, async (_, fail) => {
     await using provider = await startProvider({ answers: [{ text }] });
     let pieces = 0;
     const onText = (): void => {
@@ -61,7 +61,7 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
     expect(pieces).toBeGreaterThan(2);
   });
 
-  it(`a ${format} model streams the text that arrived before its answer broke off`, async () => {
+  it(`a ${format} model streams the text that arrives before its stream ends too early`, async () => {
     const fault = { fault: 'cut', answer: { text }, afterEvents: 5 } as const;
     await using provider = await startProvider({ answers: [fault] });
     let told = '';
@@ -74,7 +74,7 @@ describe.each(WIRE_FORMATS)('%s', (format) => {
 });
 
 it.each(['openai-chat', 'openai-responses'] as const)(
-  'a %s stream may hold events without contents',
+  'a %s stream may have events without contents',
   async (format) => {
     const response = {
       output: [{ type: 'message', role: 'assistant', content: [{ type: 'output_text', text: 'So.' }] }],
@@ -95,7 +95,7 @@ describe('a stream that fails', () => {
     throw new TypeError('terminated');
   }
 
-  it('a stream fails with a coded error if the provider or the network fails', async () => {
+  it('a provider’s stream throws a ModelError if the provider or the network fails', async () => {
     const read: number[] = [];
     const reading = (async () => {
       for await (const event of streamEvents(
@@ -109,7 +109,7 @@ describe('a stream that fails', () => {
     expect(read).toEqual([1]);
   });
 
-  it('a stream fails with the original error if its consumer has a bug', async () => {
+  it('a provider’s stream throws the original error if the code that reads it has a bug', async () => {
     const bug = new TypeError('x is not a function');
     const reading = (async () => {
       for await (const _ of streamEvents(
@@ -122,7 +122,7 @@ describe('a stream that fails', () => {
     await expect(reading).rejects.toBe(bug);
   });
 
-  it('a stream fails with the reason of its signal, even if it ends as if it were complete', async () => {
+  it('a provider’s stream throws the reason of its aborted signal, even if the stream ends as if it were complete', async () => {
     const stop = new AbortController();
     async function* endQuietly(): AsyncGenerator<number> {
       yield await Promise.resolve(1);

@@ -13,7 +13,7 @@ export interface WorldOptions {
   readonly wrap?: (model: Model) => Model;
 }
 
-/** A summarizer over a scripted model, with all requests and reports. */
+/** Opens a summarizer with a scripted model, and collects all its requests and reports. */
 export async function openWorld({
   decide = () => ({ content: RECORD }),
   profile,
@@ -50,7 +50,7 @@ export async function openWorld({
   };
 }
 
-/** Text of the only message of a request. */
+/** Returns the text of the only message of a request. */
 export function contentOf({ messages }: ModelRequest): string {
   return messages.map(({ content }) => content).join('\n');
 }
@@ -82,7 +82,7 @@ export function round({ id, name = 'book_wagon', given = {}, result = 'done', is
   ];
 }
 
-/** Prose with the given number of words, without repeated lines. */
+/** Returns text with the given number of words, without repeated lines. */
 export function prose(words: number, seed = 0): string {
   const names = ['rail', 'road', 'crate', 'shelf', 'lamp', 'clerk', 'ledger', 'gate', 'sign', 'paint', 'roof'];
   return Array.from(

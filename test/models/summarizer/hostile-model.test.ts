@@ -19,7 +19,7 @@ async function ask(generate: () => Promise<ModelAnswer>, isChain = false) {
   return { result, calls };
 }
 
-test.each(HOSTILE_THROWN)('a summary fails with a short reason if its model throws %s', async (_, make) => {
+test.each(HOSTILE_THROWN)('a summarizer fails with a short reason if its model throws %s', async (_, make) => {
   for (const isChain of [false, true]) {
     const { result, calls } = await ask(async () => {
       throw make();
@@ -29,14 +29,17 @@ test.each(HOSTILE_THROWN)('a summary fails with a short reason if its model thro
   }
 });
 
-test.each(HOSTILE_JSON)('a summary fails with the field if raw of the answer is %s', async (_, make) => {
-  for (const isChain of [false, true]) {
-    const { result } = await ask(async () => ({ content: '', toolCalls: [], raw: make() }), isChain);
-    expect(result).toMatchObject({ status: 'failed', why: expect.stringMatching(/^fatal: answer\.raw.{1,500}$/) });
-  }
-});
+test.each(HOSTILE_JSON)(
+  'a summarizer fails with an error for the field `raw` if `raw` in its model’s answer is %s',
+  async (_, make) => {
+    for (const isChain of [false, true]) {
+      const { result } = await ask(async () => ({ content: '', toolCalls: [], raw: make() }), isChain);
+      expect(result).toMatchObject({ status: 'failed', why: expect.stringMatching(/^fatal: answer\.raw.{1,500}$/) });
+    }
+  },
+);
 
-test('a summary fails with the field if the answer of its model lacks a required field', async () => {
+test('a summarizer fails with an error for the field if its model’s answer lacks a required field', async () => {
   const world = await openWorld({
     wrap: (model) => ({ ...model, generate: async () => ({ content: 'private' }) as ModelAnswer }),
   });

@@ -59,7 +59,7 @@ beforeAll(async () => {
 });
 
 describe('any messages', () => {
-  it('any messages are split into parts of the given size, in order, without loss, with every round in one part', async () => {
+  it('random messages are split into parts of the given size, in order, without loss, with every tool round in one part', async () => {
     await fc.assert(
       fc.asyncProperty(anyMessages, fc.integer({ min: 400, max: 3_000 }), async (messages, maxTokens) => {
         const parts = await splitTranscript(counter, { messages, firstSeq: 5 }, maxTokens);
@@ -79,7 +79,7 @@ describe('any messages', () => {
     );
   });
 
-  it('any messages and any answer give a refusal, or a repeatable record within its token limit', async () => {
+  it('the model summarizer returns a refusal or a repeatable summary within its token limit for random messages and answers', async () => {
     const headings = new Set<string>(Object.values(SECTIONS).map(({ heading }) => heading));
     let written = 0;
     await fc.assert(

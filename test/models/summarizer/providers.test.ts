@@ -16,7 +16,7 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
     return summarizer.summarize({ range: { from: 11, to: 16 }, messages: HISTORY, maxTokens: 400, signal });
   }
 
-  it(`a ${format} model writes a record for the summarizer`, async () => {
+  it(`the model summarizer returns the summary that a ${format} model writes`, async () => {
     await using provider = await startProvider({ answers: [{ thinking: 'Let me see.', text: RECORD }] });
     expect(await summarize(provider)).toMatchObject({ status: 'written', text: expect.stringContaining('## Goal') });
     expect(provider.requests.map(({ refusal }) => refusal)).toEqual([undefined]);
@@ -25,20 +25,23 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
   it.each([
     ['rate_limit', 'retry'],
     ['overloaded', 'retry'],
-  ] as const)(`a summary by a ${format} model throws the provider error %s as %s`, async (fault, kind) => {
-    await using provider = await startProvider({ answers: [{ fault }] });
-    await expect(summarize(provider)).rejects.toMatchObject({ kind });
-  });
+  ] as const)(
+    `the model summarizer throws if the ${format} provider returns the error %s, and the error kind is %s`,
+    async (fault, kind) => {
+      await using provider = await startProvider({ answers: [{ fault }] });
+      await expect(summarize(provider)).rejects.toMatchObject({ kind });
+    },
+  );
 
   it.each(['unauthorized', 'quota'] as const)(
-    `a summary by a ${format} model fails, but is not refused, for the provider error %s`,
+    `the model summarizer returns a failure, not a refusal, if the ${format} provider returns the error %s`,
     async (fault) => {
       await using provider = await startProvider({ answers: [{ fault }] });
       expect(await summarize(provider)).toMatchObject({ status: 'failed' });
     },
   );
 
-  it(`a summary by a silent ${format} model ends at its timeout`, async () => {
+  it(`the model summarizer stops at its timeout if a ${format} model sends nothing`, async () => {
     const silent: Fault = { fault: 'hang' };
     await using provider = await startProvider({ answers: [silent] });
     expect(await summarize(provider)).toMatchObject({
@@ -47,7 +50,7 @@ describe.each(WIRE_FORMATS)('over %s', (format) => {
     });
   });
 
-  it(`a summary by a ${format} model is split into parts if the provider refuses the request as too long`, async () => {
+  it(`the model summarizer splits the messages into parts if the ${format} provider refuses its request as too long`, async () => {
     let asked = 0;
     await using provider = await startProvider({
       answers: () => {
